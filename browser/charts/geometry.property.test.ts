@@ -1,7 +1,7 @@
 /** Whatever the numbers are: no path and no bar holds NaN, all lie within their box, and parts add up to their whole. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { hostileNumber } from "../../test/harness/hostile-numbers.ts";
+import { hostileNumber } from "../../test/harness/any-number.ts";
 import { type ChartSeries, chartData, movedCursor, seriesWithRest, valueTicks } from "./chart-data.ts";
 import { drawn, drawnPart } from "./numbers.ts";
 import { barOf, largestAndRest } from "./parts.ts";

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Span } from "../../shared/schema/usage-reads.ts";
-import { hostileNumber } from "../../test/harness/hostile-numbers.ts";
+import { hostileNumber } from "../../test/harness/any-number.ts";
 import { spanBars } from "./span-bars.ts";
 
 const NOW = Date.UTC(2026, 10, 23);

@@ -7,38 +7,7 @@ import type { TargetName } from "./loads.ts";
 import type { Sample } from "./measure.ts";
 import { type ByRound, ratioOf, type Spread, spreadOf } from "./spread.ts";
 
-/** The figures of one target under one load. */
-export interface Figures {
-  readonly target: TargetName;
-  readonly rounds: number;
-  readonly sent: number;
-  readonly failures: Readonly<Record<string, number>>;
-  /** Requests per second. */
-  readonly rps: Spread | null;
-  /** Throughput / that of the bare Worker in the same round. */
-  readonly overFloor: Spread | null;
-  readonly overPeer: Spread | null;
-  /** Throughput / that of the gateway in one process, through its front. */
-  readonly overFront: Spread | null;
-  readonly latencyMs: Percentiles;
-  readonly correctedMs: Percentiles;
-  /** Percentiles minus those of the upstream alone. */
-  readonly addedMs: Percentiles | null;
-  /** The added p50, round by round. */
-  readonly addedP50Ms: Spread | null;
-  readonly firstMs: Percentiles | null;
-  readonly addedFirstMs: Percentiles | null;
-  readonly gapMs: Percentiles | null;
-  readonly longestGapMs: number | null;
-  readonly cpuMsPerRequest: Spread | null;
-  /** CPU time of a request / that of the gateway for a tenant without policies, in the same round. */
-  readonly cpuOverGoverned: Spread | null;
-  /** CPU time of the other processes: control service and stores. */
-  readonly besideCpuMsPerRequest: Spread | null;
-  readonly peakMb: number | null;
-  /** The peak in the first turn only: later turns find memory that it left behind. */
-  readonly firstPeakMb: number | null;
-}
+export type Figures = ReturnType<typeof figuresOf>;
 
 const less = (a: Percentiles, b: Percentiles): Percentiles => ({
   p50: a.p50 - b.p50,
@@ -85,7 +54,7 @@ function above(over: ByRound, under: ByRound): Spread | null {
 }
 
 /** The figures of one target; `samples` are all samples of the load. */
-export function figuresOf(samples: readonly Sample[], target: TargetName): Figures {
+export function figuresOf(samples: readonly Sample[], target: TargetName) {
   const own = measured(samples, target);
   const direct = measured(samples, "direct");
   const { seen, corrected } = latencies(own.map(({ result }) => result.latencyMs));
@@ -102,22 +71,30 @@ export function figuresOf(samples: readonly Sample[], target: TargetName): Figur
     rounds: own.length,
     sent: everything.reduce((sum, { result }) => sum + result.sent, 0),
     failures: failuresOf(everything),
+    /** Requests per second. */
     rps: spreadOf([...ownRates.values()]),
+    /** Throughput / that of the bare Worker in the same round. */
     overFloor: ratioOf(ownRates, rates(samples, "floor")),
     overPeer: ratioOf(ownRates, rates(samples, "peer")),
+    /** Throughput / that of the gateway in one process, through its front. */
     overFront: ratioOf(ownRates, rates(samples, "front")),
     latencyMs: seen,
     correctedMs: corrected,
+    /** Percentiles minus those of the upstream alone. */
     addedMs: target === "direct" || direct.length === 0 ? null : less(seen, alone),
+    /** The added p50, round by round. */
     addedP50Ms: target === "direct" ? null : above(medians(own), medians(direct)),
     firstMs: first,
     addedFirstMs: target === "direct" || first === null || firstAlone === null ? null : less(first, firstAlone),
     gapMs: percentilesOf(own, "addedGapMs"),
     longestGapMs: timed.length === 0 ? null : Math.max(...timed.map(({ result }) => result.longestGapMs)),
     cpuMsPerRequest: cpu("cpuMs"),
+    /** CPU time of a request / that of the gateway for a tenant without policies, in the same round. */
     cpuOverGoverned: ratioOf(cpuTimes(own), cpuTimes(measured(samples, "governed"))),
+    /** CPU time of the other processes: control service and stores. */
     besideCpuMsPerRequest: cpu("besideCpuMs"),
     peakMb: peaks.length === 0 ? null : Math.max(...peaks),
+    /** The peak in the first turn only: later turns find memory that it left behind. */
     firstPeakMb: own[0]?.peakMb ?? null,
   };
 }

@@ -11,12 +11,6 @@ import { textLiteral, V8_FLAGS } from "../../infra/local/workerd/config.ts";
 
 const { default: binary } = createRequire(import.meta.url)("workerd") as { default: string };
 
-interface Floor {
-  readonly origin: string;
-  readonly pid: number;
-  close(): Promise<void>;
-}
-
 const KINDS = {
   bare: {
     code: `export default {
@@ -44,12 +38,7 @@ export default {
 } as const;
 
 /** Starts one of the two Workers before `upstream`, an origin. */
-export async function startFloor(
-  kind: keyof typeof KINDS,
-  folder: string,
-  upstream: string,
-  guard: Guard,
-): Promise<Floor> {
+export async function startFloor(kind: keyof typeof KINDS, folder: string, upstream: string, guard: Guard) {
   const { code, bindings, objects } = KINDS[kind];
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "floor.mjs"), code);
@@ -83,5 +72,9 @@ const config :Workerd.Config = (
     guard,
   );
   const port = Number((await child.ready)["port"]);
-  return { origin: `http://127.0.0.1:${port}`, pid: child.pid, close: async () => await child.stop(1000) };
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    pid: child.pid,
+    close: async (): Promise<void> => await child.stop(1000),
+  };
 }

@@ -4,7 +4,7 @@
  * so high that they refuse nothing; every request is checked against them and charged to them.
  */
 import { join } from "node:path";
-import { type Stack, type StackOptions, startStack } from "../../infra/local/stack.ts";
+import { type StackOptions, startStack } from "../../infra/local/stack.ts";
 import type { CreatedKey } from "../../shared/schema/api-key.ts";
 import type { Tenant } from "../../shared/schema/tenant.ts";
 import { Gateway } from "../harness/gateway.ts";
@@ -22,22 +22,7 @@ const MINTED_AT_ONCE = 8;
 /** While new rows arrive, the ledger is read again after this pause. */
 const ROWS_PAUSE_MS = 6_000;
 
-export interface Governed {
-  readonly stack: Stack;
-  readonly gateway: Gateway;
-  /** The key of the one tenant. */
-  readonly secret: string;
-  /** The key of a tenant like it, whose prompts are scanned for injections, personal data and 100 keywords. */
-  readonly guarded: string;
-  /** The key of a tenant like it, which has every policy, and each of them is switched off. */
-  readonly switchedOff: string;
-  /** Keys of `count` more tenants, made once. */
-  mintMany(count: number): Promise<readonly string[]>;
-  /** Sets the number of slots of the cell; null: the number that all other loads have. */
-  setSlots(slots: number | null): Promise<void>;
-  /** Waits until the ledger has this many requests; returns how many it has in the end. */
-  rows(expected: number): Promise<number>;
-}
+export type Governed = Awaited<ReturnType<typeof startGoverned>>;
 
 const GUARDRAILS = {
   action: "block",
@@ -69,7 +54,7 @@ export async function startGoverned(
   folder: string,
   origin: string,
   { workers = 1, ...how }: Pick<StackOptions, "workerEntry" | "inspect"> & { readonly workers?: number } = {},
-): Promise<Governed> {
+) {
   const more = { GATEWAY_GLOBAL_MAX_IN_FLIGHT: String(SLOTS), GATEWAY_WORKERS: String(workers) };
   const stack = await startStack({ env: stackEnv(join(folder, "stack"), more), ...how });
   const gateway = new Gateway(stack);
@@ -90,10 +75,14 @@ export async function startGoverned(
   return {
     stack,
     gateway,
+    /** The key of the one tenant. */
     secret,
+    /** The key of a tenant like it, whose prompts are scanned for injections, personal data and 100 keywords. */
     guarded,
+    /** The key of a tenant like it, which has every policy, and each of them is switched off. */
     switchedOff,
-    mintMany: async (count) => {
+    /** Keys of `count` more tenants, made once. */
+    mintMany: async (count: number): Promise<readonly string[]> => {
       const names = Array.from({ length: count - many.length }, (_, at) => `bench-${many.length + at}`);
       const secrets: string[] = [];
       const minter = async (): Promise<void> => {
@@ -103,10 +92,12 @@ export async function startGoverned(
       many = [...many, ...secrets];
       return many;
     },
-    setSlots: async (slots) => {
+    /** Sets the number of slots of the cell; null: the number that all other loads have. */
+    setSlots: async (slots: number | null): Promise<void> => {
       await gateway.must("PUT", "/capacity", { max_in_flight: slots });
     },
-    rows: async (expected) => {
+    /** Waits until the ledger has this many requests; returns how many it has in the end. */
+    rows: async (expected: number): Promise<number> => {
       const count = async (): Promise<number> => {
         const models = await gateway.must<readonly { readonly requests: number }[]>("GET", "/usage/models");
         return models.reduce((sum, { requests }) => sum + requests, 0);

@@ -8,7 +8,6 @@ import { cpuMsOf, forgetPeak, peakMbOf } from "./process-usage.ts";
 import type { SliceResult } from "./slice.ts";
 import { sliceOf, type Target, warmUpOf } from "./targets.ts";
 
-/** One target in one round. */
 export interface Sample {
   readonly load: Load;
   readonly target: TargetName;

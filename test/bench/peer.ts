@@ -3,10 +3,11 @@
  * inside node_modules; it is no dependency of the product. Without it (no registry, no time) a run goes on and reports that
  * it is missing.
  */
+import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
-import { type Child, type Guard, startChild } from "../../infra/local/process/child.ts";
+import { promisify } from "node:util";
+import { type Guard, startChild } from "../../infra/local/process/child.ts";
 import { ownPort } from "../harness/own-port.ts";
 
 const PACKAGE = "@portkey-ai/gateway";
@@ -18,12 +19,6 @@ const CACHE = join(import.meta.dirname, "../../node_modules/.cache/gateway-bench
 /** Its name and version in reports. */
 export const PEER = `${PACKAGE} ${VERSION}`;
 
-interface Peer {
-  readonly origin: string;
-  readonly pid: number;
-  close(): Promise<void>;
-}
-
 const entryOf = (folder: string): string => join(folder, "node_modules", PACKAGE, "build/start-server.js");
 
 function npm(): readonly [command: string, ...args: string[]] {
@@ -32,37 +27,16 @@ function npm(): readonly [command: string, ...args: string[]] {
 }
 
 /** The peer's script, installed when it is missing. Throws when it cannot be installed in time. */
-async function fetched(guard: Guard): Promise<string> {
+async function fetched(): Promise<string> {
   const folder = join(CACHE, `peer-${VERSION}`);
   if (existsSync(entryOf(folder))) return entryOf(folder);
   const partial = `${folder}.${process.pid}`;
   mkdirSync(partial, { recursive: true });
   const [command, ...first] = npm();
   const quiet = ["--ignore-scripts", "--omit=dev", "--no-audit", "--no-fund", "--no-save", "--loglevel=error"];
-  const install: Child = await startChild(
-    {
-      name: "npm",
-      command,
-      args: [...first, "install", "--prefix", partial, ...quiet, `${PACKAGE}@${VERSION}`],
-      env: process.env,
-      readyFrom: "stdout",
-      readReady: () => undefined,
-      log: () => undefined,
-      ownGroup: true,
-      cwd: partial,
-    },
-    guard,
-    FETCHED_WITHIN_MS,
-  );
-  const late = new AbortController();
-  const ended = await Promise.race([
-    install.exited,
-    pause(FETCHED_WITHIN_MS, null, { signal: late.signal }).catch(() => null),
-  ]);
-  late.abort();
-  if (ended === null) await install.stop(0);
+  const args = [...first, "install", "--prefix", partial, ...quiet, `${PACKAGE}@${VERSION}`];
   try {
-    if (!existsSync(entryOf(partial))) throw new Error(ended ?? `npm took longer than ${FETCHED_WITHIN_MS / 1000} s`);
+    await promisify(execFile)(command, args, { cwd: partial, timeout: FETCHED_WITHIN_MS });
     rmSync(folder, { recursive: true, force: true });
     renameSync(partial, folder);
   } finally {
@@ -72,8 +46,8 @@ async function fetched(guard: Guard): Promise<string> {
 }
 
 /** Installs and starts the peer. When that fails it throws, and leaves nothing behind. */
-export async function startPeer(guard: Guard): Promise<Peer> {
-  const script = await fetched(guard);
+export async function startPeer(guard: Guard) {
+  const script = await fetched();
   const port = await ownPort();
   const child = await startChild(
     {

@@ -16,22 +16,7 @@ import type { Target } from "./targets.ts";
 
 export type Generator = HelperProcess<Slice, SliceResult, unknown>;
 
-export interface Places {
-  readonly generator: Generator;
-  /** The folder of the run; removed in the end. */
-  readonly folder: string;
-  /** The origin of the upstream. */
-  readonly origin: string;
-  readonly governed: Governed | null;
-  /** The gateway with several Worker processes. */
-  readonly workers: Governed | null;
-  readonly targets: ReadonlyMap<TargetName, Target>;
-  /** Which parts are missing, and why. */
-  readonly notes: readonly string[];
-  /** Runs `step` before everything else is ended. */
-  beforeClosing(step: () => Promise<void>): void;
-  close(): Promise<void>;
-}
+export type Places = Awaited<ReturnType<typeof startPlaces>>;
 
 const here = (script: string): string => join(import.meta.dirname, script);
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
@@ -74,7 +59,7 @@ export interface WantedPlaces {
 }
 
 /** Starts what is wanted. When a part cannot be started it rejects, and everything is ended again. */
-export async function startPlaces({ targets: wanted, tenants, inspect = false }: WantedPlaces): Promise<Places> {
+export async function startPlaces({ targets: wanted, tenants, inspect = false }: WantedPlaces) {
   const undo: (() => Promise<void> | void)[] = [];
   const close = async (): Promise<void> => {
     for (let step = undo.pop(); step !== undefined; step = undo.pop()) await step();
@@ -145,13 +130,18 @@ export async function startPlaces({ targets: wanted, tenants, inspect = false }:
     }
     return {
       generator,
+      /** The folder of the run; removed in the end. */
       folder,
+      /** The origin of the upstream. */
       origin,
       governed,
+      /** The gateway with several Worker processes. */
       workers,
-      targets,
-      notes,
-      beforeClosing: (step) => void undo.push(step),
+      targets: targets as ReadonlyMap<TargetName, Target>,
+      /** Which parts are missing, and why. */
+      notes: notes as readonly string[],
+      /** Runs `step` before everything else is ended. */
+      beforeClosing: (step: () => Promise<void>): void => void undo.push(step),
       close,
     };
   } catch (error) {

@@ -2,6 +2,7 @@
  * `npm run bench:platform-costs`: what a million requests cost on Cloudflare, from operations that are counted on a stack of its own
  * (docs/platform.md#what-a-million-requests-cost). Prints two tables of Markdown: what was counted, and what it costs.
  */
+import { markdownTable } from "../harness/text-table.ts";
 import { type Cost, costOfMillion, PRICES, perRequest } from "./counting/cost.ts";
 import { type Counted, type CountedLoad, countOperations } from "./counting/count.ts";
 import { inSession } from "./session.ts";
@@ -24,20 +25,16 @@ const isAlarm = (call: string): boolean => call.endsWith(".alarm");
 
 const cell = (value: number, digits: number): string => (Number.isNaN(value) ? "-" : value.toFixed(digits));
 
-function row(cells: readonly string[]): string {
-  return `| ${cells.join(" | ")} |`;
-}
-
-function countedRow(counted: Counted): string {
+function countedRow(counted: Counted): readonly string[] {
   const { operations, cpuMs } = counted;
   const { requests, objectCalls, rowsWritten, rowsRead, subrequests } = operations;
   const alarms = Object.entries(objectCalls).reduce((sum, [call, count]) => sum + (isAlarm(call) ? count : 0), 0);
   const calls = Object.values(objectCalls).reduce((sum, count) => sum + count, 0) - alarms;
   const each = [calls, alarms, rowsWritten, rowsRead, subrequests].map((count) => cell(count / requests, 3));
-  return row([titleOf(counted), String(requests), ...each, cell(cpuMs ?? Number.NaN, 2)]);
+  return [titleOf(counted), String(requests), ...each, cell(cpuMs ?? Number.NaN, 2)];
 }
 
-function costRow(counted: Counted): string {
+function costRow(counted: Counted): readonly string[] {
   const { operations, cpuMs, of } = counted;
   const rps = of.everyMs === null ? BUSY_RPS : 1000 / of.everyMs;
   const each = perRequest(operations, cpuMs ?? Number.NaN);
@@ -51,20 +48,16 @@ function costRow(counted: Counted): string {
     cost.objectDurationUsd,
     cost.totalUsd,
   ];
-  return row([titleOf(counted), String(rps), ...parts.map((usd) => cell(usd, 3))]);
+  return [titleOf(counted), String(rps), ...parts.map((usd) => cell(usd, 3))];
 }
 
 await inSession({ targets: new Set(), tenants: 0 }, async (places) => {
   const counted = await countOperations(places, LOADS);
   const heads = ["load", "requests", "object calls", "alarms", "rows written", "rows read", "subrequests", "CPU ms"];
-  console.log(`counted, of each request\n\n${row(heads)}\n${row(heads.map(() => "---"))}`);
-  for (const one of counted) console.log(countedRow(one));
+  console.log(`counted, of each request\n\n${markdownTable(heads, counted.map(countedRow))}`);
   const parts = ["requests", "CPU", "object calls", "rows written", "rows read", "objects awake", "together"];
-  const all = ["load", "a second", ...parts];
-  console.log(
-    `\nUSD for a million requests, at prices of ${PRICES.lookedUp}\n\n${row(all)}\n${row(all.map(() => "---"))}`,
-  );
-  for (const one of counted) console.log(costRow(one));
+  const costs = markdownTable(["load", "a second", ...parts], counted.map(costRow));
+  console.log(`\nUSD for a million requests, at prices of ${PRICES.lookedUp}\n\n${costs}`);
   for (const one of counted) console.log(`\n${titleOf(one)}: ${JSON.stringify(one.operations.objectCalls)}`);
   return [];
 });

@@ -37,16 +37,11 @@ export function cpuMsOf(pid: number): number | null {
   return ((Number(fields[11]) + Number(fields[12])) * 1000) / perSecond;
 }
 
-function statusMb(pid: number, field: string): number | null {
-  const kilobytes = new RegExp(`^${field}:\\s+(\\d+) kB`, "m").exec(read(pid, "status") ?? "")?.[1];
+/** The peak of resident memory since the start or since {@link forgetPeak}, MiB. */
+export function peakMbOf(pid: number): number | null {
+  const kilobytes = /^VmHWM:\s+(\d+) kB/m.exec(read(pid, "status") ?? "")?.[1];
   return kilobytes === undefined ? null : Number(kilobytes) / 1024;
 }
-
-/** Resident memory now, MiB. */
-export const memoryMbOf = (pid: number): number | null => statusMb(pid, "VmRSS");
-
-/** The peak of resident memory since the start or since {@link forgetPeak}, MiB. */
-export const peakMbOf = (pid: number): number | null => statusMb(pid, "VmHWM");
 
 /** Measures the peak from now on. Where the kernel does not allow that, the peak remains the one since the start. */
 export function forgetPeak(pid: number): void {

@@ -1,7 +1,7 @@
 /** Sends a read several times, and prints the table of what was measured. */
-import Table from "cli-table3";
 import type { FilledControl, MeasuredAnswer } from "../harness/filled-control.ts";
 import type { LedgerRead } from "../harness/ledger-reads.ts";
+import { plainTable } from "../harness/text-table.ts";
 
 /** A read with its answers; at the first one the engine has nothing in its memory. */
 interface MeasuredRead {
@@ -21,16 +21,12 @@ export async function measureRead(control: FilledControl, read: LedgerRead, roun
 
 /** One line per read: times in ms, and the most rows and megabytes that the engine read. */
 export function readTable(measured: readonly MeasuredRead[]): string {
-  const table = new Table({
-    head: ["read", "answered", "p50 ms", "max ms", "rows read", "budget", "MB read", ""],
-    colAligns: ["left", "right", "right", "right", "right", "right", "right", "left"],
-    style: { head: [], border: [], compact: true },
-  });
-  for (const { read, answers, isWithin } of measured) {
+  const head = ["read", "answered", "p50 ms", "max ms", "rows read", "budget", "MB read", ""];
+  const rows = measured.map(({ read, answers, isWithin }) => {
     const times = answers.map(({ ms }) => ms).toSorted((a, b) => a - b);
     const most = (field: "rowsRead" | "bytesRead"): number => Math.max(...answers.map((answer) => answer[field]));
     const [{ status, body }] = answers as [MeasuredAnswer];
-    table.push([
+    return [
       read.name,
       status === 200 ? `${Array.isArray(body) ? body.length : 1}` : `status ${status}`,
       (times[Math.floor(times.length / 2)] ?? 0).toFixed(0),
@@ -39,7 +35,7 @@ export function readTable(measured: readonly MeasuredRead[]): string {
       read.budgetRows.toLocaleString("en"),
       (most("bytesRead") / 1e6).toFixed(1),
       isWithin ? "" : "OVER",
-    ]);
-  }
-  return table.toString();
+    ];
+  });
+  return plainTable([head, ...rows]);
 }

@@ -56,7 +56,6 @@ function goalLine(goal: Goal): string {
   return `  ${what.padEnd(48)}${shown(value ?? Number.NaN, 2).padStart(9)}  ${bound.padEnd(9)}${verdict}`;
 }
 
-/** The lines after the tables. */
 export function closingLines(run: BenchRun): readonly string[] {
   const rates = Object.entries(ratesWithin(run.all)).map(([target, within]) => {
     const cells = Object.values(within).map((rps) => (rps === null ? "-" : rps.toFixed(0)).padStart(8));
@@ -64,7 +63,7 @@ export function closingLines(run: BenchRun): readonly string[] {
   });
   const goals = goalsOfRun(run).filter((goal) => isReached(goal) !== null);
   const summary = Object.entries(summaryOf(run.all)).map(
-    ([name, value]) => `  ${name.padEnd(38)}${value === null ? "-" : (value as number).toFixed(3)}`,
+    ([name, value]) => `  ${name.padEnd(38)}${value === null ? "-" : value.toFixed(3)}`,
   );
   return [
     ...(rates.length === 0
@@ -80,7 +79,6 @@ export function closingLines(run: BenchRun): readonly string[] {
   ];
 }
 
-/** All results of the run as JSON. */
 export function jsonOf(run: BenchRun, machine: Machine, { mode, tenants }: Pick<Options, "mode" | "tenants">): string {
   const { all, notes, problems } = run;
   const loads = all.map(({ load, figures }) => ({ ...load, figures }));

@@ -8,54 +8,6 @@ export interface Measured {
   readonly figures: readonly Figures[];
 }
 
-/** Medians over the rounds; null where a target was not measured. */
-interface Summary {
-  readonly governed_over_floor_c1: number | null;
-  readonly governed_over_floor_c16: number | null;
-  readonly governed_over_floor_c32: number | null;
-  readonly governed_over_floor_c64: number | null;
-  /** 100 tenants, 32 requests at once: the main figure. */
-  readonly governed_over_floor_tenants: number | null;
-  /** One request in five is answered from the response cache, 32 requests at once. */
-  readonly governed_over_floor_cache: number | null;
-  /** Bodies of 4 MB, 4 requests at once. */
-  readonly governed_over_floor_body_4m: number | null;
-  readonly governed_over_peer_c32: number | null;
-  /**
-   * Streams per second, unpaced and with the usage event requested / those of the bare Worker, which passes them on
-   * natively.
-   */
-  readonly stream_over_native: number | null;
-  /** CPU time of the process with the objects for one request, ms: with many tenants; below, with one tenant. */
-  readonly object_process_cpu_ms: number | null;
-  readonly object_process_cpu_ms_one_tenant: number | null;
-  /** Throughput with several Worker processes / that of one process, both through their fronts. */
-  readonly workers_over_one_process: number | null;
-  readonly workers_over_one_process_one_tenant: number | null;
-  /** What the gateway adds to the upstream's own p50, with one request at a time, ms. */
-  readonly added_p50_ms_c1: number | null;
-  /** The same / what the bare Worker adds. */
-  readonly added_p50_over_floor_c1: number | null;
-  /** The memory of a waiting request above that of the bare Worker, KiB. */
-  readonly waiting_request_kb: number | null;
-  /**
-   * CPU time of long paced streams / that of the bare Worker: the cost of a chunk, with the small part of a request that
-   * falls on it.
-   */
-  readonly stream_cpu_per_chunk_over_floor: number | null;
-  /** The same with 1,000 streams at once. */
-  readonly stream_cpu_per_chunk_over_floor_1000: number | null;
-  /**
-   * The p99 of the time that gaps between chunks gain or lose on the way, with 1,000 streams at once / that of the bare
-   * Worker.
-   */
-  readonly stream_gap_p99_over_floor_1000: number | null;
-  /** CPU time that scanning a prompt of 4 KB for injections, personal data and 100 keywords adds to a request, ms. */
-  readonly guardrails_cpu_ms_4k: number | null;
-  /** CPU time of a request of a tenant whose policies are all switched off / that of a tenant without policies. */
-  readonly switched_off_cpu_over_governed: number | null;
-}
-
 const figuresOf = (all: readonly Measured[], name: string, target: TargetName): Figures | undefined =>
   all.find(({ load }) => load.name === name)?.figures.find((figures) => figures.target === target);
 const governed = (all: readonly Measured[], name: string): Figures | undefined => figuresOf(all, name, "governed");
@@ -96,8 +48,8 @@ export function difference(of: number | null | undefined, less: number | null | 
   return of === null || of === undefined || less === null || less === undefined ? null : of - less;
 }
 
-/** The summary of a run. */
-export function summaryOf(all: readonly Measured[]): Summary {
+/** The summary of a run: medians over the rounds; null where a target was not measured. */
+export function summaryOf(all: readonly Measured[]) {
   const overFloor = (name: string): number | null => governed(all, name)?.overFloor?.median ?? null;
   const cpu = ({ cpuMsPerRequest }: Figures): number | undefined => cpuMsPerRequest?.median;
   return {
@@ -105,20 +57,29 @@ export function summaryOf(all: readonly Measured[]): Summary {
     governed_over_floor_c16: overFloor("c16"),
     governed_over_floor_c32: overFloor("c32"),
     governed_over_floor_c64: overFloor("c64"),
+    // 100 tenants, 32 requests at once: the main figure
     governed_over_floor_tenants: overFloor("tenants"),
+    // one request in five is answered from the response cache
     governed_over_floor_cache: overFloor("cache"),
     governed_over_floor_body_4m: overFloor("body-4m"),
     governed_over_peer_c32: governed(all, "c32")?.overPeer?.median ?? null,
+    // the bare Worker passes streams on natively
     stream_over_native: overFloor("stream-asked"),
+    // of the process with the objects, with many tenants
     object_process_cpu_ms: workers(all, "workers-many")?.cpuMsPerRequest?.median ?? null,
     object_process_cpu_ms_one_tenant: workers(all, "workers-one")?.cpuMsPerRequest?.median ?? null,
     workers_over_one_process: workers(all, "workers-many")?.overFront?.median ?? null,
     workers_over_one_process_one_tenant: workers(all, "workers-one")?.overFront?.median ?? null,
+    // to the upstream's own
     added_p50_ms_c1: governed(all, "c1")?.addedP50Ms?.median ?? null,
+    // / what the bare Worker adds
     added_p50_over_floor_c1: byFloor(all, "c1", ({ addedP50Ms }) => addedP50Ms?.median),
+    // above that of the bare Worker
     waiting_request_kb: difference(heldKb(all, "governed"), heldKb(all, "floor")),
+    // of long streams, so that next to nothing of it is that of a request
     stream_cpu_per_chunk_over_floor: byFloor(all, "streams-150", cpu),
     stream_cpu_per_chunk_over_floor_1000: byFloor(all, "streams-1000", cpu),
+    // of the time that gaps between chunks gain or lose on the way
     stream_gap_p99_over_floor_1000: byFloor(all, "streams-1000", ({ gapMs }) => gapMs?.p99),
     guardrails_cpu_ms_4k: difference(
       figuresOf(all, "guardrails", "guarded")?.cpuMsPerRequest?.median,
@@ -137,7 +98,6 @@ const BOUNDS_MS = [5, 10, 50] as const;
  */
 type Rates = Readonly<Partial<Record<TargetName, Readonly<Record<string, number | null>>>>>;
 
-/** The rates of the sweep over concurrency. */
 export function ratesWithin(all: readonly Measured[]): Rates {
   const sweep = all.filter(({ load }) => /^c\d+$/.test(load.name)).flatMap(({ figures }) => figures);
   const within = (target: TargetName, boundMs: number): number | null => {

@@ -1,4 +1,5 @@
 /** The report as text: one block per load, one line per target. Pure. */
+import { plainTable } from "../harness/text-table.ts";
 import type { Figures } from "./figures.ts";
 import type { Load } from "./loads.ts";
 import type { Spread } from "./spread.ts";
@@ -42,12 +43,7 @@ export function tableOf(load: Load, all: readonly Figures[]): string {
     ["", ...columns.map(([head]) => head)],
     ...all.map((figures) => [figures.target, ...columns.map(([, show]) => show(figures))]),
   ];
-  const widths = rows[0]?.map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0))) ?? [];
-  const lines = rows.map((row) =>
-    row.map((cell, at) => (at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart((widths[at] ?? 0) + 2))).join(""),
-  );
   const rounds = all.map((figures) => figures.rounds);
-  return [`${load.name}: ${load.title} (${Math.min(...rounds)} rounds)`, ...lines.map((line) => `  ${line}`)].join(
-    "\n",
-  );
+  const table = plainTable(rows).replaceAll(/^/gm, "  ");
+  return `${load.name}: ${load.title} (${Math.min(...rounds)} rounds)\n${table}`;
 }

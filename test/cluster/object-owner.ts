@@ -5,7 +5,7 @@
 import { createHash, createHmac } from "node:crypto";
 
 /** The id that the runtime gives to the object with this name in the namespace with this key. */
-function idFromName(uniqueKey: string, name: string): string {
+export function idFromName(uniqueKey: string, name: string): string {
   const key = createHash("sha256").update(uniqueKey).digest();
   const half = (content: Buffer | string): Buffer => createHmac("sha256", key).update(content).digest().subarray(0, 16);
   const base = half(name);

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import * as z from "zod";
 import { type CompressionSteps, compressMessages } from "../../edge/domain/compression/compress.ts";
 import { scoreSentences } from "../../infra/compressor/bm25.ts";
+import { markdownTable } from "../harness/text-table.ts";
 
 const FOLDER = join(import.meta.dirname, "transcripts");
 const KINDS = ["rag", "log", "json", "code", "agent"] as const;
@@ -67,7 +68,7 @@ export async function evaluationTable(transcripts: readonly Transcript[]): Promi
       labels,
     ]);
   }
-  return tableOf([head, ...rows]);
+  return markdownTable(head, rows);
 }
 
 interface Result {
@@ -91,12 +92,4 @@ function sum(results: readonly Result[], amount: (result: Result) => number): nu
 
 function percent(part: number, whole: number): string {
   return `${((100 * part) / whole).toFixed(1)} %`;
-}
-
-function tableOf(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
-  const line = (cells: readonly string[]): string =>
-    `| ${cells.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(" | ")} |`;
-  const [head = [], ...body] = rows;
-  return [line(head), `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |`, ...body.map(line)].join("\n");
 }

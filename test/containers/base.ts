@@ -3,18 +3,15 @@
  * that the Containerfile pins. Needs root, Debian and buildah.
  */
 import { spawnSync } from "node:child_process";
-import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { IMAGES, type ImageName } from "../../infra/containers/images.ts";
+import { DEBIAN_RELEASE, debianMirror, installTools, must } from "../tiers/optional-area.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const CONTAINERFILE = join(ROOT, "infra/containers/Containerfile");
-/** The release in the name of the pinned base. */
-const RELEASE = "trixie";
 const TOOLS = ["buildah", "debootstrap"];
-/** What is not done by then has hung. */
-const COMMAND_MS = 10 * 60_000;
 const CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt";
 const PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
@@ -41,15 +38,6 @@ export interface BuiltImage {
 
 /** The images by name, as {@link buildImages} leaves them for the tests. */
 export type BuiltImages = Readonly<Record<ImageName, BuiltImage>>;
-
-/** Why no image can be built here; null when one can. */
-export function buildObstacle(): string | null {
-  if (process.getuid?.() !== 0) return "needs root";
-  if (!existsSync("/etc/debian_version")) return "needs Debian's packages";
-  if (spawnSync("unshare", ["--mount", "mount", "--bind", "/tmp", "/tmp"]).status !== 0)
-    return "needs to mount, which this machine does not allow";
-  return null;
-}
 
 /** Builds every image in `folder`. Throws what cannot be had, and what a command says that fails. */
 export function buildImages(folder: string): BuiltImages {
@@ -83,7 +71,6 @@ export function buildImages(folder: string): BuiltImages {
   return Object.fromEntries(built) as unknown as BuiltImages;
 }
 
-/** Removes what was built. */
 export function removeImages(folder: string): void {
   spawnSync("buildah", [...storage(folder), "--storage-driver", "vfs", "unmount", "--all"]);
   rmSync(folder, { recursive: true, force: true });
@@ -100,20 +87,9 @@ function storage(folder: string): readonly string[] {
   return ["--root", join(folder, "storage"), "--runroot", join(folder, "run")];
 }
 
-/** Installs Debian's packages of these names on this machine, where there is no program of the name. */
-export function installTools(...tools: readonly string[]): void {
-  const missing = tools.filter((tool) => spawnSync("which", [tool]).status !== 0);
-  if (missing.length === 0) return;
-  must("apt-get", "update", "-qq");
-  must("apt-get", "install", "-y", "-qq", "--no-install-recommends", ...missing);
-}
-
 /** A small Debian of the pinned base's release, as a folder. */
 export function makeDebian(base: string): void {
-  const policy = spawnSync("apt-cache", ["policy"], { encoding: "utf8" }).stdout;
-  const mirrors = [...policy.matchAll(/(https?:\/\/\S+) [a-z]+\/main/g)].map(([, url]) => url ?? "");
-  const mirror = mirrors.find((url) => !url.includes("security")) ?? "http://deb.debian.org/debian";
-  must("debootstrap", "--variant=minbase", "--include=ca-certificates", RELEASE, base, mirror);
+  must("debootstrap", "--variant=minbase", "--include=ca-certificates", DEBIAN_RELEASE, base, debianMirror());
   rmSync(join(base, "var/cache/apt/archives"), { recursive: true });
   // it trusts whom this machine trusts: a registry behind a proxy has a certificate of the proxy's
   copyFileSync(CERTIFICATES, join(base, CERTIFICATES));
@@ -127,16 +103,4 @@ export function addNode(base: string): void {
   mkdirSync(modules, { recursive: true });
   cpSync(dirname(dirname(npm)), join(modules, "npm"), { recursive: true });
   symlinkSync("../lib/node_modules/npm/bin/npm-cli.js", join(base, "usr/local/bin/npm"));
-}
-
-/** Runs a command; what it prints. Throws what it says when it fails. */
-export function must(command: string, ...args: readonly string[]): string {
-  const { status, stderr, stdout, error } = spawnSync(command, args, {
-    encoding: "utf8",
-    timeout: COMMAND_MS,
-    maxBuffer: 64 * 1024 * 1024,
-  });
-  if (status === 0) return stdout.trim();
-  const said = error?.message ?? (stderr || stdout).slice(-1_000);
-  throw new Error(`${command} ${args.join(" ")} failed: ${said}`);
 }

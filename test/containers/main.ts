@@ -5,12 +5,11 @@
  * afterwards.
  */
 import { spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { SKIPPED } from "../tiers/run-phases.ts";
-import { buildImages, buildObstacle, removeImages } from "./base.ts";
+import { areaArgs, areaObstacle, exitCodeOf, failureOf, refuseArea } from "../tiers/optional-area.ts";
+import { buildImages, removeImages } from "./base.ts";
 
 /** What is not done by then has hung. */
 const LIMIT_MS = 10 * 60_000;
@@ -19,8 +18,7 @@ const EXPOSURE_MAX = 20;
 const ROOT = join(import.meta.dirname, "../..");
 const VITEST = join(ROOT, "node_modules/vitest/vitest.mjs");
 
-const args = process.argv.slice(2);
-const isOptional = args.includes("--where-possible");
+const WHAT = "no image can be built here";
 process.exitCode = (await units()) || (await images());
 // the launcher's channel would keep this process
 if (process.connected) process.disconnect();
@@ -51,26 +49,18 @@ async function units(): Promise<number> {
 }
 
 async function images(): Promise<number> {
-  const obstacle = buildObstacle();
-  if (obstacle !== null) return refuse(obstacle);
+  const obstacle = areaObstacle("unshare", "--mount", "mount", "--bind", "/tmp", "/tmp");
+  if (obstacle !== null) return refuseArea(WHAT, obstacle);
   const folder = mkdtempSync(join(tmpdir(), "gateway-containers-"));
   try {
     const built = join(folder, "images.json");
-    try {
-      writeFileSync(built, JSON.stringify(buildImages(folder)));
-    } catch (error) {
-      return refuse(error instanceof Error ? error.message : String(error));
-    }
-    const rest = args.filter((arg) => arg !== "--where-possible");
-    return await run(process.execPath, [VITEST, "run", "--project", "containers", ...rest], { TEST_CONTAINERS: built });
+    const failure = failureOf(() => writeFileSync(built, JSON.stringify(buildImages(folder))));
+    if (failure !== null) return refuseArea(WHAT, failure);
+    const words = [VITEST, "run", "--project", "containers", ...areaArgs];
+    return await run(process.execPath, words, { TEST_CONTAINERS: built });
   } finally {
     removeImages(folder);
   }
-}
-
-function refuse(reason: string): number {
-  process.stdout.write(isOptional ? `skipped: ${reason}\n` : `no image can be built here: ${reason}\n`);
-  return isOptional ? SKIPPED : 1;
 }
 
 async function run(
@@ -79,18 +69,9 @@ async function run(
   env: NodeJS.ProcessEnv = {},
   output: "inherit" | "ignore" = "inherit",
 ): Promise<number> {
-  const child = spawn(command, words, {
-    env: { ...process.env, ...env },
-    stdio: ["inherit", output, "inherit"],
-    cwd: ROOT,
-  });
-  const kill = (): void => void child.kill("SIGKILL");
-  const timer = setTimeout(kill, LIMIT_MS);
-  const ends = ["SIGINT", "SIGTERM", "SIGHUP", "disconnect"];
-  for (const event of ends) process.on(event, kill);
-  const [code] = (await once(child, "exit")) as [number | null];
-  for (const event of ends) process.off(event, kill);
-  clearTimeout(timer);
-  if (code === null) process.stderr.write("the tests were ended before they were done\n");
-  return code ?? 1;
+  const stdio = ["inherit", output, "inherit"] as const;
+  return await exitCodeOf(
+    spawn(command, words, { env: { ...process.env, ...env }, stdio: [...stdio], cwd: ROOT }),
+    LIMIT_MS,
+  );
 }

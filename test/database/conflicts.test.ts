@@ -14,7 +14,7 @@ import { storeKeys } from "../../shared/records.ts";
 import type { CreatedKey } from "../../shared/schema/api-key.ts";
 import type { Tenant } from "../../shared/schema/tenant.ts";
 import { startControl, type TestControl } from "../harness/control.ts";
-import { startDistant } from "../harness/distant.ts";
+import { DISTANCE_MS, startHttpRelay } from "../harness/http-relay.ts";
 
 const TENANTS = 2;
 const KEYS_EACH = 2;
@@ -28,7 +28,7 @@ let distant: Listening;
 
 beforeAll(async () => {
   const first = await startControl({ answerWithinMs: ANSWER_WITHIN_MS });
-  distant = await startDistant(first.places.storeUrl);
+  distant = await startHttpRelay(first.places.storeUrl, { delaysMs: DISTANCE_MS });
   replicas = [first, await startControl({ beside: first, storeUrl: distant.url, answerWithinMs: ANSWER_WITHIN_MS })];
 });
 afterAll(async () => {

@@ -11,7 +11,7 @@ import type { Model } from "../../shared/schema/model.ts";
 import type { ModelEndpoint } from "../../shared/schema/model-endpoint.ts";
 import type { Boons } from "../../shared/schema/settings/boons.ts";
 import { startControl, type TestControl } from "../harness/control.ts";
-import { startDistant } from "../harness/distant.ts";
+import { DISTANCE_MS, startHttpRelay } from "../harness/http-relay.ts";
 
 const BASE = "http://127.0.0.1:9/v1";
 const ENDPOINTS = 3;
@@ -26,7 +26,7 @@ let worlds = 0;
 
 beforeAll(async () => {
   const first = await startControl({ answerWithinMs: ANSWER_WITHIN_MS });
-  distant = await startDistant(first.places.storeUrl);
+  distant = await startHttpRelay(first.places.storeUrl, { delaysMs: DISTANCE_MS });
   replicas = [first, await startControl({ beside: first, storeUrl: distant.url, answerWithinMs: ANSWER_WITHIN_MS })];
 });
 afterAll(async () => {

@@ -17,7 +17,6 @@ interface FrontUnderTest {
   readonly fixture: () => Fixture;
 }
 
-/** Declares the tests. */
 export function itServesTheDataPlane({ front, host, fixture }: FrontUnderTest, protocols: readonly Protocol[]): void {
   const chat = ({ secret, model, mark }: Minted, more: Readonly<Record<string, unknown>> = {}): HttpsRequest => ({
     host,

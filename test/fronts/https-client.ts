@@ -23,7 +23,6 @@ export interface FrontAddress {
 }
 
 export interface HttpsRequest {
-  /** The name of the server. */
   readonly host: string;
   readonly method?: string;
   readonly path: string;
@@ -41,14 +40,12 @@ interface HttpsAnswer {
   readonly whole: () => Promise<string>;
 }
 
-/** A request that was sent. */
 interface SentRequest {
   readonly answer: Promise<HttpsAnswer>;
   /** The client no longer wants the answer. */
   leave(): void;
 }
 
-/** Sends a request. */
 export function send(front: FrontAddress, protocol: Protocol, request: HttpsRequest): SentRequest {
   return protocol === "h2" ? sendHttp2(front, request) : sendHttp1(front, request);
 }

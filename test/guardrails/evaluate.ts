@@ -5,6 +5,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { compileScan, type TextScanner } from "../../shared/guardrails/text-scan.ts";
+import { markdownTable } from "../harness/text-table.ts";
 
 /** A text, and which labels a person gives it: kinds of personal data, or the scanner's name. */
 interface LabelledText {
@@ -38,7 +39,6 @@ interface CorpusLine {
   readonly keywords?: readonly string[];
 }
 
-/** The labelled texts of a scanner. */
 export function readCorpus(scanner: TextScanner): readonly LabelledText[] {
   const path = join(import.meta.dirname, "corpus", `${CORPORA[scanner]}.jsonl`);
   return readFileSync(path, "utf8")
@@ -74,7 +74,6 @@ function scoresOf(scanner: TextScanner): readonly Score[] {
   return [score(scanner, () => true), ...kinds.map((kind) => score(`${scanner} ${kind}`, (label) => label === kind))];
 }
 
-/** The scores of all scanners. */
 export function evaluate(): readonly Score[] {
   return (Object.keys(CORPORA) as TextScanner[]).flatMap(scoresOf);
 }
@@ -115,9 +114,5 @@ export function scoreTable(scores: readonly Score[]): string {
     return [name, ...figures];
   });
   const head = ["scanner", "precision", "recall", "found", "missed", "wrong", "passed"];
-  const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => `${row[column]}`.length)));
-  const line = (cells: readonly (string | number)[]) =>
-    `| ${cells.map((cell, column) => (column === 0 ? `${cell}`.padEnd(widths[column] ?? 0) : `${cell}`.padStart(widths[column] ?? 0))).join(" | ")} |`;
-  const rule = widths.map((width, column) => (column === 0 ? "-".repeat(width) : `${"-".repeat(width - 1)}:`));
-  return [line(head), line(rule), ...rows.map(line)].join("\n");
+  return markdownTable(head, rows);
 }

@@ -3,16 +3,15 @@
  * each pattern of prompt injection is right and wrong. With `--mistakes` also the lines that they get wrong.
  */
 import { parseArgs } from "node:util";
+import { plainTable } from "../harness/text-table.ts";
 import { evaluate, mistakes, patternHits, scoreTable } from "./evaluate.ts";
 
 const { values } = parseArgs({ options: { mistakes: { type: "boolean", default: false } } });
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
 print(scoreTable(evaluate()));
-print("\npattern of prompt injection    attacks  harmless");
-for (const [label, { attacks, harmless }] of patternHits()) {
-  print(`${label.padEnd(30)}${String(attacks).padStart(8)}${String(harmless).padStart(10)}`);
-}
+const hits = [...patternHits()].map(([label, { attacks, harmless }]) => [label, attacks, harmless]);
+print(`\n${plainTable([["pattern of prompt injection", "attacks", "harmless"], ...hits])}`);
 if (values.mistakes) {
   for (const scanner of ["prompt_injection", "pii", "ban_keywords"] as const) {
     const { missed, wrong } = mistakes(scanner);

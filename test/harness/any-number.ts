@@ -28,13 +28,14 @@ const CORNERS = [
   Number.NEGATIVE_INFINITY,
 ] as const;
 
-/** Any number. */
 export const anyNumber: fc.Arbitrary<number> = fc.oneof(fc.constantFrom(...CORNERS), fc.double(), fc.maxSafeInteger());
 
-/** Numbers, most of which are amounts. */
 export const mostlyAmounts: fc.Arbitrary<number> = fc.oneof(
   { weight: 12, arbitrary: fc.nat(1_000) },
   { weight: 6, arbitrary: fc.maxSafeNat() },
   { weight: 6, arbitrary: fc.constantFrom(MAX_AMOUNT, MAX_AMOUNT - 1, 2 ** 52, 0, 1) },
   { weight: 3, arbitrary: anyNumber },
 );
+
+/** Numbers that a record may hold although they make no sense. */
+export const hostileNumber: fc.Arbitrary<number> = fc.oneof(fc.nat(10_000), anyNumber);

@@ -54,7 +54,6 @@ export interface ApiDocument {
   resolved(schema: AnySchemaObject): AnySchemaObject;
 }
 
-/** Reads the document of a service. */
 export function readDocument(text: string): ApiDocument {
   const document = JSON.parse(text) as {
     paths: Record<string, Record<string, Written>>;

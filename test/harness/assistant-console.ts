@@ -10,7 +10,7 @@ export interface AssistantConsole {
   readonly testing: TestConsole;
   readonly admin: ConsoleBrowser;
   /** The Management API itself. Throws for a refusal. */
-  readonly api: <T>(method: string, path: string, body?: object) => Promise<T>;
+  readonly api: TestConsole["control"]["must"];
   /** The events of an answer. Throws when there is none. */
   readonly ask: (
     text: string,
@@ -26,11 +26,7 @@ export interface AssistantConsole {
 export async function startAssistantConsole(url: string): Promise<AssistantConsole> {
   const testing = await startConsole({ GATEWAY_PROXY_BASE_URL: url.replace(/\/v1$/, "") });
   const admin = await testing.admin();
-  const api: AssistantConsole["api"] = async <T>(method: string, path: string, body?: object) => {
-    const response = await testing.control.request(method, `/api/v1${path}`, body);
-    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
-    return (response.status === 204 ? null : await response.json()) as T;
-  };
+  const { must: api } = testing.control;
   await api("POST", "/models", { model_name: "brain", api_base: "http://127.0.0.1:9" });
   await api("PUT", "/settings/assistant", { brain_model: "brain" });
   const ask: AssistantConsole["ask"] = async (text, history = [], browser = admin) => {

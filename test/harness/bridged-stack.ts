@@ -10,16 +10,8 @@ import { Gateway } from "./gateway.ts";
 import { stackEnv } from "./global-setup.ts";
 import { ownPort } from "./own-port.ts";
 
-interface BridgedStack {
-  readonly backend: ReturnType<typeof memoryBackend>;
-  readonly stack: Stack;
-  readonly gateway: Gateway;
-  /** Switches the store off; returns a function that switches it on again, with all its content. */
-  readonly storeLeaves: () => Promise<() => Promise<void>>;
-}
-
 /** Registers the hooks; the parts are there once tests run. `workers`: GATEWAY_WORKERS. */
-export function useBridgedStack(workers = 1): BridgedStack {
+export function useBridgedStack(workers = 1) {
   const backend = memoryBackend();
   const dataDir = mkdtempSync(join(tmpdir(), "gateway-bridged-"));
   let bridge: Awaited<ReturnType<typeof startRedisBridge>>;
@@ -49,7 +41,8 @@ export function useBridgedStack(workers = 1): BridgedStack {
     get gateway() {
       return gateway;
     },
-    storeLeaves: async () => {
+    /** Switches the store off; returns a function that switches it on again, with all its content. */
+    storeLeaves: async (): Promise<() => Promise<void>> => {
       const port = Number(new URL(bridge.url).port);
       await bridge.close();
       return async () => {

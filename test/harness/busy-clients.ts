@@ -5,18 +5,7 @@
 import type { Gateway, Minted } from "./gateway.ts";
 import { waitFor } from "./wait-for.ts";
 
-interface BusyClients {
-  /** Resolves when at least this many answers were 200. */
-  served(atLeast: number): Promise<void>;
-  /**
-   * Ends the clients. Returns the status of one request of each client that started after this call; 0 when it got no
-   * answer.
-   */
-  afterNow(): Promise<readonly number[]>;
-}
-
-/** Starts the clients. */
-export function busyClients(gateway: Gateway, minted: Minted, count: number): BusyClients {
+export function busyClients(gateway: Gateway, minted: Minted, count: number) {
   let served = 0;
   let counts = false;
   const client = async (): Promise<number> => {
@@ -29,13 +18,18 @@ export function busyClients(gateway: Gateway, minted: Minted, count: number): Bu
   };
   const clients = Array.from({ length: count }, client);
   return {
-    served: async (atLeast) => {
+    /** Resolves when at least this many answers were 200. */
+    served: async (atLeast: number): Promise<void> => {
       await waitFor(
         () => served,
         (now) => now >= atLeast,
       );
     },
-    afterNow: async () => {
+    /**
+     * Ends the clients. Returns the status of one request of each client that started after this call; 0 when it got no
+     * answer.
+     */
+    afterNow: async (): Promise<readonly number[]> => {
       counts = true;
       return await Promise.all(clients);
     },

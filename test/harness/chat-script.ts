@@ -2,45 +2,32 @@
  * An upstream whose chat completions a test writes itself: the answers to the first, the second and every later request of
  * a model, by the name that the gateway sends upstream. It never streams.
  */
-import { createServer } from "node:http";
-import { listen } from "../../infra/local/http/listen.ts";
+import { jsonAnswer, startHttpSink } from "./http-sink.ts";
 
 /** A text, or a call of a tool with these arguments. */
 type Said = string | { readonly tool: string; readonly args: object };
 
-interface ChatScript {
-  readonly url: string;
-  /** Sets what a model answers from now on, request by request; the last one is given again. */
-  readonly say: (model: string, ...said: readonly Said[]) => void;
-  /** The bodies of a model's requests, in order. */
-  readonly seen: (model: string) => readonly Readonly<Record<string, unknown>>[];
-  readonly close: () => Promise<void>;
-}
-
-/** Starts it on a free loopback port. */
-export async function startChatScript(): Promise<ChatScript> {
+export async function startChatScript() {
   const scripts = new Map<string, { readonly said: readonly Said[]; readonly from: number }>();
   const bodies = new Map<string, Record<string, unknown>[]>();
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on("data", (chunk: Buffer) => chunks.push(chunk));
-    request.on("end", () => {
-      const body = JSON.parse(Buffer.concat(chunks).toString("utf8")) as Record<string, unknown>;
-      const model = String(body["model"]);
-      const seen = [...(bodies.get(model) ?? []), body];
-      bodies.set(model, seen);
-      const { said: script, from } = scripts.get(model) ?? { said: [], from: 0 };
-      const said = script[seen.length - 1 - from] ?? script.at(-1) ?? "";
-      response.setHeader("content-type", "application/json");
-      response.end(JSON.stringify(completionOf(model, said, `call-${seen.length}`)));
-    });
+  const sink = await startHttpSink((asked) => {
+    const body = JSON.parse(asked.body) as Record<string, unknown>;
+    const model = String(body["model"]);
+    const seen = [...(bodies.get(model) ?? []), body];
+    bodies.set(model, seen);
+    const { said: script, from } = scripts.get(model) ?? { said: [], from: 0 };
+    return jsonAnswer(
+      completionOf(model, script[seen.length - 1 - from] ?? script.at(-1) ?? "", `call-${seen.length}`),
+    );
   });
-  const listening = await listen(server, "127.0.0.1", 0);
   return {
-    url: `${listening.url}/v1`,
-    say: (model, ...said) => void scripts.set(model, { said, from: bodies.get(model)?.length ?? 0 }),
-    seen: (model) => bodies.get(model) ?? [],
-    close: async () => await listening.close(),
+    url: `${sink.url}/v1`,
+    /** Sets what a model answers from now on, request by request; the last one is given again. */
+    say: (model: string, ...said: readonly Said[]): void =>
+      void scripts.set(model, { said, from: bodies.get(model)?.length ?? 0 }),
+    /** The bodies of a model's requests, in order. */
+    seen: (model: string) => bodies.get(model) ?? [],
+    close: sink.close,
   };
 }
 

@@ -9,16 +9,7 @@ import { CONTROL_ARGS } from "../../infra/local/control.ts";
 
 export const PROCESS_TOKEN = "token";
 
-export interface ControlProcess {
-  readonly admin: string;
-  /** The address of its metrics. */
-  readonly metrics: string;
-  /** The lines of its log so far. */
-  readonly log: readonly Readonly<Record<string, unknown>>[];
-  request(method: string, path: string, body?: string | object): Promise<Response>;
-  /** Kills the process. */
-  end(): Promise<void>;
-}
+export type ControlProcess = Awaited<ReturnType<typeof startControlProcess>>;
 
 interface ProcessOptions {
   readonly databaseUrl: string;
@@ -39,7 +30,7 @@ export async function startControlProcess({
   cellUrl = "http://127.0.0.1:9",
   heapMib,
   more = {},
-}: ProcessOptions): Promise<ControlProcess> {
+}: ProcessOptions) {
   const flags = heapMib === undefined ? [] : [`--max-old-space-size=${heapMib}`];
   const child = spawn(process.execPath, [...flags, ...CONTROL_ARGS], {
     env: {
@@ -66,17 +57,19 @@ export async function startControlProcess({
   ended.catch(() => undefined);
   return {
     admin,
+    /** The address of its metrics. */
     metrics,
-    get log() {
+    /** The lines of its log so far. */
+    get log(): readonly Readonly<Record<string, unknown>>[] {
       return lines.filter((line) => line.startsWith("{")).map((line) => JSON.parse(line) as Record<string, unknown>);
     },
-    request: async (method, path, body) =>
+    request: async (method: string, path: string, body?: string | object): Promise<Response> =>
       await fetch(`${admin}${path}`, {
         method,
         headers: { authorization: `Bearer ${PROCESS_TOKEN}` },
         ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
       }),
-    end: async () => await kill(child),
+    end: async (): Promise<void> => await kill(child),
   };
 }
 

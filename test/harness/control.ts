@@ -3,7 +3,6 @@
  * the real key-value bridge; and an HTTP server in place of a cell's internal routes, which a test can make fail.
  */
 import { randomBytes } from "node:crypto";
-import { createServer } from "node:http";
 import { pino } from "pino";
 import type { RaisedAlert } from "../../control/alerts/alert-sink.ts";
 import { AnalyticsStore } from "../../control/analytics/store.ts";
@@ -23,7 +22,6 @@ import { TrustedProxies } from "../../control/kernel/trusted-proxies.ts";
 import { OutboxPublisher } from "../../control/publish/outbox-publisher.ts";
 import { Resync } from "../../control/publish/resync.ts";
 import { BenchmarkRuns } from "../../control/services/benchmarks/benchmark-runs.ts";
-import { listen } from "../../infra/local/http/listen.ts";
 import { startRedisBridge } from "../../infra/local/redis/bridge.ts";
 import { memoryBackend } from "../../infra/local/redis/memory-backend.ts";
 import {
@@ -38,6 +36,7 @@ import type { Recipe } from "../../shared/schema/recipe.ts";
 import { importSealKey } from "../../shared/seal.ts";
 import { EMBEDDED, newDatabase } from "./control-database.ts";
 import { openDatabaseCopy } from "./database-template.ts";
+import { jsonAnswer, startHttpSink } from "./http-sink.ts";
 
 export const ADMIN_TOKEN = "admin-token-of-a-test";
 export const INTERNAL_TOKEN = "internal-token-of-a-test";
@@ -70,6 +69,8 @@ export interface TestControl {
   readonly cell: { readonly items: RevItem[]; readonly changes: Change[]; fail: boolean };
   /** Sends a request with the admin token and a JSON body. */
   request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>;
+  /** A request below `/api/v1` that must succeed. Throws for a refusal. */
+  must<T>(method: string, path: string, body?: unknown): Promise<T>;
   /** Signals to running requests that the service ends. */
   end(): void;
   /** Stops and starts the key-value store's listener. */
@@ -110,7 +111,6 @@ export interface ControlOptions {
   readonly recipes?: readonly Recipe[];
 }
 
-/** Starts everything on free ports. */
 export async function startControl(options: ControlOptions = {}): Promise<TestControl> {
   const log = pino({ level: "silent" });
   const places = options.beside?.places ?? (await startPlaces());
@@ -195,6 +195,12 @@ export async function startControl(options: ControlOptions = {}): Promise<TestCo
     provisioner,
     log,
   });
+  const request: TestControl["request"] = async (method, path, body, headers = {}) =>
+    await app.request(path, {
+      method,
+      headers: { authorization: `Bearer ${ADMIN_TOKEN}`, ...headers },
+      ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
+    });
   return {
     connection,
     app,
@@ -207,12 +213,13 @@ export async function startControl(options: ControlOptions = {}): Promise<TestCo
     alerts,
     provisioner,
     cell,
-    request: async (method, path, body, headers = {}) =>
-      await app.request(path, {
-        method,
-        headers: { authorization: `Bearer ${ADMIN_TOKEN}`, ...headers },
-        ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
-      }),
+    request,
+    must: async <T>(method: string, path: string, body?: unknown): Promise<T> => {
+      const response = await request(method, `/api/v1${path}`, body);
+      const text = await response.text();
+      if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`);
+      return (text === "" ? null : JSON.parse(text)) as T;
+    },
     end: () => ending.abort(),
     stopStore: async () => await places.stopStore(),
     places,
@@ -241,27 +248,17 @@ async function startPlaces(): Promise<Places> {
   const databaseUrl = await newDatabase();
   const bridge = await startRedisBridge({ backend: memoryBackend(), token: "t" });
   const cell: TestControl["cell"] = { items: [], changes: [], fail: false };
-  const sink = createServer((request, response) => {
-    let text = "";
-    request.on("data", (chunk: Buffer) => {
-      text += chunk.toString();
-    });
-    request.on("end", () => {
-      if (cell.fail) return void response.writeHead(500).end();
-      if (request.url === INTERNAL_PATHS.budgetRebuild) {
-        const { subjects } = rebuildBodySchema.parse(JSON.parse(text));
-        return void response.end(JSON.stringify({ rebuilt: subjects.length }));
-      }
-      if (request.url === INTERNAL_PATHS.stats)
-        return void response.end(JSON.stringify({ cell: "local", in_flight: 0, queued: 0, max_in_flight: 1 }));
-      if (request.url !== INTERNAL_PATHS.invalidate) return void response.writeHead(404).end();
-      const { items } = invalidateBodySchema.parse(JSON.parse(text));
-      cell.items.push(...items.map((item) => revItemSchema.parse(item)));
-      cell.changes.push(...items.filter((item) => Object.keys(item).length > 3));
-      response.writeHead(204).end();
-    });
+  const sink = await startHttpSink(({ url, body }) => {
+    if (cell.fail) return { status: 500 };
+    if (url === INTERNAL_PATHS.budgetRebuild)
+      return jsonAnswer({ rebuilt: rebuildBodySchema.parse(JSON.parse(body)).subjects.length });
+    if (url === INTERNAL_PATHS.stats) return jsonAnswer({ cell: "local", in_flight: 0, queued: 0, max_in_flight: 1 });
+    if (url !== INTERNAL_PATHS.invalidate) return { status: 404 };
+    const { items } = invalidateBodySchema.parse(JSON.parse(body));
+    cell.items.push(...items.map((item) => revItemSchema.parse(item)));
+    cell.changes.push(...items.filter((item) => Object.keys(item).length > 3));
+    return { status: 204 };
   });
-  const sinkAt = await listen(sink, "127.0.0.1", 0);
   let storeStopped = false;
   const stopStore = async (): Promise<void> => {
     if (storeStopped) return;
@@ -271,12 +268,12 @@ async function startPlaces(): Promise<Places> {
   return {
     databaseUrl,
     storeUrl: bridge.url,
-    cellUrl: sinkAt.url,
+    cellUrl: sink.url,
     cell,
     stopStore,
     close: async () => {
       await stopStore();
-      await sinkAt.close();
+      await sink.close();
     },
   };
 }

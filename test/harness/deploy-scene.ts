@@ -21,14 +21,7 @@ import { type Stack, startStack } from "../../infra/local/stack.ts";
 import { WORKER_VERSION_HEADER } from "../../shared/worker-version.ts";
 import { Gateway, type Minted } from "./gateway.ts";
 import { stackEnv } from "./global-setup.ts";
-import {
-  BEFORE,
-  type PlatformState,
-  type PlatformVersion,
-  type PlatformWorker,
-  platformBefore,
-  startPlatformApi,
-} from "./platform-api.ts";
+import { BEFORE, type PlatformState, type PlatformWorker, platformBefore, startPlatformApi } from "./platform-api.ts";
 import { type SharedStores, startSharedStores } from "./shared-stores.ts";
 import { startTestUpstream, type TestUpstream } from "./test-upstream.ts";
 
@@ -42,7 +35,6 @@ export const DEPLOYED_PEPPER = "pepper-of-the-test";
 const ADMIN_TOKEN = "admin-token-of-the-test-of-deployments";
 const OVERRIDE = "cloudflare-workers-version-overrides";
 
-/** How a deployment ended. */
 export interface DeployOutcome {
   readonly ok: boolean;
   /** What the operator read. */
@@ -208,7 +200,6 @@ async function run(
   return { ok, lines: lines.map(named), changes: api.state.changes.map(named) };
 }
 
-/** The problems that a deployment found. */
 export const problemsOf = ({ lines }: DeployOutcome): readonly string[] =>
   lines.filter((line) => line.startsWith("wrong "));
 
@@ -216,7 +207,6 @@ export const problemsOf = ({ lines }: DeployOutcome): readonly string[] =>
 export const stepsOf = ({ lines }: DeployOutcome): readonly string[] =>
   lines.filter((line) => !/^(ok {4}|wrong |plan)/.test(line));
 
-/** An interrupt by the operator. */
 export function interruptOf(): AbortController & { readonly now: () => void } {
   const controller = new AbortController();
   return Object.assign(controller, { now: () => controller.abort(new Interrupted("interrupted")) });
@@ -229,28 +219,8 @@ function named(text: string): string {
   return after === undefined ? known : known.replaceAll(after, "after");
 }
 
-/** The world of one test file. */
-interface DeployScene {
-  readonly run: typeof run;
-  /** What the platform remembers: before a run what a test wants, after it what became of it. */
-  readonly platform: PlatformState;
-  /** The Worker of the account. Throws when it has none. */
-  readonly worker: PlatformWorker;
-  /** Its first version. */
-  readonly versionBefore: PlatformVersion;
-  readonly edge: Edge;
-  /** The versions with traffic, by the names of {@link DeployOutcome.changes}. */
-  readonly traffic: () => Readonly<Record<string, number>>;
-  readonly stores: SharedStores;
-  readonly stack: Stack;
-  readonly gateway: Gateway;
-  readonly minted: Minted;
-  /** The versions that verifying requests asked for, in order. */
-  readonly overrides: readonly (string | null)[];
-}
-
 /** Registers the hooks; the parts are there once tests run. */
-export function useDeployScene(): DeployScene {
+export function useDeployScene() {
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), "gateway-deploy-test-"));
     [stores, upstream] = await Promise.all([startSharedStores(), startTestUpstream()]);
@@ -302,12 +272,15 @@ export function useDeployScene(): DeployScene {
 
   return {
     run,
+    /** What the platform remembers: before a run what a test wants, after it what became of it. */
     get platform() {
       return api.state;
     },
+    /** The Worker of the account. Throws when it has none. */
     get worker() {
       return workerOf(api.state);
     },
+    /** Its first version. */
     get versionBefore() {
       const [version] = workerOf(api.state).versions;
       if (version === undefined) throw new Error("the Worker has no version");
@@ -316,7 +289,8 @@ export function useDeployScene(): DeployScene {
     get edge() {
       return edge;
     },
-    traffic: () =>
+    /** The versions with traffic, by the names of {@link DeployOutcome.changes}. */
+    traffic: (): Readonly<Record<string, number>> =>
       Object.fromEntries((api.state.worker?.traffic ?? []).map((each) => [named(each.version_id), each.percentage])),
     get stores() {
       return stores;
@@ -330,7 +304,8 @@ export function useDeployScene(): DeployScene {
     get minted() {
       return minted;
     },
-    get overrides() {
+    /** The versions that verifying requests asked for, in order. */
+    get overrides(): readonly (string | null)[] {
       return overrides;
     },
   };

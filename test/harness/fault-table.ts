@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { inject } from "vitest";
 import type { TestProject } from "vitest/node";
 import { makeTemplate } from "./database-template.ts";
+import { plainTable } from "./text-table.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {
@@ -36,7 +37,6 @@ interface FaultLine {
   readonly servedAfterMs?: number | undefined;
 }
 
-/** Adds a line to the table. */
 export function reportFault(line: FaultLine): void {
   appendFileSync(inject("faultTable"), `${JSON.stringify(line)}\n`);
 }
@@ -69,9 +69,5 @@ function tableText(lines: readonly FaultLine[]): string {
     line.deadLetters,
     line.servedAfterMs ?? "",
   ]);
-  const all = [[...heads, "dead letters", "waiters served, ms"], ...rows.map((row) => row.map(String))];
-  const widths = all[0]?.map((_, at) => Math.max(...all.map((row) => (row[at] ?? "").length))) ?? [];
-  const text = (row: readonly string[]): string =>
-    row.map((cell, at) => (at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0))).join("  ");
-  return all.map(text).join("\n");
+  return plainTable([[...heads, "dead letters", "waiters served, ms"], ...rows]);
 }

@@ -13,24 +13,13 @@ export type InsertFault = "none" | "slow" | "errors" | "cut after commit" | "no 
 const PASSWORD = "secret";
 const SLOW_MS = 5_000;
 
-export interface FaultyStore {
-  readonly url: string;
-  readonly password: string;
-  /** Chooses the fault for the inserts of a cell from now on. Inserts that wait for an answer get none. */
-  set(cell: string, fault: InsertFault): void;
-  /** Inserts of a cell that met a fault, or that the engine refused. */
-  faults(cell: string): number;
-  /** Deduplication tokens in the order in which they were first seen. */
-  readonly tokens: readonly string[];
-  /** Runs a statement in the engine directly, without the faults. */
-  run(statement: string): Promise<void>;
-  close(): Promise<void>;
-}
+export type FaultyStore = Awaited<ReturnType<typeof startFaultyStore>>;
 
 /** Starts it on a folder of its own. */
-export async function startFaultyStore(folder: string): Promise<FaultyStore> {
+export async function startFaultyStore(folder: string) {
   const engine = openEngine(folder, 3);
   const bridge = await startClickhouseBridge({ engine, user: "default", password: PASSWORD });
+  /** Deduplication tokens in the order in which they were first seen. */
   const tokens: string[] = [];
   const faultOf = new Map<string, InsertFault>();
   const met = new Map<string, number>();
@@ -74,7 +63,8 @@ export async function startFaultyStore(folder: string): Promise<FaultyStore> {
   return {
     url: listening.url,
     password: PASSWORD,
-    set: (cell, fault) => {
+    /** Chooses the fault for the inserts of a cell from now on. Inserts that wait for an answer get none. */
+    set: (cell: string, fault: InsertFault): void => {
       faultOf.set(cell, fault);
       for (const [response, whose] of silent) {
         if (whose !== cell) continue;
@@ -82,9 +72,11 @@ export async function startFaultyStore(folder: string): Promise<FaultyStore> {
         response.destroy();
       }
     },
-    faults: (cell) => met.get(cell) ?? 0,
-    tokens,
-    run: async (statement) => {
+    /** Inserts of a cell that met a fault, or that the engine refused. */
+    faults: (cell: string): number => met.get(cell) ?? 0,
+    tokens: tokens as readonly string[],
+    /** Runs a statement in the engine directly, without the faults. */
+    run: async (statement: string): Promise<void> => {
       const answer = await fetch(bridge.url, {
         method: "POST",
         headers: { authorization: `Basic ${btoa(`default:${PASSWORD}`)}` },
@@ -93,7 +85,7 @@ export async function startFaultyStore(folder: string): Promise<FaultyStore> {
       if (!answer.ok) throw new Error(await answer.text());
       await answer.body?.cancel();
     },
-    close: async () => {
+    close: async (): Promise<void> => {
       await listening.close();
       await bridge.close();
       engine.close();

@@ -1,7 +1,8 @@
 /** What a spec file needs: the shared stack, and an upstream of its own. */
-import { afterAll, beforeAll, inject } from "vitest";
+import { inject } from "vitest";
 import { Gateway } from "./gateway.ts";
 import { startTestUpstream, type TestUpstream } from "./test-upstream.ts";
+import { useStarted } from "./use-started.ts";
 
 export interface Fixture {
   readonly gateway: Gateway;
@@ -10,24 +11,17 @@ export interface Fixture {
 
 /** Registers the hooks; the parts are there once tests run. */
 export function useGateway(): Fixture {
-  let upstream: TestUpstream | undefined;
+  const upstream = useStarted(startTestUpstream);
   const gateway = new Gateway({
     proxyUrl: inject("proxyUrl"),
     adminUrl: inject("adminUrl"),
     adminToken: inject("adminToken"),
     metricsUrl: inject("metricsUrl"),
   });
-  beforeAll(async () => {
-    upstream = await startTestUpstream();
-  });
-  afterAll(async () => {
-    await upstream?.close();
-  });
   return {
     gateway,
     get upstream() {
-      if (upstream === undefined) throw new Error("the upstream starts with the tests");
-      return upstream;
+      return upstream();
     },
   };
 }

@@ -52,12 +52,7 @@ export async function startHealthScene(options: ControlOptions = {}): Promise<He
     ...options,
     now: () => new Date(nowMs),
   });
-  const send = async <T>(method: string, path: string, body?: unknown): Promise<T> => {
-    const response = await control.request(method, `/api/v1${path}`, body);
-    const text = await response.text();
-    if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`);
-    return JSON.parse(text) as T;
-  };
+  const { must: send } = control;
   const tick = async (): Promise<void> => {
     await control.prober.run();
     await control.prober.idle();

@@ -69,7 +69,6 @@ export const anyJsonValue: fc.Arbitrary<unknown> = fc.letrec((tie) => ({
   ),
 })).value;
 
-/** JSON text of a value. */
 export function jsonText(value: unknown): string {
   if (typeof value === "number") {
     if (!Number.isFinite(value)) return value > 0 ? "1e400" : "-1e400";

@@ -1,5 +1,6 @@
 /** An HTTP server of a test's own: it records every request and gives the answers that the test chooses. */
-import { createServer } from "node:http";
+import { createServer, type ServerResponse } from "node:http";
+import { text } from "node:stream/consumers";
 import { listen } from "../../infra/local/http/listen.ts";
 
 interface SinkRequest {
@@ -7,45 +8,51 @@ interface SinkRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: string;
+  /** When it had arrived whole, by `performance.now()`. */
+  readonly atMs: number;
 }
 
 export interface SinkAnswer {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
+  /** The answer does not end after its body. */
+  readonly open?: boolean;
 }
 
 export interface HttpSink {
   readonly url: string;
   readonly asked: SinkRequest[];
-  /** Decides every answer; null never answers, and a promise does once it is resolved. */
-  answer: (asked: SinkRequest) => SinkAnswer | null | Promise<SinkAnswer>;
+  /** Decides every answer; null never answers, and a promise does once it is resolved. A function writes the answer by itself. */
+  answer: (
+    asked: SinkRequest,
+  ) => SinkAnswer | null | Promise<SinkAnswer | null> | ((response: ServerResponse) => unknown);
   close(): Promise<void>;
 }
 
-/** Starts it on a free port; until the test chooses another answer, it answers 200 `{}`. */
-export async function startHttpSink(): Promise<HttpSink> {
+/** Starts it on a free port; without an answer it answers 200 `{}`. */
+export async function startHttpSink(answer: HttpSink["answer"] = () => ({})): Promise<HttpSink> {
   const server = createServer((request, response) => {
-    let body = "";
-    request.on("data", (chunk: Buffer) => {
-      body += chunk.toString();
-    });
-    request.on("end", () => {
-      const asked = { method: request.method ?? "", url: request.url ?? "", headers: request.headers, body };
+    const receive = async (): Promise<void> => {
+      const body = await text(request);
+      const { method = "", url = "", headers } = request;
+      const asked = { method, url, headers, body, atMs: performance.now() };
       sink.asked.push(asked);
-      const send = ({ status = 200, headers = {}, body: text = "{}" }: SinkAnswer): void =>
-        void response.writeHead(status, headers).end(text);
-      const answer = sink.answer(asked);
-      if (answer instanceof Promise) void answer.then(send);
-      else if (answer !== null) send(answer);
-    });
+      const given = await sink.answer(asked);
+      if (typeof given === "function") return void given(response);
+      if (given === null) return;
+      response.writeHead(given.status ?? 200, given.headers);
+      if (given.open === true) response.write(given.body ?? "{}");
+      else response.end(given.body ?? "{}");
+    };
+    receive().catch(() => response.destroy());
   });
   const listening = await listen(server, "127.0.0.1", 0);
-  const sink: HttpSink = {
-    url: listening.url,
-    asked: [],
-    answer: () => ({}),
-    close: async () => await listening.close(),
-  };
+  const sink: HttpSink = { url: listening.url, asked: [], answer, close: async () => await listening.close() };
   return sink;
+}
+
+/** An answer in JSON. */
+export function jsonAnswer(body: unknown, status = 200): SinkAnswer {
+  return { status, headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
 }

@@ -12,7 +12,6 @@ export interface KillableStore {
   stop(): Promise<void>;
 }
 
-/** Starts it. */
 export async function startKillableStore(): Promise<KillableStore> {
   const guard = startGuard();
   const start = async (port: string): Promise<{ child: Child; url: string }> => {

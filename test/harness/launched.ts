@@ -11,18 +11,7 @@ import { waitFor } from "./wait-for.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-/** A running stack. */
-export interface Launched {
-  readonly process: ChildProcess;
-  readonly proxyUrl: string;
-  readonly adminUrl: string;
-  readonly metricsUrl: string;
-  readonly adminToken: string;
-  /** All output so far. */
-  readonly output: () => string;
-  /** Sends a signal and waits for the end; returns the exit code, null when it was killed. */
-  end(signal: NodeJS.Signals): Promise<number | null>;
-}
+export type Launched = Awaited<ReturnType<typeof whenReady>>;
 
 interface Starting {
   readonly process: ChildProcess;
@@ -45,7 +34,6 @@ export function launchProvisioner(variables: Readonly<Record<string, string>>): 
   return spawned(process.execPath, [join(ROOT, "control/provisioner/main.ts")], variables);
 }
 
-/** Runs `npm start`. */
 export function launchWithNpm(dataDir: string): Starting {
   return spawned("npm", ["start"], stackEnv(dataDir));
 }
@@ -82,7 +70,7 @@ export async function launchReady(dataDir: string, more: Readonly<Record<string,
 }
 
 /** The running stack that a started process reports. Throws its output when it ends instead. */
-export async function whenReady({ process: child, output, exited }: Starting, dataDir: string): Promise<Launched> {
+export async function whenReady({ process: child, output, exited }: Starting, dataDir: string) {
   let ended = false;
   void exited.then(() => {
     ended = true;
@@ -100,8 +88,10 @@ export async function whenReady({ process: child, output, exited }: Starting, da
     adminUrl: address("management_api"),
     metricsUrl: address("metrics"),
     adminToken: readFileSync(join(dataDir, "admin-token"), "utf8").trim(),
+    /** All output so far. */
     output,
-    end: async (signal) => {
+    /** Sends a signal and waits for the end; returns the exit code, null when it was killed. */
+    end: async (signal: NodeJS.Signals): Promise<number | null> => {
       child.kill(signal);
       return await exited;
     },

@@ -22,27 +22,15 @@ export interface Ended {
   readonly place: number;
 }
 
-interface LedgerLoad {
-  readonly clients: number;
-  readonly ended: readonly Ended[];
-  /** Statuses other than 200 that were seen, and 0 for a request that got no whole answer. */
-  readonly others: ReadonlySet<number>;
-  /** Resolves when this many more requests have ended. */
-  more(count: number): Promise<void>;
-  /** Resolves when this many requests ended long enough ago that a kill from now on must not lose their rows. */
-  promised(count: number): Promise<void>;
-  /** Ends the clients; resolves when the last answer is there. */
-  stop(): Promise<readonly Ended[]>;
-}
-
 /** Starts the clients. `headers` returns those of the request with the given number. */
 export function startLoad(
   gateway: Gateway,
   minted: Minted,
   clients: number,
   headers: (place: number) => Readonly<Record<string, string>> = () => ({}),
-): LedgerLoad {
+) {
   const ended: Ended[] = [];
+  /** Statuses other than 200 that were seen, and 0 for a request that got no whole answer. */
   const others = new Set<number>();
   let [sent, stopped] = [0, false];
   const client = async (): Promise<void> => {
@@ -66,20 +54,23 @@ export function startLoad(
     clients,
     ended,
     others,
-    more: async (count) => {
+    /** Resolves when this many more requests have ended. */
+    more: async (count: number): Promise<void> => {
       const enough = ended.length + count;
       await waitFor(
         () => ended.length,
         (length) => length >= enough,
       );
     },
-    promised: async (count) => {
+    /** Resolves when this many requests ended long enough ago that a kill from now on must not lose their rows. */
+    promised: async (count: number): Promise<void> => {
       await waitFor(
         () => ended.filter(({ atMs }) => isPromised(atMs, Date.now())).length,
         (owed) => owed >= count,
       );
     },
-    stop: async () => {
+    /** Ends the clients; resolves when the last answer is there. */
+    stop: async (): Promise<readonly Ended[]> => {
       stopped = true;
       await Promise.all(running);
       return ended;
@@ -91,7 +82,7 @@ interface Accounting {
   readonly fault: string;
   readonly gateway: Gateway;
   readonly minted: Minted;
-  readonly load: LedgerLoad;
+  readonly load: { readonly clients: number; readonly ended: readonly Ended[] };
   /** Whether a request must have its row; without this function every request must. */
   readonly expected?: (ended: Ended) => boolean;
   readonly dropped?: number;

@@ -57,7 +57,6 @@ globalThis.setTimeout = Object.assign((...[run, ms, ...args]: Parameters<typeof 
   return timeout;
 }, startTimeout);
 
-/** Stops the timeouts that tests have left. */
 export function stopTimeouts(): void {
   for (const timeout of timeouts) clearTimeout(timeout);
   timeouts.clear();

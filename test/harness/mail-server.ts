@@ -2,18 +2,10 @@
 import type { AddressInfo } from "node:net";
 import { SMTPServer } from "smtp-server";
 
-interface MailServer {
-  readonly port: number;
-  /** The mails as they arrived, oldest first. */
-  readonly mails: string[];
-  /** `name:password` of every login that was tried. */
-  readonly users: string[];
-  close(): Promise<void>;
-}
-
-/** Starts it on a free port. */
-export async function startMailServer(): Promise<MailServer> {
+export async function startMailServer() {
+  /** As they arrived, oldest first. */
   const mails: string[] = [];
+  /** `name:password` of every login that was tried. */
   const users: string[] = [];
   const server = new SMTPServer({
     disabledCommands: ["STARTTLS"],
@@ -40,6 +32,6 @@ export async function startMailServer(): Promise<MailServer> {
     port: (server.server.address() as AddressInfo).port,
     mails,
     users,
-    close: async () => await new Promise((resolve) => server.close(() => resolve())),
+    close: async (): Promise<void> => await new Promise((resolve) => server.close(() => resolve())),
   };
 }

@@ -2,11 +2,12 @@
  * What a spec file about MCP servers needs: a test server in the place of an MCP server, and tenants that each have a
  * server of their own.
  */
-import { afterAll, beforeAll, expect } from "vitest";
+import { expect } from "vitest";
 import type { McpServer } from "../../shared/schema/mcp-server.ts";
 import type { Fixture } from "./fixture.ts";
 import type { Minted } from "./gateway.ts";
-import { type McpUpstream, type SeenMcpCall, startMcpUpstream } from "./mcp-upstream.ts";
+import { type SeenMcpCall, startMcpUpstream } from "./mcp-upstream.ts";
+import { useStarted } from "./use-started.ts";
 import { waitFor } from "./wait-for.ts";
 
 export interface McpMinted extends Minted {
@@ -20,34 +21,15 @@ interface McpCall {
   readonly signal?: AbortSignal;
 }
 
-interface McpFixture {
-  readonly upstream: McpUpstream;
-  /** A tenant with a server of its own, whose base path answers as `behaviour` says. */
-  mint(behaviour?: string, more?: Readonly<Record<string, unknown>>): Promise<McpMinted>;
-  /** A call of a minted tenant to its server; redirects are not followed. */
-  call(minted: McpMinted, rest?: string, options?: McpCall): Promise<Response>;
-  /** The only call with this text that reached the server. */
-  seenOnce(text: string): Promise<SeenMcpCall>;
-}
-
 /** Registers the hooks; the parts are there once tests run. */
-export function useMcp(fixture: Fixture): McpFixture {
-  let started: McpUpstream | undefined;
-  beforeAll(async () => {
-    started = await startMcpUpstream();
-  });
-  afterAll(async () => {
-    await started?.close();
-  });
-  const upstream = (): McpUpstream => {
-    if (started === undefined) throw new Error("the server starts with the tests");
-    return started;
-  };
+export function useMcp(fixture: Fixture) {
+  const upstream = useStarted(startMcpUpstream);
   return {
     get upstream() {
       return upstream();
     },
-    mint: async (behaviour = "", more = {}) => {
+    /** A tenant with a server of its own, whose base path answers as `behaviour` says. */
+    mint: async (behaviour = "", more: Readonly<Record<string, unknown>> = {}): Promise<McpMinted> => {
       const minted = await fixture.gateway.mint(fixture.upstream.url);
       const server = await fixture.gateway.must<McpServer>("POST", "/mcp-servers", {
         name: minted.mark,
@@ -56,7 +38,8 @@ export function useMcp(fixture: Fixture): McpFixture {
       });
       return { ...minted, server };
     },
-    call: async (minted, rest = "", { method = "POST", body, headers, signal } = {}) => {
+    /** A call of a minted tenant to its server; redirects are not followed. */
+    call: async (minted: McpMinted, rest = "", { method = "POST", body, headers, signal }: McpCall = {}) => {
       const init = {
         method,
         body: method === "GET" || method === "DELETE" ? null : (body ?? '{"jsonrpc":"2.0"}'),
@@ -67,7 +50,8 @@ export function useMcp(fixture: Fixture): McpFixture {
       };
       return await fetch(`${fixture.gateway.proxyUrl}/mcp/${minted.server.name}${rest}`, init as RequestInit);
     },
-    seenOnce: async (text) => {
+    /** The only call with this text that reached the server. */
+    seenOnce: async (text: string): Promise<SeenMcpCall> => {
       const [seen, ...more] = await waitFor(
         () => upstream().seen(text),
         (calls) => calls.length > 0,

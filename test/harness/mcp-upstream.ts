@@ -15,19 +15,12 @@ export interface SeenMcpCall {
   /** The connection was closed before the answer was complete. */
   cutOff: boolean;
   answered: boolean;
-  /** Writes to the answer; null ends it. */
   readonly say: (text: string | null) => void;
 }
 
-export interface McpUpstream {
-  readonly url: string;
-  /** The calls whose URL contains this text, in order. */
-  seen(text: string): readonly SeenMcpCall[];
-  close(): Promise<void>;
-}
+export type McpUpstream = Awaited<ReturnType<typeof startMcpUpstream>>;
 
-/** Starts it on a free loopback port. */
-export async function startMcpUpstream(): Promise<McpUpstream> {
+export async function startMcpUpstream() {
   const calls: SeenMcpCall[] = [];
   const server = createServer((request, response) => {
     const hash = createHash("sha256");
@@ -60,8 +53,9 @@ export async function startMcpUpstream(): Promise<McpUpstream> {
   const listening = await listen(server, "127.0.0.1", 0);
   return {
     url: `${listening.url}/mcp`,
-    seen: (text) => calls.filter((call) => call.url.includes(text)),
-    close: async () => await listening.close(),
+    /** The calls whose URL contains this text, in order. */
+    seen: (text: string): readonly SeenMcpCall[] => calls.filter((call) => call.url.includes(text)),
+    close: async (): Promise<void> => await listening.close(),
   };
 }
 

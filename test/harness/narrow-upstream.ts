@@ -5,17 +5,7 @@
 import { createServer } from "node:http";
 import { listen } from "../../infra/local/http/listen.ts";
 
-interface NarrowUpstream {
-  readonly url: string;
-  /** How many requests have arrived so far. */
-  readonly asked: number;
-  /** How many requests wait or are being served. */
-  readonly inFlight: number;
-  close(): Promise<void>;
-}
-
-/** Starts it on a free port. */
-export async function startNarrowUpstream(capacity: number, serviceMs: number): Promise<NarrowUpstream> {
+export async function startNarrowUpstream(capacity: number, serviceMs: number) {
   let asked = 0;
   let inFlight = 0;
   let serving = 0;
@@ -47,12 +37,14 @@ export async function startNarrowUpstream(capacity: number, serviceMs: number): 
   const bound = await listen(server, "127.0.0.1", 0);
   return {
     url: bound.url,
+    /** How many requests have arrived so far. */
     get asked() {
       return asked;
     },
+    /** How many requests wait or are being served. */
     get inFlight() {
       return inFlight;
     },
-    close: async () => await bound.close(),
+    close: bound.close,
   };
 }

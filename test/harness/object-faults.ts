@@ -2,17 +2,9 @@
  * Durable Objects of a stack that cannot be reached: a folder is put where an object's database file belongs, so that every
  * call to the object fails until the folder is removed. It must be there before the object's first call.
  */
-import { createHash, createHmac } from "node:crypto";
 import { mkdirSync, rmdirSync } from "node:fs";
 import { join } from "node:path";
-
-/** The id that workerd derives from an object's name: 16 bytes from the name, and 16 bytes of a mac over them. */
-function idOf(className: string, name: string): string {
-  const key = createHash("sha256").update(`gateway-${className}`).digest();
-  const sign = (what: string | Buffer): Buffer => createHmac("sha256", key).update(what).digest().subarray(0, 16);
-  const base = sign(name);
-  return Buffer.concat([base, sign(base)]).toString("hex");
-}
+import { idFromName } from "../cluster/object-owner.ts";
 
 /** Makes an object unreachable; returns the function that makes it reachable again. */
 export function blockObject(
@@ -20,7 +12,8 @@ export function blockObject(
   className: "Cell" | "Ledger" | "TenantBudget",
   name: string,
 ): { restore(): void } {
-  const path = join(dataDir, "objects", `gateway-${className}`, `${idOf(className, name)}.sqlite`);
+  const namespace = `gateway-${className}`;
+  const path = join(dataDir, "objects", namespace, `${idFromName(namespace, name)}.sqlite`);
   mkdirSync(path, { recursive: true });
   return { restore: () => rmdirSync(path) };
 }

@@ -2,9 +2,8 @@
  * An OIDC provider that a test controls: it publishes keys over HTTP and signs tokens with any of them, or with keys that
  * it never published.
  */
-import { createServer } from "node:http";
 import type { JWK } from "jose";
-import { listen } from "../../infra/local/http/listen.ts";
+import { jsonAnswer, startHttpSink } from "./http-sink.ts";
 import { type IssuerKey, newIssuerKey, signToken } from "./issuer-key.ts";
 
 export interface OidcIssuer {
@@ -22,27 +21,23 @@ export interface OidcIssuer {
   close(): Promise<void>;
 }
 
+const KEYS_PATH = "/.well-known/jwks.json";
+
 /** Starts it on a free loopback port. It publishes nothing at first. */
 export async function startOidcIssuer(audience: string): Promise<OidcIssuer> {
   const published: JWK[] = [];
-  let reads = 0;
   let kids = 0;
-  const server = createServer((request, response) => {
-    if (request.url !== "/.well-known/jwks.json") return void response.writeHead(404).end();
-    reads += 1;
-    response.writeHead(issuer.status, {
-      "content-type": "application/json",
-      ...(issuer.status === 302 ? { location: "/elsewhere" } : {}),
-    });
-    response.end(JSON.stringify({ keys: published }));
+  const sink = await startHttpSink(({ url }) => {
+    if (url !== KEYS_PATH) return { status: 404 };
+    const { headers, ...answer } = jsonAnswer({ keys: published }, issuer.status);
+    return { ...answer, headers: { ...headers, ...(issuer.status === 302 ? { location: "/elsewhere" } : {}) } };
   });
-  const listening = await listen(server, "127.0.0.1", 0);
-  const url = listening.url;
+  const { url } = sink;
   const issuer: OidcIssuer = {
     url,
     published,
     status: 200,
-    reads: () => reads,
+    reads: () => sink.asked.filter((asked) => asked.url === KEYS_PATH).length,
     newKey: async (alg = "RS256") => {
       kids += 1;
       return await newIssuerKey(`key-${kids}`, alg);
@@ -52,7 +47,7 @@ export async function startOidcIssuer(audience: string): Promise<OidcIssuer> {
       const stated = { iss: url, aud: audience, iat: nowSecs, exp: nowSecs + 600, ...claims };
       return await signToken(key, stated, header);
     },
-    close: async () => await listening.close(),
+    close: sink.close,
   };
   return issuer;
 }

@@ -28,32 +28,14 @@ export interface PlaneCommand {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** A process of a plane. */
-interface Plane {
-  /** What it has written. */
-  readonly lines: readonly string[];
-  /** Sends SIGTERM; resolves with the exit code, null when it was killed. */
-  stop(): Promise<number | null>;
-}
-
-/** A gateway in two planes. */
-interface Planes {
-  readonly gateway: Gateway;
-  readonly metricsUrl: string;
-  readonly control: Plane;
-  readonly edge: Plane;
-  /** Starts a further data plane with its own folder; the address at which it serves. */
-  join(dataDir: string, more: Readonly<Record<string, string>>): Promise<string>;
-  /** Stops what still runs, and the stores. */
-  close(): Promise<void>;
-}
+type Plane = ReturnType<typeof startPlane>[0];
 
 /** Starts the stores and both planes, the data plane with variables of its own. Rejects with the last lines of a plane that does not start. */
 export async function startPlanes(
   commands: Readonly<Record<"control" | "edge", PlaneCommand>>,
   dataDir: string,
   ofEdge: Readonly<Record<string, string>> = {},
-): Promise<Planes> {
+) {
   const folder = mkdtempSync(join(tmpdir(), "gateway-planes-"));
   const guard = startGuard();
   const backend = memoryBackend();
@@ -72,6 +54,7 @@ export async function startPlanes(
     GATEWAY_INTERNAL_TOKEN: INTERNAL_TOKEN,
   };
   const running: Plane[] = [];
+  /** Stops what still runs, and the stores. */
   const close = async (): Promise<void> => {
     await Promise.all(running.map(async (plane) => await plane.stop()));
     await toEdge.close();
@@ -120,7 +103,9 @@ export async function startPlanes(
       metricsUrl,
       control: control.plane,
       edge,
-      join: async (folderOfIts, more) => (await startEdge(folderOfIts, more)).proxyUrl,
+      /** Starts a further data plane with its own folder; the address at which it serves. */
+      join: async (folderOfIts: string, more: Readonly<Record<string, string>>): Promise<string> =>
+        (await startEdge(folderOfIts, more)).proxyUrl,
       close,
     };
   } catch (error) {
@@ -136,12 +121,13 @@ export function startPlane(
   { command, args, env: own = {} }: PlaneCommand,
   env: Readonly<Record<string, string>>,
   event: string,
-): [plane: Plane, ready: Promise<Record<string, unknown> | null>] {
+) {
   const child: ChildProcess = spawn(command, args, {
     cwd: ROOT,
     env: { PATH: process.env["PATH"], ...env, ...own },
     stdio: ["ignore", "pipe", "pipe"],
   });
+  /** What it has written. */
   const lines: string[] = [];
   const ended = once(child, "close").then(([code]) => code as number | null);
   const { promise: ready, resolve } = Promise.withResolvers<Record<string, unknown> | null>();
@@ -153,9 +139,10 @@ export function startPlane(
         const message = jsonLine(line);
         if (message?.["event"] === event) resolve(message);
       });
+  /** Sends SIGTERM; resolves with the exit code, null when it was killed. */
   const stop = async (): Promise<number | null> => {
     child.kill("SIGTERM");
     return await ended;
   };
-  return [{ lines, stop }, ready];
+  return [{ lines: lines as readonly string[], stop }, ready] as const;
 }

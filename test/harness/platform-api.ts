@@ -10,7 +10,6 @@ import { listen } from "../../infra/local/http/listen.ts";
 
 const ACCOUNT = { id: "0123456789abcdef0123456789abcdef", name: "Acme" };
 
-/** A version that was uploaded. */
 export interface PlatformVersion {
   readonly id: string;
   readonly created: string;
@@ -23,7 +22,6 @@ export interface PlatformVersion {
   readonly files: Readonly<Record<string, number>>;
 }
 
-/** The Worker of the account. */
 export interface PlatformWorker {
   /** By name; the values that an upload brought. */
   readonly secrets: Record<string, string>;
@@ -53,7 +51,6 @@ export interface PlatformState {
   whileChanging: ((change: string) => Promise<void> | void) | null;
 }
 
-/** A running API. */
 interface PlatformApi {
   readonly url: string;
   /** The next state; a test sets it before it deploys. */

@@ -17,10 +17,8 @@ import type { AdmissionRequest } from "../../edge/domain/admission/rpc.ts";
 import type { SlotLeases } from "../../edge/ports.ts";
 import { zeroUsageRow } from "../../shared/usage-row.ts";
 import { admissionRequestOf } from "./edge/cell/admission-requests.ts";
-import { pass } from "./edge/cell/carrier-stage.ts";
+import { GRANTED, pass, SILENCE } from "./edge/cell/carrier-stage.ts";
 
-const SILENCE: ExchangeAnswer = { decided: [], hits: [], stored: [], refused: [], unknown: [] };
-export const GRANTED = { verdict: "granted", grant: { admission: "fast", queueWaitMs: 0, level: null } } as const;
 const WAITS = { verdict: "waiting" } as const;
 export const never = async () => await new Promise<never>(() => undefined);
 
@@ -96,7 +94,6 @@ export class PlayedIsolate {
     });
   }
 
-  /** Runs code of this request. */
   as<T>(id: string, work: () => T): T {
     const context = this.contexts.get(id) ?? new Context();
     this.contexts.set(id, context);
@@ -128,7 +125,6 @@ export class PlayedIsolate {
     if (context !== undefined) context.alive = false;
   }
 
-  /** Makes the session report these decisions. */
   push(decided: ExchangeAnswer["decided"] = []): void {
     this.#news.resolve({ ...SILENCE, decided });
   }

@@ -19,19 +19,10 @@ const OTHER_UID = 65_534;
 const PORT_TRIES = 5;
 const USER = "gateway";
 
-export interface Postgres {
-  readonly host: string;
-  readonly port: number;
-  /** The URL of one of its databases. */
-  url(database: string): string;
-  /** Kills the server with SIGKILL and starts it again on the same folder and port. */
-  crash(): Promise<void>;
-  /** Ends the server and removes its folder. */
-  stop(): Promise<void>;
-}
+export type Postgres = Awaited<ReturnType<typeof startPostgres>>;
 
 /** Starts a server whose only database is `postgres`. Throws its last output when it does not start. */
-export async function startPostgres(): Promise<Postgres> {
+export async function startPostgres() {
   const folder = mkdtempSync(join(tmpdir(), "gateway-postgres-"));
   const isRoot = process.getuid?.() === 0;
   const identity = isRoot ? { uid: OTHER_UID, gid: OTHER_UID } : {};
@@ -55,12 +46,15 @@ export async function startPostgres(): Promise<Postgres> {
     return {
       host: "127.0.0.1",
       port,
-      url: (database) => `postgres://${USER}@127.0.0.1:${port}/${database}`,
-      crash: async () => {
+      /** The URL of one of its databases. */
+      url: (database: string): string => `postgres://${USER}@127.0.0.1:${port}/${database}`,
+      /** Kills the server with SIGKILL and starts it again on the same folder and port. */
+      crash: async (): Promise<void> => {
         await server.end("SIGKILL");
         server = await startServer(program, data, options, guard, port);
       },
-      stop: async () => {
+      /** Ends the server and removes its folder. */
+      stop: async (): Promise<void> => {
         await server.end("SIGQUIT");
         guard.close();
         rmSync(folder, { recursive: true, force: true });

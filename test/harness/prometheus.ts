@@ -35,21 +35,13 @@ const ruleSchema = z.object({
 type Rule = z.infer<typeof ruleSchema>;
 const rulesAnswer = z.object({ data: z.object({ groups: z.array(z.object({ rules: z.array(ruleSchema) })) }) });
 
-export interface Prometheus {
-  /** The result of an instant query. Throws what Prometheus says of a query that it cannot read. */
-  query(expression: string): Promise<readonly PromSample[]>;
-  /** The values of a label. */
-  labelValues(metric: string, label: string): Promise<readonly string[]>;
-  /** Every rule as it was evaluated last. */
-  rules(): Promise<readonly Rule[]>;
-  stop(): Promise<void>;
-}
+export type Prometheus = Awaited<ReturnType<typeof startPrometheus>>;
 
 /**
  * Starts it in a folder of its own. `target`: host and port of the metrics listener; `docs`: where the runbooks are.
  * Throws one line that says how to install the program.
  */
-export async function startPrometheus(folder: string, target: string, docs: string): Promise<Prometheus> {
+export async function startPrometheus(folder: string, target: string, docs: string) {
   const program = programPath("prometheus");
   if (program === undefined)
     throw new Error("this test needs Prometheus: on Debian and Ubuntu `apt-get install prometheus`");
@@ -87,13 +79,17 @@ export async function startPrometheus(folder: string, target: string, docs: stri
     (status) => status === 200,
   );
   return {
-    query: async (query) => queryAnswer.parse(await read("/api/v1/query", { query })).data.result,
-    labelValues: async (metric, label) => {
+    /** The result of an instant query. Throws what Prometheus says of a query that it cannot read. */
+    query: async (query: string): Promise<readonly PromSample[]> =>
+      queryAnswer.parse(await read("/api/v1/query", { query })).data.result,
+    labelValues: async (metric: string, label: string): Promise<readonly string[]> => {
       const answer = await read(`/api/v1/label/${label}/values`, { "match[]": metric });
       return z.object({ data: z.array(z.string()) }).parse(answer).data;
     },
-    rules: async () => rulesAnswer.parse(await read("/api/v1/rules")).data.groups.flatMap(({ rules }) => rules),
-    stop: async () => {
+    /** Every rule as it was evaluated last. */
+    rules: async (): Promise<readonly Rule[]> =>
+      rulesAnswer.parse(await read("/api/v1/rules")).data.groups.flatMap(({ rules }) => rules),
+    stop: async (): Promise<void> => {
       child.kill("SIGKILL");
       await closed;
       guard.forget(pid);

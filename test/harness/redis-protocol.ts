@@ -6,23 +6,12 @@ import { createServer, type Socket } from "node:net";
 import { type Listening, listen } from "../../infra/local/http/listen.ts";
 import { type Backend, type Command, RedisError, type Reply } from "../../infra/local/redis/backend.ts";
 
-export interface RedisServer {
-  /** `redis://` with the password. */
-  readonly url: string;
-  /** Commands of clients so far, names in upper case. */
-  readonly seen: readonly Command[];
-  /** Cuts every connection; new ones are served. */
-  cut(): void;
-  /** Accepts commands and answers none, until a test sets it back. */
-  silent: boolean;
-  close(): Promise<void>;
-}
+export type RedisServer = Awaited<ReturnType<typeof startRedisServer>>;
 
 /** Starts it. The caller closes the backend. */
-export async function startRedisServer(backend: Backend, password?: string): Promise<RedisServer> {
+export async function startRedisServer(backend: Backend, password?: string) {
   const sockets = new Set<Socket>();
   const seen: Command[] = [];
-  const state = { silent: false };
   const server = createServer((socket) => {
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket)).on("error", () => undefined);
@@ -62,30 +51,30 @@ export async function startRedisServer(backend: Backend, password?: string): Pro
         bytes = bytes.subarray(end);
         answering = answering.then(async () => {
           const answer = await run(command).catch(refusal);
-          if (!state.silent && !socket.destroyed) socket.write(answer);
+          if (!redis.silent && !socket.destroyed) socket.write(answer);
         });
       }
     });
   });
   const at: Listening = await listen(server, "127.0.0.1", 0);
+  /** Cuts every connection; new ones are served. */
   const cut = (): void => {
     for (const socket of sockets) socket.destroy();
   };
-  return {
+  const redis = {
+    /** With the password. */
     url: `redis://${password === undefined ? "" : `:${password}@`}${new URL(at.url).host}`,
-    seen,
+    /** Commands of clients so far, names in upper case. */
+    seen: seen as readonly Command[],
     cut,
-    get silent() {
-      return state.silent;
-    },
-    set silent(value: boolean) {
-      state.silent = value;
-    },
-    close: async () => {
+    /** Accepts commands and answers none, until a test sets it back. */
+    silent: false,
+    close: async (): Promise<void> => {
       cut();
       await at.close();
     },
   };
+  return redis;
 }
 
 function refusal(error: unknown): string {

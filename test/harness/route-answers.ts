@@ -12,7 +12,6 @@ const IMAGE = Buffer.from("an image").toString("base64");
 const CHAT_USAGE = { prompt_tokens: 11, completion_tokens: 22, total_tokens: 33 };
 const USAGE = { input_tokens: 11, output_tokens: 22, total_tokens: 33 };
 
-/** Writes the answer. */
 export async function answerRoute(call: SeenCall, response: ServerResponse): Promise<void> {
   const path = decodeURI(new URL(call.path, "http://upstream").pathname);
   const send = (body: object): void =>

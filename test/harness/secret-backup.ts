@@ -72,7 +72,7 @@ export class SecretBackup {
     await this.to.connection.db.execute(
       sql`TRUNCATE tenants, api_keys, models, model_endpoints, model_health, mcp_servers, app_settings, model_health_checks CASCADE`,
     );
-    this.file = await exported(this.from);
+    this.file = await this.from.must<Backup>("GET", "/backup/export");
   }
 
   async restored(input: unknown): Promise<RestoreReport> {
@@ -100,7 +100,7 @@ export class SecretBackup {
 
   /** Every secret of the target in clear. */
   async held(): Promise<AllHeld> {
-    const { data } = await exported(this.to);
+    const { data } = await this.to.must<Backup>("GET", "/backup/export");
     const open = async (value: unknown): Promise<string | null> =>
       typeof value === "string" ? await unseal(value, this.to.ctx.sealKey) : null;
     const of = async (rows: readonly object[], name: string, field: string): Promise<HeldSecret> => {
@@ -122,17 +122,7 @@ export class SecretBackup {
   }
 }
 
-/** The export of a service. */
-async function exported(control: TestControl): Promise<Backup> {
-  return (await (await control.request("GET", "/api/v1/backup/export")).json()) as Backup;
-}
-
-async function fill(control: TestControl): Promise<void> {
-  const send = async <T>(method: string, path: string, body: object): Promise<T> => {
-    const response = await control.request(method, `/api/v1${path}`, body);
-    expect({ path, status: response.status }).toEqual({ path, status: 200 });
-    return (await response.json()) as T;
-  };
+async function fill({ must: send }: TestControl): Promise<void> {
   await send("POST", "/models", { model_name: "single", api_base: "https://one.example/v1", api_key: SECRETS.model });
   const many = await send<{ id: string }>("POST", "/models", { model_name: "many", api_key: SECRETS.shared });
   const endpoints = `/models/${many.id}/endpoints`;

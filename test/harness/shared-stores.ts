@@ -10,21 +10,7 @@ import { startPostgres } from "./postgres.ts";
 const PASSWORD = "password-of-the-test";
 const TOKEN = "token-of-the-test";
 
-/** Running stores. */
-export interface SharedStores {
-  /** The variables that lead a stack to them. */
-  readonly env: Readonly<
-    Record<
-      | "GATEWAY_DATABASE_URL"
-      | "GATEWAY_REDIS_URL"
-      | "GATEWAY_REDIS_TOKEN"
-      | "GATEWAY_CLICKHOUSE_URL"
-      | "GATEWAY_CLICKHOUSE_PASSWORD",
-      string
-    >
-  >;
-  close(): Promise<void>;
-}
+export type SharedStores = Awaited<ReturnType<typeof startSharedStores>>;
 
 /** Starts a ClickHouse engine with a password of its own on a folder. */
 export async function startClickhouse(folder: string, password: string, guard: Guard): ReturnType<typeof startChild> {
@@ -48,7 +34,7 @@ export async function startClickhouse(folder: string, password: string, guard: G
 }
 
 /** Starts a PostgreSQL, the key-value store behind its protocol, and a ClickHouse engine. */
-export async function startSharedStores(): Promise<SharedStores> {
+export async function startSharedStores() {
   const folder = mkdtempSync(join(tmpdir(), "gateway-stores-"));
   const guard = startGuard();
   const [postgres, redis, clickhouse] = await Promise.all([
@@ -57,6 +43,7 @@ export async function startSharedStores(): Promise<SharedStores> {
     startClickhouse(folder, PASSWORD, guard),
   ]);
   return {
+    /** The variables that lead a stack to them. */
     env: {
       GATEWAY_DATABASE_URL: postgres.url("postgres"),
       GATEWAY_REDIS_URL: redis.url,
@@ -64,7 +51,7 @@ export async function startSharedStores(): Promise<SharedStores> {
       GATEWAY_CLICKHOUSE_URL: String((await clickhouse.ready)["url"]),
       GATEWAY_CLICKHOUSE_PASSWORD: PASSWORD,
     },
-    close: async () => {
+    close: async (): Promise<void> => {
       await clickhouse.stop(2_000);
       guard.close();
       await Promise.all([postgres.stop(), redis.close()]);

@@ -3,9 +3,8 @@
  * It holds the client to the rules as a real one does, and gives away what a test tells it to.
  */
 import { createHash, randomUUID } from "node:crypto";
-import { createServer } from "node:http";
-import { exportJWK, generateKeyPair, SignJWT } from "jose";
-import { listen } from "../../infra/local/http/listen.ts";
+import { jsonAnswer, startHttpSink } from "./http-sink.ts";
+import { newIssuerKey, signToken } from "./issuer-key.ts";
 
 export const CLIENT_ID = "console";
 export const CLIENT_SECRET = "secret of the console";
@@ -32,40 +31,28 @@ export interface SignInProvider {
   close(): Promise<void>;
 }
 
-/** Starts it on a free loopback port. */
 export async function startSignInProvider(): Promise<SignInProvider> {
-  const published = await generateKeyPair("RS256");
-  const other = await generateKeyPair("RS256");
-  const keys = [{ ...(await exportJWK(published.publicKey)), kid: "one", alg: "RS256", use: "sig" }];
+  const published = await newIssuerKey("one", "RS256");
+  const other = await newIssuerKey("one", "RS256");
   /** What a code was given for; each is redeemed once. */
   const codes = new Map<
     string,
     { challenge: string; nonce: string | null; redirectUri: string; claims: Readonly<Record<string, unknown>> | null }
   >();
-  const server = createServer((request, response) => {
-    const json = (status: number, body: object) =>
-      response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
-    if (provider.away) return void json(503, {});
-    if (request.url === "/.well-known/openid-configuration") return void json(200, metadata);
-    if (request.url === "/keys") return void json(200, { keys });
-    if (request.url?.startsWith("/authorize?") === true) {
-      const person = request.headers[PERSON_HEADER];
+  const sink = await startHttpSink(async ({ url, headers, body }) => {
+    if (provider.away) return jsonAnswer({}, 503);
+    if (url === "/.well-known/openid-configuration") return jsonAnswer(metadata);
+    if (url === "/keys") return jsonAnswer({ keys: [published.publicJwk] });
+    if (url.startsWith("/authorize?")) {
+      const person = headers[PERSON_HEADER];
       const claims = typeof person === "string" ? (JSON.parse(person) as Record<string, unknown>) : null;
-      return void response.writeHead(302, { location: consent(`${issuer}${request.url}`, claims).href }).end();
+      return { status: 302, headers: { location: consent(`${issuer}${url}`, claims).href } };
     }
-    let text = "";
-    request.on("data", (chunk: Buffer) => {
-      text += chunk.toString();
-    });
-    request.on("end", () => {
-      void redeem(new URLSearchParams(text), request.headers.authorization).then(
-        (tokens) => json(tokens === null ? 400 : 200, tokens ?? { error: "invalid_grant" }),
-        () => json(500, {}),
-      );
-    });
+    const tokens = await redeem(new URLSearchParams(body), headers["authorization"]).catch(() => undefined);
+    if (tokens === undefined) return jsonAnswer({}, 500);
+    return tokens === null ? jsonAnswer({ error: "invalid_grant" }, 400) : jsonAnswer(tokens);
   });
-  const listening = await listen(server, "127.0.0.1", 0);
-  const issuer = listening.url;
+  const issuer = sink.url;
   const metadata = {
     issuer,
     authorization_endpoint: `${issuer}/authorize`,
@@ -76,7 +63,7 @@ export async function startSignInProvider(): Promise<SignInProvider> {
     id_token_signing_alg_values_supported: ["RS256"],
     code_challenge_methods_supported: ["S256"],
   };
-  async function redeem(form: URLSearchParams, authorization: string | undefined): Promise<object | null> {
+  async function redeem(form: URLSearchParams, authorization: unknown): Promise<object | null> {
     const known = codes.get(form.get("code") ?? "");
     codes.delete(form.get("code") ?? "");
     const secret = Buffer.from(`${CLIENT_ID}:${encodeURIComponent(CLIENT_SECRET).replaceAll("%20", "+")}`);
@@ -95,9 +82,7 @@ export async function startSignInProvider(): Promise<SignInProvider> {
       nonce: known.nonce ?? undefined,
       ...(known.claims ?? provider.claims),
     };
-    const idToken = await new SignJWT(stated)
-      .setProtectedHeader({ alg: "RS256", kid: "one" })
-      .sign(provider.forged ? other.privateKey : published.privateKey);
+    const idToken = await signToken(provider.forged ? other : published, stated);
     return { access_token: "a", token_type: "Bearer", id_token: idToken };
   }
   function consent(authorization: string, claims: Readonly<Record<string, unknown>> | null): URL {
@@ -116,7 +101,7 @@ export async function startSignInProvider(): Promise<SignInProvider> {
     forged: false,
     away: false,
     consent: (authorization) => consent(authorization, null),
-    close: async () => await listening.close(),
+    close: sink.close,
   };
   return provider;
 }

@@ -2,9 +2,7 @@
  * Slurm's REST service as it answered when it was recorded (slurm-answers.json: 24.11.5, API v0.0.40 to v0.0.42), over HTTP and
  * with jobs that a test moves on. `test/slurm/recorded.test.ts` compares the recording with a real one.
  */
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { text } from "node:stream/consumers";
-import { listen } from "../../infra/local/http/listen.ts";
+import { type HttpSink, jsonAnswer, type SinkAnswer, startHttpSink } from "./http-sink.ts";
 import RECORDED from "./slurm-answers.json" with { type: "json" };
 
 type ApiVersion = keyof typeof RECORDED;
@@ -37,30 +35,28 @@ export class SlurmDouble {
     Object.assign(this.jobs.get(Number(id)) ?? {}, fields);
   }
 
-  async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { method = "", url = "" } = request;
-    const body = await text(request);
+  answer({ method, url, headers, body }: Parameters<HttpSink["answer"]>[0]): SinkAnswer {
     this.calls.push(`${method} ${url}`);
     const [, version = "", path = ""] = /^\/slurm\/(v[\d.]+)\/(.*)$/.exec(url) ?? [];
     const forced = this.instead.shift();
-    if (forced !== undefined) return send(response, forced.status, forced.text);
-    if (!(version in RECORDED)) return send(response, 404, "Unable find requested URL.");
+    if (forced !== undefined) return { ...jsonAnswer(null, forced.status), body: forced.text };
+    if (!(version in RECORDED)) return NOT_FOUND;
     const recorded = RECORDED[version as ApiVersion];
-    if (request.headers["x-slurm-user-token"] !== TOKEN) return sendRecorded(response, recorded.unauthenticated);
+    if (headers["x-slurm-user-token"] !== TOKEN) return recordedAnswer(recorded.unauthenticated);
     if (method === "POST" && path === "job/submit") {
-      if (this.refuses) return sendRecorded(response, recorded.refused);
-      return sendRecorded(response, recorded.submitted, { job_id: this.#accept(JSON.parse(body) as Submitted) });
+      if (this.refuses) return recordedAnswer(recorded.refused);
+      return recordedAnswer(recorded.submitted, { job_id: this.#accept(JSON.parse(body) as Submitted) });
     }
     const id = /^job\/(\d+)$/.exec(path)?.[1];
     if (method === "DELETE" && id !== undefined) {
       this.move(id, { states: ["CANCELLED"] });
-      return sendRecorded(response, recorded.cancelled);
+      return recordedAnswer(recorded.cancelled);
     }
     const resources = method === "GET" ? RESOURCES[path] : undefined;
-    if (resources !== undefined) return send(response, 200, JSON.stringify(resources));
-    if (method !== "GET" || path !== "jobs") return send(response, 404, "Unable find requested URL.");
+    if (resources !== undefined) return jsonAnswer(resources);
+    if (method !== "GET" || path !== "jobs") return NOT_FOUND;
     const jobs = [...this.jobs.values()].map((job) => ({ ...recorded.job, ...shownOf(job) }));
-    sendRecorded(response, recorded.jobs, { jobs });
+    return recordedAnswer(recorded.jobs, { jobs });
   }
 
   #accept({ script, job }: Submitted): number {
@@ -69,6 +65,8 @@ export class SlurmDouble {
     return id;
   }
 }
+
+const NOT_FOUND: SinkAnswer = { ...jsonAnswer(null, 404), body: "Unable find requested URL." };
 
 interface Submitted {
   readonly script: string;
@@ -84,10 +82,9 @@ const RESOURCES: Readonly<Record<string, object>> = {
 /** A double that listens until it is closed. */
 export async function startSlurmDouble(): Promise<{ readonly double: SlurmDouble; readonly close: () => void }> {
   const double = new SlurmDouble();
-  const server = createServer((request, response) => void double.answer(request, response));
-  const listening = await listen(server, "127.0.0.1", 0);
-  double.url = listening.url;
-  return { double, close: () => void listening.close() };
+  const sink = await startHttpSink((asked) => double.answer(asked));
+  double.url = sink.url;
+  return { double, close: () => void sink.close() };
 }
 
 function shownOf({ id, asked, states, nodes, reason }: DoubleJob): object {
@@ -95,14 +92,6 @@ function shownOf({ id, asked, states, nodes, reason }: DoubleJob): object {
   return { job_id: id, name, comment, job_state: states, nodes, state_reason: reason };
 }
 
-function sendRecorded(
-  response: ServerResponse,
-  { status, body }: { readonly status: number; readonly body: object },
-  more: object = {},
-): void {
-  send(response, status, JSON.stringify({ ...body, ...more }, null, 2));
-}
-
-function send(response: ServerResponse, status: number, body: string): void {
-  response.writeHead(status, { "content-type": "application/json" }).end(body);
+function recordedAnswer({ status, body }: { readonly status: number; readonly body: object }, more: object = {}) {
+  return jsonAnswer({ ...body, ...more }, status);
 }

@@ -78,7 +78,6 @@ type Shown = readonly (readonly [string, string, readonly string[], readonly num
 
 const byName = (shown: Shown): Shown => shown.toSorted(([one], [two]) => (one < two ? -1 : 1));
 
-/** The gateway's own metrics in a scrape. */
 export function shownMetrics({ families }: Exposition, cells: readonly string[]): Shown {
   const own = Object.entries(families).filter(([name]) => name.startsWith("gateway_"));
   return byName(

@@ -1,6 +1,6 @@
 /**
  * An OpenAI-compatible upstream that a test controls. Its behaviour is written in the address at which it is called ({@link
- * TestUpstream.at}), otherwise in the model name that the gateway sends upstream (upstream-behaviour.ts). It records every
+ * startTestUpstream}), otherwise in the model name that the gateway sends upstream (upstream-behaviour.ts). It records every
  * request.
  */
 import { createServer } from "node:http";
@@ -9,24 +9,12 @@ import type { SeenRequest } from "./seen-request.ts";
 import { answer } from "./upstream-answers.ts";
 import { behaviourNow, behaviourOf } from "./upstream-behaviour.ts";
 
-export interface TestUpstream {
-  readonly url: string;
-  /** A separate address with a behaviour of its own. */
-  at(name: string, behaviour: string): string;
-  /** Requests whose messages contain this text, in order. */
-  seen(text: string): readonly SeenRequest[];
-  /** How many of them arrived at each address of {@link at}, by the address's name. */
-  attempts(text: string): Readonly<Record<string, number>>;
-  /** The most requests with this text that ran at the same time. */
-  peak(text: string): number;
-  close(): Promise<void>;
-}
+export type TestUpstream = Awaited<ReturnType<typeof startTestUpstream>>;
 
 /** `/at/<name>/<behaviour>` before the path that a client requests. */
 const ADDRESS = /^\/at\/([^/]+)\/([^/]+)/;
 
-/** Starts it on a free loopback port. */
-export async function startTestUpstream(): Promise<TestUpstream> {
+export async function startTestUpstream() {
   const requests: { readonly text: string; readonly name: string; readonly seen: SeenRequest }[] = [];
   const loads = new Map<string, { readonly now: Set<SeenRequest>; peak: number }>();
   const server = createServer((request, response) => {
@@ -68,14 +56,19 @@ export async function startTestUpstream(): Promise<TestUpstream> {
   const origin = listening.url;
   return {
     url: `${origin}/v1`,
-    at: (name, behaviour) => `${origin}/at/${name}/${behaviour}/v1`,
-    seen: (text) => requests.filter((entry) => entry.text.includes(text)).map((entry) => entry.seen),
-    attempts: (text) => {
+    /** A separate address with a behaviour of its own. */
+    at: (name: string, behaviour: string): string => `${origin}/at/${name}/${behaviour}/v1`,
+    /** Requests whose messages contain this text, in order. */
+    seen: (text: string): readonly SeenRequest[] =>
+      requests.filter((entry) => entry.text.includes(text)).map((entry) => entry.seen),
+    /** How many of them arrived at each address of `at`, by the address's name. */
+    attempts: (text: string): Readonly<Record<string, number>> => {
       const counts: Record<string, number> = {};
       for (const entry of requests) if (entry.text.includes(text)) counts[entry.name] = (counts[entry.name] ?? 0) + 1;
       return counts;
     },
-    peak: (text) => loads.get(text)?.peak ?? 0,
-    close: async () => await listening.close(),
+    /** The most requests with this text that ran at the same time. */
+    peak: (text: string): number => loads.get(text)?.peak ?? 0,
+    close: async (): Promise<void> => await listening.close(),
   };
 }

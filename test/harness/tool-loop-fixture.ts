@@ -2,41 +2,26 @@
  * What a test of the tool loop on the running stack needs: a model that calls tools, and tenants whose model has tool
  * servers. The loop's settings are those of the shared stack (global-setup.ts).
  */
-import { afterAll, beforeAll } from "vitest";
 import type { McpServer } from "../../shared/schema/mcp-server.ts";
 import type { Fixture } from "./fixture.ts";
 import type { Minted } from "./gateway.ts";
-import { startToolModel, type ToolModel } from "./tool-model.ts";
+import { startToolModel } from "./tool-model.ts";
+import { useStarted } from "./use-started.ts";
 
 interface RegisteredServer {
   readonly url: string;
   readonly auth_header?: string;
 }
 
-interface ToolLoopFixture {
-  readonly model: ToolModel;
-  /** A tenant whose model behaves as given and has the tools of these servers, in this order. */
-  mint(servers: readonly RegisteredServer[], behaviour?: string): Promise<Minted>;
-}
-
 /** Registers the hooks; the parts are there once tests run. */
-export function useToolLoop(fixture: Fixture): ToolLoopFixture {
-  let started: ToolModel | undefined;
-  const model = (): ToolModel => {
-    if (started === undefined) throw new Error("the model starts with the tests");
-    return started;
-  };
-  beforeAll(async () => {
-    started = await startToolModel();
-  });
-  afterAll(async () => {
-    await started?.close();
-  });
+export function useToolLoop(fixture: Fixture) {
+  const model = useStarted(startToolModel);
   return {
     get model() {
       return model();
     },
-    mint: async (servers, behaviour = "turns=1") => {
+    /** A tenant whose model behaves as given and has the tools of these servers, in this order. */
+    mint: async (servers: readonly RegisteredServer[], behaviour = "turns=1"): Promise<Minted> => {
       const { gateway } = fixture;
       const names: string[] = [];
       for (const { url, ...more } of servers) {

@@ -4,8 +4,7 @@
  * the first tool, as often as its name says (`turns=<n>`). In the end it answers with the results that it has read since
  * that message. It streams when it is asked to.
  */
-import { createServer, type ServerResponse } from "node:http";
-import { listen } from "../../infra/local/http/listen.ts";
+import { jsonAnswer, type SinkAnswer, startHttpSink } from "./http-sink.ts";
 
 interface Message {
   readonly role: string;
@@ -26,27 +25,15 @@ export interface ToolModel {
   close(): Promise<void>;
 }
 
-/** The usage of every turn. */
 export const TURN_USAGE = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
 
-/** Starts it on a free loopback port. */
 export async function startToolModel(): Promise<ToolModel> {
-  const requests: { readonly text: string; readonly body: ChatRequest }[] = [];
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on("data", (chunk: Buffer) => chunks.push(chunk));
-    request.on("end", () => {
-      const text = Buffer.concat(chunks).toString("utf8");
-      const body = JSON.parse(text) as ChatRequest;
-      requests.push({ text, body });
-      answer(body, response);
-    });
-  });
-  const listening = await listen(server, "127.0.0.1", 0);
+  const sink = await startHttpSink(({ body }) => answer(JSON.parse(body) as ChatRequest));
   return {
-    url: `${listening.url}/v1`,
-    seen: (text) => requests.filter((one) => one.text.includes(text)).map(({ body }) => body),
-    close: async () => await listening.close(),
+    url: `${sink.url}/v1`,
+    seen: (text) =>
+      sink.asked.filter(({ body }) => body.includes(text)).map(({ body }) => JSON.parse(body) as ChatRequest),
+    close: sink.close,
   };
 }
 
@@ -62,7 +49,7 @@ function callsOf({ model, messages, tools = [] }: ChatRequest, turn: number): Re
   return turn < Number(/turns=(\d+)/.exec(model)?.[1] ?? 1) ? { [name]: {} } : null;
 }
 
-function answer(request: ChatRequest, response: ServerResponse): void {
+function answer(request: ChatRequest): SinkAnswer {
   const { model, messages, stream } = request;
   const since = messages.slice(messages.findLastIndex(({ role }) => role === "user") + 1);
   const turn = since.filter(({ role }) => role === "assistant").length;
@@ -79,20 +66,14 @@ function answer(request: ChatRequest, response: ServerResponse): void {
       : { role: "assistant", content: null, tool_calls: calls };
   const finish = called === null ? "stop" : "tool_calls";
   const head = { id: `chatcmpl-${turn}`, created: 1, model };
-  if (stream !== true) {
-    response.writeHead(200, { "content-type": "application/json" });
-    const choices = [{ index: 0, message, finish_reason: finish }];
-    response.end(JSON.stringify({ ...head, object: "chat.completion", choices, usage: TURN_USAGE }));
-    return;
-  }
+  const choices = [{ index: 0, message, finish_reason: finish }];
+  if (stream !== true) return jsonAnswer({ ...head, object: "chat.completion", choices, usage: TURN_USAGE });
   const delta =
     called === null ? message : { ...message, tool_calls: calls.map((call, index) => ({ index, ...call })) };
-  response.writeHead(200, { "content-type": "text/event-stream" });
-  for (const chunk of [
+  const chunks = [
     { choices: [{ index: 0, delta, finish_reason: null }] },
     { choices: [{ index: 0, delta: {}, finish_reason: finish }] },
     { choices: [], usage: TURN_USAGE },
-  ])
-    response.write(`data: ${JSON.stringify({ ...head, object: "chat.completion.chunk", ...chunk })}\n\n`);
-  response.end("data: [DONE]\n\n");
+  ].map((chunk) => `data: ${JSON.stringify({ ...head, object: "chat.completion.chunk", ...chunk })}\n\n`);
+  return { headers: { "content-type": "text/event-stream" }, body: `${chunks.join("")}data: [DONE]\n\n` };
 }

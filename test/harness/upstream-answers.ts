@@ -13,7 +13,6 @@ function usageOf(behaviour: Behaviour): object {
   return { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens };
 }
 
-/** Answers one request. */
 export async function answer(behaviour: Behaviour, seen: SeenRequest, response: ServerResponse): Promise<void> {
   const { words } = behaviour;
   if (words.has("hang")) return;

@@ -14,7 +14,6 @@ export interface Behaviour {
   readonly text: (name: string) => string | undefined;
 }
 
-/** Reads the words. */
 export function behaviourOf(words: string): Behaviour {
   const list = words.split(",");
   const text = (name: string): string | undefined =>

@@ -7,7 +7,7 @@ import type { IncomingMessage } from "node:http";
 import type { Gateway, Minted } from "./gateway.ts";
 import { answerRoute } from "./route-answers.ts";
 import type { SeenCall, SeenFile } from "./seen-call.ts";
-import { useServer } from "./use-server.ts";
+import { useServer } from "./use-started.ts";
 
 interface RouteUpstream {
   /** The base to register as api_base; requests below `/<mark>` are recorded under that mark. */
@@ -24,7 +24,7 @@ export function useRouteUpstream(): RouteUpstream {
         calls.set(mark, [...(calls.get(mark) ?? []), call]);
         await answerRoute(call, response);
       },
-      () => response.destroy(), // the connection was cut, or the body is not what its type says: nothing is recorded
+      () => response.destroy(),
     );
   });
   return {
@@ -43,7 +43,8 @@ export async function mintAt(
   return { ...(await gateway.mint(upstream.baseOf(mark), "upstream-name", model)), mark };
 }
 
-async function readCall(request: IncomingMessage): Promise<{ readonly mark: string; readonly call: SeenCall }> {
+/** Reads a call whose path begins with `/<mark>`. Rejects when it is cut off, or its body is not what its type says. */
+export async function readCall(request: IncomingMessage): Promise<{ readonly mark: string; readonly call: SeenCall }> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
   const body = Buffer.concat(chunks);
@@ -79,7 +80,6 @@ async function formOf(body: Buffer<ArrayBuffer>, type: string): Promise<Pick<See
   return { fields, files };
 }
 
-/** SHA-256 in hex. */
 export function sha256(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }

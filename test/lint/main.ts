@@ -4,7 +4,8 @@
  * `fixtures/findings.txt`, so that no rule stops working unnoticed (docs/rules/tests.md#guards-have-bad-fixtures).
  */
 import { spawnSync } from "node:child_process";
-import { globSync, readFileSync } from "node:fs";
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { upwardArrows } from "./arrows.ts";
 import { citationFaults } from "./citations.ts";
@@ -55,13 +56,19 @@ function oxlint(args: readonly string[], stdout: "inherit" | "pipe") {
 
 /** What the rules find in the bad files, as lines of `findings.txt`. */
 function fixtureFindings(): readonly string[] {
-  const { stdout } = oxlint(["--format=json", "--ignore-pattern", STRUCTURE, FIXTURES], "pipe");
+  const folder = mkdtempSync(join(tmpdir(), "gateway-lint-"));
+  // Nobody reads a file that is too long, so that it is made for the run.
+  const long = join(folder, "too-long.ts");
+  writeFileSync(long, `export {};${"\n".repeat(401)}`);
+  const { stdout } = oxlint(["--format=json", "--ignore-pattern", STRUCTURE, FIXTURES, long], "pipe");
+  rmSync(folder, { recursive: true });
   const { diagnostics } = JSON.parse(stdout) as { diagnostics: { readonly code: string; readonly filename: string }[] };
+  const nameOf = (path: string): string => (path === long ? basename(long) : path.slice(FIXTURES.length + 1));
   const found = Object.entries(RULES).flatMap(([name, { find }]) => {
     const root = join(ROOT, STRUCTURE, name);
     return find(readModules(root), root).map((line) => `${name}: ${line}`);
   });
-  return [...diagnostics.map(({ code, filename }) => `${filename.slice(FIXTURES.length + 1)}: ${code}`), ...found];
+  return [...diagnostics.map(({ code, filename }) => `${nameOf(filename)}: ${code}`), ...found];
 }
 
 /** Where the bad files are not found as they must be, and bad files of oxlint's rules of which nothing is expected. */

@@ -2,6 +2,7 @@
 import type { AdmissionRequest, Settlement } from "../../edge/domain/admission/rpc.ts";
 import { type UsageRow, zeroUsageRow } from "../../shared/usage-row.ts";
 import { limitsWith } from "../harness/edge/budget/simulation.ts";
+import { admissionRequestOf } from "../harness/edge/cell/admission-requests.ts";
 
 /** The usage row of a request that has just begun. */
 export function rowFor(requestId: string, over: Partial<UsageRow> = {}): UsageRow {
@@ -10,21 +11,15 @@ export function rowFor(requestId: string, over: Partial<UsageRow> = {}): UsageRo
 
 /** The admission request of one tenant for one slot; `over` replaces parts of it. */
 export function admissionRequestFor(requestId: string, over: Partial<AdmissionRequest> = {}): AdmissionRequest {
-  return {
-    requestId,
-    tenant: { id: "t1", name: "Acme", weight: 100, maxInFlight: null },
+  return admissionRequestOf(requestId, "t1", {
     group: { name: "default", weight: 100 },
     model: { name: "m1", admissionWeight: 100, maxInFlight: null },
-    costTokens: 10,
     revs: [{ kind: "key", id: "k1", rev: 5 }],
-    openUntilMs: null,
-    waitedMs: null,
     row: rowFor(requestId, { status_code: 499 }),
     limits: limitsWith({}),
-    need: { bucketTokens: 10, termTokens: 10, nanoUsd: 0 },
     estimate: { inputTokens: 4, outputTokens: 6, costUsd: 0.5 },
     ...over,
-  };
+  });
 }
 
 /** The settlement of a request that used `tokens` output tokens. */

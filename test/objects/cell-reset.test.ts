@@ -13,21 +13,14 @@ async function crowdOf(
   requests: number,
 ): Promise<{ crowd: Crowd; clients: ReturnType<Crowd["request"]>[] }> {
   const crowd = new Crowd(name);
-  await crowd.stub.setCapacity(CAP);
+  await crowd.isolate.stub.setCapacity(CAP);
   const clients = Array.from({ length: requests }, () => crowd.request());
-  await loadIs(crowd, CAP, requests - CAP);
+  await crowd.isolate.load(CAP, requests - CAP);
   await waitFor(
     () => crowd.live.size,
     (size) => size === CAP,
   );
   return { crowd, clients };
-}
-
-async function loadIs(crowd: Crowd, inFlight: number, queued: number): Promise<void> {
-  await waitFor(
-    async () => await crowd.stats(),
-    (stats) => stats.in_flight === inFlight && stats.queued === queued,
-  );
 }
 
 /** Ends `count` streams, one after another, as soon as they have begun. */
@@ -47,13 +40,13 @@ describe("a Cell that is reset under load", () => {
   it("counts the slots in use again, keeps their streams, and grants no more than its cap", async () => {
     const { crowd, clients } = await crowdOf("reset-once", 12);
     const streaming = clients.filter((client) => crowd.live.has(client.requestId));
-    await crowd.reset();
+    await crowd.isolate.reset();
     for (const stream of crowd.live.values()) stream.emit("after the reset");
     await waitFor(
       () => streaming.map((client) => client.text()),
       (texts) => texts.every((text) => text.includes("after the reset")),
     );
-    await loadIs(crowd, CAP, 8);
+    await crowd.isolate.load(CAP, 8);
     expect([...crowd.live.keys()].toSorted()).toEqual(streaming.map((client) => client.requestId).toSorted());
     await finish(crowd, 12);
     expect(await Promise.all(clients.map(async (client) => await client.ended))).toEqual(clients.map(() => 200));
@@ -63,13 +56,13 @@ describe("a Cell that is reset under load", () => {
   it("again and again: no row is lost or doubled, and the budget never forgets what was spent", async () => {
     const { crowd, clients } = await crowdOf("reset-often", 16);
     for (let round = 0; round < 3; round += 1) {
-      await crowd.reset();
+      await crowd.isolate.reset();
       await finish(crowd, 4);
     }
     await finish(crowd, 4);
     await Promise.all(clients.map(async (client) => await client.ended));
     await crowd.settled();
-    await loadIs(crowd, 0, 0);
+    await crowd.isolate.load(0, 0);
     expect(crowd.peak).toBe(CAP);
     const { ids, tokens } = await crowd.rows();
     expect(ids.toSorted()).toEqual(clients.map((client) => client.requestId).toSorted());

@@ -17,12 +17,10 @@ export interface Act {
   readonly left: null | readonly [status: number, billed: Billed];
 }
 
-/** Throws the fault of a test. */
 export function broken(): never {
   throw new TypeError("a fault of a test");
 }
 
-/** Runs one test. */
 export async function playCrash({ arrange, answer, left }: Act): Promise<void> {
   const scene = await CrashScene.open();
   arrange(scene);

@@ -3,15 +3,7 @@
  * budget, and ports that a test can break. Its isolate lives on when the request has ended, so that a test sees what the pipeline
  * forgets to give back.
  */
-import { env, runInDurableObject } from "cloudflare:test";
-import { CellAdmission } from "../../edge/adapters/objects/cell-admission.ts";
-import { MemberAdmission } from "../../edge/adapters/objects/member-admission.ts";
-import { ObjectStubs } from "../../edge/adapters/objects/object-stubs.ts";
-import type {
-  ExchangeAnswer,
-  ExchangeMessage,
-  ExchangeSession,
-} from "../../edge/domain/admission/exchange-messages.ts";
+import { env } from "cloudflare:test";
 import type { AdmissionRequest } from "../../edge/domain/admission/rpc.ts";
 import type { TenantBudgetApi } from "../../edge/domain/budget/messages/rpc.ts";
 import type { Bindings } from "../../edge/env.ts";
@@ -24,92 +16,19 @@ import { keyOf, tenantOf } from "../harness/edge/pipeline/records.ts";
 import { TestPipeline } from "../harness/edge/pipeline/world.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { rowFor } from "./admission-messages.ts";
-import { ObjectIsolate } from "./exchange-isolate.ts";
-import { rowsOnDisk } from "./ledger-world.ts";
+import { type Moment, ObjectIsolate } from "./exchange-isolate.ts";
 
 const bindings = env as unknown as Bindings;
-const { CELL } = env as unknown as { readonly CELL: DurableObjectNamespace<CellObject> };
 
 /** Enough for a few requests of a scene, so that leases are small and come back soon. */
 const TERM_TOKENS = 200;
-const MARKER = "00000000-0000-4000-8000-0000000000ff";
 const HOLDER = "00000000-0000-4000-8000-0000000000fe";
 
 /** What goes wrong between a request and its Cell. Each is called at most once, and may throw. */
-interface CellFaults {
+interface CellFaults extends Partial<Record<Moment, () => void>> {
   beforeAdmit?: () => void;
   /** The request has the Cell's answer: a slot, or a place in the queue. */
   afterAdmit?: () => void;
-  /** The Cell has decided, and its answer is on its way; it is lost when this throws. */
-  answering?: () => void;
-  /** The answer to the next session that is opened is on its way. */
-  answeringAgain?: () => void;
-  /** The end of the request is about to be sent to the Cell. */
-  beforeSettle?: () => void;
-  /** The Cell has the end of the request, and its acknowledgement is on its way. */
-  afterSettle?: () => void;
-}
-
-/** A session in which faults happen to the request that ends. */
-class FaultySession implements ExchangeSession {
-  readonly #real: ExchangeSession;
-  readonly #fault: (at: keyof CellFaults) => void;
-
-  constructor(real: ExchangeSession, fault: (at: keyof CellFaults) => void) {
-    this.#real = real;
-    this.#fault = fault;
-  }
-
-  async exchange(message: ExchangeMessage): Promise<ExchangeAnswer> {
-    const ends = message.ends.length > 0;
-    if (ends) this.#fault("beforeSettle");
-    const answer = await this.#real.exchange(message);
-    if (ends) this.#fault("afterSettle");
-    return answer;
-  }
-
-  async news(): Promise<ExchangeAnswer> {
-    return await this.#real.news();
-  }
-
-  async close(): Promise<void> {
-    await this.#real.close();
-  }
-
-  [Symbol.dispose](): void {
-    this.#real[Symbol.dispose]();
-  }
-}
-
-/** The way of the scene's isolate to its Cell. */
-class FaultyWay extends CellAdmission {
-  readonly fault: (at: keyof CellFaults) => void;
-  #session: ExchangeSession | null = null;
-
-  constructor(fault: FaultyWay["fault"], ...given: ConstructorParameters<typeof CellAdmission>) {
-    super(...given);
-    this.fault = fault;
-  }
-
-  override async openSession(
-    ...given: Parameters<CellAdmission["openSession"]>
-  ): ReturnType<CellAdmission["openSession"]> {
-    const { session, answer } = await super.openSession(...given);
-    try {
-      this.fault(this.#session === null ? "answering" : "answeringAgain");
-    } catch (error) {
-      session[Symbol.dispose]();
-      throw error;
-    } finally {
-      this.#session = session;
-    }
-    return { session: new FaultySession(session, this.fault), answer };
-  }
-
-  /** The session under way breaks. */
-  async breakSession(): Promise<void> {
-    await this.#session?.close();
-  }
 }
 
 let nextScene = 1;
@@ -120,8 +39,6 @@ export class CrashScene {
   readonly world = new TestPipeline();
   readonly client = new AbortController();
   readonly cell: CellFaults = {};
-  /** From now on every call to the Cell fails. */
-  unreachable = false;
   readonly ports: Ports;
   readonly config: PipelineConfig;
   init: RequestInit = {};
@@ -132,8 +49,7 @@ export class CrashScene {
   /** The admission request that the Cell got; null when it got none. */
   request: AdmissionRequest | null = null;
   readonly #received: PipelineInput;
-  readonly #way: FaultyWay;
-  readonly #carriers: Promise<unknown>[] = [];
+  readonly #isolate: ObjectIsolate;
   readonly #room = Promise.withResolvers<void>();
   readonly #overrides: { -readonly [Port in keyof Ports]?: Ports[Port] } = {};
 
@@ -143,7 +59,8 @@ export class CrashScene {
     this.#received = this.world.received();
     this.ports = this.#received.ports;
     this.config = { ...this.#received.config };
-    this.#way = this.#faultyWay();
+    this.#isolate = new ObjectIsolate(this.name, this.ports);
+    this.#isolate.direct.at = (moment) => this.#fault(moment);
   }
 
   static async open(): Promise<CrashScene> {
@@ -153,17 +70,21 @@ export class CrashScene {
   }
 
   get stub(): DurableObjectStub<CellObject> {
-    return CELL.getByName(this.name);
+    return this.#isolate.stub;
+  }
+
+  /** From now on every call to the Cell fails. */
+  set unreachable(unreachable: boolean) {
+    this.#isolate.unreachable = unreachable;
   }
 
   /** Ends the Cell as a deploy does: its memory is lost, its storage stays. */
   async reset(): Promise<void> {
-    await runInDurableObject(this.stub, (_cell, state) => state.abort("reset by a test")).catch(() => undefined);
+    await this.#isolate.reset();
   }
 
-  /** The session of the request breaks. */
   breakSession(): void {
-    void this.#way.breakSession();
+    void this.#isolate.breakSession();
   }
 
   /** The request that holds the Cell's only slot ends. */
@@ -199,16 +120,13 @@ export class CrashScene {
     await this.world.settled();
     this.makeRoom();
     await roomMade;
-    await Promise.all([...this.#carriers, ...other.carriers]);
+    await Promise.all([...this.#isolate.carriers, ...other.carriers]);
     return status;
   }
 
   /** Resolves when no request holds a slot of the Cell or waits for one. */
   async emptied(): Promise<void> {
-    await waitFor(
-      async () => await this.stub.stats(),
-      ({ in_flight, queued }) => in_flight === 0 && queued === 0,
-    );
+    await this.#isolate.load(0);
   }
 
   /**
@@ -228,9 +146,7 @@ export class CrashScene {
 
   /** The request's rows on the Ledger's disk, once everything written before has arrived there. */
   async rows(): Promise<readonly Readonly<Record<string, unknown>>[]> {
-    await this.stub.record(rowFor(MARKER));
-    const rows = await rowsOnDisk(this.name);
-    return rows.filter((row) => row["request_id"] !== MARKER && row["request_id"] !== HOLDER);
+    return (await this.#isolate.rows()).filter((row) => row["request_id"] !== HOLDER);
   }
 
   /** Whether the whole answer could be read, or as much of it as the client wanted. */
@@ -247,26 +163,8 @@ export class CrashScene {
     }
   }
 
-  #faultyWay(): FaultyWay {
-    const { ports } = this;
-    const reachable = {
-      getByName: (name: string) => {
-        if (this.unreachable) throw new Error("the Cell is beyond reach");
-        return bindings.CELL.getByName(name);
-      },
-    } as unknown as DurableObjectNamespace;
-    const stubs = new ObjectStubs({ ...bindings, CELL: reachable }, []);
-    return new FaultyWay((at) => this.#fault(at), stubs, this.name, 1, ports.alerts, ports.log);
-  }
-
   #admission(): Admission {
-    const real = new MemberAdmission({
-      member: crypto.randomUUID(),
-      direct: this.#way,
-      clock: Date.now,
-      keepAlive: (work) => void this.#carriers.push(work),
-      log: this.ports.log,
-    });
+    const real = this.#isolate.admission;
     return {
       cell: this.name,
       admit: async (request, again) => await this.#admit(real, request, again),

@@ -2,24 +2,17 @@
  * Many requests of one tenant through the real pipeline, Cell, Ledger and budget. The upstream of each request streams
  * until the test ends it.
  */
-import { env, runInDurableObject } from "cloudflare:test";
-import { CellAdmission } from "../../edge/adapters/objects/cell-admission.ts";
-import { MemberAdmission } from "../../edge/adapters/objects/member-admission.ts";
-import { ObjectStubs } from "../../edge/adapters/objects/object-stubs.ts";
+import { env } from "cloudflare:test";
 import { limitsOf } from "../../edge/domain/budget/limits.ts";
 import type { TenantBudgetApi } from "../../edge/domain/budget/messages/rpc.ts";
 import type { BudgetUsage } from "../../edge/domain/budget/usage-view.ts";
 import type { Bindings } from "../../edge/env.ts";
-import type { CellObject } from "../../edge/objects/cell/cell.ts";
 import { run } from "../../edge/pipeline/run.ts";
-import type { Admission } from "../../edge/ports.ts";
-import type { CellStats } from "../../shared/internal.ts";
 import { keyOf, tenantOf } from "../harness/edge/pipeline/records.ts";
 import { TestPipeline } from "../harness/edge/pipeline/world.ts";
-import { rowsOnDisk } from "./ledger-world.ts";
+import { ObjectIsolate } from "./exchange-isolate.ts";
 
 const bindings = env as unknown as Bindings;
-const { CELL } = env as unknown as { readonly CELL: DurableObjectNamespace<CellObject> };
 
 /** One stream, from the side of the upstream. */
 interface Live {
@@ -39,34 +32,19 @@ interface Client {
 }
 
 export class Crowd {
-  readonly name: string;
+  readonly isolate: ObjectIsolate;
   readonly live = new Map<string, Live>();
   /** The largest number of streams that ran at once. */
   peak = 0;
-  readonly #admission: Admission;
-  readonly #carriers: Promise<unknown>[] = [];
   readonly #world = new TestPipeline();
   readonly #tenantId = crypto.randomUUID();
 
   constructor(name: string) {
-    this.name = name;
     const budget = { tokens: 1_000_000, cost_usd: null, period: "lifetime", started_at_ms: null } as const;
     this.#world.key = keyOf({ tenant: tenantOf({ id: this.#tenantId, budget }) });
-    const { alerts, log } = this.#world.received().ports;
-    this.#admission = new MemberAdmission({
-      member: crypto.randomUUID(),
-      direct: new CellAdmission(new ObjectStubs(bindings, []), name, 1, alerts, log),
-      clock: Date.now,
-      keepAlive: (work) => void this.#carriers.push(work),
-      log,
-    });
+    this.isolate = new ObjectIsolate(name, this.#world.received().ports);
   }
 
-  get stub(): DurableObjectStub<CellObject> {
-    return CELL.getByName(this.name);
-  }
-
-  /** Sends a request. */
   request(): Client {
     const requestId = crypto.randomUUID();
     const body = JSON.stringify({ model: "tiny", stream: true, max_tokens: 40, messages: [] });
@@ -75,7 +53,7 @@ export class Crowd {
       ...received.ports,
       clock: Date.now,
       random: { uuid: () => requestId, fraction: () => 0 },
-      admission: this.#admission,
+      admission: this.isolate.admission,
       upstream: { fetch: async () => this.#answer(requestId) },
     };
     let text = "";
@@ -90,24 +68,15 @@ export class Crowd {
     return { requestId, text: () => text, ended };
   }
 
-  /** Ends the Cell as a deploy does: its memory is lost, and calls to it fail. */
-  async reset(): Promise<void> {
-    await runInDurableObject(this.stub, (_cell, state) => state.abort("reset by a test")).catch(() => undefined);
-  }
-
-  async stats(): Promise<CellStats> {
-    return await this.stub.stats();
-  }
-
   /** Resolves when all work that was given to `waitUntil` has ended. */
   async settled(): Promise<void> {
     await this.#world.settled();
-    await Promise.all(this.#carriers);
+    await Promise.all(this.isolate.carriers);
   }
 
   /** The ids of the rows on the Ledger's disk, and the sum of their tokens. */
   async rows(): Promise<{ readonly ids: readonly string[]; readonly tokens: number }> {
-    const rows = await rowsOnDisk(this.name);
+    const rows = await this.isolate.rows();
     return {
       ids: rows.map((row) => String(row["request_id"])),
       tokens: rows.reduce((sum, row) => sum + Number(row["total_tokens"]), 0),

@@ -15,7 +15,8 @@ import type {
 import type { AdmissionRequest, Settlement } from "../../edge/domain/admission/rpc.ts";
 import type { Bindings } from "../../edge/env.ts";
 import type { CellObject } from "../../edge/objects/cell/cell.ts";
-import type { AdmissionOutcome, Permit } from "../../edge/ports.ts";
+import type { AdmissionOutcome, Permit, Ports } from "../../edge/ports.ts";
+import { EMPTY_MESSAGE } from "../harness/edge/cell/admission-requests.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { admissionRequestFor, rowFor, settlementFor } from "./admission-messages.ts";
 import { rowsOnDisk } from "./ledger-world.ts";
@@ -23,16 +24,7 @@ import { rowsOnDisk } from "./ledger-world.ts";
 const bindings = env as unknown as Bindings;
 const { CELL } = env as unknown as { readonly CELL: DurableObjectNamespace<CellObject> };
 /** A message without content. */
-export const NO_MESSAGE: ExchangeMessage = {
-  n: 1,
-  ends: [],
-  departures: [],
-  withdrawals: [],
-  records: [],
-  hits: [],
-  returns: [],
-  asks: [],
-};
+export const NO_MESSAGE: ExchangeMessage = { ...EMPTY_MESSAGE, n: 1 };
 const MARKER = "00000000-0000-4000-8000-0000000000ff";
 
 /** A request that holds a slot. */
@@ -41,28 +33,38 @@ interface Running {
   readonly permit: Permit;
 }
 
-/** A session whose calls are counted. */
-class CountedSession implements ExchangeSession {
-  readonly #real: ExchangeSession;
-  readonly #called: () => void;
+/**
+ * Moments of the messages between an isolate and its Cell: the Cell has decided, and its answer to the first session that was
+ * opened is on its way, or that to a later one; the ends of requests are about to be sent; the Cell has them.
+ */
+export type Moment = "answering" | "answeringAgain" | "beforeSettle" | "afterSettle";
 
-  constructor(real: ExchangeSession, called: () => void) {
+/** A session whose calls are counted and that tells of its moments. */
+class WatchedSession implements ExchangeSession {
+  readonly #real: ExchangeSession;
+  readonly #way: WatchedWay;
+
+  constructor(real: ExchangeSession, way: WatchedWay) {
     this.#real = real;
-    this.#called = called;
+    this.#way = way;
   }
 
   async exchange(message: ExchangeMessage): Promise<ExchangeAnswer> {
-    this.#called();
-    return await this.#real.exchange(message);
+    this.#way.calls += 1;
+    const ends = message.ends.length > 0;
+    if (ends) this.#way.at("beforeSettle");
+    const answer = await this.#real.exchange(message);
+    if (ends) this.#way.at("afterSettle");
+    return answer;
   }
 
   async news(): Promise<ExchangeAnswer> {
-    this.#called();
+    this.#way.calls += 1;
     return await this.#real.news();
   }
 
   async close(): Promise<void> {
-    this.#called();
+    this.#way.calls += 1;
     await this.#real.close();
   }
 
@@ -72,11 +74,13 @@ class CountedSession implements ExchangeSession {
 }
 
 /** The way to the Cell, which a test can break. */
-class BreakableWay extends CellAdmission {
+class WatchedWay extends CellAdmission {
   readonly opened: ExchangeSession[] = [];
   /** Every call to the Cell so far: those that open sessions, and those in them. */
   calls = 0;
   isCut = false;
+  /** Called at each moment; it may throw, and what is on its way is then lost. */
+  at: (moment: Moment) => void = () => undefined;
 
   override async openSession(
     ...given: Parameters<CellAdmission["openSession"]>
@@ -84,29 +88,43 @@ class BreakableWay extends CellAdmission {
     this.calls += 1;
     if (this.isCut) throw new Error("the Cell is out of reach");
     const { session, answer } = await super.openSession(...given);
-    const counted = new CountedSession(session, () => {
-      this.calls += 1;
-    });
-    this.opened.push(counted);
-    return { session: counted, answer };
+    const watched = new WatchedSession(session, this);
+    try {
+      this.at(this.opened.length === 0 ? "answering" : "answeringAgain");
+    } catch (error) {
+      session[Symbol.dispose]();
+      throw error;
+    } finally {
+      this.opened.push(watched);
+    }
+    return { session: watched, answer };
   }
 }
+
+const SILENT = { alerts: { raise: () => undefined }, log: { event: () => undefined } };
 
 export class ObjectIsolate {
   readonly cell: string;
   readonly member = crypto.randomUUID();
-  readonly direct: BreakableWay;
+  readonly direct: WatchedWay;
   readonly admission: MemberAdmission;
   /** The carriers that have begun; each promise resolves when its carrier has ended. */
   readonly carriers: Promise<unknown>[] = [];
   /** The ids of all requests that got a slot or a place in the queue. */
   readonly admitted: string[] = [];
+  /** From now on every call to the Cell fails, those without a session too. */
+  unreachable = false;
   #openings = 0;
 
-  constructor(cell: string) {
+  constructor(cell: string, { alerts, log }: Pick<Ports, "alerts" | "log"> = SILENT) {
     this.cell = cell;
-    const log = { event: () => undefined };
-    this.direct = new BreakableWay(new ObjectStubs(bindings, []), cell, 1, { raise: () => undefined }, log);
+    const reachable = {
+      getByName: (name: string) => {
+        if (this.unreachable) throw new Error("the Cell is beyond reach");
+        return bindings.CELL.getByName(name);
+      },
+    } as unknown as DurableObjectNamespace;
+    this.direct = new WatchedWay(new ObjectStubs({ ...bindings, CELL: reachable }, []), cell, 1, alerts, log);
     this.admission = new MemberAdmission({
       member: this.member,
       direct: this.direct,
@@ -153,12 +171,10 @@ export class ObjectIsolate {
     return all;
   }
 
-  /** The client of a waiting request leaves. */
   async leave({ request, permit }: Running): Promise<void> {
     await permit.settle({ row: rowFor(request.requestId, { status_code: 499 }), actualTokens: 0 });
   }
 
-  /** Ends a request. */
   async end({ request, permit }: Running, settlement: Settlement = settlementFor(request.requestId)): Promise<void> {
     await permit.settle(settlement);
   }

@@ -28,7 +28,6 @@ export async function rowsOnDisk(cell: string): Promise<readonly Readonly<Record
   return commits.flatMap(({ lines }) => lines.split("\n").map((line) => JSON.parse(line) as Record<string, unknown>));
 }
 
-/** New request ids. */
 export const ids = (count: number): string[] => Array.from({ length: count }, () => crypto.randomUUID());
 
 /** A batch of one cell. `over` changes the row of a request. */

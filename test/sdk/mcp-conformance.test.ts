@@ -11,11 +11,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { McpServer } from "../../shared/schema/mcp-server.ts";
-import { startBearerForwarder } from "../harness/bearer-forwarder.ts";
 import { useGateway } from "../harness/fixture.ts";
+import { startHttpRelay } from "../harness/http-relay.ts";
 import { type ReferenceServer, startReferenceServer } from "../harness/mcp-reference/server.ts";
 import { useToolLoop } from "../harness/tool-loop-fixture.ts";
-import { useServer } from "../harness/use-server.ts";
+import { useServer } from "../harness/use-started.ts";
 
 const SUITE = join(import.meta.dirname, "../../node_modules/@modelcontextprotocol/conformance/dist/index.js");
 /** The suite starts programs, which start slowly beside other tests. */
@@ -65,7 +65,8 @@ describe("a server behind the gateway", () => {
   it("passes every scenario", async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url);
     await fixture.gateway.must<McpServer>("POST", "/mcp-servers", { name: minted.mark, upstream_url: reference.url });
-    const forwarder = await startBearerForwarder(fixture.gateway.proxyUrl, minted.secret);
+    const headers = { authorization: `Bearer ${minted.secret}` };
+    const forwarder = await startHttpRelay(fixture.gateway.proxyUrl, { headers });
     try {
       const url = `${forwarder.url}/mcp/${minted.mark}`;
       const { exitCode, output, checks } = await conformance("server", ["server", "--suite", "all", "--url", url]);

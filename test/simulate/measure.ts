@@ -39,7 +39,6 @@ export interface Report {
   readonly leftQueued: number;
 }
 
-/** The figures of a run. */
 export function measure(scenario: Scenario, run: ShareRun): Report {
   const amounts = (window: Window): ReadonlyMap<string, number> =>
     scenario.algorithm === "weighted" ? window.tokens : window.held;

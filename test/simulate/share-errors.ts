@@ -2,6 +2,7 @@
  * How far the scheduler's shares are from weighted max-min fairness (max-min.ts), load by load, in both modes. Every tenant
  * has more demand than it can get, for ten minutes of simulated time.
  */
+import { markdownTable } from "../harness/text-table.ts";
 import { type Claim, maxMinShares } from "./max-min.ts";
 import { runScenario } from "./run.ts";
 import type { Scenario, TenantPlan } from "./scenarios.ts";
@@ -57,7 +58,6 @@ const nested = [
   ["c", 100, 50],
 ] as const;
 
-/** The loads of the table, in its order. */
 export const SHARE_LOADS: readonly ShareLoad[] = [
   {
     title: "500 against 50",
@@ -155,9 +155,5 @@ export function shareErrorTable(seed: number): string {
     });
   const rows = SHARE_LOADS.map((load) => [load.title, String(load.slots), ...cells(load)]);
   const head = ["load", "slots", "weighted: mean", "worst", "hierarchical: mean", "worst"];
-  const widths = head.map((name, at) => Math.max(name.length, ...rows.map((row) => row[at]?.length ?? 0)));
-  const line = (values: readonly string[]): string =>
-    `| ${values.map((value, at) => (at === 0 ? value.padEnd(widths[at] ?? 0) : value.padStart(widths[at] ?? 0))).join(" | ")} |`;
-  const rule = `| ${widths.map((width, at) => (at === 0 ? "-".repeat(width) : `${"-".repeat(width - 1)}:`)).join(" | ")} |`;
-  return [line(head), rule, ...rows.map(line)].join("\n");
+  return markdownTable(head, rows);
 }

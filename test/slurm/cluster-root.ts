@@ -17,6 +17,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { areaObstacle, DEBIAN_RELEASE, debianMirror, installTools, must } from "../tiers/optional-area.ts";
 import { clusterFiles, GPUS, JOB_FILES, NODES } from "./cluster-files.ts";
 
 const PACKAGES = [
@@ -28,15 +29,12 @@ const PACKAGES = [
   "mariadb-server",
   "iproute2",
 ];
-const RELEASE = "trixie";
 /** Who runs the REST service, and whose jobs the gateway submits. */
 const USERS = ["slurmrest", "gateway"];
 const MOUNTS = [
   ["proc", "-t", "proc", "proc"],
   ["dev", "--bind", "/dev"],
 ] as const;
-/** What is not installed by then has hung. */
-const COMMAND_MS = 10 * 60_000;
 /** Options of `unshare`: mounts and processes that end with its command. */
 export const OWN_NAMESPACES = ["--mount", "--pid", "--fork", "--kill-child", "--mount-proc"] as const;
 
@@ -44,28 +42,19 @@ export const CLUSTER_ROOT: string = process.env["TEST_SLURM_ROOT"] ?? join(tmpdi
 
 /** Why no cluster can be brought up here; null when one can. */
 export function clusterObstacle(): string | null {
-  if (process.getuid?.() !== 0) return "needs root";
-  if (!existsSync("/etc/debian_version")) return "needs Debian's packages";
-  const tried = spawnSync("unshare", [...OWN_NAMESPACES, "mount", "-t", "tmpfs", "none", tmpdir()]);
-  return tried.status === 0 ? null : "needs to mount, which this machine does not allow";
+  return areaObstacle("unshare", ...OWN_NAMESPACES, "mount", "-t", "tmpfs", "none", tmpdir());
 }
 
 /** Installs the packages when another list of them, or none, is installed. Throws when one cannot be had. */
 export function installCluster(root: string): void {
   const marker = join(root, ".installed");
-  const wanted = [RELEASE, ...PACKAGES, ...USERS].join(" ");
+  const wanted = [DEBIAN_RELEASE, ...PACKAGES, ...USERS].join(" ");
   if (existsSync(marker) && readFileSync(marker, "utf8") === wanted) return;
-  if (spawnSync("which", ["debootstrap"]).status !== 0) {
-    // the list of packages may be too old, or not there
-    must("apt-get", "update", "-qq");
-    must("apt-get", "install", "-y", "-qq", "debootstrap");
-  }
-  const policy = spawnSync("apt-cache", ["policy"], { encoding: "utf8" }).stdout;
-  const mirrors = [...policy.matchAll(/(https?:\/\/\S+) [a-z]+\/main/g)].map(([, url]) => url ?? "");
-  const mirror = mirrors.find((url) => !url.includes("security")) ?? "http://deb.debian.org/debian";
+  installTools("debootstrap");
   removeCluster(root);
   const packages = `--include=${PACKAGES.join(",")}`;
-  must("unshare", ...OWN_NAMESPACES, "debootstrap", "--variant=minbase", packages, RELEASE, root, mirror);
+  const words = ["debootstrap", "--variant=minbase", packages, DEBIAN_RELEASE, root, debianMirror()];
+  must("unshare", ...OWN_NAMESPACES, ...words);
   for (const user of USERS) must("chroot", root, "useradd", "--system", user);
   writeFileSync(marker, wanted);
 }
@@ -120,11 +109,4 @@ export function rootOf(pid: number): string | null {
 
 function isMounted(folder: string): boolean {
   return existsSync(folder) && spawnSync("mountpoint", ["-q", folder]).status === 0;
-}
-
-/** Runs a command. Throws what it says when it fails. */
-function must(command: string, ...args: readonly string[]): void {
-  const { status, stderr, stdout, error } = spawnSync(command, args, { encoding: "utf8", timeout: COMMAND_MS });
-  if (status !== 0)
-    throw new Error(`${command} ${args.join(" ")} failed: ${error?.message ?? (stderr || stdout)}`.slice(0, 2000));
 }

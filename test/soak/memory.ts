@@ -5,14 +5,8 @@ import { promisify } from "node:util";
 
 const EVERY_MS = 1000;
 
-interface MemoryWatch {
-  /** In megabytes, one reading per second. */
-  readonly readings: readonly number[];
-  stop(): Promise<void>;
-}
-
-/** Reads the memory of `pid` until it is stopped. */
-export function watchMemory(pid: number): MemoryWatch {
+/** Reads the memory of `pid` in megabytes, once per second until it is stopped. */
+export function watchMemory(pid: number) {
   const readings: number[] = [];
   const stopping = new AbortController();
   const run = promisify(execFile);
@@ -25,14 +19,13 @@ export function watchMemory(pid: number): MemoryWatch {
   })();
   return {
     readings,
-    stop: async () => {
+    stop: async (): Promise<void> => {
       stopping.abort();
       await reading;
     },
   };
 }
 
-/** The median. */
 export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }

@@ -8,9 +8,7 @@ import { listen } from "../../infra/local/http/listen.ts";
 
 export interface SoakUpstream {
   readonly url: string;
-  /** The marks of all requests that came. */
   readonly seen: ReadonlySet<string>;
-  /** Requests under way now. */
   readonly underWay: () => number;
   close(): Promise<void>;
 }
@@ -39,7 +37,6 @@ async function answer(response: ServerResponse): Promise<void> {
   response.end(`data: ${JSON.stringify({ choices: [], usage })}\n\ndata: [DONE]\n\n`);
 }
 
-/** Starts the upstream on a free loopback port. */
 export async function startSoakUpstream(): Promise<SoakUpstream> {
   const seen = new Set<string>();
   let underWay = 0;

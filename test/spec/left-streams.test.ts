@@ -3,14 +3,15 @@
  * (docs/rules/settlement-and-rows.md#what-was-seen): leaving early does not exceed the caps of its tenant.
  */
 import { describe, expect, it } from "vitest";
-import { useEchoUpstream } from "../harness/echo-upstream.ts";
+import { LAST_ECHO, startEchoUpstream } from "../harness/echo-upstream.ts";
 import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
 import { mainRows } from "../harness/main-rows.ts";
+import { useStarted } from "../harness/use-started.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 const fixture = useGateway();
-const echo = useEchoUpstream();
+const echo = useStarted(startEchoUpstream);
 
 const CHUNKS = 900;
 
@@ -97,7 +98,7 @@ mainRows(
   const OUTPUT_TOKENS = 600;
 
   it("owes nothing for the repetition when it is left before its usage", async () => {
-    const minted = await fixture.gateway.mint(echo.url, "echo");
+    const minted = await fixture.gateway.mint(`${echo().url}/v1`, "echo");
     const leaving = new AbortController();
     const response = await fetch(`${fixture.gateway.proxyUrl}/v1/responses`, {
       method: "POST",
@@ -115,7 +116,7 @@ mainRows(
     let text = "";
     for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
       text += chunk;
-      if (text.includes(echo.lastText)) break;
+      if (text.includes(LAST_ECHO)) break;
     }
     leaving.abort();
     expect(text.match(/"usage":\{"input_tokens":0,"output_tokens":0/g)?.length).toBeGreaterThanOrEqual(2);

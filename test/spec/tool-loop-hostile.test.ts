@@ -117,7 +117,7 @@ describe("hostile tool servers", () => {
 
     const received = hostile.received.slice(before);
     expect(received.length).toBeGreaterThan(Object.keys(TOOLS).length);
-    for (const { headers, text: body } of received) {
+    for (const { headers, body } of received) {
       const { authorization, "mcp-session-id": session, ...others } = headers;
       expect(authorization).toBe(CREDENTIAL);
       expect(session ?? "session-0").toMatch(/^session-\d+$/);
@@ -143,7 +143,7 @@ describe("hostile tool servers", () => {
       choices: { message: { tool_calls: { function: { name: string } }[] } }[];
     };
     expect(choices[0]?.message.tool_calls.map((call) => call.function.name)).toEqual(["mine"]);
-    expect(second.received.filter(({ text: body }) => body.includes("tools/call"))).toEqual([]);
+    expect(second.received.filter(({ body }) => body.includes("tools/call"))).toEqual([]);
   });
 });
 

@@ -15,7 +15,6 @@ const LAUNCHER = join(ROOT, "infra/launch.mjs");
 /** The exit code of a step that this machine cannot run. Its output says why. */
 export const SKIPPED = 77;
 
-/** How a step ended. */
 export interface StepResult {
   readonly name: string;
   readonly outcome: "passed" | "skipped" | "FAILED";

@@ -6,23 +6,18 @@ import { spawnSync } from "node:child_process";
 import { globSync } from "node:fs";
 import { join } from "node:path";
 import { goProgram } from "../../infra/go-program.ts";
-import { SKIPPED } from "../tiers/run-phases.ts";
+import { refuseArea } from "../tiers/optional-area.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const ACTIONLINT_MODULE = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12";
 
-const isOptional = process.argv.includes("--where-possible");
 process.exitCode = lint();
 // the launcher's channel would keep this process
 if (process.connected) process.disconnect();
 
-/** The exit code. */
 function lint(): number {
   const actionlint = goProgram(ACTIONLINT_MODULE);
-  if (actionlint === null) {
-    process.stdout.write(`${isOptional ? "skipped: " : ""}actionlint needs Go to build it\n`);
-    return isOptional ? SKIPPED : 1;
-  }
+  if (actionlint === null) return refuseArea("the workflows cannot be checked", "actionlint needs Go to build it");
   const [program, ...first] = actionlint;
   const workflows = globSync(".github/workflows/*.yml", { cwd: ROOT });
   const { status } = spawnSync(program, [...first, ...workflows], { cwd: ROOT, stdio: "inherit" });

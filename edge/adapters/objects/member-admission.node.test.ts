@@ -4,10 +4,9 @@
  */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { zeroUsageRow } from "../../../shared/usage-row.ts";
-import { pass } from "../../../test/harness/edge/cell/carrier-stage.ts";
+import { GRANTED, pass } from "../../../test/harness/edge/cell/carrier-stage.ts";
 import {
   end,
-  GRANTED,
   hitOf,
   never,
   outcome,

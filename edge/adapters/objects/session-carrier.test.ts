@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { CarrierStage, exchangeAnswerOf, idsOf, pass } from "../../../test/harness/edge/cell/carrier-stage.ts";
+import { CarrierStage, exchangeAnswerOf, idsOf, pass, SILENCE } from "../../../test/harness/edge/cell/carrier-stage.ts";
 import type { ExchangeAnswer } from "../../domain/admission/exchange-messages.ts";
 
-const SILENCE: ExchangeAnswer = { decided: [], hits: [], stored: [], refused: [], unknown: [] };
 const never = async () => await new Promise<never>(() => undefined);
 
 let stage: CarrierStage;

@@ -4,7 +4,8 @@
  */
 import fc from "fast-check";
 import { beforeEach, expect, it, vi } from "vitest";
-import { EMPTY_MESSAGE, MembersHarness, requestOf } from "../../../test/harness/edge/cell/members-harness.ts";
+import { EMPTY_MESSAGE } from "../../../test/harness/edge/cell/admission-requests.ts";
+import { MembersHarness, requestOf } from "../../../test/harness/edge/cell/members-harness.ts";
 import { propertyRuns } from "../../../test/harness/property-runs.ts";
 import type { ExchangeAnswer, ExchangeMessage } from "../../domain/admission/exchange-messages.ts";
 import { MemberTable } from "../../domain/admission/member-table.ts";

@@ -17,15 +17,7 @@ export const PRICES = {
   gbPerObject: 0.128,
 } as const;
 
-export interface Cost {
-  readonly requestsUsd: number;
-  readonly cpuUsd: number;
-  readonly objectRequestsUsd: number;
-  readonly rowsWrittenUsd: number;
-  readonly rowsReadUsd: number;
-  readonly objectDurationUsd: number;
-  readonly totalUsd: number;
-}
+export type Cost = ReturnType<typeof costOfMillion>;
 
 /** The operations and the CPU time of one request. */
 export interface PerRequest {
@@ -48,7 +40,7 @@ export function perRequest({ requests, objectCalls, rowsWritten, rowsRead }: Ope
 }
 
 /** The cost of a million requests that come at `rps` a second, while `objects` objects stay awake for them. */
-export function costOfMillion(each: PerRequest, objects: number, rps: number): Cost {
+export function costOfMillion(each: PerRequest, objects: number, rps: number) {
   const seconds = 1_000_000 / rps;
   const requestsUsd = PRICES.requestsPerMillion;
   const cpuUsd = each.cpuMs * PRICES.cpuMsPerMillion;

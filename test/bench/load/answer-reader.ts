@@ -19,7 +19,6 @@ const DONE = "data: [DONE]\n\n";
 
 const REFUSAL_MAX = 160;
 
-/** Reads one answer. */
 export class AnswerReader {
   readonly #reading: SliceReading;
   readonly #times: StreamTimes;

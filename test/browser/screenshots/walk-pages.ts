@@ -14,7 +14,6 @@ interface WalkPage {
   readonly take: (page: Page, name: string) => Promise<void>;
 }
 
-/** Walks, and writes the page. */
 export async function writeWalk(options: WalkPage, walkOn: (walk: Walk) => Promise<unknown>): Promise<void> {
   const { folder, name, title, intro, take } = options;
   const parts: string[] = [];

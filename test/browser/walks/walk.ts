@@ -28,13 +28,11 @@ export class Walk {
     return this.#steps.filter(({ isClick }) => isClick).length;
   }
 
-  /** Clicks what has this name. */
   async click(who: string, locator: Locator, name: string): Promise<void> {
     await locator.click();
     this.#steps.push({ who, did: `clicks “${name}”`, isClick: true });
   }
 
-  /** Types into a field. */
   async type(who: string, field: Locator, name: string, text: string): Promise<void> {
     await field.fill(text);
     this.#steps.push({ who, did: `types into “${name}”`, isClick: false });

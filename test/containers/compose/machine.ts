@@ -8,7 +8,8 @@ import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, writ
 import { dirname, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { promisify } from "node:util";
-import { addNode, installTools, makeDebian, must, pinnedBase } from "../base.ts";
+import { areaObstacle, installTools, must } from "../../tiers/optional-area.ts";
+import { addNode, makeDebian, pinnedBase } from "../base.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 /** Where the machine has the copy of the project on which the commands of the documentation run. */
@@ -35,13 +36,9 @@ export interface FreshMachine {
 
 /** Why there can be no such machine here; null when there can be one. */
 export function machineObstacle(): string | null {
-  if (process.getuid?.() !== 0) return "needs root";
-  if (!existsSync("/etc/debian_version")) return "needs Debian's packages";
   if (!existsSync("/dev/net/tun")) return "needs /dev/net/tun";
   if (!existsSync("/sys/fs/cgroup")) return "needs control groups";
-  return spawnSync("unshare", [...MACHINE_NAMESPACES, "mount", "-t", "tmpfs", "none", "/tmp"]).status === 0
-    ? null
-    : "needs to mount, which this machine does not allow";
+  return areaObstacle("unshare", ...MACHINE_NAMESPACES, "mount", "-t", "tmpfs", "none", "/tmp");
 }
 
 /** Makes the machine in `folder`: a small Debian, what `install` installs on it, and a copy of the project. Throws what fails. */

@@ -9,58 +9,35 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { SKIPPED } from "../../tiers/run-phases.ts";
+import { areaArgs, exitCodeOf, FIRST_PROCESS, failureOf, refuseArea } from "../../tiers/optional-area.ts";
 import { connect, MACHINE_NAMESPACES, machineObstacle, makeMachine, startEngine } from "./machine.ts";
 import { readWalk } from "./walk.ts";
 
 /** What is not done by then has hung. */
 const LIMIT_MS = 25 * 60_000;
 const VITEST = join(import.meta.dirname, "../../../node_modules/vitest/vitest.mjs");
-/** Waits for its child and for what the child leaves behind, as the first process of its kind has to. */
-const FIRST_PROCESS = ["bash", "-c", '"$@"; exit $?', "bash"] as const;
 /** This script's own word for what it does apart from the machine on which it was called. */
 const APART = "--apart";
+const WHAT = "no containers can be run here";
 /** The exit code of a machine whose engine does not start. */
 const NO_ENGINE = 78;
 
-const args = process.argv.slice(2);
-const isOptional = args.includes("--where-possible");
-process.exitCode = args[0] === APART ? await apart(args[1] ?? "", args.slice(2)) : await run();
+process.exitCode = areaArgs[0] === APART ? await apart(areaArgs[1] ?? "", areaArgs.slice(2)) : await run();
 if (process.connected) process.disconnect();
 
-/** The exit code. */
 async function run(): Promise<number> {
   const obstacle = machineObstacle();
-  if (obstacle !== null) return refuse(obstacle);
+  if (obstacle !== null) return refuseArea(WHAT, obstacle);
   const folder = mkdtempSync(join(tmpdir(), "gateway-compose-"));
   try {
     process.stdout.write("installing a Debian with a container engine\n");
     const failure = failureOf(() => makeMachine(folder, readWalk().install));
-    if (failure !== null) return refuse(failure);
-    const code = await runApart([
-      import.meta.filename,
-      APART,
-      folder,
-      ...args.filter((arg) => arg !== "--where-possible"),
-    ]);
-    return code === NO_ENGINE ? refuse("an engine does not start here, see above") : code;
+    if (failure !== null) return refuseArea(WHAT, failure);
+    const code = await runApart([import.meta.filename, APART, folder, ...areaArgs]);
+    return code === NO_ENGINE ? refuseArea(WHAT, "an engine does not start here, see above") : code;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-function failureOf(work: () => void): string | null {
-  try {
-    work();
-    return null;
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error);
-  }
-}
-
-function refuse(reason: string): number {
-  process.stdout.write(isOptional ? `skipped: ${reason}\n` : `no containers can be run here: ${reason}\n`);
-  return isOptional ? SKIPPED : 1;
 }
 
 /** Runs a script of Node in namespaces of its own, whose network it connects; its exit code. */
@@ -68,21 +45,14 @@ async function runApart(script: readonly string[]): Promise<number> {
   const child = spawn("unshare", [...MACHINE_NAMESPACES, ...FIRST_PROCESS, process.execPath, ...script], {
     stdio: ["inherit", "inherit", "inherit", "ipc"],
   });
-  const kill = (): void => void child.kill("SIGKILL");
-  const timer = setTimeout(kill, LIMIT_MS);
-  const ends = ["SIGINT", "SIGTERM", "SIGHUP", "disconnect"];
-  for (const event of ends) process.on(event, kill);
-  const exited = once(child, "exit") as Promise<[number | null]>;
+  const exited = exitCodeOf(child, LIMIT_MS);
   // its namespaces are its own once it speaks
   await Promise.race([once(child, "message"), exited]);
   const way = child.exitCode === null ? await connect(child.pid ?? 0) : undefined;
   if (child.connected) child.send("connected");
-  const [code] = await exited;
+  const code = await exited;
   way?.kill();
-  for (const event of ends) process.off(event, kill);
-  clearTimeout(timer);
-  if (code === null) process.stderr.write("the tests were ended before they were done\n");
-  return code ?? 1;
+  return code;
 }
 
 /** Starts the engine and runs the tests beside it; their exit code. */

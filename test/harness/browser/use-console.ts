@@ -3,12 +3,13 @@
  * the browser complains of.
  */
 import { randomUUID } from "node:crypto";
-import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core";
-import { afterAll, beforeAll, inject, onTestFinished } from "vitest";
+import { type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { inject, onTestFinished } from "vitest";
 import type { Tenant } from "../../../shared/schema/tenant.ts";
 import type { User } from "../../../shared/schema/user.ts";
 import { type Fixture, useGateway } from "../fixture.ts";
 import { PERSON_HEADER } from "../sign-in-provider.ts";
+import { useStarted } from "../use-started.ts";
 import { PROVIDER } from "./browser-setup.ts";
 import { watchVitals } from "./vitals.ts";
 
@@ -53,16 +54,9 @@ interface ConsoleFixture extends Fixture {
 
 /** Registers the hooks of a file that needs only the browser; what it returns opens private windows once tests run. */
 export function useBrowser(): (options: BrowserContextOptions) => Promise<BrowserContext> {
-  let browser: Browser | undefined;
-  beforeAll(async () => {
-    browser = await chromium.connect(inject("browserAddress"));
-  });
-  afterAll(async () => {
-    await browser?.close();
-  });
+  const browser = useStarted(async () => await chromium.connect(inject("browserAddress")));
   return async (options) => {
-    if (browser === undefined) throw new Error("the browser starts with the tests");
-    const context = await browser.newContext({
+    const context = await browser().newContext({
       viewport: { width: 1280, height: 800 },
       reducedMotion: "reduce",
       timezoneId: "UTC",

@@ -51,7 +51,6 @@ export async function watchVitals(page: Page): Promise<void> {
   });
 }
 
-/** The vitals of the page since its navigation. */
 export async function vitalsOf(page: Page): Promise<Vitals> {
   return await page.evaluate(() => {
     const { watchedVitals } = globalThis as unknown as { watchedVitals: Watched };

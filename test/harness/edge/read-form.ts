@@ -4,7 +4,6 @@ import { concat } from "../../../edge/domain/bytes/byte-pieces.ts";
 import { boundaryOf } from "../../../edge/domain/form/form-head.ts";
 import { FormScan } from "../../../edge/domain/form/form-scan.ts";
 
-/** UTF-8. */
 export const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 /** The parts of a whole form by name, or "refused". `cuts` are where its chunks end, modulo its size. */

@@ -6,7 +6,6 @@ import { routeClassOf } from "../../../edge/domain/routing/route-class.ts";
 import type { TransformPlan } from "../../../edge/domain/transform/transform.ts";
 import { usageEvent } from "../../../edge/domain/transform/usage-event.ts";
 
-/** The plan for a chat stream. */
 export function usagePlan(): TransformPlan {
   const route = routeClassOf("/v1/chat/completions");
   const plan = usageEvent.plan({ route, stream: true, document: wholeDocument({}) });

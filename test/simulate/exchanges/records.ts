@@ -7,6 +7,7 @@ import type { AdmissionRequest } from "../../../edge/domain/admission/rpc.ts";
 import { limitsOf } from "../../../edge/domain/budget/limits.ts";
 import type { Change, RevItem } from "../../../shared/internal.ts";
 import { zeroUsageRow } from "../../../shared/usage-row.ts";
+import { admissionRequestOf } from "../../harness/edge/cell/admission-requests.ts";
 
 /** The tokens that a request reserves, which is also the most that it uses. */
 export const NEED_TOKENS = 10;
@@ -95,24 +96,18 @@ export class Copies {
     const tenant = this.#get(`tenant:t${tenantAt}`);
     const facts = tenantFacts(`t${tenantAt}`, tenant.tenant ?? NO_CAPS, tenant.rev);
     const row = { ...zeroUsageRow(requestId, nowMs), tenant_id: `t${tenantAt}`, model: `m${modelAt}` };
-    return {
-      requestId,
+    const { maxInFlight = null } = this.#get(`model:m${modelAt}`);
+    return admissionRequestOf(requestId, facts.id, {
       tenant: { id: facts.id, name: facts.name, weight: 100, maxInFlight: tenant.tenant?.maxInFlight ?? null },
       group: { name: "g", weight: 100 },
-      model: {
-        name: `m${modelAt}`,
-        admissionWeight: 100,
-        maxInFlight: this.#get(`model:m${modelAt}`).maxInFlight ?? null,
-      },
+      model: { name: `m${modelAt}`, admissionWeight: 100, maxInFlight },
       costTokens: NEED_TOKENS,
       revs,
-      openUntilMs: null,
-      waitedMs: null,
       row,
       limits: limitsOf(keyFacts(`k${tenantAt}`, this.#get(`key:k${tenantAt}`).rev), facts),
       need: { bucketTokens: NEED_TOKENS, termTokens: NEED_TOKENS, nanoUsd: NEED_NANO_USD },
       estimate: { inputTokens: 4, outputTokens: NEED_TOKENS - 4, costUsd: NEED_NANO_USD / 1e9 },
-    };
+    });
   }
 
   #get(name: string): Copy {

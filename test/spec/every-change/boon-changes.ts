@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import type { McpServer } from "../../../shared/schema/mcp-server.ts";
 import type { Model } from "../../../shared/schema/model.ts";
 import type { Gateway, Minted } from "../../harness/gateway.ts";
-import { type SinkAnswer, startHttpSink } from "../../harness/http-sink.ts";
+import { jsonAnswer, type SinkAnswer, startHttpSink } from "../../harness/http-sink.ts";
 import type { Write } from "./verdicts.ts";
 
 /** A cell: a tenant whose only model has boons, and the records that help it. */
@@ -218,14 +218,12 @@ export const BOON_CHANGES: readonly BoonChange[] = [
 
 /** The upstreams of all cells, as one server. */
 export interface BoonStage {
-  /** Makes a cell. */
   make(gateway: Gateway): Promise<BoonScene>;
   /** Sends a chat; returns what it shows. */
   show(gateway: Gateway, scene: BoonScene, row: BoonChange): Promise<string>;
   close(): Promise<void>;
 }
 
-/** Starts it. */
 export async function startBoonStage(): Promise<BoonStage> {
   const sink = await startHttpSink();
   sink.answer = ({ url, body }) => (url.includes("/v1/") ? completion() : toolReply(body));
@@ -277,7 +275,7 @@ export async function startBoonStage(): Promise<BoonStage> {
 
 function completion(): SinkAnswer {
   const message = { role: "assistant", content: "SAFE" };
-  return json({
+  return jsonAnswer({
     id: "c",
     object: "chat.completion",
     created: 1,
@@ -295,10 +293,5 @@ function toolReply(body: string): SinkAnswer {
     method === "initialize"
       ? { protocolVersion: "2025-03-26", capabilities: { tools: {} }, serverInfo: { name: "tools", version: "1" } }
       : { tools: [{ name: "look", inputSchema: { type: "object" } }] };
-  return json({ jsonrpc: "2.0", id, result });
+  return jsonAnswer({ jsonrpc: "2.0", id, result });
 }
-
-const json = (value: unknown): SinkAnswer => ({
-  headers: { "content-type": "application/json" },
-  body: JSON.stringify(value),
-});

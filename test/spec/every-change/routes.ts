@@ -4,7 +4,7 @@
  * upstream (witness.ts).
  */
 import { randomUUID } from "node:crypto";
-import { request as httpRequest } from "node:http";
+import { rawRequest } from "../../harness/raw-request.ts";
 import { waitFor } from "../../harness/wait-for.ts";
 import { OLD, type Scene, type Upstream } from "./scene.ts";
 import { CELL_OF_TABLE, HELD } from "./witness.ts";
@@ -65,26 +65,13 @@ async function sendForm(scene: Scene): Promise<Response> {
   return await fetch(`${scene.gateway.proxyUrl}/v1/audio/transcriptions`, init);
 }
 
-/** Sent without `fetch`, because `fetch` sends no body with a GET. */
+/** `fetch` sends no body with a GET. */
 async function sendProbeBody(scene: Scene): Promise<Response> {
   const body = JSON.stringify({ model: scene.model.name });
-  const headers = { ...headersOf(scene), "content-type": "application/json", "content-length": String(body.length) };
-  return await new Promise((resolve, reject) => {
-    const outgoing = httpRequest(`${scene.gateway.proxyUrl}/v1/models`, { method: "GET", headers }, (incoming) => {
-      const chunks: Buffer[] = [];
-      incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
-      incoming.on("error", reject);
-      incoming.on("end", () => {
-        const { statusCode: status = 0, headers: named } = incoming;
-        const given = Object.entries(named).flatMap(([name, value]) =>
-          typeof value === "string" ? [[name, value]] : [],
-        );
-        resolve(new Response(Buffer.concat(chunks), { status, headers: given as [string, string][] }));
-      });
-    });
-    outgoing.on("error", reject);
-    outgoing.end(body);
-  });
+  const all = { ...headersOf(scene), "content-type": "application/json" };
+  const request = { method: "GET", path: "/v1/models", headers: all, body };
+  const { status, headers, text } = await rawRequest(scene.gateway.proxyUrl, request);
+  return new Response(text, { status, headers: headers as Record<string, string> });
 }
 
 function listed(scene: Scene, _response: Response, text: string): string {
@@ -102,7 +89,6 @@ const QUEUED: Route = {
   waits: true,
 };
 
-/** The columns. */
 export const ROUTES: readonly Route[] = [
   admitted("chat", CHAT, chatBody("hello")),
   admitted("stream", CHAT, { ...chatBody("hello"), stream: true }),

@@ -12,7 +12,6 @@ export type Verdict = (route: Route, scene: Scene) => string;
 /** A Management request: method, path, body. */
 export type Write = readonly [method: string, path: string, body?: unknown];
 
-/** A row of the table. */
 export interface Change {
   readonly name: string;
   readonly own: Own;

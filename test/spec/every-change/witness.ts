@@ -2,41 +2,30 @@
  * The upstreams of every record in the table, as one server. It records which address was called, with which credential and
  * under which name, for each cell of the table.
  */
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, type ServerResponse } from "node:http";
 import { setTimeout as pass } from "node:timers/promises";
+import { listen } from "../../../infra/local/http/listen.ts";
 import { answerRoute } from "../../harness/route-answers.ts";
 import type { SeenCall } from "../../harness/seen-call.ts";
+import { readCall } from "../../harness/upstream-routes.ts";
 
 /** The header that names the cell of the table; it is forwarded to the upstream like other headers. */
 export const CELL_OF_TABLE = "x-cell-of-table";
 
-/** A request with this header is answered only after {@link Witness.release}. */
+/** A request with this header is answered only after its release. */
 export const HELD = "x-held";
 
 /** The least time that an answer takes, because energy is calculated from time. */
 const WORK_MS = 5;
 
-/** What tests can read of the upstreams. */
-export interface Witness {
-  /** The base URL of a model or endpoint with this address. */
-  baseOf(address: string): string;
-  /** The URL of an MCP server with this address. */
-  mcpUrlOf(address: string): string;
-  /** The calls of a cell so far, each as `<address> as <model> with <credential>`; `-` for what a call does not have. */
-  callsOf(cell: string): readonly string[];
-  /** Answers the held requests of a cell. */
-  release(cell: string): void;
-  close(): Promise<void>;
-}
+export type Witness = Awaited<ReturnType<typeof startWitness>>;
 
-/** Starts the server on a free loopback port. */
-export async function startWitness(): Promise<Witness> {
+export async function startWitness() {
   const calls = new Map<string, string[]>();
   const held = new Map<string, (() => void)[]>();
   const server = createServer((request, response) => {
-    take(request).then(
-      async ({ address, call }) => {
+    readCall(request).then(
+      async ({ mark: address, call }) => {
         const cell = String(call.headers[CELL_OF_TABLE]);
         const name = call.json?.["model"] ?? call.fields["model"];
         const seen = `${address} as ${typeof name === "string" ? name : "-"} with ${call.headers.authorization ?? "-"}`;
@@ -49,21 +38,21 @@ export async function startWitness(): Promise<Witness> {
       () => response.destroy(),
     );
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const listening = await listen(server, "127.0.0.1", 0);
+  const origin = listening.url;
   return {
-    baseOf: (address) => `${origin}/${address}/v1`,
-    mcpUrlOf: (address) => `${origin}/${address}/mcp`,
-    callsOf: (cell) => calls.get(cell) ?? [],
-    release: (cell) => {
+    /** The base URL of a model or endpoint with this address. */
+    baseOf: (address: string): string => `${origin}/${address}/v1`,
+    /** The URL of an MCP server with this address. */
+    mcpUrlOf: (address: string): string => `${origin}/${address}/mcp`,
+    /** The calls of a cell so far, each as `<address> as <model> with <credential>`; `-` for what a call does not have. */
+    callsOf: (cell: string): readonly string[] => calls.get(cell) ?? [],
+    /** Answers the held requests of a cell. */
+    release: (cell: string): void => {
       for (const resolve of held.get(cell) ?? []) resolve();
       held.delete(cell);
     },
-    close: async () => {
-      const closed = new Promise((resolve) => server.close(resolve));
-      server.closeAllConnections();
-      await closed;
-    },
+    close: async (): Promise<void> => await listening.close(),
   };
 }
 
@@ -74,22 +63,4 @@ async function answer(call: SeenCall, response: ServerResponse): Promise<void> {
   // Only the start of a stream is sent; its client leaves.
   if (call.method === "GET") response.write("data: begun\n\n");
   else response.end('{"jsonrpc":"2.0","id":1,"result":{}}');
-}
-
-async function take(request: IncomingMessage): Promise<{ readonly address: string; readonly call: SeenCall }> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  const body = Buffer.concat(chunks);
-  const [, address = "", path = ""] = /^\/([^/]+)(\/.*)$/.exec(request.url ?? "") ?? [];
-  const type = request.headers["content-type"] ?? "";
-  const fields: Record<string, string> = {};
-  if (type.startsWith("multipart/form-data")) {
-    const form = await new Response(body, { headers: { "content-type": type } }).formData();
-    for (const [name, value] of form.entries()) if (typeof value === "string") fields[name] = value;
-  }
-  const json =
-    type.startsWith("application/json") && body.byteLength > 0 ? (JSON.parse(body.toString()) as object) : null;
-  const { method = "", headers } = request;
-  const call = { method, path, headers, size: body.byteLength, sha256: "", json, fields, files: {} } as SeenCall;
-  return { address, call };
 }

@@ -66,7 +66,6 @@ export class RealUsage {
     this.orphans = addTotals(this.orphans, drawn);
   }
 
-  /** What the ledger answers. */
   get ledgerSum(): ActualUsage {
     return asActual(this.ledger);
   }

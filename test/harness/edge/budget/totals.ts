@@ -22,7 +22,6 @@ function zip(a: Totals, b: Totals, combine: (x: bigint, y: bigint) => bigint): T
   };
 }
 
-/** Amounts as totals. */
 export function totalsOf({ bucketTokens, termTokens, nanoUsd }: Amounts): Totals {
   return { bucketTokens: BigInt(bucketTokens), termTokens: BigInt(termTokens), nanoUsd: BigInt(nanoUsd) };
 }

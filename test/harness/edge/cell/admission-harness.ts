@@ -41,7 +41,6 @@ export class AdmissionHarness {
   readonly silent: SilentMembers;
   /** The sessions, in tests that have some. */
   members: Pick<Members, "decided" | "isQuiet"> | null = null;
-  /** The requests that were granted, in order. */
   readonly granted: string[] = [];
   readonly #answers = new Map<string, Decision | Stale>();
 

@@ -1,9 +1,22 @@
-/** Admission requests for tests. */
+/** Admission requests and exchanges for tests. */
 
+import type { ExchangeMessage } from "../../../../edge/domain/admission/exchange-messages.ts";
 import type { AdmissionRequest } from "../../../../edge/domain/admission/rpc.ts";
 import { NO_AMOUNTS } from "../../../../edge/domain/budget/amounts.ts";
 import { zeroUsageRow } from "../../../../shared/usage-row.ts";
 import { type Caps, limitsWith } from "../budget/simulation.ts";
+
+/** A message without content. */
+export const EMPTY_MESSAGE: ExchangeMessage = {
+  n: 0,
+  ends: [],
+  departures: [],
+  withdrawals: [],
+  records: [],
+  hits: [],
+  returns: [],
+  asks: [],
+};
 
 /** A request for 10 tokens of model `m`, by a tenant with these caps; without caps nothing limits it. */
 export function admissionRequestOf(

@@ -15,24 +15,12 @@ import { BudgetGateway, type BudgetGatewayOptions } from "../../../../edge/objec
 import type { BudgetObjectApi } from "../../../../edge/objects/object-ports.ts";
 import type { Issue } from "../../../../shared/alerts.ts";
 import { isAmount } from "../../../../shared/amount.ts";
-import { zeroUsageRow } from "../../../../shared/usage-row.ts";
 import { thirtyDayMonthOf } from "../budget/simulation.ts";
+import { admissionRequestOf } from "./admission-requests.ts";
 
 export function budgetRequestOf(requestId: string, limits: BudgetLimits, need: Amounts): AdmissionRequest {
-  return {
-    requestId,
-    tenant: { id: "tenant-1", name: "Acme", weight: 100, maxInFlight: null },
-    group: { name: "g", weight: 1 },
-    model: { name: "m", admissionWeight: 100, maxInFlight: null },
-    costTokens: 1,
-    revs: [],
-    openUntilMs: null,
-    waitedMs: null,
-    row: zeroUsageRow(requestId, 0),
-    limits,
-    need,
-    estimate: { inputTokens: 4, outputTokens: 6, costUsd: 0 },
-  };
+  const estimate = { inputTokens: 4, outputTokens: 6, costUsd: 0 };
+  return admissionRequestOf(requestId, "tenant-1", { costTokens: 1, revs: [], limits, need, estimate });
 }
 
 export const needOf = (tokens: number): Amounts => ({ bucketTokens: tokens, termTokens: tokens, nanoUsd: tokens });

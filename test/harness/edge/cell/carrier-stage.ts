@@ -10,8 +10,8 @@ import { MemberTable } from "../../../../edge/domain/admission/member-table.ts";
 import { zeroUsageRow } from "../../../../shared/usage-row.ts";
 import { admissionRequestOf } from "./admission-requests.ts";
 
-const SILENCE: ExchangeAnswer = { decided: [], hits: [], stored: [], refused: [], unknown: [] };
-const GRANTED = { verdict: "granted", grant: { admission: "fast", queueWaitMs: 0, level: null } } as const;
+export const SILENCE: ExchangeAnswer = { decided: [], hits: [], stored: [], refused: [], unknown: [] };
+export const GRANTED = { verdict: "granted", grant: { admission: "fast", queueWaitMs: 0, level: null } } as const;
 export const pass = async (ms: number) => void (await vi.advanceTimersByTimeAsync(ms));
 
 /** One carrier, and a Cell that the test plays. It grants every request, and stores every row. */

@@ -10,24 +10,13 @@ import type { AdmissionRequest, Settlement } from "../../../../edge/domain/admis
 import { type MemberSession, Members } from "../../../../edge/objects/cell/members.ts";
 import type { UsageRow } from "../../../../shared/usage-row.ts";
 import { type AdmissionHarness, admissionHarnessOf } from "./admission-harness.ts";
-import { admissionRequestOf } from "./admission-requests.ts";
+import { admissionRequestOf, EMPTY_MESSAGE } from "./admission-requests.ts";
 
 /** How long the requests of an isolate without a session keep what they hold (members.ts), ms. */
 export const GRACE_MS = 2_000;
 /** After that their rows wait for so long (admission-machine.ts), ms. */
 export const ROW_WAITS_MS = 6_000;
 export const NEWS_MS = 50;
-/** A message without content. */
-export const EMPTY_MESSAGE: ExchangeMessage = {
-  n: 0,
-  ends: [],
-  departures: [],
-  withdrawals: [],
-  records: [],
-  hits: [],
-  returns: [],
-  asks: [],
-};
 
 /** A test moves the time. */
 export class MembersHarness {
@@ -77,7 +66,6 @@ export class MembersHarness {
     return { ...EMPTY_MESSAGE, n: this.#messages, ...parts };
   }
 
-  /** The rows that admission wrote. */
   get rows() {
     return this.world.rows.map((row) => [row.request_id, row.status_code, row.total_tokens]);
   }
@@ -104,5 +92,4 @@ export const endOf = (id: string): Settlement => ({
   actualTokens: 3,
 });
 
-/** The verdict for each request. */
 export const verdicts = ({ decided }: ExchangeAnswer) => decided.map(([id, { verdict }]) => `${id} ${verdict}`);

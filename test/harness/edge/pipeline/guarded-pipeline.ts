@@ -6,7 +6,6 @@ import { keyOf, modelOf, tenantOf } from "./records.ts";
 import { bodyOf } from "./upstreams.ts";
 import { TestPipeline } from "./world.ts";
 
-/** A policy. */
 export type GuardPolicy = NonNullable<ResolvedTenant["guardrails_policy"]>;
 
 /** Blocks, and examines nothing yet. */
@@ -51,7 +50,6 @@ export async function guardedAnswerOf(world: TestPipeline, init: RequestInit = {
   return { status: response.status, text, headers: response.headers };
 }
 
-/** The body of an upstream call. */
 export const sentBody = async (world: TestPipeline, nth = 0): Promise<string> =>
   await new Response(world.upstreamCalls[nth]?.body as BodyInit).text();
 
@@ -74,6 +72,5 @@ export const answeringText =
     return new Response(body, { headers: { "content-type": "text/event-stream" } });
   };
 
-/** The alerts that were raised, as text. */
 export const alertTexts = (world: TestPipeline): readonly string[] =>
   world.alerts.map(({ issueKey, detail }) => `${issueKey.replace(/_0000.*$/, "")}: ${detail}`);

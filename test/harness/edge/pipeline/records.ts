@@ -15,7 +15,6 @@ import { modelNamed } from "../auto-route-models.ts";
 
 const budget = { tokens: null, cost_usd: null, period: null, started_at_ms: null };
 
-/** A tenant that passes every gate. */
 export function tenantOf(changes: Partial<ResolvedTenant> = {}): ResolvedTenant {
   return {
     id: "00000000-0000-4000-8000-00000000000a",
@@ -43,7 +42,6 @@ export function tenantOf(changes: Partial<ResolvedTenant> = {}): ResolvedTenant 
   };
 }
 
-/** An enabled key of {@link tenantOf}. */
 export function keyOf(changes: Partial<ResolvedKey> = {}): ResolvedKey {
   return {
     v: 1,
@@ -103,7 +101,6 @@ export function mcpServerOf(changes: Partial<McpServerRecord> = {}): McpServerRe
   };
 }
 
-/** Settings with this value. */
 export function settingsOf(value: unknown): SettingsRecord {
   return { v: 1, value, rev: 1 };
 }

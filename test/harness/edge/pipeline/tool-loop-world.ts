@@ -11,7 +11,6 @@ import { TestPermit, TestPipeline } from "./world.ts";
 /** What an upstream or a server answers to a body. */
 export type Reply = (body: JsonObject, call: UpstreamCall) => Response | Promise<Response>;
 
-/** The usage that every turn reports. */
 export const USAGE = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
 const calling = (...names: readonly string[]) => ({
   role: "assistant",
@@ -20,12 +19,10 @@ const calling = (...names: readonly string[]) => ({
 });
 const completion = (message: JsonObject, finish: string, id = "first") =>
   Response.json({ id, created: 1, model: "m", choices: [{ index: 0, message, finish_reason: finish }], usage: USAGE });
-/** Calls these tools. */
 export const calls =
   (...names: readonly string[]): Reply =>
   () =>
     completion(calling(...names), "tool_calls");
-/** Says this, and ends. */
 export const saying =
   (content: string): Reply =>
   () =>

@@ -22,7 +22,6 @@ export function endpoint(name: string, changes: Partial<ResolvedEndpoint> = {}):
   };
 }
 
-/** What an upstream does with one call. */
 export type Answer = (call: UpstreamCall) => Promise<Response>;
 
 /** Answers by host; each list is used up from its front, its last entry stays. */
@@ -33,7 +32,6 @@ export const status =
   (code: number, headers: Record<string, string> = {}) =>
   async () =>
     new Response(code === 204 ? null : `body of ${code}`, { status: code, headers });
-/** Refuses the connection. */
 export const refuses = async (): Promise<Response> => await Promise.reject(new TypeError("refused"));
 /**
  * A body of bytes, as in the runtime. `next` gives a piece at each call, null at the end; what it throws breaks the
@@ -76,6 +74,5 @@ export function worldOf(script: Script, model: Parameters<typeof modelOf>[0] = {
   return world;
 }
 
-/** The hosts of the calls, in order. */
 export const hosts = (world: TestPipeline): readonly string[] =>
   world.upstreamCalls.map((call) => new URL(call.url).hostname.replace(".test", ""));

@@ -53,7 +53,6 @@ import { keyOf, modelOf } from "./records.ts";
 
 export const SECRET = `sk_${"ab".repeat(24)}`;
 
-/** A slot that is granted at once. */
 export const GRANT = { verdict: "granted", grant: { admission: "fast", queueWaitMs: 0, level: null } } as const;
 
 /** A permit that remembers how it ended; a second end of one request fails the test, because every row counts. */
