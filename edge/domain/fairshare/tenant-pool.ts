@@ -92,6 +92,7 @@ export class TenantPool {
     if (!this.#heads.isDivided) {
       const head = this.#heads.first(null);
       if (head === undefined || fits(head.tenant)) return head;
+      if (this.#standing.size === 1) return undefined;
     }
     const open = this.#heads.bottlenecks().filter((bottleneck) => this.#hasRoom(bottleneck));
     const fronts = open.map((bottleneck) => ({ bottleneck, head: this.#heads.first(bottleneck) }));

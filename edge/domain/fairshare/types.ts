@@ -103,6 +103,8 @@ export interface TenantSnapshot {
 export interface SchedulerSnapshot {
   readonly algorithm: FairshareAlgorithm;
   readonly maxInFlight: number;
+  /** How many of the slots are headroom. */
+  readonly headroom: number;
   readonly inFlight: number;
   readonly queued: number;
   readonly groups: readonly GroupSnapshot[];
@@ -141,6 +143,8 @@ export interface Scheduler {
 export interface SchedulerOptions {
   readonly algorithm: FairshareAlgorithm;
   readonly maxInFlight: number;
+  /** The part of the slots that is headroom, 0 to 0.5 (docs/rules/fairshare.md#headroom); by default none. */
+  readonly headroom?: number;
   /** Called before a slot is given to a request; without a check every request may have one. */
   readonly grantCheck?: GrantCheck;
   /**
