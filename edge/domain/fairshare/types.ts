@@ -135,6 +135,8 @@ export interface Scheduler {
   /** How many requests of each model hold a slot; a model of which none does is left out. */
   inFlightByModel(): readonly (readonly [modelName: string, inFlight: number])[];
   readonly maxInFlight: number;
+  /** How many of the slots are headroom. */
+  readonly headroom: number;
   snapshot(nowMs: number): SchedulerSnapshot;
   /** Every queue that a limit holds up, in no particular order. A queue whose turn it is has no limit and is left out. */
   waiting(nowMs: number): readonly WaitingQueue[];
