@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { entitledSlots, type FairshareAlgorithm } from "../../../shared/fairshare/entitled-slots.ts";
 import { propertyRuns } from "../../../test/harness/property-runs.ts";
-import { headroomOf } from "./headroom.ts";
+import { headroomSlots } from "./headroom.ts";
 import { createScheduler } from "./scheduler.ts";
 import type { Arrival, Scheduler, SchedulerEvent, SchedulerGrant } from "./types.ts";
 
@@ -312,7 +312,7 @@ describe("the headroom of a cell", () => {
       [41, 0.5],
       [1_000_000, 0.5],
     ] as const;
-    expect(cases.map(([count, part]) => headroomOf(count, part))).toEqual([0, 2, 0, 3, 3, 7, 13, 1, 21, 500_000]);
+    expect(cases.map(([count, part]) => headroomSlots(count, part))).toEqual([0, 2, 0, 3, 3, 7, 13, 1, 21, 500_000]);
   });
 
   it("costs a decision no more than the slots do, however much waits", () => {

@@ -15,7 +15,7 @@ export interface Slots {
 }
 
 /** How many of `slots` are headroom: the part `part`, at most 0.5, rounded up. */
-export function headroomOf(slots: number, part: number): number {
+export function headroomSlots(slots: number, part: number): number {
   // Less than a millionth of a slot is a rounding error of the product: 0.07 x 100 is 7.
   return slots < LEAST_SLOTS ? 0 : Math.max(0, Math.ceil(slots * part - 1e-6));
 }

@@ -7,7 +7,7 @@
  */
 
 import type { WaitingQueue } from "../../../shared/schema/load.ts";
-import { headroomOf, type Slots } from "./headroom.ts";
+import { headroomSlots, type Slots } from "./headroom.ts";
 import type { Claim, Policy } from "./policy.ts";
 import { hierarchicalPolicy } from "./policy-hierarchical.ts";
 import { weightedPolicy } from "./policy-weighted.ts";
@@ -54,7 +54,7 @@ class FairshareScheduler implements Scheduler, Slots {
     this.#options = options;
     this.#grantCheck = options.grantCheck ?? NO_CHECK;
     this.#maxInFlight = options.maxInFlight;
-    this.#headroom = headroomOf(options.maxInFlight, options.headroom ?? 0);
+    this.#headroom = headroomSlots(options.maxInFlight, options.headroom ?? 0);
     const makePolicy = options.algorithm === "weighted" ? weightedPolicy : hierarchicalPolicy;
     const position = () => this.#known.order();
     this.#policy = makePolicy(this.#known.busyPeriod, position, options.probe ?? (() => undefined));
@@ -107,7 +107,7 @@ class FairshareScheduler implements Scheduler, Slots {
         break;
       case "capacity":
         this.#maxInFlight = event.maxInFlight;
-        this.#headroom = headroomOf(event.maxInFlight, this.#options.headroom ?? 0);
+        this.#headroom = headroomSlots(event.maxInFlight, this.#options.headroom ?? 0);
         break;
       case "tenant":
         this.#values.tenant(event);
