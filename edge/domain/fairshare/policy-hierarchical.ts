@@ -120,11 +120,13 @@ class Hierarchical implements Policy {
   }
 
   next(slots: Slots, contended: boolean): Head | undefined {
+    const isKept = onlyHeadroomIsFree(slots);
+    if (isKept && !this.#someBelowShare(slots)) return undefined;
     const isBelowShare = (tenant: TenantState): boolean => this.#isBelowShare(tenant, slots);
     const belowCaps = contended
       ? this.#choose((group) => this.#active.isBelowCap(group, slots.maxInFlight), isBelowShare)
       : undefined;
-    return belowCaps ?? this.#choose(ANY, onlyHeadroomIsFree(slots) ? isBelowShare : ANY);
+    return belowCaps ?? this.#choose(ANY, isKept ? isBelowShare : ANY);
   }
 
   scores({ tenant, model }: Pick<Head, "tenant" | "model">): Scores {
@@ -184,10 +186,9 @@ class Hierarchical implements Policy {
 
   /** The next head within the bounds, of the first group in order that has one. */
   #choose(groupFits: (group: GroupState) => boolean, tenantFits: (tenant: TenantState) => boolean): Head | undefined {
-    const shared = this.#heaps.size === 1 ? this.#heaps.get(null) : undefined;
-    const only = shared?.peek();
+    const only = this.#heaps.size === 1 ? this.#heaps.get(null)?.peek() : undefined;
     const at = only !== undefined && groupFits(only) ? this.#pool(only).next(tenantFits) : undefined;
-    if (at !== undefined || shared?.size === 1) return at;
+    if (at !== undefined) return at;
     const fronts = new IndexedHeap<Front>((a, b) => {
       this.#probe();
       const lead = this.#score(a.group, a.bottleneck) - this.#score(b.group, b.bottleneck);
@@ -217,6 +218,14 @@ class Hierarchical implements Policy {
   /** A score that can be compared between bottlenecks. */
   #score(group: GroupState, bottleneck: Bottleneck): number {
     return this.#scores.score(group, bottleneck) + this.#scores.shift(bottleneck);
+  }
+
+  /** True when a tenant that waits is below its share; its model may be full. */
+  #someBelowShare(slots: Slots): boolean {
+    for (const group of this.#standing.keys())
+      if (this.#pool(group).someBelowCap(this.#active.mostOf(group, slots.maxInFlight), largestShare(slots)))
+        return true;
+    return false;
   }
 
   #isBelowShare(tenant: TenantState, slots: Slots): boolean {

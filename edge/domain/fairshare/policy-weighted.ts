@@ -31,8 +31,10 @@ export function weightedPolicy(busyPeriod: BusyPeriod, position: NextPosition, p
       group.weight = weight;
     },
     next: (slots) => {
+      if (!onlyHeadroomIsFree(slots)) return pool.next(ANYBODY);
+      if (!pool.someBelowCap(slots.maxInFlight, largestShare(slots))) return undefined;
       const first = pool.next(ANYBODY);
-      if (first === undefined || !onlyHeadroomIsFree(slots) || isBelowShare(first.tenant, slots)) return first;
+      if (first === undefined || isBelowShare(first.tenant, slots)) return first;
       const head = pool.next((tenant) => isBelowShare(tenant, slots));
       return head !== undefined && pool.comparableScore(head) <= pool.comparableScore(first) ? head : undefined;
     },

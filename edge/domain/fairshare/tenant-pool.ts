@@ -92,7 +92,6 @@ export class TenantPool {
     if (!this.#heads.isDivided) {
       const head = this.#heads.first(null);
       if (head === undefined || fits(head.tenant)) return head;
-      if (this.#standing.size === 1) return undefined;
     }
     const open = this.#heads.bottlenecks().filter((bottleneck) => this.#hasRoom(bottleneck));
     const fronts = open.map((bottleneck) => ({ bottleneck, head: this.#heads.first(bottleneck) }));
@@ -104,6 +103,18 @@ export class TenantPool {
       this.#put(front.head, front.bottleneck, earlier, 0);
       front.head = this.#heads.first(front.bottleneck);
     }
+  }
+
+  /**
+   * True when a tenant that competes is below its cap and holds less than `most`. Others hold a slot, so that few are looked
+   * at.
+   */
+  someBelowCap(slots: number, most: number): boolean {
+    for (const tenant of this.#standing.keys()) {
+      this.#probe();
+      if (tenant.inFlight < most && this.active.isBelowCap(tenant, slots)) return true;
+    }
+    return false;
   }
 
   /** The score of a tenant with a request for a model. */
