@@ -13,6 +13,7 @@ describe("the Worker's configuration", () => {
       stalledReaderMs: 60_000,
       admissionPatienceMs: 0,
       globalMaxInFlight: 256,
+      cellHeadroom: 0.05,
       maxBodyBytes: 33_554_432,
       ledgerShards: 1,
       sessionIdDerivation: true,
@@ -52,6 +53,11 @@ describe("the Worker's configuration", () => {
     expect(parseEnv({ GATEWAY_FAIRSHARE_ALGORITHM: value }).fairshareAlgorithm).toBe(expected);
   });
 
+  it("reads the headroom of a cell as a part of its slots", () => {
+    const headroom = (value: string) => parseEnv({ GATEWAY_CELL_HEADROOM: value }).cellHeadroom;
+    expect(["", "0", " 0.1 ", "0.5"].map(headroom)).toEqual([0.05, 0, 0.1, 0.5]);
+  });
+
   it("sets no limit for a client that does not read when the variable is 0", () => {
     expect(parseEnv({ GATEWAY_STALLED_READER_SECS: "0" }).stalledReaderMs).toBe(0);
   });
@@ -83,6 +89,11 @@ describe("the Worker's configuration", () => {
     ["GATEWAY_ADMISSION_PATIENCE_SECS", "1.5"],
     ["GATEWAY_ADMISSION_PATIENCE_SECS", "301"],
     ["GATEWAY_GLOBAL_MAX_IN_FLIGHT", "1.5"],
+    ["GATEWAY_CELL_HEADROOM", "0.51"],
+    ["GATEWAY_CELL_HEADROOM", "5%"],
+    ["GATEWAY_CELL_HEADROOM", "-0.1"],
+    ["GATEWAY_CELL_HEADROOM", "1e-2"],
+    ["GATEWAY_CELL_HEADROOM", "0,1"],
     ["GATEWAY_MAX_BODY_BYTES", "big"],
     ["GATEWAY_LEDGER_SHARDS", "-1"],
     ["GATEWAY_LEDGER_SHARDS", "1025"],

@@ -12,6 +12,7 @@ import {
   envErrorText,
   envFlag,
   envOptionalWebUrl,
+  envPart,
   envRestStoreUrl,
   envSecret,
   envText,
@@ -121,6 +122,7 @@ const schema = z.object({
     `must be at most ${ADMISSION_PATIENCE_MAX_SECS}`,
   ),
   GATEWAY_GLOBAL_MAX_IN_FLIGHT: envWhole(256),
+  GATEWAY_CELL_HEADROOM: envPart(0.05, 0.5),
   GATEWAY_MAX_QUEUED_PER_TENANT: envWhole(10_000, 0),
   GATEWAY_MAX_BODY_BYTES: envWhole(33_554_432),
   // a ledger that had less than one segment could keep nothing
@@ -171,6 +173,8 @@ export interface Env {
   /** How long a request waits for a Cell that has no owner; 0: it fails at once. */
   readonly admissionPatienceMs: number;
   readonly globalMaxInFlight: number;
+  /** The part of a cell's slots that is headroom (docs/rules/fairshare.md#headroom), 0 to 0.5. */
+  readonly cellHeadroom: number;
   /** How many requests of one tenant may wait in a cell; 0: as many as the cell's queue takes. */
   readonly maxQueuedPerTenant: number;
   readonly maxBodyBytes: number;
@@ -226,6 +230,7 @@ export function parseEnv(bindings: object): Env {
     stalledReaderMs: value.GATEWAY_STALLED_READER_SECS * 1000,
     admissionPatienceMs: value.GATEWAY_ADMISSION_PATIENCE_SECS * 1000,
     globalMaxInFlight: value.GATEWAY_GLOBAL_MAX_IN_FLIGHT,
+    cellHeadroom: value.GATEWAY_CELL_HEADROOM,
     maxQueuedPerTenant: value.GATEWAY_MAX_QUEUED_PER_TENANT,
     maxBodyBytes: value.GATEWAY_MAX_BODY_BYTES,
     ledgerShards: value.GATEWAY_LEDGER_SHARDS,

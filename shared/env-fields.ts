@@ -56,6 +56,20 @@ export const envOptionalWhole = (least: number, most = Number.MAX_SAFE_INTEGER) 
 export const envWhole = (fallback: number, least = 1, most = Number.MAX_SAFE_INTEGER) =>
   envOptionalWhole(least, most).transform((value) => value ?? fallback);
 
+/** A part from 0 to `most`, in decimal digits with or without a point, or the fallback. */
+export const envPart = (fallback: number, most: number) =>
+  z
+    .string()
+    .transform((text, context): number => {
+      const digits = text.trim();
+      if (digits === "") return fallback;
+      const value = Number(digits);
+      if (/^\d+(\.\d+)?$/.test(digits) && value <= most) return value;
+      context.addIssue({ code: "custom", message: `must be a number from 0 to ${most}, in digits` });
+      return z.NEVER;
+    })
+    .prefault("");
+
 /** True for an http or https URL. */
 export const isWebUrl = (value: string): boolean => URL.canParse(value) && /^https?:/i.test(value);
 

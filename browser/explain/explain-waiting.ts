@@ -39,6 +39,7 @@ function linkOf(reason: WaitingQueue["reason"], tenantId: string, model: string)
       return pageTarget("/logs", { model });
     case "group_share":
     case "cell_full":
+    case "headroom":
       return null;
     default:
       return reason satisfies never;

@@ -50,6 +50,7 @@ const live = fc
       ts_ms: 0,
       algorithm,
       max_in_flight,
+      headroom: 0,
       global_in_flight: 0,
       global_queued: 0,
       groups: entitled.groups

@@ -23,8 +23,9 @@ import {
   fairshareSampleSchema,
 } from "../../shared/schema/load.ts";
 
-/** A Worker that was deployed before the queues were shown has none in its answer. */
+/** A Worker that was deployed before queues or headroom were shown has none in its answer. */
 const cellLiveSchema = fairshareLiveSchema.extend({
+  headroom: fairshareLiveSchema.shape.headroom.default(0),
   waiting: fairshareLiveSchema.shape.waiting.default([]),
   waiting_cells: fairshareLiveSchema.shape.waiting_cells.default([]),
 });

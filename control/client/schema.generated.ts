@@ -3113,6 +3113,7 @@ export interface components {
                 weight: number;
                 weight_share: number;
             }[];
+            headroom: number;
             max_in_flight: number;
             model_in_flight: {
                 [key: string]: number;
@@ -4513,7 +4514,7 @@ export interface components {
             oldest_wait_ms: number;
             queued: number;
             /** @enum {string} */
-            reason: "cell_full" | "tenant_cap" | "model_cap" | "group_share" | "tenant_share" | "budget";
+            reason: "cell_full" | "headroom" | "tenant_cap" | "model_cap" | "group_share" | "tenant_share" | "budget";
             tenant: string;
             tenant_id: string;
         };

@@ -22,7 +22,7 @@ const waitingQueueSchema = z
     model: z.string(),
     queued: z.number().int(),
     oldest_wait_ms: z.number().int(),
-    reason: z.enum(["cell_full", "tenant_cap", "model_cap", "group_share", "tenant_share", "budget"]),
+    reason: z.enum(["cell_full", "headroom", "tenant_cap", "model_cap", "group_share", "tenant_share", "budget"]),
   })
   .meta({ id: "WaitingQueue" });
 export type WaitingQueue = z.infer<typeof waitingQueueSchema>;
@@ -34,6 +34,7 @@ export const fairshareLiveSchema = z
     ts_ms: z.number().int(),
     algorithm: z.enum(["weighted", "hierarchical"]),
     max_in_flight: z.number().int(),
+    headroom: z.number().int(),
     global_in_flight: z.number().int(),
     global_queued: z.number().int(),
     groups: z.array(z.object({ name: z.string(), weight: z.number(), ...load, slot_cap: z.number().int(), ...shares })),

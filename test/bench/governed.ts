@@ -55,7 +55,12 @@ export async function startGoverned(
   origin: string,
   { workers = 1, ...how }: Pick<StackOptions, "workerEntry" | "inspect"> & { readonly workers?: number } = {},
 ) {
-  const more = { GATEWAY_GLOBAL_MAX_IN_FLIGHT: String(SLOTS), GATEWAY_WORKERS: String(workers) };
+  // One tenant asks for every slot of a load: none is kept for others.
+  const more = {
+    GATEWAY_GLOBAL_MAX_IN_FLIGHT: String(SLOTS),
+    GATEWAY_CELL_HEADROOM: "0",
+    GATEWAY_WORKERS: String(workers),
+  };
   const stack = await startStack({ env: stackEnv(join(folder, "stack"), more), ...how });
   const gateway = new Gateway(stack);
   const byModel = new Map(LOADS.map((load) => [benchModelOf(load), load]));

@@ -82,7 +82,8 @@ class Simulation {
   constructor(scenario: Scenario, seed: number) {
     this.#scenario = scenario;
     this.#random = seededRandom(seed);
-    this.#scheduler = createScheduler({ algorithm: scenario.algorithm, maxInFlight: scenario.slots });
+    const { algorithm, slots, headroom = 0 } = scenario;
+    this.#scheduler = createScheduler({ algorithm, maxInFlight: slots, headroom });
     this.#waits = new Map(scenario.tenants.map((plan) => [plan.id, []]));
   }
 

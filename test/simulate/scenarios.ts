@@ -54,6 +54,8 @@ export interface Scenario {
   readonly title: string;
   readonly algorithm: FairshareAlgorithm;
   readonly slots: number;
+  /** The part of the slots that is headroom; absent: none. */
+  readonly headroom?: number;
   readonly endMs: number;
   /** When a new set joins: the time to converge is measured from here. */
   readonly joinMs: number;

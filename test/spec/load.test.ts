@@ -1,6 +1,6 @@
 /**
- * Capacity and the scheduler, live (docs/rules/fairshare.md#live-view, docs/rules/fairshare.md#capacity), on a stack of
- * its own, because the capacity is shared.
+ * Capacity, headroom and the scheduler, live (docs/rules/fairshare.md#live-view, docs/rules/fairshare.md#capacity,
+ * docs/rules/fairshare.md#headroom), on a stack of its own, because the capacity is shared.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -126,4 +126,43 @@ describe("the capacity of a cell", () => {
       expect((await gateway.admin("GET", `${path}?cell=elsewhere`)).status).toBe(404);
     },
   );
+});
+
+describe("the headroom of a cell", () => {
+  it("serves a newcomer at once while one tenant has lent itself everything else", async () => {
+    const SLOTS = 40;
+    const HEADROOM = 2;
+    const WAITING = 7;
+    const gate = await startGatedUpstream();
+    await gateway.must("PUT", "/capacity", { max_in_flight: SLOTS });
+    const [busy, late] = await Promise.all([gateway.mint(gate.url), gateway.mint(gate.url)]);
+    const call = async (minted: typeof busy): Promise<Response> =>
+      await gateway.chat(minted, { body: { model: busy.model.model_name } });
+    const flood = Array.from({ length: SLOTS - HEADROOM + WAITING }, async () => await (await call(busy)).text());
+    await waitFor(
+      async () => await gateway.stats(),
+      ({ in_flight, queued }) => in_flight === SLOTS - HEADROOM && queued === WAITING,
+    );
+    expect(await gateway.must("GET", "/fairshare/live")).toMatchObject({
+      max_in_flight: SLOTS,
+      headroom: HEADROOM,
+      waiting: [{ tenant_id: busy.tenant.id, queued: WAITING, reason: "headroom" }],
+    });
+
+    const served = call(late);
+    await waitFor(
+      async () => await gateway.stats(),
+      ({ in_flight, queued }) => in_flight === SLOTS - HEADROOM + 1 && queued === WAITING,
+    );
+    gate.release();
+    const answer = await served;
+    await Promise.all([answer.text(), ...flood]);
+    expect(await gateway.row(late.tenant.id, answer.headers.get("x-gateway-request-id"))).toMatchObject({
+      admission: "fast",
+      queue_wait_ms: 0,
+      status_code: 200,
+    });
+    await gateway.must("PUT", "/capacity", { max_in_flight: null });
+    await gate.close();
+  });
 });

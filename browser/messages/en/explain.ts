@@ -64,6 +64,10 @@ export const explainTexts = {
   wait_cell_full:
     "{count, plural, one {# request} other {# requests}} of {tenant} for {model} {count, plural, one {waits} other {wait}}, because every slot of the cell is in use.",
   wait_cell_full_fix: "Any request ends, or the cell's capacity is raised.",
+  wait_headroom_name: "Headroom",
+  wait_headroom:
+    "{count, plural, one {# request} other {# requests}} of {tenant} for {model} {count, plural, one {waits} other {wait}}, because the tenant has its share of the slots, and the free ones are kept for tenants that have less.",
+  wait_headroom_fix: "A request ends, or the cell's capacity is raised.",
   wait_budget_name: "Budget",
   wait_budget:
     "{count, plural, one {# request} other {# requests}} of {tenant} for {model} {count, plural, one {has} other {have}} a slot and {count, plural, one {waits} other {wait}} for the budget's answer.",

@@ -38,6 +38,7 @@ export function LimitOf({
     case "model_cap":
       return <ModelCap model={model} />;
     case "cell_full":
+    case "headroom":
       return cell === null && live.waiting_cells.length > 1 ? (
         <CellChoice cells={live.waiting_cells} />
       ) : (

@@ -124,6 +124,7 @@ function Held({
           [text("factTenant"), ofCap(tenant?.in_flight, tenant?.max_in_flight)],
           [text("factModel"), formatCount(inFlightOf(live, queue.model))],
           [text("factCell"), ofCap(live.global_in_flight, live.max_in_flight)],
+          ...(live.headroom > 0 ? [[text("factHeadroom"), formatCount(live.headroom)] as const] : []),
         ]}
       />
     </>

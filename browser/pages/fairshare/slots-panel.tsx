@@ -51,7 +51,7 @@ export function SlotsPanel({
   return (
     <Panel
       title={text("slots")}
-      note={text("slotsNote", { cell })}
+      note={live.headroom > 0 ? text("slotsNoteHeadroom", { cell, count: live.headroom }) : text("slotsNote", { cell })}
       actions={
         <Row>
           <SelectField

@@ -68,6 +68,7 @@ const ACTIONS = {
   group_share: text("act_group_share"),
   tenant_share: text("act_tenant_share"),
   cell_full: text("act_cell_full"),
+  headroom: text("act_headroom"),
   budget: text("act_budget"),
 } satisfies Record<WaitingQueue["reason"], string>;
 

@@ -1,13 +1,15 @@
 /**
  * Hierarchical: slots are shared among active groups by group weight, and within a group among its active tenants by w;
  * among those below their caps the smallest score is next, groups first. When no head is below its caps, free slots are
- * lent to any admissible head: caps bind only under contention (docs/rules/fairshare.md#lending). A group competes at every
- * bottleneck at which one of its tenants competes.
+ * lent to any admissible head: caps bind only under contention (docs/rules/fairshare.md#lending). Headroom is not lent: it
+ * goes to tenants below their own caps, whatever their group holds. A group competes at every bottleneck at which one of
+ * its tenants competes.
  */
 
 import { IndexedHeap } from "../../../shared/fairshare/indexed-heap.ts";
 import { ActiveSet } from "./active-set.ts";
 import { BottleneckScores } from "./bottleneck-scores.ts";
+import { largestShare, onlyHeadroomIsFree, type Slots } from "./headroom.ts";
 import type { Claim, NextPosition, Policy, ResumeCredit, Scores, ShareLimit } from "./policy.ts";
 import {
   type Bottleneck,
@@ -28,6 +30,8 @@ import type { BusyPeriod } from "./virtual-time.ts";
 export function hierarchicalPolicy(busyPeriod: BusyPeriod, position: NextPosition, probe: () => void): Policy {
   return new Hierarchical(busyPeriod, position, probe);
 }
+
+const ANY = (): boolean => true;
 
 /** How far the groups of one bottleneck have been examined. */
 interface Front {
@@ -115,20 +119,14 @@ class Hierarchical implements Policy {
     this.placeGroup(group);
   }
 
-  next(maxInFlight: number, contended: boolean): Head | undefined {
+  next(slots: Slots, contended: boolean): Head | undefined {
+    const isKept = onlyHeadroomIsFree(slots);
+    if (isKept && !this.#someBelowShare(slots)) return undefined;
+    const isBelowShare = (tenant: TenantState): boolean => this.#isBelowShare(tenant, slots);
     const belowCaps = contended
-      ? this.#choose(
-          (group) => this.#active.isBelowCap(group, maxInFlight),
-          (tenant) => this.#isBelowCap(tenant, maxInFlight),
-        )
+      ? this.#choose((group) => this.#active.isBelowCap(group, slots.maxInFlight), isBelowShare)
       : undefined;
-    return (
-      belowCaps ??
-      this.#choose(
-        () => true,
-        () => true,
-      )
-    );
+    return belowCaps ?? this.#choose(ANY, isKept ? isBelowShare : ANY);
   }
 
   scores({ tenant, model }: Pick<Head, "tenant" | "model">): Scores {
@@ -156,7 +154,10 @@ class Hierarchical implements Policy {
     target.scores.transferFrom(tenant, pool.scores, this.#position());
   }
 
-  shareLimits(competing: readonly Claim[], maxInFlight: number): (claim: Claim) => ShareLimit | null {
+  shareLimits(competing: readonly Claim[], slots: Slots): (claim: Claim) => ShareLimit | null {
+    const { maxInFlight, inFlight } = slots;
+    if (inFlight < maxInFlight)
+      return ({ tenant }) => (onlyHeadroomIsFree(slots) && !this.#isBelowShare(tenant, slots) ? "headroom" : null);
     const rivals = new Map<GroupState, Set<TenantState>>();
     for (const { tenant } of competing) {
       const known = rivals.get(tenant.group);
@@ -168,10 +169,10 @@ class Hierarchical implements Policy {
     return ({ tenant }) => {
       const { group } = tenant;
       if (othersThan(group, rivals) && this.#active.isHeldByShare(group, maxInFlight)) return "group_share";
-      const slots = this.#active.mostOf(group, maxInFlight);
+      const ofGroup = this.#active.mostOf(group, maxInFlight);
       const fellows = rivals.get(group);
       const competes = fellows !== undefined && othersThan(tenant, fellows);
-      return competes && this.#pool(group).active.isHeldByShare(tenant, slots) ? "tenant_share" : null;
+      return competes && this.#pool(group).active.isHeldByShare(tenant, ofGroup) ? "tenant_share" : null;
     };
   }
 
@@ -219,8 +220,18 @@ class Hierarchical implements Policy {
     return this.#scores.score(group, bottleneck) + this.#scores.shift(bottleneck);
   }
 
-  #isBelowCap(tenant: TenantState, maxInFlight: number): boolean {
-    return this.#pool(tenant.group).active.isBelowCap(tenant, this.#active.mostOf(tenant.group, maxInFlight));
+  /** True when a tenant that waits is below its share; its model may be full. */
+  #someBelowShare(slots: Slots): boolean {
+    for (const group of this.#standing.keys())
+      if (this.#pool(group).someBelowCap(this.#active.mostOf(group, slots.maxInFlight), largestShare(slots)))
+        return true;
+    return false;
+  }
+
+  #isBelowShare(tenant: TenantState, slots: Slots): boolean {
+    if (tenant.inFlight >= largestShare(slots)) return false;
+    const ofGroup = this.#active.mostOf(tenant.group, slots.maxInFlight);
+    return this.#pool(tenant.group).active.isBelowCap(tenant, ofGroup);
   }
 
   #catchUp(bottleneck: Bottleneck): void {

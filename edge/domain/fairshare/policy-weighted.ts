@@ -1,16 +1,25 @@
 /**
- * Weighted: among all tenants with an admissible head the smallest score is next; ties by arrival.
+ * Weighted: among all tenants with an admissible head the smallest score is next; ties by arrival. Headroom does not change
+ * that order: who is next waits for another slot while it holds its share of slots by weight, and only equals pass it.
  */
+import { largestShare, onlyHeadroomIsFree, type Slots } from "./headroom.ts";
 import type { NextPosition, Policy } from "./policy.ts";
 import type { TenantState } from "./state.ts";
 import { TenantPool } from "./tenant-pool.ts";
 import type { BusyPeriod } from "./virtual-time.ts";
 
+const ANYBODY = (): boolean => true;
+
 /** One competition of all tenants; groups do not count. */
 export function weightedPolicy(busyPeriod: BusyPeriod, position: NextPosition, probe: () => void): Policy {
   const pool = new TenantPool(busyPeriod, probe);
+  const isBelowShare = (tenant: TenantState, slots: Slots): boolean =>
+    tenant.inFlight < largestShare(slots) && pool.active.isBelowCap(tenant, slots.maxInFlight);
   return {
-    place: (tenant) => pool.place(tenant, position()),
+    place: (tenant) => {
+      pool.place(tenant, position());
+      pool.updateActive(tenant);
+    },
     unplace: (tenant) => pool.unplace(tenant),
     placeGroup: () => undefined,
     start: (tenant, model) => pool.start(tenant, model, position()),
@@ -21,12 +30,21 @@ export function weightedPolicy(busyPeriod: BusyPeriod, position: NextPosition, p
     reweighGroup: (group, weight) => {
       group.weight = weight;
     },
-    next: () => pool.next(() => true),
+    next: (slots) => {
+      if (!onlyHeadroomIsFree(slots)) return pool.next(ANYBODY);
+      if (!pool.someBelowCap(slots.maxInFlight, largestShare(slots))) return undefined;
+      const first = pool.next(ANYBODY);
+      if (first === undefined || isBelowShare(first.tenant, slots)) return first;
+      const head = pool.next((tenant) => isBelowShare(tenant, slots));
+      return head !== undefined && pool.comparableScore(head) <= pool.comparableScore(first) ? head : undefined;
+    },
     scores: (head) => ({ tenant: pool.scoreOf(head), group: null }),
     advance: (_tenant, bottleneck, scores) =>
       pool.scores.advance(bottleneck, scores.tenant, (which) => pool.lowest(which)),
     detach: () => undefined,
-    shareLimits: (competing) => {
+    shareLimits: (competing, slots) => {
+      const free = slots.maxInFlight - slots.inFlight;
+      if (free > slots.headroom) return () => null;
       const scores = new Map<TenantState, number>();
       let lowest = Number.POSITIVE_INFINITY;
       for (const claim of competing) {
@@ -36,7 +54,10 @@ export function weightedPolicy(busyPeriod: BusyPeriod, position: NextPosition, p
         scores.set(claim.tenant, score);
         lowest = Math.min(lowest, score);
       }
-      return ({ tenant }) => ((scores.get(tenant) ?? lowest) > lowest ? "tenant_share" : null);
+      return ({ tenant }) => {
+        if (free > 0 && !isBelowShare(tenant, slots)) return "headroom";
+        return (scores.get(tenant) ?? lowest) > lowest ? "tenant_share" : null;
+      };
     },
     canForget: (tenant) => pool.scores.canForget(tenant),
     forget: (tenant) => pool.scores.forget(tenant),

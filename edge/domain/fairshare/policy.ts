@@ -3,6 +3,7 @@
  * order and counts what each is served; the scheduler tells it which requests wait, which hold slots, and the weights.
  */
 import type { Score } from "./bottleneck-scores.ts";
+import type { Slots } from "./headroom.ts";
 import type { Bottleneck, Charge, GroupState, Head, ModelState, TenantState } from "./state.ts";
 
 export interface Policy {
@@ -33,9 +34,10 @@ export interface Policy {
   reweigh(tenant: TenantState, weight: number): void;
   reweighGroup(group: GroupState, weight: number): void;
   /**
-   * The head that is granted next when a slot is free: within caps, else lent. `contended`: more than one request waits.
+   * The head that is granted next when a slot is free: within caps, else lent. Headroom goes only to a tenant below its
+   * share. `contended`: more than one request waits.
    */
-  next(maxInFlight: number, contended: boolean): Head | undefined;
+  next(slots: Slots, contended: boolean): Head | undefined;
   /** The current scores of the head's tenant and its group; for {@link Policy.advance}. */
   scores(head: Pick<Head, "tenant" | "model">): Scores;
   /** Moves virtual time on after a grant at a bottleneck. Scores are those before the charge. */
@@ -43,11 +45,11 @@ export interface Policy {
   /** Before a tenant changes its group: it leaves the competition of the old group and takes only its lead there along. */
   detach(tenant: TenantState, to: GroupState): void;
   /**
-   * Which share keeps a tenant's request from a slot, if slots are what it waits for; null: none does, more slots alone
-   * would. `competing`: everything that its tenant and its model have room for, in
+   * Which share keeps a tenant's request from a slot, if slots are what it waits for; null: none does, its turn has come
+   * or more slots alone would do. `competing`: everything that its tenant and its model have room for, in
    * order of arrival. Changes nothing.
    */
-  shareLimits(competing: readonly Claim[], maxInFlight: number): (claim: Claim) => ShareLimit | null;
+  shareLimits(competing: readonly Claim[], slots: Slots): (claim: Claim) => ShareLimit | null;
   /** True when an idle tenant's state may be forgotten without gain or loss for any tenant. */
   canForget(tenant: TenantState): boolean;
   /** Forgets a tenant. */
@@ -57,8 +59,11 @@ export interface Policy {
 /** What a queue waits for: a slot for requests of this tenant for this model. */
 export type Claim = Pick<Head, "tenant" | "model">;
 
-/** The share, of the group among groups or of the tenant within its group, that is used up (why-it-waits.ts). */
-export type ShareLimit = "group_share" | "tenant_share";
+/**
+ * The share, of the group among groups or of the tenant within its group, that is used up; or the free slots are headroom,
+ * which the tenant may not have (why-it-waits.ts).
+ */
+export type ShareLimit = "group_share" | "tenant_share" | "headroom";
 
 /** The request that a tenant may be behind by when it resumes. */
 export interface ResumeCredit {

@@ -2,10 +2,12 @@
  * The scheduler of one Cell: a pure state machine (docs/rules/fairshare.md#choosing-the-next). It keeps the state (which
  * requests wait, which hold a slot, what was served) and asks its policy which request is next. The estimate is charged at
  * grant and corrected at release. Invariants: a grant never takes in-flight above the cap; no slot stays free while an
- * admissible head waits, unless grants are held or the requests of that head's tenant are being judged again.
+ * admissible head waits, unless it is headroom, grants are held, or the requests of that head's tenant are being judged
+ * again.
  */
 
 import type { WaitingQueue } from "../../../shared/schema/load.ts";
+import { headroomSlots, type Slots } from "./headroom.ts";
 import type { Claim, Policy } from "./policy.ts";
 import { hierarchicalPolicy } from "./policy-hierarchical.ts";
 import { weightedPolicy } from "./policy-weighted.ts";
@@ -34,7 +36,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   return new FairshareScheduler(options);
 }
 
-class FairshareScheduler implements Scheduler {
+class FairshareScheduler implements Scheduler, Slots {
   readonly #options: SchedulerOptions;
   readonly #grantCheck: GrantCheck;
   readonly #policy: Policy;
@@ -43,6 +45,7 @@ class FairshareScheduler implements Scheduler {
   readonly #queues = new WaitingRequests();
   readonly #running = new RunningRequests();
   #maxInFlight: number;
+  #headroom: number;
   #held = false;
   /** Requests that were deferred at their turn and not yet taken by takeDeferred. */
   #deferred: string[] = [];
@@ -51,6 +54,7 @@ class FairshareScheduler implements Scheduler {
     this.#options = options;
     this.#grantCheck = options.grantCheck ?? NO_CHECK;
     this.#maxInFlight = options.maxInFlight;
+    this.#headroom = headroomSlots(options.maxInFlight, options.headroom ?? 0);
     const makePolicy = options.algorithm === "weighted" ? weightedPolicy : hierarchicalPolicy;
     const position = () => this.#known.order();
     this.#policy = makePolicy(this.#known.busyPeriod, position, options.probe ?? (() => undefined));
@@ -67,6 +71,10 @@ class FairshareScheduler implements Scheduler {
 
   get maxInFlight(): number {
     return this.#maxInFlight;
+  }
+
+  get headroom(): number {
+    return this.#headroom;
   }
 
   queuedOf(tenantId: string): number {
@@ -99,6 +107,7 @@ class FairshareScheduler implements Scheduler {
         break;
       case "capacity":
         this.#maxInFlight = event.maxInFlight;
+        this.#headroom = headroomSlots(event.maxInFlight, this.#options.headroom ?? 0);
         break;
       case "tenant":
         this.#values.tenant(event);
@@ -127,13 +136,12 @@ class FairshareScheduler implements Scheduler {
 
   snapshot(nowMs: number): SchedulerSnapshot {
     const { algorithm } = this.#options;
-    const { maxInFlight, inFlight, queued } = this;
-    return snapshotOf({ algorithm, maxInFlight, inFlight, queued, known: this.#known }, nowMs);
+    const { maxInFlight, headroom, inFlight, queued } = this;
+    return snapshotOf({ algorithm, maxInFlight, headroom, inFlight, queued, known: this.#known }, nowMs);
   }
 
   waiting(nowMs: number): readonly WaitingQueue[] {
-    const { maxInFlight } = this;
-    const shareLimits = (competing: readonly Claim[]) => this.#policy.shareLimits(competing, maxInFlight);
+    const shareLimits = (competing: readonly Claim[]) => this.#policy.shareLimits(competing, this);
     return heldUp({ waiters: this.#queues.all(), slotIsFree: this.#free > 0, shareLimits }, nowMs);
   }
 
@@ -145,7 +153,7 @@ class FairshareScheduler implements Scheduler {
   #dispatch(arrivedId: string | null, nowMs: number): readonly SchedulerGrant[] {
     const grants: SchedulerGrant[] = [];
     while (!this.#held && this.#free > 0) {
-      const waiter = this.#policy.next(this.#maxInFlight, this.#queues.contended)?.waiters.peek();
+      const waiter = this.#policy.next(this, this.#queues.contended)?.waiters.peek();
       if (waiter === undefined) break;
       const { requestId } = waiter.arrival;
       if (!this.#grantCheck.mayHave(requestId)) {

@@ -9,6 +9,7 @@ export function liveView(snapshot: LiveSnapshot, cell: string, tsMs: number): Fa
     ts_ms: tsMs,
     algorithm: snapshot.algorithm,
     max_in_flight: snapshot.maxInFlight,
+    headroom: snapshot.headroom,
     global_in_flight: snapshot.inFlight,
     global_queued: snapshot.queued,
     groups: snapshot.groups.map((group) => ({

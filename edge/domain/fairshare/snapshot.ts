@@ -10,6 +10,7 @@ export const RECENT_MS = 60_000;
 interface SnapshotSource {
   readonly algorithm: FairshareAlgorithm;
   readonly maxInFlight: number;
+  readonly headroom: number;
   readonly inFlight: number;
   readonly queued: number;
   readonly known: Registry;
@@ -19,7 +20,7 @@ interface SnapshotSource {
  * The tenants and groups that are active or were within the last minute. Only those that wait or hold slots have a share.
  */
 export function snapshotOf(source: SnapshotSource, nowMs: number): SchedulerSnapshot {
-  const { algorithm, maxInFlight, inFlight, queued, known } = source;
+  const { algorithm, maxInFlight, headroom, inFlight, queued, known } = source;
   const isRecent = (state: TenantState | GroupState): boolean =>
     state.inFlight > 0 || state.queued > 0 || nowMs - state.lastActiveMs < RECENT_MS;
   const entitled = entitledSlots({
@@ -68,6 +69,7 @@ export function snapshotOf(source: SnapshotSource, nowMs: number): SchedulerSnap
   return {
     algorithm,
     maxInFlight,
+    headroom,
     inFlight,
     queued,
     groups: groups.sort(byName),

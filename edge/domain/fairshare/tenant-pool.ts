@@ -105,6 +105,18 @@ export class TenantPool {
     }
   }
 
+  /**
+   * True when a tenant that competes is below its cap and holds less than `most`. Others hold a slot, so that few are looked
+   * at.
+   */
+  someBelowCap(slots: number, most: number): boolean {
+    for (const tenant of this.#standing.keys()) {
+      this.#probe();
+      if (tenant.inFlight < most && this.active.isBelowCap(tenant, slots)) return true;
+    }
+    return false;
+  }
+
   /** The score of a tenant with a request for a model. */
   scoreOf({ tenant, model }: Pick<Head, "tenant" | "model">): Score {
     const bottleneck = bottleneckOf(model);

@@ -103,6 +103,8 @@ export interface TenantSnapshot {
 export interface SchedulerSnapshot {
   readonly algorithm: FairshareAlgorithm;
   readonly maxInFlight: number;
+  /** How many of the slots are headroom. */
+  readonly headroom: number;
   readonly inFlight: number;
   readonly queued: number;
   readonly groups: readonly GroupSnapshot[];
@@ -133,6 +135,8 @@ export interface Scheduler {
   /** How many requests of each model hold a slot; a model of which none does is left out. */
   inFlightByModel(): readonly (readonly [modelName: string, inFlight: number])[];
   readonly maxInFlight: number;
+  /** How many of the slots are headroom. */
+  readonly headroom: number;
   snapshot(nowMs: number): SchedulerSnapshot;
   /** Every queue that a limit holds up, in no particular order. A queue whose turn it is has no limit and is left out. */
   waiting(nowMs: number): readonly WaitingQueue[];
@@ -141,6 +145,8 @@ export interface Scheduler {
 export interface SchedulerOptions {
   readonly algorithm: FairshareAlgorithm;
   readonly maxInFlight: number;
+  /** The part of the slots that is headroom, 0 to 0.5 (docs/rules/fairshare.md#headroom); by default none. */
+  readonly headroom?: number;
   /** Called before a slot is given to a request; without a check every request may have one. */
   readonly grantCheck?: GrantCheck;
   /**

@@ -164,6 +164,7 @@ describe.each(["weighted", "hierarchical"] as const)("why a queue waits (%s)", (
             tenant_cap: [{ type: "tenant", id: queue.tenant_id, maxInFlight: null }],
             model_cap: [{ type: "model", name: queue.model, maxInFlight: null }],
             cell_full: [{ type: "capacity", maxInFlight: 1000 }],
+            headroom: [],
             group_share: [{ type: "group", name: queue.group, weight: MUCH }],
             tenant_share: [{ type: "tenant", id: queue.tenant_id, weight: MUCH }],
             budget: [],

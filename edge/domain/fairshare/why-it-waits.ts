@@ -25,19 +25,18 @@ interface QueueState {
   readonly tenantHasRoom: boolean;
   readonly modelHasRoom: boolean;
   readonly slotIsFree: boolean;
-  /** The share that is used up, if slots are what it waits for. */
+  /** The share that is used up, or headroom, if slots are what it waits for. */
   readonly shareLimit: ShareLimit | null;
 }
 
 /**
  * The limit that has to be lifted first. The tenant's and the model's own caps bind whatever is free; a share binds only
- * while no slot is free and somebody else competes for it. Null: none, its turn has come.
+ * while no slot is free but headroom, and somebody else competes or may come. Null: none, its turn has come.
  */
 function bindingLimit(queue: QueueState): WaitingQueue["reason"] | null {
   if (!queue.tenantHasRoom) return "tenant_cap";
   if (!queue.modelHasRoom) return "model_cap";
-  if (queue.slotIsFree) return null;
-  return queue.shareLimit ?? "cell_full";
+  return queue.shareLimit ?? (queue.slotIsFree ? null : "cell_full");
 }
 
 /** The queues that a limit holds up. O(n log n) in the requests that wait. */

@@ -35,6 +35,7 @@ export type CellSettings = Pick<
   | "cell"
   | "fairshareAlgorithm"
   | "globalMaxInFlight"
+  | "cellHeadroom"
   | "maxQueuedPerTenant"
   | "failOpen"
   | "ledgerShards"
@@ -139,6 +140,7 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
       scheduler = createScheduler({
         algorithm: settings.fairshareAlgorithm,
         maxInFlight: store.capacity ?? settings.globalMaxInFlight,
+        headroom: settings.cellHeadroom,
         grantCheck,
       });
       return scheduler;
