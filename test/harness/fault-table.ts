@@ -26,8 +26,12 @@ interface FaultLine {
   readonly rowsFound: number;
   /** Rows of a request that has one already. */
   readonly doubled: number;
+  /** Rows that do not say what became of their request, where that was compared. */
+  readonly wrong?: number;
   /** Requests that the rollup counts, less those that the raw ledger has. */
   readonly rollupOff: number;
+  /** Tokens that the budget of the tenant counts, less those of its rows, where that was compared. */
+  readonly budgetOff?: number;
   /** Rows that were dropped because there was no room, as the gateway counts them. */
   readonly dropped: number;
   /** Rows that the store refuses and the gateway keeps as dead letters. */
@@ -56,7 +60,7 @@ export async function setup(project: TestProject): Promise<() => void> {
 }
 
 function tableText(lines: readonly FaultLine[]): string {
-  const heads = ["fault", "clients", "requests", "rows expected", "rows found", "doubled", "rollup off", "dropped"];
+  const heads = ["fault", "clients", "requests", "rows expected", "rows found", "doubled", "wrong", "rollup off"];
   const rows = lines.map((line) => [
     line.fault,
     line.clients,
@@ -64,12 +68,17 @@ function tableText(lines: readonly FaultLine[]): string {
     line.rowsExpected,
     line.rowsFound,
     line.doubled,
+    line.wrong ?? "",
     line.rollupOff,
+    line.budgetOff ?? "",
     line.dropped,
     line.deadLetters,
     line.servedAfterMs ?? "",
   ]);
-  const all = [[...heads, "dead letters", "waiters served, ms"], ...rows.map((row) => row.map(String))];
+  const all = [
+    [...heads, "budget off", "dropped", "dead letters", "waiters served, ms"],
+    ...rows.map((row) => row.map(String)),
+  ];
   const widths = all[0]?.map((_, at) => Math.max(...all.map((row) => (row[at] ?? "").length))) ?? [];
   const text = (row: readonly string[]): string =>
     row.map((cell, at) => (at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0))).join("  ");
