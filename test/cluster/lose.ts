@@ -86,5 +86,10 @@ function inOrder(ended: readonly Ended[]): readonly Ended[] {
  * (docs/cluster.md#limits): it is started again, and what it was answering is cut off.
  */
 export function hasRuntimeEnded(instances: readonly Instance[]): boolean {
-  return instances.some(({ lines }) => lines.some((line) => /^stack \| workerd (?:was )?ended/.test(line)));
+  return runtimeEnds(instances) > 0;
+}
+
+/** How often the runtimes of these have ended. */
+export function runtimeEnds(instances: readonly Instance[]): number {
+  return instances.flatMap(({ lines }) => lines.filter((line) => /^stack \| workerd (?:was )?ended/.test(line))).length;
 }

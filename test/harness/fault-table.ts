@@ -27,8 +27,12 @@ interface FaultLine {
   readonly rowsFound: number;
   /** Rows of a request that has one already. */
   readonly doubled: number;
+  /** Rows that do not say what became of their request, where that was compared. */
+  readonly wrong?: number;
   /** Requests that the rollup counts, less those that the raw ledger has. */
   readonly rollupOff: number;
+  /** Tokens that the budget of the tenant counts, less those of its rows, where that was compared. */
+  readonly budgetOff?: number;
   /** Rows that were dropped because there was no room, as the gateway counts them. */
   readonly dropped: number;
   /** Rows that the store refuses and the gateway keeps as dead letters. */
@@ -56,7 +60,7 @@ export async function setup(project: TestProject): Promise<() => void> {
 }
 
 function tableText(lines: readonly FaultLine[]): string {
-  const heads = ["fault", "clients", "requests", "rows expected", "rows found", "doubled", "rollup off", "dropped"];
+  const heads = ["fault", "clients", "requests", "rows expected", "rows found", "doubled", "wrong", "rollup off"];
   const rows = lines.map((line) => [
     line.fault,
     line.clients,
@@ -64,10 +68,12 @@ function tableText(lines: readonly FaultLine[]): string {
     line.rowsExpected,
     line.rowsFound,
     line.doubled,
+    line.wrong ?? "",
     line.rollupOff,
+    line.budgetOff ?? "",
     line.dropped,
     line.deadLetters,
     line.servedAfterMs ?? "",
   ]);
-  return plainTable([[...heads, "dead letters", "waiters served, ms"], ...rows]);
+  return plainTable([[...heads, "budget off", "dropped", "dead letters", "waiters served, ms"], ...rows]);
 }

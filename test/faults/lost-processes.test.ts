@@ -1,0 +1,74 @@
+/**
+ * A Worker process, one of three, or the process with the objects is killed or stands still under load: no row is lost, doubled or
+ * wrong, all slots come back, and budgets are the sum of the rows (docs/rules/admission.md#membership).
+ *
+ * @module-tag long
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Stack, startStack } from "../../infra/local/stack.ts";
+import { Gateway } from "../harness/gateway.ts";
+import { stackEnv } from "../harness/global-setup.ts";
+import { LOSSES, loseProcess, pauseFor } from "../harness/process-loss.ts";
+import { startedAgain } from "../harness/started-again.ts";
+import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
+
+let folder: string;
+let upstream: TestUpstream;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "gateway-lost-processes-"));
+  upstream = await startTestUpstream();
+});
+afterAll(async () => {
+  await upstream.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describe.each([
+  { name: "the only Worker process", workers: 1, part: "workerd" },
+  { name: "one of three Worker processes", workers: 3, part: "worker-1" },
+  { name: "the object process", workers: 3, part: "workerd" },
+])("$name", ({ name, workers, part }) => {
+  let stack: Stack;
+  let gateway: Gateway;
+  beforeAll(async () => {
+    stack = await startStack({ env: stackEnv(join(folder, name), { GATEWAY_WORKERS: String(workers) }) });
+    gateway = new Gateway(stack);
+  });
+  afterAll(async () => await stack.stop());
+
+  it.each(LOSSES)("%s: each answered call has its true row, and nothing stays held", async (what, pauseMs) => {
+    const byPort = new Map<string, Gateway>();
+    const gateways = (): readonly Gateway[] =>
+      stack.runtimeUrls().map((proxyUrl) => {
+        const one = byPort.get(proxyUrl) ?? new Gateway({ ...stack, proxyUrl });
+        byPort.set(proxyUrl, one);
+        return one;
+      });
+    const pid = stack.parts.get(part)?.pid as number;
+    const isObjects = workers > 1 && part === "workerd";
+    const { others, own, hasSlotBack } = await loseProcess({
+      fault: `${name} ${what}`,
+      upstream,
+      pauseMs,
+      gateways,
+      lost: isObjects ? [] : gateways().slice(0, 1),
+      ends: pauseMs === null,
+      losesCell: workers === 1,
+      reader: () => gateway,
+      how: async () => {
+        if (pauseMs !== null) return await pauseFor(pauseMs, (signal) => process.kill(pid, signal));
+        process.kill(pid, "SIGKILL");
+        await startedAgain(stack.parts.get(part), pid);
+      },
+    });
+    // A Cell that is away refuses those that ask, and after 5 s those that wait (docs/rules/admission.md#reset).
+    const refused = isObjects && pauseMs !== 1_000 && pauseMs !== 3_500 ? [503] : [];
+    expect(others.filter((status) => !refused.includes(status))).toEqual([]);
+    if (pauseMs !== null) expect(own).toEqual([]);
+    else if (part === "worker-1") expect(hasSlotBack).toBe(true);
+  });
+});
