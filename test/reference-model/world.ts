@@ -1,4 +1,5 @@
 /** The gateway's configuration as the model makes and changes it through the Management API, and what it has made so far. */
+import { setTimeout as pause } from "node:timers/promises";
 import type { Gateway } from "../harness/gateway.ts";
 import type { Dice } from "./dice.ts";
 import {
@@ -12,6 +13,8 @@ import {
 } from "./facts.ts";
 
 const PRICE_USD = 1e-6;
+/** A row is dated by its end, which may be so much later than its client saw it. */
+const ENDED_MS = 200;
 
 /** Prices from nothing to some dollars a million tokens, whole nano-USD. */
 export function randomPrices(dice: Dice) {
@@ -146,11 +149,13 @@ export class ModelWorld {
     await disabled.change(next, async () => this.#gateway.must("PUT", `/keys/${id}/disabled`, { disabled: next }));
   }
 
-  /** Sets caps. No call of the owner may be under way. A new period begins at 0. */
+  /** Sets caps. No call of the owner may be under way. A new period begins at 0, once its second has come. */
   async changeBudget(owner: Owner, budget: Budget, isNewPeriod = false): Promise<void> {
     // Periods differ by the second in which they begin (docs/rules/budgets.md#term-budgets).
     const lastMs = owner.budgets.reduce((last, { startsMs }) => Math.max(last, startsMs), 0);
-    const startsMs = isNewPeriod ? Math.max(Math.ceil(Date.now() / 1000) * 1000, lastMs + 1000) : lastMs;
+    const nextMs = Math.ceil((Date.now() + ENDED_MS) / 1000) * 1000;
+    const startsMs = isNewPeriod ? Math.max(nextMs, lastMs + 1000) : lastMs;
+    await pause(Math.max(0, startsMs - Date.now()));
     const started = isNewPeriod ? { budget_started_at: new Date(startsMs).toISOString() } : {};
     const body = {
       budget_tokens: budget.tokens,
