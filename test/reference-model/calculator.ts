@@ -267,14 +267,16 @@ export function owedOf(done: Done, sameBody: readonly Done[]): Owed {
   const { call, got } = done;
   if (call.route === "models" && got.status === 200) return { rows: "none", options: [] };
   const [from, until] = [got.startMs, got.endMs];
-  if (call.wrong?.code === "unknown_endpoint") return { rows: "none", options: [] };
+  const code = errorCodeOf(done);
+  // who is refused for the caller, which is judged first, has a row like any other
+  if (call.wrong?.code === "unknown_endpoint" && (code === "" || code === "unknown_endpoint"))
+    return { rows: "none", options: [] };
   if (got.headers["x-gateway-cache"] === "hit") {
     const stored = sameBody.flatMap((each) =>
       each.served.slice(-1).flatMap((served) => owedTokens(each, served, estimateOf(each.call), false)),
     );
     return { rows: "one", options: hitRow(done, stored) };
   }
-  const code = errorCodeOf(done);
   if (BUDGET_CODES.has(code)) return { rows: "one", options: [refusedRow(done, { status: got.status ?? 0, code })] };
   const owed: Owed[] = [];
   const versions = [call.model?.config, call.key?.disabled, call.key?.tenant.status].map(
