@@ -113,9 +113,10 @@ function refusalsOf(call: Call, config: ModelConfig, isDisabled: boolean, status
   return refusals.filter((each) => each !== false && each !== null);
 }
 
-/** Refusals by budgets, which compare-budgets.ts judges. */
+/** Refusals by budgets and limits per minute, which compare-budgets.ts and compare-rates.ts judge. */
 const BUDGET_CODES: ReadonlySet<string> = new Set([
   "token_budget_exceeded",
+  "request_rate_exceeded",
   "key_budget_exhausted",
   "tenant_budget_exhausted",
 ]);

@@ -7,8 +7,7 @@ import { waitFor } from "../harness/wait-for.ts";
 import { errorCodeOf } from "./calculator.ts";
 import type { Matched } from "./compare-rows.ts";
 import type { Difference } from "./differences.ts";
-import type { Budget, Owner, TenantFacts } from "./facts.ts";
-import { estimateOf } from "./tokens.ts";
+import type { Budget, Owner } from "./facts.ts";
 
 const WARN = 0.8;
 /** Money is counted in nano-USD, each charge by itself. */
@@ -137,46 +136,6 @@ export function compareCaps(owners: readonly Owner[], calls: readonly Matched[])
 }
 
 const NONE: Used = { tokens: 0, costUsd: 0 };
-const MINUTE_MS = 60_000;
-
-/** The level of a bucket, as far as clients can know when it was drawn from. */
-export function compareBuckets(tenants: readonly TenantFacts[], calls: readonly Matched[]): readonly Difference[] {
-  return tenants.flatMap((tenant) => {
-    const cap = tenant.tokensPerMinute;
-    if (cap === 0) return [];
-    const rate = cap / MINUTE_MS;
-    const differences: Difference[] = [];
-    const clamp = (level: number): number => Math.min(cap, Math.max(-cap, level));
-    let [least, most, before, correction]: [number, number, Matched | null, number] = [cap, cap, null, 0];
-    for (const event of eventsOf(tenant, calls)) {
-      if ("budget" in event) continue;
-      const { done, tokens } = event.call;
-      const { startMs, endMs } = done.got;
-      const estimate = estimateOf(done.call).total;
-      most = clamp(most + rate * (endMs - (before?.done.got.startMs ?? startMs)));
-      least = clamp(least + rate * Math.max(0, startMs - (before?.done.got.endMs ?? startMs)));
-      const more = `bucket of ${tenant.id}: between ${least} and ${most} of ${cap}, needs ${estimate}; the call before changed it by ${correction}`;
-      const isServed = done.served.length > 0;
-      if (isServed && most - Math.min(0, correction) < estimate)
-        differences.push({ what: "bucket: served below the level", expected: 429, found: done.got.status, done, more });
-      if (errorCodeOf(done) === "token_budget_exceeded" && least - Math.max(0, correction) >= estimate)
-        differences.push({
-          what: "bucket: refused above the level",
-          expected: "served",
-          found: done.got.status,
-          done,
-          more,
-        });
-      if (isServed) {
-        correction = estimate - tokens;
-        [least, most] = [clamp(least - tokens), clamp(most - tokens)];
-      }
-      before = event.call;
-    }
-    return differences;
-  });
-}
-
 /** How often each alert of a budget must have been raised, at least and at most. */
 function owedAlerts(owner: Owner, calls: readonly Matched[]): ReadonlyMap<string, { min: number; max: number }> {
   const prefix = owner.kind === "key" ? "key_term_budget" : "term_budget";

@@ -8,6 +8,7 @@ import {
   type Model,
   type ModelConfig,
   type Owner,
+  type Rates,
   type TenantFacts,
   Versions,
 } from "./facts.ts";
@@ -29,6 +30,9 @@ export function randomPrices(dice: Dice) {
     input_cost_per_second: dice.pick([0, 0.0001]),
   };
 }
+
+const NO_RATES: Rates = { tokens: 0, requests: 0 };
+const rateFields = ({ tokens, requests }: Rates) => ({ tokens_per_minute: tokens, requests_per_minute: requests });
 
 export class ModelWorld {
   readonly tenants: TenantFacts[] = [];
@@ -52,16 +56,11 @@ export class ModelWorld {
   }
 
   async tenant(
-    has: {
-      readonly weight?: number;
-      readonly tokensPerMinute?: number;
-      readonly allowed?: readonly string[];
-      readonly synthetic?: boolean;
-    } = {},
+    has: { readonly weight?: number; readonly rates?: Rates; readonly allowed?: readonly string[] } = {},
   ): Promise<TenantFacts> {
     const name = `${this.#mark} tenant ${this.#next()}`;
-    const { weight = 100, tokensPerMinute = 0, allowed = null } = has;
-    const body = { name, weight, tokens_per_minute: tokensPerMinute };
+    const { weight = 100, rates = NO_RATES, allowed = null } = has;
+    const body = { name, weight, ...rateFields(rates) };
     const { id } = await this.#gateway.must<{ readonly id: string }>("POST", "/tenants", body);
     if (allowed !== null) await this.#gateway.must("PATCH", `/tenants/${id}/allowlist`, { allowed_models: allowed });
     const tenant: TenantFacts = {
@@ -70,20 +69,20 @@ export class ModelWorld {
       name,
       weight: new Versions(weight),
       status: new Versions<"active" | "suspended">("active"),
-      tokensPerMinute,
       allowed,
       budgets: [],
+      rates: [{ atMs: 0, rates }],
     };
     this.tenants.push(tenant);
     return tenant;
   }
 
-  async key(tenant: TenantFacts): Promise<Key> {
+  async key(tenant: TenantFacts, rates = NO_RATES): Promise<Key> {
     const name = `${this.#mark} key ${this.#next()}`;
     const made = await this.#gateway.must<{
       readonly key: { readonly id: string; readonly key_prefix: string };
       readonly secret: string;
-    }>("POST", `/tenants/${tenant.id}/keys`, { name });
+    }>("POST", `/tenants/${tenant.id}/keys`, { name, ...rateFields(rates) });
     const key: Key = {
       id: made.key.id,
       kind: "key",
@@ -93,6 +92,7 @@ export class ModelWorld {
       secret: made.secret,
       disabled: new Versions(false),
       budgets: [],
+      rates: [{ atMs: 0, rates }],
     };
     this.keys.push(key);
     return key;
@@ -147,6 +147,14 @@ export class ModelWorld {
 
   async changeDisabled({ id, disabled }: Key, next: boolean): Promise<void> {
     await disabled.change(next, async () => this.#gateway.must("PUT", `/keys/${id}/disabled`, { disabled: next }));
+  }
+
+  /** Sets limits per minute. No call of the owner may be under way. */
+  async changeRates(owner: Owner, rates: Rates): Promise<void> {
+    const atMs = Date.now();
+    if (owner.kind === "tenant") await this.#gateway.must("PUT", `/tenants/${owner.id}/quota`, rateFields(rates));
+    else await this.#gateway.must("PUT", `/keys/${owner.id}`, rateFields(rates));
+    owner.rates.push({ atMs, rates });
   }
 
   /** Sets caps. No call of the owner may be under way. A new period begins at 0, once its second has come. */
