@@ -25,42 +25,55 @@ const ofPeriod = (owner: Owner, calls: readonly Matched[]): readonly Matched[] =
   return calls.filter((each) => isOf(owner, each) && each.done.got.startMs >= (current?.atMs ?? 0));
 };
 
-/** The usage that the gateway shows, once it is what the calls owe; else the last that was shown. */
+/**
+ * The usage that the gateway shows, once it is what the calls owe; else the last that was shown. `calls` reads the rows again: those
+ * of calls that a fault disturbed may come late.
+ */
 export async function compareUsed(
   gateway: Gateway,
   owners: readonly Owner[],
-  calls: readonly Matched[],
+  calls: () => Promise<readonly Matched[]>,
   deadlineMs = SETTLED_WITHIN_MS,
 ): Promise<readonly Difference[]> {
-  const differences: Difference[] = [];
   const until = Date.now() + deadlineMs;
+  const first = await calls();
+  const unsettled: Owner[] = [];
   for (const owner of owners) {
-    const own = ofPeriod(owner, calls);
-    const used = { tokens: sum(own, ({ tokens }) => tokens), costUsd: sum(own, ({ costUsd }) => costUsd) };
-    const read = async () =>
-      await gateway.must<Readonly<Record<string, number>>>("GET", `/${owner.kind}s/${owner.id}/budget/usage`);
-    const isRight = (shown: Readonly<Record<string, number>>): boolean =>
-      shown["used_tokens"] === used.tokens &&
-      Math.abs((shown["used_cost_usd"] ?? 0) - used.costUsd) <= nanoUsd(own.length);
-    const shown = await waitFor(read, isRight, Math.max(0, until - Date.now())).catch(read);
-    const what = `budget: used of a ${owner.kind}`;
-    const more = `${owner.kind} ${owner.id}, ${own.length} calls, budgets ${JSON.stringify(owner.budgets)}\n  shown: ${JSON.stringify(shown)}`;
-    if (!isRight(shown))
-      differences.push({
-        what,
-        expected: used,
-        found: { tokens: shown["used_tokens"], costUsd: shown["used_cost_usd"] },
-        done: own.at(-1)?.done,
-        more,
-      });
-    const state = stateOf(owner.budgets.at(-1)?.budget, {
-      tokens: shown["used_tokens"] ?? 0,
-      costUsd: shown["used_cost_usd"] ?? 0,
-    });
-    if (state !== String(shown["state"]))
-      differences.push({ what: `budget: state of a ${owner.kind}`, expected: state, found: shown["state"], more });
+    const isRight = async (): Promise<boolean> => (await comparedUse(gateway, owner, first)).length === 0;
+    const settled = waitFor(isRight, (right) => right, Math.max(0, until - Date.now()));
+    await settled.catch(() => unsettled.push(owner));
   }
-  return differences;
+  if (unsettled.length === 0) return [];
+  const last = await calls();
+  return (await Promise.all(unsettled.map(async (owner) => await comparedUse(gateway, owner, last)))).flat();
+}
+
+async function comparedUse(gateway: Gateway, owner: Owner, calls: readonly Matched[]): Promise<readonly Difference[]> {
+  const own = ofPeriod(owner, calls);
+  const used = { tokens: sum(own, ({ tokens }) => tokens), costUsd: sum(own, ({ costUsd }) => costUsd) };
+  const path = `/${owner.kind}s/${owner.id}/budget/usage`;
+  const shown = await gateway.must<Readonly<Record<string, number>>>("GET", path);
+  const found = { tokens: shown["used_tokens"] ?? 0, costUsd: shown["used_cost_usd"] ?? 0 };
+  const isRight = found.tokens === used.tokens && Math.abs(found.costUsd - used.costUsd) <= nanoUsd(own.length);
+  const more = `${owner.kind} ${owner.id}, ${own.length} calls, budgets ${JSON.stringify(owner.budgets)}\n  shown: ${JSON.stringify(shown)}`;
+  const state = stateOf(owner.budgets.at(-1)?.budget, found);
+  const story = own.map(({ done, row, tokens }) => `${done.call.id}${row === null ? " without a row" : ""}: ${tokens}`);
+  return [
+    ...(isRight
+      ? []
+      : [
+          {
+            what: `budget: used of a ${owner.kind}`,
+            expected: used,
+            found,
+            done: own.at(-1)?.done,
+            more: `${more}\n  calls: ${story.join(", ")}`,
+          },
+        ]),
+    ...(state === String(shown["state"])
+      ? []
+      : [{ what: `budget: state of a ${owner.kind}`, expected: state, found: shown["state"], more }]),
+  ];
 }
 
 interface Used {

@@ -7,7 +7,7 @@ import { compareAlerts, compareCaps, compareUsed } from "./compare-budgets.ts";
 import { compareMetrics } from "./compare-metrics.ts";
 import { compareRates } from "./compare-rates.ts";
 import { compareReads, readRows } from "./compare-reads.ts";
-import { compareAnswers, compareRows, type RowsFound } from "./compare-rows.ts";
+import { compareAnswers, compareRows, type Matched, type RowsFound } from "./compare-rows.ts";
 import { diceOf } from "./dice.ts";
 import type { Difference } from "./differences.ts";
 import type { Call, Owner } from "./facts.ts";
@@ -91,7 +91,9 @@ export async function runModel(options: RunOptions): Promise<readonly Difference
   const tenants = worlds.flatMap((world) => world.tenants);
   const owners = [...tenants, ...worlds.flatMap((world) => world.keys)];
   const capped = owners.filter((owner) => owner.budgets.length > 0);
-  const used = await compareUsed(gateway, owners, found.matched);
+  const matched = async (): Promise<readonly Matched[]> =>
+    compareRows(bench.done(), await readRows(gateway, sinceMs)).matched;
+  const used = await compareUsed(gateway, owners, matched);
   const ofAlerts = await comparedAlerts(options, alerts, capped, found);
   const differences = [
     ...compareAnswers(bench.done()),
@@ -147,7 +149,8 @@ async function afterResync(
   for (const call of calls) await bench.call(call);
   const found = await settledRows(options, bench, sinceMs);
   const owners = calls.flatMap(({ key }) => (key === null ? [] : [key.tenant]));
-  const differences = [...(await compareUsed(gateway, owners, found.matched)), ...compareCaps(owners, found.matched)];
+  const used = await compareUsed(gateway, owners, async () => found.matched);
+  const differences = [...used, ...compareCaps(owners, found.matched)];
   return differences.map((each) => ({ ...each, what: `${each.what}, after a check against the ledger` }));
 }
 
