@@ -124,7 +124,14 @@ function eventsOf(tenant: TenantFacts, keys: readonly Key[], calls: readonly Mat
   return [...changes, ...own].toSorted((one, two) => one.atMs - two.atMs).map(({ event }) => event);
 }
 
-/** Compares the calls of every tenant with limits per minute, whose calls came one after another. */
+/** Whether each call began after the one before had ended. */
+const areInTurn = (calls: readonly Matched[]): boolean =>
+  calls.every(({ done: { got } }, at) => at === 0 || got.startMs >= (calls[at - 1] as Matched).done.got.endMs);
+
+/**
+ * Compares the calls of every tenant with limits per minute. Where calls ran at the same time the limits are far above what all of
+ * them take: then nobody is refused, and nothing else is known.
+ */
 export function compareRates(
   tenants: readonly TenantFacts[],
   keys: readonly Key[],
@@ -132,17 +139,20 @@ export function compareRates(
 ): readonly Difference[] {
   return tenants.flatMap((tenant) => {
     const own = keys.filter((key) => key.tenant === tenant);
-    const ofTenant = calls.filter(({ done }) => done.call.key?.tenant === tenant);
+    const ofTenant = calls
+      .filter(({ done }) => done.call.key?.tenant === tenant)
+      .toSorted((one, two) => one.done.got.startMs - two.done.got.startMs);
     const isLimited = [tenant, ...own].some(({ rates }) =>
       rates.some(({ rates: { tokens, requests } }) => tokens + requests > 0),
     );
     if (!isLimited) return [];
-    return new Story(tenant, own).read(eventsOf(tenant, own, ofTenant));
+    return new Story(tenant, own, areInTurn(ofTenant)).read(eventsOf(tenant, own, ofTenant));
   });
 }
 
 class Story {
   readonly #tenant: TenantFacts;
+  readonly #isInTurn: boolean;
   readonly #levels: ReadonlyMap<TenantFacts | Key, Readonly<Record<Kind, Level>>>;
   readonly #differences: Difference[] = [];
   /** What happened last, for who reads a difference. */
@@ -151,8 +161,9 @@ class Story {
   #told: { readonly code: string; readonly key: Key | null; readonly need: number; readonly untilMs: number } | null =
     null;
 
-  constructor(tenant: TenantFacts, keys: readonly Key[]) {
+  constructor(tenant: TenantFacts, keys: readonly Key[], isInTurn: boolean) {
     this.#tenant = tenant;
+    this.#isInTurn = isInTurn;
     this.#levels = new Map(
       [tenant, ...keys].map((of) => {
         const isShared = of === tenant && keys.length > 1;
@@ -200,7 +211,7 @@ class Story {
     if (refusing !== undefined) this.#judgeRefusal(call, code, before, differ);
     else if (isServed) this.#told = null;
     if (isServed) for (const level of levels) level.take(got, needOf(level.kind, call), usedOf(level.kind, call));
-    this.#judgeHeaders(call, levels, differ);
+    if (this.#isInTurn) this.#judgeHeaders(call, levels, differ);
     const what = isServed ? `${needOf("tokens", call)} drawn, ${call.tokens} used` : code || "not served";
     this.#before = [...this.#before.slice(1 - TOLD), `${done.call.id} at ${got.startMs}-${got.endMs}: ${what}`];
   }

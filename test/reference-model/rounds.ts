@@ -18,6 +18,9 @@ const CALLS = 80;
 /** Of rounds in which a part is away. */
 const ARRIVING = { calls: 120, gapMs: 40 };
 
+/** Limits that nobody reaches. */
+const AMPLE: Rates = { tokens: 1e9, requests: 1e6 };
+
 interface Mixed {
   readonly calls: readonly Call[];
   /** A model and a key that may be changed. */
@@ -33,12 +36,13 @@ async function mixedCalls({ name, dice, world }: Round, how: { readonly isFault:
     await world.model({ ...randomPrices(dice), request_timeout_secs: how.isFault ? null : 1 }),
   ];
   const tenants = [
-    await world.tenant({ weight: dice.between(1, 300) }),
+    await world.tenant({ weight: dice.between(1, 300), rates: AMPLE }),
     await world.tenant(),
     await world.tenant({ allowed: models.slice(0, 2).map((model) => model.name) }),
   ];
   const keys: Key[] = [];
-  for (const tenant of [...tenants, ...tenants]) keys.push(await world.key(tenant));
+  for (const tenant of tenants) keys.push(await world.key(tenant));
+  for (const tenant of tenants) keys.push(await world.key(tenant, dice.pick([AMPLE, undefined])));
   const [model, cached] = models as [Model, Model];
   const plans = dice.fork(1);
   const options = { mayBeWrong: true, ...(how.isFault ? { delaysMs: [0, 50, 300, 900] } : {}) };
