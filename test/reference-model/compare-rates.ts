@@ -52,6 +52,9 @@ class Level {
   /** What the ends of the last two calls give back, or take beyond what they had drawn: the last may be on its way still. */
   #ends: readonly [earlier: number, last: number] = [0, 0];
 
+  /** What each key may have on lease since the bucket held too little: a debt takes nothing from the leases of other keys. */
+  readonly #lent = new Map<Key | null, number>();
+
   constructor(kind: Kind, isShared: boolean) {
     this.kind = kind;
     this.isShared = isShared;
@@ -87,6 +90,14 @@ class Level {
         this.#settledAt(this.#least, startMs - CLOCK_MS, this.#rate.least) - sum((end) => Math.max(0, end)) - missed,
       most: this.#settledAt(this.#most, endMs + CLOCK_MS, this.#rate.most) - sum((end) => Math.min(0, end)) + leased,
     };
+  }
+
+  /** Whether a call of the key may be served when the bucket held this at most. */
+  maySpend(key: Key | null, need: number, most: number): boolean {
+    const lent = this.isShared && most < need ? (this.#lent.get(key) ?? this.cap * LEASED_PART) : 0;
+    if (most < need) this.#lent.set(key, lent - need);
+    else this.#lent.delete(key);
+    return Math.max(most, lent) >= need;
   }
 
   /** Takes what a call has drawn between these times, and then used. */
@@ -203,8 +214,8 @@ class Story {
     const code = errorCodeOf(done);
     const refusing = KINDS.find((kind) => REFUSALS[kind] === code);
     const isLow = (kind: Kind): boolean => before.some((each) => each.level.kind === kind && each.least < each.need);
-    if (isServed && before.some(({ need, most }) => most < need))
-      differ("served below the level", 429, done.got.status);
+    const short = before.filter(({ level, need, most }) => isServed && !level.maySpend(done.call.key, need, most));
+    if (short.length > 0) differ("served below the level", 429, done.got.status);
     if (refusing !== undefined && !isLow(refusing)) differ("refused above the level", "served", code);
     if (refusing === "requests" && before.some(({ level, need, most }) => level.kind === "tokens" && most < need))
       differ("refused for requests, while tokens are missing", REFUSALS.tokens, code);
