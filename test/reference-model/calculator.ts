@@ -204,7 +204,7 @@ function answeredRows(done: Done, config: ModelConfig): readonly WantedRow[] {
   if (last === undefined) return [{ ...base, status_code: 200, attempts: -1 }];
   const isBroken = last.plan.end === "break" || (isTimedOut && got.text.includes('"upstream_stream_error"'));
   const seconds = call.route === "transcriptions" ? last.plan.seconds : 0;
-  return owedTokens(done, last, estimate, isBroken).map((tokens) => ({
+  return owedTokens(done, last, estimate, { isBroken, isTimedOut }).map((tokens) => ({
     ...base,
     ...tokenFields(tokens),
     input_seconds: seconds,
@@ -260,6 +260,8 @@ function hitRow(done: Done, stored: readonly Tokens[]): readonly WantedRow[] {
   }));
 }
 
+const ENDED = { isBroken: false, isTimedOut: false };
+
 /** docs/rules/freshness.md#store-down */
 const STORE_DEADLINE_MS = 250;
 
@@ -274,7 +276,7 @@ export function owedOf(done: Done, sameBody: readonly Done[]): Owed {
     return { rows: "none", options: [] };
   if (got.headers["x-gateway-cache"] === "hit") {
     const stored = sameBody.flatMap((each) =>
-      each.served.slice(-1).flatMap((served) => owedTokens(each, served, estimateOf(each.call), false)),
+      each.served.slice(-1).flatMap((served) => owedTokens(each, served, estimateOf(each.call), ENDED)),
     );
     return { rows: "one", options: hitRow(done, stored) };
   }

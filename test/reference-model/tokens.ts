@@ -99,7 +99,7 @@ export function owedTokens(
   { call, got }: Done,
   served: Served,
   estimate: Estimate,
-  isBroken: boolean,
+  { isBroken, isTimedOut }: { readonly isBroken: boolean; readonly isTimedOut: boolean },
 ): readonly Tokens[] {
   const { usage } = served.plan;
   const parts = { cached: 0, reasoning: 0 };
@@ -108,7 +108,16 @@ export function owedTokens(
   if (isBroken || got.left) {
     const full = { ...parts, input: estimate.input, output: Math.max(estimate.output, seen) };
     // The decisions owe what was seen of a stream, docs/rules/settlement-and-rows.md#what-was-seen the estimate at least.
-    if (call.stream) return [full, { ...full, output: seen }];
+    // When its time is over the gateway may have seen no more of it than its client.
+    const least = isTimedOut ? (got.text.split(PIECE).length - 1) * PIECE_TOKENS : seen;
+    if (call.stream)
+      return [
+        full,
+        ...Array.from({ length: (seen - least) / PIECE_TOKENS + 1 }, (_, at) => ({
+          ...full,
+          output: least + at * PIECE_TOKENS,
+        })),
+      ];
     // What was written of a whole answer when it broke off is not known here; before its first byte it is nothing.
     return [full, { ...full, output: Math.min(estimate.output, LEFT_OUTPUT_MAX) }];
   }
