@@ -23,6 +23,8 @@ const MINUTE_MS = 60_000;
  * much above the capacity; and another key misses it.
  */
 const LEASED_PART = 1 / 8;
+/** How long a Cell may hold a lease. */
+const LEASE_MS = 20_000;
 /** A Cell may show a level as it was when it asked for it. */
 const TRIP_MS = 1_000;
 /** How long after its answer a call may be settled. */
@@ -52,6 +54,8 @@ class Level {
   /** What the ends of the last two calls give back, or take beyond what they had drawn: the last may be on its way still. */
   #ends: readonly [earlier: number, last: number] = [0, 0];
 
+  /** Until then leases of a larger capacity may come back to it, of any size. */
+  #refilledUntilMs = 0;
   /** What each key may have on lease since the bucket held too little: a debt takes nothing from the leases of other keys. */
   readonly #lent = new Map<Key | null, number>();
 
@@ -74,6 +78,7 @@ class Level {
       const over = Math.max(0, -this.#ends[1]);
       this.#least.level = Math.min(this.#least.level, cap - over);
       const most = this.#settledAt(this.#most, atMs, this.#rate.most);
+      if (this.isShared && cap < this.cap) this.#refilledUntilMs = atMs + LEASE_MS;
       this.#most = { level: Math.min(cap, Math.max(-cap, most)), atMs };
     }
     this.cap = cap;
@@ -85,6 +90,7 @@ class Level {
     const missed = this.isShared ? Math.ceil(leased) : 0;
     const ends = isAfter ? this.#ends : this.#ends.slice(1);
     const sum = (of: (end: number) => number): number => ends.reduce((total, end) => total + of(end), 0);
+    if (startMs < this.#refilledUntilMs) this.#most = { level: this.cap, atMs: startMs };
     return {
       least:
         this.#settledAt(this.#least, startMs - CLOCK_MS, this.#rate.least) - sum((end) => Math.max(0, end)) - missed,
@@ -222,7 +228,7 @@ class Story {
     if (refusing !== undefined) this.#judgeRefusal(call, code, before, differ);
     else if (isServed) this.#told = null;
     if (isServed) for (const level of levels) level.take(got, needOf(level.kind, call), usedOf(level.kind, call));
-    if (this.#isInTurn) this.#judgeHeaders(call, levels, differ);
+    if (this.#isInTurn) this.#judgeHeaders(call, levels, isServed, differ);
     const what = isServed ? `${needOf("tokens", call)} drawn, ${call.tokens} used` : code || "not served";
     this.#before = [...this.#before.slice(1 - TOLD), `${done.call.id} at ${got.startMs}-${got.endMs}: ${what}`];
   }
@@ -256,10 +262,14 @@ class Story {
     this.#told = never ? null : { code, key: call.key, need: total, untilMs: got.endMs + waitMs };
   }
 
-  /** What is left after a call, of the bucket that has less left; what it used may be known to the headers, or not yet. */
+  /**
+   * What is left after a call, of the bucket that has less left; what it used may be known to the headers, or not yet. A call that
+   * drew nothing may be told what is not on lease.
+   */
   #judgeHeaders(
     call: Matched,
     levels: readonly Level[],
+    isServed: boolean,
     differ: (what: string, expected: unknown, found: unknown) => void,
   ): void {
     const { got } = call.done;
@@ -272,7 +282,10 @@ class Story {
         if (shown.some((value) => value !== undefined)) differ(`headers of ${kind} without a limit`, [], shown);
         continue;
       }
-      const after = all.map((level) => ({ cap: level.cap, ...level.between(got, true) }));
+      const after = all.map((level) => {
+        const { least, most } = level.between(got, true);
+        return { cap: level.cap, least: least - (isServed ? 0 : level.cap * LEASED_PART), most };
+      });
       const tightest = Math.min(...after.map(({ most }) => Math.max(0, most)));
       const isRight = after.some(({ cap, least, most }) => {
         if (Math.max(0, least) > tightest + 1 || Number(shown[0]) !== cap) return false;
