@@ -37,7 +37,7 @@ function commonRow({ call, got }: Done): WantedRow {
   const derived = derivedSession(call);
   const session = sessionOf(call);
   return {
-    request_type: REQUEST_TYPES[call.route],
+    request_type: call.wrong?.code === "unknown_endpoint" ? "other" : REQUEST_TYPES[call.route],
     cell: "local",
     device_id: "",
     energy_wh: 0,

@@ -73,13 +73,14 @@ class Level {
       this.#most = { level: cap, atMs };
       this.#ends = [0, 0];
     } else {
-      this.#rate = { least: Math.min(this.#rate.least, rate), most: Math.max(this.#rate.most, rate) };
       // what the call before used beyond what it had drawn may be taken after the change; a debt is cut at the next use
       const over = Math.max(0, -this.#ends[1]);
-      this.#least.level = Math.min(this.#least.level, cap - over);
+      const least = this.#settledAt(this.#least, atMs, Math.min(this.#rate.least, this.cap / MINUTE_MS));
+      this.#least = { level: Math.min(least, cap - over), atMs };
       const most = this.#settledAt(this.#most, atMs, this.#rate.most);
       if (this.isShared && cap < this.cap) this.#refilledUntilMs = atMs + LEASE_MS;
       this.#most = { level: Math.min(cap, Math.max(-cap, most)), atMs };
+      this.#rate = { least: Math.min(this.#rate.least, rate), most: Math.max(this.#rate.most, rate) };
     }
     this.cap = cap;
   }
@@ -104,6 +105,11 @@ class Level {
     if (most < need) this.#lent.set(key, lent - need);
     else this.#lent.delete(key);
     return Math.max(most, lent) >= need;
+  }
+
+  /** Whether all that calls used beyond what they had drawn was known at this time. */
+  isSettled(atMs: number): boolean {
+    return this.#ends[1] >= 0 || atMs > this.#least.atMs + SETTLED_MS;
   }
 
   /** Takes what a call has drawn between these times, and then used. */
@@ -259,7 +265,8 @@ class Story {
     const never = before.some(({ level: { cap }, need }) => need > cap);
     if (never !== (headers["x-should-retry"] === "false"))
       differ("x-should-retry", never ? "false" : "nothing", headers["x-should-retry"]);
-    this.#told = never ? null : { code, key: call.key, need: total, untilMs: got.endMs + waitMs };
+    const isSettled = before.every(({ level }) => level.isSettled(got.startMs));
+    this.#told = never || !isSettled ? null : { code, key: call.key, need: total, untilMs: got.endMs + waitMs };
   }
 
   /**
