@@ -37,7 +37,7 @@ function commonRow({ call, got }: Done): WantedRow {
   const derived = derivedSession(call);
   const session = sessionOf(call);
   return {
-    request_type: REQUEST_TYPES[call.route],
+    request_type: call.wrong?.code === "unknown_endpoint" ? "other" : REQUEST_TYPES[call.route],
     cell: "local",
     device_id: "",
     energy_wh: 0,
@@ -113,9 +113,10 @@ function refusalsOf(call: Call, config: ModelConfig, isDisabled: boolean, status
   return refusals.filter((each) => each !== false && each !== null);
 }
 
-/** Refusals by budgets, which compare-budgets.ts judges. */
+/** Refusals by budgets and limits per minute, which compare-budgets.ts and compare-rates.ts judge. */
 const BUDGET_CODES: ReadonlySet<string> = new Set([
   "token_budget_exceeded",
+  "request_rate_exceeded",
   "key_budget_exhausted",
   "tenant_budget_exhausted",
 ]);
@@ -203,7 +204,7 @@ function answeredRows(done: Done, config: ModelConfig): readonly WantedRow[] {
   if (last === undefined) return [{ ...base, status_code: 200, attempts: -1 }];
   const isBroken = last.plan.end === "break" || (isTimedOut && got.text.includes('"upstream_stream_error"'));
   const seconds = call.route === "transcriptions" ? last.plan.seconds : 0;
-  return owedTokens(done, last, estimate, isBroken).map((tokens) => ({
+  return owedTokens(done, last, estimate, { isBroken, isTimedOut }).map((tokens) => ({
     ...base,
     ...tokenFields(tokens),
     input_seconds: seconds,
@@ -259,6 +260,8 @@ function hitRow(done: Done, stored: readonly Tokens[]): readonly WantedRow[] {
   }));
 }
 
+const ENDED = { isBroken: false, isTimedOut: false };
+
 /** docs/rules/freshness.md#store-down */
 const STORE_DEADLINE_MS = 250;
 
@@ -267,14 +270,16 @@ export function owedOf(done: Done, sameBody: readonly Done[]): Owed {
   const { call, got } = done;
   if (call.route === "models" && got.status === 200) return { rows: "none", options: [] };
   const [from, until] = [got.startMs, got.endMs];
-  if (call.wrong?.code === "unknown_endpoint") return { rows: "none", options: [] };
+  const code = errorCodeOf(done);
+  // who is refused for the caller, which is judged first, has a row like any other
+  if (call.wrong?.code === "unknown_endpoint" && (code === "" || code === "unknown_endpoint"))
+    return { rows: "none", options: [] };
   if (got.headers["x-gateway-cache"] === "hit") {
     const stored = sameBody.flatMap((each) =>
-      each.served.slice(-1).flatMap((served) => owedTokens(each, served, estimateOf(each.call), false)),
+      each.served.slice(-1).flatMap((served) => owedTokens(each, served, estimateOf(each.call), ENDED)),
     );
     return { rows: "one", options: hitRow(done, stored) };
   }
-  const code = errorCodeOf(done);
   if (BUDGET_CODES.has(code)) return { rows: "one", options: [refusedRow(done, { status: got.status ?? 0, code })] };
   const owed: Owed[] = [];
   const versions = [call.model?.config, call.key?.disabled, call.key?.tenant.status].map(

@@ -102,7 +102,13 @@ export interface Budget {
   readonly costUsd: number | null;
 }
 
-/** Whom a budget belongs to: a tenant or a key. */
+/** Limits per minute; 0: no limit. */
+export interface Rates {
+  readonly tokens: number;
+  readonly requests: number;
+}
+
+/** Whom budgets and limits belong to: a tenant or a key. */
 export interface Owner {
   readonly id: string;
   readonly kind: "tenant" | "key";
@@ -113,14 +119,14 @@ export interface Owner {
     readonly period: number;
     readonly startsMs: number;
   }[];
+  /** The first one, and each change, made while no call of the owner ran. */
+  readonly rates: { readonly atMs: number; readonly rates: Rates }[];
 }
 
 export interface TenantFacts extends Owner {
   readonly name: string;
   readonly weight: Versions<number>;
   readonly status: Versions<"active" | "suspended">;
-  /** 0: no cap. */
-  readonly tokensPerMinute: number;
   /** Null: every model. */
   readonly allowed: readonly string[] | null;
 }

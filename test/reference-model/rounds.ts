@@ -2,7 +2,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Bench } from "./bench.ts";
 import type { Dice } from "./dice.ts";
-import type { Budget, Call, Key, Model, Owner } from "./facts.ts";
+import type { Budget, Call, Key, Model, Owner, Rates } from "./facts.ts";
 import { attempt, planCall, randomUsage } from "./plan.ts";
 import { type ModelWorld, randomPrices } from "./world.ts";
 
@@ -17,6 +17,9 @@ const CLIENTS = 6;
 const CALLS = 80;
 /** Of rounds in which a part is away. */
 const ARRIVING = { calls: 120, gapMs: 40 };
+
+/** Limits that nobody reaches. */
+const AMPLE: Rates = { tokens: 1e9, requests: 1e6 };
 
 interface Mixed {
   readonly calls: readonly Call[];
@@ -33,12 +36,13 @@ async function mixedCalls({ name, dice, world }: Round, how: { readonly isFault:
     await world.model({ ...randomPrices(dice), request_timeout_secs: how.isFault ? null : 1 }),
   ];
   const tenants = [
-    await world.tenant({ weight: dice.between(1, 300) }),
+    await world.tenant({ weight: dice.between(1, 300), rates: AMPLE }),
     await world.tenant(),
     await world.tenant({ allowed: models.slice(0, 2).map((model) => model.name) }),
   ];
   const keys: Key[] = [];
-  for (const tenant of [...tenants, ...tenants]) keys.push(await world.key(tenant));
+  for (const tenant of tenants) keys.push(await world.key(tenant));
+  for (const tenant of tenants) keys.push(await world.key(tenant, dice.pick([AMPLE, undefined])));
   const [model, cached] = models as [Model, Model];
   const plans = dice.fork(1);
   const options = { mayBeWrong: true, ...(how.isFault ? { delaysMs: [0, 50, 300, 900] } : {}) };
@@ -120,14 +124,14 @@ const HITS = 13;
 export async function cappedRound({ name, dice, bench, world }: Round): Promise<void> {
   const model = await world.model({ input_cost_per_token: 1e-6, output_cost_per_token: 1e-6 });
   await Promise.all(
-    Array.from({ length: 5 }, async (_, at) => {
+    Array.from({ length: 4 }, async (_, at) => {
       const own = dice.fork(at);
-      const tenant = await world.tenant({ tokensPerMinute: at === 4 ? own.pick(TOKENS) : 0 });
+      const tenant = await world.tenant();
       const key = await world.key(tenant);
       const owner: Owner = at % 2 === 0 ? tenant : key;
-      if (at < 4) await world.changeBudget(owner, randomBudget(own));
+      await world.changeBudget(owner, randomBudget(own));
       for (let call = 0; call < 30; call += 1) {
-        if (at < 4 && call % 10 === 9) await changeCap(own, world, bench, owner, tenant.id);
+        if (call % 10 === 9) await changeCap(own, world, bench, owner, tenant.id);
         const usage = randomUsage(own, 4, own.pick(["far", "far", "right"]));
         const script = [attempt({ usage })];
         const limits = { max_tokens: own.between(1, 20) };
@@ -135,6 +139,61 @@ export async function cappedRound({ name, dice, bench, world }: Round): Promise<
       }
     }),
   );
+}
+
+const RATES = { tokens: [0, 0, 300, 8_000, 60_000, 600_000], requests: [0, 0, 6, 20, 120, 600] };
+const randomRates = (dice: Dice): Rates => ({ tokens: dice.pick(RATES.tokens), requests: dice.pick(RATES.requests) });
+/** What is told to wait for at most so long is waited for. */
+const WAITED_MS = 1_500;
+
+/**
+ * Tenants and keys with limits per minute, each tenant with one client that sends one call after another: calls of every size and
+ * end, hits, and refusals. Some refused ones come again when they were told to. Limits are changed between calls.
+ */
+export async function ratedRound({ name, dice, bench, world }: Round): Promise<void> {
+  const prices = { input_cost_per_token: 1e-6, output_cost_per_token: 1e-6 };
+  const [model, cached] = [await world.model(prices), await world.model({ ...prices, cache_enabled: true })];
+  await Promise.all(
+    Array.from({ length: 4 }, async (_, at) => {
+      const own = dice.fork(at);
+      const tenant = await world.tenant({ rates: randomRates(own) });
+      const keys = [await world.key(tenant, randomRates(own)), ...(own.once(2) ? [await world.key(tenant)] : [])];
+      for (let call = 0; call < 30; call += 1) {
+        if (call % 12 === 11) await world.changeRates(own.pick([tenant, ...keys]), randomRates(own));
+        const id = `${name}/${at}-${call}`;
+        const key = own.pick(keys);
+        const { got } = await bench.call(ratedCall(own, id, key, { model, cached, name }));
+        const waitMs = Number(got.headers["retry-after-ms"] ?? 0);
+        if (waitMs <= WAITED_MS && own.once(2)) await pause(waitMs);
+        else await pause(own.pick([0, 0, 0, 30, 200]));
+      }
+    }),
+  );
+}
+
+function ratedCall(
+  dice: Dice,
+  id: string,
+  key: Key,
+  { model, cached, name }: { readonly model: Model; readonly cached: Model; readonly name: string },
+): Call {
+  const limits = { max_tokens: dice.pick([1, 20, 100, 1_000]) };
+  const usage = randomUsage(dice, 4, dice.pick(["far", "right", "right", "right"]));
+  const what = dice.between(1, 10);
+  if (what === 1) return planCall(dice, id, key, cached, { route: "chat", repeated: `${name} again` });
+  if (what === 2) return planCall(dice, id, key, model, { route: "chat", mayBeWrong: true, limits });
+  if (what === 3) return planCall(dice, id, key, model, { route: "models" });
+  if (what === 4) {
+    const script = [attempt({ status: dice.pick([404, 429, 500]) })];
+    return planCall(dice, id, key, model, { route: "chat", limits, script });
+  }
+  if (what === 5) {
+    const pieces = dice.between(1, 8);
+    const script = [attempt({ pieces, usage, end: "hold" })];
+    const leave = { when: "pieces", pieces } as const;
+    return planCall(dice, id, key, model, { route: "chat", stream: true, limits, script, leave });
+  }
+  return planCall(dice, id, key, model, { route: "chat", limits, script: [attempt({ usage })] });
 }
 
 function randomBudget(dice: Dice): Budget {

@@ -3,16 +3,17 @@ import { setTimeout as pause } from "node:timers/promises";
 import { waitFor } from "../harness/wait-for.ts";
 import { AlertLog } from "./alerts.ts";
 import { Bench } from "./bench.ts";
-import { compareAlerts, compareBuckets, compareCaps, compareUsed } from "./compare-budgets.ts";
+import { compareAlerts, compareCaps, compareUsed } from "./compare-budgets.ts";
 import { compareMetrics } from "./compare-metrics.ts";
+import { compareRates } from "./compare-rates.ts";
 import { compareReads, readRows } from "./compare-reads.ts";
-import { compareAnswers, compareRows, type RowsFound } from "./compare-rows.ts";
+import { compareAnswers, compareRows, type Matched, type RowsFound } from "./compare-rows.ts";
 import { diceOf } from "./dice.ts";
 import type { Difference } from "./differences.ts";
 import type { Call, Owner } from "./facts.ts";
 import { type Parts, randomFault } from "./faults.ts";
 import { type Clickhouse, compareRetention } from "./retention.ts";
-import { cachedRound, cappedRound, faultRound, leaversRound, mixedRound } from "./rounds.ts";
+import { cachedRound, cappedRound, faultRound, leaversRound, mixedRound, ratedRound } from "./rounds.ts";
 import { sharesRound } from "./shares.ts";
 import type { ModelUpstream } from "./upstream.ts";
 import { ModelWorld } from "./world.ts";
@@ -30,7 +31,7 @@ interface RunOptions {
 }
 
 /** The kinds of rounds, in their order. Counters start anew with the objects' process, so that is killed when they were compared. */
-const CALM = ["cached", "mixed", "capped", "leavers", "shares"] as const;
+const CALM = ["cached", "mixed", "capped", "rated", "leavers", "shares"] as const;
 const FAULTS = ["pause", "kill"] as const;
 export const KINDS = [...CALM, ...FAULTS, "objects"] as const;
 export type RoundKind = (typeof KINDS)[number];
@@ -65,6 +66,7 @@ export async function runModel(options: RunOptions): Promise<readonly Difference
       if (kind === "mixed") await mixedRound(round);
       else if (kind === "leavers") await leaversRound(round);
       else if (kind === "capped") await cappedRound(round);
+      else if (kind === "rated") await ratedRound(round);
       else if (kind === "shares") ofShares.push(...(await sharesRound(round, gateway)));
       else if (kind === "cached") later.push(await cachedRound(round));
       else {
@@ -83,20 +85,26 @@ export async function runModel(options: RunOptions): Promise<readonly Difference
   await rounds(chosen(faults ? [...CALM, ...FAULTS] : CALM), fromMs + (faults ? COUNTED_PART : 1) * runMs);
   await settledRows(options, bench, sinceMs);
   const counters = await compareMetrics(stack.metricsUrl, await readRows(gateway, sinceMs));
-  if (faults) await rounds(chosen(["objects", "mixed", "capped"]), fromMs + runMs);
+  if (faults) await rounds(chosen(["objects", "mixed", "capped", "rated"]), fromMs + runMs);
 
   const found = await settledRows(options, bench, sinceMs);
   const tenants = worlds.flatMap((world) => world.tenants);
   const owners = [...tenants, ...worlds.flatMap((world) => world.keys)];
   const capped = owners.filter((owner) => owner.budgets.length > 0);
-  const used = await compareUsed(gateway, owners, found.matched);
+  const matched = async (): Promise<readonly Matched[]> =>
+    compareRows(bench.done(), await readRows(gateway, sinceMs)).matched;
+  const used = await compareUsed(gateway, owners, matched);
   const ofAlerts = await comparedAlerts(options, alerts, capped, found);
   const differences = [
     ...compareAnswers(bench.done()),
     ...found.differences,
     ...used,
     ...compareCaps(capped, found.matched),
-    ...compareBuckets(tenants, found.matched),
+    ...compareRates(
+      tenants,
+      worlds.flatMap((world) => world.keys),
+      found.matched,
+    ),
     ...ofAlerts,
     ...ofShares,
     ...(await compareReads(gateway, await readRows(gateway, sinceMs), sinceMs)),
@@ -141,7 +149,8 @@ async function afterResync(
   for (const call of calls) await bench.call(call);
   const found = await settledRows(options, bench, sinceMs);
   const owners = calls.flatMap(({ key }) => (key === null ? [] : [key.tenant]));
-  const differences = [...(await compareUsed(gateway, owners, found.matched)), ...compareCaps(owners, found.matched)];
+  const used = await compareUsed(gateway, owners, async () => found.matched);
+  const differences = [...used, ...compareCaps(owners, found.matched)];
   return differences.map((each) => ({ ...each, what: `${each.what}, after a check against the ledger` }));
 }
 

@@ -99,18 +99,22 @@ export function owedTokens(
   { call, got }: Done,
   served: Served,
   estimate: Estimate,
-  isBroken: boolean,
+  { isBroken, isTimedOut }: { readonly isBroken: boolean; readonly isTimedOut: boolean },
 ): readonly Tokens[] {
   const { usage } = served.plan;
   const parts = { cached: 0, reasoning: 0 };
   const seen = (call.stream ? served.pieces : served.plan.pieces) * PIECE_TOKENS;
   if (!hasUsage(call.route)) return [{ ...parts, input: estimate.input, output: estimate.output }];
   if (isBroken || got.left) {
-    const full = { ...parts, input: estimate.input, output: Math.max(estimate.output, seen) };
-    // The decisions owe what was seen of a stream, docs/rules/settlement-and-rows.md#what-was-seen the estimate at least.
-    if (call.stream) return [full, { ...full, output: seen }];
+    const owing = (output: number): Tokens => ({ ...parts, input: estimate.input, output });
+    if (call.stream) {
+      // When its time is over the gateway may have seen no more of it than its client.
+      const least = isTimedOut ? (got.text.split(PIECE).length - 1) * PIECE_TOKENS : seen;
+      return Array.from({ length: (seen - least) / PIECE_TOKENS + 1 }, (_, at) => owing(least + at * PIECE_TOKENS));
+    }
     // What was written of a whole answer when it broke off is not known here; before its first byte it is nothing.
-    return [full, { ...full, output: Math.min(estimate.output, LEFT_OUTPUT_MAX) }];
+    const unseen = Math.min(estimate.output, LEFT_OUTPUT_MAX);
+    return [owing(unseen), owing(Math.max(unseen, seen))];
   }
   if (usage === null) {
     const least = {

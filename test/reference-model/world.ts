@@ -1,4 +1,5 @@
 /** The gateway's configuration as the model makes and changes it through the Management API, and what it has made so far. */
+import { setTimeout as pause } from "node:timers/promises";
 import type { Gateway } from "../harness/gateway.ts";
 import type { Dice } from "./dice.ts";
 import {
@@ -7,11 +8,14 @@ import {
   type Model,
   type ModelConfig,
   type Owner,
+  type Rates,
   type TenantFacts,
   Versions,
 } from "./facts.ts";
 
 const PRICE_USD = 1e-6;
+/** A row is dated by its end, which may be so much later than its client saw it. */
+const ENDED_MS = 200;
 
 /** Prices from nothing to some dollars a million tokens, whole nano-USD. */
 export function randomPrices(dice: Dice) {
@@ -26,6 +30,9 @@ export function randomPrices(dice: Dice) {
     input_cost_per_second: dice.pick([0, 0.0001]),
   };
 }
+
+const NO_RATES: Rates = { tokens: 0, requests: 0 };
+const rateFields = ({ tokens, requests }: Rates) => ({ tokens_per_minute: tokens, requests_per_minute: requests });
 
 export class ModelWorld {
   readonly tenants: TenantFacts[] = [];
@@ -49,16 +56,11 @@ export class ModelWorld {
   }
 
   async tenant(
-    has: {
-      readonly weight?: number;
-      readonly tokensPerMinute?: number;
-      readonly allowed?: readonly string[];
-      readonly synthetic?: boolean;
-    } = {},
+    has: { readonly weight?: number; readonly rates?: Rates; readonly allowed?: readonly string[] } = {},
   ): Promise<TenantFacts> {
     const name = `${this.#mark} tenant ${this.#next()}`;
-    const { weight = 100, tokensPerMinute = 0, allowed = null } = has;
-    const body = { name, weight, tokens_per_minute: tokensPerMinute };
+    const { weight = 100, rates = NO_RATES, allowed = null } = has;
+    const body = { name, weight, ...rateFields(rates) };
     const { id } = await this.#gateway.must<{ readonly id: string }>("POST", "/tenants", body);
     if (allowed !== null) await this.#gateway.must("PATCH", `/tenants/${id}/allowlist`, { allowed_models: allowed });
     const tenant: TenantFacts = {
@@ -67,20 +69,20 @@ export class ModelWorld {
       name,
       weight: new Versions(weight),
       status: new Versions<"active" | "suspended">("active"),
-      tokensPerMinute,
       allowed,
       budgets: [],
+      rates: [{ atMs: 0, rates }],
     };
     this.tenants.push(tenant);
     return tenant;
   }
 
-  async key(tenant: TenantFacts): Promise<Key> {
+  async key(tenant: TenantFacts, rates = NO_RATES): Promise<Key> {
     const name = `${this.#mark} key ${this.#next()}`;
     const made = await this.#gateway.must<{
       readonly key: { readonly id: string; readonly key_prefix: string };
       readonly secret: string;
-    }>("POST", `/tenants/${tenant.id}/keys`, { name });
+    }>("POST", `/tenants/${tenant.id}/keys`, { name, ...rateFields(rates) });
     const key: Key = {
       id: made.key.id,
       kind: "key",
@@ -90,6 +92,7 @@ export class ModelWorld {
       secret: made.secret,
       disabled: new Versions(false),
       budgets: [],
+      rates: [{ atMs: 0, rates }],
     };
     this.keys.push(key);
     return key;
@@ -146,11 +149,21 @@ export class ModelWorld {
     await disabled.change(next, async () => this.#gateway.must("PUT", `/keys/${id}/disabled`, { disabled: next }));
   }
 
-  /** Sets caps. No call of the owner may be under way. A new period begins at 0. */
+  /** Sets limits per minute. No call of the owner may be under way. */
+  async changeRates(owner: Owner, rates: Rates): Promise<void> {
+    const atMs = Date.now();
+    if (owner.kind === "tenant") await this.#gateway.must("PUT", `/tenants/${owner.id}/quota`, rateFields(rates));
+    else await this.#gateway.must("PUT", `/keys/${owner.id}`, rateFields(rates));
+    owner.rates.push({ atMs, rates });
+  }
+
+  /** Sets caps. No call of the owner may be under way. A new period begins at 0, once its second has come. */
   async changeBudget(owner: Owner, budget: Budget, isNewPeriod = false): Promise<void> {
     // Periods differ by the second in which they begin (docs/rules/budgets.md#term-budgets).
     const lastMs = owner.budgets.reduce((last, { startsMs }) => Math.max(last, startsMs), 0);
-    const startsMs = isNewPeriod ? Math.max(Math.ceil(Date.now() / 1000) * 1000, lastMs + 1000) : lastMs;
+    const nextMs = Math.ceil((Date.now() + ENDED_MS) / 1000) * 1000;
+    const startsMs = isNewPeriod ? Math.max(nextMs, lastMs + 1000) : lastMs;
+    await pause(Math.max(0, startsMs - Date.now()));
     const started = isNewPeriod ? { budget_started_at: new Date(startsMs).toISOString() } : {};
     const body = {
       budget_tokens: budget.tokens,

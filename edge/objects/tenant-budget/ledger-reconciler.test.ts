@@ -43,6 +43,29 @@ it("returns what the ledger has when a counter without a cap is read", async () 
   expect(core.read("tenant", limits, Date.now()).account.usedTokens).toBe(70);
 });
 
+it("is made anew when a counter without a cap is read later, or gets a cap", async () => {
+  vi.useFakeTimers();
+  let sum = 0;
+  vi.stubGlobal("fetch", async () => new Response(`${sum}\t0\n`));
+  const core = new TenantBudgetAuthority(NOTHING_STORED, thirtyDayMonthOf, Date.now());
+  const check = new LedgerReconciler(core, PORTS);
+  const id = crypto.randomUUID();
+  const limitsOf = (tenantTokens: number | null) => {
+    const limits = limitsWith({ tenantTokens });
+    return { ...limits, tenant: { ...limits.tenant, id } };
+  };
+  const used = () => core.read("tenant", limitsOf(null), Date.now()).account.usedTokens;
+  await check.beforeReading("tenant", limitsOf(null));
+  // a Cell that died has not reported it
+  sum = 70;
+  await vi.advanceTimersByTimeAsync(20_000);
+  await check.beforeReading("tenant", limitsOf(null));
+  const read = used();
+  sum = 90;
+  await check.beforeDeciding(limitsOf(100));
+  expect({ read, decided: used() }).toEqual({ read: 70, decided: 90 });
+});
+
 describe("while the clock of its object is set", () => {
   const caps = limitsWith({ tenantTokens: 100 });
   const limits = { ...caps, tenant: { ...caps.tenant, id: "0f9f2c8e-6a1d-4b53-9f0c-0d2a5e6b7c81" } };

@@ -1,6 +1,6 @@
 /**
  * Compares the counters of a budget object with the ledger (docs/rules/budgets.md#check-against-the-ledger): once per
- * counter and period in the life of the object, and on demand. A caller waits a short time for the first check, never
+ * counter and period in the life of the object, of counters without a cap at most every 20 s, and on demand. A caller waits a short time for the first check, never
  * for a store that is down; then the check goes on without the caller and is tried again later. The wait is measured by
  * MonotonicClock, so that a clock that is set makes no caller wait longer.
  */
@@ -21,10 +21,17 @@ const RETRY_MS = 10_000;
  * (docs/rules/budgets.md#leases), and a row that is in the ledger before that report would count twice.
  */
 const CELLS_REPORT_MS = 20_000;
+/**
+ * A counter without a cap has no leases, so nothing tells when a Cell died before it reported: what is read of it is checked
+ * anew after this long.
+ */
+const UNCAPPED_STALE_MS = 20_000;
 
 /** Times are those of the check's MonotonicClock. */
 interface Check {
   readonly tag: string;
+  /** Whether the counter had a cap. */
+  readonly capped: boolean;
   readonly startedMs: number;
   answered: boolean;
   /** Resolves to whether the ledger answered; never rejects. */
@@ -83,14 +90,18 @@ export class LedgerReconciler {
   }
 
   /**
-   * The check of the current period, finished or under way; undefined when there is none, or when it failed some time
-   * ago.
+   * The check of the current period, finished or under way; undefined when there is none, when it failed some time ago, or
+   * when it no longer holds because the counter had no cap.
    */
   #known(whose: BudgetOwner, limits: BudgetLimits, nowMs: number): Check | undefined {
     const check = this.#checks.get(this.#id(whose, limits));
-    const tag = periodTag(limits[whose].term, limits.tenant.timezone, nowMs, this.#ports.monthOf);
-    if (check === undefined || check.tag !== tag) return undefined;
-    return check.failedAtMs !== null && check.failedAtMs + RETRY_MS <= this.#time.at(nowMs) ? undefined : check;
+    const { term } = limits[whose];
+    const tag = periodTag(term, limits.tenant.timezone, nowMs, this.#ports.monthOf);
+    if (check === undefined || check.tag !== tag || check.capped !== isCapped(term)) return undefined;
+    const atMs = this.#time.at(nowMs);
+    if (check.failedAtMs !== null) return check.failedAtMs + RETRY_MS <= atMs ? undefined : check;
+    const stale = check.answered && !check.capped && check.startedMs + UNCAPPED_STALE_MS <= atMs;
+    return stale ? undefined : check;
   }
 
   #start(whose: BudgetOwner, limits: BudgetLimits, leftOutMs = CELLS_REPORT_MS): Check {
@@ -111,7 +122,14 @@ export class LedgerReconciler {
         return false;
       },
     );
-    const check: Check = { tag, startedMs: this.#time.at(nowMs), answered: false, done, failedAtMs: null };
+    const check: Check = {
+      tag,
+      capped: isCapped(term),
+      startedMs: this.#time.at(nowMs),
+      answered: false,
+      done,
+      failedAtMs: null,
+    };
     this.#checks.set(this.#id(whose, limits), check);
     return check;
   }

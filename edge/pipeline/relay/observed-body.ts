@@ -41,8 +41,8 @@ export class ObservedBody {
     const { probe, copy } = this.#readers();
     const { done } = await probe.read(new Uint8Array(1));
     if (done) return null;
-    const { value } = await copy.read(new Uint8Array(this.#size));
-    if (value === undefined) return null;
+    const { done: isOver, value } = await copy.read(new Uint8Array(this.#size));
+    if (isOver) return null;
     await passOver(probe, value.byteLength - 1);
     const full = value.byteLength === this.#size;
     if (full) this.#size = Math.min(this.#size * 2, LOOK_MAX_BYTES);
@@ -100,11 +100,11 @@ export class ObservedBody {
   }
 }
 
-/** Reads the probe as far as the copy has been read: these bytes are there already. */
+/** Reads the probe as far as the copy has been read: these bytes are there already, unless the observation is cancelled. */
 async function passOver(probe: ReadableStreamBYOBReader, bytes: number): Promise<void> {
   for (let left = bytes; left > 0; ) {
-    const { value } = await probe.read(new Uint8Array(Math.min(left, PASS_BYTES)));
-    if (value === undefined) return;
+    const { done, value } = await probe.read(new Uint8Array(Math.min(left, PASS_BYTES)));
+    if (done) return;
     left -= value.byteLength;
   }
 }
