@@ -49,9 +49,9 @@ const properties = vitest("properties", ["properties"]);
 const saturation = vitest("saturation", ["saturation"]);
 const soak: Step = { name: "soak", run: ["test/soak/main.ts"] };
 const MODEL = "test/reference-model/main.ts";
-const modelFor = (minutes: number): Step => ({
+const modelFor = (minutes: number, ...more: readonly string[]): Step => ({
   name: "reference model",
-  run: [MODEL, "--minutes", String(minutes), "--faults"],
+  run: [MODEL, "--minutes", String(minutes), "--faults", ...more],
 });
 const model = modelFor(10);
 const workflows: Step = { name: "workflows", run: ["test/workflows/main.ts"] };
@@ -78,8 +78,11 @@ const CHECK: readonly Phase[] = [
     ],
     [tagged("check", "specification, faults, rest", ["spec", "faults"]), database],
   ],
-  // half of the model's run waits for rows and for checks against the ledger
-  [[vitest("browser, main walks", ["browser"], { ...BROWSER, env: { TEST_TIER: "check" } })], [modelFor(1)]],
+  // Half of the model's run waits for rows and for checks against the ledger. One seed, so that CI judges the change; others are drawn at length.
+  [
+    [vitest("browser, main walks", ["browser"], { ...BROWSER, env: { TEST_TIER: "check" } })],
+    [modelFor(1, "--seed", "1")],
+  ],
 ];
 
 const RELEASE: readonly Phase[] = [
