@@ -37,19 +37,10 @@ export interface MeasuredAnswer {
   readonly bytesRead: number;
 }
 
-export interface FilledControl {
-  /** Its console, whose admin is {@link FILLED_ADMIN}; it is served where the console has been built. */
-  readonly consoleUrl: string;
-  readonly stored: Stored;
-  /** Requests a path under `/api/v1`. One at a time, because the engine has one set of counters for all. */
-  get(path: string): Promise<MeasuredAnswer>;
-  /** Runs a statement in the store and returns its rows. */
-  rows<T>(statement: string): Promise<readonly T[]>;
-  close(): Promise<void>;
-}
+export type FilledControl = Awaited<ReturnType<typeof startFilledControl>>;
 
 /** Starts it on an empty folder and fills it. */
-export async function startFilledControl(folder: string, fill: Fill): Promise<FilledControl> {
+export async function startFilledControl(folder: string, fill: Fill) {
   const engine = openEngine(folder, SESSIONS);
   const bridge = await startClickhouseBridge({ engine, user: "default", password: TOKEN });
   const env = parseEnv({
@@ -87,9 +78,11 @@ export async function startFilledControl(folder: string, fill: Fill): Promise<Fi
   if (dashboard === null) throw new Error("its variables are set");
   const console = await listen(createAdaptorServer({ fetch: dashboard.fetch }) as Server, "127.0.0.1", 0);
   return {
+    /** Its console, whose admin is {@link FILLED_ADMIN}; it is served where the console has been built. */
     consoleUrl: console.url,
-    stored: { fill, ...stored },
-    get: async (path) => {
+    stored: { fill, ...stored } as Stored,
+    /** Requests a path under `/api/v1`. One at a time, because the engine has one set of counters for all. */
+    get: async (path: string): Promise<MeasuredAnswer> => {
       const [before, idle] = [await account(), await account()];
       const startedMs = performance.now();
       const response = await fetch(`${server.url}/api/v1${path}`, { headers: { authorization: `Bearer ${TOKEN}` } });
@@ -100,8 +93,9 @@ export async function startFilledControl(folder: string, fill: Fill): Promise<Fi
       const spent = (field: keyof Account): number => after[field] - idle[field] - (idle[field] - before[field]);
       return { status: response.status, body, ms, rowsRead: spent("rows"), bytesRead: spent("bytes") };
     },
-    rows: async (statement) => await analytics.rows(statement, {}),
-    close: async () => {
+    /** Runs a statement in the store and returns its rows. */
+    rows: async <T>(statement: string): Promise<readonly T[]> => await analytics.rows<T>(statement, {}),
+    close: async (): Promise<void> => {
       await server.close();
       await console.close();
       await analytics.close();

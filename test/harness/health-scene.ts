@@ -6,7 +6,7 @@
 import type { Model } from "../../shared/schema/model.ts";
 import type { ModelEndpoint } from "../../shared/schema/model-endpoint.ts";
 import type { ModelHealthDetail, ModelHealthSummary } from "../../shared/schema/model-health.ts";
-import { type ControlOptions, startControl, type TestControl } from "./control.ts";
+import { type ControlOptions, startControl } from "./control.ts";
 import { type HttpSink, type SinkAnswer, startHttpSink } from "./http-sink.ts";
 
 const TICK_MS = 30_000;
@@ -15,35 +15,10 @@ const FORGOTTEN_MS = 60_000;
 /** No server answers there. */
 const NOWHERE = "http://127.0.0.1:9/v1";
 
-export interface HealthScene {
-  readonly control: TestControl;
-  readonly upstream: HttpSink;
-  /**
-   * The upstream's answers by the last word of the path (`completions`, `models`, ...). Null: it never answers; absent: 200
-   * `{}`.
-   */
-  answers: Readonly<Record<string, SinkAnswer | null>>;
-  nowMs(): number;
-  /** Moves the clock without a run of the worker. */
-  skip(ms: number): void;
-  /** Moves the clock in steps of the worker's interval; each run ends before the next begins. */
-  pass(ms: number, tickMs?: number): Promise<void>;
-  /** Checks the models that are due now. */
-  tick(): Promise<void>;
-  /** A model at the upstream, checked every 900 s. */
-  model(fields?: Readonly<Record<string, unknown>>): Promise<Model>;
-  endpoint(model: Model, name: string, apiBase?: string): Promise<ModelEndpoint>;
-  summary(model: Model): Promise<ModelHealthSummary>;
-  send<T>(method: string, path: string, body?: unknown): Promise<T>;
-  /** The keys of the alerts that were raised about a model, in order. */
-  alerts(model: Model): readonly string[];
-  /** Removes every model. The upstream then answers well again and has no recorded requests. */
-  clear(): Promise<void>;
-  close(): Promise<void>;
-}
+export type HealthScene = Awaited<ReturnType<typeof startHealthScene>>;
 
 /** Starts both; time begins at a fixed moment. */
-export async function startHealthScene(options: ControlOptions = {}): Promise<HealthScene> {
+export async function startHealthScene(options: ControlOptions = {}) {
   let nowMs = Date.UTC(2026, 0, 1);
   let count = 0;
   const upstream = await startHttpSink();
@@ -63,35 +38,46 @@ export async function startHealthScene(options: ControlOptions = {}): Promise<He
     return answer === undefined ? {} : answer;
   };
   upstream.answer = byWord;
-  const scene: HealthScene = {
+  const scene = {
     control,
     upstream,
-    answers: {},
-    nowMs: () => nowMs,
-    skip: (ms) => {
+    /**
+     * The upstream's answers by the last word of the path (`completions`, `models`, ...). Null: it never answers; absent: 200
+     * `{}`.
+     */
+    answers: {} as Readonly<Record<string, SinkAnswer | null>>,
+    nowMs: (): number => nowMs,
+    /** Moves the clock without a run of the worker. */
+    skip: (ms: number): void => {
       nowMs += ms;
     },
+    /** Checks the models that are due now. */
     tick,
-    pass: async (ms, tickMs = TICK_MS) => {
+    /** Moves the clock in steps of the worker's interval; each run ends before the next begins. */
+    pass: async (ms: number, tickMs = TICK_MS): Promise<void> => {
       for (let left = ms; left > 0; left -= tickMs) {
         nowMs += Math.min(left, tickMs);
         await tick();
       }
     },
-    model: async (fields = {}) => {
+    /** A model at the upstream, checked every 900 s. */
+    model: async (fields: Readonly<Record<string, unknown>> = {}): Promise<Model> => {
       count += 1;
       const model_name = `model-${count}`;
       return await send("POST", "/models", { model_name, api_base: `${upstream.url}/v1`, ...fields });
     },
-    endpoint: async ({ id }, name, apiBase = NOWHERE) =>
+    endpoint: async ({ id }: Model, name: string, apiBase = NOWHERE): Promise<ModelEndpoint> =>
       await send("POST", `/models/${id}/endpoints`, { name, api_base: apiBase }),
-    summary: async ({ id }) => (await send<ModelHealthDetail>("GET", `/models/${id}/health`)).summary,
+    summary: async ({ id }: Model): Promise<ModelHealthSummary> =>
+      (await send<ModelHealthDetail>("GET", `/models/${id}/health`)).summary,
     send,
-    alerts: ({ model_name }) =>
+    /** The keys of the alerts that were raised about a model, in order. */
+    alerts: ({ model_name }: Model): readonly string[] =>
       control.alerts
         .map(({ issueKey }) => issueKey)
         .flatMap((key) => (key.endsWith(`:${model_name}`) ? [key.split(":")[0] ?? ""] : [])),
-    clear: async () => {
+    /** Removes every model. The upstream then answers well again and has no recorded requests. */
+    clear: async (): Promise<void> => {
       await control.prober.idle();
       for (const { id } of await send<Model[]>("GET", "/models"))
         await control.request("DELETE", `/api/v1/models/${id}`);
@@ -100,7 +86,7 @@ export async function startHealthScene(options: ControlOptions = {}): Promise<He
       upstream.answer = byWord;
       upstream.asked.length = 0;
     },
-    close: async () => {
+    close: async (): Promise<void> => {
       await control.close();
       await upstream.close();
     },

@@ -5,14 +5,9 @@ import { ownPort } from "./own-port.ts";
 
 export const STORE_TOKEN = "token";
 
-export interface KillableStore {
-  readonly url: string;
-  /** Kills it with SIGKILL; resolves when it runs again, empty. */
-  crash(): Promise<void>;
-  stop(): Promise<void>;
-}
+export type KillableStore = Awaited<ReturnType<typeof startKillableStore>>;
 
-export async function startKillableStore(): Promise<KillableStore> {
+export async function startKillableStore() {
   const guard = startGuard();
   const start = async (port: string): Promise<{ child: Child; url: string }> => {
     const child = await startChild(
@@ -32,12 +27,13 @@ export async function startKillableStore(): Promise<KillableStore> {
   let { child, url } = await start(String(await ownPort()));
   return {
     url,
-    crash: async () => {
+    /** Kills it with SIGKILL; resolves when it runs again, empty. */
+    crash: async (): Promise<void> => {
       process.kill(child.pid, "SIGKILL");
       await child.exited;
       ({ child, url } = await start(new URL(url).port));
     },
-    stop: async () => {
+    stop: async (): Promise<void> => {
       await child.stop(1000);
       guard.close();
     },

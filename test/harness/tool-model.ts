@@ -18,20 +18,16 @@ interface ChatRequest {
   readonly stream?: boolean;
 }
 
-export interface ToolModel {
-  readonly url: string;
-  /** Requests whose text contains this, in order. */
-  seen(text: string): readonly ChatRequest[];
-  close(): Promise<void>;
-}
+export type ToolModel = Awaited<ReturnType<typeof startToolModel>>;
 
 export const TURN_USAGE = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
 
-export async function startToolModel(): Promise<ToolModel> {
+export async function startToolModel() {
   const sink = await startHttpSink(({ body }) => answer(JSON.parse(body) as ChatRequest));
   return {
     url: `${sink.url}/v1`,
-    seen: (text) =>
+    /** Requests whose text contains this, in order. */
+    seen: (text: string): readonly ChatRequest[] =>
       sink.asked.filter(({ body }) => body.includes(text)).map(({ body }) => JSON.parse(body) as ChatRequest),
     close: sink.close,
   };

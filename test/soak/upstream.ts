@@ -6,12 +6,7 @@ import { createServer, type ServerResponse } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import { listen } from "../../infra/local/http/listen.ts";
 
-export interface SoakUpstream {
-  readonly url: string;
-  readonly seen: ReadonlySet<string>;
-  readonly underWay: () => number;
-  close(): Promise<void>;
-}
+export type SoakUpstream = Awaited<ReturnType<typeof startSoakUpstream>>;
 
 const event = (delta: object): string => `data: ${JSON.stringify({ choices: [{ index: 0, delta }] })}\n\n`;
 
@@ -37,7 +32,7 @@ async function answer(response: ServerResponse): Promise<void> {
   response.end(`data: ${JSON.stringify({ choices: [], usage })}\n\ndata: [DONE]\n\n`);
 }
 
-export async function startSoakUpstream(): Promise<SoakUpstream> {
+export async function startSoakUpstream() {
   const seen = new Set<string>();
   let underWay = 0;
   const server = createServer((request, response) => {
@@ -56,8 +51,8 @@ export async function startSoakUpstream(): Promise<SoakUpstream> {
   const listening = await listen(server, "127.0.0.1", 0);
   return {
     url: `${listening.url}/v1`,
-    seen,
-    underWay: () => underWay,
-    close: async () => await listening.close(),
+    seen: seen as ReadonlySet<string>,
+    underWay: (): number => underWay,
+    close: async (): Promise<void> => await listening.close(),
   };
 }
