@@ -37,7 +37,7 @@ describe.each(["another", "owner"] as const)("%s", (who) => {
     const seen = await loseProcess({
       fault: `cluster, ${who} ${what}`,
       upstream,
-      pauseMs,
+      pausedMs: pauseMs,
       gateways: () => serving.map(({ gateway }) => gateway),
       lost: [lost.gateway],
       // A pause that may be longer than the lease: it leaves the cluster when it wakes.

@@ -9,11 +9,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Stack, startStack } from "../../infra/local/stack.ts";
+import { sleep } from "../../shared/sleep.ts";
 import { Gateway } from "../harness/gateway.ts";
 import { stackEnv } from "../harness/global-setup.ts";
 import { LOSSES, loseProcess, pauseFor } from "../harness/process-loss.ts";
 import { startedAgain } from "../harness/started-again.ts";
 import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
+
+const BETWEEN_MS = 700;
 
 let folder: string;
 let upstream: TestUpstream;
@@ -48,19 +51,25 @@ describe.each([
         byPort.set(proxyUrl, one);
         return one;
       });
+    // Each pause meets other calls under way.
+    const pauses = pauseMs === 10_000 ? 1 : 3;
     const pid = stack.parts.get(part)?.pid as number;
     const isObjects = workers > 1 && part === "workerd";
     const { others, own, hasSlotBack } = await loseProcess({
       fault: `${name} ${what}`,
       upstream,
-      pauseMs,
+      pausedMs: pauseMs === null ? null : pauses * (pauseMs + BETWEEN_MS),
       gateways,
       lost: isObjects ? [] : gateways().slice(0, 1),
       ends: pauseMs === null,
       losesCell: workers === 1,
       reader: () => gateway,
       how: async () => {
-        if (pauseMs !== null) return await pauseFor(pauseMs, (signal) => process.kill(pid, signal));
+        for (let pause = 0; pauseMs !== null && pause < pauses; pause += 1) {
+          await pauseFor(pauseMs, (signal) => process.kill(pid, signal));
+          await sleep(BETWEEN_MS);
+        }
+        if (pauseMs !== null) return;
         process.kill(pid, "SIGKILL");
         await startedAgain(stack.parts.get(part), pid);
       },

@@ -10,16 +10,17 @@ import type { TestUpstream } from "./test-upstream.ts";
 import { waitFor } from "./wait-for.ts";
 
 const SLOTS = 3;
-const CLIENTS_EACH = 2;
+/** Clients of short calls, through all processes. */
+const CLIENTS = 24;
 /** Answers before and after the loss, of each client. */
 const ENOUGH = 10;
 const PACE_MS = 100;
-/** Streams last so much longer than the pause, or than a killed process holds its slots. */
+/** Streams last so much longer than the pauses, or than a killed process holds its slots. */
 const LONGER_MS = 6_000;
 /** A process that is killed may lose the rows that it has had for less than this (docs/rules/settlement-and-rows.md#custody). */
 const PROMISED_AFTER_MS = 1_000;
 
-/** What a process suffers. */
+/** What a process suffers, and for how long; null: it is killed. */
 export const LOSSES = [
   ["stands still for 1 s", 1_000],
   ["stands still for 3.5 s", 3_500],
@@ -27,13 +28,11 @@ export const LOSSES = [
   ["is killed", null],
 ] as const;
 
-/** Null: it is killed. */
-export type PauseMs = (typeof LOSSES)[number][1];
-
 interface ProcessLoss {
   readonly fault: string;
   readonly upstream: TestUpstream;
-  readonly pauseMs: PauseMs;
+  /** How long its pauses take; null: it is killed. */
+  readonly pausedMs: number | null;
   /** The gateway, through each of its processes that serve now. */
   readonly gateways: () => readonly Gateway[];
   /** Those of them whose process is lost. */
@@ -62,9 +61,9 @@ interface Noticed {
 
 /** Does it, and checks every row, the budget and the slots. */
 export async function loseProcess(loss: ProcessLoss): Promise<Noticed> {
-  const { fault, upstream, pauseMs, gateways, lost, ends, losesCell, endsOthers, reader, how } = loss;
+  const { fault, upstream, pausedMs, gateways, lost, ends, losesCell, endsOthers, reader, how } = loss;
   const before = gateways();
-  const chunks = ((pauseMs ?? LONGER_MS) + LONGER_MS) / PACE_MS;
+  const chunks = ((pausedMs ?? LONGER_MS) + LONGER_MS) / PACE_MS;
   const few = await reader().mint(upstream.url, `chunks=${chunks},pace=${PACE_MS}`, { max_in_flight: SLOTS });
   const other = await reader().mint(upstream.url, "delay=20");
   const many = { ...few, model: other.model, mark: other.mark };
@@ -135,7 +134,7 @@ function startClients(calls: AccountedCalls, gateways: readonly Gateway[], minte
     }
   };
   const running = gateways.flatMap((gateway) =>
-    Array.from({ length: CLIENTS_EACH }, async (_, place) => await client(gateway, place)),
+    Array.from({ length: CLIENTS / gateways.length }, async (_, place) => await client(gateway, place)),
   );
   return {
     count: running.length,
