@@ -55,7 +55,7 @@ export class Crowd {
     const { alerts, log } = this.#world.received().ports;
     this.#admission = new MemberAdmission({
       member: crypto.randomUUID(),
-      direct: new CellAdmission(new ObjectStubs(bindings, []), name, 1, alerts, log),
+      direct: new CellAdmission({ stubs: new ObjectStubs(bindings, []), cell: name, shards: 1, alerts, log }),
       clock: Date.now,
       keepAlive: (work) => void this.#carriers.push(work),
       log,

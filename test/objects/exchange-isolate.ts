@@ -106,7 +106,8 @@ export class ObjectIsolate {
   constructor(cell: string) {
     this.cell = cell;
     const log = { event: () => undefined };
-    this.direct = new BreakableWay(new ObjectStubs(bindings, []), cell, 1, { raise: () => undefined }, log);
+    const stubs = new ObjectStubs(bindings, []);
+    this.direct = new BreakableWay({ stubs, cell, shards: 1, alerts: { raise: () => undefined }, log });
     this.admission = new MemberAdmission({
       member: this.member,
       direct: this.direct,

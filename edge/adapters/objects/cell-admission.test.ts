@@ -86,7 +86,7 @@ function admissionOf(...failures: (object | null)[]) {
   const objects = new ObjectStubs(bindings, []);
   const lost = new LostRows({ ledger: () => objects.ledger("fra:0"), clock: () => 0, keepAlive: () => undefined });
   return {
-    admission: new CellAdmission(objects, "fra", 1, alerts, log, [0, 0], lost),
+    admission: new CellAdmission({ stubs: objects, cell: "fra", shards: 1, alerts, log, pausesMs: [0, 0], lost }),
     away,
     stubs,
     names,

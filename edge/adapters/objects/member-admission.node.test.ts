@@ -78,14 +78,14 @@ describe("requests of an isolate", () => {
   it("give signs by one timer, however often they ask", async () => {
     isolate.opens = refused();
     for (let attempt = 0; attempt < 20; attempt += 1) {
-      const asked = outcome(isolate.admit("one", {}, attempt > 0));
+      const asked = outcome(isolate.admit("one", { again: attempt > 0 }));
       await pass(200);
       expect(asked.now).toEqual(UNAVAILABLE);
     }
     isolate.opens = async () => undefined;
-    void isolate.admit("one", {}, true);
+    void isolate.admit("one", { again: true });
     await pass(2_000);
-    expect(isolate.said.filter((said) => said.startsWith("ask"))).toEqual(["ask one"]);
+    expect(isolate.said.filter((said) => said.startsWith("ask"))).toEqual(["ask one again"]);
     // A sign, the beat of the carrier.
     expect(vi.getTimerCount()).toBe(2);
   });
@@ -267,7 +267,7 @@ describe("a Cell that is away", () => {
       alerts: ["scheduler_unavailable"],
     });
     expect(isolate.events.filter((name) => name === "scheduler_unavailable")).toHaveLength(1);
-    const again = outcome(isolate.admit("one", { waitedMs: 100 }, true));
+    const again = outcome(isolate.admit("one", { waitedMs: 100, again: true }));
     await pass(200);
     expect({ again: again.now, alertCount: isolate.alerts.length }).toEqual({ again: UNAVAILABLE, alertCount: 1 });
     const another = outcome(isolate.admit("three"));

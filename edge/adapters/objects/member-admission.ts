@@ -12,7 +12,7 @@ import type { AdmissionRequest, CacheHit, Decision, Settlement, Stale } from "..
 import type { BudgetLimits } from "../../domain/budget/limits.ts";
 import type { BucketLevel } from "../../domain/budget/token-bucket.ts";
 import type { UpstreamOutcomes } from "../../domain/upstream/attempt-outcomes.ts";
-import type { Admission, AdmissionOutcome, CacheHitVerdict, Clock, Log, Permit, SlotLeases } from "../../ports.ts";
+import type { Admission, AdmissionOutcome, CacheHitVerdict, Clock, Log, Permit } from "../../ports.ts";
 import { withStallTolerantTimeout } from "../stall-tolerant-timeout.ts";
 import type { CellAdmission } from "./cell-admission.ts";
 import { SessionCarrier } from "./session-carrier.ts";
@@ -35,11 +35,12 @@ interface MemberOptions {
   /** Lets work outlive the request in whose context it runs. */
   readonly keepAlive: (work: Promise<unknown>) => void;
   readonly log: Log;
+  /** How long this isolate keeps slots that it cannot renew, ms; undefined: a broken connection shows its end. */
+  readonly leaseMs?: number | undefined;
 }
 
 export class MemberAdmission implements Admission {
   readonly cell: string;
-  readonly leases: SlotLeases | undefined;
   readonly #options: MemberOptions;
   readonly #direct: CellAdmission;
   readonly #table = new MemberTable();
@@ -60,11 +61,10 @@ export class MemberAdmission implements Admission {
     this.#options = options;
     this.#direct = options.direct;
     this.cell = options.direct.cell;
-    this.leases = options.direct.leases;
   }
 
-  async admit(request: AdmissionRequest, again = false): Promise<AdmissionOutcome> {
-    const { requestId } = request;
+  async admit(request: AdmissionRequest): Promise<AdmissionOutcome> {
+    const { requestId, again = false } = request;
     const isNew = !this.#table.has(requestId);
     const asked = this.#table.ask(request);
     if (again) this.#again.add(requestId);
@@ -107,9 +107,10 @@ export class MemberAdmission implements Admission {
     await this.settle({ row, actualTokens: chargedTokens(row), upstream });
   }
 
-  async confirmHit(hit: CacheHit, again = false): Promise<CacheHitVerdict> {
+  async confirmHit(hit: CacheHit): Promise<CacheHitVerdict> {
     const { request_id: requestId } = hit.row;
-    const shown = this.#table.hit(again ? { ...hit, again } : hit);
+    const { again = false } = hit;
+    const shown = this.#table.hit(hit);
     if (again) this.#again.add(requestId);
     this.#carry(null);
     const verdict = await this.#looking(shown, null).finally(() => this.#again.delete(requestId));
@@ -179,7 +180,7 @@ export class MemberAdmission implements Admission {
   }
 
   #start(requestId: string | null): void {
-    const { direct, clock, keepAlive, log, member } = this.#options;
+    const { direct, clock, keepAlive, log, member, leaseMs } = this.#options;
     const carrier = new SessionCarrier({
       table: this.#table,
       requestId: requestId !== null && this.#table.has(requestId) ? requestId : null,
@@ -189,7 +190,6 @@ export class MemberAdmission implements Admission {
       open: async (message) => {
         this.#openings += 1;
         this.#expected = carrier;
-        const { leaseMs } = this.leases ?? {};
         const opened = direct.openSession(
           { member, opening: this.#openings, leaseMs, ...this.#table.living() },
           message,
@@ -240,7 +240,7 @@ export class MemberAdmission implements Admission {
     this.#awaySinceMs = Math.min(this.#awaySinceMs ?? nowMs, nowMs);
     const failure = this.#direct.unavailable(cause, isReported);
     this.#table.failed(failure);
-    const patienceMs = Math.max(AWAY_MAX_MS, this.leases?.leaseMs ?? 0);
+    const patienceMs = Math.max(AWAY_MAX_MS, this.#options.leaseMs ?? 0);
     if (nowMs >= this.#awaySinceMs + patienceMs) this.#table.failedToDecide(failure);
     return true;
   }

@@ -110,16 +110,11 @@ export function arrivalOf({ requestId, tenant, group, model, costTokens }: Admis
   return { requestId, tenant, group, model, costTokens };
 }
 
-/** A request that holds a slot and waits for tokens or money, as operators see it. */
-export function waitingForBudget({ request, arrivedMs }: AdmissionEntry, nowMs: number): WaitingQueue {
+/** A request that holds a slot and waits for tokens or money, as operators see it; nothing of any other. */
+export function waitingForBudget({ request, state, arrivedMs }: AdmissionEntry, nowMs: number): WaitingQueue[] {
+  if (state !== "reserving") return [];
   const { tenant, group, model } = request;
-  return {
-    tenant_id: tenant.id,
-    tenant: tenant.name,
-    group: group.name,
-    model: model.name,
-    queued: 1,
-    oldest_wait_ms: Math.max(0, Math.round(nowMs - arrivedMs)),
-    reason: "budget",
-  };
+  const names = { tenant_id: tenant.id, tenant: tenant.name, group: group.name, model: model.name };
+  const oldestMs = Math.max(0, Math.round(nowMs - arrivedMs));
+  return [{ ...names, queued: 1, oldest_wait_ms: oldestMs, reason: "budget" }];
 }

@@ -128,12 +128,8 @@ export interface LedgerBatch {
 
 /** RPC surface of the Cell object. */
 export interface CellApi {
-  /**
-   * A name for this life of the object: what is kept in memory only is of this life. `member`: the isolate that calls; for it
-   * another life begins too when what it held was taken back. `leaseMs`: how long it keeps slots that it cannot renew; one of an
-   * earlier version does not say.
-   */
-  life(member: string, leaseMs?: number): Promise<string>;
+  /** A name for this life of the object: what is kept in memory only is of this life. `member`: the isolate that calls. */
+  life(member: string): Promise<string>;
   /** A row of a request that never asked for a slot. Resolves when it is durable, or dropped by the bound on refusals. */
   record(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void>;
   /** The row of a request whose session cannot take it: its end, deduplicated by request id. */

@@ -5,9 +5,8 @@
  */
 import { AdmissionMachine } from "../../domain/admission/admission-machine.ts";
 import { LateDecisions } from "../../domain/admission/budget-port.ts";
-import { holderLeaseMs } from "../../domain/admission/holder-lease.ts";
 import { EventCounters } from "../../domain/cell/event-counters.ts";
-import { History, SAMPLE_EVERY_MS } from "../../domain/cell/history.ts";
+import { History } from "../../domain/cell/history.ts";
 import { RequestCounters } from "../../domain/cell/request-counters.ts";
 import { Revisions } from "../../domain/cell/revisions.ts";
 import { createScheduler } from "../../domain/fairshare/scheduler.ts";
@@ -21,7 +20,6 @@ import { CompletedRows } from "./completed-rows.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { LedgerWriter } from "./ledger-writer.ts";
 import { Members } from "./members.ts";
-import { SilentMembers } from "./silent-members.ts";
 
 /**
  * After a reset under load nothing is granted for this long, so that members come back first
@@ -32,13 +30,7 @@ const RETURN_HOLD_MS = 500;
 /** The configuration of a Cell; `cell`: its name. */
 export type CellSettings = Pick<
   Env,
-  | "cell"
-  | "fairshareAlgorithm"
-  | "globalMaxInFlight"
-  | "maxQueuedPerTenant"
-  | "failOpen"
-  | "ledgerShards"
-  | "admissionPatienceMs"
+  "cell" | "fairshareAlgorithm" | "globalMaxInFlight" | "maxQueuedPerTenant" | "failOpen" | "ledgerShards"
 >;
 
 /** The parts of a Cell that its RPC calls use. */
@@ -54,7 +46,6 @@ export interface CellParts {
   readonly budget: BudgetGateway;
   readonly admission: AdmissionMachine;
   readonly members: Members;
-  readonly silent: SilentMembers;
 }
 
 /**
@@ -81,7 +72,7 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
       const nowMs = now();
       history.add(scheduler.snapshot(nowMs), nowMs);
     },
-    passed: () => silent.sweep(),
+    passed: () => members.pass(),
     report: async () => {
       const { inFlight, queued, maxInFlight } = scheduler;
       const state = { in_flight: inFlight, queued, max_in_flight: maxInFlight, last_seen_ms: now() };
@@ -133,7 +124,7 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
         heartbeat.wake();
       },
       decided: (entry, answer) => members.decided(entry, answer),
-      isQuiet: (member) => members.isQuiet(member) || silent.isQuiet(member),
+      isQuiet: (member) => members.isQuiet(member),
     },
     (grantCheck) => {
       scheduler = createScheduler({
@@ -144,12 +135,6 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
       return scheduler;
     },
   );
-  const silent = new SilentMembers({
-    leaseMs: holderLeaseMs(settings.admissionPatienceMs),
-    everyMs: SAMPLE_EVERY_MS,
-    admission,
-    later,
-  });
   late.readBy((decisions) => admission.applyBudgetDecisions(decisions));
 
   const members: Members = new Members({
@@ -158,9 +143,7 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
     record: async (record, again) => await rows.record(record, again),
     level: async (limits) => await budget.level(limits),
     later,
-    heard: (member, leaseMs) => {
-      if (leaseMs !== undefined) silent.heard(member, leaseMs);
-    },
+    silence: ports.silence,
     failed: (error) => log.event("ask_failed", { cell, reason: nameOf(error) }),
   });
 
@@ -180,7 +163,6 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
     budget,
     admission,
     members,
-    silent,
   };
 }
 

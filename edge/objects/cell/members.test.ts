@@ -133,13 +133,6 @@ describe("an exchange", () => {
       load: { inFlight: 1, queued: 0, entries: 1 },
     });
   });
-
-  it("shows that its isolate is heard", () => {
-    const stage = new MembersHarness(1);
-    const { session } = stage.open();
-    stage.exchange(session);
-    expect(stage.heard).toEqual(["isolate", "isolate", "isolate"]);
-  });
 });
 
 describe("an isolate whose only session ends", () => {

@@ -88,12 +88,12 @@ class WatchedAdmission extends AdmissionMachine {
     await super.end(settlement);
   }
 
-  override giveUp(entry: AdmissionEntry, awaited?: (lapse: () => void) => void): void {
+  override giveUp(entry: AdmissionEntry): void {
     // What it gives back may be granted in the same turn.
     const run = isLive(entry) ? this.#truth.running.get(entry.request.requestId) : undefined;
     if (run?.heard === false) this.#truth.end(run.id, 0);
     else if (run !== undefined) this.#truth.uncount(run, "it was given up");
-    super.giveUp(entry, awaited);
+    super.giveUp(entry);
   }
 
   /** A request was granted, as its isolate will hear. */
@@ -173,7 +173,7 @@ export class CellLife {
       record: async ({ row }, again) => void (await writer.write(row, again === true)),
       level: async () => null,
       later,
-      heard: () => undefined,
+      silence: { heard: () => false, isQuiet: () => false, pass: () => ({ quiet: [], gone: [] }) },
       failed: (error) => {
         throw error;
       },
