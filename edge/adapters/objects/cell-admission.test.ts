@@ -190,6 +190,15 @@ describe("the remote Cell", () => {
     });
   });
 
+  it("that is away for many rows is logged once, and once when it is back, with their number", async () => {
+    const { admission, events, ledgers } = admissionOf({}, {}, {});
+    for (let sent = 0; sent < 5; sent += 1) await admission.record(row);
+    expect({ events, ledgers: ledgers.length }).toEqual({
+      events: ["scheduler_unavailable", "scheduler_available"],
+      ledgers: 3,
+    });
+  });
+
   it("that opens a session after rows were lost has them counted", async () => {
     const { admission, away, told } = admissionOf({});
     away.ledger = 3;

@@ -51,6 +51,8 @@ export class CellAdmission {
   readonly cell: string;
   readonly #options: CellAdmissionOptions;
   #held = 0;
+  /** How often the Cell could not be reached since it was reached last. The first time is logged, and the number when it is back. */
+  #failures = 0;
 
   constructor(options: CellAdmissionOptions) {
     this.#options = options;
@@ -102,7 +104,7 @@ export class CellAdmission {
     };
     try {
       const { session, answer } = await make(open);
-      this.#options.lost?.tell();
+      this.#reached();
       return { session: madeBy(make, session), answer };
     } catch (error) {
       isGivenUp = true;
@@ -122,7 +124,9 @@ export class CellAdmission {
   unavailable(error: unknown, isReported = false): GatewayError {
     const { log, alerts } = this.#options;
     if (!isReported) {
-      log.event("scheduler_unavailable", { cell: this.cell, reason: error instanceof Error ? error.name : "unknown" });
+      this.#failures += 1;
+      const reason = error instanceof Error ? error.name : "unknown";
+      if (this.#failures === 1) log.event("scheduler_unavailable", { cell: this.cell, reason });
       alerts.raise(issues.schedulerUnavailable(this.cell, isOverloaded(error) ? "overloaded" : "no answer"));
     }
     return new GatewayError("scheduler_unavailable", { cause: error });
@@ -131,8 +135,16 @@ export class CellAdmission {
   /** `again`: the second call; it differs from the first one where the first one may have arrived. */
   async #call<T>(work: (cell: CellApi) => Promise<T>, again = work): Promise<T> {
     const answer = await this.#answer(work, again);
-    this.#options.lost?.tell();
+    this.#reached();
     return answer;
+  }
+
+  #reached(): void {
+    const { log, lost } = this.#options;
+    lost?.tell();
+    if (this.#failures === 0) return;
+    log.event("scheduler_available", { cell: this.cell, failures: this.#failures });
+    this.#failures = 0;
   }
 
   async #answer<T>(work: (cell: CellApi) => Promise<T>, again: typeof work): Promise<T> {
