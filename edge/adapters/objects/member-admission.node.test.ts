@@ -70,9 +70,9 @@ describe("requests of an isolate", () => {
     await pass(4_900);
     expect(isolate.said.slice(3)).toEqual([]);
     await pass(200);
-    expect(isolate.said.slice(3)).toEqual(["departure gone"]);
+    expect(isolate.said.slice(3)).toEqual(["departure gone", "return gone"]);
     await pass(60_000);
-    expect(isolate.said.slice(4)).toEqual([]);
+    expect(isolate.said.slice(5)).toEqual([]);
   });
 
   it("give signs by one timer, however often they ask", async () => {
@@ -180,7 +180,7 @@ describe("a carrier", () => {
       others: [],
     });
     await pass(10_000);
-    expect(isolate.said.slice(4)).toEqual(["departure carries"]);
+    expect(isolate.said.slice(4)).toEqual(["departure carries", "return carries"]);
   });
 
   it("that is cut off is replaced by a request that asks, which sends what had no answer", async () => {

@@ -121,9 +121,10 @@ export class Members {
     if (session.isOver) throw new Error("the session is over");
     if (member.leaseMs !== undefined) this.heard(member.id, member.leaseMs);
     for (const settlement of message.ends) this.#track(member, settlement.row, admission.end(settlement));
+    // One that departs may be new to this life of the Cell, and leaves a row all the same.
+    for (const request of message.returns) admission.takeBack(request, member.id, message.n);
     for (const requestId of message.departures) admission.depart(requestId, message.n);
     for (const requestId of message.withdrawals) admission.withdraw(requestId);
-    for (const request of message.returns) admission.takeBack(request, member.id, message.n);
     for (const one of message.records) this.#track(member, one.row, record(one));
     for (const hit of message.hits) this.#hit(member, hit);
     for (const request of message.asks) {
