@@ -8,7 +8,7 @@ import type { UsageRow } from "../../../shared/usage-row.ts";
 import type { RowRecord } from "../../domain/admission/exchange-messages.ts";
 import { MemberTable } from "../../domain/admission/member-table.ts";
 import { chargedTokens } from "../../domain/admission/request-end.ts";
-import type { AdmissionRequest, CacheHit, Decision, Settlement, Stale } from "../../domain/admission/rpc.ts";
+import type { AdmissionRequest, CacheHit, Settlement } from "../../domain/admission/rpc.ts";
 import type { BudgetLimits } from "../../domain/budget/limits.ts";
 import type { BucketLevel } from "../../domain/budget/token-bucket.ts";
 import type { UpstreamOutcomes } from "../../domain/upstream/attempt-outcomes.ts";
@@ -68,29 +68,10 @@ export class MemberAdmission implements Admission {
     const isNew = !this.#table.has(requestId);
     const asked = this.#table.ask(request);
     if (again) this.#again.add(requestId);
-    const permit = new MemberPermit(this, requestId);
     if (isNew) this.#giveSigns(requestId);
     this.#carry(requestId);
     const answer = await this.#looking(asked, requestId).finally(() => this.#again.delete(requestId));
-    return answer.verdict === "stale" ? answer : { ...answer, permit };
-  }
-
-  /** Meanwhile the request's signs see to it that somebody carries. */
-  async decision(requestId: string): Promise<Decision | Stale> {
-    return await this.#table.decision(requestId);
-  }
-
-  async settle(settlement: Settlement): Promise<void> {
-    const { request_id: requestId } = settlement.row;
-    this.#table.end(settlement);
-    this.#carry(requestId);
-    await this.#saved(requestId);
-  }
-
-  leave(requestId: string): void {
-    if (!this.#table.has(requestId)) return;
-    this.#table.depart(requestId);
-    this.#carry(requestId);
+    return answer.verdict === "stale" ? answer : { ...answer, permit: this.#permit(requestId) };
   }
 
   async record(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void> {
@@ -104,7 +85,7 @@ export class MemberAdmission implements Admission {
   }
 
   async settleOrphan(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void> {
-    await this.settle({ row, actualTokens: chargedTokens(row), upstream });
+    await this.#settle({ row, actualTokens: chargedTokens(row), upstream });
   }
 
   async confirmHit(hit: CacheHit): Promise<CacheHitVerdict> {
@@ -128,6 +109,25 @@ export class MemberAdmission implements Admission {
 
   async inFlightByModel(): Promise<ReadonlyMap<string, number>> {
     return await this.#direct.inFlightByModel();
+  }
+
+  #permit(requestId: string): Permit {
+    return {
+      // Meanwhile the request's signs see to it that somebody carries.
+      decision: async () => await this.#table.decision(requestId),
+      settle: async (settlement) => await this.#settle(settlement),
+      leave: () => {
+        this.#table.depart(requestId);
+        this.#carry(requestId);
+      },
+    };
+  }
+
+  async #settle(settlement: Settlement): Promise<void> {
+    const { request_id: requestId } = settlement.row;
+    this.#table.end(settlement);
+    this.#carry(requestId);
+    await this.#saved(requestId);
   }
 
   /** Gives signs for as long as the request is open; the timer ends with the request's own code. */
@@ -254,28 +254,5 @@ export class MemberAdmission implements Admission {
       this.#resending.delete(requestId);
       this.#table.rowSaved(requestId);
     });
-  }
-}
-
-/** What a request has of its Cell: a slot, a place in the queue, or a refusal whose row is to come. */
-class MemberPermit implements Permit {
-  readonly #admission: MemberAdmission;
-  readonly #requestId: string;
-
-  constructor(admission: MemberAdmission, requestId: string) {
-    this.#admission = admission;
-    this.#requestId = requestId;
-  }
-
-  async decision(): Promise<Decision | Stale> {
-    return await this.#admission.decision(this.#requestId);
-  }
-
-  async settle(settlement: Settlement): Promise<void> {
-    await this.#admission.settle(settlement);
-  }
-
-  leave(): void {
-    this.#admission.leave(this.#requestId);
   }
 }

@@ -6,7 +6,7 @@ import type { WaitingQueue } from "../../../shared/schema/load.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import { type ActualUsage, nanoUsdOf } from "../budget/amounts.ts";
 import type { Arrival } from "../fairshare/types.ts";
-import type { AdmissionRequest, Decision, Settlement, Stale } from "./rpc.ts";
+import type { AdmissionRequest, Decision, Settlement, SlotTaken, Stale } from "./rpc.ts";
 
 /**
  * - `waiting`: it has a place in the queue.
@@ -28,13 +28,6 @@ export const NEXT: Readonly<Record<RequestState, readonly RequestState[]>> = {
   "given up": ["waiting", "judged again", "running", "ended"],
   ended: [],
 };
-
-/** The slot that a request got by fairshare. */
-export interface SlotTaken {
-  readonly admission: "fast" | "queued";
-  /** Whole ms; 0 when fast. */
-  readonly queueWaitMs: number;
-}
 
 export interface AdmissionEntry {
   /** The newest admission request. */

@@ -29,7 +29,7 @@ import type { BudgetDecision, BudgetPort } from "./budget-port.ts";
 import type { AdmissionAnswer } from "./exchange-messages.ts";
 import { exceedsQueueLimit, QUEUE_FULL } from "./queue-limit.ts";
 import { lostSettlement, settledRow } from "./request-end.ts";
-import type { AdmissionRequest, Decision, Settlement, Stale } from "./rpc.ts";
+import type { AdmissionRequest, Decision, Settlement, SlotTaken, Stale } from "./rpc.ts";
 
 /** The row of a request that was given up waits for so long, ms, in case the request lives (docs/rules/admission.md#membership). */
 const ROW_WAITS_MS = 6_000;
@@ -323,7 +323,7 @@ export class AdmissionMachine implements GrantCheck {
   }
 
   /** A request that has its slot already, or needs none. */
-  #runAtOnce(entry: AdmissionEntry, slot: NonNullable<AdmissionEntry["slot"]>): void {
+  #runAtOnce(entry: AdmissionEntry, slot: SlotTaken): void {
     const { request } = entry;
     const { budget, changed } = this.#options;
     entry.slot = slot;

@@ -51,11 +51,15 @@ export interface AdmissionRequest extends Arrival {
   };
 }
 
-/** A slot granted by fairshare, with everything that the budgets reserve for it. */
-export interface Grant {
+/** The slot that a request got by fairshare. */
+export interface SlotTaken {
   readonly admission: "fast" | "queued";
-  /** 0 when fast. */
+  /** Whole ms; 0 when fast. */
   readonly queueWaitMs: number;
+}
+
+/** A slot granted by fairshare, with everything that the budgets reserve for it. */
+export interface Grant extends SlotTaken {
   /** The bucket after this request's reserve; null without a per-minute cap, or when its level is not known. */
   readonly level: BucketLevel | null;
 }

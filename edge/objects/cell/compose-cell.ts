@@ -1,10 +1,8 @@
 /**
  * The composition of a Cell: its parts are made only here, each from parts that were made before it. No part knows one
- * that is made after it: the scheduler and the budgets return decisions, which admission applies; later decisions of the budgets go
- * through LateDecisions.
+ * that is made after it: the scheduler and the budgets return decisions, or put later ones, which admission applies.
  */
 import { AdmissionMachine } from "../../domain/admission/admission-machine.ts";
-import { LateDecisions } from "../../domain/admission/budget-port.ts";
 import { EventCounters } from "../../domain/cell/event-counters.ts";
 import { History } from "../../domain/cell/history.ts";
 import { RequestCounters } from "../../domain/cell/request-counters.ts";
@@ -34,25 +32,13 @@ export type CellSettings = Pick<
 >;
 
 /** The parts of a Cell that its RPC calls use. */
-export interface CellParts {
-  readonly store: CellStore;
-  readonly revisions: Revisions;
-  readonly scheduler: Scheduler;
-  readonly history: History;
-  readonly counters: RequestCounters;
-  readonly eventCounters: EventCounters;
-  readonly heartbeat: Heartbeat;
-  readonly rows: CompletedRows;
-  readonly budget: BudgetGateway;
-  readonly admission: AdmissionMachine;
-  readonly members: Members;
-}
+export type CellParts = ReturnType<typeof composeCell>;
 
 /**
  * Makes the parts of one life of a Cell from what earlier lives left on its disk. After a reset under load nothing is
  * granted at first.
  */
-export function composeCell(storage: DurableObjectStorage, settings: CellSettings, ports: CellPorts): CellParts {
+export function composeCell(storage: DurableObjectStorage, settings: CellSettings, ports: CellPorts) {
   const { cell, ledgerShards } = settings;
   const { now, later, log } = ports;
 
@@ -95,7 +81,6 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
   const rows = new CompletedRows({ cell, counters, writer, heartbeat, now });
 
   const alerts = new AlertForwarder(ports.alerts, now);
-  const late = new LateDecisions();
   const budget = new BudgetGateway({
     cell,
     failOpen: settings.failOpen,
@@ -103,7 +88,7 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
     nextLife: () => store.nextLife(),
     monthOf: ports.monthOf,
     budgetOf: ports.budgetOf,
-    late,
+    late: { put: (decisions) => admission.applyBudgetDecisions(decisions) },
     deliverAlert: async (alert) => await alerts.deliver(alert),
     raise: (issue) => alerts.raise(issue),
   });
@@ -135,7 +120,6 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
       return scheduler;
     },
   );
-  late.readBy((decisions) => admission.applyBudgetDecisions(decisions));
 
   const members: Members = new Members({
     admission,

@@ -4,7 +4,7 @@
  */
 import { type AdmissionEntry, isLive } from "../../../edge/domain/admission/admission-entry.ts";
 import { AdmissionMachine, type AdmissionOptions } from "../../../edge/domain/admission/admission-machine.ts";
-import { type BudgetPort, LateDecisions } from "../../../edge/domain/admission/budget-port.ts";
+import type { BudgetPort } from "../../../edge/domain/admission/budget-port.ts";
 import type {
   AdmissionAnswer,
   ExchangeAnswer,
@@ -120,7 +120,6 @@ export class CellLife {
     const now = () => time.nowMs;
     const later = (delayMs: number, run: () => void) => void setTimeout(run, delayMs);
     this.#revisions.note(disk.revisions, now());
-    const late = new LateDecisions();
     const writer = new LedgerWriter("c", 1, () => ({ append }) as never);
     const budget = new BudgetGateway({
       cell: "c",
@@ -129,7 +128,7 @@ export class CellLife {
       nextLife: () => (disk.life += 1),
       monthOf: thirtyDayMonthOf,
       budgetOf: (tenantId) => around.budgetOf(context, tenantId),
-      late,
+      late: { put: (decisions) => this.admission.applyBudgetDecisions(decisions) },
       deliverAlert: async () => undefined,
       raise: () => undefined,
     });
@@ -166,7 +165,6 @@ export class CellLife {
       },
     );
     this.scheduler = made;
-    late.readBy((decisions) => this.admission.applyBudgetDecisions(decisions));
     this.#members = new Members({
       admission: this.admission,
       revisions: this.#revisions,

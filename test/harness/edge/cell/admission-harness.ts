@@ -3,7 +3,6 @@
 import { MemberSilence } from "../../../../edge/cluster/member-silence.ts";
 import type { RequestState } from "../../../../edge/domain/admission/admission-entry.ts";
 import { AdmissionMachine } from "../../../../edge/domain/admission/admission-machine.ts";
-import { LateDecisions } from "../../../../edge/domain/admission/budget-port.ts";
 import type { AdmissionAnswer, RowRecord } from "../../../../edge/domain/admission/exchange-messages.ts";
 import type { AdmissionRequest, Decision, Stale } from "../../../../edge/domain/admission/rpc.ts";
 import { FIRST_LIFE } from "../../../../edge/domain/budget/cell-life.ts";
@@ -51,7 +50,6 @@ export class AdmissionHarness {
   constructor(algorithm: "weighted" | "hierarchical", maxInFlight: number, maxQueuedPerTenant: number) {
     const now = () => this.nowMs;
     const later = (delayMs: number, run: () => void) => void setTimeout(run, delayMs);
-    const late = new LateDecisions();
     const budget = new BudgetGateway({
       cell: "c",
       failOpen: false,
@@ -59,7 +57,7 @@ export class AdmissionHarness {
       nextLife: () => FIRST_LIFE,
       monthOf: thirtyDayMonthOf,
       budgetOf: (tenantId) => this.budgets.budgetOf(tenantId),
-      late,
+      late: { put: (decisions) => this.admission.applyBudgetDecisions(decisions) },
       deliverAlert: async () => undefined,
       raise: () => undefined,
     });
@@ -86,7 +84,6 @@ export class AdmissionHarness {
       },
     );
     this.scheduler = scheduler;
-    late.readBy((decisions) => this.admission.applyBudgetDecisions(decisions));
     this.members = new Members({
       admission: this.admission,
       revisions: this.revisions,
