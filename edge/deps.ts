@@ -12,9 +12,8 @@ import { IsolateResponseCache } from "./adapters/isolate-response-cache.ts";
 import { IssuerKeys } from "./adapters/issuer-keys.ts";
 import { validateJsonSchema } from "./adapters/json-schema.ts";
 import { loadKeySet } from "./adapters/key-set-http.ts";
-import { type AdmissionStubs, CellAdmission, PATIENT_LEDGER_PAUSES_MS } from "./adapters/objects/cell-admission.ts";
+import { CellAdmission } from "./adapters/objects/cell-admission.ts";
 import { CellEventCounter } from "./adapters/objects/cell-event-counter.ts";
-import { CellLifeWatch } from "./adapters/objects/cell-life-watch.ts";
 import { alertLedgerOf, LedgerAlerts } from "./adapters/objects/ledger-alerts.ts";
 import { LedgerSpans } from "./adapters/objects/ledger-spans.ts";
 import { LostRows } from "./adapters/objects/lost-rows.ts";
@@ -33,7 +32,7 @@ import { timerSleep } from "./adapters/timer-sleep.ts";
 import { JoseVerifier } from "./adapters/token-verifier.ts";
 import { UpstreamDiagnostics } from "./adapters/upstream-diagnostics.ts";
 import { upstreamHttp } from "./adapters/upstream-http.ts";
-import { holderLeaseMs } from "./domain/admission/holder-lease.ts";
+import { clusterOf } from "./cluster/compose-cluster.ts";
 import type { LedgerApi } from "./domain/admission/rpc.ts";
 import { cellFor, type RequestOrigin } from "./domain/cell/placement.ts";
 import { RecentFailures } from "./domain/upstream/recent-failures.ts";
@@ -98,26 +97,27 @@ function compose(bindings: Bindings): Isolate | EnvError {
       keepAlive: waitUntil,
       log: consoleLog,
     });
-    const isPatient = env.admissionPatienceMs > 0;
-    const pausesMs = isPatient ? PATIENT_LEDGER_PAUSES_MS : undefined;
-    const watched = (cell: string, member: string): AdmissionStubs => {
-      const leaseMs = holderLeaseMs(env.admissionPatienceMs);
-      const lives = new CellLifeWatch(async () => await stubs.cell(cell).life(member, leaseMs), clock, leaseMs);
-      return {
-        leases: lives,
-        cell: (name) => lives.watched(stubs.cell(name)),
-        ledger: (name) => lives.watched(stubs.ledger(name)),
-      };
+    const admissionOf = (cell: string) => {
+      const member = uuid();
+      const ask = async () => await stubs.cell(cell).life(member);
+      const cluster = clusterOf(env.admissionPatienceMs, {
+        ask,
+        clock,
+        sleep: timerSleep,
+        alerts,
+        keepAlive: waitUntil,
+      });
+      const lost = new LostRows({ ledger: () => stubs.ledger(`${cell}:0`), clock, keepAlive: waitUntil });
+      const { calls, pausesMs, leaseMs } = cluster ?? {};
+      const shards = env.ledgerShards;
+      const direct = new CellAdmission({ stubs, cell, shards, alerts, log: consoleLog, calls, pausesMs, lost });
+      const of = { member, direct, clock, keepAlive: waitUntil, log: consoleLog, leaseMs };
+      const membership = new MemberAdmission(of);
+      return { direct, admission: cluster?.admission(membership) ?? membership };
     };
-    const admissionOf = (cell: string, member: string) => {
-      const objects = isPatient ? watched(cell, member) : stubs;
-      const lost = new LostRows({ ledger: () => objects.ledger(`${cell}:0`), clock, keepAlive: waitUntil });
-      return new CellAdmission(objects, cell, env.ledgerShards, alerts, consoleLog, pausesMs, lost);
-    };
-    const ownMember = uuid();
-    const own = admissionOf(env.cell, ownMember);
+    const own = admissionOf(env.cell);
     const events = new CellEventCounter(
-      async (counted) => await own.withCell(async (stub) => await stub.tally(counted)),
+      async (counted) => await own.direct.withCell(async (stub) => await stub.tally(counted)),
       clock,
       waitUntil,
     );
@@ -195,14 +195,12 @@ function compose(bindings: Bindings): Isolate | EnvError {
     const of = (name: string): Deps => {
       const met = known.get(name);
       if (met !== undefined) return met;
-      const member = name === env.cell ? ownMember : uuid();
-      const cell = name === env.cell ? own : admissionOf(name, member);
-      const admission = new MemberAdmission({ member, direct: cell, clock, keepAlive: waitUntil, log: consoleLog });
+      const { direct, admission } = name === env.cell ? own : admissionOf(name);
       const deps: Deps = {
         env,
         ports: { ...shared, admission },
         memory,
-        cell,
+        cell: direct,
         budgets,
         internalToken,
         authFailures: refusals,

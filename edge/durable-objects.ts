@@ -10,7 +10,10 @@ import { alertLedgerOf, LedgerAlerts } from "./adapters/objects/ledger-alerts.ts
 import { ObjectStubs } from "./adapters/objects/object-stubs.ts";
 import { timerSleep } from "./adapters/timer-sleep.ts";
 import { monthBounds, monthOf } from "./adapters/zone-months.ts";
+import { holderLeaseMs } from "./cluster/holder-lease.ts";
+import { MemberSilence } from "./cluster/member-silence.ts";
 import type { LedgerApi } from "./domain/admission/rpc.ts";
+import { SAMPLE_EVERY_MS } from "./domain/cell/history.ts";
 import { type LogLimits, limitsPerShard } from "./domain/ledger/ledger-log.ts";
 import { type Bindings, type Env, parseEnv } from "./env.ts";
 import { CellObject } from "./objects/cell/cell.ts";
@@ -54,7 +57,12 @@ export class TenantBudget extends TenantBudgetObject {
   }
 }
 
-function cellPorts(cell: string, state: DurableObjectState, stubs: ObjectStubs, { redis }: Env): CellPorts {
+function cellPorts(
+  cell: string,
+  state: DurableObjectState,
+  stubs: ObjectStubs,
+  { redis, admissionPatienceMs }: Env,
+): CellPorts {
   return {
     now,
     later: (delayMs, run) => void setTimeout(run, delayMs),
@@ -64,6 +72,7 @@ function cellPorts(cell: string, state: DurableObjectState, stubs: ObjectStubs, 
     ledger: (shard) => stubs.ledger(`${cell}:${shard}`),
     budgetOf: (tenantId) => stubs.budget(tenantId),
     reportState: async (seen) => await reportCell(redis, cell, seen),
+    silence: new MemberSilence(holderLeaseMs(admissionPatienceMs), SAMPLE_EVERY_MS),
   };
 }
 

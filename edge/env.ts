@@ -23,7 +23,7 @@ import { envJwtIssuers, type JwtIssuer } from "../shared/jwt-issuers.ts";
 import type { SsrfPolicy } from "../shared/ssrf.ts";
 import { isSafePath } from "../shared/upstream-url.ts";
 import type { ClickhouseEnv } from "./clickhouse-env.ts";
-import { ADMISSION_PATIENCE_MAX_SECS } from "./domain/admission/holder-lease.ts";
+import { ADMISSION_PATIENCE_MAX_SECS } from "./cluster/holder-lease.ts";
 import { SPILL_MAX_SEGMENTS } from "./domain/ledger/ledger-log.ts";
 import { isPassedThrough, isServedPath } from "./domain/routing/path-rules.ts";
 

@@ -79,33 +79,15 @@ export interface Permit {
   settle(settlement: Settlement): Promise<void>;
   /** Gives it up without an end: the Cell settles it, at the estimate when it ran. */
   leave(): void;
+  /** Calls `run` when the slot may be another's: the request has to end at once. Absent: that cannot happen. */
+  whenLost?(run: () => void): void;
 }
 
 /** The Cell's answer to an admission request; it comes at once, also when the request has to wait. A stale one has no permit. */
 export type AdmissionOutcome = ((Decision | { readonly verdict: "waiting" }) & { readonly permit: Permit }) | Stale;
 
-/**
- * The lease under which one request holds a slot of a Cell in a cluster, or a place in its queue
- * (docs/rules/admission.md#leases-of-isolates), in the context of its request.
- */
-export interface SlotLease {
-  /**
-   * Renews it from now on. `onEnd` is called when the Cell could not be reached for as long as the lease: nothing may be done with
-   * the slot any more. A later call replaces `onEnd`.
-   */
-  watch(onEnd: () => void): void;
-  /** Whether it has not ended, as it is known after a pause of the whole isolate. */
-  isHeld(): Promise<boolean>;
-  /** The slot was given back. */
-  release(): void;
-}
-
-export interface SlotLeases {
-  /** How long one lasts that is not renewed, ms. */
-  readonly leaseMs: number;
-  /** Call it before the request is sent to the Cell. */
-  begin(): SlotLease;
-}
+/** Makes a call to an object: `call` gets a stub and sends. */
+export type MakeCall = <T>(call: () => Promise<T>) => Promise<T>;
 
 /** The Cell's verdict on an answer that needs no slot. */
 export interface CacheHitVerdict {
@@ -117,23 +99,29 @@ export interface CacheHitVerdict {
   readonly recorded: Promise<void>;
 }
 
+/** Who waits for the verdict on a hit. */
+export interface HitWaiter {
+  /** Aborted when the client leaves. */
+  readonly signal: AbortSignal;
+  /** When the caller's access ends, or may end, epoch ms; null: never. */
+  readonly openUntilMs: number | null;
+}
+
 /**
  * The Cell, as seen from the pipeline. Throws GatewayError `scheduler_unavailable` when it cannot be reached
  * (docs/rules/admission.md#unavailable).
  */
 export interface Admission {
   readonly cell: string;
-  /** Undefined: slots need no lease. */
-  readonly leases?: SlotLeases | undefined;
-  /** `again`: this request has found the Cell away before, which is reported once. A sub-call gets no slot, and waits for none. */
-  admit(request: AdmissionRequest, again?: boolean): Promise<AdmissionOutcome>;
+  /** `before`: what the request had of the Cell until now. A sub-call gets no slot, and waits for none. */
+  admit(request: AdmissionRequest, before?: Permit | null): Promise<AdmissionOutcome>;
   /** Takes the row of a request without permit. Uses the Ledger when the Cell is unreachable; never throws. */
   record(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void>;
   /**
    * One call for an answer that needs no slot: compares the records that it rests on, and takes its row unless one is
-   * outdated. `again`: an earlier call for this hit has failed, and may have arrived.
+   * outdated. Null: the caller's access has ended, or may have, while the answer waited, so it has to be judged again.
    */
-  confirmHit(hit: CacheHit, again?: boolean): Promise<CacheHitVerdict>;
+  confirmHit(hit: CacheHit, waiter: HitWaiter): Promise<CacheHitVerdict | null>;
   /** Takes the row of a request of which the Cell may know; never throws. */
   settleOrphan(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void>;
   staleAmong(items: readonly RevItem[]): Promise<readonly RevItem[]>;

@@ -25,6 +25,19 @@ export interface AlertChannel extends Alerts {
   deliver(events: readonly AlertEvent[]): Promise<void>;
 }
 
+/** What tells a Cell that an isolate is gone, or may be, whose sessions do not break. */
+export interface Silence {
+  /**
+   * A message of the isolate has arrived. True: it was unknown, or taken to be gone. `leaseMs`: how long it keeps slots that it
+   * cannot renew, as it says; undefined: it does not say.
+   */
+  heard(member: string, leaseMs?: number): boolean;
+  /** Whether the isolate may be cut off: a slot that it gets now may be used by nobody until it is taken back. */
+  isQuiet(member: string): boolean;
+  /** An interval has passed, or more. Returns the isolates that have become quiet with it, and those that are gone. */
+  pass(): { readonly quiet: readonly string[]; readonly gone: readonly string[] };
+}
+
 /** What a Cell gets from outside. */
 export interface CellPorts {
   readonly now: Clock;
@@ -42,6 +55,8 @@ export interface CellPorts {
    * throws.
    */
   readonly reportState: (state: CellSeen) => Promise<boolean>;
+  /** Its intervals are those between two samples. */
+  readonly silence: Silence;
 }
 
 /** What a Ledger gets from outside. */

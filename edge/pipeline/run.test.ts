@@ -170,28 +170,13 @@ describe("admission", () => {
     });
   });
 
-  it("asks anew when its place is lost, and fails when that happens again and again", async () => {
+  it("asks anew when its place is lost", async () => {
     const world = new TestPipeline();
     const lost = Object.assign(new TestPermit(), { decision: async () => await Promise.reject(new Error("lost")) });
     world.answers = [{ verdict: "waiting", permit: lost }];
     world.upstream = async () => new Response(null, { status: 404 });
     expect((await answer(world)).status).toBe(404);
     expect(world.requests.map(({ anew }) => anew)).toEqual([false, true]);
-    world.requests.length = 0;
-    world.answers = Array.from({ length: 20 }, () => ({ verdict: "waiting", permit: lost }));
-    expect(await answer(world)).toMatchObject({ status: 503, code: "scheduler_unavailable" });
-    expect({
-      requestCount: world.requests.length,
-      recorded: world.recorded,
-      orphans: world.orphans,
-      settlement: lost.settlement,
-    }).toMatchObject({
-      requestCount: 10,
-      recorded: [],
-      orphans: [],
-      settlement: { actualTokens: 0, row: { status_code: 503, admission: "rejected" } },
-    });
-    expect(world.alerts).toMatchObject([{ issueKey: "scheduler_unavailable" }]);
   });
 
   it("fails when the Cell stays away while the request waits, and writes one row", async () => {

@@ -7,7 +7,6 @@ import { resolveModel } from "./access/resolve-model.ts";
 import { prepare } from "./admission/prepare.ts";
 import { parseCall } from "./body/parse-call.ts";
 import { NOTHING_KNOWN } from "./call/known.ts";
-import { SlotHold } from "./call/slot-hold.ts";
 import { type SubCall, subCall, unbilledCall } from "./sub-call.ts";
 
 const ASKED: SubCall = {
@@ -17,39 +16,27 @@ const ASKED: SubCall = {
   timeoutMs: 1_500,
 };
 
-/** A request in a cluster that holds a slot; `lose` ends its lease. `permit`: that of its sub-calls. */
+/** A request that holds a slot; `lose`: it may be another's. `permit`: that of its sub-calls. */
 async function held() {
   const world = new TestPipeline();
   const permit = new TestPermit();
-  const seen = { admitted: 0, lose: (): void => undefined };
+  const seen = { admitted: 0 };
   world.subCallPermit = async () => {
     seen.admitted += 1;
     return permit;
   };
-  const slotHold = new SlotHold({
-    leaseMs: 25_000,
-    begin: () => ({
-      watch: (onEnd) => {
-        seen.lose = onEnd;
-      },
-      isHeld: async () => true,
-      release: () => undefined,
-    }),
-  });
-  slotHold.begin();
-  slotHold.keepSlot();
-  const call = { ...world.call(), slotHold };
+  const call = world.call();
   const caller = await authenticate(call, NOTHING_KNOWN);
   const request = prepare(call, await resolveModel(call, await parseCall(call, caller)));
-  return { world, seen, permit, call, request };
+  return { world, seen, lose: () => call.slotLoss.lose(), permit, call, request };
 }
 
 it.each([
   ["a billed call", subCall],
   ["one that is not billed", unbilledCall],
 ])("is not made after the slot was lost: %s", async (_, make) => {
-  const { world, seen, call, request } = await held();
-  seen.lose();
+  const { world, seen, lose, call, request } = await held();
+  lose();
   await expect(make(call, request, ASKED)).rejects.toMatchObject({ code: "scheduler_unavailable" });
   await world.settled();
   expect({
@@ -61,11 +48,11 @@ it.each([
 });
 
 it("is ended upstream when the slot is lost while it runs, and has its row", async () => {
-  const { world, seen, permit, call, request } = await held();
+  const { world, lose, permit, call, request } = await held();
   world.upstream = async ({ signal }) =>
     await new Promise<never>((_, reject) => {
       signal.addEventListener("abort", () => reject(signal.reason));
-      seen.lose();
+      lose();
     });
   await expect(subCall(call, request, ASKED)).rejects.toMatchObject({ code: "scheduler_unavailable" });
   await world.settled();

@@ -154,7 +154,7 @@ async function collectOnce(call: Call, answer: UpstreamAnswer): Promise<SubCallA
 
 async function openAs(call: Call, parent: Prepared, asked: SubCall): Promise<Response> {
   // Nothing has been asked of anybody, so there is no row.
-  if (call.slotHold.failure !== null) throw call.slotHold.failure;
+  if (call.slotLoss.failure !== null) throw call.slotLoss.failure;
   try {
     const prepared = await preparedOf(call, parent, asked);
     const { response } = await serveAdmitted(call, await admitSubCall(call, prepared), null, []);
@@ -178,7 +178,7 @@ function childOf(parent: Call, requestType: RequestType = "chat", signal = paren
   const url = new URL(PATH, parent.request.url);
   const request = new Request(url, { method: "POST", headers, signal });
   const call = startCall({ ports, config, memory, waitUntil, request, place: { path: PATH, search: "" } });
-  call.slotHold.follow(parent.slotHold);
+  parent.slotLoss.listen(() => call.slotLoss.lose());
   return { ...call, route: { ...call.route, requestType }, parentId: requestId };
 }
 

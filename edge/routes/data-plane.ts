@@ -29,7 +29,6 @@ function pipelineInputOf(
       upstreamBaseUrl: env.upstreamBaseUrl,
       upstreamTimeoutMs: env.upstreamTimeoutMs,
       stalledReaderMs: env.stalledReaderMs,
-      admissionPatienceMs: env.admissionPatienceMs,
       sessionIdDerivation: env.sessionIdDerivation,
       passthroughPaths: env.passthroughPaths,
       ssrf: env.ssrf,

@@ -27,6 +27,7 @@ export const EVENT_MEANINGS: Readonly<Record<string, string>> = {
   key_store_failed: "the key-value store does not answer; keys that are not known yet are refused with 503",
   ledger_shipping_failed: "usage rows could not be written to the analytics store; they are kept and tried again",
   request: "a request came to its end",
+  scheduler_available: "the object that admits requests answers again; it says how often it did not",
   scheduler_unavailable: "the object that admits requests does not answer; the request was refused with 503",
   span_refused: "the analytics store refuses a span; it was dropped",
   spans_lost: "spans of a request could not be handed on and are lost; its usage row is not",

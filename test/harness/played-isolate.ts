@@ -14,7 +14,6 @@ import type {
   Member,
 } from "../../edge/domain/admission/exchange-messages.ts";
 import type { AdmissionRequest } from "../../edge/domain/admission/rpc.ts";
-import type { SlotLeases } from "../../edge/ports.ts";
 import { zeroUsageRow } from "../../shared/usage-row.ts";
 import { admissionRequestOf } from "./edge/cell/admission-requests.ts";
 import { GRANTED, pass, SILENCE } from "./edge/cell/carrier-stage.ts";
@@ -61,7 +60,6 @@ export class PlayedIsolate {
   #news = Promise.withResolvers<ExchangeAnswer>();
 
   constructor(leaseMs?: number) {
-    const leases = leaseMs === undefined ? undefined : ({ leaseMs } as SlotLeases);
     const log = { event: (name: string) => void this.events.push(name) };
     const cell = {
       settleOrphan: async ({ request_id: id }: { readonly request_id: string }) => {
@@ -83,14 +81,15 @@ export class PlayedIsolate {
         this.ledger.push(id);
       },
     };
-    const stubs = { leases, cell: () => cell, ledger: () => ledger } as unknown as AdmissionStubs;
+    const stubs = { cell: () => cell, ledger: () => ledger } as unknown as AdmissionStubs;
     const alerts = { raise: ({ issueKey }: { readonly issueKey: string }) => void this.alerts.push(issueKey) };
     this.admission = new MemberAdmission({
       member: "isolate",
-      direct: new CellAdmission(stubs, "fra", 1, alerts, log),
+      direct: new CellAdmission({ stubs, cell: "fra", shards: 1, alerts, log }),
       clock: Date.now,
       keepAlive: () => undefined,
       log,
+      leaseMs,
     });
   }
 
@@ -100,8 +99,8 @@ export class PlayedIsolate {
     return contexts.run(context, work);
   }
 
-  admit(id: string, over: Partial<AdmissionRequest> = {}, again = false) {
-    return this.as(id, async () => await this.admission.admit(admissionRequestOf(id, "t", over), again));
+  admit(id: string, over: Partial<AdmissionRequest> = {}) {
+    return this.as(id, async () => await this.admission.admit(admissionRequestOf(id, "t", over)));
   }
 
   /** A request with a slot or a place. */

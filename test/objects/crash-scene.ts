@@ -11,7 +11,7 @@ import type { CellObject } from "../../edge/objects/cell/cell.ts";
 import type { PipelineConfig } from "../../edge/pipeline/call/context.ts";
 import type { PipelineInput } from "../../edge/pipeline/call/start-call.ts";
 import { run } from "../../edge/pipeline/run.ts";
-import type { Admission, AdmissionOutcome, Directory, Ports } from "../../edge/ports.ts";
+import type { Admission, AdmissionOutcome, Directory, Permit, Ports } from "../../edge/ports.ts";
 import { keyOf, tenantOf } from "../harness/edge/pipeline/records.ts";
 import { TestPipeline } from "../harness/edge/pipeline/world.ts";
 import { waitFor } from "../harness/wait-for.ts";
@@ -167,7 +167,7 @@ export class CrashScene {
     const real = this.#isolate.admission;
     return {
       cell: this.name,
-      admit: async (request, again) => await this.#admit(real, request, again),
+      admit: async (request, before) => await this.#admit(real, request, before),
       record: async (row) => await real.record(row),
       confirmHit: async (hit) => await real.confirmHit(hit),
       settleOrphan: async (row) => await real.settleOrphan(row),
@@ -177,10 +177,10 @@ export class CrashScene {
     };
   }
 
-  async #admit(real: Admission, request: AdmissionRequest, again?: boolean): Promise<AdmissionOutcome> {
+  async #admit(real: Admission, request: AdmissionRequest, before?: Permit | null): Promise<AdmissionOutcome> {
     this.#fault("beforeAdmit");
     this.request = request;
-    const admitted = await real.admit(request, again);
+    const admitted = await real.admit(request, before);
     if (admitted.verdict !== "stale") this.#fault("afterAdmit");
     return admitted;
   }

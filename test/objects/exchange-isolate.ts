@@ -124,7 +124,8 @@ export class ObjectIsolate {
         return bindings.CELL.getByName(name);
       },
     } as unknown as DurableObjectNamespace;
-    this.direct = new WatchedWay(new ObjectStubs({ ...bindings, CELL: reachable }, []), cell, 1, alerts, log);
+    const stubs = new ObjectStubs({ ...bindings, CELL: reachable }, []);
+    this.direct = new WatchedWay({ stubs, cell, shards: 1, alerts, log });
     this.admission = new MemberAdmission({
       member: this.member,
       direct: this.direct,

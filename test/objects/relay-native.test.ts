@@ -3,7 +3,7 @@
  * (docs/rules/streams.md#two-relays).
  */
 import { describe, expect, it } from "vitest";
-import { SlotHold } from "../../edge/pipeline/call/slot-hold.ts";
+import { SlotLoss } from "../../edge/pipeline/call/slot-loss.ts";
 import type { BodyEnd, RelayJob } from "../../edge/pipeline/relay/relay-job.ts";
 import { relayNative } from "../../edge/pipeline/relay/relay-native.ts";
 import { SharedTimer } from "../../edge/pipeline/timers/shared-timer.ts";
@@ -58,7 +58,7 @@ function relayed(source: Source, clock: () => number, stalledReaderMs = LONG_MS)
   const saw = async (characters: number): Promise<void> => {
     while (seen.upstream.length < characters) await new Promise<void>((resolve) => void watching.push(resolve));
   };
-  const stop = new AttemptCancellation(client.signal, LONG_MS, new SharedTimer(Date.now), new SlotHold(undefined));
+  const stop = new AttemptCancellation(client.signal, LONG_MS, new SharedTimer(Date.now), new SlotLoss());
   const job: RelayJob = {
     body: source(stop.signal),
     cancellation: stop,

@@ -86,7 +86,7 @@ function admissionOf(...failures: (object | null)[]) {
   const objects = new ObjectStubs(bindings, []);
   const lost = new LostRows({ ledger: () => objects.ledger("fra:0"), clock: () => 0, keepAlive: () => undefined });
   return {
-    admission: new CellAdmission(objects, "fra", 1, alerts, log, [0, 0], lost),
+    admission: new CellAdmission({ stubs: objects, cell: "fra", shards: 1, alerts, log, pausesMs: [0, 0], lost }),
     away,
     stubs,
     names,
@@ -187,6 +187,15 @@ describe("the remote Cell", () => {
     expect({ events, details: raised.map((issue) => issue.detail) }).toEqual({
       events: ["scheduler_unavailable"],
       details: [`cell fra: ${detail}; requests are rejected`],
+    });
+  });
+
+  it("that is away for many rows is logged once, and once when it is back, with their number", async () => {
+    const { admission, events, ledgers } = admissionOf({}, {}, {});
+    for (let sent = 0; sent < 5; sent += 1) await admission.record(row);
+    expect({ events, ledgers: ledgers.length }).toEqual({
+      events: ["scheduler_unavailable", "scheduler_available"],
+      ledgers: 3,
     });
   });
 

@@ -1,6 +1,6 @@
 /**
- * Calls to the Cell object in the context of one request: sessions, rows that no session takes, and questions. A failed call is tried once more on a fresh stub
- * when that can help; when it fails again, the answer is 503 `scheduler unavailable`
+ * Calls to the Cell object in the context of one request: sessions, rows that no session takes, and questions. A failed call is
+ * tried once more on a fresh stub when that can help; when it fails again, the answer is 503 `scheduler unavailable`
  * (docs/rules/admission.md#unavailable). A row that its Cell cannot take goes to the Ledger directly, and is sent again
  * while the Ledger is unreachable too: the Ledger recognises a row by its request id.
  */
@@ -9,13 +9,13 @@ import { GatewayError } from "../../../shared/errors.ts";
 import type { RevItem } from "../../../shared/internal.ts";
 import { sleep } from "../../../shared/sleep.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
-import type { ExchangeApi } from "../../domain/admission/exchange-messages.ts";
+import type { ExchangeApi, ExchangeSession } from "../../domain/admission/exchange-messages.ts";
 import type { CellApi, LedgerApi } from "../../domain/admission/rpc.ts";
 import type { BudgetLimits } from "../../domain/budget/limits.ts";
 import type { BucketLevel } from "../../domain/budget/token-bucket.ts";
 import { shardOf } from "../../domain/ledger/row-line.ts";
 import type { UpstreamOutcomes } from "../../domain/upstream/attempt-outcomes.ts";
-import type { Alerts, Log, SlotLeases } from "../../ports.ts";
+import type { Alerts, Log, MakeCall } from "../../ports.ts";
 import { isOverloaded, mayCallAgain } from "./call-errors.ts";
 import type { LostRows } from "./lost-rows.ts";
 
@@ -24,51 +24,39 @@ import type { LostRows } from "./lost-rows.ts";
  * answer.
  */
 const LEDGER_PAUSES_MS = [250, 500, 1000, 2000, 4000, 8000];
-/** The same where an owner may be missing for a lease: within the 30 s that the runtime grants to work after an answer. */
-export const PATIENT_LEDGER_PAUSES_MS: readonly number[] = [...LEDGER_PAUSES_MS, 4000, 4000, 4000];
 /** Rows that may wait for the Ledger at once; a row beyond that is tried only once. */
 const HELD_MAX = 1000;
 
 /** Finds a Cell and its Ledgers; each call returns a fresh stub. */
 export interface AdmissionStubs {
-  /** See Admission. */
-  readonly leases?: SlotLeases;
   cell(name: string): CellApi & ExchangeApi;
   ledger(name: string): LedgerApi;
 }
 
+interface CellAdmissionOptions {
+  readonly stubs: AdmissionStubs;
+  readonly cell: string;
+  readonly shards: number;
+  readonly alerts: Alerts;
+  readonly log: Log;
+  /** How calls to the Cell and its Ledgers are made, as long as both live where they live now; undefined: without more ado. */
+  readonly calls?: (() => MakeCall) | undefined;
+  /** The pauses between attempts at a Ledger that is unreachable. */
+  readonly pausesMs?: readonly number[] | undefined;
+  /** Counts the rows that are given up; undefined: they are only logged. */
+  readonly lost?: LostRows;
+}
+
 export class CellAdmission {
   readonly cell: string;
-  readonly leases: SlotLeases | undefined;
-  readonly #stubs: AdmissionStubs;
-  readonly #shards: number;
-  readonly #alerts: Alerts;
-  readonly #log: Log;
-  readonly #pausesMs: readonly number[];
-  readonly #lost: LostRows | null;
+  readonly #options: CellAdmissionOptions;
   #held = 0;
+  /** How often the Cell could not be reached since it was reached last. The first time is logged, and the number when it is back. */
+  #failures = 0;
 
-  /**
-   * `pausesMs`: the pauses between attempts at a Ledger that is unreachable. `lost`: counts the rows that are given up; null: they are
-   * only logged.
-   */
-  constructor(
-    stubs: AdmissionStubs,
-    cell: string,
-    shards: number,
-    alerts: Alerts,
-    log: Log,
-    pausesMs: readonly number[] = LEDGER_PAUSES_MS,
-    lost: LostRows | null = null,
-  ) {
-    this.#stubs = stubs;
-    this.cell = cell;
-    this.leases = stubs.leases;
-    this.#shards = shards;
-    this.#alerts = alerts;
-    this.#log = log;
-    this.#pausesMs = pausesMs;
-    this.#lost = lost;
+  constructor(options: CellAdmissionOptions) {
+    this.#options = options;
+    this.cell = options.cell;
   }
 
   async record(row: UsageRow, upstream: UpstreamOutcomes = {}): Promise<void> {
@@ -107,9 +95,21 @@ export class CellAdmission {
 
   /** Opens a session. Throws what the call throws. */
   async openSession(...given: Parameters<ExchangeApi["openSession"]>): ReturnType<ExchangeApi["openSession"]> {
-    const opened = await this.#stub().openSession(...given);
-    this.#lost?.tell();
-    return opened;
+    const make = this.#calls();
+    let isGivenUp = false;
+    const open = async () => {
+      const opened = await this.#stub().openSession(...given);
+      if (isGivenUp) opened.session[Symbol.dispose]();
+      return opened;
+    };
+    try {
+      const { session, answer } = await make(open);
+      this.#reached();
+      return { session: madeBy(make, session), answer };
+    } catch (error) {
+      isGivenUp = true;
+      throw error;
+    }
   }
 
   /** Calls the Cell for the internal routes. Throws `scheduler_unavailable`. */
@@ -122,12 +122,12 @@ export class CellAdmission {
    * whoever asks has found it so before.
    */
   unavailable(error: unknown, isReported = false): GatewayError {
+    const { log, alerts } = this.#options;
     if (!isReported) {
-      this.#log.event("scheduler_unavailable", {
-        cell: this.cell,
-        reason: error instanceof Error ? error.name : "unknown",
-      });
-      this.#alerts.raise(issues.schedulerUnavailable(this.cell, isOverloaded(error) ? "overloaded" : "no answer"));
+      this.#failures += 1;
+      const reason = error instanceof Error ? error.name : "unknown";
+      if (this.#failures === 1) log.event("scheduler_unavailable", { cell: this.cell, reason });
+      alerts.raise(issues.schedulerUnavailable(this.cell, isOverloaded(error) ? "overloaded" : "no answer"));
     }
     return new GatewayError("scheduler_unavailable", { cause: error });
   }
@@ -135,29 +135,42 @@ export class CellAdmission {
   /** `again`: the second call; it differs from the first one where the first one may have arrived. */
   async #call<T>(work: (cell: CellApi) => Promise<T>, again = work): Promise<T> {
     const answer = await this.#answer(work, again);
-    this.#lost?.tell();
+    this.#reached();
     return answer;
+  }
+
+  #reached(): void {
+    const { log, lost } = this.#options;
+    lost?.tell();
+    if (this.#failures === 0) return;
+    log.event("scheduler_available", { cell: this.cell, failures: this.#failures });
+    this.#failures = 0;
   }
 
   async #answer<T>(work: (cell: CellApi) => Promise<T>, again: typeof work): Promise<T> {
     try {
-      return await work(this.#stub());
+      return await this.#calls()(async () => await work(this.#stub()));
     } catch (first) {
       if (!mayCallAgain(first)) throw this.unavailable(first);
       try {
-        return await again(this.#stub());
+        return await this.#calls()(async () => await again(this.#stub()));
       } catch (second) {
         throw this.unavailable(second);
       }
     }
   }
 
+  #calls(): MakeCall {
+    return this.#options.calls?.() ?? justCall;
+  }
+
   #stub(): CellApi & ExchangeApi {
-    return this.#stubs.cell(this.cell);
+    return this.#options.stubs.cell(this.cell);
   }
 
   async #toLedger(row: UsageRow, upstream: UpstreamOutcomes): Promise<void> {
-    const pauses = this.#held < HELD_MAX ? this.#pausesMs : [];
+    const { pausesMs = LEDGER_PAUSES_MS, log, lost } = this.#options;
+    const pauses = this.#held < HELD_MAX ? pausesMs : [];
     this.#held += 1;
     try {
       for (const pauseMs of pauses) {
@@ -168,17 +181,30 @@ export class CellAdmission {
     } finally {
       this.#held -= 1;
     }
-    this.#lost?.add();
-    this.#log.event("usage_row_lost", { request_id: row.request_id, cell: this.cell });
+    lost?.add();
+    log.event("usage_row_lost", { request_id: row.request_id, cell: this.cell });
   }
 
   async #inLedger(row: UsageRow, upstream: UpstreamOutcomes): Promise<boolean> {
+    const { stubs, shards } = this.#options;
+    const name = `${this.cell}:${shardOf(row.request_id, shards)}`;
     try {
-      const name = `${this.cell}:${shardOf(row.request_id, this.#shards)}`;
-      await this.#stubs.ledger(name).appendOrphan({ ...row, cell: this.cell }, upstream);
+      await this.#calls()(async () => await stubs.ledger(name).appendOrphan({ ...row, cell: this.cell }, upstream));
       return true;
     } catch {
       return false;
     }
   }
+}
+
+const justCall: MakeCall = async (call) => await call();
+
+/** The session, with its calls made in this way. */
+function madeBy(make: MakeCall, session: ExchangeSession): ExchangeSession {
+  return {
+    exchange: async (message) => await make(async () => await session.exchange(message)),
+    news: async () => await make(async () => await session.news()),
+    close: async () => await session.close(),
+    [Symbol.dispose]: () => session[Symbol.dispose](),
+  };
 }

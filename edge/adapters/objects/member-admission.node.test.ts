@@ -69,22 +69,22 @@ describe("requests of an isolate", () => {
     await pass(4_900);
     expect(isolate.said.slice(3)).toEqual([]);
     await pass(200);
-    expect(isolate.said.slice(3)).toEqual(["departure gone"]);
+    expect(isolate.said.slice(3)).toEqual(["departure gone", "return gone"]);
     await pass(60_000);
-    expect(isolate.said.slice(4)).toEqual([]);
+    expect(isolate.said.slice(5)).toEqual([]);
   });
 
   it("give signs by one timer, however often they ask", async () => {
     isolate.opens = refused();
     for (let attempt = 0; attempt < 20; attempt += 1) {
-      const asked = outcome(isolate.admit("one", {}, attempt > 0));
+      const asked = outcome(isolate.admit("one", { again: attempt > 0 }));
       await pass(200);
       expect(asked.now).toEqual(UNAVAILABLE);
     }
     isolate.opens = async () => undefined;
-    void isolate.admit("one", {}, true);
+    void isolate.admit("one", { again: true });
     await pass(2_000);
-    expect(isolate.said.filter((said) => said.startsWith("ask"))).toEqual(["ask one"]);
+    expect(isolate.said.filter((said) => said.startsWith("ask"))).toEqual(["ask one again"]);
     // A sign, the beat of the carrier.
     expect(vi.getTimerCount()).toBe(2);
   });
@@ -179,7 +179,7 @@ describe("a carrier", () => {
       others: [],
     });
     await pass(10_000);
-    expect(isolate.said.slice(4)).toEqual(["departure carries"]);
+    expect(isolate.said.slice(4)).toEqual(["departure carries", "return carries"]);
   });
 
   it("that is cut off is replaced by a request that asks, which sends what had no answer", async () => {
@@ -266,7 +266,7 @@ describe("a Cell that is away", () => {
       alerts: ["scheduler_unavailable"],
     });
     expect(isolate.events.filter((name) => name === "scheduler_unavailable")).toHaveLength(1);
-    const again = outcome(isolate.admit("one", { waitedMs: 100 }, true));
+    const again = outcome(isolate.admit("one", { waitedMs: 100, again: true }));
     await pass(200);
     expect({ again: again.now, alertCount: isolate.alerts.length }).toEqual({ again: UNAVAILABLE, alertCount: 1 });
     const another = outcome(isolate.admit("three"));

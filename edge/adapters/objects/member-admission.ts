@@ -8,11 +8,11 @@ import type { UsageRow } from "../../../shared/usage-row.ts";
 import type { RowRecord } from "../../domain/admission/exchange-messages.ts";
 import { MemberTable } from "../../domain/admission/member-table.ts";
 import { chargedTokens } from "../../domain/admission/request-end.ts";
-import type { AdmissionRequest, CacheHit, Decision, Settlement, Stale } from "../../domain/admission/rpc.ts";
+import type { AdmissionRequest, CacheHit, Settlement } from "../../domain/admission/rpc.ts";
 import type { BudgetLimits } from "../../domain/budget/limits.ts";
 import type { BucketLevel } from "../../domain/budget/token-bucket.ts";
 import type { UpstreamOutcomes } from "../../domain/upstream/attempt-outcomes.ts";
-import type { Admission, AdmissionOutcome, CacheHitVerdict, Clock, Log, Permit, SlotLeases } from "../../ports.ts";
+import type { Admission, AdmissionOutcome, CacheHitVerdict, Clock, Log, Permit } from "../../ports.ts";
 import { withStallTolerantTimeout } from "../stall-tolerant-timeout.ts";
 import type { CellAdmission } from "./cell-admission.ts";
 import { SessionCarrier } from "./session-carrier.ts";
@@ -35,11 +35,12 @@ interface MemberOptions {
   /** Lets work outlive the request in whose context it runs. */
   readonly keepAlive: (work: Promise<unknown>) => void;
   readonly log: Log;
+  /** How long this isolate keeps slots that it cannot renew, ms; undefined: a broken connection shows its end. */
+  readonly leaseMs?: number | undefined;
 }
 
 export class MemberAdmission implements Admission {
   readonly cell: string;
-  readonly leases: SlotLeases | undefined;
   readonly #options: MemberOptions;
   readonly #direct: CellAdmission;
   readonly #table = new MemberTable();
@@ -60,37 +61,17 @@ export class MemberAdmission implements Admission {
     this.#options = options;
     this.#direct = options.direct;
     this.cell = options.direct.cell;
-    this.leases = options.direct.leases;
   }
 
-  async admit(request: AdmissionRequest, again = false): Promise<AdmissionOutcome> {
-    const { requestId } = request;
+  async admit(request: AdmissionRequest): Promise<AdmissionOutcome> {
+    const { requestId, again = false } = request;
     const isNew = !this.#table.has(requestId);
     const asked = this.#table.ask(request);
     if (again) this.#again.add(requestId);
-    const permit = new MemberPermit(this, requestId);
     if (isNew) this.#giveSigns(requestId);
     this.#carry(requestId);
     const answer = await this.#looking(asked, requestId).finally(() => this.#again.delete(requestId));
-    return answer.verdict === "stale" ? answer : { ...answer, permit };
-  }
-
-  /** Meanwhile the request's signs see to it that somebody carries. */
-  async decision(requestId: string): Promise<Decision | Stale> {
-    return await this.#table.decision(requestId);
-  }
-
-  async settle(settlement: Settlement): Promise<void> {
-    const { request_id: requestId } = settlement.row;
-    this.#table.end(settlement);
-    this.#carry(requestId);
-    await this.#saved(requestId);
-  }
-
-  leave(requestId: string): void {
-    if (!this.#table.has(requestId)) return;
-    this.#table.depart(requestId);
-    this.#carry(requestId);
+    return answer.verdict === "stale" ? answer : { ...answer, permit: this.#permit(requestId) };
   }
 
   async record(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void> {
@@ -104,12 +85,13 @@ export class MemberAdmission implements Admission {
   }
 
   async settleOrphan(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void> {
-    await this.settle({ row, actualTokens: chargedTokens(row), upstream });
+    await this.#settle({ row, actualTokens: chargedTokens(row), upstream });
   }
 
-  async confirmHit(hit: CacheHit, again = false): Promise<CacheHitVerdict> {
+  async confirmHit(hit: CacheHit): Promise<CacheHitVerdict> {
     const { request_id: requestId } = hit.row;
-    const shown = this.#table.hit(again ? { ...hit, again } : hit);
+    const { again = false } = hit;
+    const shown = this.#table.hit(hit);
     if (again) this.#again.add(requestId);
     this.#carry(null);
     const verdict = await this.#looking(shown, null).finally(() => this.#again.delete(requestId));
@@ -127,6 +109,25 @@ export class MemberAdmission implements Admission {
 
   async inFlightByModel(): Promise<ReadonlyMap<string, number>> {
     return await this.#direct.inFlightByModel();
+  }
+
+  #permit(requestId: string): Permit {
+    return {
+      // Meanwhile the request's signs see to it that somebody carries.
+      decision: async () => await this.#table.decision(requestId),
+      settle: async (settlement) => await this.#settle(settlement),
+      leave: () => {
+        this.#table.depart(requestId);
+        this.#carry(requestId);
+      },
+    };
+  }
+
+  async #settle(settlement: Settlement): Promise<void> {
+    const { request_id: requestId } = settlement.row;
+    this.#table.end(settlement);
+    this.#carry(requestId);
+    await this.#saved(requestId);
   }
 
   /** Gives signs for as long as the request is open; the timer ends with the request's own code. */
@@ -179,7 +180,7 @@ export class MemberAdmission implements Admission {
   }
 
   #start(requestId: string | null): void {
-    const { direct, clock, keepAlive, log, member } = this.#options;
+    const { direct, clock, keepAlive, log, member, leaseMs } = this.#options;
     const carrier = new SessionCarrier({
       table: this.#table,
       requestId: requestId !== null && this.#table.has(requestId) ? requestId : null,
@@ -189,7 +190,6 @@ export class MemberAdmission implements Admission {
       open: async (message) => {
         this.#openings += 1;
         this.#expected = carrier;
-        const { leaseMs } = this.leases ?? {};
         const opened = direct.openSession(
           { member, opening: this.#openings, leaseMs, ...this.#table.living() },
           message,
@@ -240,7 +240,7 @@ export class MemberAdmission implements Admission {
     this.#awaySinceMs = Math.min(this.#awaySinceMs ?? nowMs, nowMs);
     const failure = this.#direct.unavailable(cause, isReported);
     this.#table.failed(failure);
-    const patienceMs = Math.max(AWAY_MAX_MS, this.leases?.leaseMs ?? 0);
+    const patienceMs = Math.max(AWAY_MAX_MS, this.#options.leaseMs ?? 0);
     if (nowMs >= this.#awaySinceMs + patienceMs) this.#table.failedToDecide(failure);
     return true;
   }
@@ -254,28 +254,5 @@ export class MemberAdmission implements Admission {
       this.#resending.delete(requestId);
       this.#table.rowSaved(requestId);
     });
-  }
-}
-
-/** What a request has of its Cell: a slot, a place in the queue, or a refusal whose row is to come. */
-class MemberPermit implements Permit {
-  readonly #admission: MemberAdmission;
-  readonly #requestId: string;
-
-  constructor(admission: MemberAdmission, requestId: string) {
-    this.#admission = admission;
-    this.#requestId = requestId;
-  }
-
-  async decision(): Promise<Decision | Stale> {
-    return await this.#admission.decision(this.#requestId);
-  }
-
-  async settle(settlement: Settlement): Promise<void> {
-    await this.#admission.settle(settlement);
-  }
-
-  leave(): void {
-    this.#admission.leave(this.#requestId);
   }
 }

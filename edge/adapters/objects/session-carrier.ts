@@ -95,7 +95,7 @@ interface Wire {
 /** How a session was lost. */
 interface Loss {
   readonly cause: unknown;
-  /** It had its first answer. */
+  /** It had its first answer, and that was taken. */
   readonly wasOpen: boolean;
   /** The beat at which it began. */
   readonly beganAt: number;
@@ -226,13 +226,17 @@ export class SessionCarrier {
       const message = this.#table.first();
       this.#calls += 1;
       const { session, answer } = await this.#answered(open(message), (late) => late.session[Symbol.dispose]());
-      wasOpen = true;
-      this.#applyAnswer(answer, message);
-      if (!this.#isReplaced) {
-        this.#serves = true;
-        opened();
+      try {
+        this.#applyAnswer(answer, message);
+        wasOpen = true;
+        if (!this.#isReplaced) {
+          this.#serves = true;
+          opened();
+        }
+        await this.#serve(session);
+      } finally {
+        session[Symbol.dispose]();
       }
-      await this.#serve(session);
       return null;
     } catch (cause) {
       if (!this.#isReplaced)
@@ -258,7 +262,6 @@ export class SessionCarrier {
       // Cell reports to no other session. A Cell that is lost is not waited for: another session is opened at once.
       const closed = Promise.all([session.close(), listening]).catch(() => undefined);
       if (wire.failure === null) await this.#answered(closed).catch(() => undefined);
-      session[Symbol.dispose]();
     }
     if (wire.failure !== null) throw wire.failure;
   }

@@ -6,7 +6,7 @@ import type { WaitingQueue } from "../../../shared/schema/load.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import { type ActualUsage, nanoUsdOf } from "../budget/amounts.ts";
 import type { Arrival } from "../fairshare/types.ts";
-import type { AdmissionRequest, Decision, Settlement, Stale } from "./rpc.ts";
+import type { AdmissionRequest, Decision, Settlement, SlotTaken, Stale } from "./rpc.ts";
 
 /**
  * - `waiting`: it has a place in the queue.
@@ -28,13 +28,6 @@ export const NEXT: Readonly<Record<RequestState, readonly RequestState[]>> = {
   "given up": ["waiting", "judged again", "running", "ended"],
   ended: [],
 };
-
-/** The slot that a request got by fairshare. */
-export interface SlotTaken {
-  readonly admission: "fast" | "queued";
-  /** Whole ms; 0 when fast. */
-  readonly queueWaitMs: number;
-}
 
 export interface AdmissionEntry {
   /** The newest admission request. */
@@ -110,16 +103,11 @@ export function arrivalOf({ requestId, tenant, group, model, costTokens }: Admis
   return { requestId, tenant, group, model, costTokens };
 }
 
-/** A request that holds a slot and waits for tokens or money, as operators see it. */
-export function waitingForBudget({ request, arrivedMs }: AdmissionEntry, nowMs: number): WaitingQueue {
+/** A request that holds a slot and waits for tokens or money, as operators see it; nothing of any other. */
+export function waitingForBudget({ request, state, arrivedMs }: AdmissionEntry, nowMs: number): WaitingQueue[] {
+  if (state !== "reserving") return [];
   const { tenant, group, model } = request;
-  return {
-    tenant_id: tenant.id,
-    tenant: tenant.name,
-    group: group.name,
-    model: model.name,
-    queued: 1,
-    oldest_wait_ms: Math.max(0, Math.round(nowMs - arrivedMs)),
-    reason: "budget",
-  };
+  const names = { tenant_id: tenant.id, tenant: tenant.name, group: group.name, model: model.name };
+  const oldestMs = Math.max(0, Math.round(nowMs - arrivedMs));
+  return [{ ...names, queued: 1, oldest_wait_ms: oldestMs, reason: "budget" }];
 }

@@ -84,7 +84,8 @@ class History {
   constructor(algorithm: "weighted" | "hierarchical") {
     this.world = admissionHarnessOf(algorithm, 2);
     const isQuiet = (isolate: string) => this.#quiet.has(isolate);
-    this.world.members = { decided: (entry, answer) => this.#decided(entry, answer.verdict), isQuiet };
+    const decided: AdmissionHarness["members"]["decided"] = (entry, answer) => this.#decided(entry, answer.verdict);
+    Object.assign(this.world.members, { decided, isQuiet });
   }
 
   async take(one: Step): Promise<void> {

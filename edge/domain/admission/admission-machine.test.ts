@@ -366,3 +366,17 @@ it("gives up the requests of an isolate without granting any of them what comes 
     load: { inFlight: 1, queued: 0, entries: 6 },
   });
 });
+
+it("tells a request of its grant that could not be entered the first time", () => {
+  const world = admissionHarnessOf("weighted", 1);
+  const first = world.ask(requestOf("first"));
+  const { changed } = world;
+  world.changed = () => {
+    throw new Error("the disk is full");
+  };
+  expect(() => world.ask(requestOf("waits"))).toThrow("the disk is full");
+  world.changed = changed;
+  world.ask(requestOf("waits"));
+  void world.end(first, 1);
+  expect(world.granted).toEqual(["first", "waits"]);
+});

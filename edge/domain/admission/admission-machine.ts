@@ -29,7 +29,7 @@ import type { BudgetDecision, BudgetPort } from "./budget-port.ts";
 import type { AdmissionAnswer } from "./exchange-messages.ts";
 import { exceedsQueueLimit, QUEUE_FULL } from "./queue-limit.ts";
 import { lostSettlement, settledRow } from "./request-end.ts";
-import type { AdmissionRequest, Decision, Settlement, Stale } from "./rpc.ts";
+import type { AdmissionRequest, Decision, Settlement, SlotTaken, Stale } from "./rpc.ts";
 
 /** The row of a request that was given up waits for so long, ms, in case the request lives (docs/rules/admission.md#membership). */
 const ROW_WAITS_MS = 6_000;
@@ -37,7 +37,8 @@ const ROW_WAITS_MS = 6_000;
 const CHARGES_KEPT = 10_000;
 
 const WAITS: AdmissionAnswer = { verdict: "waiting" };
-const PLACE_LOST: Stale = { verdict: "stale", items: [] };
+
+type Begin = (entry: AdmissionEntry) => void;
 
 export interface AdmissionOptions {
   readonly cell: string;
@@ -90,8 +91,7 @@ export class AdmissionMachine implements GrantCheck {
     if (known === undefined && this.#ended.has(request.requestId)) return null;
     const givesBack = known !== undefined && request.anew === true && isLive(known);
     if (givesBack) this.#leave(known, "given up", NOTHING_USED, true);
-    if (known !== undefined && known.state !== "judged again" && known.state !== "given up")
-      return known.answer ?? WAITS;
+    if (known !== undefined && known.state !== "judged again" && isLive(known)) return known.answer ?? WAITS;
     const items = isSubCall(request) ? [] : this.#options.revisions.staleAmong(request.revs);
     if (items.length > 0) {
       const stale: Stale = { verdict: "stale", items };
@@ -99,22 +99,13 @@ export class AdmissionMachine implements GrantCheck {
       if (givesBack) judgeAgain(known, stale);
       return stale;
     }
-    const hasWaited = request.waitedMs !== null || known !== undefined;
     const lostMs = known?.state === "given up" ? this.#options.now() - known.arrivedMs : null;
     const waitedMs = lostMs === null ? request.waitedMs : Math.max(lostMs, request.waitedMs ?? 0);
-    const entry = this.#enter(request, member, said);
-    if (isSubCall(request)) this.#runAtOnce(entry, { admission: "fast", queueWaitMs: 0 });
-    else this.#arrive(entry, waitedMs);
-    const { maxQueuedPerTenant, budget } = this.#options;
-    if (entry.state === "waiting") {
-      const { queued } = this.#scheduler;
-      if (!hasWaited && exceedsQueueLimit(maxQueuedPerTenant, this.#scheduler.queuedOf(request.tenant.id), queued)) {
-        this.#answer(entry, "refused", { verdict: "refused", refusal: QUEUE_FULL });
-        this.apply({ type: "leave", requestId: request.requestId });
-      } else this.applyBudgetDecisions(budget.expect(request));
-    }
-    this.#arriving = null;
-    return entry.answer ?? WAITS;
+    const told = this.#enter(request, member, said, (entry) => {
+      if (isSubCall(request)) this.#runAtOnce(entry, { admission: "fast", queueWaitMs: 0 });
+      else this.#arrive(entry, waitedMs, request.waitedMs === null && known === undefined);
+    });
+    return told ?? WAITS;
   }
 
   /**
@@ -123,19 +114,16 @@ export class AdmissionMachine implements GrantCheck {
    */
   waits(requestId: string, said = 0): Decision | Stale | null {
     const lost = this.#entries.get(requestId);
-    if (lost === undefined) return this.#ended.has(requestId) ? null : PLACE_LOST;
+    if (lost === undefined) return this.#ended.has(requestId) ? null : { verdict: "stale", items: [] };
     if (lost.state !== "given up") return lost.answer;
     if (lost.said > said) return null;
-    const { generation } = lost;
-    const request = { ...lost.request, waitedMs: Math.max(0, this.#options.now() - lost.arrivedMs) };
-    const entry = this.#enter(request, lost.member, said);
-    entry.generation = generation;
     // The scheduler takes the values of an arrival to be the newest ones.
-    if (this.#isCurrent(entry)) this.#arrive(entry, request.waitedMs);
-    else this.#sendBack(entry);
-    if (entry.state === "waiting") this.applyBudgetDecisions(this.#options.budget.expect(request));
-    this.#arriving = null;
-    return entry.answer;
+    const isCurrent = this.#isCurrent(lost);
+    const request = { ...lost.request, waitedMs: Math.max(0, this.#options.now() - lost.arrivedMs) };
+    return this.#enter(request, lost.member, said, (entry) => {
+      if (isCurrent) this.#arrive(entry, request.waitedMs);
+      else this.#sendBack(entry);
+    });
   }
 
   /** Whether the Cell counts the request, of which its isolate says that it runs, or needs not count it any more. */
@@ -149,11 +137,11 @@ export class AdmissionMachine implements GrantCheck {
     const known = this.#entries.get(request.requestId);
     if (known === undefined ? this.#ended.has(request.requestId) : known.state === "running") return;
     if (known !== undefined && isLive(known)) this.#leave(known, "given up", NOTHING_USED);
-    const entry = this.#enter(request, member, said);
-    entry.mayHaveRow = true;
     const admission = request.row.admission === "queued" ? "queued" : "fast";
-    this.#runAtOnce(entry, { admission, queueWaitMs: request.row.queue_wait_ms });
-    this.#arriving = null;
+    this.#enter(request, member, said, (entry) => {
+      entry.mayHaveRow = true;
+      this.#runAtOnce(entry, { admission, queueWaitMs: request.row.queue_wait_ms });
+    });
   }
 
   /** A request has ended, by whatever way its row came. Resolves when the row is durable. */
@@ -175,24 +163,24 @@ export class AdmissionMachine implements GrantCheck {
 
   /**
    * Nothing shows any more that the request lives: what it holds comes back, and it is charged at the estimate if it ran. Its row
-   * waits for it to show up after all. `awaited`: until some time after its isolate is heard again, when that is not heard.
+   * waits for it to show up after all.
    */
-  giveUp(entry: AdmissionEntry, awaited?: (lapse: () => void) => void): void {
+  giveUp(entry: AdmissionEntry, rowWaitsMs = ROW_WAITS_MS): void {
     if (!isLive(entry)) return;
-    const { cell, now, later } = this.#options;
+    const { cell, now } = this.#options;
     const settlement = lostSettlement(entry, now());
     const ran = entry.state === "running";
-    const used = ran ? usedBy(settlement) : NOTHING_USED;
-    const loss = { row: settledRow(settlement, entry.slot, cell, now() - entry.arrivedMs) };
-    const charged = ran ? largerUsed(used, entry.charged ?? NOTHING_USED) : entry.charged;
+    const used = usedBy(settlement);
+    const row = settledRow(settlement, entry.slot, cell, now() - entry.arrivedMs);
     this.#leave(entry, "given up", used, ran);
-    entry.charged = charged;
-    entry.loss = loss;
-    const lapse = (): void => {
-      if (entry.loss === loss) this.#lapse(entry, loss.row);
-    };
-    if (awaited === undefined) later(ROW_WAITS_MS, lapse);
-    else awaited(() => later(ROW_WAITS_MS, lapse));
+    if (ran) entry.charged = largerUsed(used, entry.charged ?? NOTHING_USED);
+    this.#lapseLater(entry, row, rowWaitsMs);
+  }
+
+  /** The isolate is heard again: the rows of its requests wait no longer for them than other ones do. */
+  isBack(member: string): void {
+    for (const entry of this.#entries.values())
+      if (entry.member === member && entry.loss !== null) this.#lapseLater(entry, entry.loss.row, ROW_WAITS_MS);
   }
 
   /** The code of a request is gone. */
@@ -209,8 +197,8 @@ export class AdmissionMachine implements GrantCheck {
 
   /** The requests of an isolate that hold a slot or wait; those that wait for one come first, so that none gets what comes back. */
   liveOf(member: string): readonly AdmissionEntry[] {
-    const all = [...this.#entries.values()].filter((entry) => entry.member === member && isLive(entry));
-    return [...all.filter(({ slot }) => slot === null), ...all.filter(({ slot }) => slot !== null)];
+    const live = [...this.#entries.values()].filter((entry) => entry.member === member && isLive(entry));
+    return live.toSorted((one, other) => Number(one.slot !== null) - Number(other.slot !== null));
   }
 
   /** Nothing is heard of the isolate: its requests that are judged again hold up no others of their tenant. */
@@ -231,7 +219,12 @@ export class AdmissionMachine implements GrantCheck {
     try {
       for (let next = this.#events.shift(); next !== undefined; next = this.#events.shift()) {
         const grants = this.#scheduler.apply(next, now());
-        for (const requestId of this.#scheduler.takeDeferred()) this.#defer(requestId);
+        for (const requestId of this.#scheduler.takeDeferred()) {
+          const entry = this.#entries.get(requestId);
+          if (entry === undefined) continue;
+          this.#sendBack(entry);
+          this.applyBudgetDecisions(budget.withdraw(entry.request));
+        }
         for (const { requestId, admission, queueWaitMs } of grants) {
           const entry = this.#entries.get(requestId);
           if (entry === undefined) continue;
@@ -281,8 +274,7 @@ export class AdmissionMachine implements GrantCheck {
 
   /** The requests that hold a slot and wait for tokens or money, which the scheduler counts as in flight. */
   awaitingBudget(nowMs: number): readonly WaitingQueue[] {
-    const waiting = [...this.#entries.values()].filter(({ state }) => state === "reserving");
-    return waiting.map((entry) => waitingForBudget(entry, nowMs));
+    return [...this.#entries.values()].flatMap((entry) => waitingForBudget(entry, nowMs));
   }
 
   mayHave(requestId: string): boolean {
@@ -295,31 +287,43 @@ export class AdmissionMachine implements GrantCheck {
     return entry !== undefined && this.#options.isQuiet(entry.member);
   }
 
-  /** The entry of a request that is about to wait or to run; what it was charged before is remembered. */
-  #enter(request: AdmissionRequest, member: string, said: number): AdmissionEntry {
+  /**
+   * Enters a request that is about to wait or to run, as `begin` does; what it was charged before is remembered. Returns what it is to
+   * be told at once; null: it waits.
+   */
+  #enter(request: AdmissionRequest, member: string, said: number, begin: Begin): Decision | Stale | null {
     const { requestId, waitedMs } = request;
     const { now, revisions } = this.#options;
     const charged = this.#charges.get(requestId) ?? null;
     this.#charges.delete(requestId);
     const entry = this.#entries.get(requestId) ?? newEntry(request, member, now() - (waitedMs ?? 0), charged);
-    entry.request = request;
-    entry.said = said;
-    entry.generation = revisions.generation;
-    entry.slot = null;
-    entry.answer = null;
-    entry.loss = null;
+    Object.assign(entry, { request, said, generation: revisions.generation, slot: null, answer: null, loss: null });
     this.#entries.set(requestId, entry);
     this.#arriving = entry;
-    return entry;
+    try {
+      begin(entry);
+    } finally {
+      this.#arriving = null;
+    }
+    return entry.answer;
   }
 
-  #arrive(entry: AdmissionEntry, waitedMs: number | null): void {
+  /** `isNew`: it is refused when the queue is full. */
+  #arrive(entry: AdmissionEntry, waitedMs: number | null, isNew = false): void {
+    const { request } = entry;
     become(entry, "waiting");
-    this.apply({ type: "arrive", arrival: arrivalOf(entry.request), waitedMs });
+    this.apply({ type: "arrive", arrival: arrivalOf(request), waitedMs });
+    if (entry.state !== "waiting") return;
+    const { maxQueuedPerTenant, budget } = this.#options;
+    const queuedOfTenant = this.#scheduler.queuedOf(request.tenant.id);
+    if (isNew && exceedsQueueLimit(maxQueuedPerTenant, queuedOfTenant, this.#scheduler.queued)) {
+      this.#answer(entry, "refused", { verdict: "refused", refusal: QUEUE_FULL });
+      this.apply({ type: "leave", requestId: request.requestId });
+    } else this.applyBudgetDecisions(budget.expect(request));
   }
 
   /** A request that has its slot already, or needs none. */
-  #runAtOnce(entry: AdmissionEntry, slot: NonNullable<AdmissionEntry["slot"]>): void {
+  #runAtOnce(entry: AdmissionEntry, slot: SlotTaken): void {
     const { request } = entry;
     const { budget, changed } = this.#options;
     entry.slot = slot;
@@ -332,19 +336,10 @@ export class AdmissionMachine implements GrantCheck {
     else this.apply({ type: "adopt", arrival: arrivalOf(request) });
   }
 
-  /** The scheduler has deferred a request at its turn. The request keeps its place, and its Worker judges it again. */
-  #defer(requestId: string): void {
-    const entry = this.#entries.get(requestId);
-    if (entry === undefined) return;
-    this.#sendBack(entry);
-    this.applyBudgetDecisions(this.#options.budget.withdraw(entry.request));
-  }
-
+  /** The request keeps its place, and its Worker judges it again. */
   #sendBack(entry: AdmissionEntry): void {
-    this.#answer(entry, "judged again", {
-      verdict: "stale",
-      items: this.#options.revisions.staleAmong(entry.request.revs),
-    });
+    const items = this.#options.revisions.staleAmong(entry.request.revs);
+    this.#answer(entry, "judged again", { verdict: "stale", items });
   }
 
   #answer(entry: AdmissionEntry, state: RequestState, answer: Decision | Stale): void {
@@ -359,7 +354,7 @@ export class AdmissionMachine implements GrantCheck {
   #isCurrent(entry: AdmissionEntry): boolean {
     const { now, revisions, isQuiet } = this.#options;
     const { revs, openUntilMs } = entry.request;
-    if (entry === this.#arriving && entry.state !== "given up") return true;
+    if (entry === this.#arriving) return true;
     // What is granted to an isolate that is not heard is in use by nobody; when it is heard again, it asks again.
     if (isQuiet(entry.member)) return false;
     if (openUntilMs !== null && now() >= openUntilMs) return false;
@@ -387,14 +382,19 @@ export class AdmissionMachine implements GrantCheck {
     else this.apply({ type: "release", requestId, actualTokens: owed.tokens });
   }
 
-  /** The request has not shown up: its row is written, and what it was charged is remembered. */
-  #lapse(entry: AdmissionEntry, row: UsageRow): void {
+  /** Unless the request shows up before, its row is written then, and what it was charged is remembered. */
+  #lapseLater(entry: AdmissionEntry, row: UsageRow, delayMs: number): void {
     const { requestId } = entry.request;
-    become(entry, "ended");
-    this.#entries.delete(requestId);
-    this.#charges.set(requestId, entry.charged ?? NOTHING_USED);
-    const [oldest = requestId] = this.#charges.keys();
-    if (this.#charges.size > CHARGES_KEPT) this.#charges.delete(oldest);
-    void this.#options.rows.complete(row, true).catch(() => undefined);
+    const loss = { row };
+    entry.loss = loss;
+    this.#options.later(delayMs, () => {
+      if (entry.loss !== loss) return;
+      become(entry, "ended");
+      this.#entries.delete(requestId);
+      this.#charges.set(requestId, entry.charged ?? NOTHING_USED);
+      const [oldest = requestId] = this.#charges.keys();
+      if (this.#charges.size > CHARGES_KEPT) this.#charges.delete(oldest);
+      void this.#options.rows.complete(row, true).catch(() => undefined);
+    });
   }
 }

@@ -35,23 +35,7 @@ export interface BudgetPort {
   readmit(request: AdmissionRequest): void;
 }
 
-/**
- * Decisions of budgets that come after the call that requested them. The gateway puts them, and admission reads them in the
- * same turn, without a reference to each other. Decisions that are put before the reader is set are kept for it.
- */
-export class LateDecisions {
-  #waiting: BudgetDecision[] = [];
-  #reader: ((decisions: readonly BudgetDecision[]) => void) | null = null;
-
-  put(decisions: readonly BudgetDecision[]): void {
-    if (decisions.length === 0) return;
-    if (this.#reader === null) this.#waiting.push(...decisions);
-    else this.#reader(decisions);
-  }
-
-  /** Sets the one reader. */
-  readBy(reader: (decisions: readonly BudgetDecision[]) => void): void {
-    this.#reader = reader;
-    this.put(this.#waiting.splice(0));
-  }
+/** Takes decisions of budgets that come after the call that requested them. */
+export interface LateDecisions {
+  put(decisions: readonly BudgetDecision[]): void;
 }

@@ -48,7 +48,10 @@ export interface ExchangeMessage {
   /** Rows of requests that asked for no slot. */
   readonly records: readonly RowRecord[];
   readonly hits: readonly CacheHit[];
-  /** Requests that hold a slot of which the Cell did not know: it counts them, even above the cap. Sub-calls, which hold none. */
+  /**
+   * Requests that hold a slot of which the Cell did not know, or that depart with one: it counts them, even above the cap. Sub-calls,
+   * which hold none.
+   */
   readonly returns: readonly AdmissionRequest[];
   readonly asks: readonly AdmissionRequest[];
 }

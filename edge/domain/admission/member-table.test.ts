@@ -214,7 +214,11 @@ describe("after a session is lost", () => {
       again: message?.asks[0]?.again,
       anew: message?.asks[0]?.anew,
     }).toEqual({ hit: true, waitedMs: null, again: true, anew: false });
-    expect(table.living()).toEqual({ waiting: ["waits"], running: ["runs"], others: ["asks", "record", "ends"] });
+    expect(table.living()).toEqual({
+      waiting: ["waits"],
+      running: ["runs"],
+      others: ["asks", "record", "ends", "leaves"],
+    });
     table.applyAnswer(SILENCE, { departures: ["leaves"], withdrawals: [] });
     table.sendAgain();
     expect(sent(table.take())).toEqual({ ends: ["record", "ends"], hits: ["hit"], asks: ["asks"] });
@@ -237,10 +241,11 @@ describe("after a session is lost", () => {
     table.answer({ unknown: ["one", "gone", "sub", "another isolate's"] });
     table.depart("gone");
     const message = table.take();
-    expect(sent(message)).toEqual({ departures: ["gone"], returns: ["one", "sub"] });
+    expect(sent(message)).toEqual({ departures: ["gone"], returns: ["one", "sub", "gone"] });
     expect(message?.returns.map(({ waitedMs, row }) => [waitedMs, row.admission, row.queue_wait_ms])).toEqual([
       [0, "queued", 7],
       [0, "boon", 7],
+      [0, "queued", 7],
     ]);
   });
 });
@@ -262,14 +267,14 @@ describe("a Cell that is away", () => {
     });
     expect({ message: sent(table.take()), living: table.living(), rows: table.rows }).toEqual({
       message: { withdrawals: ["asks"] },
-      living: { waiting: ["waits"], running: ["runs"], others: [] },
+      living: { waiting: ["waits"], running: ["runs"], others: ["asks"] },
       rows: [],
     });
     table.failedToDecide(AWAY);
     await settled();
     expect({ decision: decision.now, living: table.living() }).toEqual({
       decision: AWAY,
-      living: { waiting: [], running: ["runs"], others: [] },
+      living: { waiting: [], running: ["runs"], others: ["asks", "waits"] },
     });
   });
 
@@ -307,8 +312,8 @@ it("departs a request whose code gave no sign for five looks", () => {
     table.look();
     left.push(sent(table.take()));
   }
-  expect(left).toEqual([null, null, null, null, { departures: ["gone"] }, null]);
-  expect(table.living()).toEqual({ waiting: ["waits"], running: ["lives"], others: [] });
+  expect(left).toEqual([null, null, null, null, { departures: ["gone"], returns: ["gone"] }, null]);
+  expect(table.living()).toEqual({ waiting: ["waits"], running: ["lives"], others: ["gone"] });
 });
 
 it("knows a request by the same life until it ends", () => {

@@ -39,6 +39,13 @@ interface OpenRequest {
   decided: PromiseWithResolvers<Decision | Stale>;
 }
 
+/** A request that leaves. `departures`: its code is gone; `withdrawals`: it was told that the Cell is away. */
+interface Departure {
+  readonly how: "departures" | "withdrawals";
+  /** What it holds, of which another life of the Cell does not know; null: nothing that was granted. */
+  readonly held: AdmissionRequest | null;
+}
+
 interface KeptRow {
   readonly settlement: Settlement;
   readonly saved: PromiseWithResolvers<void>;
@@ -54,7 +61,7 @@ export class MemberTable {
   #said = 0;
   readonly #open = new Map<string, OpenRequest>();
   /** Departures and withdrawals of which no answer has come. */
-  readonly #departing = new Map<string, "departures" | "withdrawals">();
+  readonly #departing = new Map<string, Departure>();
   readonly #shown = new Map<string, PromiseWithResolvers<CacheHitDecision> & { readonly hit: CacheHit }>();
   readonly #rows = new Map<string, KeptRow>();
 
@@ -94,7 +101,7 @@ export class MemberTable {
     return {
       waiting: of("waiting", "judged again"),
       running: of("running", "refused"),
-      others: [...of("asked"), ...this.#rows.keys()],
+      others: [...of("asked"), ...this.#rows.keys(), ...this.#departing.keys()],
     };
   }
 
@@ -169,7 +176,8 @@ export class MemberTable {
     this.#open.delete(requestId);
     close(open, error);
     this.#departures.push(requestId);
-    this.#departing.set(requestId, error === undefined ? "departures" : "withdrawals");
+    const how = error === undefined ? "departures" : "withdrawals";
+    this.#departing.set(requestId, { how, held: open.stands === "running" ? heldBy(open) : null });
     const [oldest = requestId] = this.#departing.keys();
     if (this.#departing.size > DEPARTING_MAX) this.#departing.delete(oldest);
   }
@@ -204,7 +212,8 @@ export class MemberTable {
       return open?.stands === "asked" && open.request === request;
     };
     const leaving = take(this.#departures, (requestId) => this.#departing.has(requestId));
-    const leavingAs = (how: "departures" | "withdrawals") => leaving.filter((id) => this.#departing.get(id) === how);
+    const leavingAs = (how: Departure["how"]) => leaving.filter((id) => this.#departing.get(id)?.how === how);
+    const returns = take(this.#returns, ({ requestId }) => this.#open.get(requestId)?.stands === "running");
     this.#said += 1;
     return {
       n: this.#said,
@@ -213,7 +222,7 @@ export class MemberTable {
       withdrawals: leavingAs("withdrawals"),
       records: take(this.#records, hasRow),
       hits: take(this.#hits, ({ row }) => this.#shown.has(row.request_id)),
-      returns: take(this.#returns, ({ requestId }) => this.#open.get(requestId)?.stands === "running"),
+      returns: [...returns, ...leaving.flatMap((id) => this.#departing.get(id)?.held ?? [])],
       asks: take(this.#asks, asks),
     };
   }
@@ -313,16 +322,20 @@ export class MemberTable {
     } else if (answer.verdict !== "waiting") open.decided.resolve(answer);
   }
 
-  /** The Cell does not know of a request that holds a slot: it is told what it granted. */
+  /** The Cell does not know of a request that holds a slot. */
   #return(requestId: string): void {
     const open = this.#open.get(requestId);
-    if (open?.grant == null) return;
-    const { request, grant } = open;
-    const isSubCall = request.row.admission === "boon";
-    const admission = isSubCall ? "boon" : grant.admission;
-    const row = { ...request.row, admission, queue_wait_ms: grant.queueWaitMs } as const;
-    this.#returns.push({ ...request, row, waitedMs: request.waitedMs ?? 0 });
+    const held = open === undefined ? null : heldBy(open);
+    if (held !== null) this.#returns.push(held);
   }
+}
+
+/** The request with what it was granted, as another life of the Cell is told of it; null: it was granted nothing. */
+function heldBy({ request, grant }: OpenRequest): AdmissionRequest | null {
+  if (grant === null) return null;
+  const admission = request.row.admission === "boon" ? "boon" : grant.admission;
+  const row = { ...request.row, admission, queue_wait_ms: grant.queueWaitMs } as const;
+  return { ...request, row, waitedMs: request.waitedMs ?? 0 };
 }
 
 /** The request ends without the answers that it waits for. */

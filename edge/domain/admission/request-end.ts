@@ -6,8 +6,8 @@
  */
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import { totalTokens } from "../usage/billing.ts";
-import type { AdmissionEntry, SlotTaken } from "./admission-entry.ts";
-import type { Settlement } from "./rpc.ts";
+import type { AdmissionEntry } from "./admission-entry.ts";
+import type { Settlement, SlotTaken } from "./rpc.ts";
 
 /**
  * A settled row with what only the Cell knows. `slot` null: the request left after `sinceMs` without a slot, which is its

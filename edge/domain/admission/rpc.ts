@@ -51,11 +51,15 @@ export interface AdmissionRequest extends Arrival {
   };
 }
 
-/** A slot granted by fairshare, with everything that the budgets reserve for it. */
-export interface Grant {
+/** The slot that a request got by fairshare. */
+export interface SlotTaken {
   readonly admission: "fast" | "queued";
-  /** 0 when fast. */
+  /** Whole ms; 0 when fast. */
   readonly queueWaitMs: number;
+}
+
+/** A slot granted by fairshare, with everything that the budgets reserve for it. */
+export interface Grant extends SlotTaken {
   /** The bucket after this request's reserve; null without a per-minute cap, or when its level is not known. */
   readonly level: BucketLevel | null;
 }
@@ -128,12 +132,8 @@ export interface LedgerBatch {
 
 /** RPC surface of the Cell object. */
 export interface CellApi {
-  /**
-   * A name for this life of the object: what is kept in memory only is of this life. `member`: the isolate that calls; for it
-   * another life begins too when what it held was taken back. `leaseMs`: how long it keeps slots that it cannot renew; one of an
-   * earlier version does not say.
-   */
-  life(member: string, leaseMs?: number): Promise<string>;
+  /** A name for this life of the object: what is kept in memory only is of this life. `member`: the isolate that calls. */
+  life(member: string): Promise<string>;
   /** A row of a request that never asked for a slot. Resolves when it is durable, or dropped by the bound on refusals. */
   record(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void>;
   /** The row of a request whose session cannot take it: its end, deduplicated by request id. */

@@ -39,10 +39,9 @@ export class CellObject extends DurableObject<Bindings> {
     this.#parts = composeCell(state.storage, settings, ports);
   }
 
-  async life(member: string, leaseMs?: number): Promise<string> {
-    const { silent } = this.#parts;
-    silent.heard(member, leaseMs);
-    return silent.lifeFor(member, this.#life);
+  async life(member: string): Promise<string> {
+    this.#parts.members.heard(member);
+    return this.#life;
   }
 
   /** Opens a session of a member: one exchange after another, for as long as the isolate keeps it. */

@@ -5,6 +5,7 @@
  */
 import { NIL_UUID, type UsageRow } from "../../../shared/usage-row.ts";
 import type { RowRecord } from "../../domain/admission/exchange-messages.ts";
+import { RecentIds } from "../../domain/cell/recent-ids.ts";
 import { RefusalRateLimit } from "../../domain/cell/refusal-rate-limit.ts";
 import type { RequestCounters } from "../../domain/cell/request-counters.ts";
 import type { UpstreamOutcomes } from "../../domain/upstream/attempt-outcomes.ts";
@@ -14,26 +15,33 @@ import type { LedgerWriter } from "./ledger-writer.ts";
 interface CompletedRowsOptions {
   readonly cell: string;
   readonly counters: RequestCounters;
-  readonly writer: LedgerWriter;
+  readonly writer: Pick<LedgerWriter, "write">;
   /** Started by every count, because the heartbeat saves the counters. */
-  readonly heartbeat: Heartbeat;
+  readonly heartbeat: Pick<Heartbeat, "wake">;
   readonly now: () => number;
 }
 
 export class CompletedRows {
   readonly #options: CompletedRowsOptions;
   readonly #refusals = new RefusalRateLimit();
+  /** Unauthenticated refusals: those below the limit, whose rows may be written, and those that are only counted. */
+  readonly #below = new RecentIds();
+  readonly #above = new RecentIds();
 
   constructor(options: CompletedRowsOptions) {
     this.#options = options;
   }
 
   /**
-   * Resolves when the row is durable. `orphan`: another row of the request may have been written before, by its Worker or by an
-   * earlier life of the Cell; the first one counts.
+   * Resolves when the row is durable, or above the limit. `orphan`: another row of the request may have been written before, by its
+   * Worker or by an earlier life of the Cell; the first one counts.
    */
   async complete(row: UsageRow, orphan: boolean, upstream: UpstreamOutcomes = {}): Promise<void> {
     const { writer, counters, heartbeat } = this.#options;
+    if (row.tenant_id === NIL_UUID && !this.#isBelow(row.request_id)) {
+      if (this.#above.add(row.request_id)) counters.count(row);
+      return;
+    }
     if (!(await writer.write(row, orphan))) return;
     counters.count(row, upstream);
     heartbeat.wake();
@@ -41,11 +49,13 @@ export class CompletedRows {
 
   /** Takes the row of a request that asked for no slot. `again`: it may have come before. */
   async record({ row, upstream }: RowRecord, again = false): Promise<void> {
-    const { cell, counters, now } = this.#options;
-    if (row.tenant_id === NIL_UUID && !again && !this.#refusals.allow(now())) {
-      counters.count(row);
-      return;
-    }
-    await this.complete({ ...row, cell }, again, upstream);
+    await this.complete({ ...row, cell: this.#options.cell }, again, upstream);
+  }
+
+  /** What was decided about a row holds when it comes again. */
+  #isBelow(requestId: string): boolean {
+    if (this.#below.has(requestId)) return true;
+    if (this.#above.has(requestId) || !this.#refusals.allow(this.#options.now())) return false;
+    return this.#below.add(requestId);
   }
 }

@@ -1,13 +1,10 @@
 /**
  * The composition of a Cell: its parts are made only here, each from parts that were made before it. No part knows one
- * that is made after it: the scheduler and the budgets return decisions, which admission applies; later decisions of the budgets go
- * through LateDecisions.
+ * that is made after it: the scheduler and the budgets return decisions, or put later ones, which admission applies.
  */
 import { AdmissionMachine } from "../../domain/admission/admission-machine.ts";
-import { LateDecisions } from "../../domain/admission/budget-port.ts";
-import { holderLeaseMs } from "../../domain/admission/holder-lease.ts";
 import { EventCounters } from "../../domain/cell/event-counters.ts";
-import { History, SAMPLE_EVERY_MS } from "../../domain/cell/history.ts";
+import { History } from "../../domain/cell/history.ts";
 import { RequestCounters } from "../../domain/cell/request-counters.ts";
 import { Revisions } from "../../domain/cell/revisions.ts";
 import { createScheduler } from "../../domain/fairshare/scheduler.ts";
@@ -21,7 +18,6 @@ import { CompletedRows } from "./completed-rows.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { LedgerWriter } from "./ledger-writer.ts";
 import { Members } from "./members.ts";
-import { SilentMembers } from "./silent-members.ts";
 
 /**
  * After a reset under load nothing is granted for this long, so that members come back first
@@ -39,30 +35,16 @@ export type CellSettings = Pick<
   | "maxQueuedPerTenant"
   | "failOpen"
   | "ledgerShards"
-  | "admissionPatienceMs"
 >;
 
 /** The parts of a Cell that its RPC calls use. */
-export interface CellParts {
-  readonly store: CellStore;
-  readonly revisions: Revisions;
-  readonly scheduler: Scheduler;
-  readonly history: History;
-  readonly counters: RequestCounters;
-  readonly eventCounters: EventCounters;
-  readonly heartbeat: Heartbeat;
-  readonly rows: CompletedRows;
-  readonly budget: BudgetGateway;
-  readonly admission: AdmissionMachine;
-  readonly members: Members;
-  readonly silent: SilentMembers;
-}
+export type CellParts = ReturnType<typeof composeCell>;
 
 /**
  * Makes the parts of one life of a Cell from what earlier lives left on its disk. After a reset under load nothing is
  * granted at first.
  */
-export function composeCell(storage: DurableObjectStorage, settings: CellSettings, ports: CellPorts): CellParts {
+export function composeCell(storage: DurableObjectStorage, settings: CellSettings, ports: CellPorts) {
   const { cell, ledgerShards } = settings;
   const { now, later, log } = ports;
 
@@ -82,7 +64,7 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
       const nowMs = now();
       history.add(scheduler.snapshot(nowMs), nowMs);
     },
-    passed: () => silent.sweep(),
+    passed: () => members.pass(),
     report: async () => {
       const { inFlight, queued, maxInFlight } = scheduler;
       const state = { in_flight: inFlight, queued, max_in_flight: maxInFlight, last_seen_ms: now() };
@@ -105,7 +87,6 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
   const rows = new CompletedRows({ cell, counters, writer, heartbeat, now });
 
   const alerts = new AlertForwarder(ports.alerts, now);
-  const late = new LateDecisions();
   const budget = new BudgetGateway({
     cell,
     failOpen: settings.failOpen,
@@ -113,7 +94,7 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
     nextLife: () => store.nextLife(),
     monthOf: ports.monthOf,
     budgetOf: ports.budgetOf,
-    late,
+    late: { put: (decisions) => admission.applyBudgetDecisions(decisions) },
     deliverAlert: async (alert) => await alerts.deliver(alert),
     raise: (issue) => alerts.raise(issue),
   });
@@ -134,7 +115,7 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
         heartbeat.wake();
       },
       decided: (entry, answer) => members.decided(entry, answer),
-      isQuiet: (member) => members.isQuiet(member) || silent.isQuiet(member),
+      isQuiet: (member) => members.isQuiet(member),
     },
     (grantCheck) => {
       scheduler = createScheduler({
@@ -146,13 +127,6 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
       return scheduler;
     },
   );
-  const silent = new SilentMembers({
-    leaseMs: holderLeaseMs(settings.admissionPatienceMs),
-    everyMs: SAMPLE_EVERY_MS,
-    admission,
-    later,
-  });
-  late.readBy((decisions) => admission.applyBudgetDecisions(decisions));
 
   const members: Members = new Members({
     admission,
@@ -160,9 +134,7 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
     record: async (record, again) => await rows.record(record, again),
     level: async (limits) => await budget.level(limits),
     later,
-    heard: (member, leaseMs) => {
-      if (leaseMs !== undefined) silent.heard(member, leaseMs);
-    },
+    silence: ports.silence,
     failed: (error) => log.event("ask_failed", { cell, reason: nameOf(error) }),
   });
 
@@ -182,7 +154,6 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
     budget,
     admission,
     members,
-    silent,
   };
 }
 

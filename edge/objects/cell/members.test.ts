@@ -13,6 +13,7 @@ import {
   requestOf,
   verdicts,
 } from "../../../test/harness/edge/cell/members-harness.ts";
+import { MemberTable } from "../../domain/admission/member-table.ts";
 import type { AdmissionRequest, CacheHit } from "../../domain/admission/rpc.ts";
 
 const hitOf = (id: string, over: Partial<CacheHit> = {}): CacheHit => ({
@@ -133,13 +134,6 @@ describe("an exchange", () => {
       load: { inFlight: 1, queued: 0, entries: 1 },
     });
   });
-
-  it("shows that its isolate is heard", () => {
-    const stage = new MembersHarness(1);
-    const { session } = stage.open();
-    stage.exchange(session);
-    expect(stage.heard).toEqual(["isolate", "isolate", "isolate"]);
-  });
 });
 
 describe("an isolate whose only session ends", () => {
@@ -249,4 +243,20 @@ describe("an isolate whose only session ends", () => {
     expect(() => stage.exchange(session)).toThrow("the session is over");
     await expect(stage.members.news(session)).rejects.toThrow("the session is over");
   });
+});
+
+it("leaves a row of a running request that gives up before the Cell's next life knew of it", async () => {
+  const stage = new MembersHarness(1);
+  const table = new MemberTable();
+  void table.ask(requestOf("runs")).catch(() => undefined);
+  table.take();
+  const { admission, queueWaitMs } = { admission: "queued", queueWaitMs: 7 } as const;
+  const granted = { verdict: "granted", grant: { admission, queueWaitMs, level: null } } as const;
+  const nothing = { departures: [], withdrawals: [] };
+  table.applyAnswer({ decided: [["runs", granted]], hits: [], stored: [], refused: [], unknown: [] }, nothing);
+  table.depart("runs");
+  stage.open([], table.living(), table.first());
+  await stage.pass(ROW_WAITS_MS);
+  expect({ rows: stage.rows, load: stage.load }).toEqual({ rows: [["runs", 499, 10]], load: NOTHING });
+  expect(stage.world.rows[0]).toMatchObject({ admission: "queued", queue_wait_ms: 7 });
 });

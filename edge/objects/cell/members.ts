@@ -19,6 +19,7 @@ import type { CacheHit, Decision, Stale } from "../../domain/admission/rpc.ts";
 import type { BudgetLimits } from "../../domain/budget/limits.ts";
 import type { BucketLevel } from "../../domain/budget/token-bucket.ts";
 import type { Revisions } from "../../domain/cell/revisions.ts";
+import type { Silence } from "../object-ports.ts";
 
 /** The report that a row is stored waits this long for other reports, or for an answer that carries it. */
 const NEWS_MS = 50;
@@ -28,6 +29,8 @@ const NEWS_MS = 50;
  */
 const GRACE_INTERVALS = 4;
 const GRACE_INTERVAL_MS = 500;
+/** The rows of an isolate that is gone without a broken session wait for it so long, ms: its clients have given up long before. */
+const SILENT_ROWS_WAIT_MS = 300_000;
 
 interface MembersOptions {
   readonly admission: AdmissionMachine;
@@ -36,8 +39,7 @@ interface MembersOptions {
   readonly record: (record: RowRecord, again?: boolean) => Promise<void>;
   readonly level: (limits: BudgetLimits) => Promise<BucketLevel | null>;
   readonly later: (delayMs: number, run: () => void) => void;
-  /** An isolate has sent something. */
-  readonly heard: (member: string, leaseMs: number | undefined) => void;
+  readonly silence: Silence;
   /** Called for a request that could not be decided, which is a defect of the gateway. */
   readonly failed: (error: unknown) => void;
 }
@@ -82,11 +84,11 @@ export class Members {
     { member: id, opening, leaseMs, waiting, running, others }: Member,
     message: ExchangeMessage,
   ): { readonly session: MemberSession; readonly answer: ExchangeAnswer } {
-    const { admission, heard } = this.#options;
+    const { admission } = this.#options;
     const member = this.#known.get(id) ?? newMember(id, leaseMs);
     if (opening <= member.opening) throw new Error("the member has a newer session");
     this.#known.set(id, member);
-    heard(id, leaseMs);
+    if (leaseMs !== undefined) this.heard(id, leaseMs);
     const session: MemberSession = { member, notify: null, isOver: false };
     const before = member.session;
     member.opening = opening;
@@ -114,14 +116,15 @@ export class Members {
 
   /** Handles one exchange. Ends come first: what they give back is free for the requests. Throws when the session is over. */
   exchange(session: MemberSession, message: ExchangeMessage): ExchangeAnswer {
-    const { admission, record, heard } = this.#options;
+    const { admission, record } = this.#options;
     const { member } = session;
     if (session.isOver) throw new Error("the session is over");
-    heard(member.id, member.leaseMs);
+    if (member.leaseMs !== undefined) this.heard(member.id, member.leaseMs);
     for (const settlement of message.ends) this.#track(member, settlement.row, admission.end(settlement));
+    // One that departs may be new to this life of the Cell, and leaves a row all the same.
+    for (const request of message.returns) admission.takeBack(request, member.id, message.n);
     for (const requestId of message.departures) admission.depart(requestId, message.n);
     for (const requestId of message.withdrawals) admission.withdraw(requestId);
-    for (const request of message.returns) admission.takeBack(request, member.id, message.n);
     for (const one of message.records) this.#track(member, one.row, record(one));
     for (const hit of message.hits) this.#hit(member, hit);
     for (const request of message.asks) {
@@ -167,9 +170,27 @@ export class Members {
     this.#pass(member, grace, GRACE_INTERVALS);
   }
 
+  /** The isolate is alive. `leaseMs`: see {@link Silence}. */
+  heard(id: string, leaseMs?: number): void {
+    const { silence, admission } = this.#options;
+    if (silence.heard(id, leaseMs)) admission.isBack(id);
+  }
+
   /** Whether nothing is heard of the isolate. */
   isQuiet(id: string): boolean {
-    return (this.#known.get(id)?.grace ?? null) !== null;
+    return (this.#known.get(id)?.grace ?? null) !== null || this.#options.silence.isQuiet(id);
+  }
+
+  /** An interval of the Cell has passed: isolates that are gone lose their session and what they hold. */
+  pass(): void {
+    const { silence, admission } = this.#options;
+    const { quiet, gone } = silence.pass();
+    for (const id of gone) {
+      const session = this.#known.get(id)?.session ?? null;
+      if (session !== null) close(session);
+      this.#giveUp(id, SILENT_ROWS_WAIT_MS);
+    }
+    for (const id of quiet) admission.quiet(id);
   }
 
   /** A request that had to wait has its answer. */
@@ -187,10 +208,14 @@ export class Members {
         this.#pass(member, grace, intervals - 1);
         return;
       }
-      const { admission } = this.#options;
-      this.#known.delete(member.id);
-      for (const entry of admission.liveOf(member.id)) admission.giveUp(entry);
+      this.#giveUp(member.id);
     });
+  }
+
+  #giveUp(id: string, rowsWaitMs?: number): void {
+    const { admission } = this.#options;
+    this.#known.delete(id);
+    for (const entry of admission.liveOf(id)) admission.giveUp(entry, rowsWaitMs);
   }
 
   #hit(member: KnownMember, { revs, limits, row, again }: CacheHit): void {

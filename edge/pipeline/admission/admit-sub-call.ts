@@ -14,13 +14,13 @@ import { type AdmittedRequest, admissionMessage } from "./admit.ts";
 export async function admitSubCall(call: Call, request: Prepared): Promise<AdmittedRequest> {
   const row = usageRowOf(call, request, { statusCode: 499, admission: "boon" });
   const message = { ...admissionMessage(call, request), need: NO_AMOUNTS, row };
-  call.slotHold.begin();
   try {
     const admitted = await call.ports.admission.admit(message);
     if (admitted.verdict !== "granted") throw new GatewayError("scheduler_unavailable");
-    return { ...request, message, permit: admitted.permit, admission: "boon" };
+    const { permit } = admitted;
+    permit.whenLost?.(() => call.slotLoss.lose());
+    return { ...request, message, permit, admission: "boon" };
   } catch (error) {
-    call.slotHold.release();
     // The Cell may have the sub-call all the same.
     throw new StageFailure(error, { ...request, queueEntryUnknown: true });
   }

@@ -5,7 +5,6 @@
  * built again once. One that waited keeps its place meanwhile, and is refused when the new records refuse it
  * (docs/rules/admission.md#judged-again). A refused request holds nothing, and its row is handed in through the permit.
  */
-import { issues } from "../../../shared/alerts.ts";
 import { servedUntilMs } from "../../../shared/caller-access.ts";
 import { GatewayError } from "../../../shared/errors.ts";
 import type { RevItem } from "../../../shared/internal.ts";
@@ -22,10 +21,6 @@ import { refusalHeaders } from "../reply/rate-limit.ts";
 import { reportEnd } from "../report/report-end.ts";
 import { withSpan } from "../report/spans.ts";
 import { usageRowOf } from "../report/usage-row.ts";
-import { isAway, Patience } from "./patience.ts";
-
-/** How often a request may lose its place, or get its grant too late, because it or its isolate was cut off meanwhile. */
-const LOST_MAX = 10;
 
 /** After step 6: a request with a slot, which has to be settled exactly once. */
 export interface AdmittedRequest extends Prepared {
@@ -43,10 +38,8 @@ export interface AdmittedRequest extends Prepared {
 export async function admit(call: Call, request: Prepared, reload: Reload): Promise<AdmittedRequest> {
   return await withSpan(call, "admission", async (span) => {
     span.set({ class: "rejected", queue_wait_ms: 0, group: request.principal.tenant.fairshare_group });
-    const admitted = await seekSlot(call, request, reload).catch((error: unknown) => {
-      call.slotHold.release();
-      throw error;
-    });
+    const admitted = await seekSlot(call, request, reload);
+    admitted.permit.whenLost?.(() => call.slotLoss.lose());
     const { admission, queueWaitMs } = admitted;
     span.set({ class: admission, queue_wait_ms: queueWaitMs, group: admitted.message.group.name });
     return admitted;
@@ -67,22 +60,11 @@ type Reload = (request: Prepared) => Promise<Prepared>;
 
 async function seekSlot(call: Call, request: Prepared, reload: Reload): Promise<AdmittedRequest> {
   const waiting: Waiting = { sinceMs: null, permit: null, anew: false };
-  const patience = new Patience(call);
-  const again = async (items: readonly RevItem[], before: Prepared): Promise<Prepared> =>
-    await judgedAgain(call, items, before, waiting, reload);
   let current = request;
   let wasStale = false;
-  for (let losses = 0; losses < LOST_MAX; ) {
+  for (;;) {
     const message = admissionMessage(call, current, waiting);
-    const answer = await requestAdmission(call, current, message, patience).catch(
-      async (error: unknown) => await betweenOwners(call, StageFailure.of(error, current), waiting, patience),
-    );
-    if (answer === null) {
-      wasStale = false;
-      current = await again([], { ...current, queueEntryUnknown: true });
-      continue;
-    }
-    if (answer.verdict !== "refused") patience.answered();
+    const answer = await requestAdmission(call, current, message, waiting);
     waiting.anew = false;
     if (answer.verdict === "stale") {
       if (wasStale) {
@@ -90,69 +72,23 @@ async function seekSlot(call: Call, request: Prepared, reload: Reload): Promise<
         throw refusedInPlace(call, failure, current, waiting);
       }
       wasStale = true;
-      current = await again(answer.items, current);
+      current = await judgedAgain(call, answer.items, current, waiting, reload);
       continue;
     }
     wasStale = false;
     const { permit } = answer;
     waiting.permit = permit;
     const decision = answer.verdict === "waiting" ? await waitForDecision(call, current, permit, waiting) : answer;
-    if (decision === null || (decision.verdict === "granted" && !(await call.slotHold.isHeld()))) {
-      losses += 1;
-      current = await asksAnew(call, current, waiting, again);
-    } else if (decision.verdict === "stale") current = await again(decision.items, current);
-    else if (await budgetsAway(call, current, decision, waiting, patience))
-      current = await asksAnew(call, current, waiting, again);
+    if (decision === null) {
+      waiting.anew = true;
+      current = await judgedAgain(call, [], { ...current, queueEntryUnknown: true }, waiting, reload);
+    } else if (decision.verdict === "stale")
+      current = await judgedAgain(call, decision.items, current, waiting, reload);
     else {
       current = { ...current, queueWaitMs: waitedMs(call, waiting) ?? current.queueWaitMs };
       return admittedBy(call, current, { message, permit }, decision);
     }
   }
-  const { alerts, admission } = call.ports;
-  alerts.raise(issues.schedulerUnavailable(admission.cell, "out of reach again and again while a request waited"));
-  throw refusedInPlace(call, new StageFailure(new GatewayError("scheduler_unavailable"), current), current, waiting);
-}
-
-/** A place was lost, a grant came too late, or a refusal is not taken: the request queues again, at its age. */
-async function asksAnew(
-  call: Call,
-  request: Prepared,
-  waiting: Waiting,
-  again: (items: readonly RevItem[], before: Prepared) => Promise<Prepared>,
-): Promise<Prepared> {
-  waiting.sinceMs ??= call.ports.clock();
-  waiting.anew = true;
-  return await again([], { ...request, queueEntryUnknown: true });
-}
-
-/**
- * Waits for the next owner of the Cell: null when the request may ask again. Throws the failure when the Cell was reached or the
- * patience is over, and ClientGone in place of it.
- */
-async function betweenOwners(call: Call, failure: StageFailure, waiting: Waiting, patience: Patience): Promise<null> {
-  const { cause, known } = failure;
-  if (!isAway(cause)) throw failure;
-  waiting.sinceMs ??= call.ports.clock();
-  const mayAsk = await patience.pause().catch((error: unknown) => {
-    throw new StageFailure(error, { ...known, queueWaitMs: waitedMs(call, waiting) ?? 0 });
-  });
-  if (mayAsk) return null;
-  throw failure;
-}
-
-/** Waits when the request was refused because its budgets could not be asked: they may have no owner, as the Cell may. */
-async function budgetsAway(
-  call: Call,
-  request: Prepared,
-  decision: Decision,
-  waiting: Waiting,
-  patience: Patience,
-): Promise<boolean> {
-  if (decision.verdict !== "refused" || !decision.refusal.code.endsWith("budget_check_failed")) return false;
-  waiting.sinceMs ??= call.ports.clock();
-  return await patience.pause(true).catch((error: unknown) => {
-    throw refusedInPlace(call, new StageFailure(error, request), request, waiting);
-  });
 }
 
 /**
@@ -226,13 +162,13 @@ async function requestAdmission(
   call: Call,
   request: Prepared,
   message: AdmissionRequest,
-  patience: Patience,
+  waiting: Waiting,
 ): Promise<AdmissionOutcome> {
-  call.slotHold.begin();
   try {
-    return await patience.awaited(call.ports.admission.admit(message, patience.began));
+    return await call.ports.admission.admit(message, waiting.permit);
   } catch (error) {
-    throw new StageFailure(error, { ...request, queueEntryUnknown: true });
+    const queueWaitMs = waitedMs(call, waiting) ?? request.queueWaitMs;
+    throw new StageFailure(error, { ...request, queueWaitMs, queueEntryUnknown: true });
   }
 }
 
@@ -247,7 +183,6 @@ async function waitForDecision(
   waiting: Waiting,
 ): Promise<Decision | Stale | null> {
   waiting.sinceMs ??= call.ports.clock();
-  call.slotHold.keepPlace();
   const gone = Promise.withResolvers<never>();
   const leave = () => gone.reject(new ClientGone());
   if (call.request.signal.aborted) leave();
@@ -258,7 +193,7 @@ async function waitForDecision(
   } catch (error) {
     decision.catch(() => undefined);
     const known = { ...request, queueWaitMs: waitedMs(call, waiting) ?? 0 };
-    if (isAway(error)) throw new StageFailure(error, { ...known, queueEntryUnknown: true });
+    if (error instanceof GatewayError) throw new StageFailure(error, { ...known, queueEntryUnknown: true });
     if (!(error instanceof ClientGone)) return null;
     settleWithoutSlot(call, known, permit, { statusCode: 499, admission: "queued", failure: error });
     throw new AlreadySettled(error, known);

@@ -1,8 +1,7 @@
 /**
  * Step 9: the one end of a request that held a slot. Three triggers (end, error, client gone), and one latch: only the
  * first counts. The promise `done` is given to `waitUntil` before the response is returned
- * (docs/rules/settlement-and-rows.md#exactly-once). In a cluster the request ends when its slot may be another's
- * (docs/rules/admission.md#leases-of-isolates).
+ * (docs/rules/settlement-and-rows.md#exactly-once).
  */
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import { type Billed, NOTHING_BILLED, totalTokens } from "../../domain/usage/billing.ts";
@@ -10,9 +9,6 @@ import type { Call } from "../call/context.ts";
 import { type EndDetails, reportEnd } from "../report/report-end.ts";
 import { usageRowOf, withEnergy } from "../report/usage-row.ts";
 import type { AdmittedRequest } from "./admit.ts";
-
-/** A request that ends before this needs no renewal of its lease. */
-const WATCH_AFTER_MS = 1_000;
 
 /** How a request ended. */
 export interface RequestEnd extends EndDetails {
@@ -29,28 +25,25 @@ export class Settler {
   readonly #request: AdmittedRequest;
   readonly #finished = Promise.withResolvers<void>();
   #ended = false;
-  #callOffWatch: (() => void) | null = null;
 
   /** The row is made from `request` when the request ends. */
   constructor(call: Call, request: AdmittedRequest) {
     this.#call = call;
     this.#request = request;
     call.waitUntil(this.#finished.promise);
-    if (call.ports.admission.leases === undefined) return;
-    this.#callOffWatch = call.timer.after(WATCH_AFTER_MS, () => call.slotHold.keepSlot());
   }
 
   /** Ends the request; only the first call counts. */
   end(ending: RequestEnd): void {
     if (this.#ended) return;
-    this.#over();
+    this.#ended = true;
     void this.#deliver(ending).finally(() => this.#finished.resolve());
   }
 
   /** Gives the permit up without a settlement: the Cell settles it, at the estimate. */
   abandon(): void {
     if (this.#ended) return;
-    this.#over();
+    this.#ended = true;
     reportEnd(this.#call, this.#request, this.#row({ statusCode: 500 }));
     this.#request.permit.leave();
     this.#finished.resolve();
@@ -58,12 +51,6 @@ export class Settler {
 
   #row(ending: RequestEnd): UsageRow {
     return usageRowOf(this.#call, this.#request, { ...ending, admission: this.#request.admission });
-  }
-
-  #over(): void {
-    this.#ended = true;
-    this.#callOffWatch?.();
-    this.#call.slotHold.release();
   }
 
   async #deliver(ending: RequestEnd): Promise<void> {

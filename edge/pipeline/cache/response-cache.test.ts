@@ -29,20 +29,6 @@ function worldWith(changes: Partial<TestPipeline> = {}): TestPipeline {
   return Object.assign(new TestPipeline(), { entry, model: cached(), upstream }, changes);
 }
 
-/** A request in a cluster. Its pauses pass at once; `silence`: how the time passes for which the Cell does not answer. */
-function patient(world: TestPipeline, silence: (ms: number, signal: AbortSignal) => Promise<void> = untilAnswered) {
-  world.admissionPatienceMs = 25_000;
-  const received = world.received();
-  const { sleep } = received.ports;
-  const either: typeof sleep = async (ms, signal) =>
-    signal === received.request.signal ? await sleep(ms, signal) : await silence(ms, signal);
-  return { ...received, ports: { ...received.ports, sleep: either } };
-}
-
-async function untilAnswered(_ms: number, signal: AbortSignal): Promise<void> {
-  await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
-}
-
 async function answer(world: TestPipeline) {
   const response = await run(world.received());
   const body = (await response.json().catch(() => null)) as { stored?: true; error?: { code: string } } | null;
@@ -156,73 +142,6 @@ describe("a stored answer", () => {
     await world.settled();
     expect({ status: response.status, recorded: world.recorded }).toEqual({ status: 503, recorded: [] });
     expect(world.orphans).toMatchObject([{ status_code: 503, admission: "rejected" }]);
-  });
-
-  it("waits for an owner of the Cell, and tells it that an earlier call may have arrived", async () => {
-    const world = worldWith();
-    const received = patient(world);
-    const { admission } = received.ports;
-    const again: (boolean | undefined)[] = [];
-    const confirmHit: typeof admission.confirmHit = async (hit, may) => {
-      again.push(may);
-      if (again.length < 3) throw new GatewayError("scheduler_unavailable");
-      return await admission.confirmHit(hit, may);
-    };
-    const response = await run({ ...received, ports: { ...received.ports, admission: { ...admission, confirmHit } } });
-    await world.settled();
-    expect({ status: response.status, "x-gateway-cache": response.headers.get("x-gateway-cache"), again }).toEqual({
-      status: 200,
-      "x-gateway-cache": "hit",
-      again: [false, true, true],
-    });
-    expect(world.waits.slice(0, 2)).toEqual([100, 200]);
-  });
-
-  it("waits for a silent owner until its patience ends, and keeps the row that it takes later", async () => {
-    const world = worldWith();
-    const silences: number[] = [];
-    const received = patient(world, async (ms) => {
-      silences.push(ms);
-      world.nowMs += ms;
-    });
-    const { admission } = received.ports;
-    const [asked, late] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const confirmHit: typeof admission.confirmHit = async (hit, may) => {
-      asked.resolve();
-      await late.promise;
-      return await admission.confirmHit(hit, may);
-    };
-    const response = await run({ ...received, ports: { ...received.ports, admission: { ...admission, confirmHit } } });
-    await asked.promise;
-    expect({ status: response.status, silences }).toEqual({ status: 503, silences: [1_000, 24_000] });
-    expect({ orphanStatuses: world.orphans.map(({ status_code }) => status_code), hits: world.hits }).toEqual({
-      orphanStatuses: [503],
-      hits: [],
-    });
-    late.resolve();
-    await world.settled();
-    expect(world.hits).toHaveLength(1);
-  });
-
-  it("is not given to a key that has expired while it waited for an owner of the Cell", async () => {
-    const world = worldWith();
-    world.key = keyOf({ expires_at_ms: world.nowMs + 250 });
-    const received = patient(world);
-    const { admission } = received.ports;
-    let calls = 0;
-    const confirmHit: typeof admission.confirmHit = async (hit, may) => {
-      calls += 1;
-      if (calls < 5) throw new GatewayError("scheduler_unavailable");
-      return await admission.confirmHit(hit, may);
-    };
-    const response = await run({ ...received, ports: { ...received.ports, admission: { ...admission, confirmHit } } });
-    await world.settled();
-    expect({ status: response.status, body: await response.json() }).toMatchObject({
-      status: 403,
-      body: { error: { code: "api_key_expired" } },
-    });
-    // After 100 ms it may still be given, after 300 ms no more.
-    expect({ calls, hits: world.hits }).toEqual({ calls: 2, hits: [] });
   });
 
   it.each([

@@ -9,15 +9,14 @@ import { GatewayError } from "../../../shared/errors.ts";
 import type { RevItem } from "../../../shared/internal.ts";
 import type { ModelRecord } from "../../../shared/records.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
-import type { CacheHit } from "../../domain/admission/rpc.ts";
 import { ratedLimitsOf } from "../../domain/budget/limits.ts";
 import { concat } from "../../domain/bytes/byte-pieces.ts";
 import { NOTHING_BILLED } from "../../domain/usage/billing.ts";
-import type { CacheEntry, CacheHitVerdict } from "../../ports.ts";
+import type { CacheEntry } from "../../ports.ts";
 import { subjectRevs } from "../access/freshness.ts";
-import { isAway, Patience } from "../admission/patience.ts";
 import { hasToolLoop, lacksBoonSettings } from "../boons/boon-settings.ts";
 import type { OutgoingBody } from "../call/client-body.ts";
+import { ClientGone } from "../call/client-gone.ts";
 import type { Call } from "../call/context.ts";
 import { changesAnswers } from "../call/guards.ts";
 import { type CallAnswer, type Prepared, StageFailure, withKnown } from "../call/known.ts";
@@ -159,10 +158,11 @@ async function replay(call: Call, request: Prepared, entry: CacheEntry): Promise
   // parts are of what an upstream has done for a request; for this one, none has done anything
   const billed = { ...NOTHING_BILLED, inputTokens: entry.input_tokens, outputTokens: entry.output_tokens };
   const row = usageRowOf(call, request, { statusCode: 200, admission: "fast", billed });
-  const shown = confirmed(call, servedUntilMs(request.principal, call.ports.clock()), {
-    revs: subjectRevs(call, request),
-    limits: ratedLimitsOf(key, tenant),
-    row,
+  const { signal } = call.request;
+  const hit = { revs: subjectRevs(call, request), limits: ratedLimitsOf(key, tenant), row };
+  const openUntilMs = servedUntilMs(request.principal, call.ports.clock());
+  const shown = call.ports.admission.confirmHit(hit, { signal, openUntilMs }).catch((error: unknown) => {
+    throw signal.aborted ? new ClientGone() : error;
   });
   call.waitUntil(shown.catch(() => undefined));
   // Until the Cell has answered, it may have the row.
@@ -178,25 +178,6 @@ async function replay(call: Call, request: Prepared, entry: CacheEntry): Promise
     ...(isEventStream(entry.content_type) ? STREAM_HEADERS : {}),
   };
   return { kind: "hit", answer: { response: new Response(entry.body, { status: 200, headers }), known }, row };
-}
-
-/**
- * The Cell's verdict, once it has an owner (docs/rules/admission.md#between-owners). Null: the caller's access has ended, or may
- * have, while the answer waited, so it has to be judged again. `openUntilMs`: when that is, epoch ms; null: never.
- */
-async function confirmed(call: Call, openUntilMs: number | null, hit: CacheHit): Promise<CacheHitVerdict | null> {
-  const patience = new Patience(call);
-  for (;;) {
-    const asked = call.ports.admission.confirmHit(hit, patience.began);
-    try {
-      return await patience.awaited(asked);
-    } catch (error) {
-      // An answer that comes late has taken the row, which has to become durable all the same.
-      call.waitUntil(asked.then(async ({ recorded }) => await recorded).catch(() => undefined));
-      if (!isAway(error) || !(await patience.pause())) throw error;
-      if (openUntilMs !== null && call.ports.clock() >= openUntilMs) return null;
-    }
-  }
 }
 
 /** SHA-256 of model, a 0x00 byte, then the client body; hex. */

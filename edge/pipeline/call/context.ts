@@ -15,7 +15,7 @@ import type { ToolLists } from "../memory/tool-lists.ts";
 import type { SharedTimer } from "../timers/shared-timer.ts";
 import type { BoonRuns } from "./boon-runs.ts";
 import type { ClientBody } from "./client-body.ts";
-import type { SlotHold } from "./slot-hold.ts";
+import type { SlotLoss } from "./slot-loss.ts";
 
 /** The part of the configuration that the pipeline needs. */
 export interface PipelineConfig {
@@ -25,8 +25,6 @@ export interface PipelineConfig {
   readonly upstreamTimeoutMs: number;
   /** A client that takes nothing of an answer for this long is cut off; 0: never. */
   readonly stalledReaderMs: number;
-  /** How long a request waits for a Cell that has no owner; 0: it fails at once. */
-  readonly admissionPatienceMs: number;
   readonly sessionIdDerivation: boolean;
   /**
    * The undocumented paths that are forwarded; null: every one that does not concern an account
@@ -95,7 +93,7 @@ export interface Call {
   /** Release what steps acquired before the request is forwarded; called then, or before its refusal is answered. */
   readonly cleanups: (() => void)[];
   /** Its slot, or place in the queue, as long as the isolate may use it. */
-  readonly slotHold: SlotHold;
+  readonly slotLoss: SlotLoss;
   /** The timer that the call's waits share. */
   readonly timer: SharedTimer;
   /** Keeps the isolate alive for work that outlives the response. */

@@ -8,7 +8,7 @@ import { SharedTimer } from "../timers/shared-timer.ts";
 import { BoonRuns } from "./boon-runs.ts";
 import { ClientBody } from "./client-body.ts";
 import { type Call, type IsolateMemory, OnceLatch, type PipelineConfig } from "./context.ts";
-import { SlotHold } from "./slot-hold.ts";
+import { SlotLoss } from "./slot-loss.ts";
 
 /** What the HTTP route hands to the pipeline. */
 export interface PipelineInput {
@@ -34,7 +34,7 @@ export function startCall(received: PipelineInput): Call {
     requestId: received.ports.random.uuid(),
     parentId: null,
     cleanups: [],
-    slotHold: new SlotHold(received.ports.admission.leases),
+    slotLoss: new SlotLoss(),
     timer: new SharedTimer(received.ports.clock),
     arrivedMs,
     trace: new Trace(arrivedMs),

@@ -6,7 +6,7 @@
 
 import type { GatewayError } from "../../../shared/errors.ts";
 import { ClientGone } from "../call/client-gone.ts";
-import type { SlotHold } from "../call/slot-hold.ts";
+import type { SlotLoss } from "../call/slot-loss.ts";
 import type { SharedTimer } from "../timers/shared-timer.ts";
 
 export class AttemptCancellation {
@@ -14,14 +14,14 @@ export class AttemptCancellation {
   readonly #client: AbortSignal;
   readonly #timeoutMs: number;
   readonly #waits: SharedTimer;
-  readonly #slot: SlotHold;
+  readonly #slot: SlotLoss;
   readonly #callOffLoss: () => void;
   readonly #onGone = (): void => this.#controller.abort(new ClientGone());
   #callOff: (() => void) | null = null;
   #timedOut = false;
   #readerStalled = false;
 
-  constructor(client: AbortSignal, timeoutMs: number, waits: SharedTimer, slot: SlotHold) {
+  constructor(client: AbortSignal, timeoutMs: number, waits: SharedTimer, slot: SlotLoss) {
     this.#client = client;
     this.#slot = slot;
     this.#waits = waits;

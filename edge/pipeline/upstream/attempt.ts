@@ -58,12 +58,12 @@ export async function attempt(sending: AttemptInput, target: Target): Promise<At
   const credential = await openCredential(call, model, target);
   if (credential === undefined) return { kind: "unusable", reason: "credential unreadable" };
   if (call.request.signal.aborted) throw new ClientGone();
-  if (call.slotHold.failure !== null) throw call.slotHold.failure;
+  if (call.slotLoss.failure !== null) throw call.slotLoss.failure;
   const cancellation = new AttemptCancellation(
     call.request.signal,
     timeoutMsOf(call, model),
     call.timer,
-    call.slotHold,
+    call.slotLoss,
   );
   const span = call.trace.begin("upstream", call.ports.clock());
   span.set({ endpoint: target.name, attempt: call.trace.count("upstream"), status: 0, ttft_ms: 0 });

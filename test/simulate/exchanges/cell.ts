@@ -4,7 +4,7 @@
  */
 import { type AdmissionEntry, isLive } from "../../../edge/domain/admission/admission-entry.ts";
 import { AdmissionMachine, type AdmissionOptions } from "../../../edge/domain/admission/admission-machine.ts";
-import { type BudgetPort, LateDecisions } from "../../../edge/domain/admission/budget-port.ts";
+import type { BudgetPort } from "../../../edge/domain/admission/budget-port.ts";
 import type {
   AdmissionAnswer,
   ExchangeAnswer,
@@ -88,12 +88,12 @@ class WatchedAdmission extends AdmissionMachine {
     await super.end(settlement);
   }
 
-  override giveUp(entry: AdmissionEntry, awaited?: (lapse: () => void) => void): void {
+  override giveUp(entry: AdmissionEntry): void {
     // What it gives back may be granted in the same turn.
     const run = isLive(entry) ? this.#truth.running.get(entry.request.requestId) : undefined;
     if (run?.heard === false) this.#truth.end(run.id, 0);
     else if (run !== undefined) this.#truth.uncount(run, "it was given up");
-    super.giveUp(entry, awaited);
+    super.giveUp(entry);
   }
 
   /** A request was granted, as its isolate will hear. */
@@ -120,7 +120,6 @@ export class CellLife {
     const now = () => time.nowMs;
     const later = (delayMs: number, run: () => void) => void setTimeout(run, delayMs);
     this.#revisions.note(disk.revisions, now());
-    const late = new LateDecisions();
     const writer = new LedgerWriter("c", 1, () => ({ append }) as never);
     const budget = new BudgetGateway({
       cell: "c",
@@ -129,7 +128,7 @@ export class CellLife {
       nextLife: () => (disk.life += 1),
       monthOf: thirtyDayMonthOf,
       budgetOf: (tenantId) => around.budgetOf(context, tenantId),
-      late,
+      late: { put: (decisions) => this.admission.applyBudgetDecisions(decisions) },
       deliverAlert: async () => undefined,
       raise: () => undefined,
     });
@@ -166,14 +165,13 @@ export class CellLife {
       },
     );
     this.scheduler = made;
-    late.readBy((decisions) => this.admission.applyBudgetDecisions(decisions));
     this.#members = new Members({
       admission: this.admission,
       revisions: this.#revisions,
       record: async ({ row }, again) => void (await writer.write(row, again === true)),
       level: async () => null,
       later,
-      heard: () => undefined,
+      silence: { heard: () => false, isQuiet: () => false, pass: () => ({ quiet: [], gone: [] }) },
       failed: (error) => {
         throw error;
       },

@@ -63,7 +63,13 @@ export class Isolate {
     const places = { cell: () => cell, ledger: parts.ledger };
     this.#admission = new MemberAdmission({
       member,
-      direct: new CellAdmission(places, "c", 1, { raise: () => undefined } as never, quiet),
+      direct: new CellAdmission({
+        stubs: places,
+        cell: "c",
+        shards: 1,
+        alerts: { raise: () => undefined },
+        log: quiet,
+      }),
       clock: () => this.context.clockMs,
       keepAlive: (work) => this.#trackSessionTask(here(), work),
       log: quiet,

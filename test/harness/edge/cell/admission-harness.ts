@@ -1,17 +1,16 @@
 /** A Cell's admission for tests, with the real scheduler and the real budgets behind calls that a test delays or fails. */
 
+import { MemberSilence } from "../../../../edge/cluster/member-silence.ts";
 import type { RequestState } from "../../../../edge/domain/admission/admission-entry.ts";
 import { AdmissionMachine } from "../../../../edge/domain/admission/admission-machine.ts";
-import { LateDecisions } from "../../../../edge/domain/admission/budget-port.ts";
-import type { AdmissionAnswer } from "../../../../edge/domain/admission/exchange-messages.ts";
+import type { AdmissionAnswer, RowRecord } from "../../../../edge/domain/admission/exchange-messages.ts";
 import type { AdmissionRequest, Decision, Stale } from "../../../../edge/domain/admission/rpc.ts";
 import { FIRST_LIFE } from "../../../../edge/domain/budget/cell-life.ts";
 import { Revisions } from "../../../../edge/domain/cell/revisions.ts";
 import { createScheduler } from "../../../../edge/domain/fairshare/scheduler.ts";
 import type { Scheduler } from "../../../../edge/domain/fairshare/types.ts";
 import { BudgetGateway } from "../../../../edge/objects/cell/budget-gateway.ts";
-import type { Members } from "../../../../edge/objects/cell/members.ts";
-import { SilentMembers } from "../../../../edge/objects/cell/silent-members.ts";
+import { Members } from "../../../../edge/objects/cell/members.ts";
 import type { UsageRow } from "../../../../shared/usage-row.ts";
 import { thirtyDayMonthOf } from "../budget/simulation.ts";
 import { TestBudgets } from "./test-budgets.ts";
@@ -38,16 +37,19 @@ export class AdmissionHarness {
   readonly budgets = new TestBudgets(() => this.nowMs);
   readonly scheduler: Scheduler;
   readonly admission: AdmissionMachine;
-  readonly silent: SilentMembers;
-  /** The sessions, in tests that have some. */
-  members: Pick<Members, "decided" | "isQuiet"> | null = null;
+  readonly members: Members;
+  /** Takes the row of a request that asked for no slot. */
+  record: (record: RowRecord, again: boolean) => Promise<void> = async () => undefined;
+  readonly failures: unknown[] = [];
+  /** Called at every change, as the Cell writes its mark then. */
+  changed = (): void => undefined;
+  /** The requests that were granted, in order. */
   readonly granted: string[] = [];
   readonly #answers = new Map<string, Decision | Stale>();
 
   constructor(algorithm: "weighted" | "hierarchical", maxInFlight: number, maxQueuedPerTenant: number) {
     const now = () => this.nowMs;
     const later = (delayMs: number, run: () => void) => void setTimeout(run, delayMs);
-    const late = new LateDecisions();
     const budget = new BudgetGateway({
       cell: "c",
       failOpen: false,
@@ -55,7 +57,7 @@ export class AdmissionHarness {
       nextLife: () => FIRST_LIFE,
       monthOf: thirtyDayMonthOf,
       budgetOf: (tenantId) => this.budgets.budgetOf(tenantId),
-      late,
+      late: { put: (decisions) => this.admission.applyBudgetDecisions(decisions) },
       deliverAlert: async () => undefined,
       raise: () => undefined,
     });
@@ -69,12 +71,12 @@ export class AdmissionHarness {
         now,
         later,
         rows: { complete: async (row, orphan) => this.#complete(row, orphan) },
-        changed: () => undefined,
+        changed: () => this.changed(),
         decided: (entry, answer) => {
           this.#note(entry.request.requestId, answer);
-          this.members?.decided(entry, answer);
+          this.members.decided(entry, answer);
         },
-        isQuiet: (member) => this.silent.isQuiet(member) || this.members?.isQuiet(member) === true,
+        isQuiet: (member) => this.members.isQuiet(member),
       },
       (grantCheck) => {
         scheduler = createScheduler({ algorithm, maxInFlight, grantCheck });
@@ -82,8 +84,15 @@ export class AdmissionHarness {
       },
     );
     this.scheduler = scheduler;
-    late.readBy((decisions) => this.admission.applyBudgetDecisions(decisions));
-    this.silent = new SilentMembers({ leaseMs: 5_000, everyMs: 2_000, admission: this.admission, later });
+    this.members = new Members({
+      admission: this.admission,
+      revisions: this.revisions,
+      record: async (record, again = false) => await this.record(record, again),
+      level: async () => ({ capTokens: 100, levelTokens: 7 }) as never,
+      later,
+      silence: new MemberSilence(5_000, 2_000),
+      failed: (error) => this.failures.push(error),
+    });
   }
 
   /** Asks for a slot, as one isolate of several. */

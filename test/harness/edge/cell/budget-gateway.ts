@@ -1,10 +1,6 @@
 /** A Cell's budgets for tests that set numbers, answers and clocks of every kind. */
 
-import {
-  type BudgetDecision,
-  type BudgetVerdict,
-  LateDecisions,
-} from "../../../../edge/domain/admission/budget-port.ts";
+import type { BudgetDecision, BudgetVerdict } from "../../../../edge/domain/admission/budget-port.ts";
 import type { AdmissionRequest } from "../../../../edge/domain/admission/rpc.ts";
 import type { Amounts } from "../../../../edge/domain/budget/amounts.ts";
 import { lifeAfter } from "../../../../edge/domain/budget/cell-life.ts";
@@ -30,9 +26,9 @@ export class RecordedGateway extends BudgetGateway {
   readonly verdicts = new Map<string, BudgetVerdict>();
 
   constructor(options: Omit<BudgetGatewayOptions, "late">) {
-    const late = new LateDecisions();
-    super({ ...options, late });
-    late.readBy((decisions) => void this.#record(decisions));
+    let record = (_decisions: readonly BudgetDecision[]): void => undefined;
+    super({ ...options, late: { put: (decisions) => record(decisions) } });
+    record = (decisions) => void this.#record(decisions);
   }
 
   override expect(request: AdmissionRequest): readonly BudgetDecision[] {

@@ -2,7 +2,6 @@
 
 import { vi } from "vitest";
 import { AdmissionMachine } from "../../../../edge/domain/admission/admission-machine.ts";
-import { LateDecisions } from "../../../../edge/domain/admission/budget-port.ts";
 import { lifeAfter } from "../../../../edge/domain/budget/cell-life.ts";
 import type { BudgetLimits } from "../../../../edge/domain/budget/limits.ts";
 import { Revisions } from "../../../../edge/domain/cell/revisions.ts";
@@ -30,7 +29,6 @@ export class CellLives {
     this.#alive += 1;
     const life = this.#alive;
     const silent = async () => await new Promise<never>(() => undefined);
-    const late = new LateDecisions();
     const budget = new BudgetGateway({
       cell: "c",
       failOpen: false,
@@ -44,11 +42,11 @@ export class CellLives {
         life === this.#alive
           ? this.budgets.budgetOf(tenantId)
           : { lease: silent, report: silent, level: async () => null, limitsChanged: async () => [] },
-      late,
+      late: { put: (decisions) => admission.applyBudgetDecisions(decisions) },
       deliverAlert: async () => undefined,
       raise: () => undefined,
     });
-    const admission = new AdmissionMachine(
+    const admission: AdmissionMachine = new AdmissionMachine(
       {
         cell: "c",
         budget,
@@ -63,7 +61,6 @@ export class CellLives {
       },
       (grantCheck) => createScheduler({ algorithm: "weighted", maxInFlight: 8, grantCheck }),
     );
-    late.readBy((decisions) => admission.applyBudgetDecisions(decisions));
     this.admission = admission;
     return admission;
   }

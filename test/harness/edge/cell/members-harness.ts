@@ -1,13 +1,8 @@
 /** The isolates of a Cell for tests, with the real admission. */
 import { vi } from "vitest";
-import type {
-  ExchangeAnswer,
-  ExchangeMessage,
-  Member,
-  RowRecord,
-} from "../../../../edge/domain/admission/exchange-messages.ts";
+import type { ExchangeAnswer, ExchangeMessage, Member } from "../../../../edge/domain/admission/exchange-messages.ts";
 import type { AdmissionRequest, Settlement } from "../../../../edge/domain/admission/rpc.ts";
-import { type MemberSession, Members } from "../../../../edge/objects/cell/members.ts";
+import type { MemberSession, Members } from "../../../../edge/objects/cell/members.ts";
 import type { UsageRow } from "../../../../shared/usage-row.ts";
 import { type AdmissionHarness, admissionHarnessOf } from "./admission-harness.ts";
 import { admissionRequestOf, EMPTY_MESSAGE } from "./admission-requests.ts";
@@ -21,9 +16,6 @@ export const NEWS_MS = 50;
 /** A test moves the time. */
 export class MembersHarness {
   readonly world: AdmissionHarness;
-  readonly members: Members;
-  readonly heard: string[] = [];
-  readonly failures: unknown[] = [];
   /** Rows of requests that asked for no slot; with a mark if they may have come before. */
   readonly recorded: string[] = [];
   #opening = 0;
@@ -32,19 +24,18 @@ export class MembersHarness {
 
   constructor(slots: number) {
     this.world = admissionHarnessOf("weighted", slots);
-    this.members = new Members({
-      admission: this.world.admission,
-      revisions: this.world.revisions,
-      record: async ({ row }: RowRecord, again = false) => {
-        this.recorded.push(again ? `${row.request_id} again` : row.request_id);
-        await this.stores(row);
-      },
-      level: async () => ({ capTokens: 100, levelTokens: 7 }) as never,
-      later: (delayMs, run) => void setTimeout(run, delayMs),
-      heard: (member) => this.heard.push(member),
-      failed: (error) => this.failures.push(error),
-    });
-    this.world.members = this.members;
+    this.world.record = async ({ row }, again) => {
+      this.recorded.push(again ? `${row.request_id} again` : row.request_id);
+      await this.stores(row);
+    };
+  }
+
+  get members(): Members {
+    return this.world.members;
+  }
+
+  get failures(): readonly unknown[] {
+    return this.world.failures;
   }
 
   /** Opens the next session of one isolate, which asks for these requests. */

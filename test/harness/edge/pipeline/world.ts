@@ -130,7 +130,6 @@ export class TestPipeline {
   upstreamTimeoutMs = 300_000;
   maxBodyBytes = 1024;
   stalledReaderMs = 60_000;
-  admissionPatienceMs = 0;
   ssrf: SsrfPolicy = { blockPrivate: false, allowedCidrs: [] };
   open: (stored: string) => Promise<string> = async (stored) => `opened ${stored}`;
   /** Called while a request waits. */
@@ -199,7 +198,6 @@ export class TestPipeline {
         upstreamBaseUrl: this.upstreamBaseUrl,
         upstreamTimeoutMs: this.upstreamTimeoutMs,
         stalledReaderMs: this.stalledReaderMs,
-        admissionPatienceMs: this.admissionPatienceMs,
         sessionIdDerivation: true,
         passthroughPaths: this.passthroughPaths,
         ssrf: this.ssrf,

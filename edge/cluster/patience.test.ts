@@ -1,19 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { GatewayError } from "../../../shared/errors.ts";
-import { keyOf } from "../../../test/harness/edge/pipeline/records.ts";
-import { TestPermit, TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
-import { waitFor } from "../../../test/harness/wait-for.ts";
-import type { AdmissionOutcome } from "../../ports.ts";
-import { run } from "../run.ts";
-
-async function aborted(signal: AbortSignal): Promise<void> {
-  await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
-}
+import { GatewayError } from "../../shared/errors.ts";
+import { clustered, untilAborted } from "../../test/harness/edge/clustered.ts";
+import { keyOf } from "../../test/harness/edge/pipeline/records.ts";
+import { TestPermit, TestPipeline } from "../../test/harness/edge/pipeline/world.ts";
+import { waitFor } from "../../test/harness/wait-for.ts";
+import { run } from "../pipeline/run.ts";
+import type { AdmissionOutcome } from "../ports.ts";
 
 /** A pipeline whose Cell has no owner for `lostFor` calls; its pauses pass at once. */
 function betweenOwners(lostFor: number, patienceMs: number) {
   const world = new TestPipeline();
-  world.admissionPatienceMs = patienceMs;
   world.upstream = async () => new Response(null, { status: 404 });
   const client = new AbortController();
   const received = world.received({ signal: client.signal });
@@ -21,38 +17,40 @@ function betweenOwners(lostFor: number, patienceMs: number) {
   const seen = {
     client,
     calls: 0,
+    asking: false,
     /** The calls besides the first ones that find no owner. */
     failing: new Set<number>(),
     pausesMs: [] as number[],
     nowMs: clock(),
     onPause: () => undefined as unknown,
     /** How the time passes for which a Cell does not answer: it does not, because an answer comes. */
-    silence: async (_ms: number, signal: AbortSignal) => await aborted(signal),
+    silence: async (_ms: number, signal: AbortSignal) => await untilAborted(signal),
   };
   const late = { until: null as { readonly promise: Promise<void>; readonly resolve: () => void } | null };
   const waited: (number | null)[] = [];
   const reported: boolean[] = [];
-  const ports = {
-    ...received.ports,
-    clock: () => seen.nowMs,
-    sleep: async (ms: number, signal: AbortSignal) => {
-      if (signal !== received.request.signal) return await seen.silence(ms, signal);
-      seen.pausesMs.push(ms);
-      seen.nowMs += ms;
-      seen.onPause();
-    },
-    admission: {
-      ...admission,
-      admit: async (request: Parameters<typeof admission.admit>[0], again?: boolean) => {
-        seen.calls += 1;
-        reported.push(again === true);
-        waited.push(request.waitedMs);
-        await late.until?.promise;
-        if (seen.calls <= lostFor || seen.failing.has(seen.calls)) throw new GatewayError("scheduler_unavailable");
-        return await admission.admit(request);
-      },
+  const cell = {
+    ...admission,
+    admit: async (request: Parameters<typeof admission.admit>[0]) => {
+      seen.calls += 1;
+      reported.push(request.again === true);
+      waited.push(request.waitedMs);
+      seen.asking = true;
+      await late.until?.promise;
+      seen.asking = false;
+      if (seen.calls <= lostFor || seen.failing.has(seen.calls)) throw new GatewayError("scheduler_unavailable");
+      return await admission.admit(request);
     },
   };
+  const sleep = async (ms: number, signal: AbortSignal): Promise<void> => {
+    if (seen.asking) return await seen.silence(ms, signal);
+    seen.pausesMs.push(ms);
+    seen.nowMs += ms;
+    seen.onPause();
+  };
+  const now = () => seen.nowMs;
+  const inCluster = clustered(cell, world, { patienceMs, clock: now, sleep });
+  const ports = { ...received.ports, clock: now, admission: patienceMs === 0 ? cell : inCluster };
   const answer = async (): Promise<number> => {
     const response = await run({ ...received, ports });
     await response.text();
@@ -204,7 +202,7 @@ describe("a Cell without an owner", () => {
     const silences: number[] = [];
     seen.silence = async (ms, signal) => {
       silences.push(ms);
-      await aborted(signal);
+      await untilAborted(signal);
     };
     expect({ status: await answer(), pausesMs: seen.pausesMs, silences }).toEqual({
       status: 404,

@@ -4,35 +4,38 @@ import {
   type AdmissionHarness,
   type AskedRequest,
   admissionHarnessOf,
-} from "../../../test/harness/edge/cell/admission-harness.ts";
-import { admissionRequestOf } from "../../../test/harness/edge/cell/admission-requests.ts";
-import type { AdmissionRequest } from "../../domain/admission/rpc.ts";
+} from "../../test/harness/edge/cell/admission-harness.ts";
+import { admissionRequestOf } from "../../test/harness/edge/cell/admission-requests.ts";
+import { EMPTY_MESSAGE } from "../../test/harness/edge/cell/members-harness.ts";
+import type { AdmissionRequest } from "../domain/admission/rpc.ts";
+
+const NO_NEWS = { decided: [], hits: [], stored: [], refused: [], unknown: [] };
 
 beforeEach(() => vi.useFakeTimers());
 
 /** One request of an isolate arrives, which tells of this lease. */
 function arrive(
-  { ask, silent }: AdmissionHarness,
+  { ask, members }: AdmissionHarness,
   requestId: string,
   member: string,
   over: Partial<AdmissionRequest> = {},
   leaseMs = 5_000,
 ): AskedRequest {
-  silent.heard(member, leaseMs);
+  members.heard(member, leaseMs);
   return ask({ ...admissionRequestOf(requestId, "tenant-1"), ...over }, member);
 }
 
 /** Time passes, while one isolate is heard. */
-function pass({ silent }: AdmissionHarness, sweeps: number): void {
-  for (let sweep = 0; sweep < sweeps; sweep += 1) {
-    silent.heard("here", 5_000);
-    silent.sweep();
+function pass({ members }: AdmissionHarness, intervals: number): void {
+  for (let interval = 0; interval < intervals; interval += 1) {
+    members.heard("here", 5_000);
+    members.pass();
   }
 }
 
 it("keeps its slots until they are taken back, and gets no other ones meanwhile", async () => {
   const world = admissionHarnessOf("weighted", 2);
-  const { end, scheduler, silent, rows } = world;
+  const { end, scheduler, rows } = world;
   const lost = arrive(world, "lost", "cut off");
   const ends = arrive(world, "ends", "here");
   const first = arrive(world, "waits there", "cut off");
@@ -55,21 +58,20 @@ it("keeps its slots until they are taken back, and gets no other ones meanwhile"
     queued: scheduler.queued,
     rowIds: rows.map(({ request_id }) => request_id),
   }).toEqual({ inFlight: 2, queued: 0, rowIds: ["ends"] });
-  expect(silent.lifeFor("cut off", "life")).toBe("life/1");
 });
 
 it("keeps its slots for the lease that it states, even if it sends nothing else", () => {
   const world = admissionHarnessOf("weighted", 2);
   const patient = arrive(world, "patient", "other settings", {}, 25_000);
   const lost = arrive(world, "lost", "cut off");
-  const heldAfter = (sweeps: number) => {
-    pass(world, sweeps);
+  const heldAfter = (intervals: number) => {
+    pass(world, intervals);
     return { patient: patient.state, lost: lost.state };
   };
-  expect({ after6Sweeps: heldAfter(6), after15Sweeps: heldAfter(9), after16Sweeps: heldAfter(1) }).toEqual({
-    after6Sweeps: { patient: "running", lost: null },
-    after15Sweeps: { patient: "running", lost: null },
-    after16Sweeps: { patient: null, lost: null },
+  expect({ after6: heldAfter(6), after15: heldAfter(9), after16: heldAfter(1) }).toEqual({
+    after6: { patient: "running", lost: null },
+    after15: { patient: "running", lost: null },
+    after16: { patient: null, lost: null },
   });
 });
 
@@ -94,15 +96,16 @@ describe("the row of a request that was taken back", () => {
     expect({ granted: granted.state, waits: waits.state }).toEqual({ granted: "running", waits: "waiting" });
     pass(world, 6);
     expect({ granted: granted.state, waits: waits.state }).toEqual({ granted: null, waits: null });
-    const rowsNow = () => world.rows.slice(1).map(({ request_id, status_code }) => [request_id, status_code]);
+    const rowsNow = () =>
+      Object.fromEntries(world.rows.slice(1).map(({ request_id, status_code }) => [request_id, status_code]));
     return { world, rowsNow };
   }
 
   it("has the answer's status when the isolate is back within minutes and asks again", async () => {
     const { world, rowsNow } = await takenBack();
     await vi.advanceTimersByTimeAsync(299_000);
-    expect(rowsNow()).toEqual([]);
-    world.silent.heard("cut off", 5_000);
+    expect(rowsNow()).toEqual({});
+    world.members.heard("cut off", 5_000);
     await vi.advanceTimersByTimeAsync(5_999);
     for (const id of ["granted", "waits"]) {
       const again = arrive(world, id, "cut off", { waitedMs: 45_000 });
@@ -110,23 +113,17 @@ describe("the row of a request that was taken back", () => {
       await world.end(again, 50, { status_code: 200 });
     }
     await vi.advanceTimersByTimeAsync(600_000);
-    expect(rowsNow()).toEqual([
-      ["granted", 200],
-      ["waits", 200],
-    ]);
+    expect(rowsNow()).toEqual({ granted: 200, waits: 200 });
   });
 
   it("is 499 when the isolate is back and does not ask for it", async () => {
     const { world, rowsNow } = await takenBack();
     await vi.advanceTimersByTimeAsync(60_000);
-    world.silent.heard("cut off", 5_000);
+    world.members.heard("cut off", 5_000);
     await vi.advanceTimersByTimeAsync(5_999);
-    expect(rowsNow()).toEqual([]);
+    expect(rowsNow()).toEqual({});
     await vi.advanceTimersByTimeAsync(1);
-    const left = [
-      ["waits", 499],
-      ["granted", 499],
-    ];
+    const left = { granted: 499, waits: 499 };
     expect(rowsNow()).toEqual(left);
     await vi.advanceTimersByTimeAsync(600_000);
     expect(rowsNow()).toEqual(left);
@@ -135,10 +132,7 @@ describe("the row of a request that was taken back", () => {
   it("is 499 when the isolate never comes back", async () => {
     const { rowsNow } = await takenBack();
     await vi.advanceTimersByTimeAsync(306_000);
-    expect(rowsNow()).toEqual([
-      ["waits", 499],
-      ["granted", 499],
-    ]);
+    expect(rowsNow()).toEqual({ granted: 499, waits: 499 });
   });
 });
 
@@ -147,7 +141,7 @@ describe("a grant that may not have arrived", () => {
     "its code": ({ admission }: AdmissionHarness, { request }: AskedRequest) => admission.depart(request.requestId),
     silence: (world: AdmissionHarness) => {
       pass(world, 6);
-      world.silent.heard("cut off", 5_000);
+      world.members.heard("cut off", 5_000);
     },
   };
   const ways = Object.keys(lostBy) as (keyof typeof lostBy)[];
@@ -237,4 +231,18 @@ describe.each(["weighted", "hierarchical"] as const)("the other isolates of its 
     await world.end(two, 10);
     expect({ back: back.state, other: waiting[1]?.state }).toEqual({ back: "running", other: "waiting" });
   });
+});
+
+it("loses its session with what it holds, so that it says in the next one what it takes to be its own", async () => {
+  const world = admissionHarnessOf("weighted", 2);
+  const member = { member: "cut off", leaseMs: 5_000, running: [], others: [] };
+  const asks = ["runs", "goes on"].map((id) => admissionRequestOf(id, "tenant-1"));
+  const first = world.members.open({ ...member, opening: 1, waiting: [] }, { ...EMPTY_MESSAGE, n: 1, asks });
+  const news = world.members.news(first.session);
+  pass(world, 6);
+  expect(await news).toEqual(NO_NEWS);
+  expect(() => world.members.exchange(first.session, { ...EMPTY_MESSAGE, n: 2 })).toThrow("the session is over");
+  const running = ["goes on"];
+  const next = world.members.open({ ...member, opening: 2, waiting: [], running }, { ...EMPTY_MESSAGE, n: 3 });
+  expect(next.answer.unknown).toEqual(["goes on"]);
 });

@@ -1,10 +1,9 @@
 /**
- * Waiting for an owner of the Cell (docs/rules/admission.md#between-owners): in a cluster of several machines the Cell has no
- * owner from the loss of its machine until its lease has ended. A request waits for the next owner instead of failing.
+ * How long one request has waited for an owner of the Cell since the last one was lost (docs/rules/admission.md#between-owners):
+ * the Cell has none from the loss of its machine until its lease has ended.
  */
-import { GatewayError } from "../../../shared/errors.ts";
-import { ClientGone } from "../call/client-gone.ts";
-import type { Call } from "../call/context.ts";
+import { GatewayError } from "../../shared/errors.ts";
+import type { Clock, Sleep } from "../ports.ts";
 
 /** Requests of an isolate that may wait for an owner at once: each takes about 30 KB. Further ones fail as without patience. */
 const PATIENT_MAX = 5_000;
@@ -13,24 +12,30 @@ const PAUSE_MAX_MS = 1_000;
 /** A Cell that has not answered for this long may be one that has no owner. The last attempt may take as long. */
 const SILENT_AFTER_MS = 1_000;
 
-let patient = 0;
+/** What the waits of an isolate have in common. */
+export interface PatienceTerms {
+  readonly patienceMs: number;
+  readonly clock: Clock;
+  readonly sleep: Sleep;
+  /** How many requests wait. */
+  patient: number;
+}
 
 /** Whether a call failed because its Cell could not be reached. */
 export function isAway(error: unknown): boolean {
   return error instanceof GatewayError && error.code === "scheduler_unavailable";
 }
 
-/** How long one request has waited for an owner since the last one was lost. */
 export class Patience {
-  readonly #call: Call;
+  readonly #terms: PatienceTerms;
   #sinceMs: number | null = null;
   #pauseMs = FIRST_PAUSE_MS;
   #paused = false;
   #isOver = false;
   #forBudgets = false;
 
-  constructor(call: Call) {
-    this.#call = call;
+  constructor(terms: PatienceTerms) {
+    this.#terms = terms;
   }
 
   /** Whether the request waits for an owner. */
@@ -43,9 +48,7 @@ export class Patience {
    * cannot be reached when the patience ends, or when too many requests wait.
    */
   async awaited<T>(answer: Promise<T>): Promise<T> {
-    const { config, ports } = this.#call;
-    if (config.admissionPatienceMs === 0) return await answer;
-    this.#sinceMs ??= ports.clock();
+    this.#sinceMs ??= this.#terms.clock();
     const over = new AbortController();
     try {
       return await Promise.race([answer, this.#silence(this.#sinceMs, over.signal)]);
@@ -56,16 +59,11 @@ export class Patience {
 
   /** Fails when the patience ends. Once `over` is aborted, nobody waits for it. */
   async #silence(sinceMs: number, over: AbortSignal): Promise<never> {
-    const { config, ports } = this.#call;
-    await ports.sleep(SILENT_AFTER_MS, over);
-    if (!over.aborted && patient < PATIENT_MAX) {
-      patient += 1;
-      try {
-        const leftMs = config.admissionPatienceMs - (ports.clock() - sinceMs);
-        await ports.sleep(Math.max(0, Math.min(leftMs, config.admissionPatienceMs)), over);
-      } finally {
-        patient -= 1;
-      }
+    const { patienceMs, clock, sleep } = this.#terms;
+    await sleep(SILENT_AFTER_MS, over);
+    if (!over.aborted && this.#terms.patient < PATIENT_MAX) {
+      const leftMs = patienceMs - (clock() - sinceMs);
+      await this.#wait(Math.max(0, Math.min(leftMs, patienceMs)), over);
     }
     // The Cell is not asked again, even if the timer was early: it has the request, which ends with its refusal.
     if (!over.aborted) this.#isOver = true;
@@ -83,29 +81,41 @@ export class Patience {
     this.#pauseMs = FIRST_PAUSE_MS;
   }
 
+  /** The Cell has an owner, and its budgets have none: the wait is for theirs, and the Cell's answers do not end it. */
+  waitsForBudgets(): void {
+    this.#forBudgets = true;
+  }
+
   /**
-   * Pauses before the next attempt at the Cell. False: the patience is over, nobody has any, or too many requests wait. Throws
-   * ClientGone. Pauses double up to a second, and the last one ends with the patience. `forBudgets`: the Cell has an owner, and its
-   * budgets have none.
+   * Whether the Cell may be asked again after a pause. False: the patience is over, or too many requests wait. Pauses double up to a
+   * second, and the last one ends with the patience.
    */
-  async pause(forBudgets = false): Promise<boolean> {
-    this.#forBudgets ||= forBudgets;
-    const { config, ports, request } = this.#call;
-    const nowMs = ports.clock();
+  mayPause(): boolean {
+    return this.#leftMs() > 0 && this.#terms.patient < PATIENT_MAX;
+  }
+
+  /** The next pause. */
+  async pause(signal: AbortSignal): Promise<void> {
+    this.#paused = true;
+    const pauseMs = Math.min(this.#pauseMs, this.#leftMs());
+    this.#pauseMs = Math.min(PAUSE_MAX_MS, this.#pauseMs * 2);
+    await this.#wait(pauseMs, signal);
+  }
+
+  #leftMs(): number {
+    const { patienceMs, clock } = this.#terms;
+    const nowMs = clock();
     this.#sinceMs ??= nowMs;
     // A clock that is set back must not prolong the wait without end: what it took away counts as waited.
-    if (nowMs < this.#sinceMs) return false;
-    this.#paused = true;
-    const leftMs = config.admissionPatienceMs - (nowMs - this.#sinceMs);
-    if (this.#isOver || leftMs <= 0 || patient >= PATIENT_MAX) return false;
-    patient += 1;
+    return this.#isOver || nowMs < this.#sinceMs ? 0 : patienceMs - (nowMs - this.#sinceMs);
+  }
+
+  async #wait(ms: number, signal: AbortSignal): Promise<void> {
+    this.#terms.patient += 1;
     try {
-      await ports.sleep(Math.min(this.#pauseMs, leftMs), request.signal);
+      await this.#terms.sleep(ms, signal);
     } finally {
-      patient -= 1;
+      this.#terms.patient -= 1;
     }
-    this.#pauseMs = Math.min(PAUSE_MAX_MS, this.#pauseMs * 2);
-    if (request.signal.aborted) throw new ClientGone();
-    return true;
   }
 }

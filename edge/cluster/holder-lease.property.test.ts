@@ -4,8 +4,9 @@
  * Neither side has a clock, so there is none to set, and each has a patience of its own.
  */
 import fc from "fast-check";
-import { expect, it } from "vitest";
-import { HolderLease, holderLeaseMs, MemberSilence } from "./holder-lease.ts";
+import { expect, it, vi } from "vitest";
+import { HolderLease, holderLeaseMs } from "./holder-lease.ts";
+import { MemberSilence } from "./member-silence.ts";
 
 const EVERY_MS = 2_000;
 const LOOK_MS = 200;
@@ -48,9 +49,13 @@ class World {
     return happening;
   }
 
-  cancel(happening: Happening): void {
-    const at = this.#due.indexOf(happening);
-    if (at >= 0) this.#due.splice(at, 1);
+  /** Starts a timer, and returns what cancels it. */
+  start(process: Process, ms: number, run: () => void): () => void {
+    const happening = this.add(process, this.nowMs + ms, 1, run);
+    return () => {
+      const at = this.#due.indexOf(happening);
+      if (at >= 0) this.#due.splice(at, 1);
+    };
   }
 
   runUntil(ms: number): void {
@@ -107,10 +112,7 @@ it("lets nobody hold a slot that was taken back", () => {
         sent += 1;
         world.add(to, Math.max(world.nowMs, cut === undefined ? 0 : cut.fromMs + cut.lengthMs) + delayMs, 0, run);
       };
-      const timers = {
-        start: (ms: number, run: () => void) => world.add(holder, world.nowMs + ms, 1, run),
-        cancel: (happening: Happening) => world.cancel(happening),
-      };
+      const after = (ms: number, run: () => void) => world.start(holder, ms, run);
 
       const leaseMs = holderLeaseMs(patienceMs);
       const silence = new MemberSilence(holderLeaseMs(cellPatienceMs), EVERY_MS);
@@ -118,7 +120,7 @@ it("lets nobody hold a slot that was taken back", () => {
       let takenBackMs: number | null = null;
       let isGranted = false;
       const beat = (): void => {
-        if (silence.pass().length > 0 && isGranted) takenBackMs ??= world.nowMs;
+        if (silence.pass().gone.length > 0 && isGranted) takenBackMs ??= world.nowMs;
         world.add(cell, world.nowMs + EVERY_MS, 1, beat);
       };
       world.add(cell, 0, 1, beat);
@@ -136,8 +138,7 @@ it("lets nobody hold a slot that was taken back", () => {
       };
       let endedMs: number | null = null;
       world.add(holder, askAtMs, 1, () => {
-        const lease = new HolderLease(leaseMs, questions, timers);
-        lease.atEnd(() => {
+        const lease = new HolderLease(leaseMs, questions, after, () => {
           endedMs = world.nowMs;
         });
         const look = (): void => {
@@ -177,12 +178,9 @@ it("keeps a slot as long as questions are answered, and for nothing but a lease 
     const world = new World();
     const always = new Process([]);
     const questions = { asked: 0, answered: 0 };
-    const lease = new HolderLease(holderLeaseMs(patienceMs), questions, {
-      start: (ms, run) => world.add(always, world.nowMs + ms, 1, run),
-      cancel: (happening: Happening) => world.cancel(happening),
-    });
+    const after = (ms: number, run: () => void) => world.start(always, ms, run);
     let endedMs = 0;
-    lease.atEnd(() => {
+    const lease = new HolderLease(holderLeaseMs(patienceMs), questions, after, () => {
       endedMs = world.nowMs;
     });
     const look = (): void => {
@@ -201,16 +199,17 @@ it("keeps a slot as long as questions are answered, and for nothing but a lease 
 
 it("ends nothing that was released", () => {
   const running = new Set<() => void>();
-  const timers = {
-    start: (_ms: number, run: () => void) => {
-      running.add(run);
-      return run;
-    },
-    cancel: (run: () => void) => void running.delete(run),
+  const after = (_ms: number, run: () => void) => {
+    running.add(run);
+    return () => void running.delete(run);
   };
-  const lease = new HolderLease(25_000, { asked: 0, answered: 0 }, timers);
+  const ended = vi.fn();
+  const lease = new HolderLease(25_000, { asked: 0, answered: 0 }, after, ended);
   lease.renew();
   lease.release();
   lease.renew();
-  expect({ runningCount: running.size, hasEnded: lease.hasEnded }).toEqual({ runningCount: 0, hasEnded: false });
+  expect({ runningCount: running.size, endedCalls: ended.mock.calls.length }).toEqual({
+    runningCount: 0,
+    endedCalls: 0,
+  });
 });

@@ -1,6 +1,6 @@
 /** A Cell whose owner answers nothing any more, and the next one, as an isolate sees them. */
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { CellLifeWatch } from "./cell-life-watch.ts";
+import { OwnerWatch } from "./owner-watch.ts";
 
 const LEASE_MS = 25_000;
 const never = async (): Promise<never> => await new Promise<never>(() => undefined);
@@ -9,7 +9,7 @@ const pass = async (ms: number): Promise<unknown> => await vi.advanceTimersByTim
 /** `ask` answers with `life`, or never while that is null. */
 function isolate() {
   const cell = { life: "first" as string | null, asked: 0 };
-  const lives = new CellLifeWatch(
+  const owner = new OwnerWatch(
     async () => {
       cell.asked += 1;
       return cell.life ?? (await never());
@@ -17,7 +17,7 @@ function isolate() {
     Date.now,
     LEASE_MS,
   );
-  return { cell, lives };
+  return { cell, owner };
 }
 
 /** What became of some work, by now. */
@@ -34,9 +34,9 @@ beforeEach(() => void vi.useFakeTimers());
 
 describe("a call to a Cell", () => {
   it("that is short shares a few checks a second with others, and leaves none running", async () => {
-    const { cell, lives } = isolate();
+    const { cell, owner } = isolate();
     for (let call = 0; call < 1_000; call += 1) {
-      expect(await lives.watched({ stats: async () => 7 }).stats()).toBe(7);
+      expect(await owner.calls()(async () => 7)).toBe(7);
       await pass(10);
     }
     expect(cell.asked).toBe(100);
@@ -45,17 +45,17 @@ describe("a call to a Cell", () => {
   });
 
   it("waits as long as the same life answers", async () => {
-    const { cell, lives } = isolate();
-    const waiting = outcome(lives.watched({ news: never }).news());
+    const { cell, owner } = isolate();
+    const waiting = outcome(owner.calls()(never));
     await pass(60_000);
     // Once as it begins, and five times a second.
     expect({ outcome: waiting.now, asked: cell.asked }).toEqual({ outcome: "waits", asked: 301 });
   });
 
   it("fails as retryable, with every other one of that life, when another life answers", async () => {
-    const { cell, lives } = isolate();
-    const stub = lives.watched({ news: never, exchange: never });
-    const all = [outcome(stub.news()), outcome(stub.exchange())];
+    const { cell, owner } = isolate();
+    const call = owner.calls();
+    const all = [outcome(call(never)), outcome(call(never))];
     await pass(400);
     cell.life = null;
     await pass(20_000);
@@ -66,16 +66,16 @@ describe("a call to a Cell", () => {
       expect.objectContaining({ retryable: true }),
       expect.objectContaining({ retryable: true }),
     ]);
-    await expect(stub.exchange()).rejects.toThrow("the Cell lives elsewhere");
-    const next = outcome(lives.watched({ news: never }).news());
+    await expect(call(never)).rejects.toThrow("the Cell lives elsewhere");
+    const next = outcome(owner.calls()(never));
     await pass(1_000);
     expect(next.now).toBe("waits");
   });
 
   it("fails too when the isolate knows no life yet and the first owner never answered", async () => {
-    const { cell, lives } = isolate();
+    const { cell, owner } = isolate();
     cell.life = null;
-    const waiting = outcome(lives.watched({ openSession: never }).openSession());
+    const waiting = outcome(owner.calls()(never));
     await pass(1_000);
     cell.life = "second";
     await pass(400);
@@ -84,68 +84,44 @@ describe("a call to a Cell", () => {
 });
 
 it("makes no call for a moment after a connection broke", async () => {
-  const { cell, lives } = isolate();
+  const { cell, owner } = isolate();
   const called: number[] = [];
-  const stub = lives.watched({
-    openSession: async (fails: boolean) => {
+  const call = async (failure: Error | null) =>
+    await owner.calls()(async () => {
       called.push(Date.now());
-      if (fails) throw Object.assign(new Error("disconnected"), { retryable: true });
-    },
-    refuse: async () => {
-      throw new Error("an error of the Cell itself");
-    },
-  });
-  await expect(stub.refuse()).rejects.toThrow("an error of the Cell itself");
-  await expect(stub.openSession(true)).rejects.toThrow("disconnected");
+      if (failure !== null) throw failure;
+    });
+  await expect(call(new Error("an error of the Cell itself"))).rejects.toThrow("an error of the Cell itself");
+  const disconnected = Object.assign(new Error("disconnected"), { retryable: true });
+  await expect(call(disconnected)).rejects.toThrow("disconnected");
   const askedBefore = cell.asked;
-  const next = outcome(stub.openSession(false));
+  const next = outcome(call(null));
   await pass(249);
-  expect({ callCount: called.length, outcome: next.now, asked: cell.asked }).toEqual({
+  expect({ callCount: called.length - 1, outcome: next.now, asked: cell.asked }).toEqual({
     callCount: 1,
     outcome: "waits",
     asked: askedBefore,
   });
   await pass(1);
-  expect(called.map((at) => at - (called[0] ?? 0))).toEqual([0, 250]);
-});
-
-it("watches the session in an answer, and disposes it", async () => {
-  const { cell, lives } = isolate();
-  const disposed: string[] = [];
-  const session = { news: never, [Symbol.dispose]: () => void disposed.push("session") };
-  const got = await lives.watched({ openSession: async () => ({ answer: "first", session }) }).openSession();
-  expect(got.answer).toBe("first");
-  const news = outcome(got.session.news());
-  await pass(400);
-  cell.life = "second";
-  await pass(400);
-  expect(news.now).toMatchObject({ retryable: true });
-  got.session[Symbol.dispose]();
-  expect(disposed).toEqual(["session"]);
+  expect(called.map((at) => at - (called[0] ?? 0))).toEqual([0, 0, 250]);
 });
 
 describe("a Cell that is out of reach, with nobody else in its place", () => {
-  it("fails every call after a lease, not as retryable, and gets back what a late answer holds", async () => {
-    const { cell, lives } = isolate();
-    const answer = Promise.withResolvers<object>();
-    const waiting = outcome(lives.watched({ openSession: async () => await answer.promise }).openSession());
+  it("fails every call after a lease, not as retryable", async () => {
+    const { cell, owner } = isolate();
+    const waiting = outcome(owner.calls()(never));
     await pass(1_000);
     cell.life = null;
     await pass(LEASE_MS - 400);
     expect(waiting.now).toBe("waits");
     await pass(400);
     expect(waiting.now).toEqual(new Error("the Cell is out of reach"));
-    const disposed = vi.fn();
-    answer.resolve({ session: { [Symbol.dispose]: disposed } });
-    await pass(0);
-    expect(disposed).toHaveBeenCalledOnce();
   });
 
   it("ends the leases of running requests, and none while it answers, whatever the clock shows", async () => {
-    const { cell, lives } = isolate();
+    const { cell, owner } = isolate();
     const ended = vi.fn();
-    const lease = lives.begin();
-    lease.watch(ended);
+    const lease = owner.begin(ended);
     for (const stepMs of [3_600_000, -7_200_000, 0]) {
       await pass(60_000);
       vi.setSystemTime(Date.now() + stepMs);
@@ -168,24 +144,19 @@ describe("a Cell that is out of reach, with nobody else in its place", () => {
   });
 
   it("asks again soon after a connection broke, though the clock is set back", async () => {
-    const { cell, lives } = isolate();
-    await expect(
-      lives
-        .watched({ openSession: async () => await Promise.reject(Object.assign(new Error(), { retryable: true })) })
-        .openSession(),
-    ).rejects.toThrow();
+    const { cell, owner } = isolate();
+    const disconnected = Object.assign(new Error("disconnected"), { retryable: true });
+    await expect(owner.calls()(async () => await Promise.reject(disconnected))).rejects.toThrow("disconnected");
     vi.setSystemTime(Date.now() - 3_600_000);
     const asked = cell.asked;
-    lives.begin().watch(() => undefined);
+    owner.begin(() => undefined);
     await pass(1_000);
     expect(cell.asked - asked).toBe(5);
   });
 
-  it("costs a lease one timer until it lasts, and none after it", async () => {
-    const { lives } = isolate();
-    const lease = lives.begin();
-    expect(vi.getTimerCount()).toBe(1);
-    lease.watch(() => undefined);
+  it("costs a lease no timer after it", async () => {
+    const { owner } = isolate();
+    const lease = owner.begin(() => undefined);
     await pass(10_000);
     lease.release();
     expect(vi.getTimerCount()).toBe(0);

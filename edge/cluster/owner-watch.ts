@@ -1,0 +1,151 @@
+/**
+ * Notices that a Cell lives elsewhere now (docs/rules/admission.md#between-owners). In a cluster an owner that is paused, or cut
+ * off, answers nothing and closes no connection: calls to it wait without end, while its lease ends and the next owner serves
+ * new calls. So the life of the Cell is asked for when a call begins and while it lasts, each time by a new call, a few times a
+ * second for all calls together; when it is another one, what waits for the earlier life fails. An answer also renews the leases
+ * on which this isolate holds slots (docs/rules/admission.md#leases-of-isolates).
+ */
+import { sleep } from "../../shared/sleep.ts";
+import type { Clock, MakeCall } from "../ports.ts";
+import { HolderLease, type Questions } from "./holder-lease.ts";
+
+/** Well below the time for which a new life of a Cell grants nothing (compose-cell.ts). */
+const LOOK_EVERY_MS = 200;
+
+/**
+ * After a connection broke, no call is made for this long: the runtime may abort on one that is made while it takes the
+ * connection down (docs/cluster.md#limits).
+ */
+const QUIET_MS = 250;
+
+/** The lease of what a request asks the Cell for, in the context of the request. */
+export interface SlotLease {
+  /** Whether it has not ended, as it is known after a pause of the whole isolate. */
+  isHeld(): Promise<boolean>;
+  /** The slot was given back, or the place left. */
+  release(): void;
+}
+
+/** One isolate's view of one Cell. Its answers are shared by all requests; each request has timers of its own. */
+export class OwnerWatch implements Questions {
+  readonly #ask: () => Promise<string>;
+  readonly #clock: Clock;
+  readonly #leaseMs: number;
+  /** How often the life was seen to change. */
+  #changes = 0;
+  #seen: string | null = null;
+  #asked = 0;
+  #answered = 0;
+  #askedMs = 0;
+  #quietUntilMs = 0;
+
+  /** `ask`: asks the Cell for its life, on a fresh stub. `leaseMs`: how long this isolate keeps slots that it cannot renew. */
+  constructor(ask: () => Promise<string>, clock: Clock, leaseMs: number) {
+    this.#ask = ask;
+    this.#clock = clock;
+    this.#leaseMs = leaseMs;
+  }
+
+  get asked(): number {
+    return this.#asked;
+  }
+
+  get answered(): number {
+    return this.#answered;
+  }
+
+  /** A lease on what the caller asks the Cell for from now on. `onEnd`: the Cell could not be reached for as long as it lasts. */
+  begin(onEnd: () => void): SlotLease {
+    const begunMs = this.#clock();
+    const timer = setInterval(() => {
+      lease.renew();
+      this.#look();
+    }, LOOK_EVERY_MS);
+    const lease = this.#lease(() => {
+      clearInterval(timer);
+      onEnd();
+    });
+    return {
+      isHeld: async () => {
+        // An isolate that was paused may read an old answer before its own timers have run.
+        if (Math.abs(this.#clock() - begunMs) >= LOOK_EVERY_MS) await sleep(0);
+        return !lease.hasEnded;
+      },
+      release: () => {
+        clearInterval(timer);
+        lease.release();
+      },
+    };
+  }
+
+  /**
+   * Makes calls to the present life of the Cell, or its Ledgers. They fail as retryable once the Cell lives elsewhere, and fail when
+   * it was out of reach for as long as a lease: what an answer gives is not held any more.
+   */
+  readonly calls = (): MakeCall => {
+    const life = this.#changes;
+    return async (call) => await this.#during(call, life);
+  };
+
+  async #during<T>(call: () => Promise<T>, life: number): Promise<T> {
+    const quietMs = Math.min(this.#quietUntilMs - this.#clock(), QUIET_MS);
+    if (quietMs > 0) await sleep(quietMs);
+    const lost = Promise.withResolvers<never>();
+    const look = (): void => {
+      this.#look();
+      if (this.#changes !== life)
+        lost.reject(Object.assign(new Error("the Cell lives elsewhere"), { retryable: true }));
+    };
+    // Most calls are over before anybody looks again.
+    let lease: HolderLease | undefined;
+    const timer = setInterval(() => {
+      lease ??= this.#lease(() => lost.reject(new Error("the Cell is out of reach")));
+      lease.renew();
+      look();
+    }, LOOK_EVERY_MS);
+    // Also when every call is short: the Cell takes an isolate that does not ask to be gone (member-silence.ts).
+    look();
+    try {
+      return await Promise.race([call(), lost.promise]);
+    } catch (error) {
+      // A life that is over broke no connection.
+      if (this.#changes === life) this.#broken(error);
+      throw error;
+    } finally {
+      clearInterval(timer);
+      lease?.release();
+    }
+  }
+
+  #lease(onEnd: () => void): HolderLease {
+    return new HolderLease(this.#leaseMs, this, after, onEnd);
+  }
+
+  /** Asks, unless another request has just done so. An answer to an earlier question than the last answered one is old. */
+  #look(): void {
+    const nowMs = this.#clock();
+    const quietMs = this.#quietUntilMs - nowMs;
+    // A clock that was set back does not make it quiet for longer.
+    if (Math.abs(nowMs - this.#askedMs) < LOOK_EVERY_MS / 2 || (quietMs > 0 && quietMs <= QUIET_MS)) return;
+    this.#askedMs = nowMs;
+    this.#asked += 1;
+    const place = this.#asked;
+    const note = (life: string): void => {
+      if (place <= this.#answered) return;
+      this.#answered = place;
+      // A first answer that took more than one question may come from the next life.
+      if (this.#seen !== life && place > 1) this.#changes += 1;
+      this.#seen = life;
+    };
+    void this.#ask().then(note, (error: unknown) => this.#broken(error));
+  }
+
+  #broken(error: unknown): void {
+    if ((error as { retryable?: unknown } | null)?.retryable === true) this.#quietUntilMs = this.#clock() + QUIET_MS;
+  }
+}
+
+function after(ms: number, run: () => void): () => void {
+  const timer = setTimeout(run, ms);
+  return () => clearTimeout(timer);
+}
