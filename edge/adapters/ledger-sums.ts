@@ -2,7 +2,7 @@
 import type { ClickhouseEnv } from "../clickhouse-env.ts";
 import type { ActualUsage } from "../domain/budget/amounts.ts";
 import { ledgerQuery, readLedgerAnswer } from "../domain/budget/authority/ledger-query.ts";
-import type { BudgetOwner } from "../domain/budget/authority/term-counters.ts";
+import type { BudgetOwner } from "../domain/budget/limits.ts";
 import { StoreFailure } from "../domain/ledger/analytics-store.ts";
 import { call } from "./clickhouse-insert.ts";
 

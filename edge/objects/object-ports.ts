@@ -6,7 +6,7 @@ import type { AlertEvent } from "../../shared/alerts.ts";
 import type { CellSeen } from "../../shared/records.ts";
 import type { LedgerApi } from "../domain/admission/rpc.ts";
 import type { ActualUsage } from "../domain/budget/amounts.ts";
-import type { BudgetOwner } from "../domain/budget/authority/term-counters.ts";
+import type { BudgetOwner } from "../domain/budget/limits.ts";
 import type { TenantBudgetApi } from "../domain/budget/messages/rpc.ts";
 import type { MonthOf } from "../domain/budget/term-budget.ts";
 import type { MonthBounds } from "../domain/budget/usage-view.ts";

@@ -45,6 +45,10 @@ export interface BudgetLimits {
   readonly key: KeyLimits;
 }
 
+/** Whose limits, use and buckets. */
+export type BudgetOwner = keyof BudgetLimits;
+export const OWNERS = ["tenant", "key"] as const satisfies readonly BudgetOwner[];
+
 function termLimits(budget: ResolvedBudget): TermLimits {
   return {
     tokens: budget.tokens,

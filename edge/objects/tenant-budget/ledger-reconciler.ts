@@ -6,8 +6,7 @@
  */
 import { sleep } from "../../../shared/sleep.ts";
 import type { TenantBudgetAuthority } from "../../domain/budget/authority/tenant-budget-authority.ts";
-import type { BudgetOwner } from "../../domain/budget/authority/term-counters.ts";
-import { type BudgetLimits, isCapped } from "../../domain/budget/limits.ts";
+import { type BudgetLimits, type BudgetOwner, isCapped, OWNERS } from "../../domain/budget/limits.ts";
 import { MonotonicClock } from "../../domain/budget/monotonic-clock.ts";
 import { periodTag } from "../../domain/budget/term-budget.ts";
 import { periodStartMs } from "../../domain/budget/usage-view.ts";
@@ -75,7 +74,7 @@ export class LedgerReconciler {
   }
 
   #bound(limits: BudgetLimits): readonly BudgetOwner[] {
-    return (["tenant", "key"] as const).filter((whose) => isCapped(limits[whose].term));
+    return OWNERS.filter((whose) => isCapped(limits[whose].term));
   }
 
   #id(whose: BudgetOwner, limits: BudgetLimits): string {

@@ -4,7 +4,7 @@
  * from the response cache were not charged. What ended lately may be left out: live Cells report it, and it would count twice.
  */
 import { type ActualUsage, clamped, nanoUsdOf } from "../amounts.ts";
-import type { BudgetOwner } from "./term-counters.ts";
+import type { BudgetOwner } from "../limits.ts";
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 

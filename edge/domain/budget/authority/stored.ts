@@ -92,7 +92,7 @@ export interface StoredBucket {
 export type StoredBuckets = { readonly [R in Rate]?: StoredBucket };
 
 /** Its own bucket is that of tokens, as older releases read it. */
-interface StoredTenant extends StoredBucket {
+export interface StoredTenant extends StoredBucket {
   /** Number of checkpoints that the object has made. */
   readonly checkpoint: number;
   /** Absent: an older version stored it, which had only the bucket of tokens. */

@@ -10,7 +10,7 @@
 import { saturated } from "../../../../shared/amount.ts";
 import type { BudgetAlert } from "../alerts.ts";
 import { type ActualUsage, type Amounts, amountsUsed } from "../amounts.ts";
-import type { BudgetLimits } from "../limits.ts";
+import type { BudgetLimits, BudgetOwner } from "../limits.ts";
 import type { BudgetReport, LeaseAnswer, LeaseRequest, LeaseVerdict, ReportAnswer } from "../messages/rpc.ts";
 import {
   faultInLeaseReport,
@@ -20,15 +20,14 @@ import {
   faultInUsed,
 } from "../messages/validity.ts";
 import { MonotonicClock } from "../monotonic-clock.ts";
-import type { KeyCounter, MonthOf, TermAccount } from "../term-budget.ts";
+import type { MonthOf, TermAccount } from "../term-budget.ts";
 import type { OwnedBuckets } from "../token-bucket.ts";
+import { Accounts } from "./accounts.ts";
 import { ChargedRequests } from "./charged-requests.ts";
 import { type CellLife, GrantedLeases, isOvertaken, newLease, noteAwaited } from "./granted-leases.ts";
 import { LeaseReportApplier } from "./lease-report-applier.ts";
 import { leaseHeadroom, sizeLease } from "./lease-size.ts";
-import { RateBuckets } from "./rate-buckets.ts";
-import type { Checkpoint, PlacedLease, StoredGrants, StoredKey, StoredState } from "./stored.ts";
-import { type BudgetOwner, TermCounters } from "./term-counters.ts";
+import type { Checkpoint, PlacedLease, StoredGrants, StoredState } from "./stored.ts";
 import { UndeliveredAlerts } from "./undelivered-alerts.ts";
 
 /** How long after a Cell's death its last rows may still be on their way to the ledger. */
@@ -41,13 +40,12 @@ interface LeaseResult {
 }
 
 export class TenantBudgetAuthority {
-  readonly #counters: TermCounters;
+  readonly #accounts: Accounts;
   readonly #charged: ChargedRequests;
   readonly #leases: GrantedLeases;
   readonly #leaseReports: LeaseReportApplier;
   readonly #alerts: UndeliveredAlerts;
   readonly #time = new MonotonicClock();
-  readonly #buckets: RateBuckets;
   /** Leases granted since the last checkpoint, by pool. */
   #granted: Map<string | null, readonly PlacedLease[]>;
   /** The ledger is being asked about leases that were lost until this time. */
@@ -59,13 +57,13 @@ export class TenantBudgetAuthority {
     const { tenant, grants, untracked } = stored;
     const atMs = this.#time.at(nowMs);
     this.#alerts = new UndeliveredAlerts(tenant?.alerts ?? []);
-    this.#counters = new TermCounters(monthOf, stored, (alert) => {
-      this.#alerts.add(alert);
-      this.#dirty = true;
-    });
     this.#charged = new ChargedRequests(stored.charged);
     this.#leases = new GrantedLeases(stored, atMs);
-    this.#buckets = new RateBuckets(stored, this.#leases, atMs);
+    const onAlert = (alert: BudgetAlert) => {
+      this.#alerts.add(alert);
+      this.#dirty = true;
+    };
+    this.#accounts = new Accounts(stored, this.#leases, monthOf, onAlert, atMs);
     this.#leaseReports = new LeaseReportApplier(this.#leases, this.#charged);
     this.#checkpoint = tenant?.checkpoint ?? 0;
     this.#granted = new Map(grants.map(({ pool, leases }) => [pool, leases]));
@@ -84,9 +82,9 @@ export class TenantBudgetAuthority {
     const verdict = this.#verdict(request, life, nowMs);
     const { pool, report } = request;
     const leases = verdict.kind === "granted" ? this.#granted.get(pool) : undefined;
-    const buckets = this.#buckets.of(pool);
+    const buckets = this.#accounts.bucketsOf(pool);
     const bucket = buckets.tenant.tokens;
-    const limits = this.#counters.limitsOf(pool) ?? null;
+    const limits = this.#accounts.limitsOf(pool) ?? null;
     const granted = { pool, checkpoint: this.#checkpoint, capTokens: bucket.capTokens, limits };
     return {
       answer: { report: this.#answer(report, life, nowMs), verdict, bucket, buckets },
@@ -108,7 +106,7 @@ export class TenantBudgetAuthority {
   /** The buckets as of now, under the newest known limits. */
   buckets(limits: BudgetLimits, nowMs: number): OwnedBuckets {
     if (!this.#isRefused(faultInLimits(limits), "its read is as of before", nowMs)) this.#touch(limits, nowMs);
-    return this.#buckets.of(limits.key.id);
+    return this.#accounts.bucketsOf(limits.key.id);
   }
 
   /** A counter under the newest known limits, and what is out on lease of it. */
@@ -120,14 +118,14 @@ export class TenantBudgetAuthority {
     const faulty = this.#isRefused(faultInLimits(limits), "its read is as of before", nowMs);
     const newest = faulty ? limits : this.#touch(limits, nowMs);
     const reserved = this.#leases.leasedOut(whose === "tenant" ? null : limits.key.id);
-    return { limits: newest, account: this.#counters.read(whose, newest), reserved };
+    return { limits: newest, account: this.#accounts.usedOf(whose, newest), reserved };
   }
 
   /** Takes the ledger's sum since the period `tag` began: it can only raise a counter. */
   applyLedgerSum(whose: BudgetOwner, limits: BudgetLimits, tag: string, sum: ActualUsage, nowMs: number): void {
     const fault = faultInUsed(sum) ?? faultInLimits(limits);
     if (this.#isRefused(fault, "what the ledger has is not counted", nowMs)) return;
-    this.#counters.raise(whose, this.#touch(limits, nowMs), tag, sum);
+    this.#accounts.raise(whose, this.#touch(limits, nowMs), tag, sum);
     this.#dirty = true;
   }
 
@@ -138,8 +136,8 @@ export class TenantBudgetAuthority {
   countersAwaitingLedger(nowMs: number): readonly { readonly whose: BudgetOwner; readonly limits: BudgetLimits }[] {
     this.#askedAboutMs = this.#time.at(nowMs) - LEDGER_DELAY_MS;
     const pools = this.#leases.lostPools(this.#askedAboutMs);
-    const keys = [...pools].flatMap((id) => (id === null ? [] : (this.#counters.limitsOf(id) ?? [])));
-    const any = keys[0] ?? this.#counters.limitsOf(null);
+    const keys = [...pools].flatMap((id) => (id === null ? [] : (this.#accounts.limitsOf(id) ?? [])));
+    const any = keys[0] ?? this.#accounts.limitsOf(null);
     if (pools.size === 0 || any === undefined) return [];
     return [{ whose: "tenant", limits: any }, ...keys.map((limits) => ({ whose: "key", limits }) as const)];
   }
@@ -164,7 +162,7 @@ export class TenantBudgetAuthority {
    */
   nextWakeMs(): number | null {
     // A damaged disk may have no limits: then there is no counter to ask about, and the next message brings limits.
-    const lostMs = this.#counters.limitsOf(null) === undefined ? null : this.#leases.oldestLossMs();
+    const lostMs = this.#accounts.limitsOf(null) === undefined ? null : this.#leases.oldestLossMs();
     const times = [lostMs === null ? null : lostMs + LEDGER_DELAY_MS, this.#leases.nextLossMs()];
     const all = times.filter((atMs) => atMs !== null);
     return all.length === 0 ? null : this.#time.clockAt(Math.min(...all));
@@ -175,19 +173,11 @@ export class TenantBudgetAuthority {
     this.#dirty = false;
     this.#checkpoint += 1;
     this.#granted = new Map();
-    const { tenant: limits, account } = this.#counters;
-    const rates = this.#buckets.toStore(null);
+    const { tenant, keys } = this.#accounts.takeChanges();
+    const [alerts, lives] = [this.#alerts.all, this.#leases.toStore()];
     return {
-      tenant: {
-        checkpoint: this.#checkpoint,
-        ...rates.tokens,
-        rates,
-        limits,
-        account,
-        alerts: this.#alerts.all,
-        lives: this.#leases.toStore(),
-      },
-      keys: this.#counters.takeDirtyKeys(this.#buckets.takeChangedKeys()).map((key) => this.#withBuckets(key)),
+      tenant: { checkpoint: this.#checkpoint, ...tenant, alerts, lives },
+      keys,
       charged: this.#charged.takeChanged(),
     };
   }
@@ -211,16 +201,14 @@ export class TenantBudgetAuthority {
     const reason = life.awaited.get(n);
     if (reason === undefined || isOvertaken(life, pool, n) || !this.#leases.isNewest(life)) return { kind: "stale" };
     if (reason !== null) return { kind: "refused", reason };
-    const room = leaseHeadroom(request, limits, this.#buckets.of(pool), this.#counters, (keyId) =>
-      this.#leases.leasedOut(keyId),
-    );
+    const room = leaseHeadroom(request, limits, this.#accounts, (keyId) => this.#leases.leasedOut(keyId));
     if (room.kind === "refused") {
       life.awaited.set(n, room.reason);
       return room;
     }
     life.awaited.delete(n);
     const { grant, ttlMs, ample } = sizeLease(request.need, request.want, room);
-    this.#buckets.take(pool, grant);
+    this.#accounts.take(pool, grant);
     const lease = { ...newLease(n, pool, grant), untilMs: atMs + ttlMs, answered: { ttlMs, ample } };
     life.leases.set(n, lease);
     const placed = { cell: life.cell, life: life.life, lease: { ...lease } };
@@ -249,9 +237,9 @@ export class TenantBudgetAuthority {
     const { gains, charges } = this.#leaseReports.apply(life, { ...report, leases }, atMs);
     for (const { limits, tags, used } of charges) {
       gains.add(limits.key.id, amountsUsed(used), -1);
-      this.#counters.charge(this.#touch(limits, nowMs), tags, used, nowMs);
+      this.#accounts.charge(this.#touch(limits, nowMs), tags, used, nowMs);
     }
-    this.#buckets.settle(gains);
+    this.#accounts.settle(gains);
     this.#dirty = true;
     return life;
   }
@@ -263,14 +251,7 @@ export class TenantBudgetAuthority {
   }
 
   #touch(limits: BudgetLimits, nowMs: number): BudgetLimits {
-    const newest = this.#counters.touch(limits, nowMs);
-    this.#buckets.touch(newest, this.#time.at(nowMs));
-    return newest;
-  }
-
-  #withBuckets(key: KeyCounter): StoredKey {
-    const rates = this.#buckets.toStore(key.limits.id);
-    return rates === undefined ? key : { ...key, rates };
+    return this.#accounts.touch(limits, nowMs, this.#time.at(nowMs));
   }
 
   /** Raises the alert of a fault; false when there is none. */
