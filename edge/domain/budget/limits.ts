@@ -8,42 +8,39 @@ import {
   amountOf,
   isRated,
   perMinute,
+  RATE_LIMITS,
   RATE_NAMES,
   RATES,
   type Rate,
   type RateFields,
-  type RateLimits,
   rateLimitsOf,
 } from "./rates.ts";
+import { amount, integer, type Of, oneOf, orNull, record, text } from "./shapes.ts";
 
 /** One term budget (docs/rules/budgets.md#term-budgets). A null cap is no cap; a null period is a lifetime. */
-export interface TermLimits {
-  readonly tokens: number | null;
-  readonly nanoUsd: number | null;
-  readonly period: "lifetime" | "monthly" | "term" | null;
-  readonly startedAtMs: number | null;
-}
+const TERM = record({
+  tokens: orNull(amount),
+  nanoUsd: orNull(amount),
+  period: oneOf("lifetime", "monthly", "term", null),
+  startedAtMs: orNull(integer),
+});
+export type TermLimits = Of<typeof TERM>;
 
-export interface TenantLimits extends RateLimits {
-  readonly id: string;
-  readonly name: string;
-  readonly rev: number;
-  readonly timezone: string;
-  readonly term: TermLimits;
-}
+export const TENANT_LIMITS = record({ id: text, name: text, rev: integer, timezone: text, ...RATE_LIMITS, term: TERM });
+export type TenantLimits = Of<typeof TENANT_LIMITS>;
 
-export interface KeyLimits extends RateLimits {
-  readonly id: string;
+export const KEY_LIMITS = record({
+  id: text,
   /** The key's name, or its prefix when it has none. */
-  readonly label: string;
-  readonly rev: number;
-  readonly term: TermLimits;
-}
+  label: text,
+  rev: integer,
+  ...RATE_LIMITS,
+  term: TERM,
+});
+export type KeyLimits = Of<typeof KEY_LIMITS>;
 
-export interface BudgetLimits {
-  readonly tenant: TenantLimits;
-  readonly key: KeyLimits;
-}
+export const LIMITS = record({ tenant: TENANT_LIMITS, key: KEY_LIMITS });
+export type BudgetLimits = Of<typeof LIMITS>;
 
 /** Whose limits, use and buckets. */
 export type BudgetOwner = keyof BudgetLimits;

@@ -4,6 +4,7 @@
  * said of one here is all that the budgets know of it: a further limit is a row of this table.
  */
 import type { Amounts } from "./amounts.ts";
+import { amount, orAbsent, type RecordOf, type Shape } from "./shapes.ts";
 
 /**
  * `limit` and `field`: its name in limits, and in records of tenants and keys. `amount`: the part of amounts that is taken from
@@ -38,7 +39,10 @@ export type RateReason = Rule["reason"];
 export const RATE_REASONS: readonly RateReason[] = RATE_NAMES.map((rate) => RATES[rate].reason);
 
 /** Limits per minute; 0 or absent: none. */
-export type RateLimits = { readonly [Name in Rule["limit"]]?: number };
+export const RATE_LIMITS = Object.fromEntries(RATE_NAMES.map((rate) => [RATES[rate].limit, orAbsent(amount)])) as {
+  readonly [Name in Rule["limit"]]: Shape<number | undefined>;
+};
+export type RateLimits = RecordOf<typeof RATE_LIMITS>;
 
 /** The same, as a record states them. */
 export type RateFields = { readonly [Name in Rule["field"]]?: number };

@@ -5,40 +5,52 @@
  * a clock refill it.
  */
 import type { Amounts } from "./amounts.ts";
-import { amountOf, RATE_NAMES, type Rate } from "./rates.ts";
+import { amountOf, byRate, RATE_NAMES, type Rate } from "./rates.ts";
+import { amount, isOf, number, type Of, orNull, record, where } from "./shapes.ts";
 
-export interface TokenBucket {
+export const BUCKET = record({
   /** The limit: burst ceiling, and refill per minute. */
-  readonly capTokens: number;
+  capTokens: amount,
   /** May be fractional, and negative while in debt. */
-  readonly levelTokens: number;
+  levelTokens: number,
   /** Unix epoch ms of `levelTokens`. */
-  readonly atMs: number;
-}
+  atMs: number,
+});
+export type TokenBucket = Of<typeof BUCKET>;
+
+/** As the authority sends it: never fuller, nor more in debt, than its cap. */
+export const SENT_BUCKET = where(BUCKET, ({ levelTokens, capTokens }) => Math.abs(levelTokens) <= capTokens);
 
 /** The bucket of each rate. */
-export type Buckets = Readonly<Record<Rate, TokenBucket>>;
+const BUCKETS = record(byRate(() => SENT_BUCKET));
+export type Buckets = Of<typeof BUCKETS>;
 
 /** The buckets that bind a pool: those of the tenant, and of the key when the pool is its own. */
-export interface OwnedBuckets {
-  readonly tenant: Buckets;
-  readonly key: Buckets | null;
-}
+export const OWNED_BUCKETS = record({ tenant: BUCKETS, key: orNull(BUCKETS) });
+export type OwnedBuckets = Of<typeof OWNED_BUCKETS>;
 
 /** How full a bucket is, for the x-ratelimit headers (docs/rules/headers.md#budget-headers). */
-interface RateLevel {
-  readonly limitTokens: number;
+const RATE_LEVEL = record({
+  limitTokens: amount,
   /** max(0, floor(level)). */
-  readonly remainingTokens: number;
+  remainingTokens: amount,
   /** ms until full, may be fractional. */
-  readonly resetMs: number;
-}
+  resetMs: where(number, (ms) => ms >= 0),
+});
+type RateLevel = Of<typeof RATE_LEVEL>;
 
 /**
  * The tightest levels that bind a request. Its own numbers are those of tokens, as older releases know it, and 0 without
  * such a limit; those of the other rates have their names, and are absent without one.
  */
 export type BucketLevel = RateLevel & { readonly [R in Exclude<Rate, "tokens">]?: RateLevel };
+
+export function isLevel(value: unknown): value is BucketLevel | null {
+  if (value === null) return true;
+  if (!isOf(RATE_LEVEL, value)) return false;
+  const others = RATE_NAMES.map((rate) => levelOf(value, rate));
+  return others.every((level) => level === null || isOf(RATE_LEVEL, level));
+}
 
 const NO_LEVEL: RateLevel = { limitTokens: 0, remainingTokens: 0, resetMs: 0 };
 

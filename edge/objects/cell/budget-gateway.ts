@@ -8,17 +8,17 @@
 import { type Issue, issues } from "../../../shared/alerts.ts";
 import type { BudgetDecision, BudgetPort, BudgetVerdict, LateDecisions } from "../../domain/admission/budget-port.ts";
 import type { AdmissionRequest } from "../../domain/admission/rpc.ts";
-import type { BudgetAlert } from "../../domain/budget/alerts.ts";
+import { ALERT, type BudgetAlert } from "../../domain/budget/alerts.ts";
 import type { ActualUsage } from "../../domain/budget/amounts.ts";
 import { type BudgetLimits, isCapped } from "../../domain/budget/limits.ts";
 import type { BudgetReport, LeaseRequest } from "../../domain/budget/messages/rpc.ts";
-import { isAlerts, isLevel } from "../../domain/budget/messages/validity.ts";
 import { isRated } from "../../domain/budget/rates.ts";
+import { isOf, listOf } from "../../domain/budget/shapes.ts";
 import { CellBudget } from "../../domain/budget/spender/cell-budget.ts";
 import type { LeaseHolder } from "../../domain/budget/spender/lease-reports.ts";
 import type { BudgetEffect, ReservationVerdict } from "../../domain/budget/spender/verdict.ts";
 import type { MonthOf } from "../../domain/budget/term-budget.ts";
-import type { BucketLevel } from "../../domain/budget/token-bucket.ts";
+import { type BucketLevel, isLevel } from "../../domain/budget/token-bucket.ts";
 import type { BudgetObjectApi } from "../object-ports.ts";
 import { callWithRetry } from "./call-with-retry.ts";
 
@@ -146,7 +146,7 @@ export class BudgetGateway implements BudgetPort {
       limits.tenant.id,
       async (object) => await object.limitsChanged(limits, this.#options.cell),
     );
-    if (!isAlerts(alerts) || alerts.length === 0) return;
+    if (!isOf(listOf(ALERT), alerts) || alerts.length === 0) return;
     const account = this.#accounts.get(limits.tenant.id) ?? this.#account(limits);
     for (const alert of alerts) void this.#deliver(account, alert);
   }

@@ -6,9 +6,7 @@
 import {
   type ActualUsage,
   type Amounts,
-  beyondUsed,
   isNothing,
-  isNothingUsed,
   larger,
   minus,
   NO_AMOUNTS,
@@ -141,8 +139,8 @@ function use(lease: GrantedLease, lines: readonly UsedLine[]): readonly UsedLine
   const used: Record<string, ActualUsage> = { ...lease.used };
   for (const line of lines) {
     const name = JSON.stringify([line.limits.key.id, line.tags.tenant, line.tags.key]);
-    const beyond = beyondUsed(line.used, used[name] ?? NOTHING_USED);
-    if (isNothingUsed(beyond)) continue;
+    const beyond = minus(line.used, used[name] ?? NOTHING_USED);
+    if (isNothing(beyond)) continue;
     used[name] = line.used;
     newlyUsed.push({ ...line, used: beyond });
   }

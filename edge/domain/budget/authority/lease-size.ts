@@ -10,7 +10,7 @@ import { LEASE_MAX_MS, type LeaseRequest, type LeaseVerdict } from "../messages/
 import { amountOf, byRate, RATE_NAMES, RATES, type Rate } from "../rates.ts";
 import { type Headroom, headroomOf, isExhausted } from "../term-budget.ts";
 import { bucketsIn, shortRate } from "../token-bucket.ts";
-import type { Accounts } from "./accounts.ts";
+import type { BudgetOwners } from "./budget-owners.ts";
 
 /** What the applicable limits still have, all positive; Infinity where there is no cap. */
 interface LeaseHeadroom extends Headroom {
@@ -39,14 +39,14 @@ const NEAR_TTL_MS = 2_000;
 export function leaseHeadroom(
   { need, pool }: LeaseRequest,
   limits: BudgetLimits,
-  accounts: Accounts,
+  owners: BudgetOwners,
   out: (keyId: string | null) => Amounts,
 ): LeaseHeadroom | (LeaseVerdict & { readonly kind: "refused" }) {
-  const buckets = accounts.bucketsOf(pool);
+  const buckets = owners.bucketsOf(pool);
   const short = shortRate(buckets, need);
   if (short !== null) return { kind: "refused", reason: RATES[short].reason };
-  const ofTenant = headroomOf(accounts.usedOf("tenant", limits), limits.tenant.term, out(null));
-  const ofKey = pool === null ? NO_BOUNDS : headroomOf(accounts.usedOf("key", limits), limits.key.term, out(pool));
+  const ofTenant = headroomOf(owners.usedOf("tenant", limits), limits.tenant.term, out(null));
+  const ofKey = pool === null ? NO_BOUNDS : headroomOf(owners.usedOf("key", limits), limits.key.term, out(pool));
   if (isExhausted(ofKey)) return { kind: "refused", reason: "key" };
   if (isExhausted(ofTenant)) return { kind: "refused", reason: "tenant" };
   return {

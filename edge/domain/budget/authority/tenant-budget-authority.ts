@@ -22,7 +22,7 @@ import {
 import { MonotonicClock } from "../monotonic-clock.ts";
 import type { MonthOf, TermAccount } from "../term-budget.ts";
 import type { OwnedBuckets } from "../token-bucket.ts";
-import { Accounts } from "./accounts.ts";
+import { BudgetOwners } from "./budget-owners.ts";
 import { ChargedRequests } from "./charged-requests.ts";
 import { type CellLife, GrantedLeases, isOvertaken, newLease, noteAwaited } from "./granted-leases.ts";
 import { LeaseReportApplier } from "./lease-report-applier.ts";
@@ -40,7 +40,7 @@ interface LeaseResult {
 }
 
 export class TenantBudgetAuthority {
-  readonly #accounts: Accounts;
+  readonly #owners: BudgetOwners;
   readonly #charged: ChargedRequests;
   readonly #leases: GrantedLeases;
   readonly #leaseReports: LeaseReportApplier;
@@ -63,7 +63,7 @@ export class TenantBudgetAuthority {
       this.#alerts.add(alert);
       this.#dirty = true;
     };
-    this.#accounts = new Accounts(stored, this.#leases, monthOf, onAlert, atMs);
+    this.#owners = new BudgetOwners(stored, this.#leases, monthOf, onAlert, atMs);
     this.#leaseReports = new LeaseReportApplier(this.#leases, this.#charged);
     this.#checkpoint = tenant?.checkpoint ?? 0;
     this.#granted = new Map(grants.map(({ pool, leases }) => [pool, leases]));
@@ -82,10 +82,10 @@ export class TenantBudgetAuthority {
     const verdict = this.#verdict(request, life, nowMs);
     const { pool, report } = request;
     const leases = verdict.kind === "granted" ? this.#granted.get(pool) : undefined;
-    const buckets = this.#accounts.bucketsOf(pool);
+    const buckets = this.#owners.bucketsOf(pool);
     const bucket = buckets.tenant.tokens;
-    const limits = this.#accounts.limitsOf(pool) ?? null;
-    const granted = { pool, checkpoint: this.#checkpoint, capTokens: bucket.capTokens, limits };
+    const limits = this.#owners.limitsOf(pool);
+    const granted = { pool, checkpoint: this.#checkpoint, capTokens: bucket.capTokens, ...(limits && { limits }) };
     return {
       answer: { report: this.#answer(report, life, nowMs), verdict, bucket, buckets },
       grants: leases === undefined ? null : { ...granted, leases },
@@ -106,7 +106,7 @@ export class TenantBudgetAuthority {
   /** The buckets as of now, under the newest known limits. */
   buckets(limits: BudgetLimits, nowMs: number): OwnedBuckets {
     if (!this.#isRefused(faultInLimits(limits), "its read is as of before", nowMs)) this.#touch(limits, nowMs);
-    return this.#accounts.bucketsOf(limits.key.id);
+    return this.#owners.bucketsOf(limits.key.id);
   }
 
   /** A counter under the newest known limits, and what is out on lease of it. */
@@ -118,14 +118,14 @@ export class TenantBudgetAuthority {
     const faulty = this.#isRefused(faultInLimits(limits), "its read is as of before", nowMs);
     const newest = faulty ? limits : this.#touch(limits, nowMs);
     const reserved = this.#leases.leasedOut(whose === "tenant" ? null : limits.key.id);
-    return { limits: newest, account: this.#accounts.usedOf(whose, newest), reserved };
+    return { limits: newest, account: this.#owners.usedOf(whose, newest), reserved };
   }
 
   /** Takes the ledger's sum since the period `tag` began: it can only raise a counter. */
   applyLedgerSum(whose: BudgetOwner, limits: BudgetLimits, tag: string, sum: ActualUsage, nowMs: number): void {
     const fault = faultInUsed(sum) ?? faultInLimits(limits);
     if (this.#isRefused(fault, "what the ledger has is not counted", nowMs)) return;
-    this.#accounts.raise(whose, this.#touch(limits, nowMs), tag, sum);
+    this.#owners.raise(whose, this.#touch(limits, nowMs), tag, sum);
     this.#dirty = true;
   }
 
@@ -136,8 +136,8 @@ export class TenantBudgetAuthority {
   countersAwaitingLedger(nowMs: number): readonly { readonly whose: BudgetOwner; readonly limits: BudgetLimits }[] {
     this.#askedAboutMs = this.#time.at(nowMs) - LEDGER_DELAY_MS;
     const pools = this.#leases.lostPools(this.#askedAboutMs);
-    const keys = [...pools].flatMap((id) => (id === null ? [] : (this.#accounts.limitsOf(id) ?? [])));
-    const any = keys[0] ?? this.#accounts.limitsOf(null);
+    const keys = [...pools].flatMap((id) => (id === null ? [] : (this.#owners.limitsOf(id) ?? [])));
+    const any = keys[0] ?? this.#owners.limitsOf(null);
     if (pools.size === 0 || any === undefined) return [];
     return [{ whose: "tenant", limits: any }, ...keys.map((limits) => ({ whose: "key", limits }) as const)];
   }
@@ -162,7 +162,7 @@ export class TenantBudgetAuthority {
    */
   nextWakeMs(): number | null {
     // A damaged disk may have no limits: then there is no counter to ask about, and the next message brings limits.
-    const lostMs = this.#accounts.limitsOf(null) === undefined ? null : this.#leases.oldestLossMs();
+    const lostMs = this.#owners.limitsOf(null) === undefined ? null : this.#leases.oldestLossMs();
     const times = [lostMs === null ? null : lostMs + LEDGER_DELAY_MS, this.#leases.nextLossMs()];
     const all = times.filter((atMs) => atMs !== null);
     return all.length === 0 ? null : this.#time.clockAt(Math.min(...all));
@@ -173,7 +173,7 @@ export class TenantBudgetAuthority {
     this.#dirty = false;
     this.#checkpoint += 1;
     this.#granted = new Map();
-    const { tenant, keys } = this.#accounts.takeChanges();
+    const { tenant, keys } = this.#owners.takeChanges();
     const [alerts, lives] = [this.#alerts.all, this.#leases.toStore()];
     return {
       tenant: { checkpoint: this.#checkpoint, ...tenant, alerts, lives },
@@ -201,14 +201,14 @@ export class TenantBudgetAuthority {
     const reason = life.awaited.get(n);
     if (reason === undefined || isOvertaken(life, pool, n) || !this.#leases.isNewest(life)) return { kind: "stale" };
     if (reason !== null) return { kind: "refused", reason };
-    const room = leaseHeadroom(request, limits, this.#accounts, (keyId) => this.#leases.leasedOut(keyId));
+    const room = leaseHeadroom(request, limits, this.#owners, (keyId) => this.#leases.leasedOut(keyId));
     if (room.kind === "refused") {
       life.awaited.set(n, room.reason);
       return room;
     }
     life.awaited.delete(n);
     const { grant, ttlMs, ample } = sizeLease(request.need, request.want, room);
-    this.#accounts.take(pool, grant);
+    this.#owners.take(pool, grant);
     const lease = { ...newLease(n, pool, grant), untilMs: atMs + ttlMs, answered: { ttlMs, ample } };
     life.leases.set(n, lease);
     const placed = { cell: life.cell, life: life.life, lease: { ...lease } };
@@ -237,9 +237,9 @@ export class TenantBudgetAuthority {
     const { gains, charges } = this.#leaseReports.apply(life, { ...report, leases }, atMs);
     for (const { limits, tags, used } of charges) {
       gains.add(limits.key.id, amountsUsed(used), -1);
-      this.#accounts.charge(this.#touch(limits, nowMs), tags, used, nowMs);
+      this.#owners.charge(this.#touch(limits, nowMs), tags, used, nowMs);
     }
-    this.#accounts.settle(gains);
+    this.#owners.settle(gains);
     this.#dirty = true;
     return life;
   }
@@ -251,7 +251,7 @@ export class TenantBudgetAuthority {
   }
 
   #touch(limits: BudgetLimits, nowMs: number): BudgetLimits {
-    return this.#accounts.touch(limits, nowMs, this.#time.at(nowMs));
+    return this.#owners.touch(limits, nowMs, this.#time.at(nowMs));
   }
 
   /** Raises the alert of a fault; false when there is none. */

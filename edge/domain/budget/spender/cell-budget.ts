@@ -24,16 +24,16 @@
  */
 import { type ActualUsage, type Amounts, type Counts, countsIn, NO_AMOUNTS, NOTHING_USED, plus } from "../amounts.ts";
 import { type BudgetLimits, countedBy, needsLease, poolOf, unavailableCode } from "../limits.ts";
-import type { BudgetReport, LeaseAnswer, LeaseRequest, ReportAnswer } from "../messages/rpc.ts";
 import {
-  faultInLimits,
-  faultInNeed,
-  faultInUsed,
-  isLeaseAnswer,
-  isReportAnswer,
-  usedOrReserved,
-} from "../messages/validity.ts";
+  type BudgetReport,
+  type LeaseAnswer,
+  type LeaseRequest,
+  REPORT_ANSWER,
+  type ReportAnswer,
+} from "../messages/rpc.ts";
+import { faultInLimits, faultInNeed, faultInUsed, isLeaseAnswer, usedOrReserved } from "../messages/validity.ts";
 import { MonotonicClock } from "../monotonic-clock.ts";
+import { isOf } from "../shapes.ts";
 import { type MonthOf, tagsOf } from "../term-budget.ts";
 import { type BucketLevel, retryAfterMs } from "../token-bucket.ts";
 import { Charges, type Reservation, reportDueMs } from "./charges.ts";
@@ -186,7 +186,7 @@ export class CellBudget {
 
   /** Takes the answer to a report. Null: two attempts brought no answer in time. An invalid answer counts as no answer. */
   reported(report: BudgetReport, answer: ReportAnswer | null, nowMs: number): readonly BudgetEffect[] {
-    const heard = answer !== null && isReportAnswer(answer) ? answer : null;
+    const heard = answer !== null && isOf(REPORT_ANSWER, answer) ? answer : null;
     if (heard !== answer) this.#isFault("the budget object's answer to a report", "it counts as no answer");
     this.#reports.isReporting = false;
     return [...this.#heard(report, heard, this.#time.at(nowMs)), ...this.tick(nowMs)];

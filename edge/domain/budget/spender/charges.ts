@@ -2,16 +2,7 @@
  * What requests that end are charged: to the lease from which they drew, to a lease of their own when their end may be
  * reported twice, or to a lease without an amount when they drew nothing. Times are of the Cell's MonotonicClock.
  */
-import {
-  type ActualUsage,
-  type Amounts,
-  amountsUsed,
-  type Counts,
-  isNothing,
-  isNothingUsed,
-  minus,
-  NO_AMOUNTS,
-} from "../amounts.ts";
+import { type ActualUsage, type Amounts, amountsUsed, type Counts, isNothing, minus, NO_AMOUNTS } from "../amounts.ts";
 import { countedBy, needsLease, poolOf } from "../limits.ts";
 import type { KnownBuckets } from "./known-buckets.ts";
 import type { LeasePool } from "./lease-pool.ts";
@@ -104,7 +95,7 @@ export class Charges {
 
   /** Adds use that was not reserved to a lease without an amount: the one that no message has reported yet. */
   #count({ limits, tags }: LeaseWaiter, used: ActualUsage, nowMs: number): void {
-    if (isNothingUsed(used)) return;
+    if (isNothing(used)) return;
     if (this.#counted === null || this.#counted.n <= this.#parts.reports.reportedN) {
       this.#counted = this.#parts.reports.begin(nowMs, null, { as: "counted", granted: NO_AMOUNTS, from: null });
       this.#counted.ended = true;

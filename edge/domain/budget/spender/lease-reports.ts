@@ -5,7 +5,7 @@
  * stored that. Times are of the Cell's MonotonicClock.
  */
 import type { BudgetAlert } from "../alerts.ts";
-import { type ActualUsage, type Amounts, covers, isNothingUsed, NO_AMOUNTS, plus, plusUsed } from "../amounts.ts";
+import { type ActualUsage, type Amounts, covers, isNothing, NO_AMOUNTS, plus } from "../amounts.ts";
 import type { BudgetLimits } from "../limits.ts";
 import type {
   BudgetReport,
@@ -70,10 +70,10 @@ export class HeldLease {
 
   /** Adds what a request used of it. */
   use(limits: BudgetLimits, tags: PeriodTags, used: ActualUsage): void {
-    if (isNothingUsed(used)) return;
+    if (isNothing(used)) return;
     const name = JSON.stringify([limits.key.id, tags.tenant, tags.key]);
     const known = this.#used.get(name);
-    this.#used.set(name, { limits, tags, used: known === undefined ? used : plusUsed(known.used, used) });
+    this.#used.set(name, { limits, tags, used: known === undefined ? used : plus(known.used, used) });
   }
 
   /** Marks the end of its request as reported: what the request held comes back. */

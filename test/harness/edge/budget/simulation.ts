@@ -5,7 +5,7 @@
 import {
   type ActualUsage,
   type Amounts,
-  beyondUsed,
+  minus,
   NO_AMOUNTS,
   NOTHING_USED,
 } from "../../../../edge/domain/budget/amounts.ts";
@@ -126,7 +126,7 @@ export class BudgetSimulation {
     cell.live.delete(id);
     const before = live.charged ?? NOTHING_USED;
     this.watch?.ended(cell, live, used);
-    const reported = live.sameLife === true ? beyondUsed(used, before) : used;
+    const reported = live.sameLife === true ? minus(used, before) : used;
     cell.budget.settle(id, reported, this.clockOf(cell));
     cell.budget.settle(id, reported, this.clockOf(cell));
     this.truth.ended(live.need, used, before);
@@ -150,7 +150,7 @@ export class BudgetSimulation {
     cell.live.delete(id);
     const used = { tokens: live.need.termTokens, nanoUsd: live.need.nanoUsd };
     const before = live.charged ?? NOTHING_USED;
-    cell.budget.settle(id, live.sameLife === true ? beyondUsed(used, before) : used, this.clockOf(cell), true);
+    cell.budget.settle(id, live.sameLife === true ? minus(used, before) : used, this.clockOf(cell), true);
     this.truth.ended(live.need, used, before);
     this.adrift.set(id, { live: { ...live, charged: used }, cell, life: cell.life });
   }

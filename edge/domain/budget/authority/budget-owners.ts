@@ -29,7 +29,7 @@ type HeldBuckets = Readonly<Record<Rate, HeldBucket>>;
 const NOTHING_KNOWN = "";
 
 /** Of a tenant, or of a key. */
-interface Account<Limits> {
+interface Owner<Limits> {
   limits: Limits;
   used: TermAccount;
   /** Null: a key that has had no limit per minute. */
@@ -38,15 +38,15 @@ interface Account<Limits> {
   isChanged: boolean;
 }
 
-export class Accounts {
+export class BudgetOwners {
   readonly #stored: StoredState;
   readonly #leases: GrantedLeases;
   readonly #monthOf: MonthOf;
   readonly #onAlert: (alert: BudgetAlert) => void;
-  readonly #tenant: Account<TenantLimits | null> & { readonly buckets: HeldBuckets };
-  readonly #keys = new Map<string, Account<KeyLimits>>();
+  readonly #tenant: Owner<TenantLimits | null> & { readonly buckets: HeldBuckets };
+  readonly #keys = new Map<string, Owner<KeyLimits>>();
 
-  /** The stored accounts, refilled up to now, less what was granted since; `leases`: what is out, those grants included. */
+  /** What was stored, refilled up to now, less what was granted since; `leases`: what is out, those grants included. */
   constructor(
     stored: StoredState,
     leases: GrantedLeases,
@@ -63,18 +63,18 @@ export class Accounts {
     const buckets = this.#restored(null, rates, atMs);
     const used = tenant?.account ?? emptyAccount(NOTHING_KNOWN);
     this.#tenant = { limits: tenant?.limits ?? null, used, buckets, isChanged: false };
-    for (const key of keys) this.#keys.set(key.limits.id, keyAccount(key.limits, key.account));
+    for (const key of keys) this.#keys.set(key.limits.id, ownerOf(key.limits, key.account));
     for (const { limits } of grants) {
-      if (limits === null) continue;
+      if (limits === undefined) continue;
       this.#tenant.limits = newer(this.#tenant.limits, limits.tenant);
       if (limits.key.id === NO_KEY.id) continue;
-      const known = this.#keys.get(limits.key.id) ?? keyAccount(limits.key);
+      const known = this.#keys.get(limits.key.id) ?? ownerOf(limits.key);
       // The next checkpoint replaces the leases' rows.
       this.#keys.set(limits.key.id, { ...known, limits: newer(known.limits, limits.key), isChanged: true });
     }
-    for (const [id, account] of this.#keys) {
+    for (const [id, owner] of this.#keys) {
       const kept = keys.find(({ limits }) => limits.id === id)?.rates;
-      if (kept !== undefined || isRated(account.limits)) account.buckets = this.#restored(id, kept ?? {}, atMs);
+      if (kept !== undefined || isRated(owner.limits)) owner.buckets = this.#restored(id, kept ?? {}, atMs);
     }
   }
 
@@ -106,7 +106,7 @@ export class Accounts {
     this.#touch("tenant", newest, this.#tenant, nowMs, atMs);
     this.#tenant.limits = newest.tenant;
     if (newest.key.id === NO_KEY.id) return newest;
-    const key = known ?? keyAccount(newest.key);
+    const key = known ?? ownerOf(newest.key);
     this.#keys.set(newest.key.id, key);
     this.#touch("key", newest, key, nowMs, atMs);
     key.limits = newest.key;
@@ -126,20 +126,20 @@ export class Accounts {
 
   /** Debits the buckets of a lease of a pool. */
   take(pool: string | null, grant: Amounts): void {
-    for (const account of [this.#tenant, pool === null ? undefined : this.#keys.get(pool)]) {
-      if (!account?.buckets) continue;
-      for (const rate of RATE_NAMES) account.buckets[rate].take(amountOf(grant, rate));
-      account.isChanged = true;
+    for (const owner of [this.#tenant, pool === null ? undefined : this.#keys.get(pool)]) {
+      if (!owner?.buckets) continue;
+      for (const rate of RATE_NAMES) owner.buckets[rate].take(amountOf(grant, rate));
+      owner.isChanged = true;
     }
   }
 
   /** Adds to the buckets what comes back, and takes what was used beyond what had been drawn. */
   settle(gains: RateGains): void {
-    for (const owner of gains.owners) {
-      const account = owner === null ? this.#tenant : this.#keys.get(owner);
-      if (!account?.buckets) continue;
-      for (const rate of RATE_NAMES) account.buckets[rate].settle(gains.of(owner)[rate]);
-      account.isChanged = true;
+    for (const id of gains.owners) {
+      const owner = id === null ? this.#tenant : this.#keys.get(id);
+      if (!owner?.buckets) continue;
+      for (const rate of RATE_NAMES) owner.buckets[rate].settle(gains.of(id)[rate]);
+      owner.isChanged = true;
     }
   }
 
@@ -162,39 +162,39 @@ export class Accounts {
     };
   }
 
-  #of(whose: BudgetOwner, limits: BudgetLimits): Account<unknown> | undefined {
+  #of(whose: BudgetOwner, limits: BudgetLimits): Owner<unknown> | undefined {
     return whose === "tenant" ? this.#tenant : this.#keys.get(limits.key.id);
   }
 
   #touch(
     whose: BudgetOwner,
     limits: BudgetLimits,
-    account: Account<TenantLimits | KeyLimits | null>,
+    owner: Owner<TenantLimits | KeyLimits | null>,
     nowMs: number,
     atMs: number,
   ): void {
     const { term, rev } = limits[whose];
     const keyId = whose === "tenant" ? null : limits.key.id;
-    const rolled = this.#period(whose, limits, nowMs).roll(account.used);
-    const armed = account.limits === null ? rolled : rearm(rolled, account.limits.term, term, rev);
+    const rolled = this.#period(whose, limits, nowMs).roll(owner.used);
+    const armed = owner.limits === null ? rolled : rearm(rolled, owner.limits.term, term, rev);
     // Nothing was used: a cap that is exhausted at once needs no warning before that.
     const used = this.#judged(whose, limits, armed, 1);
-    if (used !== account.used && account.used.tag !== NOTHING_KNOWN) account.isChanged = true;
-    account.used = used;
-    if (account.buckets === null && isRated(limits[whose]))
-      account.buckets = byRate(() => this.#unknownBucket(keyId, atMs));
-    if (account.buckets === null) return;
+    if (used !== owner.used && owner.used.tag !== NOTHING_KNOWN) owner.isChanged = true;
+    owner.used = used;
+    if (owner.buckets === null && isRated(limits[whose]))
+      owner.buckets = byRate(() => this.#unknownBucket(keyId, atMs));
+    if (owner.buckets === null) return;
     for (const rate of RATE_NAMES) {
       const cap = perMinute(limits[whose], rate);
-      if (account.buckets[rate].touch(cap, atMs, () => this.#out(keyId, rate))) account.isChanged = true;
+      if (owner.buckets[rate].touch(cap, atMs, () => this.#out(keyId, rate))) owner.isChanged = true;
     }
   }
 
   #write(whose: BudgetOwner, limits: BudgetLimits, change: (account: TermAccount) => TermAccount): void {
-    const account = this.#of(whose, limits);
-    if (account === undefined) return;
-    account.used = this.#judged(whose, limits, change(account.used), 2);
-    account.isChanged = true;
+    const owner = this.#of(whose, limits);
+    if (owner === undefined) return;
+    owner.used = this.#judged(whose, limits, change(owner.used), 2);
+    owner.isChanged = true;
   }
 
   /** Raises the alerts that are due, at most this many, the worst ones. */
@@ -241,7 +241,7 @@ export class Accounts {
   }
 }
 
-function keyAccount(limits: KeyLimits, used = emptyAccount(NOTHING_KNOWN)): Account<KeyLimits> {
+function ownerOf(limits: KeyLimits, used = emptyAccount(NOTHING_KNOWN)): Owner<KeyLimits> {
   return { limits, used, buckets: null, isChanged: false };
 }
 
@@ -255,7 +255,7 @@ function stored(buckets: HeldBuckets): Required<StoredBuckets> {
 
 /** The cap of a bucket from which leases were granted. */
 function capOf({ capTokens, limits }: StoredGrants, keyId: string | null, rate: Rate): number {
-  if (limits === null) return keyId === null && rate === "tokens" ? capTokens : 0;
+  if (limits === undefined) return keyId === null && rate === "tokens" ? capTokens : 0;
   return perMinute(keyId === null ? limits.tenant : limits.key, rate);
 }
 
