@@ -64,8 +64,6 @@ interface Account {
 export class BudgetGateway implements BudgetPort {
   readonly #options: BudgetGatewayOptions;
   readonly #accounts = new Map<string, Account>();
-  /** Requests without a verdict. */
-  readonly #reserving = new Map<string, AdmissionRequest>();
   #holder: LeaseHolder | null = null;
   #unchecked = 0;
 
@@ -79,52 +77,32 @@ export class BudgetGateway implements BudgetPort {
   }
 
   expect(request: AdmissionRequest): readonly BudgetDecision[] {
-    const account = this.#account(request.limits);
-    return this.#run(
-      account,
-      account.budget.expect(request.requestId, request.limits, request.need, this.#options.now()),
-    );
+    return this.#with(request, (budget, nowMs) => budget.expect(request, nowMs));
   }
 
   reserve(request: AdmissionRequest): readonly BudgetDecision[] {
-    const account = this.#account(request.limits);
-    this.#reserving.set(request.requestId, request);
-    return this.#run(
-      account,
-      account.budget.reserve(request.requestId, request.limits, request.need, this.#options.now()),
-    );
+    return this.#with(request, (budget, nowMs) => budget.reserve(request, nowMs));
   }
 
   withdraw(request: AdmissionRequest): readonly BudgetDecision[] {
-    this.#reserving.delete(request.requestId);
-    const account = this.#accounts.get(request.limits.tenant.id);
-    return account === undefined
-      ? []
-      : this.#run(account, account.budget.withdraw(request.requestId, this.#options.now()));
+    const isKnown = this.#accounts.has(request.limits.tenant.id);
+    return isKnown ? this.#with(request, (budget, nowMs) => budget.withdraw(request.requestId, nowMs)) : [];
   }
 
   settle(request: AdmissionRequest, used: ActualUsage, goesOn = false): void {
-    const account = this.#account(request.limits);
-    account.budget.settle(request.requestId, used, this.#options.now(), goesOn);
-    this.#run(account, []);
+    this.#tell(request, (budget, nowMs) => budget.settle(request.requestId, used, nowMs, goesOn));
   }
 
   adopt(request: AdmissionRequest): void {
-    const account = this.#account(request.limits);
-    account.budget.adopt(request.requestId, request.limits, request.need, this.#options.now());
-    this.#run(account, []);
+    this.#tell(request, (budget, nowMs) => budget.adopt(request, nowMs));
   }
 
   admitUnchecked(request: AdmissionRequest): void {
-    const account = this.#account(request.limits);
-    account.budget.admitUnchecked(request.requestId, request.limits, this.#options.now(), request.need);
-    this.#run(account, []);
+    this.#tell(request, (budget, nowMs) => budget.admitUnchecked(request, nowMs));
   }
 
   readmit(request: AdmissionRequest): void {
-    const account = this.#account(request.limits);
-    account.budget.readmit(request.requestId, request.limits, this.#options.now());
-    this.#run(account, []);
+    this.#tell(request, (budget, nowMs) => budget.readmit(request, nowMs));
   }
 
   /**
@@ -151,6 +129,21 @@ export class BudgetGateway implements BudgetPort {
     for (const alert of alerts) void this.#deliver(account, alert);
   }
 
+  #with(
+    { limits }: AdmissionRequest,
+    call: (budget: CellBudget, nowMs: number) => readonly BudgetEffect[],
+  ): readonly BudgetDecision[] {
+    const account = this.#account(limits);
+    return this.#run(account, call(account.budget, this.#options.now()));
+  }
+
+  #tell(request: AdmissionRequest, call: (budget: CellBudget, nowMs: number) => void): void {
+    this.#with(request, (budget, nowMs) => {
+      call(budget, nowMs);
+      return [];
+    });
+  }
+
   #account(limits: BudgetLimits): Account {
     const tenantId = limits.tenant.id;
     const known = this.#accounts.get(tenantId);
@@ -159,7 +152,7 @@ export class BudgetGateway implements BudgetPort {
       return known;
     }
     this.#holder ??= this.#newHolder();
-    const budget = new CellBudget(this.#holder, this.#options.monthOf);
+    const budget = new CellBudget(this.#holder, this.#options);
     const account: Account = { tenantId, budget, limits, timer: null, timerAtMs: 0, reportedOutage: null };
     this.#accounts.set(tenantId, account);
     return account;
@@ -181,11 +174,9 @@ export class BudgetGateway implements BudgetPort {
     const decisions: BudgetDecision[] = [];
     for (const effect of effects) {
       switch (effect.type) {
-        case "decided": {
-          const verdict = this.#verdict(account, effect.requestId, effect.verdict);
-          if (verdict !== null) decisions.push({ requestId: effect.requestId, verdict });
+        case "decided":
+          decisions.push({ requestId: effect.requestId, verdict: this.#verdict(effect.verdict) });
           break;
-        }
         case "ask":
           void this.#lease(account, effect.request);
           break;
@@ -217,27 +208,19 @@ export class BudgetGateway implements BudgetPort {
     this.#arm(account);
   }
 
-  /**
-   * The decision that a budget's verdict means for a request of this Cell; null: the request has left, and there is
-   * nothing to decide.
-   */
-  #verdict(account: Account, requestId: string, verdict: ReservationVerdict): BudgetVerdict | null {
-    const request = this.#reserving.get(requestId);
-    this.#reserving.delete(requestId);
-    const { failOpen, raise, now } = this.#options;
+  /** What a budget's verdict means for the request. */
+  #verdict(verdict: ReservationVerdict): BudgetVerdict {
     if (verdict.kind === "ok") return verdict;
+    const { code } = verdict;
     // "invalid" is a defect of the gateway and not an outage: no request is let through because of it.
     if (verdict.kind === "unavailable") {
-      if (request === undefined) return null;
-      const owner = verdict.code === "key_budget_check_failed" ? "key" : "tenant";
-      raise(issues.budgetCheckFailed(owner, failOpen, SILENT));
-      if (failOpen) {
+      const { failOpen, raise } = this.#options;
+      raise(issues.budgetCheckFailed(code === "key_budget_check_failed" ? "key" : "tenant", failOpen, SILENT));
+      if (verdict.isAdmitted) {
         this.#unchecked += 1;
-        account.budget.admitUnchecked(requestId, request.limits, now(), request.need);
         return { kind: "ok", level: null };
       }
     }
-    const { code } = verdict;
     const { retryAfterMs, level } = verdict.kind === "refused" ? verdict : { retryAfterMs: null, level: null };
     return { kind: "refused", refusal: { code, retryAfterMs, level } };
   }

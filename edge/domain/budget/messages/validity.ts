@@ -23,7 +23,13 @@ export function faultInLimits(limits: BudgetLimits): string | null {
   return faultIn("limits", LIMITS, limits);
 }
 
-export function faultInNeed(limits: BudgetLimits, need: Amounts): string | null {
+export function faultInNeed({
+  limits,
+  need,
+}: {
+  readonly limits: BudgetLimits;
+  readonly need: Amounts;
+}): string | null {
   return faultIn("need", AMOUNTS, need) ?? faultInLimits(limits);
 }
 

@@ -4,25 +4,21 @@
  * the messages to send as effects; the Cell sends them and passes the answers back.
  *
  * How a Cell uses it (one per tenant id; drop it when {@link CellBudget.idle}):
- * 1. The scheduler queued the request: `expect`, so that a lease is there when the slot is. The request left the queue:
- * `withdraw`.
- * 2. The scheduler granted the slot: `reserve`. Its `decided` effect comes at once or after a message; the slot is taken
- * meanwhile. When it comes, check that the waiter is still there, else `withdraw`. ok: go on. refused: give the slot back,
- * undo the charge, answer `code`. unavailable: answer `code`, or with failing open call `admitUnchecked` and go on.
- * invalid: always answer `code`.
- * 3. The request ended: `settle` with what was used; zero is a full refund. A second call changes nothing.
- * 4. A slot was taken over from a Cell that was reset: `adopt` (never `reserve`). A permit was lost: `settle` with
- * `goesOn`, and `readmit` when the request comes back.
- * 5. Effect `ask`: call TenantBudget.lease(request) (1 s deadline, one retry with the same request), then `answered`.
- * Effect `report`: call TenantBudget.report(report), then `reported`. Effect `alert`: hand it to the Ledger, then call
- * `alertDelivered`. Keep one timer at {@link CellBudget.nextWakeMs} and call `tick`.
+ * 1. The scheduler queued the request: `expect`, so that a lease is there when the slot is.
+ * 2. The scheduler granted the slot: `reserve`. The slot is taken until its `decided` effect comes, at once or later. ok: go on.
+ * Otherwise give the slot back, undo the charge, and answer `code`.
+ * 3. The request left before the verdict: `withdraw`. It ended: `settle` with what was used; zero is a full refund.
+ * 4. A request goes on that an earlier life of the Cell had let through: `adopt`. A request was lost: `settle` with `goesOn`,
+ * and `readmit` when it comes back.
+ * 5. Effect `ask`: call TenantBudget.lease, then `answered`. Effect `report`: call TenantBudget.report, then `reported`. Effect
+ * `alert`: hand it to the Ledger, then call `alertDelivered`. Keep one timer at {@link CellBudget.nextWakeMs} and call `tick`.
  * 6. After every call: report the faults that {@link CellBudget.takeFaults} returns.
  *
  * `nowMs` is what the Cell's clock shows. It decides period tags. Durations are measured by MonotonicClock, so that setting
  * the clock does not change them. A number that is no amount (docs/rules/budgets.md#amounts) is refused where it enters: it
  * is never held, reported or compared.
  */
-import { type ActualUsage, type Amounts, type Counts, countsIn, NO_AMOUNTS, NOTHING_USED, plus } from "../amounts.ts";
+import { type ActualUsage, type Amounts, countsIn, NO_AMOUNTS, NOTHING_USED, plus } from "../amounts.ts";
 import { type BudgetLimits, countedBy, needsLease, poolOf, unavailableCode } from "../limits.ts";
 import {
   type BudgetReport,
@@ -40,10 +36,16 @@ import { Charges, type Reservation, reportDueMs } from "./charges.ts";
 import { KnownBuckets } from "./known-buckets.ts";
 import { LeasePool } from "./lease-pool.ts";
 import { type LeaseHolder, LeaseReports } from "./lease-reports.ts";
-import { type LeaseOutcome, type LeaseWaiter, TypicalUse } from "./lease-waiters.ts";
+import { type BudgetRequest, type LeaseOutcome, type LeaseWaiter, TypicalUse } from "./lease-waiters.ts";
 import { type AmountFault, type BudgetEffect, isRateRefusal, type ReservationVerdict, refusalCode } from "./verdict.ts";
 
 const INVALID: ReservationVerdict = { kind: "invalid", code: "budget_check_failed" };
+
+interface CellBudgetOptions {
+  readonly monthOf: MonthOf;
+  /** Requests go on unchecked while the authority does not answer (GATEWAY_FAIL_OPEN). */
+  readonly failOpen: boolean;
+}
 
 export class CellBudget {
   readonly #reports: LeaseReports;
@@ -55,13 +57,15 @@ export class CellBudget {
   readonly #reservations = new Map<string, Reservation>();
   readonly #time = new MonotonicClock();
   readonly #monthOf: MonthOf;
+  readonly #failOpen: boolean;
   #faults: AmountFault[] = [];
 
-  constructor(lessee: LeaseHolder, monthOf: MonthOf) {
-    this.#reports = new LeaseReports(lessee);
+  constructor(holder: LeaseHolder, { monthOf, failOpen }: CellBudgetOptions) {
+    this.#reports = new LeaseReports(holder);
     const [reports, buckets, typical, pools] = [this.#reports, this.#buckets, this.#typical, this.#pools];
     this.#charges = new Charges({ reports, buckets, typical, pools });
     this.#monthOf = monthOf;
+    this.#failOpen = failOpen;
   }
 
   /** True when nothing is held, no request waits, and everything has been reported and stored. */
@@ -86,22 +90,24 @@ export class CellBudget {
   }
 
   /** Notes a request that waits for its slot. Decides nothing. */
-  expect(requestId: string, limits: BudgetLimits, need: Amounts, nowMs: number): readonly BudgetEffect[] {
+  expect(request: BudgetRequest, nowMs: number): readonly BudgetEffect[] {
+    const { limits } = request;
     // A fault is refused later, when the request reserves.
-    if (faultInNeed(limits, need) !== null || !needsLease(limits)) return [];
+    if (faultInNeed(request) !== null || !needsLease(limits)) return [];
     const pool = this.#pool(poolOf(limits));
-    pool.waiting.expect(this.#waiter(requestId, limits, need, nowMs));
+    pool.waiting.expect(this.#waiter(request, nowMs));
     return this.#pump(pool, this.#time.at(nowMs));
   }
 
   /** Draws for a request that has its slot: from all buckets and budgets at once, or from none of them. */
-  reserve(requestId: string, limits: BudgetLimits, need: Amounts, nowMs: number): readonly BudgetEffect[] {
-    if (this.#isFault(faultInNeed(limits, need), "the request is rejected")) {
+  reserve(request: BudgetRequest, nowMs: number): readonly BudgetEffect[] {
+    const { requestId, limits } = request;
+    if (this.#isFault(faultInNeed(request), "the request is rejected")) {
       return [{ type: "decided", requestId, verdict: INVALID }];
     }
-    const waiter = this.#waiter(requestId, limits, need, nowMs);
+    const waiter = this.#waiter(request, nowMs);
     if (!needsLease(limits)) {
-      this.#hold(waiter);
+      this.#hold(waiter, null);
       return [{ type: "decided", requestId, verdict: { kind: "ok", level: null } }];
     }
     const atMs = this.#time.at(nowMs);
@@ -119,37 +125,29 @@ export class CellBudget {
     return this.tick(nowMs);
   }
 
-  /**
-   * Admits a request without the check (GATEWAY_FAIL_OPEN): nothing is reserved, and what it uses is charged at its end, with
-   * its `counts`.
-   */
-  admitUnchecked(
-    requestId: string,
-    limits: BudgetLimits,
-    nowMs: number,
-    counts: Counts = NO_AMOUNTS,
-    origin: Reservation["origin"] = "drawn",
-  ): void {
-    if (this.#isFault(faultInLimits(limits), "what the request uses is not charged")) return;
-    const counted = countedBy(limits, { ...NO_AMOUNTS, ...countsIn(counts) });
-    this.#hold(this.#waiter(requestId, limits, NO_AMOUNTS, nowMs), null, origin, counted);
+  /** Admits a request without a check: nothing is reserved, and what it uses is charged at its end, with what it counts as. */
+  admitUnchecked(request: BudgetRequest, nowMs: number): void {
+    if (this.#isFault(faultInLimits(request.limits), "what the request uses is not charged")) return;
+    const isCounted = !this.#isFault(faultInNeed(request), "it counts as no request");
+    this.#holdUnchecked(this.#waiter(isCounted ? request : { ...request, need: NO_AMOUNTS }, nowMs));
   }
 
   /**
    * Takes back a request that was settled in this life of the Cell: at its end it is charged for what it has used since.
    */
-  readmit(requestId: string, limits: BudgetLimits, nowMs: number): void {
-    this.admitUnchecked(requestId, limits, nowMs, NO_AMOUNTS, "readmitted");
+  readmit(request: BudgetRequest, nowMs: number): void {
+    if (this.#isFault(faultInLimits(request.limits), "what the request uses is not charged")) return;
+    this.#hold(this.#waiter({ ...request, need: NO_AMOUNTS }, nowMs), null, "readmitted");
   }
 
-  /** Takes over a request that drew `need` in an earlier life of this Cell. */
-  adopt(requestId: string, limits: BudgetLimits, need: Amounts, nowMs: number): void {
-    if (this.#isFault(faultInNeed(limits, need), "nothing is reserved for the request that goes on")) {
-      this.admitUnchecked(requestId, limits, nowMs);
+  /** Takes over a request that drew its need in an earlier life of this Cell. */
+  adopt(request: BudgetRequest, nowMs: number): void {
+    if (this.#isFault(faultInNeed(request), "nothing is reserved for the request that goes on")) {
+      this.admitUnchecked({ ...request, need: NO_AMOUNTS }, nowMs);
       return;
     }
-    const waiter = this.#waiter(requestId, limits, need, nowMs);
-    const lease = needsLease(limits) ? this.#charges.adopt(waiter, this.#time.at(nowMs)) : null;
+    const waiter = this.#waiter(request, nowMs);
+    const lease = needsLease(request.limits) ? this.#charges.adopt(waiter, this.#time.at(nowMs)) : null;
     this.#hold(waiter, lease, "adopted");
   }
 
@@ -163,9 +161,9 @@ export class CellBudget {
     if (reservation === undefined) return;
     this.#reservations.delete(requestId);
     const fault = this.#isFault(faultInUsed(used), "the request is charged as reserved");
-    const { lease, waiter, counts } = reservation;
+    const { lease, waiter } = reservation;
     const charged = fault ? usedOrReserved(used, lease === null ? NO_AMOUNTS : waiter.need) : used;
-    this.#charges.end(reservation, { ...counts, ...charged }, goesOn, this.#time.at(nowMs));
+    this.#charges.end(reservation, { ...countsIn(waiter.need), ...charged }, goesOn, this.#time.at(nowMs));
   }
 
   /**
@@ -230,19 +228,18 @@ export class CellBudget {
     return this.#buckets.level(limits, this.#time.at(nowMs));
   }
 
-  /** A request under its limits, in the periods of the clock's `nowMs`. */
-  #waiter(requestId: string, limits: BudgetLimits, need: Amounts, nowMs: number): LeaseWaiter {
+  /** A request in the periods of the clock's `nowMs`. */
+  #waiter({ requestId, limits, need }: BudgetRequest, nowMs: number): LeaseWaiter {
     return { requestId, limits, tags: tagsOf(limits, nowMs, this.#monthOf), need: countedBy(limits, need) };
   }
 
   /** Notes that a request holds its need of a lease. Without a lease it holds nothing and is only charged at its end. */
-  #hold(
-    waiter: LeaseWaiter,
-    lease: Reservation["lease"] = null,
-    origin: Reservation["origin"] = "drawn",
-    counts: Counts = waiter.need,
-  ): void {
-    this.#reservations.set(waiter.requestId, { waiter, lease, origin, counts: countsIn(counts) });
+  #hold(waiter: LeaseWaiter, lease: Reservation["lease"], origin: Reservation["origin"] = "drawn"): void {
+    this.#reservations.set(waiter.requestId, { waiter, lease, origin });
+  }
+
+  #holdUnchecked(waiter: LeaseWaiter): void {
+    this.#hold({ ...waiter, need: { ...NO_AMOUNTS, ...countsIn(waiter.need) } }, null);
   }
 
   /** The pool of a key; null: the tenant's. It is created at first use. */
@@ -278,6 +275,7 @@ export class CellBudget {
     return outcomes.map((outcome) => {
       const { waiter } = outcome;
       if (outcome.kind === "drawn") this.#hold(waiter, outcome.lease);
+      if (outcome.kind === "unavailable" && this.#failOpen) this.#holdUnchecked(waiter);
       return { type: "decided", requestId: waiter.requestId, verdict: this.#verdict(outcome, atMs) };
     });
   }
@@ -295,7 +293,7 @@ export class CellBudget {
         return { kind: "refused", code: refusalCode(reason), retryAfterMs: waitMs, level };
       }
       case "unavailable":
-        return { kind: "unavailable", code: unavailableCode(limits) };
+        return { kind: "unavailable", code: unavailableCode(limits), isAdmitted: this.#failOpen };
       case "invalid":
         return INVALID;
       default:

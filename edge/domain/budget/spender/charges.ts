@@ -2,7 +2,7 @@
  * What requests that end are charged: to the lease from which they drew, to a lease of their own when their end may be
  * reported twice, or to a lease without an amount when they drew nothing. Times are of the Cell's MonotonicClock.
  */
-import { type ActualUsage, type Amounts, amountsUsed, type Counts, isNothing, minus, NO_AMOUNTS } from "../amounts.ts";
+import { type ActualUsage, type Amounts, amountsUsed, isNothing, minus, NO_AMOUNTS } from "../amounts.ts";
 import { countedBy, needsLease, poolOf } from "../limits.ts";
 import type { KnownBuckets } from "./known-buckets.ts";
 import type { LeasePool } from "./lease-pool.ts";
@@ -19,8 +19,6 @@ export interface Reservation {
    * this life.
    */
   readonly origin: "drawn" | "adopted" | "readmitted";
-  /** What it counts as, whatever it uses. */
-  readonly counts: Counts;
 }
 
 /** Ended use is reported within this time: near a limit, and far from every limit. */

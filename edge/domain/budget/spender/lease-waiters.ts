@@ -12,12 +12,16 @@ import { type OwnedBuckets, shortRate } from "../token-bucket.ts";
 import type { HeldLease } from "./lease-reports.ts";
 import { isRateRefusal } from "./verdict.ts";
 
-/** A request that wants to draw. */
-export interface LeaseWaiter {
+/** A request, as the budgets of its Cell know it. */
+export interface BudgetRequest {
   readonly requestId: string;
   readonly limits: BudgetLimits;
-  readonly tags: PeriodTags;
   readonly need: Amounts;
+}
+
+/** A request that wants to draw. Its need is what counts under its limits. */
+export interface LeaseWaiter extends BudgetRequest {
+  readonly tags: PeriodTags;
 }
 
 /** Why requests are given up: no usable answer came, or the authority found the lease request invalid. */

@@ -12,6 +12,7 @@ import {
 import { TenantBudgetAuthority } from "../../../../edge/domain/budget/authority/tenant-budget-authority.ts";
 import type { BudgetLimits } from "../../../../edge/domain/budget/limits.ts";
 import type { LeaseAnswer, ReportAnswer } from "../../../../edge/domain/budget/messages/rpc.ts";
+import type { BudgetRequest } from "../../../../edge/domain/budget/spender/lease-waiters.ts";
 import type { BudgetEffect, ReservationVerdict } from "../../../../edge/domain/budget/spender/verdict.ts";
 import { NOTHING_STORED } from "./nothing-stored.ts";
 import { RealUsage } from "./real-usage.ts";
@@ -31,6 +32,13 @@ import { addTotals, type Totals, totalsOf } from "./totals.ts";
  * express.
  */
 export const thirtyDayMonthOf = (lifeMs: number): string => String(5_000 + Math.floor(lifeMs / (30 * 86_400_000)));
+
+/** What a request needs that reserves nothing and counts as a request. */
+export const ONE_REQUEST: Amounts = { ...NO_AMOUNTS, requests: 1 };
+
+function budgetRequest({ id, limits, need }: SimulatedRequest): BudgetRequest {
+  return { requestId: id, limits, need };
+}
 
 export class BudgetSimulation {
   nowMs = 1_000_000;
@@ -100,7 +108,7 @@ export class BudgetSimulation {
   expect(cell: SimulatedCell, limits: BudgetLimits, need: Amounts): string {
     const live = this.#request(limits, need);
     cell.expected.set(live.id, live);
-    this.run(cell, cell.budget.expect(live.id, limits, need, this.clockOf(cell)));
+    this.run(cell, cell.budget.expect(budgetRequest(live), this.clockOf(cell)));
     return live.id;
   }
 
@@ -109,7 +117,7 @@ export class BudgetSimulation {
     const live = expected ?? this.#request(limits, need);
     cell.expected.delete(live.id);
     cell.waiting.set(live.id, live);
-    this.run(cell, cell.budget.reserve(live.id, live.limits, live.need, this.clockOf(cell)));
+    this.run(cell, cell.budget.reserve(budgetRequest(live), this.clockOf(cell)));
     return live.id;
   }
 
@@ -138,7 +146,7 @@ export class BudgetSimulation {
     const request = this.#request(limits, NO_AMOUNTS);
     const { id } = request;
     this.watch?.ended(cell, request, used);
-    cell.budget.admitUnchecked(id, limits, this.clockOf(cell), { requests: 1 });
+    cell.budget.admitUnchecked({ requestId: id, limits, need: ONE_REQUEST }, this.clockOf(cell));
     cell.budget.settle(id, used, this.clockOf(cell));
     this.truth.ended(NO_AMOUNTS, used, NOTHING_USED);
   }
@@ -157,11 +165,11 @@ export class BudgetSimulation {
 
   /** It comes back to its cell, which may be another life of it by now. */
   comeBack({ live, cell, life }: LostRequest): void {
-    const { id, limits, need } = live;
+    const { id } = live;
     this.adrift.delete(id);
     const sameLife = life === cell.life;
-    if (sameLife) cell.budget.readmit(id, limits, this.clockOf(cell));
-    else cell.budget.adopt(id, limits, need, this.clockOf(cell));
+    if (sameLife) cell.budget.readmit(budgetRequest(live), this.clockOf(cell));
+    else cell.budget.adopt(budgetRequest(live), this.clockOf(cell));
     cell.live.set(id, { ...live, sameLife });
   }
 
@@ -259,7 +267,7 @@ export class BudgetSimulation {
     for (const live of lives) {
       if (adopts) {
         cell.live.set(live.id, { ...live, sameLife: false });
-        cell.budget.adopt(live.id, live.limits, live.need, this.clockOf(cell));
+        cell.budget.adopt(budgetRequest(live), this.clockOf(cell));
       } else if (live.charged === undefined) this.truth.spentUnheard(live.need);
     }
   }
