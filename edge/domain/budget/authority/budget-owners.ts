@@ -25,16 +25,13 @@ import type { StoredBuckets, StoredGrants, StoredKey, StoredState, StoredTenant 
 
 type HeldBuckets = Readonly<Record<Rate, HeldBucket>>;
 
-/** The tag of an account until its period is known. */
-const NOTHING_KNOWN = "";
-
 /** Of a tenant, or of a key. */
 interface Owner<Limits> {
   limits: Limits;
   used: TermAccount;
   /** Null: a key that has had no limit per minute. */
   buckets: HeldBuckets | null;
-  /** Since the last checkpoint, otherwise than by time. */
+  /** Since the last checkpoint, otherwise than by refilling. */
   isChanged: boolean;
 }
 
@@ -45,6 +42,7 @@ export class BudgetOwners {
   readonly #onAlert: (alert: BudgetAlert) => void;
   readonly #tenant: Owner<TenantLimits | null> & { readonly buckets: HeldBuckets };
   readonly #keys = new Map<string, Owner<KeyLimits>>();
+  unsaved = false;
 
   /** What was stored, refilled up to now, less what was granted since; `leases`: what is out, those grants included. */
   constructor(
@@ -61,7 +59,7 @@ export class BudgetOwners {
     const { tenant, keys, grants } = stored;
     const rates = tenant?.rates ?? (tenant === null ? {} : { tokens: tenant });
     const buckets = this.#restored(null, rates, atMs);
-    const used = tenant?.account ?? emptyAccount(NOTHING_KNOWN);
+    const used = tenant?.account ?? emptyAccount("");
     this.#tenant = { limits: tenant?.limits ?? null, used, buckets, isChanged: false };
     for (const key of keys) this.#keys.set(key.limits.id, ownerOf(key.limits, key.account));
     for (const { limits } of grants) {
@@ -87,7 +85,7 @@ export class BudgetOwners {
 
   /** What was used, as of the last touch. */
   usedOf(whose: BudgetOwner, limits: BudgetLimits): TermAccount {
-    return this.#of(whose, limits)?.used ?? emptyAccount(NOTHING_KNOWN);
+    return this.#of(whose, limits)?.used ?? emptyAccount("");
   }
 
   /** The buckets that bind a pool, as of the last touch. */
@@ -129,7 +127,7 @@ export class BudgetOwners {
     for (const owner of [this.#tenant, pool === null ? undefined : this.#keys.get(pool)]) {
       if (!owner?.buckets) continue;
       for (const rate of RATE_NAMES) owner.buckets[rate].take(amountOf(grant, rate));
-      owner.isChanged = true;
+      this.#changed(owner);
     }
   }
 
@@ -139,7 +137,7 @@ export class BudgetOwners {
       const owner = id === null ? this.#tenant : this.#keys.get(id);
       if (!owner?.buckets) continue;
       for (const rate of RATE_NAMES) owner.buckets[rate].settle(gains.of(id)[rate]);
-      owner.isChanged = true;
+      this.#changed(owner);
     }
   }
 
@@ -151,7 +149,8 @@ export class BudgetOwners {
     const { limits, used: account, buckets } = this.#tenant;
     const rates = stored(buckets);
     const changed = [...this.#keys.values()].filter(({ isChanged }) => isChanged);
-    for (const key of changed) key.isChanged = false;
+    for (const owner of [this.#tenant, ...changed]) owner.isChanged = false;
+    this.unsaved = false;
     return {
       tenant: { ...rates.tokens, rates, limits, account },
       keys: changed.map((key) => ({
@@ -160,6 +159,11 @@ export class BudgetOwners {
         ...(key.buckets === null ? {} : { rates: stored(key.buckets) }),
       })),
     };
+  }
+
+  #changed(owner: { isChanged: boolean }): void {
+    owner.isChanged = true;
+    this.unsaved = true;
   }
 
   #of(whose: BudgetOwner, limits: BudgetLimits): Owner<unknown> | undefined {
@@ -179,14 +183,14 @@ export class BudgetOwners {
     const armed = owner.limits === null ? rolled : rearm(rolled, owner.limits.term, term, rev);
     // Nothing was used: a cap that is exhausted at once needs no warning before that.
     const used = this.#judged(whose, limits, armed, 1);
-    if (used !== owner.used && owner.used.tag !== NOTHING_KNOWN) owner.isChanged = true;
+    if (used !== owner.used || rev !== owner.limits?.rev) this.#changed(owner);
     owner.used = used;
     if (owner.buckets === null && isRated(limits[whose]))
       owner.buckets = byRate(() => this.#unknownBucket(keyId, atMs));
     if (owner.buckets === null) return;
     for (const rate of RATE_NAMES) {
       const cap = perMinute(limits[whose], rate);
-      if (owner.buckets[rate].touch(cap, atMs, () => this.#out(keyId, rate))) owner.isChanged = true;
+      if (owner.buckets[rate].touch(cap, atMs, () => this.#out(keyId, rate))) this.#changed(owner);
     }
   }
 
@@ -194,7 +198,7 @@ export class BudgetOwners {
     const owner = this.#of(whose, limits);
     if (owner === undefined) return;
     owner.used = this.#judged(whose, limits, change(owner.used), 2);
-    owner.isChanged = true;
+    this.#changed(owner);
   }
 
   /** Raises the alerts that are due, at most this many, the worst ones. */
@@ -241,7 +245,7 @@ export class BudgetOwners {
   }
 }
 
-function ownerOf(limits: KeyLimits, used = emptyAccount(NOTHING_KNOWN)): Owner<KeyLimits> {
+function ownerOf(limits: KeyLimits, used = emptyAccount("")): Owner<KeyLimits> {
   return { limits, used, buckets: null, isChanged: false };
 }
 

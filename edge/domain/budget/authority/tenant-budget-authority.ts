@@ -73,7 +73,7 @@ export class TenantBudgetAuthority {
 
   /** True when a checkpoint is due, because a change is not stored. */
   get dirty(): boolean {
-    return this.#dirty || this.#leases.unsaved;
+    return this.#dirty || this.#leases.unsaved || this.#owners.unsaved;
   }
 
   /** Applies the report that comes with it, then grants between need and want of every limit at once, or nothing. */

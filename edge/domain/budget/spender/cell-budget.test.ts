@@ -69,6 +69,21 @@ describe("a cell's budget of one cell decides as if every request were sent to t
     expect(tryRequest(world, caps, 10).verdict).toMatchObject({ kind: "refused", retryAfterMs: 6_000 });
   });
 
+  it("asks no longer for a pool whose request drew from another one, because its key got a cap", () => {
+    const world = new BudgetSimulation(1);
+    const cell = world.cell(0);
+    const id = world.expect(cell, limitsWith({ tenantTokens: 1_000 }), need(10));
+    world.calm(1_000);
+    const capped = limitsWith({ tenantTokens: 1_000, keyTokens: 500, rev: 2 });
+    world.reserve(cell, capped, need(10), { id, limits: capped, need: need(10) });
+    world.calm(1_000);
+    world.settle(cell, id, { tokens: 10, nanoUsd: 0 });
+    world.calm(30_000);
+    world.checkpoint();
+    world.calm(30_000);
+    expect({ isIdle: cell.budget.idle }).toEqual({ isIdle: true });
+  });
+
   it("charges what an unchecked request used although its count is no amount", () => {
     const world = new BudgetSimulation(1);
     const limits = limitsWith({ requestsPerMinute: 60, tenantTokens: 1_000 });

@@ -111,6 +111,8 @@ export class CellBudget {
       return [{ type: "decided", requestId, verdict: { kind: "ok", level: null } }];
     }
     const atMs = this.#time.at(nowMs);
+    // Its limits may have changed since it was expected, and with them its pool.
+    for (const known of this.#pools.values()) known.waiting.forget(requestId);
     const pool = this.#pool(poolOf(limits));
     pool.waiting.wait(waiter);
     const effects = this.#pump(pool, atMs);

@@ -92,7 +92,6 @@ export class LeaseWaiters {
   }
 
   wait(waiter: LeaseWaiter): void {
-    this.#expected.delete(waiter.requestId);
     this.#waiters.set(waiter.requestId, waiter);
   }
 
