@@ -4,7 +4,7 @@
  */
 import { issueOf } from "../../../shared/alerts.ts";
 import { usdOf } from "./amounts.ts";
-import type { BudgetLimits, TermLimits } from "./limits.ts";
+import type { BudgetLimits, BudgetOwner, TermLimits } from "./limits.ts";
 import { type Of, record, text } from "./shapes.ts";
 import { type AlertLevel, type TermAccount, usedRatio } from "./term-budget.ts";
 
@@ -37,7 +37,7 @@ const STATE: Record<AlertLevel, string> = { warn: "at 80 percent", exhausted: "e
 
 /** The alert of the tenant's budget, or of the key's. */
 export function budgetAlert(
-  whose: "tenant" | "key",
+  whose: BudgetOwner,
   level: AlertLevel,
   limits: BudgetLimits,
   account: TermAccount,

@@ -96,11 +96,14 @@ export function bucketsIn({ tenant, key }: OwnedBuckets): readonly Buckets[] {
   return key === null ? [tenant] : [tenant, key];
 }
 
+/** What the buckets of a rate hold; Infinity without one. */
+export function roomOf(buckets: OwnedBuckets, rate: Rate): number {
+  return Math.min(...bucketsIn(buckets).map((of) => (of[rate].capTokens === 0 ? Infinity : of[rate].levelTokens)));
+}
+
 /** The first rate of which a bucket holds less than is needed; null: they hold enough. */
 export function shortRate(buckets: OwnedBuckets, need: Amounts): Rate | null {
-  const isShort = (rate: Rate) =>
-    bucketsIn(buckets).some((of) => of[rate].capTokens > 0 && of[rate].levelTokens < amountOf(need, rate));
-  return RATE_NAMES.find(isShort) ?? null;
+  return RATE_NAMES.find((rate) => roomOf(buckets, rate) < amountOf(need, rate)) ?? null;
 }
 
 /** Whole ms to wait until all buckets hold what is needed, at least 1 (docs/rules/headers.md#budget-headers). */

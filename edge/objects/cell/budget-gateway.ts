@@ -11,7 +11,6 @@ import type { AdmissionRequest } from "../../domain/admission/rpc.ts";
 import { ALERT, type BudgetAlert } from "../../domain/budget/alerts.ts";
 import type { ActualUsage } from "../../domain/budget/amounts.ts";
 import { type BudgetLimits, isCapped } from "../../domain/budget/limits.ts";
-import type { BudgetReport, LeaseRequest } from "../../domain/budget/messages/rpc.ts";
 import { isRated } from "../../domain/budget/rates.ts";
 import { isOf, listOf } from "../../domain/budget/shapes.ts";
 import { CellBudget } from "../../domain/budget/spender/cell-budget.ts";
@@ -178,10 +177,18 @@ export class BudgetGateway implements BudgetPort {
           decisions.push({ requestId: effect.requestId, verdict: this.#verdict(effect.verdict) });
           break;
         case "ask":
-          void this.#lease(account, effect.request);
+          void this.#send(
+            account,
+            async (object) => await object.lease(effect.request),
+            (answer, nowMs) => account.budget.answered(effect.request, answer, nowMs),
+          );
           break;
         case "report":
-          void this.#report(account, effect.report);
+          void this.#send(
+            account,
+            async (object) => await object.report(effect.report),
+            (answer, nowMs) => account.budget.reported(effect.report, answer, nowMs),
+          );
           break;
         case "alert":
           void this.#deliver(account, effect.alert);
@@ -225,15 +232,14 @@ export class BudgetGateway implements BudgetPort {
     return { kind: "refused", refusal: { code, retryAfterMs, level } };
   }
 
-  async #lease(account: Account, request: LeaseRequest): Promise<void> {
-    const answer = await this.#call(account.tenantId, async (object) => await object.lease(request));
-    this.#options.late.put(this.#run(account, account.budget.answered(request, answer, this.#options.now())));
-    this.#reportOutage(account);
-  }
-
-  async #report(account: Account, report: BudgetReport): Promise<void> {
-    const answer = await this.#call(account.tenantId, async (object) => await object.report(report));
-    this.#options.late.put(this.#run(account, account.budget.reported(report, answer, this.#options.now())));
+  /** Sends a message, and takes the answer to it; null: none came in time. */
+  async #send<T>(
+    account: Account,
+    message: (object: BudgetObjectApi) => Promise<T>,
+    take: (answer: T | null, nowMs: number) => readonly BudgetEffect[],
+  ): Promise<void> {
+    const answer = await this.#call(account.tenantId, message);
+    this.#options.late.put(this.#run(account, take(answer, this.#options.now())));
     this.#reportOutage(account);
   }
 

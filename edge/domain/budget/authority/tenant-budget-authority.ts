@@ -26,7 +26,7 @@ import { BudgetOwners } from "./budget-owners.ts";
 import { ChargedRequests } from "./charged-requests.ts";
 import { type CellLife, GrantedLeases, isOvertaken, newLease, noteAwaited } from "./granted-leases.ts";
 import { LeaseReportApplier } from "./lease-report-applier.ts";
-import { leaseHeadroom, sizeLease } from "./lease-size.ts";
+import { sizeLease } from "./lease-size.ts";
 import type { Checkpoint, PlacedLease, StoredGrants, StoredState } from "./stored.ts";
 import { UndeliveredAlerts } from "./undelivered-alerts.ts";
 
@@ -201,20 +201,20 @@ export class TenantBudgetAuthority {
     const reason = life.awaited.get(n);
     if (reason === undefined || isOvertaken(life, pool, n) || !this.#leases.isNewest(life)) return { kind: "stale" };
     if (reason !== null) return { kind: "refused", reason };
-    const room = leaseHeadroom(request, limits, this.#owners, (keyId) => this.#leases.leasedOut(keyId));
-    if (room.kind === "refused") {
-      life.awaited.set(n, room.reason);
-      return room;
+    const verdict = sizeLease(request, limits, this.#owners, (keyId) => this.#leases.leasedOut(keyId));
+    if (verdict.kind === "refused") {
+      life.awaited.set(n, verdict.reason);
+      return verdict;
     }
     life.awaited.delete(n);
-    const { grant, ttlMs, ample } = sizeLease(request.need, request.want, room);
+    const { grant, ttlMs, ample } = verdict;
     this.#owners.take(pool, grant);
     const lease = { ...newLease(n, pool, grant), untilMs: atMs + ttlMs, answered: { ttlMs, ample } };
     life.leases.set(n, lease);
     const placed = { cell: life.cell, life: life.life, lease: { ...lease } };
     this.#granted.set(pool, [...(this.#granted.get(pool) ?? []), placed]);
     this.#dirty = true;
-    return { kind: "granted", grant, ttlMs, ample };
+    return verdict;
   }
 
   /** Null: the life of the Cell is over and forgotten, or the report is invalid. */

@@ -110,7 +110,7 @@ export interface LeaseHolder {
 }
 
 export class LeaseReports {
-  readonly #lessee: LeaseHolder;
+  readonly #holder: LeaseHolder;
   readonly #leases = new Map<number, HeldLease>();
   /** Number of the newest change, and of the newest change that a message has reported. */
   changedN = 0;
@@ -129,8 +129,8 @@ export class LeaseReports {
   /** A report is under way. Lease requests carry reports as well and do not count here. */
   isReporting = false;
 
-  constructor(lessee: LeaseHolder) {
-    this.#lessee = lessee;
+  constructor(holder: LeaseHolder) {
+    this.#holder = holder;
   }
 
   /** True when no lease is outstanding, and everything has been reported and stored. */
@@ -146,7 +146,7 @@ export class LeaseReports {
     request: LeaseRequestEnd | null = null,
   ): HeldLease {
     if (this.#leases.size === 0) this.#lastTalkMs = nowMs;
-    const lease = new HeldLease(this.#lessee.nextN(), pool, opened, request);
+    const lease = new HeldLease(this.#holder.nextN(), pool, opened, request);
     this.#leases.set(lease.n, lease);
     return lease;
   }
@@ -158,7 +158,7 @@ export class LeaseReports {
 
   /** Records that a lease changed; to be reported by `dueMs`. */
   changed(lease: HeldLease, dueMs: number): void {
-    this.changedN = this.#lessee.nextN();
+    this.changedN = this.#holder.nextN();
     lease.changedN = this.changedN;
     this.#due(dueMs);
   }
@@ -168,7 +168,7 @@ export class LeaseReports {
     this.#lastTalkMs = nowMs;
     this.#dueMs = null;
     const leases = [...this.#leases.values()];
-    const { cell, life } = this.#lessee;
+    const { cell, life } = this.#holder;
     const report = {
       cell,
       life,
