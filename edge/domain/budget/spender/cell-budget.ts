@@ -32,7 +32,7 @@ import { MonotonicClock } from "../monotonic-clock.ts";
 import { isOf } from "../shapes.ts";
 import { type MonthOf, tagsOf } from "../term-budget.ts";
 import { type BucketLevel, retryAfterMs } from "../token-bucket.ts";
-import { Charges, type Reservation, reportDueMs } from "./charges.ts";
+import { Charges, type Reservation } from "./charges.ts";
 import { KnownBuckets } from "./known-buckets.ts";
 import { LeasePool } from "./lease-pool.ts";
 import { type LeaseHolder, LeaseReports } from "./lease-reports.ts";
@@ -52,7 +52,7 @@ export class CellBudget {
   readonly #pools = new Map<string | null, LeasePool>();
   /** Of all pools, because a pool lives only as long as it has something to do. */
   readonly #typical = new TypicalUse();
-  readonly #buckets = new KnownBuckets((pool) => this.#free(pool));
+  readonly #buckets: KnownBuckets;
   readonly #charges: Charges;
   readonly #reservations = new Map<string, Reservation>();
   readonly #time = new MonotonicClock();
@@ -62,8 +62,8 @@ export class CellBudget {
 
   constructor(holder: LeaseHolder, { monthOf, failOpen }: CellBudgetOptions) {
     this.#reports = new LeaseReports(holder);
-    const [reports, buckets, typical, pools] = [this.#reports, this.#buckets, this.#typical, this.#pools];
-    this.#charges = new Charges({ reports, buckets, typical, pools });
+    this.#buckets = new KnownBuckets(this.#reports.gains, (pool) => this.#free(pool));
+    this.#charges = new Charges(this.#reports, this.#typical, this.#pools);
     this.#monthOf = monthOf;
     this.#failOpen = failOpen;
   }
@@ -248,10 +248,7 @@ export class CellBudget {
   #pool(id: string | null): LeasePool {
     const known = this.#pools.get(id);
     if (known !== undefined) return known;
-    const pool = new LeasePool(id, this.#typical, this.#reports, (lease, amounts, ample, nowMs) => {
-      this.#buckets.changed(id, amounts, 1);
-      this.#reports.changed(lease, reportDueMs(nowMs, ample));
-    });
+    const pool = new LeasePool(id, this.#typical, this.#reports);
     this.#pools.set(id, pool);
     return pool;
   }
