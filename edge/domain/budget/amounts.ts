@@ -42,7 +42,6 @@ export type ActualUsage = Of<typeof USED>;
 export const NO_AMOUNTS: Amounts = { bucketTokens: 0, requests: 0, termTokens: 0, nanoUsd: 0 };
 export const NOTHING_USED: ActualUsage = { tokens: 0, nanoUsd: 0, requests: 0 };
 
-/** {@link AMOUNT_MAX} in every part. */
 export const MAX_AMOUNTS: Amounts = amountsUsed({ tokens: AMOUNT_MAX, nanoUsd: AMOUNT_MAX, requests: AMOUNT_MAX });
 
 const NANO_PER_USD = 1_000_000_000;
@@ -60,18 +59,12 @@ export function nanoUsdOf(usd: number): number {
   return clamped(Math.round(usd * NANO_PER_USD));
 }
 
-/** Nano-USD to USD. */
 export function usdOf(nanoUsd: number): number {
   return nanoUsd / NANO_PER_USD;
 }
 
-const AMOUNT_PARTS = [
-  "bucketTokens",
-  "requests",
-  "termTokens",
-  "nanoUsd",
-] as const satisfies readonly (keyof Amounts)[];
-const USED_PARTS = ["tokens", "nanoUsd", "requests"] as const satisfies readonly (keyof ActualUsage)[];
+const AMOUNT_PARTS = Object.keys(NO_AMOUNTS);
+const USED_PARTS = Object.keys(NOTHING_USED);
 
 type Sum = Amounts | ActualUsage;
 type Parts = Readonly<Record<string, number>>;

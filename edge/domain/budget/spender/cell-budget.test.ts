@@ -69,13 +69,16 @@ describe("a cell's budget of one cell decides as if every request were sent to t
     expect(tryRequest(world, caps, 10).verdict).toMatchObject({ kind: "refused", retryAfterMs: 6_000 });
   });
 
-  it("asks no longer for a pool whose request drew from another one, because its key got a cap", () => {
+  it.each([
+    { now: "its key has a cap", caps: { tenantTokens: 1_000, keyTokens: 500 } },
+    { now: "there is no cap any more", caps: {} },
+  ])("keeps nothing of what a request expected under other limits, when $now", ({ caps }) => {
     const world = new BudgetSimulation(1);
     const cell = world.cell(0);
     const id = world.expect(cell, limitsWith({ tenantTokens: 1_000 }), need(10));
     world.calm(1_000);
-    const capped = limitsWith({ tenantTokens: 1_000, keyTokens: 500, rev: 2 });
-    world.reserve(cell, capped, need(10), { id, limits: capped, need: need(10) });
+    const limits = limitsWith({ ...caps, rev: 2 });
+    world.reserve(cell, limits, need(10), { id, limits, need: need(10) });
     world.calm(1_000);
     world.settle(cell, id, { tokens: 10, nanoUsd: 0 });
     world.calm(30_000);

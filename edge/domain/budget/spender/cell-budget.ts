@@ -73,10 +73,7 @@ export class CellBudget {
     return this.#reservations.size === 0 && this.#reports.empty && [...this.#pools.values()].every((pool) => pool.idle);
   }
 
-  /**
-   * The outage since when settlements cannot be delivered, and how long it lasts; alert after 30 s
-   * (docs/rules/budgets.md#unreachable).
-   */
+  /** Since when settlements cannot be delivered, and for how long (docs/rules/budgets.md#unreachable). */
   undelivered(nowMs: number): { readonly outage: number; readonly forMs: number } | null {
     const sinceMs = this.#reports.failingSinceMs;
     return sinceMs === null ? null : { outage: sinceMs, forMs: this.#time.at(nowMs) - sinceMs };
@@ -102,6 +99,8 @@ export class CellBudget {
   /** Draws for a request that has its slot: from all buckets and budgets at once, or from none of them. */
   reserve(request: BudgetRequest, nowMs: number): readonly BudgetEffect[] {
     const { requestId, limits } = request;
+    // Its limits may have changed since it was expected, and with them its pool.
+    this.#forget(requestId);
     if (this.#isFault(faultInNeed(request), "the request is rejected")) {
       return [{ type: "decided", requestId, verdict: INVALID }];
     }
@@ -111,8 +110,6 @@ export class CellBudget {
       return [{ type: "decided", requestId, verdict: { kind: "ok", level: null } }];
     }
     const atMs = this.#time.at(nowMs);
-    // Its limits may have changed since it was expected, and with them its pool.
-    for (const known of this.#pools.values()) known.waiting.forget(requestId);
     const pool = this.#pool(poolOf(limits));
     pool.waiting.wait(waiter);
     const effects = this.#pump(pool, atMs);
@@ -122,7 +119,7 @@ export class CellBudget {
 
   /** Ends a request that no longer wants what it expected, waits for, or drew. */
   withdraw(requestId: string, nowMs: number): readonly BudgetEffect[] {
-    for (const pool of this.#pools.values()) pool.waiting.forget(requestId);
+    this.#forget(requestId);
     this.settle(requestId, NOTHING_USED, nowMs);
     return this.tick(nowMs);
   }
@@ -134,9 +131,7 @@ export class CellBudget {
     this.#holdUnchecked(this.#waiter(isCounted ? request : { ...request, need: NO_AMOUNTS }, nowMs));
   }
 
-  /**
-   * Takes back a request that was settled in this life of the Cell: at its end it is charged for what it has used since.
-   */
+  /** Takes back a request that was settled in this life: at its end it is charged for what it has used since. */
   readmit(request: BudgetRequest, nowMs: number): void {
     if (this.#isFault(faultInLimits(request.limits), "what the request uses is not charged")) return;
     this.#hold(this.#waiter({ ...request, need: NO_AMOUNTS }, nowMs), null, "readmitted");
@@ -168,10 +163,7 @@ export class CellBudget {
     this.#charges.end(reservation, { ...countsIn(waiter.need), ...charged }, goesOn, this.#time.at(nowMs));
   }
 
-  /**
-   * Takes the answer to a lease request. Null: two attempts brought no answer in time. An invalid answer counts as no
-   * answer.
-   */
+  /** Takes the answer to a lease request. Null: none came in time; an invalid answer counts as none. */
   answered(request: LeaseRequest, answer: LeaseAnswer | null, nowMs: number): readonly BudgetEffect[] {
     const atMs = this.#time.at(nowMs);
     const heard = answer !== null && isLeaseAnswer(answer, request) ? answer : null;
@@ -184,7 +176,7 @@ export class CellBudget {
     return [...alerts, ...decided, ...this.tick(nowMs)];
   }
 
-  /** Takes the answer to a report. Null: two attempts brought no answer in time. An invalid answer counts as no answer. */
+  /** Takes the answer to a report, as {@link answered} does. */
   reported(report: BudgetReport, answer: ReportAnswer | null, nowMs: number): readonly BudgetEffect[] {
     const heard = answer !== null && isOf(REPORT_ANSWER, answer) ? answer : null;
     if (heard !== answer) this.#isFault("the budget object's answer to a report", "it counts as no answer");
@@ -228,6 +220,10 @@ export class CellBudget {
    */
   level(limits: BudgetLimits, nowMs: number): BucketLevel | null | undefined {
     return this.#buckets.level(limits, this.#time.at(nowMs));
+  }
+
+  #forget(requestId: string): void {
+    for (const pool of this.#pools.values()) pool.waiting.forget(requestId);
   }
 
   /** A request in the periods of the clock's `nowMs`. */
