@@ -63,20 +63,21 @@ export function usdOf(nanoUsd: number): number {
   return nanoUsd / NANO_PER_USD;
 }
 
-const AMOUNT_PARTS = Object.keys(NO_AMOUNTS);
-const USED_PARTS = Object.keys(NOTHING_USED);
-
 type Sum = Amounts | ActualUsage;
-type Parts = Readonly<Record<string, number>>;
 
-function partsOf(sum: Sum): readonly string[] {
-  return "tokens" in sum ? USED_PARTS : AMOUNT_PARTS;
-}
-
-function zip<T extends Sum>(a: T, b: T, combine: (x: number, y: number) => number): T {
-  const sum: Record<string, number> = {};
-  for (const part of partsOf(a)) sum[part] = combine((a as Parts)[part] ?? 0, (b as Parts)[part] ?? 0);
-  return sum as T;
+/** Parts are written out, because this runs many times for each request. */
+function zip<T extends Sum>(a: T, b: T, combine: (x: number, y: number) => number): T;
+function zip(a: Sum, b: Sum, combine: (x: number, y: number) => number): Sum {
+  const requests = combine(a.requests ?? 0, b.requests ?? 0);
+  const nanoUsd = combine(a.nanoUsd, b.nanoUsd);
+  if ("tokens" in a) return { tokens: combine(a.tokens, (b as ActualUsage).tokens), nanoUsd, requests };
+  const { bucketTokens, termTokens } = b as Amounts;
+  return {
+    bucketTokens: combine(a.bucketTokens, bucketTokens),
+    requests,
+    termTokens: combine(a.termTokens, termTokens),
+    nanoUsd,
+  };
 }
 
 /** The sum, {@link clamped}. */
@@ -103,12 +104,18 @@ export function times<T extends Sum>(a: T, factor: number): T {
 }
 
 /** Whether `have` is at least `need` in every part. */
-export function covers<T extends Sum>(have: T, need: T): boolean {
-  return partsOf(need).every((part) => ((have as Parts)[part] ?? 0) >= ((need as Parts)[part] ?? 0));
+export function covers(have: Amounts, need: Amounts): boolean {
+  return (
+    have.bucketTokens >= need.bucketTokens &&
+    (have.requests ?? 0) >= (need.requests ?? 0) &&
+    have.termTokens >= need.termTokens &&
+    have.nanoUsd >= need.nanoUsd
+  );
 }
 
 export function isNothing(sum: Sum): boolean {
-  return partsOf(sum).every((part) => ((sum as Parts)[part] ?? 0) === 0);
+  const { bucketTokens, termTokens } = "tokens" in sum ? amountsUsed(sum) : sum;
+  return bucketTokens === 0 && termTokens === 0 && sum.nanoUsd === 0 && (sum.requests ?? 0) === 0;
 }
 
 /** What was used, as amounts of every limit. */
