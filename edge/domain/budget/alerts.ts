@@ -35,7 +35,6 @@ function amount(account: TermAccount, term: TermLimits): string {
 
 const STATE: Record<AlertLevel, string> = { warn: "at 80 percent", exhausted: "exhausted" };
 
-/** The alert of the tenant's budget, or of the key's. */
 export function budgetAlert(
   whose: BudgetOwner,
   level: AlertLevel,

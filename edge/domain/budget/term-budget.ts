@@ -35,7 +35,6 @@ export function periodTag(limits: TermLimits, zone: string, atMs: number, monthO
 export const PERIOD_TAGS = record({ tenant: text, key: text });
 export type PeriodTags = Of<typeof PERIOD_TAGS>;
 
-/** The tags of a request that starts at `nowMs` under its limits. */
 export function tagsOf({ tenant, key }: BudgetLimits, nowMs: number, monthOf: MonthOf): PeriodTags {
   return {
     tenant: periodTag(tenant.term, tenant.timezone, nowMs, monthOf),
@@ -60,7 +59,6 @@ export class TermPeriod {
   readonly #nowMs: number;
   readonly #tagAt: (atMs: number) => string;
 
-  /** For the limits and the zone of a counter, while the clock shows `nowMs`. */
   constructor(limits: TermLimits, zone: string, nowMs: number, monthOf: MonthOf) {
     this.#nowMs = nowMs;
     this.#tagAt = (atMs) => periodTag(limits, zone, atMs, monthOf);
@@ -118,7 +116,6 @@ export interface Headroom {
   readonly nanoUsd: number;
 }
 
-/** What an account has left under its limits. */
 export function headroomOf(account: TermAccount, limits: TermLimits, reserved: Amounts): Headroom {
   return {
     tokens: limits.tokens === null ? Infinity : limits.tokens - account.usedTokens - reserved.termTokens,

@@ -21,7 +21,6 @@ export type TokenBucket = Of<typeof BUCKET>;
 /** As the authority sends it: never fuller, nor more in debt, than its cap. */
 export const SENT_BUCKET = where(BUCKET, ({ levelTokens, capTokens }) => Math.abs(levelTokens) <= capTokens);
 
-/** The bucket of each rate. */
 const BUCKETS = record(byRate(() => SENT_BUCKET));
 export type Buckets = Of<typeof BUCKETS>;
 
@@ -61,7 +60,6 @@ export function spentBucket(nowMs: number): TokenBucket {
   return { capTokens: 1, levelTokens: 0, atMs: nowMs };
 }
 
-/** No limit. */
 export const NO_BUCKET: TokenBucket = { capTokens: 0, levelTokens: 0, atMs: 0 };
 
 export function fullBucket(capTokens: number, nowMs: number): TokenBucket {
@@ -112,7 +110,6 @@ export function retryAfterMs(buckets: OwnedBuckets, need: Amounts): number {
   return Math.max(1, Math.ceil(Math.max(...waits)));
 }
 
-/** Null without a bucket. */
 export function bucketLevel(bucket: TokenBucket): RateLevel | null {
   if (bucket.capTokens === 0) return null;
   return {

@@ -70,7 +70,6 @@ export class ChargedRequests {
     return known.returned ? "nowhere" : "older";
   }
 
-  /** Takes a life's report of what a request used. */
   reported({ id, goesOn, since, used }: ReportedRequest, life: number): ChargeDue {
     const known = this.#byId.get(id) ?? UNKNOWN;
     const releases = known.holder === null || life >= known.holder;

@@ -98,7 +98,6 @@ const KEY = record({
 });
 export type StoredKey = Of<typeof KEY>;
 
-/** A lease with the life of the cell that it belongs to. */
 const PLACED_LEASE = record({ cell: text, life: amount, lease: LEASE });
 export type PlacedLease = Of<typeof PLACED_LEASE>;
 
@@ -127,7 +126,6 @@ export interface Checkpoint {
   readonly charged: StoredCharged | null;
 }
 
-/** Everything that was stored. */
 export interface StoredState {
   readonly tenant: StoredTenant | null;
   readonly keys: readonly StoredKey[];
@@ -169,7 +167,6 @@ export function readStored(rows: StoredRows): { readonly state: StoredState; rea
   return { state: { tenant, keys, grants, charged, untracked, keysUntracked }, damaged };
 }
 
-/** Null for text that is not JSON. */
 function parsed(json: string): unknown {
   try {
     return JSON.parse(json);

@@ -137,7 +137,6 @@ export class CellBudget {
     this.#hold(this.#waiter({ ...request, need: NO_AMOUNTS }, nowMs), null, "readmitted");
   }
 
-  /** Takes over a request that drew its need in an earlier life of this Cell. */
   adopt(request: BudgetRequest, nowMs: number): void {
     if (this.#isFault(faultInNeed(request), "nothing is reserved for the request that goes on")) {
       this.admitUnchecked({ ...request, need: NO_AMOUNTS }, nowMs);
@@ -240,7 +239,6 @@ export class CellBudget {
     this.#hold({ ...waiter, need: { ...NO_AMOUNTS, ...countsIn(waiter.need) } }, null);
   }
 
-  /** The pool of a key; null: the tenant's. It is created at first use. */
   #pool(id: string | null): LeasePool {
     const known = this.#pools.get(id);
     if (known !== undefined) return known;

@@ -48,7 +48,6 @@ export class Charges {
     else this.#endDrawn(waiter, lease, used, nowMs);
   }
 
-  /** Ends a request that drew from a lease of its pool in this life. */
   #endDrawn({ limits, tags, need }: LeaseWaiter, lease: HeldLease, used: ActualUsage, nowMs: number): void {
     const unused = minus(need, amountsUsed(used));
     const again = !isNothing(unused) && this.#pools.get(lease.pool)?.takeBack(lease, unused, nowMs) === true;

@@ -45,7 +45,6 @@ export class KnownBuckets {
     this.#gainsAt.set(request, { tenant: { ...this.#gains.of(null) }, key: { ...this.#gains.of(request.pool) } });
   }
 
-  /** Takes the authority's buckets from its answer to a lease request. */
   answered(request: LeaseRequest, answer: LeaseAnswer, atMs: number): void {
     const { tenant, key } = bucketsOf(answer);
     const gains = this.#gainsAt.get(request);
@@ -54,7 +53,6 @@ export class KnownBuckets {
     if (request.pool !== null && key !== null) this.#heard.set(request.pool, { buckets: key, gains: gains.key, atMs });
   }
 
-  /** Forgets a pool that has nothing to do. */
   forget(pool: string | null): void {
     if (pool === null) return;
     this.#heard.delete(pool);

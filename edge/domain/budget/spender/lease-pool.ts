@@ -46,7 +46,6 @@ interface Asked {
   overdrawn: Amounts;
 }
 
-/** The lease that is drawn from. */
 interface Current {
   readonly lease: HeldLease;
   readonly grant: Amounts;
@@ -87,7 +86,6 @@ const UNUSED_MS = 250;
 
 export class LeasePool {
   readonly id: string | null;
-  /** The requests that want to draw. */
   readonly waiting: LeaseWaiters;
   readonly #reports: LeaseReports;
   #free: Amounts = NO_AMOUNTS;

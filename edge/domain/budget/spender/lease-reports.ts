@@ -59,7 +59,6 @@ export class HeldLease {
     return this.ended && this.granted !== null && covers(plus(this.#released, this.#moved), this.granted);
   }
 
-  /** Notes that part of it ended or came back. */
   release(amounts: Amounts): void {
     this.#released = plus(this.#released, amounts);
     this.#gains.add(this.pool, amounts, 1);
@@ -70,7 +69,6 @@ export class HeldLease {
     this.#moved = plus(this.#moved, amounts);
   }
 
-  /** Adds what a request used of it. */
   use(limits: BudgetLimits, tags: PeriodTags, used: ActualUsage): void {
     if (isNothing(used)) return;
     this.#gains.add(poolOf(limits), amountsUsed(used), -1);
@@ -86,7 +84,6 @@ export class HeldLease {
     this.ended = true;
   }
 
-  /** The complete state of the lease as it is reported to the authority. */
   get report(): LeaseReport {
     const { n, pool, opened, ended } = this;
     return { n, pool, released: this.#released, used: [...this.#used.values()], ended, opened, request: this.#request };
@@ -168,7 +165,6 @@ export class LeaseReports {
     return lease;
   }
 
-  /** Removes a lease whose request was not granted: there is nothing to report. */
   drop(lease: HeldLease): void {
     this.#leases.delete(lease.n);
   }

@@ -27,7 +27,6 @@ export interface LeaseWaiter extends BudgetRequest {
 /** Why requests are given up: no usable answer came, or the authority found the lease request invalid. */
 export type GiveUpReason = "unavailable" | "invalid";
 
-/** What became of a waiter. */
 export type LeaseOutcome =
   | { readonly kind: "drawn"; readonly waiter: LeaseWaiter; readonly lease: HeldLease }
   | { readonly kind: "refused"; readonly waiter: LeaseWaiter; readonly reason: BindingLimit }
@@ -138,7 +137,6 @@ export class LeaseWaiters {
     return outcomes;
   }
 
-  /** Gives up all waiting requests. */
   giveUp(kind: GiveUpReason): readonly LeaseOutcome[] {
     const outcomes = [...this.#waiters.values()].map((waiter) => ({ kind, waiter }) as const);
     this.#waiters.clear();

@@ -42,7 +42,6 @@ export function isRateRefusal(limit: BindingLimit): limit is RateReason {
   return limit !== "key" && limit !== "tenant";
 }
 
-/** The code of a refusal. */
 export function refusalCode(limit: BindingLimit): RefusalCode {
   if (!isRateRefusal(limit)) return `${limit}_budget_exhausted`;
   return RATES[RATE_NAMES.find((rate) => RATES[rate].reason === limit) ?? "tokens"].code;
