@@ -127,7 +127,7 @@ export class TenantBudgetObject extends DurableObject<Bindings> implements Tenan
     this.#core.tick(this.#ports.now());
     const waiting = this.#core.countersAwaitingLedger(this.#ports.now());
     if (waiting.length === 0) return;
-    const answers = await Promise.all(waiting.map(({ whose, limits }) => this.#check.recheck(whose, limits, true)));
+    const answers = await Promise.all(waiting.map(({ whose, limits }) => this.#check.recheck(whose, limits)));
     if (answers.every(Boolean)) this.#core.ledgerSettled();
   }
 
