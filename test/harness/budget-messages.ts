@@ -11,8 +11,14 @@ import type {
   OpenedLease,
   UsedLine,
 } from "../../edge/domain/budget/messages/rpc.ts";
-import { isLevel } from "../../edge/domain/budget/messages/validity.ts";
-import { bucketLevel, bucketsIn, msUntil, retryAfterMs, tightestLevel } from "../../edge/domain/budget/token-bucket.ts";
+import {
+  bucketLevel,
+  bucketsIn,
+  isLevel,
+  msUntil,
+  retryAfterMs,
+  tightestLevel,
+} from "../../edge/domain/budget/token-bucket.ts";
 import { budgetUsageOf } from "../../edge/domain/budget/usage-view.ts";
 import { AMOUNT_MAX, isAmount } from "../../shared/amount.ts";
 import { anyNumber, mostlyAmounts } from "./any-number.ts";

@@ -156,32 +156,6 @@ describe("TenantBudget", () => {
     expect(await reserved()).toBe(0);
   });
 
-  it("opens storage of version 2: counters and bucket are kept, outstanding leases are not", async () => {
-    const stub = tenant();
-    const limits = limitsWith({ tokensPerMinute: 1_000, tenantTokens: 1_000 });
-    const account = { tag: "l:0", usedTokens: 70, usedNanoUsd: 0, raised: [] };
-    const bucket = { capTokens: 1_000, levelTokens: -400, atMs: Date.now() };
-    const row = { bucket, uncoveredTokens: 0, limits: limits.tenant, account, alerts: [] };
-    await runInDurableObject(stub, (_instance: TenantBudgetApi, state) => {
-      const { sql } = state.storage;
-      sql.exec("DROP TABLE grants");
-      sql.exec("CREATE TABLE grants (cell TEXT, epoch INTEGER, purse TEXT, value TEXT)");
-      sql.exec("CREATE TABLE epochs (cell TEXT, epoch INTEGER, value TEXT)");
-      sql.exec("UPDATE meta SET value = '2' WHERE name = 'schema'");
-      sql.exec("INSERT INTO meta (name, value) VALUES ('tenant', ?)", JSON.stringify(row));
-      sql.exec(
-        "INSERT INTO keys (id, value) VALUES (?, ?)",
-        limits.key.id,
-        JSON.stringify({ limits: limits.key, account }),
-      );
-      sql.exec("INSERT INTO grants VALUES ('a', 4398046511104, '', '{}')");
-    });
-    await evictDurableObject(stub);
-    expect(await stub.usage("tenant", limits, null)).toMatchObject({ used_tokens: 70, reserved_tokens: 0 });
-    expect(await stub.usage("key", limits, null)).toMatchObject({ used_tokens: 70 });
-    expect((await stub.lease(leaseRequest(limits, 10, 1))).verdict).toEqual({ kind: "refused", reason: "rate" });
-  });
-
   it("reads and rebuilds a tenant without a key, and stores no counter for the missing key", async () => {
     const stub = tenant();
     const alone = { ...limitsWith({ tenantTokens: 100 }), key: NO_KEY };

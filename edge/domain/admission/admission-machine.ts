@@ -8,7 +8,7 @@
  */
 import type { WaitingQueue } from "../../../shared/schema/load.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
-import { type ActualUsage, beyondUsed, largerUsed, NOTHING_USED } from "../budget/amounts.ts";
+import { type ActualUsage, minus as beyondUsed, larger as largerUsed, NOTHING_USED } from "../budget/amounts.ts";
 import { RecentIds } from "../cell/recent-ids.ts";
 import type { Revisions } from "../cell/revisions.ts";
 import type { GrantCheck, Scheduler, SchedulerEvent } from "../fairshare/types.ts";

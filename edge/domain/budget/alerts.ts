@@ -4,17 +4,19 @@
  */
 import { issueOf } from "../../../shared/alerts.ts";
 import { usdOf } from "./amounts.ts";
-import type { BudgetLimits, TermLimits } from "./limits.ts";
+import type { BudgetLimits, BudgetOwner, TermLimits } from "./limits.ts";
+import { type Of, record, text } from "./shapes.ts";
 import { type AlertLevel, type TermAccount, usedRatio } from "./term-budget.ts";
 
-export interface BudgetAlert {
+export const ALERT = record({
   /** `<issue key>@<period tag>`, with `#<revision>` when a raised cap has armed it again. */
-  readonly id: string;
-  readonly issueKey: string;
-  readonly title: string;
+  id: text,
+  issueKey: text,
+  title: text,
   /** One line, at most 500 characters. */
-  readonly detail: string;
-}
+  detail: text,
+});
+export type BudgetAlert = Of<typeof ALERT>;
 
 function usd(nanoUsd: number): string {
   return usdOf(nanoUsd)
@@ -33,9 +35,8 @@ function amount(account: TermAccount, term: TermLimits): string {
 
 const STATE: Record<AlertLevel, string> = { warn: "at 80 percent", exhausted: "exhausted" };
 
-/** The alert of the tenant's budget, or of the key's. */
 export function budgetAlert(
-  whose: "tenant" | "key",
+  whose: BudgetOwner,
   level: AlertLevel,
   limits: BudgetLimits,
   account: TermAccount,

@@ -8,42 +8,41 @@ import {
   amountOf,
   isRated,
   perMinute,
+  RATE_LIMITS,
   RATE_NAMES,
   RATES,
-  type Rate,
   type RateFields,
-  type RateLimits,
   rateLimitsOf,
 } from "./rates.ts";
+import { amount, integer, type Of, oneOf, orNull, record, text } from "./shapes.ts";
 
 /** One term budget (docs/rules/budgets.md#term-budgets). A null cap is no cap; a null period is a lifetime. */
-export interface TermLimits {
-  readonly tokens: number | null;
-  readonly nanoUsd: number | null;
-  readonly period: "lifetime" | "monthly" | "term" | null;
-  readonly startedAtMs: number | null;
-}
+const TERM = record({
+  tokens: orNull(amount),
+  nanoUsd: orNull(amount),
+  period: oneOf("lifetime", "monthly", "term", null),
+  startedAtMs: orNull(integer),
+});
+export type TermLimits = Of<typeof TERM>;
 
-export interface TenantLimits extends RateLimits {
-  readonly id: string;
-  readonly name: string;
-  readonly rev: number;
-  readonly timezone: string;
-  readonly term: TermLimits;
-}
+export const TENANT_LIMITS = record({ id: text, name: text, rev: integer, timezone: text, ...RATE_LIMITS, term: TERM });
+export type TenantLimits = Of<typeof TENANT_LIMITS>;
 
-export interface KeyLimits extends RateLimits {
-  readonly id: string;
+export const KEY_LIMITS = record({
+  id: text,
   /** The key's name, or its prefix when it has none. */
-  readonly label: string;
-  readonly rev: number;
-  readonly term: TermLimits;
-}
+  label: text,
+  rev: integer,
+  ...RATE_LIMITS,
+  term: TERM,
+});
+export type KeyLimits = Of<typeof KEY_LIMITS>;
 
-export interface BudgetLimits {
-  readonly tenant: TenantLimits;
-  readonly key: KeyLimits;
-}
+export const LIMITS = record({ tenant: TENANT_LIMITS, key: KEY_LIMITS });
+export type BudgetLimits = Of<typeof LIMITS>;
+
+export type BudgetOwner = keyof BudgetLimits;
+export const OWNERS = ["tenant", "key"] as const satisfies readonly BudgetOwner[];
 
 function termLimits(budget: ResolvedBudget): TermLimits {
   return {
@@ -76,7 +75,6 @@ export function ratedLimitsOf(key: KeyFacts, tenant: TenantFacts): BudgetLimits 
   return isRated(limits.tenant) || isRated(limits.key) ? limits : null;
 }
 
-/** The limits of all keys of a tenant together. */
 function tenantLimits(tenant: TenantFacts): TenantLimits {
   return {
     id: tenant.id,
@@ -89,7 +87,6 @@ function tenantLimits(tenant: TenantFacts): TenantLimits {
   };
 }
 
-/** The limits of one key, besides those of its tenant. */
 function keyLimits(key: KeyFacts): KeyLimits {
   return {
     id: key.key_id,
@@ -105,55 +102,40 @@ export function isNewerFor(pool: string | null, limits: BudgetLimits, than: Budg
   return limits.tenant.rev > than.tenant.rev || (pool !== null && limits.key.rev > than.key.rev);
 }
 
-/** Whether a term budget has any cap. */
 export function isCapped(term: TermLimits): boolean {
   return term.tokens !== null || term.nanoUsd !== null;
 }
 
-/** The smaller limit per minute of tenant and key; 0: there is none. */
-function smallestPerMinute({ tenant, key }: BudgetLimits, rate: Rate): number {
-  const ofTenant = perMinute(tenant, rate);
-  const ofKey = perMinute(key, rate);
-  return ofTenant === 0 || ofKey === 0 ? ofTenant + ofKey : Math.min(ofTenant, ofKey);
-}
-
 /** Whether a request needs more than a limit per minute ever holds. */
-export function fitsNever(limits: BudgetLimits, need: Amounts): boolean {
-  return RATE_NAMES.some((rate) => {
-    const cap = smallestPerMinute(limits, rate);
-    return cap > 0 && amountOf(need, rate) > cap;
-  });
+export function fitsNever({ tenant, key }: BudgetLimits, need: Amounts): boolean {
+  const exceeds = (owner: TenantLimits | KeyLimits) =>
+    RATE_NAMES.some((rate) => perMinute(owner, rate) > 0 && amountOf(need, rate) > perMinute(owner, rate));
+  return exceeds(tenant) || exceeds(key);
 }
 
-/** Whether the key has limits of its own. */
-function hasOwnLimits({ key }: BudgetLimits): boolean {
-  return isRated(key) || isCapped(key.term);
-}
-
-/** Whether the tenant itself has limits. */
-function isTenantBound({ tenant }: BudgetLimits): boolean {
-  return isRated(tenant) || isCapped(tenant.term);
+/** Whether a tenant, or a key, has limits of its own. */
+function isBound(owner: TenantLimits | KeyLimits): boolean {
+  return isRated(owner) || isCapped(owner.term);
 }
 
 /** Whether any limit applies: without one, requests need no lease and are only reported. */
-export function needsLease(limits: BudgetLimits): boolean {
-  return isTenantBound(limits) || hasOwnLimits(limits);
+export function needsLease({ tenant, key }: BudgetLimits): boolean {
+  return isBound(tenant) || isBound(key);
 }
 
 /** The amounts that count under the limits: nothing of a rate that has no limit. */
-export function countedBy(limits: BudgetLimits, amounts: Amounts): Amounts {
-  let counted: { -readonly [Name in keyof Amounts]: Amounts[Name] } | null = null;
+export function countedBy({ tenant, key }: BudgetLimits, amounts: Amounts): Amounts {
+  let counted = amounts;
   for (const rate of RATE_NAMES) {
-    if (amountOf(amounts, rate) === 0 || smallestPerMinute(limits, rate) > 0) continue;
-    counted ??= { ...amounts };
-    counted[RATES[rate].amount] = 0;
+    if (amountOf(amounts, rate) === 0 || perMinute(tenant, rate) > 0 || perMinute(key, rate) > 0) continue;
+    counted = { ...counted, [RATES[rate].amount]: 0 };
   }
-  return counted ?? amounts;
+  return counted;
 }
 
 /** Which pool pays: the key's own when it has limits, else the tenant's (null) (docs/rules/budgets.md#leases). */
-export function poolOf(limits: BudgetLimits): string | null {
-  return hasOwnLimits(limits) ? limits.key.id : null;
+export function poolOf({ key }: BudgetLimits): string | null {
+  return isBound(key) ? key.id : null;
 }
 
 /**
@@ -161,5 +143,5 @@ export function poolOf(limits: BudgetLimits): string | null {
  * (docs/rules/budgets.md#unreachable).
  */
 export function unavailableCode(limits: BudgetLimits): "budget_check_failed" | "key_budget_check_failed" {
-  return isTenantBound(limits) ? "budget_check_failed" : "key_budget_check_failed";
+  return isBound(limits.tenant) ? "budget_check_failed" : "key_budget_check_failed";
 }

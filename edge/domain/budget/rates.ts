@@ -4,6 +4,7 @@
  * said of one here is all that the budgets know of it: a further limit is a row of this table.
  */
 import type { Amounts } from "./amounts.ts";
+import { amount, orAbsent, type RecordOf, type Shape } from "./shapes.ts";
 
 /**
  * `limit` and `field`: its name in limits, and in records of tenants and keys. `amount`: the part of amounts that is taken from
@@ -32,13 +33,15 @@ type Rule = (typeof RATES)[Rate];
 /** In the order in which they refuse. */
 export const RATE_NAMES = Object.keys(RATES) as readonly Rate[];
 
-/** What a refusal by a rate is called. */
 export type RateReason = Rule["reason"];
 
 export const RATE_REASONS: readonly RateReason[] = RATE_NAMES.map((rate) => RATES[rate].reason);
 
 /** Limits per minute; 0 or absent: none. */
-export type RateLimits = { readonly [Name in Rule["limit"]]?: number };
+export const RATE_LIMITS = Object.fromEntries(RATE_NAMES.map((rate) => [RATES[rate].limit, orAbsent(amount)])) as {
+  readonly [Name in Rule["limit"]]: Shape<number | undefined>;
+};
+export type RateLimits = RecordOf<typeof RATE_LIMITS>;
 
 /** The same, as a record states them. */
 export type RateFields = { readonly [Name in Rule["field"]]?: number };
@@ -47,12 +50,10 @@ export function perMinute(limits: RateLimits, rate: Rate): number {
   return limits[RATES[rate].limit] ?? 0;
 }
 
-/** Whether there is any limit per minute. */
 export function isRated(limits: RateLimits): boolean {
   return RATE_NAMES.some((rate) => perMinute(limits, rate) > 0);
 }
 
-/** The limits of a record; those that there are. */
 export function rateLimitsOf(fields: RateFields): RateLimits {
   const limits: { -readonly [Name in keyof RateLimits]: number } = {};
   for (const rate of RATE_NAMES) {
@@ -68,7 +69,6 @@ export function amountOf(amounts: Amounts, rate: Rate): number {
   return amounts[RATES[rate].amount] ?? 0;
 }
 
-/** A number for each rate. */
 export function byRate<T>(of: (rate: Rate) => T): Readonly<Record<Rate, T>> {
   const all: Partial<Record<Rate, T>> = {};
   for (const rate of RATE_NAMES) all[rate] = of(rate);

@@ -4,28 +4,25 @@
  * are not in it: live reservations belong to no period and carry over.
  */
 import { type ActualUsage, type Amounts, clamped } from "./amounts.ts";
-import type { BudgetLimits, KeyLimits, TermLimits } from "./limits.ts";
+import type { BudgetLimits, TermLimits } from "./limits.ts";
+import { amount, integer, listOf, type Of, oneOf, orAbsent, record, text } from "./shapes.ts";
 
 /** The calendar month of an instant in an IANA zone, `YYYY-MM`; an unknown zone counts as UTC. The caller provides it. */
 export type MonthOf = (epochMs: number, zone: string) => string;
 
-export type AlertLevel = "warn" | "exhausted";
+const ALERT_LEVEL = oneOf("warn", "exhausted");
+export type AlertLevel = Of<typeof ALERT_LEVEL>;
 
-export interface TermAccount {
-  readonly tag: string;
-  readonly usedTokens: number;
-  readonly usedNanoUsd: number;
+export const TERM_ACCOUNT = record({
+  tag: text,
+  usedTokens: amount,
+  usedNanoUsd: amount,
   /** Alerts raised under this tag, since they were armed. */
-  readonly raised: readonly AlertLevel[];
+  raised: listOf(ALERT_LEVEL),
   /** Revision of the limits whose cap armed the alerts again; absent: they are armed since the period began. */
-  readonly armedRev?: number;
-}
-
-/** A key with its counter. */
-export interface KeyCounter {
-  readonly limits: KeyLimits;
-  readonly account: TermAccount;
-}
+  armedRev: orAbsent(integer),
+});
+export type TermAccount = Of<typeof TERM_ACCOUNT>;
 
 /** The tag of the period that an instant lies in; each period has another tag. */
 export function periodTag(limits: TermLimits, zone: string, atMs: number, monthOf: MonthOf): string {
@@ -35,12 +32,9 @@ export function periodTag(limits: TermLimits, zone: string, atMs: number, monthO
 }
 
 /** Period tags at the start of a request: only these counters are charged (docs/rules/budgets.md#periods). */
-export interface PeriodTags {
-  readonly tenant: string;
-  readonly key: string;
-}
+export const PERIOD_TAGS = record({ tenant: text, key: text });
+export type PeriodTags = Of<typeof PERIOD_TAGS>;
 
-/** The tags of a request that starts at `nowMs` under its limits. */
 export function tagsOf({ tenant, key }: BudgetLimits, nowMs: number, monthOf: MonthOf): PeriodTags {
   return {
     tenant: periodTag(tenant.term, tenant.timezone, nowMs, monthOf),
@@ -65,7 +59,6 @@ export class TermPeriod {
   readonly #nowMs: number;
   readonly #tagAt: (atMs: number) => string;
 
-  /** For the limits and the zone of a counter, while the clock shows `nowMs`. */
   constructor(limits: TermLimits, zone: string, nowMs: number, monthOf: MonthOf) {
     this.#nowMs = nowMs;
     this.#tagAt = (atMs) => periodTag(limits, zone, atMs, monthOf);
@@ -123,7 +116,6 @@ export interface Headroom {
   readonly nanoUsd: number;
 }
 
-/** What an account has left under its limits. */
 export function headroomOf(account: TermAccount, limits: TermLimits, reserved: Amounts): Headroom {
   return {
     tokens: limits.tokens === null ? Infinity : limits.tokens - account.usedTokens - reserved.termTokens,

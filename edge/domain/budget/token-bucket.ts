@@ -5,40 +5,51 @@
  * a clock refill it.
  */
 import type { Amounts } from "./amounts.ts";
-import { amountOf, RATE_NAMES, type Rate } from "./rates.ts";
+import { amountOf, byRate, RATE_NAMES, type Rate } from "./rates.ts";
+import { amount, isOf, number, type Of, orNull, record, where } from "./shapes.ts";
 
-export interface TokenBucket {
+export const BUCKET = record({
   /** The limit: burst ceiling, and refill per minute. */
-  readonly capTokens: number;
+  capTokens: amount,
   /** May be fractional, and negative while in debt. */
-  readonly levelTokens: number;
+  levelTokens: number,
   /** Unix epoch ms of `levelTokens`. */
-  readonly atMs: number;
-}
+  atMs: number,
+});
+export type TokenBucket = Of<typeof BUCKET>;
 
-/** The bucket of each rate. */
-export type Buckets = Readonly<Record<Rate, TokenBucket>>;
+/** As the authority sends it: never fuller, nor more in debt, than its cap. */
+export const SENT_BUCKET = where(BUCKET, ({ levelTokens, capTokens }) => Math.abs(levelTokens) <= capTokens);
+
+const BUCKETS = record(byRate(() => SENT_BUCKET));
+export type Buckets = Of<typeof BUCKETS>;
 
 /** The buckets that bind a pool: those of the tenant, and of the key when the pool is its own. */
-export interface OwnedBuckets {
-  readonly tenant: Buckets;
-  readonly key: Buckets | null;
-}
+export const OWNED_BUCKETS = record({ tenant: BUCKETS, key: orNull(BUCKETS) });
+export type OwnedBuckets = Of<typeof OWNED_BUCKETS>;
 
 /** How full a bucket is, for the x-ratelimit headers (docs/rules/headers.md#budget-headers). */
-interface RateLevel {
-  readonly limitTokens: number;
+const RATE_LEVEL = record({
+  limitTokens: amount,
   /** max(0, floor(level)). */
-  readonly remainingTokens: number;
+  remainingTokens: amount,
   /** ms until full, may be fractional. */
-  readonly resetMs: number;
-}
+  resetMs: where(number, (ms) => ms >= 0),
+});
+type RateLevel = Of<typeof RATE_LEVEL>;
 
 /**
  * The tightest levels that bind a request. Its own numbers are those of tokens, as older releases know it, and 0 without
  * such a limit; those of the other rates have their names, and are absent without one.
  */
 export type BucketLevel = RateLevel & { readonly [R in Exclude<Rate, "tokens">]?: RateLevel };
+
+export function isLevel(value: unknown): value is BucketLevel | null {
+  if (value === null) return true;
+  if (!isOf(RATE_LEVEL, value)) return false;
+  const others = RATE_NAMES.map((rate) => levelOf(value, rate));
+  return others.every((level) => level === null || isOf(RATE_LEVEL, level));
+}
 
 const NO_LEVEL: RateLevel = { limitTokens: 0, remainingTokens: 0, resetMs: 0 };
 
@@ -49,7 +60,6 @@ export function spentBucket(nowMs: number): TokenBucket {
   return { capTokens: 1, levelTokens: 0, atMs: nowMs };
 }
 
-/** No limit. */
 export const NO_BUCKET: TokenBucket = { capTokens: 0, levelTokens: 0, atMs: 0 };
 
 export function fullBucket(capTokens: number, nowMs: number): TokenBucket {
@@ -84,11 +94,14 @@ export function bucketsIn({ tenant, key }: OwnedBuckets): readonly Buckets[] {
   return key === null ? [tenant] : [tenant, key];
 }
 
+/** What the buckets of a rate hold; Infinity without one. */
+export function roomOf(buckets: OwnedBuckets, rate: Rate): number {
+  return Math.min(...bucketsIn(buckets).map((of) => (of[rate].capTokens === 0 ? Infinity : of[rate].levelTokens)));
+}
+
 /** The first rate of which a bucket holds less than is needed; null: they hold enough. */
 export function shortRate(buckets: OwnedBuckets, need: Amounts): Rate | null {
-  const isShort = (rate: Rate) =>
-    bucketsIn(buckets).some((of) => of[rate].capTokens > 0 && of[rate].levelTokens < amountOf(need, rate));
-  return RATE_NAMES.find(isShort) ?? null;
+  return RATE_NAMES.find((rate) => roomOf(buckets, rate) < amountOf(need, rate)) ?? null;
 }
 
 /** Whole ms to wait until all buckets hold what is needed, at least 1 (docs/rules/headers.md#budget-headers). */
@@ -97,7 +110,6 @@ export function retryAfterMs(buckets: OwnedBuckets, need: Amounts): number {
   return Math.max(1, Math.ceil(Math.max(...waits)));
 }
 
-/** Null without a bucket. */
 export function bucketLevel(bucket: TokenBucket): RateLevel | null {
   if (bucket.capTokens === 0) return null;
   return {

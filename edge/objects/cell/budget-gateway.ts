@@ -8,17 +8,16 @@
 import { type Issue, issues } from "../../../shared/alerts.ts";
 import type { BudgetDecision, BudgetPort, BudgetVerdict, LateDecisions } from "../../domain/admission/budget-port.ts";
 import type { AdmissionRequest } from "../../domain/admission/rpc.ts";
-import type { BudgetAlert } from "../../domain/budget/alerts.ts";
+import { ALERT, type BudgetAlert } from "../../domain/budget/alerts.ts";
 import type { ActualUsage } from "../../domain/budget/amounts.ts";
 import { type BudgetLimits, isCapped } from "../../domain/budget/limits.ts";
-import type { BudgetReport, LeaseRequest } from "../../domain/budget/messages/rpc.ts";
-import { isAlerts, isLevel } from "../../domain/budget/messages/validity.ts";
 import { isRated } from "../../domain/budget/rates.ts";
+import { isOf, listOf } from "../../domain/budget/shapes.ts";
 import { CellBudget } from "../../domain/budget/spender/cell-budget.ts";
 import type { LeaseHolder } from "../../domain/budget/spender/lease-reports.ts";
 import type { BudgetEffect, ReservationVerdict } from "../../domain/budget/spender/verdict.ts";
 import type { MonthOf } from "../../domain/budget/term-budget.ts";
-import type { BucketLevel } from "../../domain/budget/token-bucket.ts";
+import { type BucketLevel, isLevel } from "../../domain/budget/token-bucket.ts";
 import type { BudgetObjectApi } from "../object-ports.ts";
 import { callWithRetry } from "./call-with-retry.ts";
 
@@ -64,8 +63,6 @@ interface Account {
 export class BudgetGateway implements BudgetPort {
   readonly #options: BudgetGatewayOptions;
   readonly #accounts = new Map<string, Account>();
-  /** Requests without a verdict. */
-  readonly #reserving = new Map<string, AdmissionRequest>();
   #holder: LeaseHolder | null = null;
   #unchecked = 0;
 
@@ -79,52 +76,32 @@ export class BudgetGateway implements BudgetPort {
   }
 
   expect(request: AdmissionRequest): readonly BudgetDecision[] {
-    const account = this.#account(request.limits);
-    return this.#run(
-      account,
-      account.budget.expect(request.requestId, request.limits, request.need, this.#options.now()),
-    );
+    return this.#with(request, (budget, nowMs) => budget.expect(request, nowMs));
   }
 
   reserve(request: AdmissionRequest): readonly BudgetDecision[] {
-    const account = this.#account(request.limits);
-    this.#reserving.set(request.requestId, request);
-    return this.#run(
-      account,
-      account.budget.reserve(request.requestId, request.limits, request.need, this.#options.now()),
-    );
+    return this.#with(request, (budget, nowMs) => budget.reserve(request, nowMs));
   }
 
   withdraw(request: AdmissionRequest): readonly BudgetDecision[] {
-    this.#reserving.delete(request.requestId);
-    const account = this.#accounts.get(request.limits.tenant.id);
-    return account === undefined
-      ? []
-      : this.#run(account, account.budget.withdraw(request.requestId, this.#options.now()));
+    const isKnown = this.#accounts.has(request.limits.tenant.id);
+    return isKnown ? this.#with(request, (budget, nowMs) => budget.withdraw(request.requestId, nowMs)) : [];
   }
 
   settle(request: AdmissionRequest, used: ActualUsage, goesOn = false): void {
-    const account = this.#account(request.limits);
-    account.budget.settle(request.requestId, used, this.#options.now(), goesOn);
-    this.#run(account, []);
+    this.#tell(request, (budget, nowMs) => budget.settle(request.requestId, used, nowMs, goesOn));
   }
 
   adopt(request: AdmissionRequest): void {
-    const account = this.#account(request.limits);
-    account.budget.adopt(request.requestId, request.limits, request.need, this.#options.now());
-    this.#run(account, []);
+    this.#tell(request, (budget, nowMs) => budget.adopt(request, nowMs));
   }
 
   admitUnchecked(request: AdmissionRequest): void {
-    const account = this.#account(request.limits);
-    account.budget.admitUnchecked(request.requestId, request.limits, this.#options.now(), request.need);
-    this.#run(account, []);
+    this.#tell(request, (budget, nowMs) => budget.admitUnchecked(request, nowMs));
   }
 
   readmit(request: AdmissionRequest): void {
-    const account = this.#account(request.limits);
-    account.budget.readmit(request.requestId, request.limits, this.#options.now());
-    this.#run(account, []);
+    this.#tell(request, (budget, nowMs) => budget.readmit(request, nowMs));
   }
 
   /**
@@ -146,9 +123,24 @@ export class BudgetGateway implements BudgetPort {
       limits.tenant.id,
       async (object) => await object.limitsChanged(limits, this.#options.cell),
     );
-    if (!isAlerts(alerts) || alerts.length === 0) return;
+    if (!isOf(listOf(ALERT), alerts) || alerts.length === 0) return;
     const account = this.#accounts.get(limits.tenant.id) ?? this.#account(limits);
     for (const alert of alerts) void this.#deliver(account, alert);
+  }
+
+  #with(
+    { limits }: AdmissionRequest,
+    call: (budget: CellBudget, nowMs: number) => readonly BudgetEffect[],
+  ): readonly BudgetDecision[] {
+    const account = this.#account(limits);
+    return this.#run(account, call(account.budget, this.#options.now()));
+  }
+
+  #tell(request: AdmissionRequest, call: (budget: CellBudget, nowMs: number) => void): void {
+    this.#with(request, (budget, nowMs) => {
+      call(budget, nowMs);
+      return [];
+    });
   }
 
   #account(limits: BudgetLimits): Account {
@@ -159,7 +151,7 @@ export class BudgetGateway implements BudgetPort {
       return known;
     }
     this.#holder ??= this.#newHolder();
-    const budget = new CellBudget(this.#holder, this.#options.monthOf);
+    const budget = new CellBudget(this.#holder, this.#options);
     const account: Account = { tenantId, budget, limits, timer: null, timerAtMs: 0, reportedOutage: null };
     this.#accounts.set(tenantId, account);
     return account;
@@ -181,16 +173,22 @@ export class BudgetGateway implements BudgetPort {
     const decisions: BudgetDecision[] = [];
     for (const effect of effects) {
       switch (effect.type) {
-        case "decided": {
-          const verdict = this.#verdict(account, effect.requestId, effect.verdict);
-          if (verdict !== null) decisions.push({ requestId: effect.requestId, verdict });
+        case "decided":
+          decisions.push({ requestId: effect.requestId, verdict: this.#verdict(effect.verdict) });
           break;
-        }
         case "ask":
-          void this.#lease(account, effect.request);
+          void this.#send(
+            account,
+            async (object) => await object.lease(effect.request),
+            (answer, nowMs) => account.budget.answered(effect.request, answer, nowMs),
+          );
           break;
         case "report":
-          void this.#report(account, effect.report);
+          void this.#send(
+            account,
+            async (object) => await object.report(effect.report),
+            (answer, nowMs) => account.budget.reported(effect.report, answer, nowMs),
+          );
           break;
         case "alert":
           void this.#deliver(account, effect.alert);
@@ -217,40 +215,31 @@ export class BudgetGateway implements BudgetPort {
     this.#arm(account);
   }
 
-  /**
-   * The decision that a budget's verdict means for a request of this Cell; null: the request has left, and there is
-   * nothing to decide.
-   */
-  #verdict(account: Account, requestId: string, verdict: ReservationVerdict): BudgetVerdict | null {
-    const request = this.#reserving.get(requestId);
-    this.#reserving.delete(requestId);
-    const { failOpen, raise, now } = this.#options;
+  /** What a budget's verdict means for the request. */
+  #verdict(verdict: ReservationVerdict): BudgetVerdict {
     if (verdict.kind === "ok") return verdict;
+    const { code } = verdict;
     // "invalid" is a defect of the gateway and not an outage: no request is let through because of it.
     if (verdict.kind === "unavailable") {
-      if (request === undefined) return null;
-      const owner = verdict.code === "key_budget_check_failed" ? "key" : "tenant";
-      raise(issues.budgetCheckFailed(owner, failOpen, SILENT));
-      if (failOpen) {
+      const { failOpen, raise } = this.#options;
+      raise(issues.budgetCheckFailed(code === "key_budget_check_failed" ? "key" : "tenant", failOpen, SILENT));
+      if (verdict.isAdmitted) {
         this.#unchecked += 1;
-        account.budget.admitUnchecked(requestId, request.limits, now(), request.need);
         return { kind: "ok", level: null };
       }
     }
-    const { code } = verdict;
     const { retryAfterMs, level } = verdict.kind === "refused" ? verdict : { retryAfterMs: null, level: null };
     return { kind: "refused", refusal: { code, retryAfterMs, level } };
   }
 
-  async #lease(account: Account, request: LeaseRequest): Promise<void> {
-    const answer = await this.#call(account.tenantId, async (object) => await object.lease(request));
-    this.#options.late.put(this.#run(account, account.budget.answered(request, answer, this.#options.now())));
-    this.#reportOutage(account);
-  }
-
-  async #report(account: Account, report: BudgetReport): Promise<void> {
-    const answer = await this.#call(account.tenantId, async (object) => await object.report(report));
-    this.#options.late.put(this.#run(account, account.budget.reported(report, answer, this.#options.now())));
+  /** Sends a message, and takes the answer to it; null: none came in time. */
+  async #send<T>(
+    account: Account,
+    message: (object: BudgetObjectApi) => Promise<T>,
+    take: (answer: T | null, nowMs: number) => readonly BudgetEffect[],
+  ): Promise<void> {
+    const answer = await this.#call(account.tenantId, message);
+    this.#options.late.put(this.#run(account, take(answer, this.#options.now())));
     this.#reportOutage(account);
   }
 

@@ -4,17 +4,10 @@
  */
 import { type Checkpoint, readStored, type StoredGrants } from "../../domain/budget/authority/stored.ts";
 
-/** 3: leases by number. Of earlier versions the counters and the bucket are kept, but not the outstanding leases. */
 const SCHEMA_VERSION = 3;
 
-const FORGET_BEFORE_3 = `
-  DROP TABLE IF EXISTS epochs;
-  DROP TABLE IF EXISTS grants;
-  DELETE FROM meta WHERE name = 'charged';
-`;
-
-const META = "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)";
 const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
   CREATE TABLE IF NOT EXISTS keys (id TEXT PRIMARY KEY, value TEXT NOT NULL);
   CREATE TABLE IF NOT EXISTS grants (pool TEXT PRIMARY KEY, value TEXT NOT NULL);
 `;
@@ -37,13 +30,11 @@ export class BudgetStore {
   constructor(storage: DurableObjectStorage) {
     this.#storage = storage;
     storage.transactionSync(() => {
-      storage.sql.exec(META);
+      storage.sql.exec(SCHEMA);
       const version = Number(this.#meta("schema") ?? SCHEMA_VERSION);
       if (version > SCHEMA_VERSION) {
         throw new Error(`budget storage has schema ${version}, newer than ${SCHEMA_VERSION}`);
       }
-      if (version < 3) storage.sql.exec(FORGET_BEFORE_3);
-      storage.sql.exec(SCHEMA);
       storage.sql.exec(UPSERT_META, "schema", String(SCHEMA_VERSION));
     });
   }

@@ -6,8 +6,7 @@
  */
 import { sleep } from "../../../shared/sleep.ts";
 import type { TenantBudgetAuthority } from "../../domain/budget/authority/tenant-budget-authority.ts";
-import type { BudgetOwner } from "../../domain/budget/authority/term-counters.ts";
-import { type BudgetLimits, isCapped } from "../../domain/budget/limits.ts";
+import { type BudgetLimits, type BudgetOwner, isCapped, OWNERS } from "../../domain/budget/limits.ts";
 import { MonotonicClock } from "../../domain/budget/monotonic-clock.ts";
 import { periodTag } from "../../domain/budget/term-budget.ts";
 import { periodStartMs } from "../../domain/budget/usage-view.ts";
@@ -17,8 +16,8 @@ import type { TenantBudgetPorts } from "../object-ports.ts";
 const WAIT_MS = 400;
 const RETRY_MS = 10_000;
 /**
- * Rows that ended within this time are left out: a live cell reports what they used within ten seconds
- * (docs/rules/budgets.md#leases), and a row that is in the ledger before that report would count twice.
+ * Of Cells that have never reported, rows that ended within this time are left out: a live Cell reports what they used within
+ * ten seconds (docs/rules/budgets.md#leases), and a row that is in the ledger before that report would count twice.
  */
 const CELLS_REPORT_MS = 20_000;
 /**
@@ -72,17 +71,14 @@ export class LedgerReconciler {
     await Promise.race([all, sleep(waitMs)]);
   }
 
-  /**
-   * Reads the ledger again. `afterDeath`: also the rows that live cells may still report, because a dead cell will not
-   * report its own; they may then count twice, but the cap holds. False: the ledger did not answer.
-   */
-  async recheck(whose: BudgetOwner, limits: BudgetLimits, afterDeath = false): Promise<boolean> {
+  /** Reads the ledger again. False: the ledger did not answer. */
+  async recheck(whose: BudgetOwner, limits: BudgetLimits): Promise<boolean> {
     this.#checks.delete(this.#id(whose, limits));
-    return await this.#start(whose, limits, afterDeath ? 0 : CELLS_REPORT_MS).done;
+    return await this.#start(whose, limits).done;
   }
 
   #bound(limits: BudgetLimits): readonly BudgetOwner[] {
-    return (["tenant", "key"] as const).filter((whose) => isCapped(limits[whose].term));
+    return OWNERS.filter((whose) => isCapped(limits[whose].term));
   }
 
   #id(whose: BudgetOwner, limits: BudgetLimits): string {
@@ -104,14 +100,14 @@ export class LedgerReconciler {
     return stale ? undefined : check;
   }
 
-  #start(whose: BudgetOwner, limits: BudgetLimits, leftOutMs = CELLS_REPORT_MS): Check {
+  #start(whose: BudgetOwner, limits: BudgetLimits): Check {
     const nowMs = this.#ports.now();
     const known = this.#known(whose, limits, nowMs);
     if (known !== undefined) return known;
     const { id, term } = limits[whose];
     const tag = periodTag(term, limits.tenant.timezone, nowMs, this.#ports.monthOf);
     const since = periodStartMs(term, limits.tenant.timezone, nowMs, this.#ports.monthBounds);
-    const done = this.#ports.ledgerSum(whose, id, since, nowMs - leftOutMs).then(
+    const done = this.#ports.ledgerSum(whose, id, since, nowMs - CELLS_REPORT_MS, this.#core.countUntil(nowMs)).then(
       (sum) => {
         this.#core.applyLedgerSum(whose, limits, tag, sum, this.#ports.now());
         check.answered = true;

@@ -6,7 +6,7 @@
 import { DurableObject } from "cloudflare:workers";
 import type { BudgetAlert } from "../../domain/budget/alerts.ts";
 import { TenantBudgetAuthority } from "../../domain/budget/authority/tenant-budget-authority.ts";
-import type { BudgetLimits } from "../../domain/budget/limits.ts";
+import type { BudgetLimits, BudgetOwner } from "../../domain/budget/limits.ts";
 import type {
   BudgetReport,
   LeaseAnswer,
@@ -76,7 +76,7 @@ export class TenantBudgetObject extends DurableObject<Bindings> implements Tenan
     return tightestLevel(bucketsIn(buckets));
   }
 
-  async usage(whose: "tenant" | "key", limits: BudgetLimits, activeUntilMs: number | null): Promise<BudgetUsage> {
+  async usage(whose: BudgetOwner, limits: BudgetLimits, activeUntilMs: number | null): Promise<BudgetUsage> {
     await this.#check.beforeReading(whose, limits);
     const nowMs = this.#ports.now();
     const { limits: newest, account, reserved } = this.#core.read(whose, limits, nowMs);
@@ -92,7 +92,7 @@ export class TenantBudgetObject extends DurableObject<Bindings> implements Tenan
     });
   }
 
-  async rebuild(whose: "tenant" | "key", limits: BudgetLimits): Promise<boolean> {
+  async rebuild(whose: BudgetOwner, limits: BudgetLimits): Promise<boolean> {
     const answered = await this.#check.recheck(whose, limits);
     await this.#arm();
     return answered;
@@ -127,7 +127,7 @@ export class TenantBudgetObject extends DurableObject<Bindings> implements Tenan
     this.#core.tick(this.#ports.now());
     const waiting = this.#core.countersAwaitingLedger(this.#ports.now());
     if (waiting.length === 0) return;
-    const answers = await Promise.all(waiting.map(({ whose, limits }) => this.#check.recheck(whose, limits, true)));
+    const answers = await Promise.all(waiting.map(({ whose, limits }) => this.#check.recheck(whose, limits)));
     if (answers.every(Boolean)) this.#core.ledgerSettled();
   }
 

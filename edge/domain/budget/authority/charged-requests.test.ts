@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type ActualUsage, plusUsed } from "../amounts.ts";
+import { type ActualUsage, plus } from "../amounts.ts";
 import { ChargedRequests, type ReportedRequest } from "./charged-requests.ts";
 import type { StoredCharged } from "./stored.ts";
 
@@ -40,7 +40,7 @@ function sum(words: readonly Word[]) {
     const charged = new ChargedRequests(JSON.parse(JSON.stringify(stored)) as StoredCharged);
     if (word.adopts === undefined) {
       const due = charged.reported(toldOf(word), word.life);
-      total = plusUsed(total, due.used);
+      total = plus(total, due.used);
       came.returnedTokens += due.returns ? DRAWN_TOKENS : 0;
       came.releases += due.releases ? 1 : 0;
     } else {

@@ -4,17 +4,20 @@
  * what each request was charged and which life holds its reservation, so that a request is charged once - the largest
  * reported use - and what it had drawn comes back once (docs/rules/budgets.md#settlement).
  */
-import { type ActualUsage, beyondUsed, plusUsed } from "../amounts.ts";
+import { type ActualUsage, minus, plus, USED_FIELDS } from "../amounts.ts";
+import { amount, flag, type Of, orNull, record } from "../shapes.ts";
 
 /** What is known of one request, and what it was charged. */
-export interface RequestCharge extends ActualUsage {
+export const REQUEST_CHARGE = record({
+  ...USED_FIELDS,
   /** Its end was reported: any other report about it is older. */
-  readonly ended: boolean;
+  ended: flag,
   /** What it had drawn has come back: a life that adopts it later holds it anew, and older lives hold nothing of it. */
-  readonly returned: boolean;
+  returned: flag,
   /** The newest life of its Cell that adopted it; null: none did. */
-  readonly holder: number | null;
-}
+  holder: orNull(amount),
+});
+type RequestCharge = Of<typeof REQUEST_CHARGE>;
 
 /** What a life of a Cell reports of a request that it has lost contact with, or that has ended. */
 export interface ReportedRequest {
@@ -67,14 +70,13 @@ export class ChargedRequests {
     return known.returned ? "nowhere" : "older";
   }
 
-  /** Takes a life's report of what a request used. */
   reported({ id, goesOn, since, used }: ReportedRequest, life: number): ChargeDue {
     const known = this.#byId.get(id) ?? UNKNOWN;
     const releases = known.holder === null || life >= known.holder;
     const returns = releases && !known.returned;
-    const due = since && !known.ended ? used : beyondUsed(used, known);
+    const due = since && !known.ended ? used : minus(used, known);
     this.#remember(id, {
-      ...plusUsed(known, due),
+      ...plus<ActualUsage>(known, due),
       ended: known.ended || !goesOn,
       returned: known.returned || returns,
       holder: known.holder,

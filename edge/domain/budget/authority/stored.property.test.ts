@@ -76,22 +76,46 @@ describe("a disk of a budget object", () => {
     );
   });
 
-  it("keeps the counters that an earlier version stored, which had leases elsewhere", () => {
-    const { tenant, key } = PLAIN;
+  it("keeps what version 0.1.0 stored: a tenant's bucket of tokens, counters, leases and grants", () => {
+    const { tenant, key } = limitsWith({ tokensPerMinute: 100, tenantTokens: 1_000, rev: AMOUNT_MAX });
     const account = { tag: "l:0", usedTokens: 70, usedNanoUsd: 60, raised: [] };
     const bucket = { capTokens: 100, levelTokens: 40, atMs: 0 };
+    const lease = (n: number) => ({
+      n,
+      pool: null,
+      granted: { bucketTokens: 10, termTokens: 10, nanoUsd: 0 },
+      released: { bucketTokens: 0, termTokens: 0, nanoUsd: 0 },
+      moved: { bucketTokens: 0, termTokens: 0, nanoUsd: 0 },
+      used: { '["","l:0","l:0"]': { tokens: 3, nanoUsd: 0 } },
+      ended: false,
+      untilMs: 20_000,
+      answered: { ttlMs: 20_000, ample: true },
+      lostAtMs: null,
+      settled: false,
+    });
+    const life = { cell: "a", life: 1, seenN: 4, awaited: [], heardN: 4, leases: [lease(3)] };
+    const { requestsPerMinute: _none, ...limits } = tenant;
+    const { tokensPerMinute: _no, requestsPerMinute: _nor, ...keyLimits } = key;
     const rows: StoredRows = {
-      tenant: JSON.stringify({ bucket, uncoveredTokens: 0, limits: tenant, account, alerts: [] }),
-      charged: null,
-      keys: [JSON.stringify({ limits: key, account })],
-      grants: [],
+      tenant: JSON.stringify({ checkpoint: 7, bucket, uncoveredTokens: 0, limits, account, alerts: [], lives: [life] }),
+      charged: JSON.stringify([["r1", { tokens: 3, nanoUsd: 0, ended: true, returned: true, holder: null }]]),
+      keys: [JSON.stringify({ limits: keyLimits, account })],
+      grants: [
+        JSON.stringify({
+          pool: null,
+          checkpoint: 7,
+          capTokens: 100,
+          leases: [{ cell: "a", life: 1, lease: lease(5) }],
+        }),
+      ],
     };
     const { state, damaged } = readStored(rows);
-    expect(damaged).toBe(0);
+    expect({ damaged, charged: state.charged.length }).toEqual({ damaged: 0, charged: 1 });
     const core = new TenantBudgetAuthority(state, thirtyDayMonthOf, 0);
-    for (const whose of ["tenant", "key"] as const)
-      expect(core.read(whose, PLAIN, 0)).toMatchObject({ account, reserved: NO_AMOUNTS });
-    expect(core.buckets(PLAIN, 0).tenant.tokens.levelTokens).toBe(40);
+    const reserved = { ...NO_AMOUNTS, bucketTokens: 20, termTokens: 20 };
+    expect(core.read("tenant", { tenant, key }, 0)).toMatchObject({ account, reserved });
+    expect(core.read("key", { tenant, key }, 0)).toMatchObject({ account, reserved: NO_AMOUNTS });
+    expect(core.buckets({ tenant, key }, 0).tenant.tokens.levelTokens).toBe(30);
   });
 
   it.each([

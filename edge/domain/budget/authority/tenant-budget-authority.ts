@@ -10,7 +10,7 @@
 import { saturated } from "../../../../shared/amount.ts";
 import type { BudgetAlert } from "../alerts.ts";
 import { type ActualUsage, type Amounts, amountsUsed } from "../amounts.ts";
-import type { BudgetLimits } from "../limits.ts";
+import type { BudgetLimits, BudgetOwner } from "../limits.ts";
 import type { BudgetReport, LeaseAnswer, LeaseRequest, LeaseVerdict, ReportAnswer } from "../messages/rpc.ts";
 import {
   faultInLeaseReport,
@@ -20,19 +20,23 @@ import {
   faultInUsed,
 } from "../messages/validity.ts";
 import { MonotonicClock } from "../monotonic-clock.ts";
-import type { KeyCounter, MonthOf, TermAccount } from "../term-budget.ts";
+import type { MonthOf, TermAccount } from "../term-budget.ts";
 import type { OwnedBuckets } from "../token-bucket.ts";
+import { BudgetOwners } from "./budget-owners.ts";
 import { ChargedRequests } from "./charged-requests.ts";
-import { type CellLife, GrantedLeases, isOvertaken, newLease, noteAwaited } from "./granted-leases.ts";
+import {
+  type CellLife,
+  type CountedUntil,
+  GrantedLeases,
+  isOvertaken,
+  LEDGER_DELAY_MS,
+  newLease,
+  noteAwaited,
+} from "./granted-leases.ts";
 import { LeaseReportApplier } from "./lease-report-applier.ts";
-import { leaseHeadroom, sizeLease } from "./lease-size.ts";
-import { RateBuckets } from "./rate-buckets.ts";
-import type { Checkpoint, PlacedLease, StoredGrants, StoredKey, StoredState } from "./stored.ts";
-import { type BudgetOwner, TermCounters } from "./term-counters.ts";
+import { sizeLease } from "./lease-size.ts";
+import type { Checkpoint, PlacedLease, StoredGrants, StoredState } from "./stored.ts";
 import { UndeliveredAlerts } from "./undelivered-alerts.ts";
-
-/** How long after a Cell's death its last rows may still be on their way to the ledger. */
-const LEDGER_DELAY_MS = 30_000;
 
 /** The answer to a lease request; `grants` must be stored before it is sent. */
 interface LeaseResult {
@@ -41,13 +45,12 @@ interface LeaseResult {
 }
 
 export class TenantBudgetAuthority {
-  readonly #counters: TermCounters;
+  readonly #owners: BudgetOwners;
   readonly #charged: ChargedRequests;
   readonly #leases: GrantedLeases;
   readonly #leaseReports: LeaseReportApplier;
   readonly #alerts: UndeliveredAlerts;
   readonly #time = new MonotonicClock();
-  readonly #buckets: RateBuckets;
   /** Leases granted since the last checkpoint, by pool. */
   #granted: Map<string | null, readonly PlacedLease[]>;
   /** The ledger is being asked about leases that were lost until this time. */
@@ -59,13 +62,13 @@ export class TenantBudgetAuthority {
     const { tenant, grants, untracked } = stored;
     const atMs = this.#time.at(nowMs);
     this.#alerts = new UndeliveredAlerts(tenant?.alerts ?? []);
-    this.#counters = new TermCounters(monthOf, stored, (alert) => {
-      this.#alerts.add(alert);
-      this.#dirty = true;
-    });
     this.#charged = new ChargedRequests(stored.charged);
     this.#leases = new GrantedLeases(stored, atMs);
-    this.#buckets = new RateBuckets(stored, this.#leases, atMs);
+    const onAlert = (alert: BudgetAlert) => {
+      this.#alerts.add(alert);
+      this.#dirty = true;
+    };
+    this.#owners = new BudgetOwners(stored, this.#leases, monthOf, onAlert, atMs);
     this.#leaseReports = new LeaseReportApplier(this.#leases, this.#charged);
     this.#checkpoint = tenant?.checkpoint ?? 0;
     this.#granted = new Map(grants.map(({ pool, leases }) => [pool, leases]));
@@ -75,7 +78,7 @@ export class TenantBudgetAuthority {
 
   /** True when a checkpoint is due, because a change is not stored. */
   get dirty(): boolean {
-    return this.#dirty || this.#leases.unsaved;
+    return this.#dirty || this.#leases.unsaved || this.#owners.unsaved;
   }
 
   /** Applies the report that comes with it, then grants between need and want of every limit at once, or nothing. */
@@ -84,10 +87,10 @@ export class TenantBudgetAuthority {
     const verdict = this.#verdict(request, life, nowMs);
     const { pool, report } = request;
     const leases = verdict.kind === "granted" ? this.#granted.get(pool) : undefined;
-    const buckets = this.#buckets.of(pool);
+    const buckets = this.#owners.bucketsOf(pool);
     const bucket = buckets.tenant.tokens;
-    const limits = this.#counters.limitsOf(pool) ?? null;
-    const granted = { pool, checkpoint: this.#checkpoint, capTokens: bucket.capTokens, limits };
+    const limits = this.#owners.limitsOf(pool);
+    const granted = { pool, checkpoint: this.#checkpoint, capTokens: bucket.capTokens, ...(limits && { limits }) };
     return {
       answer: { report: this.#answer(report, life, nowMs), verdict, bucket, buckets },
       grants: leases === undefined ? null : { ...granted, leases },
@@ -108,7 +111,7 @@ export class TenantBudgetAuthority {
   /** The buckets as of now, under the newest known limits. */
   buckets(limits: BudgetLimits, nowMs: number): OwnedBuckets {
     if (!this.#isRefused(faultInLimits(limits), "its read is as of before", nowMs)) this.#touch(limits, nowMs);
-    return this.#buckets.of(limits.key.id);
+    return this.#owners.bucketsOf(limits.key.id);
   }
 
   /** A counter under the newest known limits, and what is out on lease of it. */
@@ -120,15 +123,20 @@ export class TenantBudgetAuthority {
     const faulty = this.#isRefused(faultInLimits(limits), "its read is as of before", nowMs);
     const newest = faulty ? limits : this.#touch(limits, nowMs);
     const reserved = this.#leases.leasedOut(whose === "tenant" ? null : limits.key.id);
-    return { limits: newest, account: this.#counters.read(whose, newest), reserved };
+    return { limits: newest, account: this.#owners.usedOf(whose, newest), reserved };
   }
 
   /** Takes the ledger's sum since the period `tag` began: it can only raise a counter. */
   applyLedgerSum(whose: BudgetOwner, limits: BudgetLimits, tag: string, sum: ActualUsage, nowMs: number): void {
     const fault = faultInUsed(sum) ?? faultInLimits(limits);
     if (this.#isRefused(fault, "what the ledger has is not counted", nowMs)) return;
-    this.#counters.raise(whose, this.#touch(limits, nowMs), tag, sum);
+    this.#owners.raise(whose, this.#touch(limits, nowMs), tag, sum);
     this.#dirty = true;
+  }
+
+  /** Up to when a check against the ledger that starts now counts the rows of each known Cell. */
+  countUntil(nowMs: number): readonly CountedUntil[] {
+    return this.#leases.countUntil(this.#time.at(nowMs));
   }
 
   /**
@@ -138,8 +146,8 @@ export class TenantBudgetAuthority {
   countersAwaitingLedger(nowMs: number): readonly { readonly whose: BudgetOwner; readonly limits: BudgetLimits }[] {
     this.#askedAboutMs = this.#time.at(nowMs) - LEDGER_DELAY_MS;
     const pools = this.#leases.lostPools(this.#askedAboutMs);
-    const keys = [...pools].flatMap((id) => (id === null ? [] : (this.#counters.limitsOf(id) ?? [])));
-    const any = keys[0] ?? this.#counters.limitsOf(null);
+    const keys = [...pools].flatMap((id) => (id === null ? [] : (this.#owners.limitsOf(id) ?? [])));
+    const any = keys[0] ?? this.#owners.limitsOf(null);
     if (pools.size === 0 || any === undefined) return [];
     return [{ whose: "tenant", limits: any }, ...keys.map((limits) => ({ whose: "key", limits }) as const)];
   }
@@ -164,7 +172,7 @@ export class TenantBudgetAuthority {
    */
   nextWakeMs(): number | null {
     // A damaged disk may have no limits: then there is no counter to ask about, and the next message brings limits.
-    const lostMs = this.#counters.limitsOf(null) === undefined ? null : this.#leases.oldestLossMs();
+    const lostMs = this.#owners.limitsOf(null) === undefined ? null : this.#leases.oldestLossMs();
     const times = [lostMs === null ? null : lostMs + LEDGER_DELAY_MS, this.#leases.nextLossMs()];
     const all = times.filter((atMs) => atMs !== null);
     return all.length === 0 ? null : this.#time.clockAt(Math.min(...all));
@@ -175,19 +183,11 @@ export class TenantBudgetAuthority {
     this.#dirty = false;
     this.#checkpoint += 1;
     this.#granted = new Map();
-    const { tenant: limits, account } = this.#counters;
-    const rates = this.#buckets.toStore(null);
+    const { tenant, keys } = this.#owners.takeChanges();
+    const [alerts, lives] = [this.#alerts.all, this.#leases.toStore()];
     return {
-      tenant: {
-        checkpoint: this.#checkpoint,
-        ...rates.tokens,
-        rates,
-        limits,
-        account,
-        alerts: this.#alerts.all,
-        lives: this.#leases.toStore(),
-      },
-      keys: this.#counters.takeDirtyKeys(this.#buckets.takeChangedKeys()).map((key) => this.#withBuckets(key)),
+      tenant: { checkpoint: this.#checkpoint, ...tenant, alerts, lives, countedMs: this.#leases.countedMs },
+      keys,
       charged: this.#charged.takeChanged(),
     };
   }
@@ -211,22 +211,20 @@ export class TenantBudgetAuthority {
     const reason = life.awaited.get(n);
     if (reason === undefined || isOvertaken(life, pool, n) || !this.#leases.isNewest(life)) return { kind: "stale" };
     if (reason !== null) return { kind: "refused", reason };
-    const room = leaseHeadroom(request, limits, this.#buckets.of(pool), this.#counters, (keyId) =>
-      this.#leases.leasedOut(keyId),
-    );
-    if (room.kind === "refused") {
-      life.awaited.set(n, room.reason);
-      return room;
+    const verdict = sizeLease(request, limits, this.#owners, (keyId) => this.#leases.leasedOut(keyId));
+    if (verdict.kind === "refused") {
+      life.awaited.set(n, verdict.reason);
+      return verdict;
     }
     life.awaited.delete(n);
-    const { grant, ttlMs, ample } = sizeLease(request.need, request.want, room);
-    this.#buckets.take(pool, grant);
+    const { grant, ttlMs, ample } = verdict;
+    this.#owners.take(pool, grant);
     const lease = { ...newLease(n, pool, grant), untilMs: atMs + ttlMs, answered: { ttlMs, ample } };
     life.leases.set(n, lease);
     const placed = { cell: life.cell, life: life.life, lease: { ...lease } };
     this.#granted.set(pool, [...(this.#granted.get(pool) ?? []), placed]);
     this.#dirty = true;
-    return { kind: "granted", grant, ttlMs, ample };
+    return verdict;
   }
 
   /** Null: the life of the Cell is over and forgotten, or the report is invalid. */
@@ -240,18 +238,21 @@ export class TenantBudgetAuthority {
     // Stored before an older life is forgotten: otherwise that life's reports would count again after a crash.
     if (isNew) this.#dirty = true;
     noteAwaited(life, report);
-    if (report.sequence <= life.heardN) return life;
+    const { sequence, sentMs = atMs } = report;
+    const wasCounted = life.reportedMs < life.countedMs;
+    if (sequence >= life.heardN) life.reportedMs = Math.max(life.reportedMs, Math.min(sentMs, atMs));
+    if (sequence <= life.heardN) return life;
     const leases = report.leases.filter(
       (word) => !this.#isRefused(faultInLeaseReport(word), "the word on a lease is left out", nowMs),
     );
     // A bucket that is new takes what is out on lease: before the report changes that, and it comes back to the bucket.
     for (const { limits } of leases.flatMap(({ used }) => used)) this.#touch(limits, nowMs);
-    const { gains, charges } = this.#leaseReports.apply(life, { ...report, leases }, atMs);
+    const { gains, charges } = this.#leaseReports.apply(life, { ...report, leases }, wasCounted, atMs);
     for (const { limits, tags, used } of charges) {
       gains.add(limits.key.id, amountsUsed(used), -1);
-      this.#counters.charge(this.#touch(limits, nowMs), tags, used, nowMs);
+      this.#owners.charge(this.#touch(limits, nowMs), tags, used, nowMs);
     }
-    this.#buckets.settle(gains);
+    this.#owners.settle(gains);
     this.#dirty = true;
     return life;
   }
@@ -263,14 +264,7 @@ export class TenantBudgetAuthority {
   }
 
   #touch(limits: BudgetLimits, nowMs: number): BudgetLimits {
-    const newest = this.#counters.touch(limits, nowMs);
-    this.#buckets.touch(newest, this.#time.at(nowMs));
-    return newest;
-  }
-
-  #withBuckets(key: KeyCounter): StoredKey {
-    const rates = this.#buckets.toStore(key.limits.id);
-    return rates === undefined ? key : { ...key, rates };
+    return this.#owners.touch(limits, nowMs, this.#time.at(nowMs));
   }
 
   /** Raises the alert of a fault; false when there is none. */

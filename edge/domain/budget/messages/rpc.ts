@@ -6,24 +6,39 @@
  * report replaces an older one, and the same report twice changes nothing. The Cell repeats its reports until the object
  * has stored them.
  */
-import type { BudgetAlert } from "../alerts.ts";
-import { type ActualUsage, type Amounts, countsIn } from "../amounts.ts";
-import type { BudgetLimits } from "../limits.ts";
-import { byRate, type RateReason } from "../rates.ts";
-import type { PeriodTags } from "../term-budget.ts";
-import { type BucketLevel, NO_BUCKET, type OwnedBuckets, type TokenBucket } from "../token-bucket.ts";
+import { ALERT, type BudgetAlert } from "../alerts.ts";
+import { AMOUNTS, type Amounts, countsIn, USED } from "../amounts.ts";
+import { type BudgetLimits, type BudgetOwner, LIMITS } from "../limits.ts";
+import { byRate, RATE_REASONS } from "../rates.ts";
+import {
+  amount,
+  anyOf,
+  flag,
+  listOf,
+  number,
+  type Of,
+  oneOf,
+  orAbsent,
+  orNull,
+  type RecordOf,
+  record,
+  text,
+} from "../shapes.ts";
+import { PERIOD_TAGS } from "../term-budget.ts";
+import { type BucketLevel, NO_BUCKET, OWNED_BUCKETS, type OwnedBuckets, SENT_BUCKET } from "../token-bucket.ts";
 import type { BudgetUsage } from "../usage-view.ts";
 
 /** No lease lives longer. */
 export const LEASE_MAX_MS = 20_000;
 
 /** What requests of one key and period used of a lease, in total. */
-export interface UsedLine {
+const USED_LINE = record({
   /** The limits whose counters are charged. */
-  readonly limits: BudgetLimits;
-  readonly tags: PeriodTags;
-  readonly used: ActualUsage;
-}
+  limits: LIMITS,
+  tags: PERIOD_TAGS,
+  used: USED,
+});
+export type UsedLine = Of<typeof USED_LINE>;
 
 /**
  * A lease that the Cell opened without a lease request. `counted`: unreserved use, of any number of requests. The other
@@ -31,96 +46,110 @@ export interface UsedLine {
  * earlier one. `drawn`: the request drew `granted` in this life and the Cell lost contact with it; or it drew nothing and
  * is reported singly. `readmitted`: the request was reported before in this life, and what it used is counted from then on.
  */
-export interface OpenedLease {
-  readonly as: "counted" | "adopted" | "drawn" | "readmitted";
-  readonly granted: Amounts;
+const OPENED_LEASE = record({
+  as: oneOf("counted", "adopted", "drawn", "readmitted"),
+  granted: AMOUNTS,
   /** The lease of this life from which the request drew `granted`; null: from none. */
-  readonly from: number | null;
-}
+  from: orNull(amount),
+});
+export type OpenedLease = Of<typeof OPENED_LEASE>;
 
 /** A request that more than one life of a Cell may report; it has a lease of its own. */
-export interface LeaseRequestEnd {
-  readonly id: string;
+const LEASE_REQUEST_END = record({
+  id: text,
   /** It may still run, and be reported again. False: it has ended. */
-  readonly goesOn: boolean;
-}
+  goesOn: flag,
+});
+export type LeaseRequestEnd = Of<typeof LEASE_REQUEST_END>;
 
 /** The complete state of one lease, as its Cell reports it. */
-export interface LeaseReport {
-  readonly n: number;
+export const LEASE_REPORT = record({
+  n: amount,
   /** Id of a key with caps of its own; null: the tenant's pool. */
-  readonly pool: string | null;
+  pool: orNull(text),
   /** Ended reservations and amounts that were given back, in total. */
-  readonly released: Amounts;
-  readonly used: readonly UsedLine[];
+  released: AMOUNTS,
+  used: listOf(USED_LINE),
   /** Nothing more will be drawn from it; for the lease of one request: the request's end is reported. */
-  readonly ended: boolean;
+  ended: flag,
   /** Null for a lease that was requested. */
-  readonly opened: OpenedLease | null;
+  opened: orNull(OPENED_LEASE),
   /** Null for a lease that does not belong to one request. */
-  readonly request: LeaseRequestEnd | null;
-}
+  request: orNull(LEASE_REQUEST_END),
+});
+export type LeaseReport = Of<typeof LEASE_REPORT>;
 
-export interface BudgetReport {
-  readonly cell: string;
+const REPORT_FIELDS = {
+  cell: text,
   /** The life of the Cell: a counter that it keeps on its disk (docs/rules/budgets.md#lives-of-a-cell). */
-  readonly life: number;
+  life: amount,
   /** Number of the newest change that it contains. */
-  readonly sequence: number;
+  sequence: amount,
   /** Every changed lease whose newest state the object may not have stored, by ascending `n`. */
-  readonly leases: readonly LeaseReport[];
+  leases: listOf(LEASE_REPORT),
   /**
    * Every requested lease that the Cell still knows. A lease with a number below `sequence` that is missing here is void.
    */
-  readonly open: readonly number[];
+  open: listOf(amount),
   /** Ids of alerts that are durable outside the Cell. */
-  readonly alertsSeen: readonly string[];
-}
+  alertsSeen: listOf(text),
+  /** When it was made, by the Cell's clock. Absent: a Cell of an older release made it. */
+  sentMs: orAbsent(number),
+};
+/** The same without what it says of each lease, but the numbers: a lease with a fault is left out, and the others count. */
+export const REPORT_FRAME = record({ ...REPORT_FIELDS, leases: listOf(record({ n: amount })) });
+export type BudgetReport = RecordOf<typeof REPORT_FIELDS>;
 
-export interface ReportAnswer {
+export const REPORT_ANSWER = record({
   /** What this life of the Cell reported up to this sequence is stored. */
-  readonly stored: number;
-  readonly alerts: readonly BudgetAlert[];
-}
+  stored: amount,
+  alerts: listOf(ALERT),
+});
+export type ReportAnswer = Of<typeof REPORT_ANSWER>;
 
-export interface LeaseRequest {
-  readonly report: BudgetReport;
-  readonly limits: BudgetLimits;
-  readonly pool: string | null;
+/** What a lease request asks, besides its report. */
+export const LEASE_QUESTION = record({
   /** A retry repeats the number. */
-  readonly n: number;
-  readonly need: Amounts;
-  readonly want: Amounts;
-}
+  n: amount,
+  pool: orNull(text),
+  need: AMOUNTS,
+  want: AMOUNTS,
+  limits: LIMITS,
+});
+export type LeaseRequest = Of<typeof LEASE_QUESTION> & { readonly report: BudgetReport };
 
 /** The limit that refuses: a bucket of tenant or key, the key's budget, the tenant's budget. */
-export type BindingLimit = RateReason | "key" | "tenant";
+export const BINDING_LIMIT = oneOf(...RATE_REASONS, "key", "tenant");
+export type BindingLimit = Of<typeof BINDING_LIMIT>;
 
-export type LeaseVerdict =
-  | {
-      readonly kind: "granted";
-      readonly grant: Amounts;
-      readonly ttlMs: number;
-      /** No limit is near: what requests did not use of their reservations may be drawn again. */
-      readonly ample: boolean;
-    }
-  | { readonly kind: "refused"; readonly reason: BindingLimit }
+const VERDICT = anyOf(
+  record({
+    kind: oneOf("granted"),
+    grant: AMOUNTS,
+    ttlMs: amount,
+    /** No limit is near: what requests did not use of their reservations may be drawn again. */
+    ample: flag,
+  }),
+  record({ kind: oneOf("refused"), reason: BINDING_LIMIT }),
   /** The Cell seems not to wait for it any more, or a newer life of this Cell is known. */
-  | { readonly kind: "stale" }
+  record({ kind: oneOf("stale") }),
   /**
    * A number of the lease request is invalid, which is a defect of the gateway (docs/rules/budgets.md#amounts): nothing was
    * decided.
    */
-  | { readonly kind: "invalid"; readonly field: string };
+  record({ kind: oneOf("invalid"), field: text }),
+);
+export type LeaseVerdict = Of<typeof VERDICT>;
 
-export interface LeaseAnswer {
-  readonly report: ReportAnswer;
-  readonly verdict: LeaseVerdict;
+export const LEASE_ANSWER = record({
+  report: REPORT_ANSWER,
+  verdict: VERDICT,
   /** The tenant's bucket of tokens after the verdict, for Cells of older releases. */
-  readonly bucket: TokenBucket;
+  bucket: SENT_BUCKET,
   /** All buckets that bind the pool, after the verdict; absent: an object of an older release answers. */
-  readonly buckets?: OwnedBuckets;
-}
+  buckets: orAbsent(OWNED_BUCKETS),
+});
+export type LeaseAnswer = Of<typeof LEASE_ANSWER>;
 
 /** What a lease holds; of what an object of an older release does not know, what was needed. */
 export function grantOf(grant: Amounts, need: Amounts): Amounts {
@@ -141,10 +170,10 @@ export interface TenantBudgetApi {
   /** The level for headers of responses that reserved nothing; null without a limit per minute. */
   level(limits: BudgetLimits): Promise<BucketLevel | null>;
   /** How much of a budget is used (docs/rules/budgets.md#usage-read). */
-  usage(whose: "tenant" | "key", limits: BudgetLimits, activeUntilMs: number | null): Promise<BudgetUsage>;
+  usage(whose: BudgetOwner, limits: BudgetLimits, activeUntilMs: number | null): Promise<BudgetUsage>;
   /**
    * Compares a counter with the ledger, which can only raise it (docs/rules/budgets.md#check-against-the-ledger). False:
    * the ledger did not answer.
    */
-  rebuild(whose: "tenant" | "key", limits: BudgetLimits): Promise<boolean>;
+  rebuild(whose: BudgetOwner, limits: BudgetLimits): Promise<boolean>;
 }

@@ -1,5 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { BudgetSimulation, type Caps, limitsWith } from "../../../../test/harness/edge/budget/simulation.ts";
+import {
+  BudgetSimulation,
+  type Caps,
+  limitsWith,
+  ONE_REQUEST,
+} from "../../../../test/harness/edge/budget/simulation.ts";
 import { NO_AMOUNTS } from "../amounts.ts";
 import type { ReservationVerdict } from "./verdict.ts";
 
@@ -55,10 +60,43 @@ describe("a cell's budget of one cell decides as if every request were sent to t
     const caps = { tokensPerMinute: 600 };
     expect(tryRequest(world, caps, 500).verdict?.kind).toBe("ok");
     const cell = world.cell(0);
-    cell.budget.admitUnchecked("sub-call", limitsWith(caps), world.clockOf(cell));
+    cell.budget.admitUnchecked(
+      { requestId: "sub-call", limits: limitsWith(caps), need: NO_AMOUNTS },
+      world.clockOf(cell),
+    );
     cell.budget.settle("sub-call", { tokens: 250, nanoUsd: 0 }, world.clockOf(cell));
     world.calm(10_000);
     expect(tryRequest(world, caps, 10).verdict).toMatchObject({ kind: "refused", retryAfterMs: 6_000 });
+  });
+
+  it.each([
+    { now: "its key has a cap", caps: { tenantTokens: 1_000, keyTokens: 500 } },
+    { now: "there is no cap any more", caps: {} },
+  ])("keeps nothing of what a request expected under other limits, when $now", ({ caps }) => {
+    const world = new BudgetSimulation(1);
+    const cell = world.cell(0);
+    const id = world.expect(cell, limitsWith({ tenantTokens: 1_000 }), need(10));
+    world.calm(1_000);
+    const limits = limitsWith({ ...caps, rev: 2 });
+    world.reserve(cell, limits, need(10), { id, limits, need: need(10) });
+    world.calm(1_000);
+    world.settle(cell, id, { tokens: 10, nanoUsd: 0 });
+    world.calm(30_000);
+    world.checkpoint();
+    world.calm(30_000);
+    expect({ isIdle: cell.budget.idle }).toEqual({ isIdle: true });
+  });
+
+  it("charges what an unchecked request used although its count is no amount", () => {
+    const world = new BudgetSimulation(1);
+    const limits = limitsWith({ requestsPerMinute: 60, tenantTokens: 1_000 });
+    const cell = world.cell(0);
+    const counted = { requestId: "bad", limits, need: { ...NO_AMOUNTS, requests: Number.NaN } };
+    cell.budget.admitUnchecked(counted, world.clockOf(cell));
+    cell.budget.settle("bad", { tokens: 250, nanoUsd: 0 }, world.clockOf(cell));
+    world.calm(10_000);
+    const { usedTokens } = world.core.read("tenant", limits, world.coreMs).account;
+    expect({ usedTokens, faults: cell.budget.takeFaults().length }).toEqual({ usedTokens: 250, faults: 1 });
   });
 
   it("returns what a request did not use", () => {
@@ -171,9 +209,9 @@ describe("a cell's budget", () => {
     const world = new BudgetSimulation(1);
     const cell = world.cell(0);
     const limits = limitsWith({ tokensPerMinute: 1_000 });
-    world.run(cell, cell.budget.expect("q", limits, need(10), world.nowMs));
+    world.run(cell, cell.budget.expect({ requestId: "q", limits, need: need(10) }, world.nowMs));
     world.deliver(world.nextCall());
-    expect(cell.budget.reserve("q", limits, need(10), world.nowMs)).toMatchObject([
+    expect(cell.budget.reserve({ requestId: "q", limits, need: need(10) }, world.nowMs)).toMatchObject([
       { type: "decided", verdict: { kind: "ok" } },
     ]);
   });
@@ -188,10 +226,10 @@ describe("a cell's budget", () => {
       const ids = [1, 2].map(() => world.reserve(cell, limitsWith(caps), need(1)));
       world.fail(world.nextCall());
       expect(ids.map((id) => world.verdicts.get(id))).toEqual([
-        { kind: "unavailable", code },
-        { kind: "unavailable", code },
+        { kind: "unavailable", code, isAdmitted: false },
+        { kind: "unavailable", code, isAdmitted: false },
       ]);
-      cell.budget.admitUnchecked("open", limitsWith(caps), world.nowMs);
+      cell.budget.admitUnchecked({ requestId: "open", limits: limitsWith(caps), need: NO_AMOUNTS }, world.nowMs);
       cell.budget.settle("open", { tokens: 40, nanoUsd: 0 }, world.nowMs);
       world.calm(2_000);
       expect(world.core.read("key", limitsWith(caps), world.nowMs).account.usedTokens).toBe(40);
@@ -292,7 +330,7 @@ describe("limits of a tenant and of its key per minute", () => {
     const caps = { requestsPerMinute: 2 };
     const cell = world.cell(0);
     for (const id of ["a", "b", "c"]) {
-      cell.budget.admitUnchecked(id, limitsWith(caps), world.clockOf(cell), { requests: 1 });
+      cell.budget.admitUnchecked({ requestId: id, limits: limitsWith(caps), need: ONE_REQUEST }, world.clockOf(cell));
       cell.budget.settle(id, { tokens: 1, nanoUsd: 0 }, world.clockOf(cell));
     }
     world.calm(1_000);

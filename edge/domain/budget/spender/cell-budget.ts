@@ -4,64 +4,68 @@
  * the messages to send as effects; the Cell sends them and passes the answers back.
  *
  * How a Cell uses it (one per tenant id; drop it when {@link CellBudget.idle}):
- * 1. The scheduler queued the request: `expect`, so that a lease is there when the slot is. The request left the queue:
- * `withdraw`.
- * 2. The scheduler granted the slot: `reserve`. Its `decided` effect comes at once or after a message; the slot is taken
- * meanwhile. When it comes, check that the waiter is still there, else `withdraw`. ok: go on. refused: give the slot back,
- * undo the charge, answer `code`. unavailable: answer `code`, or with failing open call `admitUnchecked` and go on.
- * invalid: always answer `code`.
- * 3. The request ended: `settle` with what was used; zero is a full refund. A second call changes nothing.
- * 4. A slot was taken over from a Cell that was reset: `adopt` (never `reserve`). A permit was lost: `settle` with
- * `goesOn`, and `readmit` when the request comes back.
- * 5. Effect `ask`: call TenantBudget.lease(request) (1 s deadline, one retry with the same request), then `answered`.
- * Effect `report`: call TenantBudget.report(report), then `reported`. Effect `alert`: hand it to the Ledger, then call
- * `alertDelivered`. Keep one timer at {@link CellBudget.nextWakeMs} and call `tick`.
+ * 1. The scheduler queued the request: `expect`, so that a lease is there when the slot is.
+ * 2. The scheduler granted the slot: `reserve`. The slot is taken until its `decided` effect comes, at once or later. ok: go on.
+ * Otherwise give the slot back, undo the charge, and answer `code`.
+ * 3. The request left before the verdict: `withdraw`. It ended: `settle` with what was used; zero is a full refund.
+ * 4. A request goes on that an earlier life of the Cell had let through: `adopt`. A request was lost: `settle` with `goesOn`,
+ * and `readmit` when it comes back.
+ * 5. Effect `ask`: call TenantBudget.lease, then `answered`. Effect `report`: call TenantBudget.report, then `reported`. Effect
+ * `alert`: hand it to the Ledger, then call `alertDelivered`. Keep one timer at {@link CellBudget.nextWakeMs} and call `tick`.
  * 6. After every call: report the faults that {@link CellBudget.takeFaults} returns.
  *
  * `nowMs` is what the Cell's clock shows. It decides period tags. Durations are measured by MonotonicClock, so that setting
  * the clock does not change them. A number that is no amount (docs/rules/budgets.md#amounts) is refused where it enters: it
  * is never held, reported or compared.
  */
-import { type ActualUsage, type Amounts, type Counts, countsIn, NO_AMOUNTS, NOTHING_USED, plus } from "../amounts.ts";
+import { type ActualUsage, type Amounts, countsIn, NO_AMOUNTS, NOTHING_USED, plus } from "../amounts.ts";
 import { type BudgetLimits, countedBy, needsLease, poolOf, unavailableCode } from "../limits.ts";
-import type { BudgetReport, LeaseAnswer, LeaseRequest, ReportAnswer } from "../messages/rpc.ts";
 import {
-  faultInLimits,
-  faultInNeed,
-  faultInUsed,
-  isLeaseAnswer,
-  isReportAnswer,
-  usedOrReserved,
-} from "../messages/validity.ts";
+  type BudgetReport,
+  type LeaseAnswer,
+  type LeaseRequest,
+  REPORT_ANSWER,
+  type ReportAnswer,
+} from "../messages/rpc.ts";
+import { faultInLimits, faultInNeed, faultInUsed, isLeaseAnswer, usedOrReserved } from "../messages/validity.ts";
 import { MonotonicClock } from "../monotonic-clock.ts";
+import { isOf } from "../shapes.ts";
 import { type MonthOf, tagsOf } from "../term-budget.ts";
 import { type BucketLevel, retryAfterMs } from "../token-bucket.ts";
-import { Charges, type Reservation, reportDueMs } from "./charges.ts";
+import { Charges, type Reservation } from "./charges.ts";
 import { KnownBuckets } from "./known-buckets.ts";
 import { LeasePool } from "./lease-pool.ts";
 import { type LeaseHolder, LeaseReports } from "./lease-reports.ts";
-import { type LeaseOutcome, type LeaseWaiter, TypicalUse } from "./lease-waiters.ts";
+import { type BudgetRequest, type LeaseOutcome, type LeaseWaiter, TypicalUse } from "./lease-waiters.ts";
 import { type AmountFault, type BudgetEffect, isRateRefusal, type ReservationVerdict, refusalCode } from "./verdict.ts";
 
 const INVALID: ReservationVerdict = { kind: "invalid", code: "budget_check_failed" };
+
+interface CellBudgetOptions {
+  readonly monthOf: MonthOf;
+  /** Requests go on unchecked while the authority does not answer (GATEWAY_FAIL_OPEN). */
+  readonly failOpen: boolean;
+}
 
 export class CellBudget {
   readonly #reports: LeaseReports;
   readonly #pools = new Map<string | null, LeasePool>();
   /** Of all pools, because a pool lives only as long as it has something to do. */
   readonly #typical = new TypicalUse();
-  readonly #buckets = new KnownBuckets((pool) => this.#free(pool));
+  readonly #buckets: KnownBuckets;
   readonly #charges: Charges;
   readonly #reservations = new Map<string, Reservation>();
   readonly #time = new MonotonicClock();
   readonly #monthOf: MonthOf;
+  readonly #failOpen: boolean;
   #faults: AmountFault[] = [];
 
-  constructor(lessee: LeaseHolder, monthOf: MonthOf) {
-    this.#reports = new LeaseReports(lessee);
-    const [reports, buckets, typical, pools] = [this.#reports, this.#buckets, this.#typical, this.#pools];
-    this.#charges = new Charges({ reports, buckets, typical, pools });
+  constructor(holder: LeaseHolder, { monthOf, failOpen }: CellBudgetOptions) {
+    this.#reports = new LeaseReports(holder);
+    this.#buckets = new KnownBuckets(this.#reports.gains, (pool) => this.#free(pool));
+    this.#charges = new Charges(this.#reports, this.#typical, this.#pools);
     this.#monthOf = monthOf;
+    this.#failOpen = failOpen;
   }
 
   /** True when nothing is held, no request waits, and everything has been reported and stored. */
@@ -69,10 +73,7 @@ export class CellBudget {
     return this.#reservations.size === 0 && this.#reports.empty && [...this.#pools.values()].every((pool) => pool.idle);
   }
 
-  /**
-   * The outage since when settlements cannot be delivered, and how long it lasts; alert after 30 s
-   * (docs/rules/budgets.md#unreachable).
-   */
+  /** Since when settlements cannot be delivered, and for how long (docs/rules/budgets.md#unreachable). */
   undelivered(nowMs: number): { readonly outage: number; readonly forMs: number } | null {
     const sinceMs = this.#reports.failingSinceMs;
     return sinceMs === null ? null : { outage: sinceMs, forMs: this.#time.at(nowMs) - sinceMs };
@@ -86,22 +87,26 @@ export class CellBudget {
   }
 
   /** Notes a request that waits for its slot. Decides nothing. */
-  expect(requestId: string, limits: BudgetLimits, need: Amounts, nowMs: number): readonly BudgetEffect[] {
+  expect(request: BudgetRequest, nowMs: number): readonly BudgetEffect[] {
+    const { limits } = request;
     // A fault is refused later, when the request reserves.
-    if (faultInNeed(limits, need) !== null || !needsLease(limits)) return [];
+    if (faultInNeed(request) !== null || !needsLease(limits)) return [];
     const pool = this.#pool(poolOf(limits));
-    pool.waiting.expect(this.#waiter(requestId, limits, need, nowMs));
+    pool.waiting.expect(this.#waiter(request, nowMs));
     return this.#pump(pool, this.#time.at(nowMs));
   }
 
   /** Draws for a request that has its slot: from all buckets and budgets at once, or from none of them. */
-  reserve(requestId: string, limits: BudgetLimits, need: Amounts, nowMs: number): readonly BudgetEffect[] {
-    if (this.#isFault(faultInNeed(limits, need), "the request is rejected")) {
+  reserve(request: BudgetRequest, nowMs: number): readonly BudgetEffect[] {
+    const { requestId, limits } = request;
+    // Its limits may have changed since it was expected, and with them its pool.
+    this.#forget(requestId);
+    if (this.#isFault(faultInNeed(request), "the request is rejected")) {
       return [{ type: "decided", requestId, verdict: INVALID }];
     }
-    const waiter = this.#waiter(requestId, limits, need, nowMs);
+    const waiter = this.#waiter(request, nowMs);
     if (!needsLease(limits)) {
-      this.#hold(waiter);
+      this.#hold(waiter, null);
       return [{ type: "decided", requestId, verdict: { kind: "ok", level: null } }];
     }
     const atMs = this.#time.at(nowMs);
@@ -114,42 +119,31 @@ export class CellBudget {
 
   /** Ends a request that no longer wants what it expected, waits for, or drew. */
   withdraw(requestId: string, nowMs: number): readonly BudgetEffect[] {
-    for (const pool of this.#pools.values()) pool.waiting.forget(requestId);
+    this.#forget(requestId);
     this.settle(requestId, NOTHING_USED, nowMs);
     return this.tick(nowMs);
   }
 
-  /**
-   * Admits a request without the check (GATEWAY_FAIL_OPEN): nothing is reserved, and what it uses is charged at its end, with
-   * its `counts`.
-   */
-  admitUnchecked(
-    requestId: string,
-    limits: BudgetLimits,
-    nowMs: number,
-    counts: Counts = NO_AMOUNTS,
-    origin: Reservation["origin"] = "drawn",
-  ): void {
-    if (this.#isFault(faultInLimits(limits), "what the request uses is not charged")) return;
-    const counted = countedBy(limits, { ...NO_AMOUNTS, ...countsIn(counts) });
-    this.#hold(this.#waiter(requestId, limits, NO_AMOUNTS, nowMs), null, origin, counted);
+  /** Admits a request without a check: nothing is reserved, and what it uses is charged at its end, with what it counts as. */
+  admitUnchecked(request: BudgetRequest, nowMs: number): void {
+    if (this.#isFault(faultInLimits(request.limits), "what the request uses is not charged")) return;
+    const isCounted = !this.#isFault(faultInNeed(request), "it counts as no request");
+    this.#holdUnchecked(this.#waiter(isCounted ? request : { ...request, need: NO_AMOUNTS }, nowMs));
   }
 
-  /**
-   * Takes back a request that was settled in this life of the Cell: at its end it is charged for what it has used since.
-   */
-  readmit(requestId: string, limits: BudgetLimits, nowMs: number): void {
-    this.admitUnchecked(requestId, limits, nowMs, NO_AMOUNTS, "readmitted");
+  /** Takes back a request that was settled in this life: at its end it is charged for what it has used since. */
+  readmit(request: BudgetRequest, nowMs: number): void {
+    if (this.#isFault(faultInLimits(request.limits), "what the request uses is not charged")) return;
+    this.#hold(this.#waiter({ ...request, need: NO_AMOUNTS }, nowMs), null, "readmitted");
   }
 
-  /** Takes over a request that drew `need` in an earlier life of this Cell. */
-  adopt(requestId: string, limits: BudgetLimits, need: Amounts, nowMs: number): void {
-    if (this.#isFault(faultInNeed(limits, need), "nothing is reserved for the request that goes on")) {
-      this.admitUnchecked(requestId, limits, nowMs);
+  adopt(request: BudgetRequest, nowMs: number): void {
+    if (this.#isFault(faultInNeed(request), "nothing is reserved for the request that goes on")) {
+      this.admitUnchecked({ ...request, need: NO_AMOUNTS }, nowMs);
       return;
     }
-    const waiter = this.#waiter(requestId, limits, need, nowMs);
-    const lease = needsLease(limits) ? this.#charges.adopt(waiter, this.#time.at(nowMs)) : null;
+    const waiter = this.#waiter(request, nowMs);
+    const lease = needsLease(request.limits) ? this.#charges.adopt(waiter, this.#time.at(nowMs)) : null;
     this.#hold(waiter, lease, "adopted");
   }
 
@@ -163,15 +157,12 @@ export class CellBudget {
     if (reservation === undefined) return;
     this.#reservations.delete(requestId);
     const fault = this.#isFault(faultInUsed(used), "the request is charged as reserved");
-    const { lease, waiter, counts } = reservation;
+    const { lease, waiter } = reservation;
     const charged = fault ? usedOrReserved(used, lease === null ? NO_AMOUNTS : waiter.need) : used;
-    this.#charges.end(reservation, { ...counts, ...charged }, goesOn, this.#time.at(nowMs));
+    this.#charges.end(reservation, { ...countsIn(waiter.need), ...charged }, goesOn, this.#time.at(nowMs));
   }
 
-  /**
-   * Takes the answer to a lease request. Null: two attempts brought no answer in time. An invalid answer counts as no
-   * answer.
-   */
+  /** Takes the answer to a lease request. Null: none came in time; an invalid answer counts as none. */
   answered(request: LeaseRequest, answer: LeaseAnswer | null, nowMs: number): readonly BudgetEffect[] {
     const atMs = this.#time.at(nowMs);
     const heard = answer !== null && isLeaseAnswer(answer, request) ? answer : null;
@@ -184,9 +175,9 @@ export class CellBudget {
     return [...alerts, ...decided, ...this.tick(nowMs)];
   }
 
-  /** Takes the answer to a report. Null: two attempts brought no answer in time. An invalid answer counts as no answer. */
+  /** Takes the answer to a report, as {@link answered} does. */
   reported(report: BudgetReport, answer: ReportAnswer | null, nowMs: number): readonly BudgetEffect[] {
-    const heard = answer !== null && isReportAnswer(answer) ? answer : null;
+    const heard = answer !== null && isOf(REPORT_ANSWER, answer) ? answer : null;
     if (heard !== answer) this.#isFault("the budget object's answer to a report", "it counts as no answer");
     this.#reports.isReporting = false;
     return [...this.#heard(report, heard, this.#time.at(nowMs)), ...this.tick(nowMs)];
@@ -230,29 +221,28 @@ export class CellBudget {
     return this.#buckets.level(limits, this.#time.at(nowMs));
   }
 
-  /** A request under its limits, in the periods of the clock's `nowMs`. */
-  #waiter(requestId: string, limits: BudgetLimits, need: Amounts, nowMs: number): LeaseWaiter {
+  #forget(requestId: string): void {
+    for (const pool of this.#pools.values()) pool.waiting.forget(requestId);
+  }
+
+  /** A request in the periods of the clock's `nowMs`. */
+  #waiter({ requestId, limits, need }: BudgetRequest, nowMs: number): LeaseWaiter {
     return { requestId, limits, tags: tagsOf(limits, nowMs, this.#monthOf), need: countedBy(limits, need) };
   }
 
   /** Notes that a request holds its need of a lease. Without a lease it holds nothing and is only charged at its end. */
-  #hold(
-    waiter: LeaseWaiter,
-    lease: Reservation["lease"] = null,
-    origin: Reservation["origin"] = "drawn",
-    counts: Counts = waiter.need,
-  ): void {
-    this.#reservations.set(waiter.requestId, { waiter, lease, origin, counts: countsIn(counts) });
+  #hold(waiter: LeaseWaiter, lease: Reservation["lease"], origin: Reservation["origin"] = "drawn"): void {
+    this.#reservations.set(waiter.requestId, { waiter, lease, origin });
   }
 
-  /** The pool of a key; null: the tenant's. It is created at first use. */
+  #holdUnchecked(waiter: LeaseWaiter): void {
+    this.#hold({ ...waiter, need: { ...NO_AMOUNTS, ...countsIn(waiter.need) } }, null);
+  }
+
   #pool(id: string | null): LeasePool {
     const known = this.#pools.get(id);
     if (known !== undefined) return known;
-    const pool = new LeasePool(id, this.#typical, this.#reports, (lease, amounts, ample, nowMs) => {
-      this.#buckets.changed(id, amounts, 1);
-      this.#reports.changed(lease, reportDueMs(nowMs, ample));
-    });
+    const pool = new LeasePool(id, this.#typical, this.#reports);
     this.#pools.set(id, pool);
     return pool;
   }
@@ -278,6 +268,7 @@ export class CellBudget {
     return outcomes.map((outcome) => {
       const { waiter } = outcome;
       if (outcome.kind === "drawn") this.#hold(waiter, outcome.lease);
+      if (outcome.kind === "unavailable" && this.#failOpen) this.#holdUnchecked(waiter);
       return { type: "decided", requestId: waiter.requestId, verdict: this.#verdict(outcome, atMs) };
     });
   }
@@ -295,7 +286,7 @@ export class CellBudget {
         return { kind: "refused", code: refusalCode(reason), retryAfterMs: waitMs, level };
       }
       case "unavailable":
-        return { kind: "unavailable", code: unavailableCode(limits) };
+        return { kind: "unavailable", code: unavailableCode(limits), isAdmitted: this.#failOpen };
       case "invalid":
         return INVALID;
       default:

@@ -2,20 +2,10 @@
  * What requests that end are charged: to the lease from which they drew, to a lease of their own when their end may be
  * reported twice, or to a lease without an amount when they drew nothing. Times are of the Cell's MonotonicClock.
  */
-import {
-  type ActualUsage,
-  type Amounts,
-  amountsUsed,
-  type Counts,
-  isNothing,
-  isNothingUsed,
-  minus,
-  NO_AMOUNTS,
-} from "../amounts.ts";
+import { type ActualUsage, amountsUsed, isNothing, minus, NO_AMOUNTS } from "../amounts.ts";
 import { countedBy, needsLease, poolOf } from "../limits.ts";
-import type { KnownBuckets } from "./known-buckets.ts";
 import type { LeasePool } from "./lease-pool.ts";
-import type { HeldLease, LeaseReports } from "./lease-reports.ts";
+import { type HeldLease, type LeaseReports, reportDueMs } from "./lease-reports.ts";
 import type { LeaseWaiter, TypicalUse } from "./lease-waiters.ts";
 
 /** What a live request holds. */
@@ -28,41 +18,26 @@ export interface Reservation {
    * this life.
    */
   readonly origin: "drawn" | "adopted" | "readmitted";
-  /** What it counts as, whatever it uses. */
-  readonly counts: Counts;
-}
-
-/** Ended use is reported within this time: near a limit, and far from every limit. */
-const NEAR_REPORT_MS = 1_000;
-const FAR_REPORT_MS = 10_000;
-
-/** When a change of a lease is to be reported. */
-export function reportDueMs(nowMs: number, isAmple: boolean): number {
-  return nowMs + (isAmple ? FAR_REPORT_MS : NEAR_REPORT_MS);
-}
-
-/** What a tenant's budget in a Cell consists of. */
-interface BudgetParts {
-  readonly reports: LeaseReports;
-  readonly buckets: KnownBuckets;
-  readonly typical: TypicalUse;
-  readonly pools: ReadonlyMap<string | null, LeasePool>;
 }
 
 export class Charges {
-  readonly #parts: BudgetParts;
+  readonly #reports: LeaseReports;
+  readonly #typical: TypicalUse;
+  readonly #pools: ReadonlyMap<string | null, LeasePool>;
   /** A lease without an amount, for use that was not reserved. */
   #counted: HeldLease | null = null;
 
-  constructor(parts: BudgetParts) {
-    this.#parts = parts;
+  constructor(reports: LeaseReports, typical: TypicalUse, pools: ReadonlyMap<string | null, LeasePool>) {
+    this.#reports = reports;
+    this.#typical = typical;
+    this.#pools = pools;
   }
 
   /** Opens a lease for a single request that drew its need in an earlier life. */
   adopt({ requestId, limits, need }: LeaseWaiter, nowMs: number): HeldLease {
     const opened = { as: "adopted", granted: need, from: null } as const;
-    const lease = this.#parts.reports.begin(nowMs, poolOf(limits), opened, { id: requestId, goesOn: true });
-    this.#parts.reports.changed(lease, nowMs);
+    const lease = this.#reports.begin(nowMs, poolOf(limits), opened, { id: requestId, goesOn: true });
+    this.#reports.changed(lease, nowMs);
     return lease;
   }
 
@@ -73,13 +48,11 @@ export class Charges {
     else this.#endDrawn(waiter, lease, used, nowMs);
   }
 
-  /** Ends a request that drew from a lease of its pool in this life. */
   #endDrawn({ limits, tags, need }: LeaseWaiter, lease: HeldLease, used: ActualUsage, nowMs: number): void {
     const unused = minus(need, amountsUsed(used));
-    const again = !isNothing(unused) && this.#parts.pools.get(lease.pool)?.takeBack(lease, unused, nowMs) === true;
-    const back = again ? minus(need, unused) : need;
-    lease.release(back);
-    this.#charge(lease, { limits, tags, need }, used, back, nowMs);
+    const again = !isNothing(unused) && this.#pools.get(lease.pool)?.takeBack(lease, unused, nowMs) === true;
+    lease.release(again ? minus(need, unused) : need);
+    this.#charge(lease, { limits, tags, need }, used, nowMs);
   }
 
   /** Ends a request in a lease of its own, because its end may be reported twice. */
@@ -96,49 +69,44 @@ export class Charges {
     if (own === null || as !== "adopted") {
       drawnFrom?.move(granted);
       const opened = { as: as === "readmitted" ? as : "drawn", granted, from: drawnFrom?.n ?? null } as const;
-      own = this.#parts.reports.begin(nowMs, poolOf(limits), opened, { id: requestId, goesOn });
+      own = this.#reports.begin(nowMs, poolOf(limits), opened, { id: requestId, goesOn });
     }
     own.endRequest(goesOn);
-    this.#charge(own, { limits, tags, need: granted }, used, granted, nowMs);
+    this.#charge(own, { limits, tags, need: granted }, used, nowMs);
   }
 
   /** Adds use that was not reserved to a lease without an amount: the one that no message has reported yet. */
   #count({ limits, tags }: LeaseWaiter, used: ActualUsage, nowMs: number): void {
-    if (isNothingUsed(used)) return;
-    if (this.#counted === null || this.#counted.n <= this.#parts.reports.reportedN) {
-      this.#counted = this.#parts.reports.begin(nowMs, null, { as: "counted", granted: NO_AMOUNTS, from: null });
+    if (isNothing(used)) return;
+    if (this.#counted === null || this.#counted.n <= this.#reports.reportedN) {
+      this.#counted = this.#reports.begin(nowMs, null, { as: "counted", granted: NO_AMOUNTS, from: null });
       this.#counted.ended = true;
     }
-    this.#charge(this.#counted, { limits, tags, need: NO_AMOUNTS }, used, NO_AMOUNTS, nowMs);
+    this.#charge(this.#counted, { limits, tags, need: NO_AMOUNTS }, used, nowMs);
   }
 
   /**
-   * Adds to a lease what a request used that had drawn `need` and of which `back` goes back to the buckets. What it used
-   * beyond its need is taken from the pool in the same turn; what the pool does not cover is reported at once.
+   * Adds to a lease what a request used that had drawn `need`. What it used beyond its need is taken from the pool in the same
+   * turn; what the pool does not cover is reported at once.
    */
   #charge(
     lease: HeldLease,
     { limits, tags, need }: Omit<LeaseWaiter, "requestId">,
     used: ActualUsage,
-    back: Amounts,
     nowMs: number,
   ): void {
-    const { reports, buckets, typical, pools } = this.#parts;
     lease.use(limits, tags, used);
     // Without limits there is no pool, and nothing to wait for.
     if (!needsLease(limits)) {
-      buckets.changed(null, amountsUsed(used), -1);
-      reports.changed(lease, reportDueMs(nowMs, true));
+      this.#reports.changed(lease, reportDueMs(nowMs, true));
       return;
     }
-    const pool = pools.get(poolOf(limits));
+    const pool = this.#pools.get(poolOf(limits));
     const amounts = countedBy(limits, amountsUsed(used));
     const over = minus(amounts, need);
-    typical.note(amountsUsed(used));
+    this.#typical.note(amountsUsed(used));
     pool?.waiting.noteEnd(need, amounts);
     const covered = pool === undefined ? isNothing(over) : pool.overdraw(over, nowMs);
-    buckets.changed(lease.pool, back, 1);
-    buckets.changed(poolOf(limits), amountsUsed(used), -1);
-    reports.changed(lease, covered ? reportDueMs(nowMs, lease.ample) : nowMs);
+    this.#reports.changed(lease, covered ? reportDueMs(nowMs, lease.ample) : nowMs);
   }
 }

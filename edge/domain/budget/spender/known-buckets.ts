@@ -3,9 +3,9 @@
  * back or used since. Times are of the Cell's MonotonicClock; the authority has a clock of its own.
  */
 import type { Amounts } from "../amounts.ts";
-import type { BudgetLimits } from "../limits.ts";
+import { type BudgetLimits, OWNERS } from "../limits.ts";
 import { bucketsOf, LEASE_MAX_MS, type LeaseAnswer, type LeaseRequest } from "../messages/rpc.ts";
-import { amountOf, byRate, isRated, perMinute, type Rate, RateGains, type RateLimits } from "../rates.ts";
+import { amountOf, byRate, isRated, perMinute, type Rate, type RateGains, type RateLimits } from "../rates.ts";
 import {
   adjustBucket,
   type BucketLevel,
@@ -29,19 +29,15 @@ const KNOWN_MS = LEASE_MAX_MS;
 
 export class KnownBuckets {
   readonly #freeOf: (pool: string | null) => Amounts;
-  readonly #gains = new RateGains();
+  readonly #gains: RateGains;
   readonly #gainsAt = new WeakMap<LeaseRequest, { readonly tenant: Gains; readonly key: Gains }>();
   /** Of the tenant (null), and of the keys that have a pool. */
   readonly #heard = new Map<string | null, HeardBuckets>();
 
-  /** `freeOf`: what is leased and not drawn, of a key's pool; null: of all. */
-  constructor(freeOf: (pool: string | null) => Amounts) {
+  /** `gains`: of the leases of this Cell. `freeOf`: what is leased and not drawn, of a key's pool; null: of all. */
+  constructor(gains: RateGains, freeOf: (pool: string | null) => Amounts) {
+    this.#gains = gains;
     this.#freeOf = freeOf;
-  }
-
-  /** Notes amounts that come back to the buckets (1), or that were used (-1). */
-  changed(pool: string | null, amounts: Amounts, times: 1 | -1): void {
-    this.#gains.add(pool, amounts, times);
   }
 
   /** Notes a lease request: its report contains every change so far. */
@@ -49,7 +45,6 @@ export class KnownBuckets {
     this.#gainsAt.set(request, { tenant: { ...this.#gains.of(null) }, key: { ...this.#gains.of(request.pool) } });
   }
 
-  /** Takes the authority's buckets from its answer to a lease request. */
   answered(request: LeaseRequest, answer: LeaseAnswer, atMs: number): void {
     const { tenant, key } = bucketsOf(answer);
     const gains = this.#gainsAt.get(request);
@@ -58,7 +53,6 @@ export class KnownBuckets {
     if (request.pool !== null && key !== null) this.#heard.set(request.pool, { buckets: key, gains: gains.key, atMs });
   }
 
-  /** Forgets a pool that has nothing to do. */
   forget(pool: string | null): void {
     if (pool === null) return;
     this.#heard.delete(pool);
@@ -77,7 +71,7 @@ export class KnownBuckets {
    */
   level(limits: BudgetLimits, nowMs: number): BucketLevel | null | undefined {
     const levels: Buckets[] = [];
-    for (const owner of ["tenant", "key"] as const) {
+    for (const owner of OWNERS) {
       if (!isRated(limits[owner])) continue;
       const id = owner === "tenant" ? null : limits.key.id;
       const known = this.#known(id, nowMs, limits[owner]);

@@ -22,7 +22,7 @@ import {
   type LeaseVerdict,
 } from "../messages/rpc.ts";
 import type { OwnedBuckets } from "../token-bucket.ts";
-import type { HeldLease, LeaseReports } from "./lease-reports.ts";
+import { type HeldLease, type LeaseReports, reportDueMs } from "./lease-reports.ts";
 import {
   type GiveUpReason,
   type LeaseOutcome,
@@ -46,7 +46,6 @@ interface Asked {
   overdrawn: Amounts;
 }
 
-/** The lease that is drawn from. */
 interface Current {
   readonly lease: HeldLease;
   readonly grant: Amounts;
@@ -85,15 +84,10 @@ const STANDS_MS = 250;
 const RETRY_PREFETCH_MS = 1_000;
 const UNUSED_MS = 250;
 
-/** Called with what a lease gives back undrawn. `ample`: no limit is near. */
-type OnLeaseReturned = (lease: HeldLease, amounts: Amounts, ample: boolean, nowMs: number) => void;
-
 export class LeasePool {
   readonly id: string | null;
-  /** The requests that want to draw. */
   readonly waiting: LeaseWaiters;
   readonly #reports: LeaseReports;
-  readonly #gaveBack: OnLeaseReturned;
   #free: Amounts = NO_AMOUNTS;
   #current: Current | null = null;
   /** Whether a request drew since the last lease came, and when the last one drew or the lease came. */
@@ -103,11 +97,10 @@ export class LeasePool {
   #standing: Standing | null = null;
   #prefetchFromMs = Number.NEGATIVE_INFINITY;
 
-  constructor(id: string | null, typical: TypicalUse, reports: LeaseReports, gaveBack: OnLeaseReturned) {
+  constructor(id: string | null, typical: TypicalUse, reports: LeaseReports) {
     this.id = id;
     this.waiting = new LeaseWaiters(id, typical);
     this.#reports = reports;
-    this.#gaveBack = gaveBack;
   }
 
   /** The part that is leased and not drawn. */
@@ -176,7 +169,7 @@ export class LeasePool {
     if (current !== null && covers(this.#free, over)) {
       this.#free = minus(this.#free, over);
       current.lease.release(over);
-      this.#gaveBack(current.lease, over, current.lease.ample, nowMs);
+      this.#reports.changed(current.lease, reportDueMs(nowMs, current.lease.ample));
       return true;
     }
     if (this.#asked !== null) this.#asked.overdrawn = plus(this.#asked.overdrawn, minus(over, this.#free));
@@ -290,11 +283,10 @@ export class LeasePool {
   #giveBack(nowMs: number, ample = false): void {
     if (this.#current === null) return;
     const { lease } = this.#current;
-    const free = this.#free;
+    lease.release(this.#free);
+    lease.ended = true;
     this.#free = NO_AMOUNTS;
     this.#current = null;
-    lease.release(free);
-    lease.ended = true;
-    this.#gaveBack(lease, free, ample, nowMs);
+    this.#reports.changed(lease, reportDueMs(nowMs, ample));
   }
 }

@@ -5,8 +5,8 @@
  * stored that. Times are of the Cell's MonotonicClock.
  */
 import type { BudgetAlert } from "../alerts.ts";
-import { type ActualUsage, type Amounts, covers, isNothingUsed, NO_AMOUNTS, plus, plusUsed } from "../amounts.ts";
-import type { BudgetLimits } from "../limits.ts";
+import { type ActualUsage, type Amounts, amountsUsed, covers, isNothing, NO_AMOUNTS, plus } from "../amounts.ts";
+import { type BudgetLimits, poolOf } from "../limits.ts";
 import type {
   BudgetReport,
   LeaseReport,
@@ -15,6 +15,7 @@ import type {
   ReportAnswer,
   UsedLine,
 } from "../messages/rpc.ts";
+import { RateGains } from "../rates.ts";
 import type { PeriodTags } from "../term-budget.ts";
 
 /** One lease as its Cell knows it. */
@@ -35,18 +36,18 @@ export class HeldLease {
   #moved: Amounts = NO_AMOUNTS;
   #request: LeaseRequestEnd | null;
   readonly #used = new Map<string, UsedLine>();
+  readonly #gains: RateGains;
 
-  /**
-   * A requested lease, or with `opened` one that the Cell opened itself. `request`: the single request that it belongs to.
-   */
   constructor(
     n: number,
     pool: string | null,
-    opened: OpenedLease | null = null,
-    request: LeaseRequestEnd | null = null,
+    opened: OpenedLease | null,
+    request: LeaseRequestEnd | null,
+    gains: RateGains,
   ) {
     this.n = n;
     this.pool = pool;
+    this.#gains = gains;
     this.opened = opened;
     this.granted = opened?.granted ?? null;
     this.#request = request;
@@ -58,9 +59,9 @@ export class HeldLease {
     return this.ended && this.granted !== null && covers(plus(this.#released, this.#moved), this.granted);
   }
 
-  /** Notes that part of it ended or came back. */
   release(amounts: Amounts): void {
     this.#released = plus(this.#released, amounts);
+    this.#gains.add(this.pool, amounts, 1);
   }
 
   /** Notes that from now on the lease of a single request holds part of it. */
@@ -68,26 +69,34 @@ export class HeldLease {
     this.#moved = plus(this.#moved, amounts);
   }
 
-  /** Adds what a request used of it. */
   use(limits: BudgetLimits, tags: PeriodTags, used: ActualUsage): void {
-    if (isNothingUsed(used)) return;
+    if (isNothing(used)) return;
+    this.#gains.add(poolOf(limits), amountsUsed(used), -1);
     const name = JSON.stringify([limits.key.id, tags.tenant, tags.key]);
     const known = this.#used.get(name);
-    this.#used.set(name, { limits, tags, used: known === undefined ? used : plusUsed(known.used, used) });
+    this.#used.set(name, { limits, tags, used: known === undefined ? used : plus(known.used, used) });
   }
 
   /** Marks the end of its request as reported: what the request held comes back. */
   endRequest(goesOn: boolean): void {
     if (this.#request !== null) this.#request = { id: this.#request.id, goesOn };
-    this.#released = this.granted ?? NO_AMOUNTS;
+    this.release(this.granted ?? NO_AMOUNTS);
     this.ended = true;
   }
 
-  /** The complete state of the lease as it is reported to the authority. */
   get report(): LeaseReport {
     const { n, pool, opened, ended } = this;
     return { n, pool, released: this.#released, used: [...this.#used.values()], ended, opened, request: this.#request };
   }
+}
+
+/** Ended use is reported within this time: near a limit, and far from every limit. */
+const NEAR_REPORT_MS = 1_000;
+const FAR_REPORT_MS = 10_000;
+
+/** When a change of a lease is to be reported. */
+export function reportDueMs(nowMs: number, isAmple: boolean): number {
+  return nowMs + (isAmple ? FAR_REPORT_MS : NEAR_REPORT_MS);
 }
 
 /** After this time without a report, the authority is asked whether it has stored what it applied. */
@@ -110,8 +119,10 @@ export interface LeaseHolder {
 }
 
 export class LeaseReports {
-  readonly #lessee: LeaseHolder;
+  readonly #holder: LeaseHolder;
   readonly #leases = new Map<number, HeldLease>();
+  /** What leases gave back to the buckets, less what requests used. */
+  readonly gains = new RateGains();
   /** Number of the newest change, and of the newest change that a message has reported. */
   changedN = 0;
   reportedN = 0;
@@ -129,8 +140,8 @@ export class LeaseReports {
   /** A report is under way. Lease requests carry reports as well and do not count here. */
   isReporting = false;
 
-  constructor(lessee: LeaseHolder) {
-    this.#lessee = lessee;
+  constructor(holder: LeaseHolder) {
+    this.#holder = holder;
   }
 
   /** True when no lease is outstanding, and everything has been reported and stored. */
@@ -138,7 +149,10 @@ export class LeaseReports {
     return this.#leases.size === 0 && this.#alertsToAck.size === 0 && !this.isReporting;
   }
 
-  /** Adds a lease that is about to be requested, or that the Cell opens itself. */
+  /**
+   * Adds a lease that is about to be requested, or with `opened` one that the Cell opens itself. `request`: the single request
+   * that it belongs to.
+   */
   begin(
     nowMs: number,
     pool: string | null,
@@ -146,19 +160,18 @@ export class LeaseReports {
     request: LeaseRequestEnd | null = null,
   ): HeldLease {
     if (this.#leases.size === 0) this.#lastTalkMs = nowMs;
-    const lease = new HeldLease(this.#lessee.nextN(), pool, opened, request);
+    const lease = new HeldLease(this.#holder.nextN(), pool, opened, request, this.gains);
     this.#leases.set(lease.n, lease);
     return lease;
   }
 
-  /** Removes a lease whose request was not granted: there is nothing to report. */
   drop(lease: HeldLease): void {
     this.#leases.delete(lease.n);
   }
 
   /** Records that a lease changed; to be reported by `dueMs`. */
   changed(lease: HeldLease, dueMs: number): void {
-    this.changedN = this.#lessee.nextN();
+    this.changedN = this.#holder.nextN();
     lease.changedN = this.changedN;
     this.#due(dueMs);
   }
@@ -168,7 +181,7 @@ export class LeaseReports {
     this.#lastTalkMs = nowMs;
     this.#dueMs = null;
     const leases = [...this.#leases.values()];
-    const { cell, life } = this.#lessee;
+    const { cell, life } = this.#holder;
     const report = {
       cell,
       life,
@@ -178,6 +191,7 @@ export class LeaseReports {
         .map(({ report }) => report),
       open: leases.filter((lease) => lease.opened === null && !lease.void).map(({ n }) => n),
       alertsSeen: [...this.#alertsToAck],
+      sentMs: nowMs,
     };
     this.reportedN = this.changedN;
     return report;

@@ -12,18 +12,21 @@ import { type OwnedBuckets, shortRate } from "../token-bucket.ts";
 import type { HeldLease } from "./lease-reports.ts";
 import { isRateRefusal } from "./verdict.ts";
 
-/** A request that wants to draw. */
-export interface LeaseWaiter {
+/** A request, as the budgets of its Cell know it. */
+export interface BudgetRequest {
   readonly requestId: string;
   readonly limits: BudgetLimits;
-  readonly tags: PeriodTags;
   readonly need: Amounts;
+}
+
+/** A request that wants to draw. Its need is what counts under its limits. */
+export interface LeaseWaiter extends BudgetRequest {
+  readonly tags: PeriodTags;
 }
 
 /** Why requests are given up: no usable answer came, or the authority found the lease request invalid. */
 export type GiveUpReason = "unavailable" | "invalid";
 
-/** What became of a waiter. */
 export type LeaseOutcome =
   | { readonly kind: "drawn"; readonly waiter: LeaseWaiter; readonly lease: HeldLease }
   | { readonly kind: "refused"; readonly waiter: LeaseWaiter; readonly reason: BindingLimit }
@@ -88,7 +91,6 @@ export class LeaseWaiters {
   }
 
   wait(waiter: LeaseWaiter): void {
-    this.#expected.delete(waiter.requestId);
     this.#waiters.set(waiter.requestId, waiter);
   }
 
@@ -135,7 +137,6 @@ export class LeaseWaiters {
     return outcomes;
   }
 
-  /** Gives up all waiting requests. */
   giveUp(kind: GiveUpReason): readonly LeaseOutcome[] {
     const outcomes = [...this.#waiters.values()].map((waiter) => ({ kind, waiter }) as const);
     this.#waiters.clear();

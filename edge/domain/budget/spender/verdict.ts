@@ -15,7 +15,12 @@ export type ReservationVerdict =
       readonly retryAfterMs: number | null;
       readonly level: BucketLevel | null;
     }
-  | { readonly kind: "unavailable"; readonly code: "budget_check_failed" | "key_budget_check_failed" }
+  | {
+      readonly kind: "unavailable";
+      readonly code: "budget_check_failed" | "key_budget_check_failed";
+      /** It goes on unchecked (GATEWAY_FAIL_OPEN). */
+      readonly isAdmitted: boolean;
+    }
   /** Its amounts or limits are invalid (docs/rules/budgets.md#amounts): refused also where GATEWAY_FAIL_OPEN is on. */
   | { readonly kind: "invalid"; readonly code: "budget_check_failed" };
 
@@ -37,7 +42,6 @@ export function isRateRefusal(limit: BindingLimit): limit is RateReason {
   return limit !== "key" && limit !== "tenant";
 }
 
-/** The code of a refusal. */
 export function refusalCode(limit: BindingLimit): RefusalCode {
   if (!isRateRefusal(limit)) return `${limit}_budget_exhausted`;
   return RATES[RATE_NAMES.find((rate) => RATES[rate].reason === limit) ?? "tokens"].code;

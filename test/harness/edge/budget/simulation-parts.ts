@@ -52,7 +52,7 @@ export function budgetsIn(monthOf: MonthOf): (cell: string, life: number) => Cel
     n += 1;
     return n;
   };
-  return (cell, life) => new CellBudget({ cell, life, nextN }, monthOf);
+  return (cell, life) => new CellBudget({ cell, life, nextN }, { monthOf, failOpen: false });
 }
 
 /** A cell in its first life, whose clock is right. */

@@ -5,13 +5,14 @@
 import {
   type ActualUsage,
   type Amounts,
-  beyondUsed,
+  minus,
   NO_AMOUNTS,
   NOTHING_USED,
 } from "../../../../edge/domain/budget/amounts.ts";
 import { TenantBudgetAuthority } from "../../../../edge/domain/budget/authority/tenant-budget-authority.ts";
 import type { BudgetLimits } from "../../../../edge/domain/budget/limits.ts";
 import type { LeaseAnswer, ReportAnswer } from "../../../../edge/domain/budget/messages/rpc.ts";
+import type { BudgetRequest } from "../../../../edge/domain/budget/spender/lease-waiters.ts";
 import type { BudgetEffect, ReservationVerdict } from "../../../../edge/domain/budget/spender/verdict.ts";
 import { NOTHING_STORED } from "./nothing-stored.ts";
 import { RealUsage } from "./real-usage.ts";
@@ -31,6 +32,13 @@ import { addTotals, type Totals, totalsOf } from "./totals.ts";
  * express.
  */
 export const thirtyDayMonthOf = (lifeMs: number): string => String(5_000 + Math.floor(lifeMs / (30 * 86_400_000)));
+
+/** What a request needs that reserves nothing and counts as a request. */
+export const ONE_REQUEST: Amounts = { ...NO_AMOUNTS, requests: 1 };
+
+function budgetRequest({ id, limits, need }: SimulatedRequest): BudgetRequest {
+  return { requestId: id, limits, need };
+}
 
 export class BudgetSimulation {
   nowMs = 1_000_000;
@@ -90,6 +98,10 @@ export class BudgetSimulation {
       .reduce((sum, { need }) => addTotals(sum, totalsOf(need)), this.truth.orphans);
   }
 
+  #at({ name }: SimulatedCell): { readonly cell: string; readonly atMs: number } {
+    return { cell: name, atMs: this.nowMs };
+  }
+
   #request(limits: BudgetLimits, need: Amounts): SimulatedRequest {
     this.truth.asked(need);
     this.#requests += 1;
@@ -100,7 +112,7 @@ export class BudgetSimulation {
   expect(cell: SimulatedCell, limits: BudgetLimits, need: Amounts): string {
     const live = this.#request(limits, need);
     cell.expected.set(live.id, live);
-    this.run(cell, cell.budget.expect(live.id, limits, need, this.clockOf(cell)));
+    this.run(cell, cell.budget.expect(budgetRequest(live), this.clockOf(cell)));
     return live.id;
   }
 
@@ -109,7 +121,7 @@ export class BudgetSimulation {
     const live = expected ?? this.#request(limits, need);
     cell.expected.delete(live.id);
     cell.waiting.set(live.id, live);
-    this.run(cell, cell.budget.reserve(live.id, live.limits, live.need, this.clockOf(cell)));
+    this.run(cell, cell.budget.reserve(budgetRequest(live), this.clockOf(cell)));
     return live.id;
   }
 
@@ -126,10 +138,10 @@ export class BudgetSimulation {
     cell.live.delete(id);
     const before = live.charged ?? NOTHING_USED;
     this.watch?.ended(cell, live, used);
-    const reported = live.sameLife === true ? beyondUsed(used, before) : used;
+    const reported = live.sameLife === true ? minus(used, before) : used;
     cell.budget.settle(id, reported, this.clockOf(cell));
     cell.budget.settle(id, reported, this.clockOf(cell));
-    this.truth.ended(live.need, used, before);
+    this.truth.ended(this.#at(cell), live.need, used, before);
     this.run(cell, cell.budget.tick(this.clockOf(cell)));
   }
 
@@ -138,9 +150,9 @@ export class BudgetSimulation {
     const request = this.#request(limits, NO_AMOUNTS);
     const { id } = request;
     this.watch?.ended(cell, request, used);
-    cell.budget.admitUnchecked(id, limits, this.clockOf(cell), { requests: 1 });
+    cell.budget.admitUnchecked({ requestId: id, limits, need: ONE_REQUEST }, this.clockOf(cell));
     cell.budget.settle(id, used, this.clockOf(cell));
-    this.truth.ended(NO_AMOUNTS, used, NOTHING_USED);
+    this.truth.ended(this.#at(cell), NO_AMOUNTS, used, NOTHING_USED);
   }
 
   /** A Cell loses contact with a request, and settles it by what it had drawn. */
@@ -150,18 +162,18 @@ export class BudgetSimulation {
     cell.live.delete(id);
     const used = { tokens: live.need.termTokens, nanoUsd: live.need.nanoUsd };
     const before = live.charged ?? NOTHING_USED;
-    cell.budget.settle(id, live.sameLife === true ? beyondUsed(used, before) : used, this.clockOf(cell), true);
-    this.truth.ended(live.need, used, before);
+    cell.budget.settle(id, live.sameLife === true ? minus(used, before) : used, this.clockOf(cell), true);
+    this.truth.ended(this.#at(cell), live.need, used, before);
     this.adrift.set(id, { live: { ...live, charged: used }, cell, life: cell.life });
   }
 
   /** It comes back to its cell, which may be another life of it by now. */
   comeBack({ live, cell, life }: LostRequest): void {
-    const { id, limits, need } = live;
+    const { id } = live;
     this.adrift.delete(id);
     const sameLife = life === cell.life;
-    if (sameLife) cell.budget.readmit(id, limits, this.clockOf(cell));
-    else cell.budget.adopt(id, limits, need, this.clockOf(cell));
+    if (sameLife) cell.budget.readmit(budgetRequest(live), this.clockOf(cell));
+    else cell.budget.adopt(budgetRequest(live), this.clockOf(cell));
     cell.live.set(id, { ...live, sameLife });
   }
 
@@ -259,19 +271,32 @@ export class BudgetSimulation {
     for (const live of lives) {
       if (adopts) {
         cell.live.set(live.id, { ...live, sameLife: false });
-        cell.budget.adopt(live.id, live.limits, live.need, this.clockOf(cell));
-      } else if (live.charged === undefined) this.truth.spentUnheard(live.need);
+        cell.budget.adopt(budgetRequest(live), this.clockOf(cell));
+      } else if (live.charged === undefined) this.truth.spentUnheard(this.#at(cell), live.need);
     }
   }
 
   /** The authority asks the ledger about all counters that await it. */
   askLedger(limits: BudgetLimits): void {
     if (this.core.countersAwaitingLedger(this.coreMs).length === 0) return;
-    for (const whose of ["tenant", "key"] as const) {
-      const { account } = this.core.read(whose, limits, this.coreMs);
-      this.core.applyLedgerSum(whose, limits, account.tag, this.truth.ledgerSum, this.coreMs);
-    }
+    this.checkLedger(limits);
     this.core.ledgerSettled();
+  }
+
+  /** The counters are compared with the ledger, as edge/objects/tenant-budget/ledger-reconciler.ts does it. */
+  checkLedger(limits: BudgetLimits): void {
+    const { coreMs } = this;
+    const sum = this.truth.ledgerSum(coreMs - 20_000, this.core.countUntil(coreMs));
+    for (const whose of ["tenant", "key"] as const) {
+      const { account } = this.core.read(whose, limits, coreMs);
+      this.core.applyLedgerSum(whose, limits, account.tag, sum, coreMs);
+    }
+  }
+
+  /** No call reaches the authority for a while. */
+  partAuthority(ms: number): void {
+    for (const untilMs = this.nowMs + ms; this.nowMs < untilMs; this.advance(1_000))
+      for (const call of this.calls.splice(0)) this.fail(call);
   }
 
   /** Delivers everything in order and lets time pass, until nothing more is sent. */

@@ -6,7 +6,7 @@ import type { Amounts } from "../../../../edge/domain/budget/amounts.ts";
 import { lifeAfter } from "../../../../edge/domain/budget/cell-life.ts";
 import type { BudgetLimits } from "../../../../edge/domain/budget/limits.ts";
 import type { BudgetReport, LeaseRequest } from "../../../../edge/domain/budget/messages/rpc.ts";
-import { isLevel } from "../../../../edge/domain/budget/messages/validity.ts";
+import { isLevel } from "../../../../edge/domain/budget/token-bucket.ts";
 import { BudgetGateway, type BudgetGatewayOptions } from "../../../../edge/objects/cell/budget-gateway.ts";
 import type { BudgetObjectApi } from "../../../../edge/objects/object-ports.ts";
 import type { Issue } from "../../../../shared/alerts.ts";

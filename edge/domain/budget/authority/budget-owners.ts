@@ -1,0 +1,268 @@
+/**
+ * What the authority knows of a tenant and of its keys: the newest limits of each, what its period has used, and its buckets.
+ * Every access names its limits and the time, so that nothing is read under an old cap or in an old period. A key has buckets
+ * once it has had a limit per minute. Alerts are judged whenever what is used, a cap or a period changes
+ * (docs/rules/budgets.md#alerts). `nowMs` is what the object's clock shows, `atMs` the time of its MonotonicClock.
+ */
+import { type BudgetAlert, budgetAlert } from "../alerts.ts";
+import { type ActualUsage, type Amounts, NO_AMOUNTS, plus } from "../amounts.ts";
+import { type BudgetLimits, type BudgetOwner, type KeyLimits, NO_KEY, OWNERS, type TenantLimits } from "../limits.ts";
+import { amountOf, byRate, isRated, perMinute, RATE_NAMES, type Rate, type RateGains } from "../rates.ts";
+import {
+  emptyAccount,
+  type MonthOf,
+  type PeriodTags,
+  raiseAlerts,
+  raiseTo,
+  rearm,
+  type TermAccount,
+  TermPeriod,
+} from "../term-budget.ts";
+import { fullBucket, type OwnedBuckets, spentBucket } from "../token-bucket.ts";
+import type { GrantedLeases } from "./granted-leases.ts";
+import { HeldBucket } from "./held-bucket.ts";
+import type { StoredBuckets, StoredGrants, StoredKey, StoredState, StoredTenant } from "./stored.ts";
+
+type HeldBuckets = Readonly<Record<Rate, HeldBucket>>;
+
+/** Of a tenant, or of a key. */
+interface Owner<Limits> {
+  limits: Limits;
+  used: TermAccount;
+  /** Null: a key that has had no limit per minute. */
+  buckets: HeldBuckets | null;
+  /** Since the last checkpoint, otherwise than by refilling. */
+  isChanged: boolean;
+}
+
+export class BudgetOwners {
+  readonly #stored: StoredState;
+  readonly #leases: GrantedLeases;
+  readonly #monthOf: MonthOf;
+  readonly #onAlert: (alert: BudgetAlert) => void;
+  readonly #tenant: Owner<TenantLimits | null> & { readonly buckets: HeldBuckets };
+  readonly #keys = new Map<string, Owner<KeyLimits>>();
+  unsaved = false;
+
+  /** What was stored, refilled up to now, less what was granted since; `leases`: what is out, those grants included. */
+  constructor(
+    stored: StoredState,
+    leases: GrantedLeases,
+    monthOf: MonthOf,
+    onAlert: (alert: BudgetAlert) => void,
+    atMs: number,
+  ) {
+    this.#stored = stored;
+    this.#leases = leases;
+    this.#monthOf = monthOf;
+    this.#onAlert = onAlert;
+    const { tenant, keys, grants } = stored;
+    const rates = tenant?.rates ?? (tenant === null ? {} : { tokens: tenant });
+    const buckets = this.#restored(null, rates, atMs);
+    const used = tenant?.account ?? emptyAccount("");
+    this.#tenant = { limits: tenant?.limits ?? null, used, buckets, isChanged: false };
+    for (const key of keys) this.#keys.set(key.limits.id, ownerOf(key.limits, key.account));
+    for (const { limits } of grants) {
+      if (limits === undefined) continue;
+      this.#tenant.limits = newer(this.#tenant.limits, limits.tenant);
+      if (limits.key.id === NO_KEY.id) continue;
+      const known = this.#keys.get(limits.key.id) ?? ownerOf(limits.key);
+      // The next checkpoint replaces the leases' rows.
+      this.#keys.set(limits.key.id, { ...known, limits: newer(known.limits, limits.key), isChanged: true });
+    }
+    for (const [id, owner] of this.#keys) {
+      const kept = keys.find(({ limits }) => limits.id === id)?.rates;
+      if (kept !== undefined || isRated(owner.limits)) owner.buckets = this.#restored(id, kept ?? {}, atMs);
+    }
+  }
+
+  /** The newest known limits of a key and its tenant; null: of the tenant. Undefined: they are not known. */
+  limitsOf(keyId: string | null): BudgetLimits | undefined {
+    const { limits: tenant } = this.#tenant;
+    const key = keyId === null ? NO_KEY : this.#keys.get(keyId)?.limits;
+    return tenant === null || key === undefined ? undefined : { tenant, key };
+  }
+
+  /** What was used, as of the last touch. */
+  usedOf(whose: BudgetOwner, limits: BudgetLimits): TermAccount {
+    return this.#of(whose, limits)?.used ?? emptyAccount("");
+  }
+
+  /** The buckets that bind a pool, as of the last touch. */
+  bucketsOf(keyId: string | null): OwnedBuckets {
+    const key = keyId === null ? null : (this.#keys.get(keyId)?.buckets ?? null);
+    return { tenant: levels(this.#tenant.buckets), key: key === null ? null : levels(key) };
+  }
+
+  /** Takes limits, unless newer ones are known, and brings everything up to now; returns the limits that apply. */
+  touch(limits: BudgetLimits, nowMs: number, atMs: number): BudgetLimits {
+    const known = this.#keys.get(limits.key.id);
+    const newest = {
+      tenant: newer(this.#tenant.limits, limits.tenant),
+      key: newer(known?.limits, limits.key),
+    };
+    this.#touch("tenant", newest, this.#tenant, nowMs, atMs);
+    this.#tenant.limits = newest.tenant;
+    if (newest.key.id === NO_KEY.id) return newest;
+    const key = known ?? ownerOf(newest.key);
+    this.#keys.set(newest.key.id, key);
+    this.#touch("key", newest, key, nowMs, atMs);
+    key.limits = newest.key;
+    return newest;
+  }
+
+  /** Charges what a request used to the periods in which it started. Call touch before it. */
+  charge(limits: BudgetLimits, tags: PeriodTags, used: ActualUsage, nowMs: number): void {
+    for (const whose of OWNERS)
+      this.#write(whose, limits, (account) => this.#period(whose, limits, nowMs).charge(account, tags[whose], used));
+  }
+
+  /** Takes the ledger's sum since the period `tag` began; ignored when that period is over. */
+  raise(whose: BudgetOwner, limits: BudgetLimits, tag: string, sum: ActualUsage): void {
+    this.#write(whose, limits, (account) => (account.tag === tag ? raiseTo(account, sum) : account));
+  }
+
+  /** Debits the buckets of a lease of a pool. */
+  take(pool: string | null, grant: Amounts): void {
+    for (const owner of [this.#tenant, pool === null ? undefined : this.#keys.get(pool)]) {
+      if (!owner?.buckets) continue;
+      for (const rate of RATE_NAMES) owner.buckets[rate].take(amountOf(grant, rate));
+      this.#changed(owner);
+    }
+  }
+
+  /** Adds to the buckets what comes back, and takes what was used beyond what had been drawn. */
+  settle(gains: RateGains): void {
+    for (const id of gains.owners) {
+      const owner = id === null ? this.#tenant : this.#keys.get(id);
+      if (!owner?.buckets) continue;
+      for (const rate of RATE_NAMES) owner.buckets[rate].settle(gains.of(id)[rate]);
+      this.#changed(owner);
+    }
+  }
+
+  /** What is to be stored of the tenant, and of the keys that changed since the last call. */
+  takeChanges(): {
+    readonly tenant: Omit<StoredTenant, "checkpoint" | "alerts" | "lives" | "countedMs">;
+    keys: readonly StoredKey[];
+  } {
+    const { limits, used: account, buckets } = this.#tenant;
+    const rates = stored(buckets);
+    const changed = [...this.#keys.values()].filter(({ isChanged }) => isChanged);
+    for (const owner of [this.#tenant, ...changed]) owner.isChanged = false;
+    this.unsaved = false;
+    return {
+      tenant: { ...rates.tokens, rates, limits, account },
+      keys: changed.map((key) => ({
+        limits: key.limits,
+        account: key.used,
+        ...(key.buckets === null ? {} : { rates: stored(key.buckets) }),
+      })),
+    };
+  }
+
+  #changed(owner: { isChanged: boolean }): void {
+    owner.isChanged = true;
+    this.unsaved = true;
+  }
+
+  #of(whose: BudgetOwner, limits: BudgetLimits): Owner<unknown> | undefined {
+    return whose === "tenant" ? this.#tenant : this.#keys.get(limits.key.id);
+  }
+
+  #touch(
+    whose: BudgetOwner,
+    limits: BudgetLimits,
+    owner: Owner<TenantLimits | KeyLimits | null>,
+    nowMs: number,
+    atMs: number,
+  ): void {
+    const { term, rev } = limits[whose];
+    const keyId = whose === "tenant" ? null : limits.key.id;
+    const rolled = this.#period(whose, limits, nowMs).roll(owner.used);
+    const armed = owner.limits === null ? rolled : rearm(rolled, owner.limits.term, term, rev);
+    // Nothing was used: a cap that is exhausted at once needs no warning before that.
+    const used = this.#judged(whose, limits, armed, 1);
+    if (used !== owner.used || rev !== owner.limits?.rev) this.#changed(owner);
+    owner.used = used;
+    if (owner.buckets === null && isRated(limits[whose]))
+      owner.buckets = byRate(() => this.#unknownBucket(keyId, atMs));
+    if (owner.buckets === null) return;
+    for (const rate of RATE_NAMES) {
+      const cap = perMinute(limits[whose], rate);
+      if (owner.buckets[rate].touch(cap, atMs, () => this.#out(keyId, rate))) this.#changed(owner);
+    }
+  }
+
+  #write(whose: BudgetOwner, limits: BudgetLimits, change: (account: TermAccount) => TermAccount): void {
+    const owner = this.#of(whose, limits);
+    if (owner === undefined) return;
+    owner.used = this.#judged(whose, limits, change(owner.used), 2);
+    this.#changed(owner);
+  }
+
+  /** Raises the alerts that are due, at most this many, the worst ones. */
+  #judged(whose: BudgetOwner, limits: BudgetLimits, judged: TermAccount, most: number): TermAccount {
+    const { account, levels: due } = raiseAlerts(judged, limits[whose].term);
+    for (const level of due.slice(-most)) this.#onAlert(budgetAlert(whose, level, limits, account));
+    return account;
+  }
+
+  #period(whose: BudgetOwner, limits: BudgetLimits, nowMs: number): TermPeriod {
+    return new TermPeriod(limits[whose].term, limits.tenant.timezone, nowMs, this.#monthOf);
+  }
+
+  /** What is out on lease of a bucket; what nobody knows of is not: it was counted as spent when the object started. */
+  #out(keyId: string | null, rate: Rate): number {
+    return amountOf(this.#leases.leasedOut(keyId, "known cells"), rate);
+  }
+
+  #restored(keyId: string | null, rates: StoredBuckets, atMs: number): HeldBuckets {
+    const grants = this.#stored.grants.filter(({ pool }) => keyId === null || pool === keyId);
+    const granted = grants
+      .flatMap(({ leases }) => leases)
+      .reduce((sum, { lease }) => plus(sum, lease.granted), NO_AMOUNTS);
+    return byRate((rate) => {
+      const kept = rates[rate];
+      const held = kept === undefined ? this.#unknownBucket(keyId, atMs) : new HeldBucket(kept, atMs);
+      const { capTokens } = held.stored.bucket;
+      // A bucket that is younger than the checkpoint started full.
+      const isYounger = capTokens === 0;
+      const cap = isYounger ? Math.max(0, ...grants.map((row) => capOf(row, keyId, rate))) : capTokens;
+      held.touch(cap, atMs, () => this.#out(keyId, rate));
+      // What was granted in a damaged row may have been all of it.
+      if (this.#stored.untracked) held.take(Math.max(0, held.stored.bucket.levelTokens));
+      else if (!isYounger) held.take(amountOf(granted, rate));
+      return held;
+    });
+  }
+
+  /** A bucket of which nothing is stored: it is new, unless the row that had it cannot be read. */
+  #unknownBucket(keyId: string | null, atMs: number): HeldBucket {
+    const { untracked, keysUntracked } = this.#stored;
+    const isLost = untracked || (keyId !== null && keysUntracked);
+    return new HeldBucket({ bucket: isLost ? spentBucket(atMs) : fullBucket(0, atMs), uncoveredTokens: 0 }, atMs);
+  }
+}
+
+function ownerOf(limits: KeyLimits, used = emptyAccount("")): Owner<KeyLimits> {
+  return { limits, used, buckets: null, isChanged: false };
+}
+
+function levels(buckets: HeldBuckets): OwnedBuckets["tenant"] {
+  return byRate((rate) => buckets[rate].stored.bucket);
+}
+
+function stored(buckets: HeldBuckets): Required<StoredBuckets> {
+  return byRate((rate) => buckets[rate].stored);
+}
+
+/** The cap of a bucket from which leases were granted. */
+function capOf({ capTokens, limits }: StoredGrants, keyId: string | null, rate: Rate): number {
+  if (limits === undefined) return keyId === null && rate === "tokens" ? capTokens : 0;
+  return perMinute(keyId === null ? limits.tenant : limits.key, rate);
+}
+
+function newer<T extends { readonly rev: number }>(known: T | null | undefined, heard: T): T {
+  return known && known.rev > heard.rev ? known : heard;
+}
