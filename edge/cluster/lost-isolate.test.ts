@@ -5,8 +5,7 @@ import {
   type AskedRequest,
   admissionHarnessOf,
 } from "../../test/harness/edge/cell/admission-harness.ts";
-import { admissionRequestOf } from "../../test/harness/edge/cell/admission-requests.ts";
-import { EMPTY_MESSAGE } from "../../test/harness/edge/cell/members-harness.ts";
+import { admissionRequestOf, EMPTY_MESSAGE } from "../../test/harness/edge/cell/admission-requests.ts";
 import type { AdmissionRequest } from "../domain/admission/rpc.ts";
 
 const NO_NEWS = { decided: [], hits: [], stored: [], refused: [], unknown: [] };
