@@ -392,11 +392,3 @@ it("gives back a session that opens too late, and does not serve in one when it 
     closes: 1,
   });
 });
-
-it("that opens with an answer that cannot be applied is given back, and counts as one that did not open", async () => {
-  const stage = new CarrierStage("asks");
-  stage.answers = async () => ({ decided: null as never });
-  void stage.carrier.run();
-  await pass(500);
-  expect({ disposed: stage.disposes > 0, told: stage.aways.length > 0 }).toEqual({ disposed: true, told: true });
-});
