@@ -70,7 +70,7 @@ export interface TestControl {
   /** Sends a request with the admin token and a JSON body. */
   request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>;
   /** A request below `/api/v1` that must succeed. Throws for a refusal. */
-  must<T>(method: string, path: string, body?: unknown): Promise<T>;
+  readonly must: <T>(method: string, path: string, body?: unknown) => Promise<T>;
   /** Signals to running requests that the service ends. */
   end(): void;
   /** Stops and starts the key-value store's listener. */

@@ -27,7 +27,7 @@ export interface HttpSink {
   answer: (
     asked: SinkRequest,
   ) => SinkAnswer | null | Promise<SinkAnswer | null> | ((response: ServerResponse) => unknown);
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 /** Starts it on a free port; without an answer it answers 200 `{}`. */

@@ -45,6 +45,6 @@ export async function startNarrowUpstream(capacity: number, serviceMs: number) {
     get inFlight() {
       return inFlight;
     },
-    close: bound.close,
+    close: async (): Promise<void> => await bound.close(),
   };
 }

@@ -10,7 +10,7 @@ import { listen } from "../../infra/local/http/listen.ts";
 
 const ACCOUNT = { id: "0123456789abcdef0123456789abcdef", name: "Acme" };
 
-export interface PlatformVersion {
+interface PlatformVersion {
   readonly id: string;
   readonly created: string;
   /** Null: its upload gave none. */
