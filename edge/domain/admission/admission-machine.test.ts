@@ -326,9 +326,9 @@ describe("a message that comes late", () => {
     world.admission.depart("one");
     expect({
       asked: world.admission.ask(request, "isolate"),
-      knows: world.admission.knows("one"),
+      runs: world.admission.runs("one"),
       load: world.load,
-    }).toEqual({ asked: null, knows: true, load: { inFlight: 0, queued: 0, entries: 0 } });
+    }).toEqual({ asked: null, runs: true, load: { inFlight: 0, queued: 0, entries: 0 } });
     await world.end(one, 5);
     expect(await chargedTokens(world, request)).toBe(5);
     expect(world.rows).toHaveLength(1);

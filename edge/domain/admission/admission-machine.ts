@@ -126,10 +126,14 @@ export class AdmissionMachine implements GrantCheck {
     });
   }
 
-  /** Whether the Cell counts the request, of which its isolate says that it runs, or needs not count it any more. */
-  knows(requestId: string): boolean {
+  /** A request of which its isolate says that it runs. One that was given up is counted again. False: the Cell does not know it. */
+  runs(requestId: string, said = 0): boolean {
     const entry = this.#entries.get(requestId);
-    return entry === undefined ? this.#ended.has(requestId) : isLive(entry);
+    if (entry?.state !== "given up") return entry !== undefined || this.#ended.has(requestId);
+    const { request, member, slot } = entry;
+    if (slot === null || entry.said > said) return false;
+    this.#countAgain(request, member, said, slot);
+    return true;
   }
 
   /** Counts a request that an earlier life of this Cell let through, or that was given up: even above the cap. */
@@ -138,10 +142,7 @@ export class AdmissionMachine implements GrantCheck {
     if (known === undefined ? this.#ended.has(request.requestId) : known.state === "running") return;
     if (known !== undefined && isLive(known)) this.#leave(known, "given up", NOTHING_USED);
     const admission = request.row.admission === "queued" ? "queued" : "fast";
-    this.#enter(request, member, said, (entry) => {
-      entry.mayHaveRow = true;
-      this.#runAtOnce(entry, { admission, queueWaitMs: request.row.queue_wait_ms });
-    });
+    this.#countAgain(request, member, said, { admission, queueWaitMs: request.row.queue_wait_ms });
   }
 
   /** A request has ended, by whatever way its row came. Resolves when the row is durable. */
@@ -320,6 +321,13 @@ export class AdmissionMachine implements GrantCheck {
       this.#answer(entry, "refused", { verdict: "refused", refusal: QUEUE_FULL });
       this.apply({ type: "leave", requestId: request.requestId });
     } else this.applyBudgetDecisions(budget.expect(request));
+  }
+
+  #countAgain(request: AdmissionRequest, member: string, said: number, slot: SlotTaken): void {
+    this.#enter(request, member, said, (entry) => {
+      entry.mayHaveRow = true;
+      this.#runAtOnce(entry, slot);
+    });
   }
 
   /** A request that has its slot already, or needs none. */

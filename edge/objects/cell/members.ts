@@ -105,7 +105,7 @@ export class Members {
         const answer = admission.waits(requestId, message.n);
         if (answer !== null) member.decided.push([requestId, answer]);
       }
-      member.unknown = running.filter((requestId) => !admission.knows(requestId));
+      member.unknown = running.filter((requestId) => !admission.runs(requestId, message.n));
       return { session, answer: this.exchange(session, message) };
     } catch (error) {
       // The caller gets an error, and no session.

@@ -53,6 +53,7 @@ class WatchedAdmission extends AdmissionMachine {
   readonly #truth: Truth;
   readonly #life: Context;
   readonly #requests = new Map<string, AdmissionRequest>();
+  readonly #givenUp = new Set<string>();
 
   constructor(truth: Truth, life: Context, options: AdmissionOptions, schedulerOf: (check: GrantCheck) => Scheduler) {
     super(options, schedulerOf);
@@ -63,6 +64,7 @@ class WatchedAdmission extends AdmissionMachine {
   override ask(request: AdmissionRequest, member: string, said?: number): AdmissionAnswer | null {
     const before = this.liveOf(member).find((entry) => entry.request.requestId === request.requestId);
     this.#requests.set(request.requestId, request);
+    this.#givenUp.delete(request.requestId);
     const keeps = before !== undefined && before.state !== "judged again" && request.anew !== true;
     const answer = super.ask(request, member, said);
     if (answer === null || answer.verdict === "stale" || keeps) return answer;
@@ -72,7 +74,7 @@ class WatchedAdmission extends AdmissionMachine {
   }
 
   override waits(requestId: string, said?: number): Decision | Stale | null {
-    const wasLost = !this.knows(requestId);
+    const wasLost = this.#givenUp.delete(requestId);
     const answer = super.waits(requestId, said);
     const request = this.#requests.get(requestId);
     if (!wasLost || request === undefined || answer?.verdict === "stale") return answer;
@@ -93,6 +95,7 @@ class WatchedAdmission extends AdmissionMachine {
     const run = isLive(entry) ? this.#truth.running.get(entry.request.requestId) : undefined;
     if (run?.heard === false) this.#truth.end(run.id, 0);
     else if (run !== undefined) this.#truth.uncount(run, "it was given up");
+    this.#givenUp.add(entry.request.requestId);
     super.giveUp(entry);
   }
 
