@@ -25,6 +25,7 @@ const CELLS_REPORT_MS = 20_000;
 interface Check {
   readonly tag: string;
   readonly startedMs: number;
+  /** This one, or an earlier one of the period. */
   answered: boolean;
   /** Resolves to whether the ledger answered; never rejects. */
   readonly done: Promise<boolean>;
@@ -44,7 +45,12 @@ export class LedgerReconciler {
 
   /** Whether every counter with a cap has been checked; then there is nothing to wait for. */
   isFresh(limits: BudgetLimits, nowMs: number): boolean {
-    return this.#bound(limits).every((whose) => this.#known(whose, limits, nowMs)?.answered === true);
+    return this.#bound(limits).every((whose) => this.#inPeriod(whose, limits, nowMs)?.answered === true);
+  }
+
+  /** Starts the checks that are due of counters with a cap. */
+  refresh(limits: BudgetLimits): void {
+    for (const whose of this.#bound(limits)) this.#start(whose, limits);
   }
 
   /** Waits for the first check of every counter that has caps, until {@link WAIT_MS} after it began. */
@@ -66,8 +72,7 @@ export class LedgerReconciler {
 
   /** Reads the ledger again. False: the ledger did not answer. */
   async recheck(whose: BudgetOwner, limits: BudgetLimits): Promise<boolean> {
-    this.#checks.delete(this.#id(whose, limits));
-    return await this.#start(whose, limits).done;
+    return await this.#begin(whose, limits).done;
   }
 
   #bound(limits: BudgetLimits): readonly BudgetOwner[] {
@@ -78,36 +83,42 @@ export class LedgerReconciler {
     return `${whose}:${limits[whose].id}`;
   }
 
-  /**
-   * The check of the current period, finished or under way; undefined when there is none, or when it failed some time
-   * ago.
-   */
-  #known(whose: BudgetOwner, limits: BudgetLimits, nowMs: number): Check | undefined {
+  /** The newest check of a counter in its current period. */
+  #inPeriod(whose: BudgetOwner, limits: BudgetLimits, nowMs: number): Check | undefined {
     const check = this.#checks.get(this.#id(whose, limits));
     const tag = periodTag(limits[whose].term, limits.tenant.timezone, nowMs, this.#ports.monthOf);
-    if (check === undefined || check.tag !== tag) return undefined;
-    return check.failedAtMs !== null && check.failedAtMs + RETRY_MS <= this.#time.at(nowMs) ? undefined : check;
+    return check?.tag === tag ? check : undefined;
   }
 
+  /** The check that is under way or still valid, or a new one. */
   #start(whose: BudgetOwner, limits: BudgetLimits): Check {
     const nowMs = this.#ports.now();
-    const known = this.#known(whose, limits, nowMs);
-    if (known !== undefined) return known;
+    const known = this.#inPeriod(whose, limits, nowMs);
+    if (known === undefined) return this.#begin(whose, limits);
+    const { failedAtMs, startedMs } = known;
+    const isDue =
+      failedAtMs === null ? this.#core.isCheckDue(startedMs, nowMs) : failedAtMs + RETRY_MS <= this.#time.at(nowMs);
+    return isDue ? this.#begin(whose, limits) : known;
+  }
+
+  #begin(whose: BudgetOwner, limits: BudgetLimits): Check {
+    const nowMs = this.#ports.now();
     const { id, term } = limits[whose];
     const tag = periodTag(term, limits.tenant.timezone, nowMs, this.#ports.monthOf);
     const since = periodStartMs(term, limits.tenant.timezone, nowMs, this.#ports.monthBounds);
-    const done = this.#ports.ledgerSum(whose, id, since, nowMs - CELLS_REPORT_MS, this.#core.countUntil(nowMs)).then(
-      (sum) => {
+    const done = this.#ports
+      .ledgerSum(whose, id, since, nowMs - CELLS_REPORT_MS, this.#core.countUntil(nowMs))
+      .then((sum) => {
         this.#core.applyLedgerSum(whose, limits, tag, sum, this.#ports.now());
         check.answered = true;
         return true;
-      },
-      () => {
+      })
+      .catch(() => {
         check.failedAtMs = this.#time.at(this.#ports.now());
         return false;
-      },
-    );
-    const check: Check = { tag, startedMs: this.#time.at(nowMs), answered: false, done, failedAtMs: null };
+      });
+    const answered = this.#inPeriod(whose, limits, nowMs)?.answered ?? false;
+    const check: Check = { tag, startedMs: this.#time.at(nowMs), answered, done, failedAtMs: null };
     this.#checks.set(this.#id(whose, limits), check);
     return check;
   }
