@@ -133,6 +133,28 @@ describe("leases of several cells over an unreliable network", () => {
     );
   });
 
+  it("are never taken for lost while every message arrives", () => {
+    const busy = fc.array(doing([8, "reserve"], [6, "settle"], [4, "wait"]), {
+      minLength: 100,
+      maxLength: 200,
+      size: "max",
+    });
+    fc.assert(
+      fc.property(cells, busy, (count, sequence) => {
+        const world = new BudgetSimulation(count);
+        const limits = limitsWith({ tenantTokens: 1e9 });
+        for (const each of sequence) {
+          applyStep(world, limits, each, ORDERLY);
+          world.calm(250);
+          world.checkpoint();
+          const lives = world.disk.load().state.tenant?.lives ?? [];
+          expect(lives.flatMap(({ leases }) => leases).filter(({ lostAtMs }) => lostAtMs !== null)).toEqual([]);
+        }
+      }),
+      { numRuns: propertyRuns(80) },
+    );
+  });
+
   it("give back to every bucket, to the token and the request, what was not used", () => {
     const wide = { tokensPerMinute: 1e6, requestsPerMinute: 1e5, keyTokensPerMinute: 2e6, keyRequestsPerMinute: 2e5 };
     const requests = sequenceOf(doing(...REQUEST_STEPS));

@@ -40,8 +40,8 @@ export interface CountedUntil {
   readonly untilMs: number;
 }
 
-/** How long the Cell's report of a lease's end may take after the lease should have ended. */
-const END_GRACE_MS = 5_000;
+/** How long the Cell's report of a lease's end may take after the lease should have ended: far from limits it is due in 10 s. */
+const END_GRACE_MS = 15_000;
 /** After this time without a message, a Cell that has only running requests is taken for dead as well. */
 const SILENCE_MS = 15 * 60_000;
 /** The disk knows the last message of a Cell with outstanding leases this exactly. */
