@@ -43,6 +43,28 @@ it("returns what the ledger has when a counter without a cap is read", async () 
   expect(core.read("tenant", limits, Date.now()).account.usedTokens).toBe(70);
 });
 
+it("reads many keys a few at a time, and says which it could not read", async () => {
+  let [underWay, most] = [0, 0];
+  const ledger: LedgerSum = async (_whose, id) => {
+    underWay += 1;
+    most = Math.max(most, underWay);
+    await Promise.resolve();
+    underWay -= 1;
+    if (id === "key-7" || id === "key-30") throw new Error("away");
+    return { tokens: 0, nanoUsd: 0 };
+  };
+  const core = new TenantBudgetAuthority(NOTHING_STORED, thirtyDayMonthOf, Date.now());
+  const check = new LedgerReconciler(core, { ...PORTS, ledgerSum: ledger });
+  const { tenant, key } = limitsWith({});
+  const keys = Array.from({ length: 40 }, (_, at) => ({ tenant, key: { ...key, id: `key-${at}` } }));
+  const counters = [
+    { whose: "tenant" as const, limits: { tenant, key } },
+    ...keys.map((limits) => ({ whose: "key" as const, limits })),
+  ];
+  const unanswered = await check.recheckAll(counters);
+  expect({ unanswered, isBounded: most <= 8 }).toEqual({ unanswered: ["key-7", "key-30"], isBounded: true });
+});
+
 it("keeps an earlier answer when a later one does not come", async () => {
   let isUp = true;
   const ports = {

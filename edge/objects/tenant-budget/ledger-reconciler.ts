@@ -15,6 +15,8 @@ import type { TenantBudgetPorts } from "../object-ports.ts";
 /** Well below the deadline of a lease (docs/rules/budgets.md#unreachable). */
 const WAIT_MS = 400;
 const RETRY_MS = 10_000;
+/** At most this many keys of a tenant are read at once. */
+const AT_ONCE = 8;
 /**
  * Of Cells that have never reported, rows that ended within this time are left out: a live Cell reports what they used within
  * ten seconds (docs/rules/budgets.md#leases), and a row that is in the ledger before that report would count twice.
@@ -73,6 +75,27 @@ export class LedgerReconciler {
   /** Reads the ledger again. False: the ledger did not answer. */
   async recheck(whose: BudgetOwner, limits: BudgetLimits): Promise<boolean> {
     return await this.#begin(whose, limits).done;
+  }
+
+  /**
+   * Reads the ledger again for a tenant, which comes first, and for keys of it, a few at a time. Returns the ids of the keys
+   * for which it did not answer; null: nor for the tenant, or there is nothing to read.
+   */
+  async recheckAll(
+    counters: readonly { readonly whose: BudgetOwner; readonly limits: BudgetLimits }[],
+  ): Promise<readonly string[] | null> {
+    const [tenant, ...keys] = counters;
+    if (tenant === undefined || !(await this.recheck(tenant.whose, tenant.limits))) return null;
+    const unanswered: string[] = [];
+    for (let at = 0; at < keys.length; at += AT_ONCE) {
+      const some = keys.slice(at, at + AT_ONCE);
+      const answers = await Promise.all(some.map(({ whose, limits }) => this.recheck(whose, limits)));
+      unanswered.push(...some.filter((_, of) => answers[of] !== true).map(({ limits }) => limits.key.id));
+      // The store is down: the others would only wait for it.
+      if (!answers.includes(true))
+        return [...unanswered, ...keys.slice(at + AT_ONCE).map(({ limits }) => limits.key.id)];
+    }
+    return unanswered;
   }
 
   #bound(limits: BudgetLimits): readonly BudgetOwner[] {

@@ -104,6 +104,8 @@ export class TenantBudgetObject extends DurableObject<Bindings> implements Tenan
   override async alarm(): Promise<void> {
     this.#alarmAtMs = null;
     try {
+      // Not only after the ledger has answered.
+      this.#checkpoint();
       await this.#settleDeadCells();
       this.#checkpoint();
     } catch (error) {
@@ -129,9 +131,8 @@ export class TenantBudgetObject extends DurableObject<Bindings> implements Tenan
   async #settleDeadCells(): Promise<void> {
     this.#core.tick(this.#ports.now());
     const waiting = this.#core.countersAwaitingLedger(this.#ports.now());
-    if (waiting.length === 0) return;
-    const answers = await Promise.all(waiting.map(({ whose, limits }) => this.#check.recheck(whose, limits)));
-    if (answers.every(Boolean)) this.#core.ledgerSettled();
+    const unanswered = await this.#check.recheckAll(waiting);
+    if (unanswered !== null) this.#core.ledgerSettled(unanswered);
   }
 
   /** Sets the one alarm: for the checkpoint, or for the next check of silent cells. An earlier alarm stays. */

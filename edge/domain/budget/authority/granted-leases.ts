@@ -40,8 +40,12 @@ export interface CountedUntil {
   readonly untilMs: number;
 }
 
-/** How long the Cell's report of a lease's end may take after the lease should have ended: far from limits it is due in 10 s. */
-const END_GRACE_MS = 15_000;
+/**
+ * How long the Cell's report of a lease's end may take after the lease should have ended: near a limit, and far from every
+ * limit, where it is due within 10 s.
+ */
+const END_GRACE_MS = 5_000;
+const AMPLE_END_GRACE_MS = 15_000;
 /** After this time without a message, a Cell that has only running requests is taken for dead as well. */
 const SILENCE_MS = 15 * 60_000;
 /** The disk knows the last message of a Cell with outstanding leases this exactly. */
@@ -194,13 +198,13 @@ export class GrantedLeases {
   }
 
   /**
-   * Notes that the ledger has answered for leases that were lost at or before `atMs`: nothing of them is outstanding any
-   * more. A lease that was reported meanwhile stays.
+   * Notes that the ledger has answered for leases that were lost at or before `atMs`, but those of the pools `unanswered`:
+   * nothing of them is outstanding any more. A lease that was reported meanwhile stays.
    */
-  ledgerSettled(atMs: number): void {
+  ledgerSettled(atMs: number, unanswered: ReadonlySet<string | null>): void {
     for (const { leases } of this.#lives)
       for (const lease of leases.values())
-        if (lease.lostAtMs !== null && lease.lostAtMs <= atMs)
+        if (lease.lostAtMs !== null && lease.lostAtMs <= atMs && !unanswered.has(lease.pool))
           Object.assign(lease, { released: lease.granted, lostAtMs: null, settled: true });
   }
 
@@ -314,5 +318,6 @@ function isOver(lease: GrantedLease): boolean {
 function lossDueMs({ lastHeardMs }: CellLife, lease: GrantedLease): number | null {
   if (lease.lostAtMs !== null || lease.settled || isOver(lease)) return null;
   const silentMs = lastHeardMs + SILENCE_MS;
-  return lease.ended || lease.untilMs === null ? silentMs : Math.min(silentMs, lease.untilMs + END_GRACE_MS);
+  if (lease.ended || lease.untilMs === null) return silentMs;
+  return Math.min(silentMs, lease.untilMs + (lease.answered?.ample === true ? AMPLE_END_GRACE_MS : END_GRACE_MS));
 }

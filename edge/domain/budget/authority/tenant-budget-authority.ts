@@ -163,11 +163,11 @@ export class TenantBudgetAuthority {
   }
 
   /**
-   * Notes that the ledger has answered for all of {@link countersAwaitingLedger}: what those dead Cells held no longer
-   * counts.
+   * Notes that the ledger has answered for the tenant of {@link countersAwaitingLedger}, and for all keys but `unanswered`: what
+   * those dead Cells held no longer counts.
    */
-  ledgerSettled(): void {
-    this.#leases.ledgerSettled(this.#askedAboutMs);
+  ledgerSettled(unanswered: readonly string[] = []): void {
+    this.#leases.ledgerSettled(this.#askedAboutMs, new Set(unanswered));
     this.#dirty = true;
   }
 
