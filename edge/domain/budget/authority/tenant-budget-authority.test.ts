@@ -41,18 +41,6 @@ describe("the authority, while the ledger is asked about a cell that fell silent
   });
 });
 
-it("keeps what dead cells held of the keys for which the ledger did not answer", () => {
-  const world = new BudgetSimulation(1);
-  const limits = limitsWith({ tenantTokens: 100, keyTokens: 100 });
-  tryRequest(world, { tenantTokens: 100, keyTokens: 100 }, 60);
-  for (let second = 0; second < 60; second += 1) world.advance(1_000);
-  expect(world.core.countersAwaitingLedger(world.coreMs)).toHaveLength(2);
-  world.core.ledgerSettled([limits.key.id]);
-  expect(world.core.countersAwaitingLedger(world.coreMs)).toHaveLength(2);
-  world.core.ledgerSettled();
-  expect(world.core.countersAwaitingLedger(world.coreMs)).toHaveLength(0);
-});
-
 describe("the authority", () => {
   it("stores nothing for a report that it already has, or for an older one that arrives late", () => {
     const world = new BudgetSimulation(1);
