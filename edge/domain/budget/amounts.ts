@@ -14,7 +14,7 @@ const COUNTS = {
   /** Taken from the buckets of requests per minute. */
   requests: orAbsent(amount),
 };
-export type Counts = RecordOf<typeof COUNTS>;
+type Counts = RecordOf<typeof COUNTS>;
 
 export const AMOUNTS = record({
   ...COUNTS,

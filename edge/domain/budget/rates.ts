@@ -59,7 +59,8 @@ export function rateLimitsOf(fields: RateFields): RateLimits {
   for (const rate of RATE_NAMES) {
     const { field, limit } = RATES[rate];
     const cap = fields[field] ?? 0;
-    if (cap > 0) limits[limit] = cap;
+    // What is no amount stays, to be refused.
+    if (cap !== 0) limits[limit] = cap;
   }
   return limits;
 }

@@ -16,7 +16,7 @@ export const BUCKET = record({
   /** Unix epoch ms of `levelTokens`. */
   atMs: number,
 });
-export type TokenBucket = Of<typeof BUCKET>;
+type TokenBucket = Of<typeof BUCKET>;
 
 /** As the authority sends it: never fuller, nor more in debt, than its cap. */
 export const SENT_BUCKET = where(BUCKET, ({ levelTokens, capTokens }) => Math.abs(levelTokens) <= capTokens);

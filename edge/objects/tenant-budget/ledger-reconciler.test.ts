@@ -66,6 +66,72 @@ it("is made anew when a counter without a cap is read later, or gets a cap", asy
   expect({ read, decided: used() }).toEqual({ read: 70, decided: 90 });
 });
 
+it("reads many keys a few at a time, and says which it could not read", async () => {
+  let [underWay, most] = [0, 0];
+  const ledger: LedgerSum = async (_whose, id) => {
+    underWay += 1;
+    most = Math.max(most, underWay);
+    await Promise.resolve();
+    underWay -= 1;
+    if (id === "key-7" || id === "key-30") throw new Error("away");
+    return { tokens: 0, nanoUsd: 0 };
+  };
+  const core = new TenantBudgetAuthority(NOTHING_STORED, thirtyDayMonthOf, Date.now());
+  const check = new LedgerReconciler(core, { ...PORTS, ledgerSum: ledger });
+  const { tenant, key } = limitsWith({});
+  const keys = Array.from({ length: 40 }, (_, at) => ({ tenant, key: { ...key, id: `key-${at}` } }));
+  const counters = [
+    { whose: "tenant" as const, limits: { tenant, key } },
+    ...keys.map((limits) => ({ whose: "key" as const, limits })),
+  ];
+  const unanswered = await check.recheckAll(counters);
+  expect({ unanswered, isBounded: most <= 8 }).toEqual({ unanswered: ["key-7", "key-30"], isBounded: true });
+});
+
+it("keeps an earlier answer when a later one does not come", async () => {
+  let isUp = true;
+  const ports = {
+    ...PORTS,
+    ledgerSum: async () => (isUp ? { tokens: 70, nanoUsd: 0 } : Promise.reject(new Error("away"))),
+  };
+  const core = new TenantBudgetAuthority(NOTHING_STORED, thirtyDayMonthOf, Date.now());
+  const check = new LedgerReconciler(core, ports);
+  const limits = limitsWith({ tenantTokens: 100 });
+  await check.beforeDeciding(limits);
+  isUp = false;
+  expect(await check.recheck("tenant", limits)).toBe(false);
+  expect(check.isFresh(limits, Date.now())).toBe(true);
+});
+
+it.each([
+  ["30 s after a life of a Cell has ended", 30_000, 2],
+  ["an hour later", 3_630_000, 3],
+])("asks again %s, and no request waits for that", async (_when, laterMs, asked) => {
+  let nowMs = Date.now();
+  let count = 0;
+  const ledger = async () => {
+    count += 1;
+    return { tokens: count, nanoUsd: 0 };
+  };
+  const core = new TenantBudgetAuthority(NOTHING_STORED, thirtyDayMonthOf, nowMs);
+  const check = new LedgerReconciler(core, { ...PORTS, now: () => nowMs, ledgerSum: ledger });
+  const limits = limitsWith({ tenantTokens: 100 });
+  const report = { cell: "a", life: 1, sequence: 1, leases: [], open: [], alertsSeen: [] };
+  core.report(report, nowMs);
+  await check.beforeDeciding(limits);
+  nowMs += 5_000;
+  core.report({ ...report, life: 2 }, nowMs);
+  check.refresh(limits);
+  expect(count).toBe(1);
+  for (const stepMs of [30_000, laterMs - 30_000]) {
+    nowMs += stepMs;
+    expect(check.isFresh(limits, nowMs)).toBe(true);
+    check.refresh(limits);
+    check.refresh(limits);
+  }
+  expect(count).toBe(asked);
+});
+
 describe("while the clock of its object is set", () => {
   const caps = limitsWith({ tenantTokens: 100 });
   const limits = { ...caps, tenant: { ...caps.tenant, id: "0f9f2c8e-6a1d-4b53-9f0c-0d2a5e6b7c81" } };

@@ -1,8 +1,7 @@
 /**
- * Compares the counters of a budget object with the ledger (docs/rules/budgets.md#check-against-the-ledger): once per
- * counter and period in the life of the object, of counters without a cap at most every 20 s, and on demand. A caller waits a short time for the first check, never
- * for a store that is down; then the check goes on without the caller and is tried again later. The wait is measured by
- * MonotonicClock, so that a clock that is set makes no caller wait longer.
+ * Compares the counters of a budget object with the ledger (docs/rules/budgets.md#check-against-the-ledger). A caller waits a
+ * short time for the first check of a counter in its period, never for a store that is down; then the check goes on without the
+ * caller and is tried again later. The wait is measured by MonotonicClock, so that a clock that is set makes no caller wait longer.
  */
 import { sleep } from "../../../shared/sleep.ts";
 import type { TenantBudgetAuthority } from "../../domain/budget/authority/tenant-budget-authority.ts";
@@ -15,6 +14,8 @@ import type { TenantBudgetPorts } from "../object-ports.ts";
 /** Well below the deadline of a lease (docs/rules/budgets.md#unreachable). */
 const WAIT_MS = 400;
 const RETRY_MS = 10_000;
+/** At most this many keys of a tenant are read at once. */
+const AT_ONCE = 8;
 /**
  * Of Cells that have never reported, rows that ended within this time are left out: a live Cell reports what they used within
  * ten seconds (docs/rules/budgets.md#leases), and a row that is in the ledger before that report would count twice.
@@ -32,6 +33,7 @@ interface Check {
   /** Whether the counter had a cap. */
   readonly capped: boolean;
   readonly startedMs: number;
+  /** This one, or an earlier one of the period. */
   answered: boolean;
   /** Resolves to whether the ledger answered; never rejects. */
   readonly done: Promise<boolean>;
@@ -51,7 +53,12 @@ export class LedgerReconciler {
 
   /** Whether every counter with a cap has been checked; then there is nothing to wait for. */
   isFresh(limits: BudgetLimits, nowMs: number): boolean {
-    return this.#bound(limits).every((whose) => this.#known(whose, limits, nowMs)?.answered === true);
+    return this.#bound(limits).every((whose) => this.#inPeriod(whose, limits, nowMs)?.answered === true);
+  }
+
+  /** Starts the checks that are due of counters with a cap. */
+  refresh(limits: BudgetLimits): void {
+    for (const whose of this.#bound(limits)) this.#start(whose, limits);
   }
 
   /** Waits for the first check of every counter that has caps, until {@link WAIT_MS} after it began. */
@@ -73,8 +80,28 @@ export class LedgerReconciler {
 
   /** Reads the ledger again. False: the ledger did not answer. */
   async recheck(whose: BudgetOwner, limits: BudgetLimits): Promise<boolean> {
-    this.#checks.delete(this.#id(whose, limits));
-    return await this.#start(whose, limits).done;
+    return await this.#begin(whose, limits).done;
+  }
+
+  /**
+   * Reads the ledger again for a tenant, which comes first, and for keys of it, a few at a time. Returns the ids of the keys
+   * for which it did not answer; null: nor for the tenant, or there is nothing to read.
+   */
+  async recheckAll(
+    counters: readonly { readonly whose: BudgetOwner; readonly limits: BudgetLimits }[],
+  ): Promise<readonly string[] | null> {
+    const [tenant, ...keys] = counters;
+    if (tenant === undefined || !(await this.recheck(tenant.whose, tenant.limits))) return null;
+    const unanswered: string[] = [];
+    for (let at = 0; at < keys.length; at += AT_ONCE) {
+      const some = keys.slice(at, at + AT_ONCE);
+      const answers = await Promise.all(some.map(({ whose, limits }) => this.recheck(whose, limits)));
+      unanswered.push(...some.filter((_, of) => answers[of] !== true).map(({ limits }) => limits.key.id));
+      // The store is down: the others would only wait for it.
+      if (!answers.includes(true))
+        return [...unanswered, ...keys.slice(at + AT_ONCE).map(({ limits }) => limits.key.id)];
+    }
+    return unanswered;
   }
 
   #bound(limits: BudgetLimits): readonly BudgetOwner[] {
@@ -85,47 +112,46 @@ export class LedgerReconciler {
     return `${whose}:${limits[whose].id}`;
   }
 
-  /**
-   * The check of the current period, finished or under way; undefined when there is none, when it failed some time ago, or
-   * when it no longer holds because the counter had no cap.
-   */
-  #known(whose: BudgetOwner, limits: BudgetLimits, nowMs: number): Check | undefined {
+  /** The newest check of a counter in its current period, and since it got its cap or lost it. */
+  #inPeriod(whose: BudgetOwner, limits: BudgetLimits, nowMs: number): Check | undefined {
     const check = this.#checks.get(this.#id(whose, limits));
     const { term } = limits[whose];
     const tag = periodTag(term, limits.tenant.timezone, nowMs, this.#ports.monthOf);
-    if (check === undefined || check.tag !== tag || check.capped !== isCapped(term)) return undefined;
-    const atMs = this.#time.at(nowMs);
-    if (check.failedAtMs !== null) return check.failedAtMs + RETRY_MS <= atMs ? undefined : check;
-    const stale = check.answered && !check.capped && check.startedMs + UNCAPPED_STALE_MS <= atMs;
-    return stale ? undefined : check;
+    return check?.tag === tag && check.capped === isCapped(term) ? check : undefined;
   }
 
+  /** The check that is under way or still valid, or a new one. */
   #start(whose: BudgetOwner, limits: BudgetLimits): Check {
     const nowMs = this.#ports.now();
-    const known = this.#known(whose, limits, nowMs);
-    if (known !== undefined) return known;
+    const known = this.#inPeriod(whose, limits, nowMs);
+    if (known === undefined) return this.#begin(whose, limits);
+    const { failedAtMs, startedMs, capped } = known;
+    const atMs = this.#time.at(nowMs);
+    const isStale = !capped && startedMs + UNCAPPED_STALE_MS <= atMs;
+    const isDue =
+      failedAtMs === null ? isStale || this.#core.isCheckDue(startedMs, nowMs) : failedAtMs + RETRY_MS <= atMs;
+    return isDue ? this.#begin(whose, limits) : known;
+  }
+
+  #begin(whose: BudgetOwner, limits: BudgetLimits): Check {
+    const nowMs = this.#ports.now();
     const { id, term } = limits[whose];
     const tag = periodTag(term, limits.tenant.timezone, nowMs, this.#ports.monthOf);
     const since = periodStartMs(term, limits.tenant.timezone, nowMs, this.#ports.monthBounds);
-    const done = this.#ports.ledgerSum(whose, id, since, nowMs - CELLS_REPORT_MS, this.#core.countUntil(nowMs)).then(
-      (sum) => {
+    const done = this.#ports
+      .ledgerSum(whose, id, since, nowMs - CELLS_REPORT_MS, this.#core.countedUntil(nowMs))
+      .then((sum) => {
         this.#core.applyLedgerSum(whose, limits, tag, sum, this.#ports.now());
         check.answered = true;
         return true;
-      },
-      () => {
+      })
+      .catch(() => {
         check.failedAtMs = this.#time.at(this.#ports.now());
         return false;
-      },
-    );
-    const check: Check = {
-      tag,
-      capped: isCapped(term),
-      startedMs: this.#time.at(nowMs),
-      answered: false,
-      done,
-      failedAtMs: null,
-    };
+      });
+    const answered = this.#inPeriod(whose, limits, nowMs)?.answered ?? false;
+    const startedMs = this.#time.at(nowMs);
+    const check: Check = { tag, capped: isCapped(term), startedMs, answered, done, failedAtMs: null };
     this.#checks.set(this.#id(whose, limits), check);
     return check;
   }

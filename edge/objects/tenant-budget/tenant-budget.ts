@@ -46,10 +46,13 @@ export class TenantBudgetObject extends DurableObject<Bindings> implements Tenan
   }
 
   async lease(request: LeaseRequest): Promise<LeaseAnswer> {
-    if (faultInLeaseRequest(request) === null && !this.#check.isFresh(request.limits, this.#ports.now())) {
-      // The cell's report is applied first: the ledger has the same rows, and they would count twice.
-      this.#core.report(request.report, this.#ports.now());
-      await this.#check.beforeDeciding(request.limits);
+    if (faultInLeaseRequest(request) === null) {
+      if (this.#check.isFresh(request.limits, this.#ports.now())) this.#check.refresh(request.limits);
+      else {
+        // The cell's report is applied first: the check counts the Cell's rows up to it.
+        this.#core.report(request.report, this.#ports.now());
+        await this.#check.beforeDeciding(request.limits);
+      }
     }
     const { answer, grants } = this.#core.lease(request, this.#ports.now());
     if (grants !== null) this.#store.putGrants(grants);
@@ -101,6 +104,8 @@ export class TenantBudgetObject extends DurableObject<Bindings> implements Tenan
   override async alarm(): Promise<void> {
     this.#alarmAtMs = null;
     try {
+      // Not only after the ledger has answered.
+      this.#checkpoint();
       await this.#settleDeadCells();
       this.#checkpoint();
     } catch (error) {
@@ -126,9 +131,8 @@ export class TenantBudgetObject extends DurableObject<Bindings> implements Tenan
   async #settleDeadCells(): Promise<void> {
     this.#core.tick(this.#ports.now());
     const waiting = this.#core.countersAwaitingLedger(this.#ports.now());
-    if (waiting.length === 0) return;
-    const answers = await Promise.all(waiting.map(({ whose, limits }) => this.#check.recheck(whose, limits)));
-    if (answers.every(Boolean)) this.#core.ledgerSettled();
+    const unanswered = await this.#check.recheckAll(waiting);
+    if (unanswered !== null) this.#core.ledgerSettled(unanswered);
   }
 
   /** Sets the one alarm: for the checkpoint, or for the next check of silent cells. An earlier alarm stays. */

@@ -43,10 +43,37 @@ describe("the ledger's sums", () => {
     await ledger.insert([used(FIRST, 100), used(FIRST + DAY_MS, 10), used(FIRST + 2 * DAY_MS, 1)]);
     await dropBefore(1);
     expect(await sum("tenant", FIRST)).toEqual({ tokens: 111, nanoUsd: 111_000_000 });
-    expect(await sum("tenant", FIRST + HOUR_MS)).toMatchObject({ tokens: 111 });
+    expect(await sum("tenant", FIRST + HOUR_MS)).toMatchObject({ tokens: 11 });
     expect(await sum("tenant", FIRST + DAY_MS + HOUR_MS)).toMatchObject({ tokens: 1 });
     await dropBefore(3);
     expect(await sum("key", null)).toMatchObject({ tokens: 111 });
+  });
+
+  it("leave out what the day used before a period began in it, also when its rows were dropped", async () => {
+    const startMs = FIRST + 15 * HOUR_MS + 60_000;
+    await ledger.insert([
+      used(FIRST + HOUR_MS, 1000),
+      used(startMs - 1, 100),
+      used(startMs + HOUR_MS, 10),
+      used(FIRST + DAY_MS, 1),
+    ]);
+    expect(await sum("tenant", startMs)).toMatchObject({ tokens: 11 });
+    await dropBefore(1);
+    expect(await sum("tenant", startMs)).toMatchObject({ tokens: 11 });
+    await dropBefore(2);
+    expect(await sum("tenant", startMs)).toMatchObject({ tokens: 11 });
+    expect(await sum("key", FIRST)).toMatchObject({ tokens: 1111 });
+  });
+
+  it("count a request in the period in which it was let through, not in which it ended", async () => {
+    const long = { total_ms: 2 * HOUR_MS, queue_wait_ms: 0 };
+    const queued = { total_ms: 2 * HOUR_MS, queue_wait_ms: 2 * HOUR_MS };
+    await ledger.insert([
+      used(FIRST + HOUR_MS, 100, long),
+      used(FIRST + HOUR_MS, 10, queued),
+      used(FIRST + 3 * HOUR_MS, 1, long),
+    ]);
+    expect(await sum("tenant", FIRST)).toMatchObject({ tokens: 11 });
   });
 
   it("count a late row of a day whose rows were dropped once", async () => {

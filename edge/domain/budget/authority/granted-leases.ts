@@ -40,8 +40,12 @@ export interface CountedUntil {
   readonly untilMs: number;
 }
 
-/** How long the Cell's report of a lease's end may take after the lease should have ended. */
+/**
+ * How long the Cell's report of a lease's end may take after the lease should have ended: near a limit, and far from every
+ * limit, where it is due within 10 s.
+ */
 const END_GRACE_MS = 5_000;
+const AMPLE_END_GRACE_MS = 15_000;
 /** After this time without a message, a Cell that has only running requests is taken for dead as well. */
 const SILENCE_MS = 15 * 60_000;
 /** The disk knows the last message of a Cell with outstanding leases this exactly. */
@@ -57,6 +61,8 @@ const UNKNOWN_CELL = "";
 
 export class GrantedLeases {
   #lives: CellLife[] = [];
+  /** When a new life of a Cell was last heard of: what the one before had not reported is only in the ledger. */
+  lifeBegunMs = Number.NEGATIVE_INFINITY;
   /** Up to when the ledger has been asked about Cells that were not known. */
   countedMs: number;
   /**
@@ -95,23 +101,26 @@ export class GrantedLeases {
 
   /**
    * Up to when a check against the ledger that starts now counts the rows of each known Cell: what ended later, a living Cell
-   * has still to report. Of a dead Cell all rows count; should it live after all, what it reports next waits for the ledger.
+   * has still to report. Of a dead Cell all rows count.
    */
-  countUntil(nowMs: number): readonly CountedUntil[] {
-    this.countedMs = nowMs;
-    this.unsaved = true;
+  countedUntil(nowMs: number): readonly CountedUntil[] {
     return this.#lives
       .filter((life) => life.cell !== UNKNOWN_CELL && this.isNewest(life))
       .map((life) => {
-        const { cell, leases, lastHeardMs } = life;
-        const isLost = [...leases.values()].some(({ lostAtMs }) => (lostAtMs ?? Infinity) + LEDGER_DELAY_MS <= nowMs);
-        if (!isLost && lastHeardMs + SILENCE_MS > nowMs) {
-          const reported = this.#lives.filter((of) => of.cell === cell).map(({ reportedMs }) => reportedMs);
-          return { cell, untilMs: Math.max(...reported) - ROW_AHEAD_MS };
-        }
-        life.countedMs = nowMs;
-        return { cell, untilMs: nowMs };
+        const { cell } = life;
+        if (isDead(life, nowMs)) return { cell, untilMs: nowMs };
+        const reported = this.#lives.filter((of) => of.cell === cell).map(({ reportedMs }) => reportedMs);
+        return { cell, untilMs: Math.max(...reported) - ROW_AHEAD_MS };
       });
+  }
+
+  /**
+   * Notes that a check has raised a counter: what Cells report that were dead or not known may be in it already, and waits
+   * for the ledger.
+   */
+  noteRaised(nowMs: number): void {
+    this.countedMs = nowMs;
+    for (const life of this.#lives) if (isDead(life, nowMs)) life.countedMs = nowMs;
   }
 
   /** Every known life. */
@@ -146,6 +155,7 @@ export class GrantedLeases {
   heardFrom(cell: string, life: number, nowMs: number): CellLife | null {
     const newest = this.isNewest({ cell, life });
     if (!newest && this.find(cell, life) === undefined) return null;
+    if (this.find(cell, life) === undefined) this.lifeBegunMs = nowMs;
     const heard = this.#life(cell, life, nowMs);
     heard.lastHeardMs = nowMs;
     if (nowMs - heard.storedHeardMs > HEARD_WITHIN_MS && heard.leases.size > 0) this.unsaved = true;
@@ -191,13 +201,13 @@ export class GrantedLeases {
   }
 
   /**
-   * Notes that the ledger has answered for leases that were lost at or before `atMs`: nothing of them is outstanding any
-   * more. A lease that was reported meanwhile stays.
+   * Notes that the ledger has answered for leases that were lost at or before `atMs`, but those of the pools `unanswered`:
+   * nothing of them is outstanding any more. A lease that was reported meanwhile stays.
    */
-  ledgerSettled(atMs: number): void {
+  ledgerSettled(atMs: number, unanswered: ReadonlySet<string | null>): void {
     for (const { leases } of this.#lives)
       for (const lease of leases.values())
-        if (lease.lostAtMs !== null && lease.lostAtMs <= atMs)
+        if (lease.lostAtMs !== null && lease.lostAtMs <= atMs && !unanswered.has(lease.pool))
           Object.assign(lease, { released: lease.granted, lostAtMs: null, settled: true });
   }
 
@@ -300,6 +310,12 @@ export function moveOut(lease: GrantedLease, amounts: Amounts): Amounts {
   return minus(amounts, taken);
 }
 
+/** Whether nothing more is expected of a Cell: a lease of it was lost some time ago, or it was silent for very long. */
+function isDead({ leases, lastHeardMs }: CellLife, nowMs: number): boolean {
+  const isLost = [...leases.values()].some(({ lostAtMs }) => (lostAtMs ?? Infinity) + LEDGER_DELAY_MS <= nowMs);
+  return isLost || lastHeardMs + SILENCE_MS <= nowMs;
+}
+
 /** True when nothing more can change for it. */
 function isOver(lease: GrantedLease): boolean {
   return lease.ended && lease.lostAtMs === null && isNothing(unreturned(lease));
@@ -311,5 +327,6 @@ function isOver(lease: GrantedLease): boolean {
 function lossDueMs({ lastHeardMs }: CellLife, lease: GrantedLease): number | null {
   if (lease.lostAtMs !== null || lease.settled || isOver(lease)) return null;
   const silentMs = lastHeardMs + SILENCE_MS;
-  return lease.ended || lease.untilMs === null ? silentMs : Math.min(silentMs, lease.untilMs + END_GRACE_MS);
+  if (lease.ended || lease.untilMs === null) return silentMs;
+  return Math.min(silentMs, lease.untilMs + (lease.answered?.ample === true ? AMPLE_END_GRACE_MS : END_GRACE_MS));
 }

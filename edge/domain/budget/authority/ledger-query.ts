@@ -1,6 +1,7 @@
 /**
  * The query for what a tenant or key has used since an instant (docs/rules/budgets.md#check-against-the-ledger), and the
- * reading of its answer: from usage_raw from the day on that its mark names, before it from usage_daily, by UTC days. Answers
+ * reading of its answer: from usage_raw from the day on that its mark names, by when requests began; before it from the rollups,
+ * by whole UTC days and, on the day in which the period began, by quarters of an hour that lie in the period. Answers
  * from the response cache were not charged. What a living Cell has still to report is left out: it would count twice.
  */
 import { type ActualUsage, clamped, nanoUsdOf } from "../amounts.ts";
@@ -36,14 +37,20 @@ export function ledgerQuery(
   return `
     WITH
       ${instant(sinceMs ?? 0)} AS since,
+      if(since = toStartOfDay(since), toDate(since), toDate(since) + 1) AS firstDay,
       (SELECT toDateOrZero(any(comment)) FROM system.tables WHERE database = '${db}' AND name = 'usage_raw') AS kept
     SELECT sum(tokens), sum(cost) FROM (
       SELECT sum(toFloat64(total_tokens)) AS tokens, sum(cost_usd) AS cost
       FROM ${db}.usage_raw
       WHERE ${own} AND ts >= since AND ts < ${known.length === 0 ? until : `multiIf(${until})`} AND toDate(ts) >= kept AND cache_status != 'hit'
+        AND ts - toIntervalMillisecond(toInt64(total_ms) - queue_wait_ms) >= since
       UNION ALL
       SELECT sum(toFloat64(total_tokens) - toFloat64(hit_tokens)) AS tokens, sum(cost_usd) AS cost
-      FROM ${db}.usage_daily WHERE ${own} AND day >= toDate(since) AND day < kept
+      FROM ${db}.usage_daily WHERE ${own} AND day >= firstDay AND day < kept
+      UNION ALL
+      SELECT sum(toFloat64(total_tokens) - toFloat64(hit_tokens)) AS tokens, sum(cost_usd) AS cost
+      FROM ${db}.usage_quarter
+      WHERE ${own} AND quarter >= since AND toDate(quarter) < firstDay AND toDate(quarter) < kept
     ) FORMAT TabSeparated`;
 }
 

@@ -38,6 +38,9 @@ import { sizeLease } from "./lease-size.ts";
 import type { Checkpoint, PlacedLease, StoredGrants, StoredState } from "./stored.ts";
 import { UndeliveredAlerts } from "./undelivered-alerts.ts";
 
+/** A counter in use is compared with the ledger this often: no Cell may be left to report what requests used. */
+const CHECKED_WITHIN_MS = 60 * 60_000;
+
 /** The answer to a lease request; `grants` must be stored before it is sent. */
 interface LeaseResult {
   readonly answer: LeaseAnswer;
@@ -130,13 +133,20 @@ export class TenantBudgetAuthority {
   applyLedgerSum(whose: BudgetOwner, limits: BudgetLimits, tag: string, sum: ActualUsage, nowMs: number): void {
     const fault = faultInUsed(sum) ?? faultInLimits(limits);
     if (this.#isRefused(fault, "what the ledger has is not counted", nowMs)) return;
-    this.#owners.raise(whose, this.#touch(limits, nowMs), tag, sum);
+    if (this.#owners.raise(whose, this.#touch(limits, nowMs), tag, sum)) this.#leases.noteRaised(this.#time.at(nowMs));
     this.#dirty = true;
   }
 
+  /** Whether counters that were last compared with the ledger at a time are to be compared again. */
+  isCheckDue(checkedMs: number, nowMs: number): boolean {
+    const atMs = this.#time.at(nowMs);
+    const settledMs = this.#leases.lifeBegunMs + LEDGER_DELAY_MS;
+    return (checkedMs < settledMs && settledMs <= atMs) || checkedMs + CHECKED_WITHIN_MS <= atMs;
+  }
+
   /** Up to when a check against the ledger that starts now counts the rows of each known Cell. */
-  countUntil(nowMs: number): readonly CountedUntil[] {
-    return this.#leases.countUntil(this.#time.at(nowMs));
+  countedUntil(nowMs: number): readonly CountedUntil[] {
+    return this.#leases.countedUntil(this.#time.at(nowMs));
   }
 
   /**
@@ -153,11 +163,11 @@ export class TenantBudgetAuthority {
   }
 
   /**
-   * Notes that the ledger has answered for all of {@link countersAwaitingLedger}: what those dead Cells held no longer
-   * counts.
+   * Notes that the ledger has answered for the tenant of {@link countersAwaitingLedger}, and for all keys but `unanswered`: what
+   * those dead Cells held no longer counts.
    */
-  ledgerSettled(): void {
-    this.#leases.ledgerSettled(this.#askedAboutMs);
+  ledgerSettled(unanswered: readonly string[] = []): void {
+    this.#leases.ledgerSettled(this.#askedAboutMs, new Set(unanswered));
     this.#dirty = true;
   }
 

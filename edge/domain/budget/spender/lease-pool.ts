@@ -287,6 +287,6 @@ export class LeasePool {
     lease.ended = true;
     this.#free = NO_AMOUNTS;
     this.#current = null;
-    this.#reports.changed(lease, reportDueMs(nowMs, ample));
+    this.#reports.changed(lease, reportDueMs(nowMs, ample && lease.ample));
   }
 }
