@@ -153,7 +153,7 @@ function ofCall(done: Done, row: Row | null, owed: Owed): readonly Difference[] 
  */
 function isLostRow({ call, got }: Done, row: Row): boolean {
   const status = Number(row["status_code"]);
-  if (row["cache_status"] === "hit") return got.status === null;
+  if (row["cache_status"] === "hit" && row["admission"] === "fast") return got.status === null;
   if (status >= 500 || row["admission"] === "rejected")
     return row["total_tokens"] === 0 && (got.status === null || got.status === status);
   const isEstimate = row["input_tokens"] === estimateOf(call).input;
