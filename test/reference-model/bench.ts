@@ -19,6 +19,8 @@ interface Fault {
 
 /** What ended less than a second before a crash may be lost (docs/rules/settlement-and-rows.md#custody). */
 const PROMISED_AFTER_MS = 1_500;
+/** A store that did not answer is left alone for 1 s, and then asked once more for up to 2 s (docs/rules/freshness.md#store-down). */
+const REFUSED_AFTER_MS = 3_500;
 
 export class Bench {
   readonly faults: Fault[] = [];
@@ -74,11 +76,19 @@ export class Bench {
   }
 
   #done(call: Call, got: Got): Done {
-    const near = this.faults.filter(
-      ({ fromMs, untilMs }) => got.startMs <= untilMs + PROMISED_AFTER_MS && got.endMs >= fromMs - PROMISED_AFTER_MS,
-    );
+    const near = (afterMs: number): readonly Fault[] =>
+      this.faults.filter(
+        ({ fromMs, untilMs }) => got.startMs <= untilMs + afterMs && got.endMs >= fromMs - PROMISED_AFTER_MS,
+      );
     const isAnswered = got.whole && got.status !== null && got.status < 400;
-    const isDisturbed = near.some(({ cost }) => cost === "rows" || (cost === "refusals" && !isAnswered));
-    return { call, got, served: this.#upstream.served(call.id), isNearFault: near.length > 0, isDisturbed };
+    const isLost = near(PROMISED_AFTER_MS).some(({ cost }) => cost === "rows");
+    const isRefused = !isAnswered && near(REFUSED_AFTER_MS).some(({ cost }) => cost === "refusals");
+    return {
+      call,
+      got,
+      served: this.#upstream.served(call.id),
+      isNearFault: near(PROMISED_AFTER_MS).length > 0,
+      isDisturbed: isLost || isRefused,
+    };
   }
 }

@@ -66,9 +66,13 @@ async function connected(host: string, port: number): Promise<Socket> {
   return socket;
 }
 
+/** The session of requests that only show that the gateway answers; one that is refused has a row. */
+export const NO_CALL = "session-of-no-call";
+
 async function answered(proxyUrl: string, { key }: Call): Promise<void> {
+  const headers = { authorization: `Bearer ${key?.secret}`, "x-gateway-session-id": NO_CALL };
   try {
-    await (await fetch(`${proxyUrl}/v1/models`, { headers: { authorization: `Bearer ${key?.secret}` } })).text();
+    await (await fetch(`${proxyUrl}/v1/models`, { headers })).text();
   } catch {
     // The gateway was killed meanwhile.
   }

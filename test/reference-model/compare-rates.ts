@@ -42,8 +42,8 @@ interface Range {
 /** What one bucket holds, as far as a client can know. */
 class Level {
   readonly kind: Kind;
-  /** Several keys draw from it, and each may have some of it on lease. */
-  readonly isShared: boolean;
+  /** How many leases others than a call's own may hold of it: of other keys, and of the time before a key's limits changed. */
+  readonly #others: number;
   cap = 0;
   /** Its refill per ms; after a change of the capacity either may count until the bucket is used. */
   #rate: Range = { least: 0, most: 0 };
@@ -59,9 +59,9 @@ class Level {
   /** What each key may have on lease since the bucket held too little: a debt takes nothing from the leases of other keys. */
   readonly #lent = new Map<Key | null, number>();
 
-  constructor(kind: Kind, isShared: boolean) {
+  constructor(kind: Kind, others: number) {
     this.kind = kind;
-    this.isShared = isShared;
+    this.#others = others;
   }
 
   /** A new limit is full; what Cells have on lease when it comes is not known, so one that comes later may be empty. */
@@ -78,7 +78,7 @@ class Level {
       const least = this.#settledAt(this.#least, atMs, Math.min(this.#rate.least, this.cap / MINUTE_MS));
       this.#least = { level: Math.min(least, cap - over), atMs };
       const most = this.#settledAt(this.#most, atMs, this.#rate.most);
-      if (this.isShared && cap < this.cap) this.#refilledUntilMs = atMs + LEASE_MS;
+      if (this.#others > 0 && cap < this.cap) this.#refilledUntilMs = atMs + LEASE_MS;
       this.#most = { level: Math.min(cap, Math.max(-cap, most)), atMs };
       this.#rate = { least: Math.min(this.#rate.least, rate), most: Math.max(this.#rate.most, rate) };
     }
@@ -88,7 +88,7 @@ class Level {
   /** What it may have held at some moment between these: before a call, or after it, while its own end is on its way. */
   between({ startMs, endMs }: Got, isAfter = false): Range {
     const leased = this.cap * LEASED_PART;
-    const missed = this.isShared ? Math.ceil(leased) : 0;
+    const missed = this.#others * Math.ceil(leased);
     const ends = isAfter ? this.#ends : this.#ends.slice(1);
     const sum = (of: (end: number) => number): number => ends.reduce((total, end) => total + of(end), 0);
     if (startMs < this.#refilledUntilMs) this.#most = { level: this.cap, atMs: startMs };
@@ -101,7 +101,7 @@ class Level {
 
   /** Whether a call of the key may be served when the bucket held this at most. */
   maySpend(key: Key | null, need: number, most: number): boolean {
-    const lent = this.isShared && most < need ? (this.#lent.get(key) ?? this.cap * LEASED_PART) : 0;
+    const lent = this.#others > 0 && most < need ? (this.#lent.get(key) ?? this.cap * LEASED_PART) : 0;
     if (most < need) this.#lent.set(key, lent - need);
     else this.#lent.delete(key);
     return Math.max(most, lent) >= need;
@@ -189,8 +189,9 @@ class Story {
     this.#isInTurn = isInTurn;
     this.#levels = new Map(
       [tenant, ...keys].map((of) => {
-        const isShared = of === tenant && keys.length > 1;
-        return [of, { tokens: new Level("tokens", isShared), requests: new Level("requests", isShared) }] as const;
+        const isAlone = keys.every(({ rates }) => keys.length === 1 && rates.length === 1);
+        const others = of !== tenant || isAlone ? 0 : keys.length;
+        return [of, { tokens: new Level("tokens", others), requests: new Level("requests", others) }] as const;
       }),
     );
   }

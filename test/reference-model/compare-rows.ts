@@ -1,5 +1,7 @@
 /** Compares the ledger's rows with the calls, one by one, and the answers of clients with what the upstream served. */
+
 import { errorCodeOf, type Owed, owedOf, sessionOf, type Want, type WantedRow } from "./calculator.ts";
+import { NO_CALL } from "./client.ts";
 import type { Difference } from "./differences.ts";
 import { type Done, requestIdOf } from "./facts.ts";
 import { estimateOf } from "./tokens.ts";
@@ -90,11 +92,13 @@ export function compareRows(calls: readonly Done[], rows: readonly Row[]): RowsF
   );
   const owed = matched.map(({ row, done }) => ({ row, done, owed: owedOf(done, stored.get(bodyKey(done)) ?? []) }));
   const differences = owed.flatMap((each) => ofCall(each.done, each.row, each.owed));
-  const extra = left.map((row) => ({
-    what: "row: nobody made this call, or it has another row",
-    expected: null,
-    found: row,
-  }));
+  const extra = left
+    .filter((row) => row["session_id"] !== NO_CALL)
+    .map((row) => ({
+      what: "row: nobody made this call, or it has another row",
+      expected: null,
+      found: row,
+    }));
   return {
     matched: owed.map((each) => ({ row: each.row, done: each.done, ...chargeOf(each.done, each.row, each.owed) })),
     differences: [...differences, ...extra],
@@ -143,9 +147,13 @@ function ofCall(done: Done, row: Row | null, owed: Owed): readonly Difference[] 
   ];
 }
 
-/** A request that was lost with its process: at the estimate, or with nothing; or one that was refused while a part was away. */
+/**
+ * A request that was lost with its process: at the estimate, with nothing, or when its hit was recorded and not sent yet; or one that
+ * was refused while a part was away.
+ */
 function isLostRow({ call, got }: Done, row: Row): boolean {
   const status = Number(row["status_code"]);
+  if (row["cache_status"] === "hit" && row["admission"] === "fast") return got.status === null;
   if (status >= 500 || row["admission"] === "rejected")
     return row["total_tokens"] === 0 && (got.status === null || got.status === status);
   const isEstimate = row["input_tokens"] === estimateOf(call).input;
