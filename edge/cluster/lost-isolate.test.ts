@@ -243,5 +243,8 @@ it("loses its session with what it holds, so that it says in the next one what i
   expect(() => world.members.exchange(first.session, { ...EMPTY_MESSAGE, n: 2 })).toThrow("the session is over");
   const running = ["goes on"];
   const next = world.members.open({ ...member, opening: 2, waiting: [], running }, { ...EMPTY_MESSAGE, n: 3 });
-  expect(next.answer.unknown).toEqual(["goes on"]);
+  expect({ unknown: next.answer.unknown, state: world.stateOf("goes on", "cut off") }).toEqual({
+    unknown: [],
+    state: "running",
+  });
 });

@@ -80,6 +80,27 @@ export function judgeAgain(entry: AdmissionEntry, answer: Stale): void {
   entry.answer = answer;
 }
 
+/** The charges of so many requests are kept: enough for all that may run in a cell at once. */
+const CHARGES_KEPT = 10_000;
+
+/** What requests were charged, by id; the oldest are forgotten first. */
+export class KeptCharges {
+  readonly #byId = new Map<string, ActualUsage>();
+
+  keep(requestId: string, charged: ActualUsage): void {
+    this.#byId.set(requestId, charged);
+    const [oldest = requestId] = this.#byId.keys();
+    if (this.#byId.size > CHARGES_KEPT) this.#byId.delete(oldest);
+  }
+
+  /** Forgets it too. */
+  take(requestId: string): ActualUsage | null {
+    const charged = this.#byId.get(requestId) ?? null;
+    this.#byId.delete(requestId);
+    return charged;
+  }
+}
+
 /** Whether it holds a slot or waits for one, or was refused and has no row yet. */
 export function isLive({ state }: AdmissionEntry): boolean {
   return state !== "given up" && state !== "ended";

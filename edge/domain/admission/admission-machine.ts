@@ -20,6 +20,7 @@ import {
   isLive,
   isSubCall,
   judgeAgain,
+  KeptCharges,
   newEntry,
   type RequestState,
   usedBy,
@@ -33,8 +34,6 @@ import type { AdmissionRequest, Decision, Settlement, SlotTaken, Stale } from ".
 
 /** The row of a request that was given up waits for so long, ms, in case the request lives (docs/rules/admission.md#membership). */
 const ROW_WAITS_MS = 6_000;
-/** The charges of so many requests that were given up are remembered: enough for all that may run in a cell at once. */
-const CHARGES_KEPT = 10_000;
 
 const WAITS: AdmissionAnswer = { verdict: "waiting" };
 
@@ -68,7 +67,7 @@ export class AdmissionMachine implements GrantCheck {
   readonly #entries = new Map<string, AdmissionEntry>();
   readonly #ended = new RecentIds();
   /** What requests were charged that were given up, and whose rows are written. */
-  readonly #charges = new Map<string, ActualUsage>();
+  readonly #charges = new KeptCharges();
   readonly #events: SchedulerEvent[] = [];
   #applying = false;
   /** The request that arrives in this turn: its records were compared a moment ago, and its answer is returned. */
@@ -295,8 +294,7 @@ export class AdmissionMachine implements GrantCheck {
   #enter(request: AdmissionRequest, member: string, said: number, begin: Begin): Decision | Stale | null {
     const { requestId, waitedMs } = request;
     const { now, revisions } = this.#options;
-    const charged = this.#charges.get(requestId) ?? null;
-    this.#charges.delete(requestId);
+    const charged = this.#charges.take(requestId);
     const entry = this.#entries.get(requestId) ?? newEntry(request, member, now() - (waitedMs ?? 0), charged);
     Object.assign(entry, { request, said, generation: revisions.generation, slot: null, answer: null, loss: null });
     this.#entries.set(requestId, entry);
@@ -399,9 +397,7 @@ export class AdmissionMachine implements GrantCheck {
       if (entry.loss !== loss) return;
       become(entry, "ended");
       this.#entries.delete(requestId);
-      this.#charges.set(requestId, entry.charged ?? NOTHING_USED);
-      const [oldest = requestId] = this.#charges.keys();
-      if (this.#charges.size > CHARGES_KEPT) this.#charges.delete(oldest);
+      this.#charges.keep(requestId, entry.charged ?? NOTHING_USED);
       void this.#options.rows.complete(row, true).catch(() => undefined);
     });
   }
