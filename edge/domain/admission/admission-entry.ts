@@ -20,8 +20,8 @@ export type RequestState = "waiting" | "judged again" | "reserving" | "running" 
 
 /** What may follow each state (docs/architecture.md#the-states-of-a-request). */
 export const NEXT: Readonly<Record<RequestState, readonly RequestState[]>> = {
-  waiting: ["reserving", "judged again", "refused", "running", "given up", "ended"],
-  "judged again": ["waiting", "running", "given up", "ended"],
+  waiting: ["reserving", "judged again", "refused", "given up", "ended"],
+  "judged again": ["waiting", "given up", "ended"],
   reserving: ["running", "refused", "judged again", "given up", "ended"],
   running: ["given up", "ended"],
   refused: ["given up", "ended"],

@@ -354,9 +354,7 @@ export class AdmissionMachine implements GrantCheck {
     if (entry !== this.#arriving) this.#options.decided(entry, answer);
   }
 
-  /**
-   * Whether a request may be granted on the records that it was sent with. While no record has changed, this only reads the clock.
-   */
+  /** Whether a request may be granted on the records that it was sent with. While none has changed, this only reads the clock. */
   #isCurrent(entry: AdmissionEntry): boolean {
     const { now, revisions, isQuiet } = this.#options;
     const { revs, openUntilMs } = entry.request;
@@ -372,10 +370,9 @@ export class AdmissionMachine implements GrantCheck {
 
   /** Gives back what the request holds. */
   #leave(entry: AdmissionEntry, state: "given up" | "ended", used: ActualUsage, goesOn = false): void {
-    const { request, charged, slot } = entry;
+    const { request, charged, slot, state: before } = entry;
     const { requestId } = request;
     const { budget, changed } = this.#options;
-    const before = entry.state;
     // What the request was charged when it was given up is part of its usage already.
     const owed = charged === null ? used : beyondUsed(used, charged);
     become(entry, state);
@@ -390,14 +387,13 @@ export class AdmissionMachine implements GrantCheck {
 
   /** Unless the request shows up before, its row is written then, and what it was charged is remembered. */
   #lapseLater(entry: AdmissionEntry, row: UsageRow, delayMs: number): void {
-    const { requestId } = entry.request;
     const loss = { row };
     entry.loss = loss;
     this.#options.later(delayMs, () => {
       if (entry.loss !== loss) return;
       become(entry, "ended");
-      this.#entries.delete(requestId);
-      this.#charges.keep(requestId, entry.charged ?? NOTHING_USED);
+      this.#entries.delete(row.request_id);
+      this.#charges.keep(row.request_id, entry.charged ?? NOTHING_USED);
       void this.#options.rows.complete(row, true).catch(() => undefined);
     });
   }
