@@ -12,6 +12,7 @@ export function rowFor(requestId: string, over: Partial<UsageRow> = {}): UsageRo
 /** The admission request of one tenant for one slot; `over` replaces parts of it. */
 export function admissionRequestFor(requestId: string, over: Partial<AdmissionRequest> = {}): AdmissionRequest {
   return admissionRequestOf(requestId, "t1", {
+    tenant: { id: "t1", name: "Acme", weight: 100, maxInFlight: null },
     group: { name: "default", weight: 100 },
     model: { name: "m1", admissionWeight: 100, maxInFlight: null },
     revs: [{ kind: "key", id: "k1", rev: 5 }],
