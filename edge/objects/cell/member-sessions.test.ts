@@ -47,7 +47,7 @@ describe("an isolate that opens its next session", () => {
       unknown: answer.unknown,
       told: verdicts(answer),
       other: other.state,
-      runs: stage.states("runs").runs,
+      runs: stage.world.stateOf("runs"),
     }).toEqual({
       unknown: [],
       told: [],
