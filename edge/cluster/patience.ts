@@ -5,7 +5,7 @@
 import { GatewayError } from "../../shared/errors.ts";
 import type { Clock, Sleep } from "../ports.ts";
 
-/** Requests of an isolate that may wait for an owner at once: each takes about 30 KB. Further ones fail as without patience. */
+/** Requests of an isolate that may wait for an owner of one Cell at once: each takes about 30 KB. Further ones fail as without patience. */
 const PATIENT_MAX = 5_000;
 const FIRST_PAUSE_MS = 100;
 const PAUSE_MAX_MS = 1_000;

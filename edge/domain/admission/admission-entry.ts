@@ -29,6 +29,15 @@ export const NEXT: Readonly<Record<RequestState, readonly RequestState[]>> = {
   ended: [],
 };
 
+/** A request that was given up. */
+export interface Loss {
+  readonly row: UsageRow;
+  /** Whether it was running, so that its isolate may count it as such. */
+  readonly ran: boolean;
+  /** When the row is written, epoch ms. */
+  readonly dueMs: number;
+}
+
 export interface AdmissionEntry {
   /** The newest admission request. */
   request: AdmissionRequest;
@@ -50,8 +59,8 @@ export interface AdmissionEntry {
   charged: ActualUsage | null;
   /** An earlier life of this Cell, or its isolate, may have written its row: a further row is compared with the log. */
   mayHaveRow: boolean;
-  /** Its row, should it not show up again, and the time at which it was given up. */
-  loss: { readonly row: UsageRow } | null;
+  /** What becomes of it, should it not show up again; null: it was not given up. */
+  loss: Loss | null;
 }
 
 /** A request that is about to enter. `charged`: by an earlier entry, whose row is written. */

@@ -1,10 +1,9 @@
 /**
  * A Cell's admission: which request holds a slot, which waits for a slot or for tokens, and what happens at the end of each. The
- * scheduler decides about slots, the budgets decide about tokens; both answer with decisions, which are applied here, and a request
- * that waited is judged again. Each request is in exactly one state ({@link NEXT}). Time comes in as an argument of construction, and
- * nothing is awaited between two changes. Invariants: what a request holds is given back in the turn in which it ends or is given
- * up; a request that ended never comes back; what a request is charged in all is what it used, or the estimate if that is more and
- * it was given up.
+ * scheduler decides about slots, the budgets about tokens; what they decide is applied here, and a request that waited is judged
+ * again. Each request is in exactly one state ({@link NEXT}), and nothing is awaited between two changes. Invariants: what a request
+ * holds is given back in the turn in which it ends or is given up; a request whose row has come never comes back; what a request is
+ * charged in all is what it used, or the estimate if that is more and it was given up.
  */
 import type { WaitingQueue } from "../../../shared/schema/load.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
@@ -21,6 +20,7 @@ import {
   isSubCall,
   judgeAgain,
   KeptCharges,
+  type Loss,
   newEntry,
   type RequestState,
   usedBy,
@@ -129,8 +129,8 @@ export class AdmissionMachine implements GrantCheck {
   runs(requestId: string, said = 0): boolean {
     const entry = this.#entries.get(requestId);
     if (entry?.state !== "given up") return entry !== undefined || this.#ended.has(requestId);
-    const { request, member, slot } = entry;
-    if (slot === null || entry.said > said) return false;
+    const { request, member, slot, loss } = entry;
+    if (slot === null || loss?.ran !== true || entry.said > said) return false;
     this.#countAgain(request, member, said, slot);
     return true;
   }
@@ -170,17 +170,18 @@ export class AdmissionMachine implements GrantCheck {
     const { cell, now } = this.#options;
     const settlement = lostSettlement(entry, now());
     const ran = entry.state === "running";
-    const used = usedBy(settlement);
     const row = settledRow(settlement, entry.slot, cell, now() - entry.arrivedMs);
-    this.#leave(entry, "given up", used, ran);
-    if (ran) entry.charged = largerUsed(used, entry.charged ?? NOTHING_USED);
-    this.#lapseLater(entry, row, rowWaitsMs);
+    this.#leave(entry, "given up", usedBy(settlement), ran);
+    if (ran) entry.charged = largerUsed(usedBy(settlement), entry.charged ?? NOTHING_USED);
+    this.#lapseLater(entry, { row, ran }, rowWaitsMs);
   }
 
   /** The isolate is heard again: the rows of its requests wait no longer for them than other ones do. */
-  isBack(member: string): void {
+  heardAgain(member: string): void {
+    const latestMs = this.#options.now() + ROW_WAITS_MS;
     for (const entry of this.#entries.values())
-      if (entry.member === member && entry.loss !== null) this.#lapseLater(entry, entry.loss.row, ROW_WAITS_MS);
+      if (entry.member === member && entry.loss !== null && entry.loss.dueMs > latestMs)
+        this.#lapseLater(entry, entry.loss, ROW_WAITS_MS);
   }
 
   /** The code of a request is gone. */
@@ -268,8 +269,7 @@ export class AdmissionMachine implements GrantCheck {
 
   /** When the request that has been entered longest began to wait, epoch ms; `nowMs` when no request is entered. */
   oldestArrivalMs(nowMs: number): number {
-    const [first] = this.#entries.values();
-    return first?.arrivedMs ?? nowMs;
+    return this.#entries.values().next().value?.arrivedMs ?? nowMs;
   }
 
   /** The requests that hold a slot and wait for tokens or money, which the scheduler counts as in flight. */
@@ -386,8 +386,8 @@ export class AdmissionMachine implements GrantCheck {
   }
 
   /** Unless the request shows up before, its row is written then, and what it was charged is remembered. */
-  #lapseLater(entry: AdmissionEntry, row: UsageRow, delayMs: number): void {
-    const loss = { row };
+  #lapseLater(entry: AdmissionEntry, { row, ran }: Omit<Loss, "dueMs">, delayMs: number): void {
+    const loss = { row, ran, dueMs: this.#options.now() + delayMs };
     entry.loss = loss;
     this.#options.later(delayMs, () => {
       if (entry.loss !== loss) return;

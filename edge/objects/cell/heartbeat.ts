@@ -49,10 +49,10 @@ export class Heartbeat {
   }
 
   async #beat(count: number): Promise<void> {
-    this.#parts.passed();
-    this.#parts.sample();
-    if (count % SAMPLES_PER_REPORT !== 0) return this.#next(count + 1);
     try {
+      this.#parts.passed();
+      this.#parts.sample();
+      if (count % SAMPLES_PER_REPORT !== 0) return this.#next(count + 1);
       this.#parts.save();
       await this.#parts.report();
       if (this.#parts.entryCount() === 0) {

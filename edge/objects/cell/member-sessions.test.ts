@@ -1,5 +1,6 @@
 /** The requests of an isolate whose sessions end, overlap, break, and are followed by others, with the real admission. */
 import { beforeEach, describe, expect, it, vi } from "vitest";
+import { admissionRequestOf } from "../../../test/harness/edge/cell/admission-requests.ts";
 import {
   endOf,
   GRACE_MS,
@@ -62,6 +63,44 @@ describe("an isolate that opens its next session", () => {
     });
     await stage.world.admission.end(endOf("runs"));
     expect(stage.rows).toEqual([["runs", 200, 3]]);
+  });
+
+  it("gets no slot of a request of its own that still runs for one that waits", async () => {
+    const stage = new MembersHarness(1);
+    stage.members.end(stage.open([requestOf("runs"), requestOf("waits")]).session);
+    await stage.pass(GRACE_MS);
+    stage.open([], { running: ["runs"], waiting: ["waits"] });
+    expect({ states: stage.states("runs", "waits"), inFlight: stage.load.inFlight }).toEqual({
+      states: { runs: "running", waits: "waiting" },
+      inFlight: 1,
+    });
+  });
+
+  it("gets no slot for a request that was refused by its budgets", async () => {
+    const stage = new MembersHarness(1);
+    const { session } = stage.open([admissionRequestOf("refused", "t", {}, { tenantTokens: 0 })]);
+    await stage.pass(0);
+    expect(stage.states("refused")).toEqual({ refused: "refused" });
+    stage.members.end(session);
+    await stage.pass(GRACE_MS);
+    const { answer } = stage.open([], { running: ["refused"] });
+    expect({ unknown: answer.unknown, load: stage.load.inFlight }).toEqual({ unknown: ["refused"], load: 0 });
+  });
+
+  it("keeps its slots when it was taken for gone within the grace of its last session", async () => {
+    const stage = new MembersHarness(1);
+    const leaseMs = 5_000;
+    const { session } = stage.open([requestOf("runs")], { leaseMs });
+    for (let interval = 0; interval < 5; interval += 1) stage.members.pass();
+    stage.members.end(session);
+    stage.members.pass();
+    expect(stage.load.inFlight).toBe(0);
+    stage.open([], { running: ["runs"], leaseMs });
+    await stage.pass(60_000);
+    expect({ state: stage.states("runs"), inFlight: stage.load.inFlight }).toEqual({
+      state: { runs: "running" },
+      inFlight: 1,
+    });
   });
 
   it("to a Cell that was reset learns which of its requests that does not know", () => {

@@ -101,11 +101,12 @@ export class Members {
       for (const { request, said } of admission.liveOf(id))
         if (said < message.n && !named.has(request.requestId)) admission.depart(request.requestId, message.n);
       member.decided = [];
+      // Before those that wait, or they would get the slots of these.
+      member.unknown = running.filter((requestId) => !admission.runs(requestId, message.n));
       for (const requestId of waiting) {
         const answer = admission.waits(requestId, message.n);
         if (answer !== null) member.decided.push([requestId, answer]);
       }
-      member.unknown = running.filter((requestId) => !admission.runs(requestId, message.n));
       return { session, answer: this.exchange(session, message) };
     } catch (error) {
       // The caller gets an error, and no session.
@@ -173,7 +174,7 @@ export class Members {
   /** The isolate is alive. `leaseMs`: see {@link Silence}. */
   heard(id: string, leaseMs?: number): void {
     const { silence, admission } = this.#options;
-    if (silence.heard(id, leaseMs)) admission.isBack(id);
+    if (silence.heard(id, leaseMs)) admission.heardAgain(id);
   }
 
   /** Whether nothing is heard of the isolate. */
@@ -214,6 +215,9 @@ export class Members {
 
   #giveUp(id: string, rowsWaitMs?: number): void {
     const { admission } = this.#options;
+    const member = this.#known.get(id);
+    // Its grace is over with it, and must not end what the isolate has in a later session.
+    if (member !== undefined) member.grace = null;
     this.#known.delete(id);
     for (const entry of admission.liveOf(id)) admission.giveUp(entry, rowsWaitMs);
   }
