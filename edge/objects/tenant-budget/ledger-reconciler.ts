@@ -139,7 +139,7 @@ export class LedgerReconciler {
     const tag = periodTag(term, limits.tenant.timezone, nowMs, this.#ports.monthOf);
     const since = periodStartMs(term, limits.tenant.timezone, nowMs, this.#ports.monthBounds);
     const done = this.#ports
-      .ledgerSum(whose, id, since, nowMs - CELLS_REPORT_MS, this.#core.countedUntil(nowMs))
+      .ledgerSum(whose, id, since, nowMs - CELLS_REPORT_MS, this.#core.countUntil(nowMs))
       .then((sum) => {
         this.#core.applyLedgerSum(whose, limits, tag, sum, this.#ports.now());
         check.answered = true;

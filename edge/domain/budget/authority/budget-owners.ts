@@ -117,12 +117,9 @@ export class BudgetOwners {
       this.#write(whose, limits, (account) => this.#period(whose, limits, nowMs).charge(account, tags[whose], used));
   }
 
-  /** Takes the ledger's sum since the period `tag` began; ignored when that period is over. True: it is more than was known. */
-  raise(whose: BudgetOwner, limits: BudgetLimits, tag: string, sum: ActualUsage): boolean {
-    const { tag: current, usedTokens, usedNanoUsd } = this.usedOf(whose, limits);
-    if (tag !== current || (sum.tokens <= usedTokens && sum.nanoUsd <= usedNanoUsd)) return false;
-    this.#write(whose, limits, (account) => raiseTo(account, sum));
-    return true;
+  /** Takes the ledger's sum since the period `tag` began; ignored when that period is over. */
+  raise(whose: BudgetOwner, limits: BudgetLimits, tag: string, sum: ActualUsage): void {
+    this.#write(whose, limits, (account) => (account.tag === tag ? raiseTo(account, sum) : account));
   }
 
   /** Debits the buckets of a lease of a pool. */

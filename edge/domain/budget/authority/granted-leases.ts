@@ -101,26 +101,23 @@ export class GrantedLeases {
 
   /**
    * Up to when a check against the ledger that starts now counts the rows of each known Cell: what ended later, a living Cell
-   * has still to report. Of a dead Cell all rows count.
+   * has still to report. Of a dead Cell all rows count; should it live after all, what it reports next waits for the ledger.
    */
-  countedUntil(nowMs: number): readonly CountedUntil[] {
+  countUntil(nowMs: number): readonly CountedUntil[] {
+    this.countedMs = nowMs;
+    this.unsaved = true;
     return this.#lives
       .filter((life) => life.cell !== UNKNOWN_CELL && this.isNewest(life))
       .map((life) => {
-        const { cell } = life;
-        if (isDead(life, nowMs)) return { cell, untilMs: nowMs };
-        const reported = this.#lives.filter((of) => of.cell === cell).map(({ reportedMs }) => reportedMs);
-        return { cell, untilMs: Math.max(...reported) - ROW_AHEAD_MS };
+        const { cell, leases, lastHeardMs } = life;
+        const isLost = [...leases.values()].some(({ lostAtMs }) => (lostAtMs ?? Infinity) + LEDGER_DELAY_MS <= nowMs);
+        if (!isLost && lastHeardMs + SILENCE_MS > nowMs) {
+          const reported = this.#lives.filter((of) => of.cell === cell).map(({ reportedMs }) => reportedMs);
+          return { cell, untilMs: Math.max(...reported) - ROW_AHEAD_MS };
+        }
+        life.countedMs = nowMs;
+        return { cell, untilMs: nowMs };
       });
-  }
-
-  /**
-   * Notes that a check has raised a counter: what Cells report that were dead or not known may be in it already, and waits
-   * for the ledger.
-   */
-  noteRaised(nowMs: number): void {
-    this.countedMs = nowMs;
-    for (const life of this.#lives) if (isDead(life, nowMs)) life.countedMs = nowMs;
   }
 
   /** Every known life. */
@@ -308,12 +305,6 @@ export function moveOut(lease: GrantedLease, amounts: Amounts): Amounts {
   const taken = smaller(amounts, unreturned(lease));
   lease.moved = plus(lease.moved, taken);
   return minus(amounts, taken);
-}
-
-/** Whether nothing more is expected of a Cell: a lease of it was lost some time ago, or it was silent for very long. */
-function isDead({ leases, lastHeardMs }: CellLife, nowMs: number): boolean {
-  const isLost = [...leases.values()].some(({ lostAtMs }) => (lostAtMs ?? Infinity) + LEDGER_DELAY_MS <= nowMs);
-  return isLost || lastHeardMs + SILENCE_MS <= nowMs;
 }
 
 /** True when nothing more can change for it. */

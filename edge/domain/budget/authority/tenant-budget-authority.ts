@@ -133,7 +133,7 @@ export class TenantBudgetAuthority {
   applyLedgerSum(whose: BudgetOwner, limits: BudgetLimits, tag: string, sum: ActualUsage, nowMs: number): void {
     const fault = faultInUsed(sum) ?? faultInLimits(limits);
     if (this.#isRefused(fault, "what the ledger has is not counted", nowMs)) return;
-    if (this.#owners.raise(whose, this.#touch(limits, nowMs), tag, sum)) this.#leases.noteRaised(this.#time.at(nowMs));
+    this.#owners.raise(whose, this.#touch(limits, nowMs), tag, sum);
     this.#dirty = true;
   }
 
@@ -145,8 +145,8 @@ export class TenantBudgetAuthority {
   }
 
   /** Up to when a check against the ledger that starts now counts the rows of each known Cell. */
-  countedUntil(nowMs: number): readonly CountedUntil[] {
-    return this.#leases.countedUntil(this.#time.at(nowMs));
+  countUntil(nowMs: number): readonly CountedUntil[] {
+    return this.#leases.countUntil(this.#time.at(nowMs));
   }
 
   /**

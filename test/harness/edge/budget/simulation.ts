@@ -288,7 +288,7 @@ export class BudgetSimulation {
   checkLedger(limits: BudgetLimits): void {
     const { coreMs } = this;
     this.#checkedMs = coreMs;
-    const sum = this.truth.ledgerSum(coreMs - 20_000, this.core.countedUntil(coreMs));
+    const sum = this.truth.ledgerSum(coreMs - 20_000, this.core.countUntil(coreMs));
     for (const whose of ["tenant", "key"] as const) {
       const { account } = this.core.read(whose, limits, coreMs);
       this.core.applyLedgerSum(whose, limits, account.tag, sum, coreMs);
