@@ -103,35 +103,6 @@ it("keeps an earlier answer when a later one does not come", async () => {
   expect(check.isFresh(limits, Date.now())).toBe(true);
 });
 
-it.each([
-  ["30 s after a life of a Cell has ended", 30_000, 2],
-  ["an hour later", 3_630_000, 3],
-])("asks again %s, and no request waits for that", async (_when, laterMs, asked) => {
-  let nowMs = Date.now();
-  let count = 0;
-  const ledger = async () => {
-    count += 1;
-    return { tokens: count, nanoUsd: 0 };
-  };
-  const core = new TenantBudgetAuthority(NOTHING_STORED, thirtyDayMonthOf, nowMs);
-  const check = new LedgerReconciler(core, { ...PORTS, now: () => nowMs, ledgerSum: ledger });
-  const limits = limitsWith({ tenantTokens: 100 });
-  const report = { cell: "a", life: 1, sequence: 1, leases: [], open: [], alertsSeen: [] };
-  core.report(report, nowMs);
-  await check.beforeDeciding(limits);
-  nowMs += 5_000;
-  core.report({ ...report, life: 2 }, nowMs);
-  check.refresh(limits);
-  expect(count).toBe(1);
-  for (const stepMs of [30_000, laterMs - 30_000]) {
-    nowMs += stepMs;
-    expect(check.isFresh(limits, nowMs)).toBe(true);
-    check.refresh(limits);
-    check.refresh(limits);
-  }
-  expect(count).toBe(asked);
-});
-
 describe("while the clock of its object is set", () => {
   const caps = limitsWith({ tenantTokens: 100 });
   const limits = { ...caps, tenant: { ...caps.tenant, id: "0f9f2c8e-6a1d-4b53-9f0c-0d2a5e6b7c81" } };

@@ -56,11 +56,6 @@ export class LedgerReconciler {
     return this.#bound(limits).every((whose) => this.#inPeriod(whose, limits, nowMs)?.answered === true);
   }
 
-  /** Starts the checks that are due of counters with a cap. */
-  refresh(limits: BudgetLimits): void {
-    for (const whose of this.#bound(limits)) this.#start(whose, limits);
-  }
-
   /** Waits for the first check of every counter that has caps, until {@link WAIT_MS} after it began. */
   async beforeDeciding(limits: BudgetLimits): Promise<void> {
     await this.#awaitChecks(this.#bound(limits).map((whose) => this.#start(whose, limits)));
@@ -129,7 +124,7 @@ export class LedgerReconciler {
     const atMs = this.#time.at(nowMs);
     const isStale = !capped && startedMs + UNCAPPED_STALE_MS <= atMs;
     const isDue =
-      failedAtMs === null ? isStale || this.#core.isCheckDue(startedMs, nowMs) : failedAtMs + RETRY_MS <= atMs;
+      failedAtMs === null ? isStale : failedAtMs + RETRY_MS <= atMs;
     return isDue ? this.#begin(whose, limits) : known;
   }
 

@@ -46,13 +46,10 @@ export class TenantBudgetObject extends DurableObject<Bindings> implements Tenan
   }
 
   async lease(request: LeaseRequest): Promise<LeaseAnswer> {
-    if (faultInLeaseRequest(request) === null) {
-      if (this.#check.isFresh(request.limits, this.#ports.now())) this.#check.refresh(request.limits);
-      else {
-        // The cell's report is applied first: the check counts the Cell's rows up to it.
-        this.#core.report(request.report, this.#ports.now());
-        await this.#check.beforeDeciding(request.limits);
-      }
+    if (faultInLeaseRequest(request) === null && !this.#check.isFresh(request.limits, this.#ports.now())) {
+      // The cell's report is applied first: the ledger has the same rows, and they would count twice.
+      this.#core.report(request.report, this.#ports.now());
+      await this.#check.beforeDeciding(request.limits);
     }
     const { answer, grants } = this.#core.lease(request, this.#ports.now());
     if (grants !== null) this.#store.putGrants(grants);

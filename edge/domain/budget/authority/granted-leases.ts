@@ -61,8 +61,6 @@ const UNKNOWN_CELL = "";
 
 export class GrantedLeases {
   #lives: CellLife[] = [];
-  /** When a new life of a Cell was last heard of: what the one before had not reported is only in the ledger. */
-  lifeBegunMs = Number.NEGATIVE_INFINITY;
   /** Up to when the ledger has been asked about Cells that were not known. */
   countedMs: number;
   /**
@@ -152,7 +150,6 @@ export class GrantedLeases {
   heardFrom(cell: string, life: number, nowMs: number): CellLife | null {
     const newest = this.isNewest({ cell, life });
     if (!newest && this.find(cell, life) === undefined) return null;
-    if (this.find(cell, life) === undefined) this.lifeBegunMs = nowMs;
     const heard = this.#life(cell, life, nowMs);
     heard.lastHeardMs = nowMs;
     if (nowMs - heard.storedHeardMs > HEARD_WITHIN_MS && heard.leases.size > 0) this.unsaved = true;

@@ -38,9 +38,6 @@ import { sizeLease } from "./lease-size.ts";
 import type { Checkpoint, PlacedLease, StoredGrants, StoredState } from "./stored.ts";
 import { UndeliveredAlerts } from "./undelivered-alerts.ts";
 
-/** A counter in use is compared with the ledger this often: no Cell may be left to report what requests used. */
-const CHECKED_WITHIN_MS = 60 * 60_000;
-
 /** The answer to a lease request; `grants` must be stored before it is sent. */
 interface LeaseResult {
   readonly answer: LeaseAnswer;
@@ -135,13 +132,6 @@ export class TenantBudgetAuthority {
     if (this.#isRefused(fault, "what the ledger has is not counted", nowMs)) return;
     this.#owners.raise(whose, this.#touch(limits, nowMs), tag, sum);
     this.#dirty = true;
-  }
-
-  /** Whether counters that were last compared with the ledger at a time are to be compared again. */
-  isCheckDue(checkedMs: number, nowMs: number): boolean {
-    const atMs = this.#time.at(nowMs);
-    const settledMs = this.#leases.lifeBegunMs + LEDGER_DELAY_MS;
-    return (checkedMs < settledMs && settledMs <= atMs) || checkedMs + CHECKED_WITHIN_MS <= atMs;
   }
 
   /** Up to when a check against the ledger that starts now counts the rows of each known Cell. */

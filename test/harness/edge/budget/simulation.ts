@@ -59,7 +59,6 @@ export class BudgetSimulation {
   refilledMs = 0;
   #coreSeenMs = this.nowMs;
   #requests = 0;
-  #checkedMs = this.nowMs;
 
   constructor(cells: number) {
     this.cells = Array.from({ length: cells }, (_, index) => newCell(`cell-${index}`, this.#newBudget));
@@ -287,17 +286,11 @@ export class BudgetSimulation {
   /** The counters are compared with the ledger, as edge/objects/tenant-budget/ledger-reconciler.ts does it. */
   checkLedger(limits: BudgetLimits): void {
     const { coreMs } = this;
-    this.#checkedMs = coreMs;
     const sum = this.truth.ledgerSum(coreMs - 20_000, this.core.countUntil(coreMs));
     for (const whose of ["tenant", "key"] as const) {
       const { account } = this.core.read(whose, limits, coreMs);
       this.core.applyLedgerSum(whose, limits, account.tag, sum, coreMs);
     }
-  }
-
-  /** The same, if it is due. */
-  refresh(limits: BudgetLimits): void {
-    if (this.core.isCheckDue(this.#checkedMs, this.coreMs)) this.checkLedger(limits);
   }
 
   /** No call reaches the authority for a while. */
