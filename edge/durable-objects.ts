@@ -52,7 +52,7 @@ export class TenantBudget extends TenantBudgetObject {
       log: consoleLog,
       monthOf,
       monthBounds,
-      ledgerSum: async (...asked) => await ledgerSum(clickhouse, ...asked),
+      ledgerSum: async (whose, id, sinceMs, untilMs) => await ledgerSum(clickhouse, whose, id, sinceMs, untilMs),
     });
   }
 }

@@ -1,15 +1,13 @@
 /** Reads from the analytics store what a tenant or key has used (docs/rules/budgets.md#check-against-the-ledger). */
 import type { ClickhouseEnv } from "../clickhouse-env.ts";
 import type { ActualUsage } from "../domain/budget/amounts.ts";
-import type { CountedUntil } from "../domain/budget/authority/granted-leases.ts";
 import { ledgerQuery, readLedgerAnswer } from "../domain/budget/authority/ledger-query.ts";
 import type { BudgetOwner } from "../domain/budget/limits.ts";
 import { StoreFailure } from "../domain/ledger/analytics-store.ts";
 import { call } from "./clickhouse-insert.ts";
 
 /**
- * The sum over rows of the tenant or key that ended from `sinceMs` (null: since ever) until `untilMs`, or until the time of
- * their Cell. Throws StoreFailure.
+ * The sum over rows of the tenant or key that ended from `sinceMs` (null: since ever) until `untilMs`. Throws StoreFailure.
  */
 export async function ledgerSum(
   store: ClickhouseEnv,
@@ -17,9 +15,8 @@ export async function ledgerSum(
   id: string,
   sinceMs: number | null,
   untilMs: number,
-  cells: readonly CountedUntil[],
 ): Promise<ActualUsage> {
-  const query = ledgerQuery(store.db, whose, id, sinceMs, untilMs, cells);
+  const query = ledgerQuery(store.db, whose, id, sinceMs, untilMs);
   if (query === null) return { tokens: 0, nanoUsd: 0 };
   const sum = readLedgerAnswer(await call(store, query, {}, null));
   if (sum === null) throw new StoreFailure("unexpected answer");

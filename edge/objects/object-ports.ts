@@ -6,7 +6,6 @@ import type { AlertEvent } from "../../shared/alerts.ts";
 import type { CellSeen } from "../../shared/records.ts";
 import type { LedgerApi } from "../domain/admission/rpc.ts";
 import type { ActualUsage } from "../domain/budget/amounts.ts";
-import type { CountedUntil } from "../domain/budget/authority/granted-leases.ts";
 import type { BudgetOwner } from "../domain/budget/limits.ts";
 import type { TenantBudgetApi } from "../domain/budget/messages/rpc.ts";
 import type { MonthOf } from "../domain/budget/term-budget.ts";
@@ -82,13 +81,12 @@ export interface TenantBudgetPorts {
 }
 
 /**
- * The usage of a tenant or key in the rows that ended from `sinceMs` (null: since ever) until `untilMs`, or until the time
- * of their Cell. Rejects when it cannot be read.
+ * The usage of a tenant or key in the rows that ended from `sinceMs` (null: since ever) until `untilMs`. Rejects when
+ * it cannot be read.
  */
 export type LedgerSum = (
   whose: BudgetOwner,
   id: string,
   sinceMs: number | null,
   untilMs: number,
-  cells: readonly CountedUntil[],
 ) => Promise<ActualUsage>;

@@ -17,8 +17,8 @@ const RETRY_MS = 10_000;
 /** At most this many keys of a tenant are read at once. */
 const AT_ONCE = 8;
 /**
- * Of Cells that have never reported, rows that ended within this time are left out: a live Cell reports what they used within
- * ten seconds (docs/rules/budgets.md#leases), and a row that is in the ledger before that report would count twice.
+ * Rows that ended within this time are left out: a live cell reports what they used within ten seconds
+ * (docs/rules/budgets.md#leases), and a row that is in the ledger before that report would count twice.
  */
 const CELLS_REPORT_MS = 20_000;
 /**
@@ -74,23 +74,24 @@ export class LedgerReconciler {
   }
 
   /** Reads the ledger again. False: the ledger did not answer. */
-  async recheck(whose: BudgetOwner, limits: BudgetLimits): Promise<boolean> {
-    return await this.#begin(whose, limits).done;
+  async recheck(whose: BudgetOwner, limits: BudgetLimits, leftOutMs = CELLS_REPORT_MS): Promise<boolean> {
+    return await this.#begin(whose, limits, leftOutMs).done;
   }
 
   /**
-   * Reads the ledger again for a tenant, which comes first, and for keys of it, a few at a time. Returns the ids of the keys
-   * for which it did not answer; null: nor for the tenant, or there is nothing to read.
+   * Reads the ledger again after the death of a Cell, for a tenant, which comes first, and for keys of it, a few at a time; also
+   * the rows that living Cells may still report, because a dead one will not report its own: they may then count twice, but the
+   * cap holds. Returns the ids of the keys for which it did not answer; null: nor for the tenant, or there is nothing to read.
    */
-  async recheckAll(
+  async recheckAfterDeath(
     counters: readonly { readonly whose: BudgetOwner; readonly limits: BudgetLimits }[],
   ): Promise<readonly string[] | null> {
     const [tenant, ...keys] = counters;
-    if (tenant === undefined || !(await this.recheck(tenant.whose, tenant.limits))) return null;
+    if (tenant === undefined || !(await this.recheck(tenant.whose, tenant.limits, 0))) return null;
     const unanswered: string[] = [];
     for (let at = 0; at < keys.length; at += AT_ONCE) {
       const some = keys.slice(at, at + AT_ONCE);
-      const answers = await Promise.all(some.map(({ whose, limits }) => this.recheck(whose, limits)));
+      const answers = await Promise.all(some.map(({ whose, limits }) => this.recheck(whose, limits, 0)));
       unanswered.push(...some.filter((_, of) => answers[of] !== true).map(({ limits }) => limits.key.id));
       // The store is down: the others would only wait for it.
       if (!answers.includes(true))
@@ -123,21 +124,21 @@ export class LedgerReconciler {
     const { failedAtMs, startedMs, capped } = known;
     const atMs = this.#time.at(nowMs);
     const isStale = !capped && startedMs + UNCAPPED_STALE_MS <= atMs;
-    const isDue =
-      failedAtMs === null ? isStale : failedAtMs + RETRY_MS <= atMs;
+    const isDue = failedAtMs === null ? isStale : failedAtMs + RETRY_MS <= atMs;
     return isDue ? this.#begin(whose, limits) : known;
   }
 
-  #begin(whose: BudgetOwner, limits: BudgetLimits): Check {
+  #begin(whose: BudgetOwner, limits: BudgetLimits, leftOutMs = CELLS_REPORT_MS): Check {
     const nowMs = this.#ports.now();
     const { id, term } = limits[whose];
     const tag = periodTag(term, limits.tenant.timezone, nowMs, this.#ports.monthOf);
     const since = periodStartMs(term, limits.tenant.timezone, nowMs, this.#ports.monthBounds);
     const done = this.#ports
-      .ledgerSum(whose, id, since, nowMs - CELLS_REPORT_MS, this.#core.countUntil(nowMs))
+      .ledgerSum(whose, id, since, nowMs - leftOutMs)
       .then((sum) => {
         this.#core.applyLedgerSum(whose, limits, tag, sum, this.#ports.now());
-        check.answered = true;
+        // A newer one may be under way.
+        for (const one of [check, this.#inPeriod(whose, limits, nowMs) ?? check]) one.answered = true;
         return true;
       })
       .catch(() => {

@@ -128,7 +128,7 @@ export class TenantBudgetObject extends DurableObject<Bindings> implements Tenan
   async #settleDeadCells(): Promise<void> {
     this.#core.tick(this.#ports.now());
     const waiting = this.#core.countersAwaitingLedger(this.#ports.now());
-    const unanswered = await this.#check.recheckAll(waiting);
+    const unanswered = await this.#check.recheckAfterDeath(waiting);
     if (unanswered !== null) this.#core.ledgerSettled(unanswered);
   }
 

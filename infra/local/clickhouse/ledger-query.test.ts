@@ -3,7 +3,6 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { dropExpired } from "../../../control/analytics/retention.ts";
 import { ledgerSum } from "../../../edge/adapters/ledger-sums.ts";
-import type { CountedUntil } from "../../../edge/domain/budget/authority/granted-leases.ts";
 import { KEY, ledgerRow, TENANT, TestLedger } from "../../../test/harness/ledger.ts";
 
 const DAY_MS = 86_400_000;
@@ -13,12 +12,8 @@ const FIRST = Math.floor(Date.now() / DAY_MS - 20) * DAY_MS;
 const ledger = new TestLedger();
 ledger.use();
 
-const sum = async (
-  whose: "tenant" | "key",
-  sinceMs: number | null,
-  untilMs = FIRST + 9 * DAY_MS,
-  cells: readonly CountedUntil[] = [],
-) => await ledgerSum(ledger.place, whose, whose === "tenant" ? TENANT : KEY, sinceMs, untilMs, cells);
+const sum = async (whose: "tenant" | "key", sinceMs: number | null, untilMs = FIRST + 9 * DAY_MS) =>
+  await ledgerSum(ledger.place, whose, whose === "tenant" ? TENANT : KEY, sinceMs, untilMs);
 
 const used = (atMs: number, tokens: number, change: Parameters<typeof ledgerRow>[1] = {}) =>
   ledgerRow(atMs, { total_tokens: tokens, cost_usd: tokens / 1000, ...change });
@@ -93,23 +88,6 @@ describe("the ledger's sums", () => {
     await dropBefore(1);
     expect(await sum("tenant", FIRST, untilMs)).toEqual({ tokens: 1110, nanoUsd: 1_110_000_000 });
     expect(await sum("tenant", untilMs, untilMs)).toEqual({ tokens: 0, nanoUsd: 0 });
-  });
-
-  it("leave out what a Cell has still to report, and count the rest", async () => {
-    const [a, b, c] = ["cell-a", "cell-b", "cell-c"].map((cell) => ({ cell }));
-    await ledger.insert([
-      used(FIRST, 1000, a),
-      used(FIRST, 100, b),
-      used(FIRST + HOUR_MS, 10, b),
-      used(FIRST + DAY_MS, 1, c),
-    ]);
-    const cells = [
-      { cell: "cell-a", untilMs: FIRST },
-      { cell: "cell-b", untilMs: FIRST + HOUR_MS },
-      { cell: "no ' name", untilMs: 0 },
-    ];
-    expect(await sum("tenant", FIRST, FIRST + 2 * DAY_MS, cells)).toMatchObject({ tokens: 101 });
-    expect(await sum("tenant", FIRST, FIRST + DAY_MS, cells)).toMatchObject({ tokens: 100 });
   });
 
   it("leave out answers from the cache, while their rows are kept and afterwards", async () => {

@@ -143,7 +143,7 @@ export class BudgetOwners {
 
   /** What is to be stored of the tenant, and of the keys that changed since the last call. */
   takeChanges(): {
-    readonly tenant: Omit<StoredTenant, "checkpoint" | "alerts" | "lives" | "countedMs">;
+    readonly tenant: Omit<StoredTenant, "checkpoint" | "alerts" | "lives">;
     keys: readonly StoredKey[];
   } {
     const { limits, used: account, buckets } = this.#tenant;

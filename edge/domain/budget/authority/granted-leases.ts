@@ -27,17 +27,7 @@ export interface CellLife {
   lastHeardMs: number;
   /** What `lastHeardMs` was at the last checkpoint. */
   storedHeardMs: number;
-  /** What its Cell has used up to this time is counted here. */
-  reportedMs: number;
-  /** The ledger has been asked about all that its Cell used up to this time. */
-  countedMs: number;
   readonly leases: Map<number, GrantedLease>;
-}
-
-/** Up to when the rows of a Cell are counted. */
-export interface CountedUntil {
-  readonly cell: string;
-  readonly untilMs: number;
 }
 
 /**
@@ -51,18 +41,11 @@ const SILENCE_MS = 15 * 60_000;
 /** The disk knows the last message of a Cell with outstanding leases this exactly. */
 const HEARD_WITHIN_MS = SILENCE_MS / 3;
 
-/** How long after a Cell's death its last rows may still be on their way to the ledger. */
-export const LEDGER_DELAY_MS = 30_000;
-/** A row may say that its request ended this long before its Cell knew of it. */
-const ROW_AHEAD_MS = 1_000;
-
 /** In place of a Cell, for a lease whose Cell is not known. No Cell has this name. */
 const UNKNOWN_CELL = "";
 
 export class GrantedLeases {
   #lives: CellLife[] = [];
-  /** Up to when the ledger has been asked about Cells that were not known. */
-  countedMs: number;
   /**
    * What measures how long a Cell is silent has changed and is not stored. An object without messages is unloaded before its
    * next alarm, which starts from the disk: what is not there would be measured from the start at every alarm.
@@ -71,21 +54,10 @@ export class GrantedLeases {
 
   /** The stored state, with every lease granted since. */
   constructor({ tenant, grants, untracked }: StoredState, nowMs: number) {
-    this.countedMs = tenant?.countedMs ?? 0;
-    for (const {
-      cell,
-      life,
-      seenN,
-      awaited,
-      heardN,
-      heardMs = nowMs,
-      reportedMs = heardMs,
-      countedMs = 0,
-      leases,
-    } of tenant?.lives ?? []) {
+    for (const { cell, life, seenN, awaited, heardN, heardMs = nowMs, leases } of tenant?.lives ?? []) {
       const restored = this.#life(cell, life, nowMs);
       const lastHeardMs = Math.min(nowMs, heardMs + HEARD_WITHIN_MS);
-      const stored = { storedN: heardN, lastHeardMs, storedHeardMs: heardMs, reportedMs, countedMs };
+      const stored = { storedN: heardN, lastHeardMs, storedHeardMs: heardMs };
       Object.assign(restored, { seenN, awaited: new Map(awaited), heardN, ...stored });
       for (const lease of leases) restore(restored, lease, nowMs);
     }
@@ -95,27 +67,6 @@ export class GrantedLeases {
     // A row was damaged, so what is outstanding is not known: assume everything until the ledger has been asked.
     if (untracked)
       restore(this.#life(UNKNOWN_CELL, 0, nowMs), { ...newLease(0, null, MAX_AMOUNTS), lostAtMs: nowMs }, nowMs);
-  }
-
-  /**
-   * Up to when a check against the ledger that starts now counts the rows of each known Cell: what ended later, a living Cell
-   * has still to report. Of a dead Cell all rows count; should it live after all, what it reports next waits for the ledger.
-   */
-  countUntil(nowMs: number): readonly CountedUntil[] {
-    this.countedMs = nowMs;
-    this.unsaved = true;
-    return this.#lives
-      .filter((life) => life.cell !== UNKNOWN_CELL && this.isNewest(life))
-      .map((life) => {
-        const { cell, leases, lastHeardMs } = life;
-        const isLost = [...leases.values()].some(({ lostAtMs }) => (lostAtMs ?? Infinity) + LEDGER_DELAY_MS <= nowMs);
-        if (!isLost && lastHeardMs + SILENCE_MS > nowMs) {
-          const reported = this.#lives.filter((of) => of.cell === cell).map(({ reportedMs }) => reportedMs);
-          return { cell, untilMs: Math.max(...reported) - ROW_AHEAD_MS };
-        }
-        life.countedMs = nowMs;
-        return { cell, untilMs: nowMs };
-      });
   }
 
   /** Every known life. */
@@ -217,12 +168,9 @@ export class GrantedLeases {
     this.#lives = this.#lives.filter(
       (life) => (life.cell !== UNKNOWN_CELL && this.isNewest(life)) || ![...life.leases.values()].every(rests),
     );
-    return this.#lives.map(
-      ({ lastHeardMs: heardMs, awaited, leases, cell, life, seenN, heardN, reportedMs, countedMs }) => {
-        const numbers = { cell, life, seenN, heardN, heardMs, reportedMs, countedMs };
-        return { ...numbers, awaited: [...awaited], leases: [...leases.values()] };
-      },
-    );
+    return this.#lives.map(({ cell, life, seenN, awaited, heardN, lastHeardMs: heardMs, leases }) => {
+      return { cell, life, seenN, awaited: [...awaited], heardN, heardMs, leases: [...leases.values()] };
+    });
   }
 
   /** The record of a life; it is created when the life is new. */
@@ -238,8 +186,6 @@ export class GrantedLeases {
       storedN: 0,
       lastHeardMs: nowMs,
       storedHeardMs: nowMs,
-      reportedMs: 0,
-      countedMs: this.#lives.some((of) => of.cell === cell) ? 0 : this.countedMs,
       leases: new Map(),
     };
     this.#lives.push(begun);

@@ -37,16 +37,13 @@ export class LeaseReportApplier {
     this.#charged = charged;
   }
 
-  /**
-   * Applies a report that is newer than everything heard of this life before; returns what is new in it. `wasCounted`: the
-   * ledger has been asked about what it says.
-   */
-  apply(life: CellLife, report: BudgetReport, wasCounted: boolean, nowMs: number): LeaseChange {
+  /** Applies a report that is newer than everything heard of this life before; returns what is new in it. */
+  apply(life: CellLife, report: BudgetReport, nowMs: number): LeaseChange {
     const change: LeaseChange = { gains: new RateGains(), charges: [] };
     const taken = new Map<string | null, Amounts>();
     for (const word of report.leases) {
       const lease = life.leases.get(word.n) ?? this.#open(life, word, taken);
-      if (lease !== null) this.#applyReport(life, lease, word, wasCounted, change, nowMs);
+      if (lease !== null) this.#applyReport(life, lease, word, change, nowMs);
     }
     for (const [pool, drawn] of taken) this.#takeOver(life, pool, drawn);
     if (this.#leases.isNewest(life)) takeVoid(life, report, change);
@@ -54,19 +51,11 @@ export class LeaseReportApplier {
     return change;
   }
 
-  #applyReport(
-    life: CellLife,
-    lease: GrantedLease,
-    word: LeaseReport,
-    wasCounted: boolean,
-    change: LeaseChange,
-    nowMs: number,
-  ): void {
+  #applyReport(life: CellLife, lease: GrantedLease, word: LeaseReport, change: LeaseChange, nowMs: number): void {
     const { opened, request } = word;
     const newlyUsed = use(lease, word.used);
     const ends = word.ended && !lease.ended;
     lease.ended ||= word.ended;
-    if (wasCounted && newlyUsed.length > 0) lease.settled = true;
     if (lease.settled) {
       if (newlyUsed.length === 0) return;
       // What it used may be in the ledger's answer already.

@@ -1,20 +1,17 @@
 /**
  * The query for what a tenant or key has used since an instant (docs/rules/budgets.md#check-against-the-ledger), and the
  * reading of its answer: from usage_raw from the day on that its mark names, by when requests began; before it from the rollups,
- * by whole UTC days and, on the day in which the period began, by quarters of an hour that lie in the period. Answers
- * from the response cache were not charged. What a living Cell has still to report is left out: it would count twice.
+ * by whole UTC days and, on the day in which the period began, by quarters of an hour that lie in the period. Answers from the
+ * response cache were not charged. What ended lately may be left out: live Cells report it, and it would count twice.
  */
 import { type ActualUsage, clamped, nanoUsdOf } from "../amounts.ts";
 import type { BudgetOwner } from "../limits.ts";
-import type { CountedUntil } from "./granted-leases.ts";
 
-/** Other names are no names of Cells. */
-const CELL_NAME = /^[\w.-]{1,200}$/;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
- * The statement, answered as TabSeparated: what ended at `sinceMs` or later (null: ever) and before `untilMs`, or before
- * what `cells` says of the row's Cell. Null: `id` is no valid id, or the period has not begun, so there is no usage. Sums are of floating point, so that none of them
+ * The statement, answered as TabSeparated: what ended at `sinceMs` or later (null: ever) and before `untilMs`. Null: `id`
+ * is no valid id, or the period has not begun, so it has no usage. Sums are of floating point, so that none of them
  * overflows: they are exact up to the largest amount.
  */
 export function ledgerQuery(
@@ -23,16 +20,11 @@ export function ledgerQuery(
   id: string,
   sinceMs: number | null,
   untilMs: number,
-  cells: readonly CountedUntil[],
 ): string | null {
   // Also because the dates of the analytics store start over after 2149: a later period would be read as one long ago.
   const begins = sinceMs === null || sinceMs <= untilMs;
   if (!begins || !UUID.test(id)) return null;
   const instant = (ms: number) => `fromUnixTimestamp64Milli(toInt64(${Math.max(0, Math.floor(ms))}), 'UTC')`;
-  const known = cells.filter(({ cell }) => CELL_NAME.test(cell));
-  const until = [...known.map(({ cell, untilMs: ms }) => `cell = '${cell}', ${instant(ms)}`), instant(untilMs)].join(
-    ", ",
-  );
   const own = `${whose}_id = '${id}'`;
   return `
     WITH
@@ -42,7 +34,7 @@ export function ledgerQuery(
     SELECT sum(tokens), sum(cost) FROM (
       SELECT sum(toFloat64(total_tokens)) AS tokens, sum(cost_usd) AS cost
       FROM ${db}.usage_raw
-      WHERE ${own} AND ts >= since AND ts < ${known.length === 0 ? until : `multiIf(${until})`} AND toDate(ts) >= kept AND cache_status != 'hit'
+      WHERE ${own} AND ts >= since AND ts < ${instant(untilMs)} AND toDate(ts) >= kept AND cache_status != 'hit'
         AND ts - toIntervalMillisecond(toInt64(total_ms) - queue_wait_ms) >= since
       UNION ALL
       SELECT sum(toFloat64(total_tokens) - toFloat64(hit_tokens)) AS tokens, sum(cost_usd) AS cost

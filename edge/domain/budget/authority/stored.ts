@@ -66,9 +66,6 @@ const LIFE = record({
   heardN: amount,
   /** Absent: an older version stored it. */
   heardMs: orAbsent(number),
-  /** Absent: an older version stored it. */
-  reportedMs: orAbsent(number),
-  countedMs: orAbsent(number),
   leases: listOf(LEASE),
 });
 export type StoredLife = Of<typeof LIFE>;
@@ -90,8 +87,6 @@ const TENANT = record({
   account: orNull(TERM_ACCOUNT),
   alerts: listOf(ALERT),
   lives: listOf(LIFE),
-  /** Absent: an older version stored it. */
-  countedMs: orAbsent(number),
 });
 export type StoredTenant = Of<typeof TENANT>;
 

@@ -24,19 +24,14 @@ import type { MonthOf, TermAccount } from "../term-budget.ts";
 import type { OwnedBuckets } from "../token-bucket.ts";
 import { BudgetOwners } from "./budget-owners.ts";
 import { ChargedRequests } from "./charged-requests.ts";
-import {
-  type CellLife,
-  type CountedUntil,
-  GrantedLeases,
-  isOvertaken,
-  LEDGER_DELAY_MS,
-  newLease,
-  noteAwaited,
-} from "./granted-leases.ts";
+import { type CellLife, GrantedLeases, isOvertaken, newLease, noteAwaited } from "./granted-leases.ts";
 import { LeaseReportApplier } from "./lease-report-applier.ts";
 import { sizeLease } from "./lease-size.ts";
 import type { Checkpoint, PlacedLease, StoredGrants, StoredState } from "./stored.ts";
 import { UndeliveredAlerts } from "./undelivered-alerts.ts";
+
+/** How long after a Cell's death its last rows may still be on their way to the ledger. */
+const LEDGER_DELAY_MS = 30_000;
 
 /** The answer to a lease request; `grants` must be stored before it is sent. */
 interface LeaseResult {
@@ -134,11 +129,6 @@ export class TenantBudgetAuthority {
     this.#dirty = true;
   }
 
-  /** Up to when a check against the ledger that starts now counts the rows of each known Cell. */
-  countUntil(nowMs: number): readonly CountedUntil[] {
-    return this.#leases.countUntil(this.#time.at(nowMs));
-  }
-
   /**
    * The counters whose ledger sums are needed: dead Cells held something of them, and their last rows are in the ledger by
    * now. Ask the ledger about all of them, then call {@link ledgerSettled}.
@@ -186,7 +176,7 @@ export class TenantBudgetAuthority {
     const { tenant, keys } = this.#owners.takeChanges();
     const [alerts, lives] = [this.#alerts.all, this.#leases.toStore()];
     return {
-      tenant: { checkpoint: this.#checkpoint, ...tenant, alerts, lives, countedMs: this.#leases.countedMs },
+      tenant: { checkpoint: this.#checkpoint, ...tenant, alerts, lives },
       keys,
       charged: this.#charged.takeChanged(),
     };
@@ -238,16 +228,13 @@ export class TenantBudgetAuthority {
     // Stored before an older life is forgotten: otherwise that life's reports would count again after a crash.
     if (isNew) this.#dirty = true;
     noteAwaited(life, report);
-    const { sequence, sentMs = atMs } = report;
-    const wasCounted = life.reportedMs < life.countedMs;
-    if (sequence >= life.heardN) life.reportedMs = Math.max(life.reportedMs, Math.min(sentMs, atMs));
-    if (sequence <= life.heardN) return life;
+    if (report.sequence <= life.heardN) return life;
     const leases = report.leases.filter(
       (word) => !this.#isRefused(faultInLeaseReport(word), "the word on a lease is left out", nowMs),
     );
     // A bucket that is new takes what is out on lease: before the report changes that, and it comes back to the bucket.
     for (const { limits } of leases.flatMap(({ used }) => used)) this.#touch(limits, nowMs);
-    const { gains, charges } = this.#leaseReports.apply(life, { ...report, leases }, wasCounted, atMs);
+    const { gains, charges } = this.#leaseReports.apply(life, { ...report, leases }, atMs);
     for (const { limits, tags, used } of charges) {
       gains.add(limits.key.id, amountsUsed(used), -1);
       this.#owners.charge(this.#touch(limits, nowMs), tags, used, nowMs);

@@ -15,7 +15,6 @@ import {
   anyOf,
   flag,
   listOf,
-  number,
   type Of,
   oneOf,
   orAbsent,
@@ -93,8 +92,6 @@ const REPORT_FIELDS = {
   open: listOf(amount),
   /** Ids of alerts that are durable outside the Cell. */
   alertsSeen: listOf(text),
-  /** When it was made, by the Cell's clock. Absent: a Cell of an older release made it. */
-  sentMs: orAbsent(number),
 };
 /** The same without what it says of each lease, but the numbers: a lease with a fault is left out, and the others count. */
 export const REPORT_FRAME = record({ ...REPORT_FIELDS, leases: listOf(record({ n: amount })) });

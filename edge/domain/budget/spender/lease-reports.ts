@@ -191,7 +191,6 @@ export class LeaseReports {
         .map(({ report }) => report),
       open: leases.filter((lease) => lease.opened === null && !lease.void).map(({ n }) => n),
       alertsSeen: [...this.#alertsToAck],
-      sentMs: nowMs,
     };
     this.reportedN = this.changedN;
     return report;

@@ -1,17 +1,10 @@
 /** What the requests of a world really drew and used, as exact sums, independent of what budgets count. */
 import type { ActualUsage, Amounts } from "../../../../edge/domain/budget/amounts.ts";
-import type { CountedUntil } from "../../../../edge/domain/budget/authority/granted-leases.ts";
 import { addTotals, amountsOf, NO_TOTALS, type Totals, totalsOf } from "./totals.ts";
 
 interface ExactUsage {
   readonly tokens: bigint;
   readonly nanoUsd: bigint;
-}
-
-/** The Cell of a row, and when its request ended. */
-interface RowOrigin {
-  readonly cell: string;
-  readonly atMs: number;
 }
 
 const NO_SUM: ExactUsage = { tokens: 0n, nanoUsd: 0n };
@@ -35,8 +28,8 @@ export class RealUsage {
   largest: Totals = NO_TOTALS;
   /** Requests that drew from the buckets of requests. */
   admitted = 0;
-  /** One for each request, and for what it used after its Cell had lost contact with it. */
-  readonly #rows: (ExactUsage & { readonly cell: string; readonly atMs: number })[] = [];
+  /** Of all requests that have a row in the ledger. */
+  ledger: ExactUsage = NO_SUM;
   /** Drawn by requests of which only the ledger has heard since. */
   orphans: Totals = NO_TOTALS;
 
@@ -50,8 +43,8 @@ export class RealUsage {
     };
   }
 
-  /** A request of a Cell ends that had drawn `need` and used this much, of which `before` was counted before. */
-  ended(where: RowOrigin, need: Amounts, used: ActualUsage, before: ActualUsage): void {
+  /** A request ends that had drawn `need` and used this much, of which `before` was counted before. */
+  ended(need: Amounts, used: ActualUsage, before: ActualUsage): void {
     const [tokens, nanoUsd] = [BigInt(used.tokens), BigInt(used.nanoUsd)];
     const [moreTokens, moreUsd] = [
       positive(tokens - BigInt(before.tokens)),
@@ -59,7 +52,7 @@ export class RealUsage {
     ];
     const drawn = totalsOf(need);
     this.settled = add(this.settled, moreTokens, moreUsd);
-    this.#rows.push({ ...where, tokens: moreTokens, nanoUsd: moreUsd });
+    this.ledger = add(this.ledger, moreTokens, moreUsd);
     const [alreadyOver, over] = [BigInt(before.tokens), tokens].map((all) => positive(all - drawn.termTokens));
     const [alreadyDear, dear] = [BigInt(before.nanoUsd), nanoUsd].map((all) => positive(all - drawn.nanoUsd));
     this.overuse = add(this.overuse, (over ?? 0n) - (alreadyOver ?? 0n), (dear ?? 0n) - (alreadyDear ?? 0n));
@@ -67,17 +60,15 @@ export class RealUsage {
   }
 
   /** What was drawn counts as spent: the ledger has all of it, and no Cell reports it. */
-  spentUnheard(where: RowOrigin, need: Amounts): void {
+  spentUnheard(need: Amounts): void {
     const drawn = totalsOf(need);
-    this.#rows.push({ ...where, tokens: drawn.termTokens, nanoUsd: drawn.nanoUsd });
+    this.ledger = add(this.ledger, drawn.termTokens, drawn.nanoUsd);
     this.orphans = addTotals(this.orphans, drawn);
   }
 
-  /** The sum of the rows that ended before `untilMs`, or before the time of their Cell. */
-  ledgerSum(untilMs = Infinity, cells: readonly CountedUntil[] = []): ActualUsage {
-    const until = new Map(cells.map((each) => [each.cell, each.untilMs]));
-    const counted = this.#rows.filter(({ cell, atMs }) => atMs < (until.get(cell) ?? untilMs));
-    return asActual(counted.reduce<ExactUsage>((sum, { tokens, nanoUsd }) => add(sum, tokens, nanoUsd), NO_SUM));
+  /** What the ledger answers. */
+  get ledgerSum(): ActualUsage {
+    return asActual(this.ledger);
   }
 
   /** What counters are to have in the end when nothing was lost. */

@@ -32,14 +32,8 @@ export const CLOCK_STEPS = [
   [1, "setClock"],
 ] as const;
 
-/** Counters are compared with the ledger, also while Cells have much to report. */
-export const LEDGER_STEPS = [
-  [2, "checkLedger"],
-  [1, "partAuthority"],
-] as const;
-
 interface SimulationStep {
-  readonly do: (typeof REQUEST_STEPS | typeof CLOCK_STEPS | typeof LEDGER_STEPS)[number][1];
+  readonly do: (typeof REQUEST_STEPS | typeof CLOCK_STEPS)[number][1];
   readonly a: number;
   readonly b: number;
 }
@@ -103,8 +97,6 @@ export function applyStep(
   else if (what === "wait") world.advance(a * 4);
   else if (what === "checkpoint") world.checkpoint();
   else if (what === "crashAuthority") world.crashAuthority();
-  else if (what === "checkLedger") world.checkLedger(limits);
-  else if (what === "partAuthority") world.partAuthority(a * 100);
   else if (what === "setClock") world.skewMs += jumpOf(b);
   else if (what === "setCellClock") cell.skewMs += jumpOf(b);
   else if (what === "loseSight") world.loseSight(cell, pick(cell.live.keys(), b) ?? "");

@@ -98,10 +98,6 @@ export class BudgetSimulation {
       .reduce((sum, { need }) => addTotals(sum, totalsOf(need)), this.truth.orphans);
   }
 
-  #at({ name }: SimulatedCell): { readonly cell: string; readonly atMs: number } {
-    return { cell: name, atMs: this.nowMs };
-  }
-
   #request(limits: BudgetLimits, need: Amounts): SimulatedRequest {
     this.truth.asked(need);
     this.#requests += 1;
@@ -141,7 +137,7 @@ export class BudgetSimulation {
     const reported = live.sameLife === true ? minus(used, before) : used;
     cell.budget.settle(id, reported, this.clockOf(cell));
     cell.budget.settle(id, reported, this.clockOf(cell));
-    this.truth.ended(this.#at(cell), live.need, used, before);
+    this.truth.ended(live.need, used, before);
     this.run(cell, cell.budget.tick(this.clockOf(cell)));
   }
 
@@ -152,7 +148,7 @@ export class BudgetSimulation {
     this.watch?.ended(cell, request, used);
     cell.budget.admitUnchecked({ requestId: id, limits, need: ONE_REQUEST }, this.clockOf(cell));
     cell.budget.settle(id, used, this.clockOf(cell));
-    this.truth.ended(this.#at(cell), NO_AMOUNTS, used, NOTHING_USED);
+    this.truth.ended(NO_AMOUNTS, used, NOTHING_USED);
   }
 
   /** A Cell loses contact with a request, and settles it by what it had drawn. */
@@ -163,7 +159,7 @@ export class BudgetSimulation {
     const used = { tokens: live.need.termTokens, nanoUsd: live.need.nanoUsd };
     const before = live.charged ?? NOTHING_USED;
     cell.budget.settle(id, live.sameLife === true ? minus(used, before) : used, this.clockOf(cell), true);
-    this.truth.ended(this.#at(cell), live.need, used, before);
+    this.truth.ended(live.need, used, before);
     this.adrift.set(id, { live: { ...live, charged: used }, cell, life: cell.life });
   }
 
@@ -272,31 +268,18 @@ export class BudgetSimulation {
       if (adopts) {
         cell.live.set(live.id, { ...live, sameLife: false });
         cell.budget.adopt(budgetRequest(live), this.clockOf(cell));
-      } else if (live.charged === undefined) this.truth.spentUnheard(this.#at(cell), live.need);
+      } else if (live.charged === undefined) this.truth.spentUnheard(live.need);
     }
   }
 
   /** The authority asks the ledger about all counters that await it. */
   askLedger(limits: BudgetLimits): void {
     if (this.core.countersAwaitingLedger(this.coreMs).length === 0) return;
-    this.checkLedger(limits);
-    this.core.ledgerSettled();
-  }
-
-  /** The counters are compared with the ledger, as edge/objects/tenant-budget/ledger-reconciler.ts does it. */
-  checkLedger(limits: BudgetLimits): void {
-    const { coreMs } = this;
-    const sum = this.truth.ledgerSum(coreMs - 20_000, this.core.countUntil(coreMs));
     for (const whose of ["tenant", "key"] as const) {
-      const { account } = this.core.read(whose, limits, coreMs);
-      this.core.applyLedgerSum(whose, limits, account.tag, sum, coreMs);
+      const { account } = this.core.read(whose, limits, this.coreMs);
+      this.core.applyLedgerSum(whose, limits, account.tag, this.truth.ledgerSum, this.coreMs);
     }
-  }
-
-  /** No call reaches the authority for a while. */
-  partAuthority(ms: number): void {
-    for (const untilMs = this.nowMs + ms; this.nowMs < untilMs; this.advance(1_000))
-      for (const call of this.calls.splice(0)) this.fail(call);
+    this.core.ledgerSettled();
   }
 
   /** Delivers everything in order and lets time pass, until nothing more is sent. */
