@@ -13,3 +13,19 @@ it("keeps what dead cells held of the keys for which the ledger did not answer",
   world.core.ledgerSettled();
   expect(world.core.countersAwaitingLedger(world.coreMs)).toHaveLength(0);
 });
+
+it("stores no reason of a refusal that version 0.1.0 cannot read", () => {
+  const stored = (caps: Parameters<typeof limitsWith>[0]): unknown[] => {
+    const world = new BudgetSimulation(1);
+    for (const _ of [1, 2]) {
+      world.reserve(world.cell(0), limitsWith(caps), { bucketTokens: 10, termTokens: 10, nanoUsd: 0, requests: 1 });
+      world.deliver(world.nextCall());
+    }
+    world.checkpoint();
+    return (world.disk.load().state.tenant?.lives ?? []).flatMap(({ awaited }) => awaited.map(([, reason]) => reason));
+  };
+  expect({ requests: stored({ requestsPerMinute: 1 }), tokens: stored({ tokensPerMinute: 10 }) }).toEqual({
+    requests: [null],
+    tokens: ["rate"],
+  });
+});
