@@ -59,7 +59,13 @@ const env = stackEnv(folder, {
   GATEWAY_CLICKHOUSE_URL: clickhouseUrl,
   GATEWAY_CLICKHOUSE_PASSWORD: PASSWORD,
 });
-const stack = await startStack({ env });
+/** A part that dies by itself may have lost rows; what the launcher says of it stands between the rounds. */
+const stack = await startStack({
+  env,
+  log: (_, { part, text }) => {
+    if (part === "stack") console.log(`${new Date().toISOString()} ${text}`);
+  },
+});
 try {
   const differences = await runModel({
     parts: { stack, store, gateway: new Gateway(stack) },
