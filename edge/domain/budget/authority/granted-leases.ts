@@ -38,8 +38,8 @@ const END_GRACE_MS = 5_000;
 const AMPLE_END_GRACE_MS = 15_000;
 /** After this time without a message, a Cell that has only running requests is taken for dead as well. */
 const SILENCE_MS = 15 * 60_000;
-/** Version 0.1.0, which may come back, reads no other reasons; a refusal for one of those is decided anew after a restart. */
-const OF_0_1_0: ReadonlySet<BindingLimit> = new Set(["rate", "key", "tenant"]);
+/** The first release, which may come back, reads no other reasons; a refusal for one of those is decided anew after a restart. */
+const READ_BY_FIRST_RELEASE: ReadonlySet<BindingLimit> = new Set(["rate", "key", "tenant"]);
 /** The disk knows the last message of a Cell with outstanding leases this exactly. */
 const HEARD_WITHIN_MS = SILENCE_MS / 3;
 
@@ -171,7 +171,10 @@ export class GrantedLeases {
       (life) => (life.cell !== UNKNOWN_CELL && this.isNewest(life)) || ![...life.leases.values()].every(rests),
     );
     return this.#lives.map(({ cell, life, seenN, awaited, heardN, lastHeardMs: heardMs, leases }) => {
-      const refusals = Array.from(awaited, ([n, why]) => [n, why !== null && OF_0_1_0.has(why) ? why : null] as const);
+      const refusals = Array.from(
+        awaited,
+        ([n, why]) => [n, why !== null && READ_BY_FIRST_RELEASE.has(why) ? why : null] as const,
+      );
       return { cell, life, seenN, awaited: refusals, heardN, heardMs, leases: [...leases.values()] };
     });
   }

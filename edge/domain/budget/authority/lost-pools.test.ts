@@ -14,7 +14,7 @@ it("keeps what dead cells held of the keys for which the ledger did not answer",
   expect(world.core.countersAwaitingLedger(world.coreMs)).toHaveLength(0);
 });
 
-it("stores no reason of a refusal that version 0.1.0 cannot read", () => {
+it("stores no reason of a refusal that the first release cannot read", () => {
   const stored = (caps: Parameters<typeof limitsWith>[0]): unknown[] => {
     const world = new BudgetSimulation(1);
     for (const _ of [1, 2]) {
