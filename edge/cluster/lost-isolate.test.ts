@@ -232,7 +232,7 @@ describe.each(["weighted", "hierarchical"] as const)("the other isolates of its 
   });
 });
 
-it("loses its session with what it holds, so that it says in the next one what it takes to be its own", async () => {
+it("loses its session with what it holds, and lists its requests in the next one", async () => {
   const world = admissionHarnessOf("weighted", 2);
   const member = { member: "cut off", leaseMs: 5_000, running: [], others: [] };
   const asks = ["runs", "goes on"].map((id) => admissionRequestOf(id, "tenant-1"));

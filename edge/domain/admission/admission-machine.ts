@@ -108,7 +108,7 @@ export class AdmissionMachine implements GrantCheck {
   }
 
   /**
-   * A request of which its isolate says that it waits. One that was given up comes back to its place: the time that it has waited
+   * The isolate says that the request waits. One that was given up comes back to its place: the time that it has waited
    * counts, and when its records have changed it is judged again first. Null: there is nothing to tell.
    */
   waits(requestId: string, said = 0): Decision | Stale | null {
@@ -125,7 +125,7 @@ export class AdmissionMachine implements GrantCheck {
     });
   }
 
-  /** A request of which its isolate says that it runs. One that was given up is counted again. False: the Cell does not know it. */
+  /** The isolate says that the request runs. One that was given up is counted again. False: the Cell does not know it. */
   runs(requestId: string, said = 0): boolean {
     const entry = this.#entries.get(requestId);
     if (entry?.state !== "given up") return entry !== undefined || this.#ended.has(requestId);

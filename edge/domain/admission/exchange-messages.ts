@@ -49,8 +49,8 @@ export interface ExchangeMessage {
   readonly records: readonly RowRecord[];
   readonly hits: readonly CacheHit[];
   /**
-   * Requests that hold a slot of which the Cell did not know, or that depart with one: it counts them, even above the cap. Sub-calls,
-   * which hold none.
+   * Requests that have a slot, and sub-calls, which the Cell did not know: it counts them, even above the cap. Some of them are among
+   * the departures of the same message.
    */
   readonly returns: readonly AdmissionRequest[];
   readonly asks: readonly AdmissionRequest[];

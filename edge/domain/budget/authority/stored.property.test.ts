@@ -76,7 +76,7 @@ describe("a disk of a budget object", () => {
     );
   });
 
-  it("keeps what the first release stored: a tenant's bucket of tokens, counters, leases and grants", () => {
+  it("keeps the bucket, counters, leases and grants that the first release stored", () => {
     const { tenant, key } = limitsWith({ tokensPerMinute: 100, tenantTokens: 1_000, rev: AMOUNT_MAX });
     const account = { tag: "l:0", usedTokens: 70, usedNanoUsd: 60, raised: [] };
     const bucket = { capTokens: 100, levelTokens: 40, atMs: 0 };
