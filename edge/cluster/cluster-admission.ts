@@ -1,8 +1,8 @@
 /**
  * Admission in a cluster of several machines: a Cell has no owner for some seconds when its machine is lost, and a machine may be
  * cut off from it. A request waits for the next owner instead of failing (docs/rules/admission.md#between-owners), and holds its
- * slot, or its place in the queue, under a lease (docs/rules/admission.md#leases-of-isolates). What a request cannot use is for it a
- * lost place: it asks again.
+ * slot, or its place in the queue, under a lease (docs/rules/admission.md#leases-of-isolates). A grant that it cannot use counts as a
+ * lost place: the request asks again.
  */
 import { issues } from "../../shared/alerts.ts";
 import { GatewayError } from "../../shared/errors.ts";

@@ -1,4 +1,4 @@
-/** What an isolate of a cluster does in addition, for one Cell. Where no request waits for an owner there is no such thing. */
+/** What an isolate of a cluster does in addition, for one Cell. Null on a single machine. */
 import type { Admission, Alerts, Clock, MakeCall, Sleep } from "../ports.ts";
 import { ClusterAdmission } from "./cluster-admission.ts";
 import { holderLeaseMs } from "./holder-lease.ts";

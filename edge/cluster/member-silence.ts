@@ -1,8 +1,8 @@
 /**
  * How long the isolates that a Cell knows have been silent (docs/rules/admission.md#leases-of-isolates). A machine that lost its
  * power, or is paused, closes no connection, so no session of it breaks. In a cluster each isolate with open requests asks for the
- * Cell's life (owner-watch.ts); one that was silent for longer than its lease has ended its requests itself, or is stopped where it
- * is. No clock is read: intervals of the Cell's own timer are counted, and time that has surely passed, and a margin more.
+ * Cell's life (owner-watch.ts); one that was silent for longer than its lease has ended its requests itself, or is paused. No clock is
+ * read: whole intervals of the Cell's own timer are counted, and then a margin.
  */
 import { ADMISSION_PATIENCE_MAX_SECS } from "./holder-lease.ts";
 

@@ -39,7 +39,7 @@ interface CellAdmissionOptions {
   readonly shards: number;
   readonly alerts: Alerts;
   readonly log: Log;
-  /** How calls to the Cell and its Ledgers are made, as long as both live where they live now; undefined: without more ado. */
+  /** How calls to the Cell and its Ledgers are made, as long as both live where they live now; undefined: directly. */
   readonly calls?: (() => MakeCall) | undefined;
   /** The pauses between attempts at a Ledger that is unreachable. */
   readonly pausesMs?: readonly number[] | undefined;

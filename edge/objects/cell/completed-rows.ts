@@ -16,7 +16,7 @@ interface CompletedRowsOptions {
   readonly cell: string;
   readonly counters: RequestCounters;
   readonly writer: Pick<LedgerWriter, "write">;
-  /** Started by every count, because the heartbeat saves the counters. */
+  /** Started by every row that is written, because the heartbeat saves the counters. */
   readonly heartbeat: Pick<Heartbeat, "wake">;
   readonly now: () => number;
 }
