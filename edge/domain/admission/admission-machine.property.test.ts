@@ -71,6 +71,10 @@ interface Known {
   /** It ended before its row was written. */
   wasServed: boolean;
   charged: number;
+  /** Until then it is only given up, and what it used may still be charged. */
+  lostUntilMs: number;
+  /** It was given up while it ran, or its row was written before it came back. */
+  isCharged: boolean;
 }
 
 class History {
@@ -96,7 +100,17 @@ class History {
       const id = `r${this.known.length}`;
       const { tenant, isolate, isSubCall } = one;
       const request = this.#requestOf(id, tenant, isSubCall);
-      const known = { id, tenant, isolate, isSubCall, request, hasRow: false, wasServed: false, charged: 0 };
+      const known = {
+        id,
+        tenant,
+        isolate,
+        isSubCall,
+        request,
+        hasRow: false,
+        wasServed: false,
+        charged: 0,
+        lostUntilMs: 0,
+      };
       this.known.push(known);
       this.#ask(known);
     } else if (one.type === "capacity") admission.apply({ type: "capacity", maxInFlight: one.max });
@@ -147,12 +161,15 @@ class History {
       known.wasServed ||= !this.#rowIsWritten(known);
       if (state === "running") known.charged = Math.max(known.charged, one.tokens);
       // What it used beyond its estimate counts, as long as its row has waited.
-      else if (state === null && known.charged > 0 && !this.#rowIsWritten(known))
+      else if (state === null && known.isCharged && Date.now() < known.lostUntilMs)
         known.charged = Math.max(known.charged, one.tokens);
+      known.lostUntilMs = 0;
       known.hasRow = true;
       this.#ends.push(admission.end({ row, actualTokens: one.tokens }));
     } else if (one.type === "depart") {
       if (state === "running") known.charged = Math.max(known.charged, ESTIMATE);
+      if (state === "running") known.isCharged = true;
+      if (state !== null) known.lostUntilMs = Date.now() + ROW_WAITS_MS;
       admission.depart(known.id);
     } else {
       this.#quiet.delete(known.isolate);
@@ -160,6 +177,7 @@ class History {
         // A sub-call waits for nothing.
         if (!known.isSubCall) admission.waits(known.id);
       } else if (one.type === "return") {
+        known.isCharged ||= this.#rowIsWritten(known);
         admission.takeBack({ ...known.request, waitedMs: 0 }, known.isolate);
         known.hasRow = true;
       } else {
@@ -174,6 +192,7 @@ class History {
   }
 
   #ask(known: Known): void {
+    known.isCharged ||= this.#rowIsWritten(known);
     this.#quiet.delete(known.isolate);
     const answer = this.world.admission.ask(known.request, known.isolate);
     if (answer !== null && answer.verdict !== "stale") known.hasRow = true;
@@ -182,6 +201,8 @@ class History {
   #giveUp(entry: AdmissionEntry): void {
     const known = this.known.find(({ id }) => id === entry.request.requestId);
     if (known !== undefined && entry.state === "running") known.charged = Math.max(known.charged, ESTIMATE);
+    if (known !== undefined && entry.state === "running") known.isCharged = true;
+    if (known !== undefined) known.lostUntilMs = Date.now() + ROW_WAITS_MS;
     this.world.admission.giveUp(entry);
   }
 
