@@ -107,6 +107,7 @@ class History {
         isSubCall,
         request,
         hasRow: false,
+        isCharged: false,
         wasServed: false,
         charged: 0,
         lostUntilMs: 0,
