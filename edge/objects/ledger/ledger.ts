@@ -9,6 +9,7 @@ import { type AlertEvent, issues } from "../../../shared/alerts.ts";
 import type { AlertAck, AlertBatch } from "../../../shared/internal.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import type { LedgerBatch, LedgerStatus } from "../../domain/admission/rpc.ts";
+import { RecentIds } from "../../domain/cell/recent-ids.ts";
 import { RequestCounters } from "../../domain/cell/request-counters.ts";
 import {
   type AlertIndex,
@@ -23,6 +24,7 @@ import {
   countDropped,
   type LogIndex,
   type LogLimits,
+  type LogLine,
   type LogStep,
   markShipped,
   SHIPPED_KEEP_MS,
@@ -65,6 +67,8 @@ export class LedgerObject extends DurableObject<Bindings> {
   #index: LogIndex;
   /** Request ids of the orphan rows in the log. */
   #orphans: Set<string>;
+  /** Requests whose rows had no room lately: a row that comes again is not counted again. */
+  readonly #withoutRoom = new RecentIds();
   /** What was answered to the last batch of each source, when its log held rows of it: the answer may not have arrived. */
   readonly #answered = new Map<string, { readonly sequence: number; readonly held: readonly string[] }>();
   /** Counts the rows that Workers have handed in themselves: their Cell does not know of them. */
@@ -114,10 +118,8 @@ export class LedgerObject extends DurableObject<Bindings> {
     }
     const rows = this.#unseen(batch.rows, batch.orphan);
     const lines = rows.map((row) => usageRowLine(row, formatTs));
-    this.#take(
-      appendBatch(this.#index, { source, sequence: batch.sequence, lines, orphan: batch.orphan }, this.#limits),
-    );
-    if (batch.orphan) for (const row of rows) this.#orphans.add(row.request_id);
+    const { sequence, orphan } = batch;
+    this.#takeRows(rows, lines, orphan, appendBatch(this.#index, { source, sequence, lines, orphan }, this.#limits));
     const fresh = new Set(rows.map((row) => row.request_id));
     const held = batch.rows.map((row) => row.request_id).filter((requestId) => !fresh.has(requestId));
     if (held.length > 0) this.#answered.set(source, { sequence: batch.sequence, held });
@@ -133,8 +135,7 @@ export class LedgerObject extends DurableObject<Bindings> {
   async appendOrphan(row: UsageRow, upstream: UpstreamOutcomes = {}): Promise<void> {
     const fresh = this.#unseen([row], true);
     const lines = fresh.map((each) => usageRowLine(each, formatTs));
-    this.#take(appendLines(this.#index, lines, true, this.#limits));
-    this.#orphans.add(row.request_id);
+    this.#takeRows(fresh, lines, true, appendLines(this.#index, lines, true, this.#limits));
     if (fresh.length > 0) {
       this.#direct.count(row, upstream);
       this.#store.counters = this.#direct.save();
@@ -201,9 +202,19 @@ export class LedgerObject extends DurableObject<Bindings> {
   #unseen(rows: readonly UsageRow[], orphan: boolean): readonly UsageRow[] {
     const fresh = new Map(rows.map((row) => [row.request_id, row]));
     for (const id of fresh.keys()) {
-      if (this.#orphans.has(id) || (orphan && this.#store.holds(id))) fresh.delete(id);
+      if (this.#orphans.has(id) || this.#withoutRoom.has(id) || (orphan && this.#store.holds(id))) fresh.delete(id);
     }
     return [...fresh.values()];
+  }
+
+  /** Takes the step of these rows, and remembers which of them may come again. `lines`: those of the rows, in their order. */
+  #takeRows(rows: readonly UsageRow[], lines: readonly LogLine[], orphan: boolean, step: LogStep): void {
+    this.#take(step);
+    const kept = new Set(step.effects.flatMap((effect) => (effect.type === "commit" ? effect.lines : [])));
+    for (const [at, { request_id }] of rows.entries()) {
+      if (!kept.has(lines[at] as LogLine)) this.#withoutRoom.add(request_id);
+      else if (orphan) this.#orphans.add(request_id);
+    }
   }
 
   async #ship(): Promise<void> {
