@@ -9,9 +9,7 @@ import { parser } from "@prometheus-io/lezer-promql";
 import { collectDefaultMetrics, Registry } from "prom-client";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { EVENT_METRICS } from "../../edge/domain/cell/event-counters.ts";
-import { UPSTREAM_OUTCOMES } from "../../edge/domain/upstream/attempt-outcomes.ts";
-import { ADMISSION_CLASSES } from "../../shared/usage-values.ts";
+import { labelsOf, METRICS, type MetricName } from "../../shared/catalogues/metrics.ts";
 import { dashboardSchema, type Panel } from "../../test/harness/infra/dashboard-schema.ts";
 import { ruleFileSchema, scrapeFileSchema } from "../../test/harness/infra/rules-schema.ts";
 import { SPECIFIED_METRICS, type SpecifiedMetric } from "../../test/harness/specified-metrics.ts";
@@ -85,19 +83,26 @@ function metricOf(series: string): SpecifiedMetric | undefined {
   );
 }
 
-function labelsOf(series: string): readonly string[] {
+function seriesLabels(series: string): readonly string[] {
   const metric = metricOf(series);
   const own = [...(metric?.labels ?? []), ...(series.endsWith("_bucket") ? ["le"] : [])];
   return [...own, ...(metric?.of === "cell" || series === "gateway_cell_up" ? ["cell"] : []), "job", "instance"];
 }
 
+/** The values of labels that have a closed list of them, whatever the metric. */
 const VALUES: Readonly<Record<string, readonly string[]>> = {
-  admission: ADMISSION_CLASSES,
-  status: ["2xx", "3xx", "4xx", "5xx"],
-  outcome: [...UPSTREAM_OUTCOMES, "ok", ...EVENT_METRICS.gateway_boon_runs_total.shown.flatMap(([, one]) => one ?? [])],
-  result: ["hit", "miss", "error", ...EVENT_METRICS.gateway_jwt_verify_total.shown.flat()],
-  reason: EVENT_METRICS.gateway_otel_spans_dropped_total.shown.flat(),
   job: ["gateway"],
+  ...Object.fromEntries(
+    [
+      ...Map.groupBy(
+        (Object.keys(METRICS) as MetricName[]).flatMap((name) => Object.entries(labelsOf(name))),
+        ([label]) => label,
+      ),
+    ]
+      .map(([label, all]) => [label, all.map(([, values]) => values)] as const)
+      .filter(([, lists]) => lists.every((values) => typeof values !== "string"))
+      .map(([label, lists]) => [label, lists.flat()]),
+  ),
 };
 
 describe("a metric that the dashboard and the alerts name", () => {
@@ -108,11 +113,11 @@ describe("a metric that the dashboard and the alerts name", () => {
         .map(({ metric }) => `${where}: no metric ${metric}`),
       ...selected.flatMap(({ metric, matchers }) =>
         matchers
-          .filter(({ label }) => !labelsOf(metric).includes(label))
+          .filter(({ label }) => !seriesLabels(metric).includes(label))
           .map(({ label }) => `${where}: ${metric} has no label ${label}`),
       ),
       ...grouped
-        .filter((label) => !selected.some(({ metric }) => labelsOf(metric).includes(label)))
+        .filter((label) => !selected.some(({ metric }) => seriesLabels(metric).includes(label)))
         .map((label) => `${where}: nothing has a label ${label}`),
     ]);
     expect(faults).toEqual([]);
