@@ -3,29 +3,12 @@
  * malformed variable refuses every request, with a log line that names the variable; no variable turns a check off.
  */
 import * as z from "zod";
-import { type CellConfig, envCells, requireOwnCell } from "../shared/cells.ts";
-import {
-  envCellName,
-  envCidrs,
-  envDatabaseName,
-  envEncryptionKey,
-  envErrorText,
-  envFlag,
-  envOptionalWebUrl,
-  envPart,
-  envRestStoreUrl,
-  envSecret,
-  envText,
-  envWebUrl,
-  envWhole,
-} from "../shared/env-fields.ts";
-import { envJwtIssuers, type JwtIssuer } from "../shared/jwt-issuers.ts";
+import { type CellConfig, requireOwnCell } from "../shared/cells.ts";
+import { envErrorText } from "../shared/env-fields.ts";
+import type { JwtIssuer } from "../shared/jwt-issuers.ts";
 import type { SsrfPolicy } from "../shared/ssrf.ts";
-import { isSafePath } from "../shared/upstream-url.ts";
 import type { ClickhouseEnv } from "./clickhouse-env.ts";
-import { ADMISSION_PATIENCE_MAX_SECS } from "./cluster/holder-lease.ts";
-import { SPILL_MAX_SEGMENTS } from "./domain/ledger/ledger-log.ts";
-import { isPassedThrough, isServedPath } from "./domain/routing/path-rules.ts";
+import { workerVariables } from "./variables.ts";
 
 /** What an object belongs to: a region, a shard of a cell (`<cell>:<shard>`), or a tenant. */
 export type ObjectKind = "cell" | "ledger" | "budget";
@@ -59,98 +42,7 @@ export interface Bindings {
   readonly [variable: `GATEWAY_${string}`]: string | undefined;
 }
 
-/** One day. Timers of the runtime reach little more than 24 days. */
-const STALLED_READER_MAX_SECS = 86_400;
-/** One day, as the control service bounds it. */
-const COMPRESSOR_TIMEOUT_MAX_MS = 86_400_000;
-
-const algorithm = z
-  .string()
-  .transform((value, context) => {
-    switch (value.trim()) {
-      case "":
-      case "hierarchical":
-      case "group":
-      case "groups":
-        return "hierarchical" as const;
-      case "weighted":
-        return "weighted" as const;
-      default:
-        context.addIssue({ code: "custom", message: "must be weighted or hierarchical" });
-        return z.NEVER;
-    }
-  })
-  .prefault("");
-
-/** Exact paths, separated by commas; null when unset. */
-const passthroughPaths = envText("").transform((text, context) => {
-  const paths = text.split(",").map((path) => path.trim());
-  if (text === "") return null;
-  const fits = (path: string): boolean =>
-    /^\/[^\s?#\\]+$/.test(path) && isSafePath(path) && isServedPath(path) && isPassedThrough(path, null);
-  if (paths.every(fits)) return new Set(paths);
-  context.addIssue({
-    code: "custom",
-    message:
-      "must be a comma-separated list of paths that begin with a slash, none of them an account object such as files",
-  });
-  return z.NEVER;
-});
-
-const schema = z.object({
-  GATEWAY_CELL: envText("local").pipe(envCellName),
-  GATEWAY_CELLS: envCells,
-  GATEWAY_REDIS_URL: envRestStoreUrl,
-  GATEWAY_REDIS_TOKEN: envText(""),
-  GATEWAY_OTEL_ENDPOINT: envOptionalWebUrl,
-  GATEWAY_CLICKHOUSE_URL: envWebUrl("http://127.0.0.1:8123"),
-  GATEWAY_CLICKHOUSE_DB: envDatabaseName("gateway"),
-  GATEWAY_CLICKHOUSE_USER: envText("default"),
-  GATEWAY_CLICKHOUSE_PASSWORD: envText(""),
-  GATEWAY_API_KEY_PEPPER: envSecret,
-  GATEWAY_ENCRYPTION_KEY: envEncryptionKey,
-  GATEWAY_INTERNAL_TOKEN: envSecret,
-  GATEWAY_ADMIN_TOKEN: envSecret,
-  GATEWAY_UPSTREAM_BASE_URL: envWebUrl("http://127.0.0.1:8081"),
-  GATEWAY_UPSTREAM_TIMEOUT_SECS: envWhole(300),
-  GATEWAY_STALLED_READER_SECS: envWhole(60, 0).refine(
-    (secs) => secs <= STALLED_READER_MAX_SECS,
-    `must be at most ${STALLED_READER_MAX_SECS}`,
-  ),
-  GATEWAY_ADMISSION_PATIENCE_SECS: envWhole(0, 0).refine(
-    (secs) => secs <= ADMISSION_PATIENCE_MAX_SECS,
-    `must be at most ${ADMISSION_PATIENCE_MAX_SECS}`,
-  ),
-  GATEWAY_GLOBAL_MAX_IN_FLIGHT: envWhole(256),
-  GATEWAY_CELL_HEADROOM: envPart(0.05, 0.5),
-  GATEWAY_MAX_QUEUED_PER_TENANT: envWhole(10_000, 0),
-  GATEWAY_MAX_BODY_BYTES: envWhole(33_554_432),
-  // a ledger that had less than one segment could keep nothing
-  GATEWAY_LEDGER_SHARDS: envWhole(1).refine(
-    (shards) => shards <= SPILL_MAX_SEGMENTS,
-    `must be at most ${SPILL_MAX_SEGMENTS}`,
-  ),
-  GATEWAY_SESSION_ID_DERIVATION: envFlag(true),
-  GATEWAY_PASSTHROUGH_PATHS: passthroughPaths,
-  GATEWAY_LOG_GATHER_MS: envWhole(0, 0),
-  GATEWAY_FAIRSHARE_ALGORITHM: algorithm,
-  GATEWAY_BLOCK_PRIVATE_NETWORKS: envFlag(false),
-  GATEWAY_ALLOWED_PRIVATE_CIDRS: envCidrs,
-  GATEWAY_FAIL_OPEN: envFlag(true),
-  GATEWAY_JWT_ISSUERS: envJwtIssuers,
-  GATEWAY_INTERNAL_BASE_URL: envWebUrl("http://127.0.0.1:9180"),
-  GATEWAY_COMPRESSOR_URL: envOptionalWebUrl,
-  GATEWAY_COMPRESSOR_TIMEOUT_MS: envWhole(800).refine(
-    (ms) => ms <= COMPRESSOR_TIMEOUT_MAX_MS,
-    `must be at most ${COMPRESSOR_TIMEOUT_MAX_MS}`,
-  ),
-});
-
-/**
- * The names of the variables that the Worker reads.
- * @exported infra/deploy/worker-rules.ts imports it by a computed name, because its compiler does not know the Worker's globals.
- */
-export const VARIABLE_NAMES: readonly string[] = Object.keys(schema.shape);
+const schema = z.object(workerVariables);
 
 /** The validated configuration of one isolate. */
 export interface Env {

@@ -57,6 +57,9 @@ const PASSED_ON = [
  */
 const CLUSTER_RESTARTS: RestartPolicy = { restarts: 10, withinMs: 600_000, firstPauseMs: 500 };
 
+/** What `npm start` gives the Worker unless a variable says otherwise. */
+export const STACK_DEFAULTS = { GATEWAY_CELL: "local", GATEWAY_LOG_GATHER_MS: "20" } as const;
+
 /** Which runtime executes the Worker. */
 export type RuntimeKind = "workerd" | "wrangler";
 
@@ -92,8 +95,7 @@ export function workerBindings(
 ): Record<string, string> {
   const passed = PASSED_ON.filter((name) => config.variables[name] !== undefined);
   return {
-    GATEWAY_CELL: "local",
-    GATEWAY_LOG_GATHER_MS: "20",
+    ...STACK_DEFAULTS,
     ...(config.cluster === null ? {} : { GATEWAY_ADMISSION_PATIENCE_SECS: CLUSTER_PATIENCE_SECS }),
     GATEWAY_INTERNAL_BASE_URL: controlUrl,
     ...Object.fromEntries(
