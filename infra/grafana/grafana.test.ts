@@ -173,7 +173,7 @@ describe("the alert rules", () => {
   it("name each its own runbook", () => {
     const wrong = rules.filter(
       ({ alert, annotations }) =>
-        annotations.runbook_url !== `{{ or $externalLabels.gateway_docs "docs" }}/runbooks.md#${alert.toLowerCase()}`,
+        annotations.runbook_url !== `{{ or $externalLabels.gateway_docs "docs" }}/reference/alerts.md#${alert.toLowerCase()}`,
     );
     expect(wrong.map(({ alert }) => alert)).toEqual([]);
   });

@@ -5,8 +5,6 @@
 
 import type { REPLICA_STATES } from "../fields/model-replica-fields.ts";
 import { INPUT_SCANNERS, OUTPUT_SCANNERS } from "../fields/tenant-fields.ts";
-import type { MetricFamily } from "../internal.ts";
-import type { TICK_OUTCOMES } from "../schema/settings/jobsched.ts";
 import { ADMISSION_CLASSES } from "../usage-values.ts";
 
 interface Metric {
@@ -173,7 +171,7 @@ export const METRICS = {
     type: "counter",
     of: "control",
     help: "Ticks of the provisioner that this replica heard of, by how they ended.",
-    labels: { outcome: ["ok", "idle", "error"] satisfies readonly (typeof TICK_OUTCOMES)[number][] },
+    labels: { outcome: ["ok", "idle", "error"] },
   },
   gateway_provisioner_submits_total: {
     type: "counter",
@@ -211,14 +209,14 @@ export const METRICS = {
 export type MetricName = keyof typeof METRICS;
 
 /** A metric with its samples. */
-export function familyOf(name: MetricName, samples: MetricFamily["samples"]): MetricFamily {
+export function familyOf<Samples>(name: MetricName, samples: Samples) {
   const { type, help } = METRICS[name];
   return { name, help, type, samples };
 }
 
 /** A metric of one sample without labels. */
-export function singleSample(name: MetricName, value: number): MetricFamily {
-  return familyOf(name, [{ suffix: "", labels: {}, value }]);
+export function singleSample(name: MetricName, value: number) {
+  return familyOf(name, [{ suffix: "" as const, labels: {}, value }]);
 }
 
 /** By name of the label: its closed list of values, or in words what they are. */
