@@ -1,6 +1,6 @@
 /**
  * GATEWAY_BACKUP_*: where scheduled backups go, how often they are made, and how many are kept
- * (docs/operations.md#scheduled-backups). A message names a variable or setting, and never its value.
+ * (docs/recover.md#scheduled-backups). A message names a variable or setting, and never its value.
  */
 import { isAbsolute, resolve } from "node:path";
 import { z } from "zod";
@@ -29,7 +29,7 @@ export const backupVariables = {
       "must be an absolute path such as /var/backups/gateway, or s3://bucket/prefix",
     )
     .meta({ values: "an absolute path, `s3://bucket/prefix`" })
-    .describe("Where [scheduled backups](docs/operations.md#scheduled-backups) go."),
+    .describe("Where [scheduled backups](docs/recover.md#scheduled-backups) go."),
   GATEWAY_BACKUP_OPTIONS: bucketSettings
     .prefault("")
     .meta({ values: BUCKET_VALUES })

@@ -153,7 +153,7 @@ const dashboardVariables = {
     .meta({ default: "`GATEWAY_PROXY_BASE_URL`" })
     .describe("Where the console itself reaches the data plane. `npm start` with TLS sets it."),
   GATEWAY_GRAFANA_URL: envOptionalWebUrl.describe(
-    "A Grafana that has the [dashboard](docs/operations.md#prometheus-and-grafana). Admins' pages of the console link to it.",
+    "A Grafana that has the [dashboard](docs/watch.md#prometheus-and-grafana). Admins' pages of the console link to it.",
   ),
 };
 

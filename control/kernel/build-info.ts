@@ -1,5 +1,5 @@
 /**
- * What this installation was built from. `package.json` is the only place that has the version (docs/upgrades.md#version).
+ * What this installation was built from. `package.json` is the only place that has the version (docs/contributing.md#version).
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -198,8 +198,8 @@ describe("the alert rules", () => {
 });
 
 describe("the dashboard", () => {
-  it("answers the questions of docs/operations.md, each panel one of them", () => {
-    const page = readFileSync(join(import.meta.dirname, "../../docs/operations.md"), "utf8");
+  it("answers the questions of docs/watch.md, each panel one of them", () => {
+    const page = readFileSync(join(import.meta.dirname, "../../docs/watch.md"), "utf8");
     const [, after = ""] = page.split("\n| question ");
     const rows = (after.split("\n\n")[0] ?? "").split("\n").slice(2);
     const answering = rows.map((row) => [...row.matchAll(/`([^`]+)`/g)].map(([, title = ""]) => title));

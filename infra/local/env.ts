@@ -191,10 +191,10 @@ export const launcherVariables = {
   GATEWAY_DEMO: flag(false)
     .meta({ values: "on, off", default: "on, in a cluster off" })
     .describe("A demo tenant, key, model and upstream."),
-  GATEWAY_DASHBOARD: flag(true).meta({ values: "on, off" }).describe("The [console](docs/operations.md#the-console)."),
+  GATEWAY_DASHBOARD: flag(true).meta({ values: "on, off" }).describe("The [console](docs/run.md#the-console)."),
   GATEWAY_WORKERS: workers
     .meta({ values: `1 to ${WORKERS_MAX}, \`auto\`` })
-    .describe("Worker processes: [every core](docs/operations.md#every-core)."),
+    .describe("Worker processes: [every core](docs/run.md#every-core)."),
   GATEWAY_START_TIMEOUT_SECS: startTimeoutSecs
     .meta({ values: `1 to ${START_TIMEOUT_MAX_SECS}` })
     .describe("How long each part may take until it is ready. Then its start has failed."),

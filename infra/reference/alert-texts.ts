@@ -68,7 +68,7 @@ export const ALERT_TEXTS: Readonly<Record<AlertKey, AlertText>> = {
   backup_failed: {
     subject: "The data plane and its parts",
     means:
-      "A [scheduled backup](docs/operations.md#scheduled-backups) could not be stored or read back. The older ones are still there. It is tried again, at first within five minutes.",
+      "A [scheduled backup](docs/recover.md#scheduled-backups) could not be stored or read back. The older ones are still there. It is tried again, at first within five minutes.",
     action:
       "The detail has the place and the reason: permissions, no room, a bucket that is away, a credential that has expired. Fix that; the next run makes up for it. If the configuration cannot be exported, check the database. Meanwhile `gateway backup export` on another machine is a backup too. Afterwards `gateway drill` shows that the newest can be restored. _Cannot be read back_: the credentials may write and not read, or the bucket is too slow. _Stays there unverified_: they may not delete either. Allow both; attempts are rare by then, and the next one is at most one interval away. Remove by hand the files that the log event `backup_not_removed` names: nobody has read them, and a drill would take the newest of them.",
   },
@@ -76,7 +76,7 @@ export const ALERT_TEXTS: Readonly<Record<AlertKey, AlertText>> = {
     subject: "The data plane and its parts",
     means: "20 or more wrong admin or internal tokens came within a minute.",
     action:
-      "The log event `auth_failed` has the addresses. If one is yours, a service has an old token. Else limit who can reach the admin listener and `/internal`, and change the token if somebody may know it ([tokens](docs/operations.md#tokens)). Tokens are long and random: guessing alone does not succeed.",
+      "The log event `auth_failed` has the addresses. If one is yours, a service has an old token. Else limit who can reach the admin listener and `/internal`, and change the token if somebody may know it ([tokens](docs/run.md#tokens)). Tokens are long and random: guessing alone does not succeed.",
   },
   term_budget_warn: {
     subject: "Budgets",
@@ -228,7 +228,7 @@ export const ALERT_TEXTS: Readonly<Record<AlertKey, AlertText>> = {
     means:
       "A tool server did not list its tools. Requests of its models go on without them. It is asked again after 10 s.",
     action:
-      "As [mcp_upstream_request_failed](#mcp_upstream_request_failed); see also [tool loop](docs/operations.md#tool-loop).",
+      "As [mcp_upstream_request_failed](#mcp_upstream_request_failed); see also [tool loop](docs/watch.md#tool-loop).",
   },
   usage_spill_refused: {
     subject: "Usage rows",

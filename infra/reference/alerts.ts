@@ -11,7 +11,7 @@ import { ATTENTION_ACTIONS, RULE_ACTIONS } from "./rule-texts.ts";
 const INTRO = [
   "Steps for whatever calls somebody: [alerts of the gateway](#alerts-of-the-gateway) by their key, [rules of Prometheus](#rules-of-prometheus) by their name, and entries of [what needs attention](#attention) by their kind.",
   "Start with the same three questions, whatever called:",
-  "1. `gateway doctor` ([the doctor](docs/operations.md#the-doctor)): which parts answer, whose clock, certificate or rights are wrong?\n2. `gateway attention` and `gateway alerts`: what does the gateway itself know, the most urgent first?\n3. Do applications notice it? The panels _Failed_ and _Requests by status_, and `GET /api/v1/usage/logs?status=error`. Most of what follows leaves requests served.",
+  "1. `gateway doctor` ([the doctor](docs/watch.md#the-doctor)): which parts answer, whose clock, certificate or rights are wrong?\n2. `gateway attention` and `gateway alerts`: what does the gateway itself know, the most urgent first?\n3. Do applications notice it? The panels _Failed_ and _Requests by status_, and `GET /api/v1/usage/logs?status=error`. Most of what follows leaves requests served.",
 ].join("\n\n");
 
 const rulesSchema = z.object({
@@ -41,7 +41,7 @@ export function alertsPage(rules: string): string {
     ]),
     "## Alerts of the gateway\n",
     linked(
-      "They go to the channels of `settings/alerts`, to the log, and to `GET /api/v1/alerts` ([how](docs/operations.md#alerts)). What follows the key names one tenant, key, model or provider.\n",
+      "They go to the channels of `settings/alerts`, to the log, and to `GET /api/v1/alerts` ([how](docs/watch.md#alerts)). What follows the key names one tenant, key, model or provider.\n",
     ),
     ...alertSections(),
     "## Rules of Prometheus\n",

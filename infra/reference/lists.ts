@@ -90,7 +90,7 @@ function amountText(value: number, unit: "bytes" | "ms" | "count"): string {
 }
 
 const EVENTS =
-  "Every part writes JSON lines with `level` (30 information, 40 warning, 50 error), `time` and `event`; a line may also have `reason` (why) and `fix` (what to do). On a terminal `npm start` prints these meanings. The fields of the line of a request are told in [logs](docs/operations.md#logs).";
+  "Every part writes JSON lines with `level` (30 information, 40 warning, 50 error), `time` and `event`; a line may also have `reason` (why) and `fix` (what to do). On a terminal `npm start` prints these meanings. The fields of the line of a request are told in [logs](docs/watch.md#logs).";
 
 /** What each event means, by the part that logs it. */
 export function logEventsPage(): string {

@@ -3,7 +3,7 @@ import { labelsOf, METRICS, type MetricName } from "../../shared/catalogues/metr
 import { pageHead, table } from "./markdown.ts";
 
 const INTRO =
-  "`GATEWAY_METRICS_LISTEN` answers `/metrics` with the metrics of the control service and those of every cell that answers. Each sample of a cell, and of `gateway_cell_up`, has the label `cell`. The usual metrics of the control service's process are there besides (`process_*`, `nodejs_*`). How to watch them: [watch](docs/operations.md#prometheus-and-grafana); how they count: [rules](docs/rules/metrics.md).";
+  "`GATEWAY_METRICS_LISTEN` answers `/metrics` with the metrics of the control service and those of every cell that answers. Each sample of a cell, and of `gateway_cell_up`, has the label `cell`. The usual metrics of the control service's process are there besides (`process_*`, `nodejs_*`). How to watch them: [watch](docs/watch.md#prometheus-and-grafana); how they count: [rules](docs/rules/metrics.md).";
 
 /** The page. */
 export function metricsPage(): string {

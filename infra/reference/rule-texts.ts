@@ -11,10 +11,10 @@ export const RULE_ACTIONS: Readonly<Record<string, string>> = {
   GatewayCellDown:
     "Call `/health` of the Worker from outside. If it answers 200, the control service cannot reach it: compare `GATEWAY_EDGE_BASE_URL` or `GATEWAY_CELLS` with the address, and `GATEWAY_INTERNAL_TOKEN` of both planes (a wrong one shows as 404, and as `auth_failed` in the Worker's log). If it does not answer, bring the Worker back: `npm start` on one machine does that by itself; on Cloudflare check the status page and the last deployment. With several cells, send the clients of this region elsewhere meanwhile. It is over when `gateway_cell_up` is 1.",
   GatewayDatabaseDown:
-    "`gateway doctor` where `GATEWAY_DATABASE_URL` is set tells refused connections, wrong passwords, missing connections and a replica apart. Bring PostgreSQL back; nothing has to be restarted after it. Until then nobody can change anything, and requests are served. If its data is lost: [back up and restore](docs/operations.md#back-up-and-restore).",
+    "`gateway doctor` where `GATEWAY_DATABASE_URL` is set tells refused connections, wrong passwords, missing connections and a replica apart. Bring PostgreSQL back; nothing has to be restarted after it. Until then nobody can change anything, and requests are served. If its data is lost: [back up and restore](docs/recover.md#back-up).",
   GatewayBackupOverdue: "As [backup_failed](#backup_failed).",
   GatewayVersionsDiffer:
-    "`gateway_build_info` names the version of each cell, and without a cell that of the control service. Which part was forgotten? Upgrade it, the control service before the Worker ([order](docs/upgrades.md#order)). During a gradual rollout both versions serve: finish it or go back. If nothing is being upgraded, a part runs that nobody looks after: a replica of the control service, or a cell that is not in the pipeline.",
+    "`gateway_build_info` names the version of each cell, and without a cell that of the control service. Which part was forgotten? Upgrade it, the control service before the Worker ([order](docs/recover.md#order)). During a gradual rollout both versions serve: finish it or go back. If nothing is being upgraded, a part runs that nobody looks after: a replica of the control service, or a cell that is not in the pipeline.",
   GatewayConfigurationNotDelivered: "As [redis_sync_failed](#redis_sync_failed).",
   GatewayErrors:
     "Read `GET /api/v1/usage/logs?status=error` for the last minutes. With an `upstream_status` or a code `upstream_...` it is an upstream: [GatewayUpstreamsExhausted](#gatewayupstreamsexhausted). With `scheduler_unavailable`: [scheduler_unavailable](#scheduler_unavailable). With `key_store_unavailable`: [redis_key_lookup_failed](#redis_key_lookup_failed). Another 503 code names what is missing. If it is one tenant or one model only, tell its owner: the gateway is well. If it started with a deployment, roll that back first and look afterwards.",
@@ -49,7 +49,7 @@ export const RULE_ACTIONS: Readonly<Record<string, string>> = {
   GatewayCertificateEnds:
     "Are the files renewed already? `openssl x509 -enddate -noout -in` the file of `GATEWAY_TLS_CERT_FILE`. If they are, the log line `tls_not_reloaded` says why they are not served, most often a key that does not fit the certificate; nothing has to be restarted once both fit. If they are not, renew them, and find out why whoever renews them did not. The same for a front before the gateway, when `GATEWAY_TLS_ADDRESS` names it. It is over when `gateway_tls_expires_at` is later.",
   GatewayJobFailing:
-    'The log line `job_run` with this job and `"outcome":"failed"` has the name of the error. Errors of one store: fix the store. What stands still meanwhile is what the job does ([background jobs](docs/operations.md#background-jobs)). It is tried again by itself.',
+    'The log line `job_run` with this job and `"outcome":"failed"` has the name of the error. Errors of one store: fix the store. What stands still meanwhile is what the job does ([background jobs](docs/watch.md#background-jobs)). It is tried again by itself.',
 };
 
 /** By kind of attention. */

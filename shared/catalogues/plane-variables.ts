@@ -23,7 +23,7 @@ export const planeVariables = {
     .describe("Name of the default cell (an admission domain, usually one for a region)."),
   GATEWAY_CELLS: envCells
     .meta({ values: "a JSON array", default: "one cell" })
-    .describe("Every cell and whom it serves: [several cells](docs/operations.md#several-cells)."),
+    .describe("Every cell and whom it serves: [several cells](docs/run.md#several-cells)."),
   GATEWAY_REDIS_TOKEN: envText("").describe("Token of the key-value store's REST endpoint."),
   GATEWAY_CLICKHOUSE_URL: envWebUrl("http://127.0.0.1:8123").describe("ClickHouse over HTTP."),
   GATEWAY_CLICKHOUSE_DB: envDatabaseName("gateway").describe("Its database."),
@@ -31,11 +31,11 @@ export const planeVariables = {
   GATEWAY_CLICKHOUSE_PASSWORD: envText("").describe("The user's password."),
   GATEWAY_API_KEY_PEPPER: envSecret.describe("Mixed into every key hash. Changing it invalidates every key."),
   GATEWAY_ENCRYPTION_KEY: envEncryptionKey.describe(
-    "Stored secrets are encrypted with it: [secrets at rest](docs/operations.md#secrets-at-rest). Keep it.",
+    "Stored secrets are encrypted with it: [secrets at rest](docs/run.md#secrets-at-rest). Keep it.",
   ),
   GATEWAY_INTERNAL_TOKEN: envSecret
     .meta({ default: "derived from the admin token" })
-    .describe("Token between the planes: [tokens](docs/operations.md#tokens)."),
+    .describe("Token between the planes: [tokens](docs/run.md#tokens)."),
   GATEWAY_UPSTREAM_BASE_URL: envWebUrl("http://127.0.0.1:8081").describe("Upstream of models without `api_base`."),
   GATEWAY_BLOCK_PRIVATE_NETWORKS: envFlag(false).describe(
     "Refuses upstream addresses in private ranges, when they are written and at every call.",

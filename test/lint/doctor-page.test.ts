@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { CHECKS } from "../../control/doctor/finding.ts";
 
-const PAGE = readFileSync(join(import.meta.dirname, "../../docs/operations.md"), "utf8");
+const PAGE = readFileSync(join(import.meta.dirname, "../../docs/watch.md"), "utf8");
 
 it("says of every check of the doctor what it looks at", () => {
-  const [, section = ""] = PAGE.split("\n### The doctor\n");
+  const [, section = ""] = PAGE.split("\n## The doctor\n");
   const [table = ""] = section.split("\n## ");
   const rows = [...table.matchAll(/^\| (\w+) +\|/gm)].map(([, name]) => name).filter((name) => name !== "check");
   expect(rows).toEqual([...CHECKS]);
