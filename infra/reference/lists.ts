@@ -77,7 +77,7 @@ export function limitsPage(): string {
     amountText(limit.value, limit.unit),
     "changedBy" in limit ? limit.changedBy : "fixed",
   ]);
-  return `${pageHead("Limits", LIMITS_INTRO, ["shared/catalogues/limits.ts", "edge/variables.ts"])}\n${table(
+  return `${pageHead("Limits", LIMITS_INTRO, ["shared/catalogues/limits.ts", "edge/env.ts"])}\n${table(
     ["limit", "value", "changed by"],
     [...byVariable, ...fixed],
   )}\n`;

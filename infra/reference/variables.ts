@@ -4,7 +4,7 @@ import { standaloneVariables } from "../../control/dashboard/env.ts";
 import { controlVariables } from "../../control/env.ts";
 import { buildVariables } from "../../control/kernel/build-info.ts";
 import { loneProvisionerVariables } from "../../control/provisioner/provisioner-env.ts";
-import { workerVariables } from "../../edge/variables.ts";
+import { workerVariables } from "../../edge/env.ts";
 import { CLUSTER_PATIENCE_SECS, clusterVariables } from "../local/cluster.ts";
 import { launcherVariables } from "../local/env.ts";
 import { STACK_DEFAULTS } from "../local/runtime.ts";
@@ -96,7 +96,7 @@ export function variablesPage(): string {
   ]);
   const intro =
     "All configuration is environment variables; [run](docs/run.md#configure) says what to decide. A variable that is unset and one that is blank are alike. A malformed one stops the start with its name and what it must be. _on_ is `1`, `true`, `yes` or `on`; _off_ is `0`, `false`, `no` or `off`; numbers are decimal digits.";
-  return `${pageHead("Environment variables", intro, ["edge/variables.ts", "control/env.ts", "infra/local/env.ts"])}\n${table(
+  return `${pageHead("Environment variables", intro, ["edge/env.ts", "control/env.ts", "infra/local/env.ts"])}\n${table(
     ["variable", "default", "values", "read by", "what it does"],
     rows,
   )}\n`;
