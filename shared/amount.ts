@@ -3,10 +3,9 @@
  * least 0; a larger value becomes the largest amount (docs/rules/budgets.md#amounts), so that no sum, no price and no
  * client's number ever turns an amount into Infinity or NaN.
  */
-import { LIMITS } from "./catalogues/limits.ts";
 
 /** The largest amount: 2^53 - 1. */
-export const AMOUNT_MAX = LIMITS.amount.value;
+export const AMOUNT_MAX = Number.MAX_SAFE_INTEGER;
 
 /**
  * The amount nearest to a number: {@link AMOUNT_MAX} for a larger number, 0 for a negative number or NaN, else rounded

@@ -11,8 +11,8 @@ import { isStorable } from "../../shared/schema/common.ts";
 import type { Page } from "./context.ts";
 import { errorDetailsOf, fieldError, fieldErrors, parse, UUID } from "./parse.ts";
 
-const DEFAULT_LIMIT = LIMITS.listRows.value;
-const MAX_LIMIT = LIMITS.listRowsMost.value;
+const DEFAULT_LIMIT = LIMITS.listRows;
+const MAX_LIMIT = LIMITS.listRowsMost;
 
 const querySchema = z.object({
   limit: z

@@ -9,7 +9,7 @@ import { parser } from "@prometheus-io/lezer-promql";
 import { collectDefaultMetrics, Registry } from "prom-client";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { labelsOf, METRICS, type MetricName } from "../../shared/catalogues/metrics.ts";
+import { labelsOf, METRICS } from "../../shared/catalogues/metrics.ts";
 import { dashboardSchema, type Panel } from "../../test/harness/infra/dashboard-schema.ts";
 import { ruleFileSchema, scrapeFileSchema } from "../../test/harness/infra/rules-schema.ts";
 import { SPECIFIED_METRICS, type SpecifiedMetric } from "../../test/harness/specified-metrics.ts";
@@ -95,7 +95,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(
     [
       ...Map.groupBy(
-        (Object.keys(METRICS) as MetricName[]).flatMap((name) => Object.entries(labelsOf(name))),
+        Object.values(METRICS).flatMap((metric) => Object.entries(labelsOf(metric))),
         ([label]) => label,
       ),
     ]
@@ -173,7 +173,8 @@ describe("the alert rules", () => {
   it("name each its own runbook", () => {
     const wrong = rules.filter(
       ({ alert, annotations }) =>
-        annotations.runbook_url !== `{{ or $externalLabels.gateway_docs "docs" }}/reference/alerts.md#${alert.toLowerCase()}`,
+        annotations.runbook_url !==
+        `{{ or $externalLabels.gateway_docs "docs" }}/reference/alerts.md#${alert.toLowerCase()}`,
     );
     expect(wrong.map(({ alert }) => alert)).toEqual([]);
   });

@@ -4,6 +4,7 @@ import { DASHBOARD_ERRORS } from "../../control/dashboard/dashboard-error.ts";
 import { LIMITS } from "../../shared/catalogues/limits.ts";
 import { ERROR_TABLE, type ErrorCode, errorType } from "../../shared/errors.ts";
 import { EVENTS_OF_PARTS } from "../local/event-meanings.ts";
+import { LIMIT_TEXTS } from "./limit-texts.ts";
 import { pageHead, table } from "./markdown.ts";
 import { variableFacts } from "./variables.ts";
 
@@ -72,12 +73,12 @@ export function limitsPage(): string {
     facts.get(name)?.default ?? "",
     `\`${name}\`${more}`,
   ]);
-  const fixed = Object.values(LIMITS).map((limit) => [
-    limit.limit,
-    amountText(limit.value, limit.unit),
-    "changedBy" in limit ? limit.changedBy : "fixed",
-  ]);
-  return `${pageHead("Limits", LIMITS_INTRO, ["shared/catalogues/limits.ts", "edge/env.ts"])}\n${table(
+  const names = Object.keys(LIMITS) as (keyof typeof LIMITS)[];
+  const fixed = names.map((name) => {
+    const { limit, unit, changedBy } = LIMIT_TEXTS[name];
+    return [limit, amountText(LIMITS[name], unit), changedBy ?? "fixed"];
+  });
+  return `${pageHead("Limits", LIMITS_INTRO, ["shared/catalogues/limits.ts", "infra/reference/limit-texts.ts", "edge/env.ts"])}\n${table(
     ["limit", "value", "changed by"],
     [...byVariable, ...fixed],
   )}\n`;

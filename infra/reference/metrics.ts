@@ -11,7 +11,7 @@ export function metricsPage(): string {
   const rows = names.map((name) => {
     const metric = METRICS[name];
     const bounds = "bounds" in metric ? ` Upper bounds: ${metric.bounds.join(", ")}, +Inf.` : "";
-    const labels = Object.keys(labelsOf(name)).map((label) => `\`${label}\``);
+    const labels = Object.keys(labelsOf(METRICS[name])).map((label) => `\`${label}\``);
     return [
       `\`${name}\``,
       metric.type,
@@ -21,7 +21,7 @@ export function metricsPage(): string {
     ];
   });
   const labels = names.flatMap((name) =>
-    Object.entries(labelsOf(name)).map(([label, values]) => ({ name, label, values })),
+    Object.entries(labelsOf(METRICS[name])).map(([label, values]) => ({ name, label, values })),
   );
   const values = [...Map.groupBy(labels, ({ label }) => label)].toSorted(([one], [two]) => (one < two ? -1 : 1));
   const valueRows = values.flatMap(([label, all]) => {

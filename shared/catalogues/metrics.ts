@@ -32,7 +32,7 @@ const COUNTED_BOONS = [
 
 const STATUS_CLASSES = ["2xx", "3xx", "4xx", "5xx"] as const;
 
-export const METRICS = {
+export const CELL_METRICS = {
   gateway_requests_total: {
     type: "counter",
     of: "cell",
@@ -137,6 +137,10 @@ export const METRICS = {
     help: "1 for the version that each cell runs, and without a cell for that of the control service.",
     labels: { version: "one of each part" },
   },
+} as const satisfies Record<string, Metric>;
+
+/** Reported by the control service; apart, so that the Worker does not carry them. */
+const CONTROL_METRICS = {
   gateway_cell_up: { type: "gauge", of: "control", help: "1 when the cell answered this scrape." },
   gateway_outbox_pending: {
     type: "gauge",
@@ -206,22 +210,26 @@ export const METRICS = {
   },
 } as const satisfies Record<string, Metric>;
 
+const both = () => ({ ...CELL_METRICS, ...CONTROL_METRICS }) as const;
+
+export const METRICS = /* @__PURE__ */ both();
+
+export type CellMetricName = keyof typeof CELL_METRICS;
 export type MetricName = keyof typeof METRICS;
 
-/** A metric with its samples. */
-export function familyOf<Samples>(name: MetricName, samples: Samples) {
-  const { type, help } = METRICS[name];
+/** A metric of a cell with its samples. */
+export function familyOf<Samples>(name: CellMetricName, samples: Samples) {
+  const { type, help } = CELL_METRICS[name];
   return { name, help, type, samples };
 }
 
 /** A metric of one sample without labels. */
-export function singleSample(name: MetricName, value: number) {
+export function singleSample(name: CellMetricName, value: number) {
   return familyOf(name, [{ suffix: "" as const, labels: {}, value }]);
 }
 
 /** By name of the label: its closed list of values, or in words what they are. */
-export function labelsOf(name: MetricName): NonNullable<Metric["labels"]> {
-  const metric: Metric = METRICS[name];
+export function labelsOf(metric: Metric): NonNullable<Metric["labels"]> {
   return metric.labels ?? {};
 }
 
@@ -233,5 +241,5 @@ type LabelOf<Name extends MetricName> = (typeof METRICS)[Name] extends { readonl
 export function metricOptions<Name extends MetricName>(
   name: Name,
 ): { readonly name: Name; readonly help: string; readonly labelNames: LabelOf<Name>[] } {
-  return { name, help: METRICS[name].help, labelNames: Object.keys(labelsOf(name)) as LabelOf<Name>[] };
+  return { name, help: METRICS[name].help, labelNames: Object.keys(labelsOf(METRICS[name])) as LabelOf<Name>[] };
 }

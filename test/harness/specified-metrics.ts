@@ -2,7 +2,7 @@
  * The catalogue of metrics as a scraper has to find it. A difference between the two is a defect of the catalogue or of the
  * exporter.
  */
-import { labelsOf, METRICS, type MetricName } from "../../shared/catalogues/metrics.ts";
+import { labelsOf, METRICS } from "../../shared/catalogues/metrics.ts";
 import type { Exposition } from "./exposition.ts";
 
 export interface SpecifiedMetric {
@@ -29,7 +29,7 @@ const series = (values: readonly (readonly string[] | string)[]): number =>
   values.reduce<number>((product, list) => (typeof list === "string" ? 0 : product * list.length), 1);
 
 export const SPECIFIED_METRICS: readonly SpecifiedMetric[] = Object.entries(METRICS).map(([name, metric]) => {
-  const labels = labelsOf(name as MetricName);
+  const labels = labelsOf(metric);
   return {
     name,
     type: metric.type,

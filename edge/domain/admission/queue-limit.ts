@@ -2,7 +2,7 @@
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
 
 /** Of all tenants together. */
-export const MAX_QUEUED = LIMITS.queuedInCell.value;
+export const MAX_QUEUED = LIMITS.queuedInCell;
 
 /** The refusal of a request that finds the queue full. */
 export const QUEUE_FULL = { code: "queue_full", retryAfterMs: 1000, level: null } as const;

@@ -3,12 +3,12 @@
  * (docs/rules/metrics.md#families, docs/rules/identities.md#metrics). Workers report them to their Cell, whose metrics show
  * them. The table of metrics is closed; the number of label sets is bounded, so that a flood of names cannot fill a Cell.
  */
-import { familyOf, labelsOf, type METRICS, type MetricName } from "../../../shared/catalogues/metrics.ts";
+import { CELL_METRICS, type CellMetricName, familyOf, labelsOf } from "../../../shared/catalogues/metrics.ts";
 import type { MetricFamily } from "../../../shared/internal.ts";
 
-type CountedBoon = (typeof METRICS.gateway_boon_runs_total.labels.boon)[number];
+type CountedBoon = (typeof CELL_METRICS.gateway_boon_runs_total.labels.boon)[number];
 /** `hit`: it changed, refused or chose something. `none`: it ran and had nothing to do. `failed`: it could not run. */
-type BoonOutcome = (typeof METRICS.gateway_boon_runs_total.labels.outcome)[number];
+type BoonOutcome = (typeof CELL_METRICS.gateway_boon_runs_total.labels.outcome)[number];
 
 const EVENT_METRICS = [
   "gateway_mcp_requests_total",
@@ -19,7 +19,7 @@ const EVENT_METRICS = [
   "gateway_jwks_refresh_total",
   "gateway_auth_failures_total",
   "gateway_otel_spans_dropped_total",
-] as const satisfies readonly MetricName[];
+] as const satisfies readonly CellMetricName[];
 
 type EventMetricName = (typeof EVENT_METRICS)[number];
 
@@ -27,7 +27,7 @@ type EventMetricName = (typeof EVENT_METRICS)[number];
 function shownOf(metric: EventMetricName): readonly (readonly string[])[] {
   // wrong tokens at the other plane are counted there
   if (metric === "gateway_auth_failures_total") return [["data"]];
-  return Object.values(labelsOf(metric)).reduce<readonly (readonly string[])[]>(
+  return Object.values(labelsOf(CELL_METRICS[metric])).reduce<readonly (readonly string[])[]>(
     (sets, values) => (typeof values === "string" ? [] : sets.flatMap((set) => values.map((value) => [...set, value]))),
     [[]],
   );
@@ -109,7 +109,7 @@ export class EventCounters {
   families(): readonly MetricFamily[] {
     const counts = [...this.#counts].map(([key, value]) => ({ names: JSON.parse(key) as readonly string[], value }));
     return EVENT_METRICS.map((metric) => {
-      const labels = Object.keys(labelsOf(metric));
+      const labels = Object.keys(labelsOf(CELL_METRICS[metric]));
       const counted = counts
         .filter(({ names }) => names[0] === metric)
         .map(({ names, value }) => ({ values: names.slice(1), value }));

@@ -2,7 +2,7 @@
  * A histogram with fixed bounds, as Prometheus reads it: cumulative buckets, a sum and a count. Every bucket exists
  * from the start (docs/rules/metrics.md#histograms).
  */
-import { familyOf, type MetricName } from "../../../shared/catalogues/metrics.ts";
+import { type CellMetricName, familyOf } from "../../../shared/catalogues/metrics.ts";
 import type { MetricFamily } from "../../../shared/internal.ts";
 
 export interface SavedHistogram {
@@ -41,7 +41,7 @@ export class Histogram {
     this.#sum += saved.sum;
   }
 
-  family(name: MetricName): MetricFamily {
+  family(name: CellMetricName): MetricFamily {
     let count = 0;
     const buckets = this.#hits.map((hits, at) => {
       count += hits;

@@ -2,7 +2,7 @@
  * The request counters of a Cell (docs/rules/metrics.md#families): requests by admission and status class, tokens, times.
  * Every label combination of the closed set exists from the start.
  */
-import { familyOf, METRICS, singleSample } from "../../../shared/catalogues/metrics.ts";
+import { CELL_METRICS, familyOf, singleSample } from "../../../shared/catalogues/metrics.ts";
 import type { MetricFamily } from "../../../shared/internal.ts";
 import type { AdmissionClass, UsageRow } from "../../../shared/usage-row.ts";
 import { ADMISSION_CLASSES } from "../../../shared/usage-values.ts";
@@ -10,7 +10,7 @@ import { UPSTREAM_OUTCOMES, type UpstreamOutcomes } from "../upstream/attempt-ou
 import { Histogram, type SavedHistogram } from "./histogram.ts";
 import { RecentIds } from "./recent-ids.ts";
 
-const STATUS_CLASSES = METRICS.gateway_requests_total.labels.status;
+const STATUS_CLASSES = CELL_METRICS.gateway_requests_total.labels.status;
 type StatusClass = (typeof STATUS_CLASSES)[number];
 
 /** The class of a status; 499 counts as 4xx. */
@@ -43,8 +43,8 @@ export class RequestCounters {
   readonly #recent = new RecentIds();
   readonly #requests = new Map<string, number>();
   readonly #upstream = new Map<string, number>();
-  readonly #ttft = new Histogram(METRICS.gateway_ttft_ms.bounds);
-  readonly #total = new Histogram(METRICS.gateway_total_ms.bounds);
+  readonly #ttft = new Histogram(CELL_METRICS.gateway_ttft_ms.bounds);
+  readonly #total = new Histogram(CELL_METRICS.gateway_total_ms.bounds);
   #inputTokens = 0;
   #outputTokens = 0;
   #cache: SavedCacheUse = { hit: 0, miss: 0, tokensSaved: 0 };
@@ -119,7 +119,7 @@ export class RequestCounters {
       ),
       familyOf(
         "gateway_cache_lookups_total",
-        METRICS.gateway_cache_lookups_total.labels.result.map((result) => ({
+        CELL_METRICS.gateway_cache_lookups_total.labels.result.map((result) => ({
           suffix: "",
           labels: { result },
           value: this.#cache[result],

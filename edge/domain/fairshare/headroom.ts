@@ -5,7 +5,7 @@
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
 
 /** In a smaller cell a slot is more than a small part of it. */
-const LEAST_SLOTS = LIMITS.headroomFrom.value;
+const LEAST_SLOTS = LIMITS.headroomFrom;
 
 /** The slots of the Cell at a decision. */
 export interface Slots {

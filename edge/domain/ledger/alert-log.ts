@@ -9,7 +9,7 @@
 import type { AlertEvent } from "../../../shared/alerts.ts";
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
 
-export const ALERTS_MAX_WAITING = LIMITS.waitingAlerts.value;
+export const ALERTS_MAX_WAITING = LIMITS.waitingAlerts;
 /** Alerts of one answer to the control service. */
 export const ALERTS_PER_BATCH = 100;
 /** How many ids of acknowledged alerts are remembered. */

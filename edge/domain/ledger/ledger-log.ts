@@ -10,8 +10,8 @@ import { LIMITS } from "../../../shared/catalogues/limits.ts";
 
 export const COMMIT_MAX_BYTES = 256 * 1024;
 export const SEGMENT_MAX_BYTES = 256 * 1024;
-export const SPILL_MAX_BYTES = LIMITS.spillBytes.value;
-export const SPILL_MAX_SEGMENTS = LIMITS.spillSegments.value;
+export const SPILL_MAX_BYTES = LIMITS.spillBytes;
+export const SPILL_MAX_SEGMENTS = LIMITS.spillSegments;
 export const INSERT_MAX_ROWS = 1000;
 /** Part of the log that rows of refusals may fill. */
 export const REFUSALS_MAX_PART = 1 / 4;

@@ -8,8 +8,8 @@ import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { INSERT_MAX_ROWS } from "./ledger-log.ts";
 
 /** Refused rows (dead letters) that one ledger keeps, and their bytes. */
-export const DEAD_LETTER_MAX_ROWS = LIMITS.deadLetters.value;
-export const DEAD_LETTER_MAX_BYTES = LIMITS.deadLetterBytes.value;
+export const DEAD_LETTER_MAX_ROWS = LIMITS.deadLetters;
+export const DEAD_LETTER_MAX_BYTES = LIMITS.deadLetterBytes;
 /** A refused row is tried again after this time: the cause of the refusal may have been repaired. */
 export const DEAD_LETTER_RETRY_MS = 3_600_000;
 

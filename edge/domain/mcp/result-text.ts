@@ -6,7 +6,7 @@ import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { isJsonObject, type JsonObject } from "../json/document.ts";
 
 /** Longest text, in code points. */
-const RESULT_MAX_CHARACTERS = LIMITS.toolText.value;
+const RESULT_MAX_CHARACTERS = LIMITS.toolText;
 /** No code point has more UTF-16 units than two. */
 const RESULT_MAX_UNITS = 2 * RESULT_MAX_CHARACTERS;
 /** Longest name, type or address in a description. */

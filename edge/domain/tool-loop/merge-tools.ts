@@ -7,7 +7,7 @@ import { isJsonObject, type JsonObject } from "../json/document.ts";
 import type { OfferedTool } from "../mcp/tool-list.ts";
 
 /** Most tools of a request, with the client's: upstreams refuse more. */
-export const TOOLS_MAX = LIMITS.toolsOfRequest.value;
+export const TOOLS_MAX = LIMITS.toolsOfRequest;
 /** Most characters of definitions that the gateway adds. */
 const ADDED_MAX_CHARACTERS = 256 * 1024;
 

@@ -29,7 +29,7 @@ export type TurnDecision =
   | { readonly kind: "final"; readonly toolCalls: readonly JsonObject[]; readonly removed: boolean };
 
 /** Most calls that are run in one turn; the others get an error for a result. */
-export const CALLS_MAX = LIMITS.toolsAtOnce.value;
+export const CALLS_MAX = LIMITS.toolsAtOnce;
 
 /** The members of a message in which upstreams write a model's reasoning. */
 export const REASONING_NAMES = ["reasoning_content", "reasoning"] as const;

@@ -9,8 +9,8 @@ import type { Clock } from "../../ports.ts";
 import type { SharedTimer } from "../timers/shared-timer.ts";
 import { StallWatch } from "../timers/stall-watch.ts";
 
-const SILENT_MAX_MS = LIMITS.bodySilence.value;
-const ALL_MAX_MS = LIMITS.bodyTime.value;
+const SILENT_MAX_MS = LIMITS.bodySilence;
+const ALL_MAX_MS = LIMITS.bodyTime;
 
 export class BodyDeadline {
   readonly #clock: Clock;

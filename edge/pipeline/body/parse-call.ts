@@ -38,7 +38,7 @@ import { NO_BODY, PassthroughBody } from "./passthrough-body.ts";
 import { BodyMemoryUse, openBody, readPieces } from "./read-body.ts";
 
 /** Memory that a parsed body may take besides its text. */
-const JSON_MAX_BYTES = LIMITS.jsonBodyMemory.value;
+const JSON_MAX_BYTES = LIMITS.jsonBodyMemory;
 /**
  * A form is read this far even when its model is known, so that all fields of a small form are known before it is
  * admitted.

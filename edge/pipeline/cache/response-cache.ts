@@ -28,7 +28,7 @@ import { withSpan } from "../report/spans.ts";
 import { usageRowOf } from "../report/usage-row.ts";
 
 /** Largest body that is stored, in bytes. */
-export const CACHE_BODY_MAX_BYTES = LIMITS.cachedAnswer.value;
+export const CACHE_BODY_MAX_BYTES = LIMITS.cachedAnswer;
 
 /** Under which key an answer is stored, and for how long. */
 export interface CacheMiss extends CacheKey {

@@ -14,8 +14,8 @@ import {
 import type { Clock } from "../../ports.ts";
 
 /** A body up to this size needs no reservation. */
-export const UNRESERVED_MAX_BYTES = LIMITS.smallBody.value;
-const BOUNDS: BodyMemoryBounds = { totalBytes: LIMITS.bodyMemory.value, tenantBytes: LIMITS.tenantBodyMemory.value };
+export const UNRESERVED_MAX_BYTES = LIMITS.smallBody;
+const BOUNDS: BodyMemoryBounds = { totalBytes: LIMITS.bodyMemory, tenantBytes: LIMITS.tenantBodyMemory };
 
 export class RequestBodyMemory {
   readonly #shares: BodyMemoryShares;

@@ -9,7 +9,7 @@ import { isEventStream } from "../reply/response-headers.ts";
 import { ToolServerFailure } from "./tool-server-failure.ts";
 
 /** Largest reply, with everything before it. */
-const REPLY_MAX_BYTES = LIMITS.toolReply.value;
+const REPLY_MAX_BYTES = LIMITS.toolReply;
 
 /**
  * The first message that `find` accepts; null: the answer has ended without one. The body is cancelled when no more of it
