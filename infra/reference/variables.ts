@@ -50,7 +50,7 @@ export function variableFacts(): readonly VariableFacts[] {
       return schema === undefined ? [] : [{ reader, schema, meta: schema.meta() ?? {} }];
     });
     const texts = (key: string): readonly string[] =>
-      readers.map(({ meta }) => String(meta[key] ?? "")).filter(Boolean);
+      readers.map(({ meta }) => meta[key]).filter((text) => typeof text === "string");
     return {
       name,
       readers: readers.map(({ reader }) => reader),
@@ -82,7 +82,8 @@ function ownDefault({ schema, meta }: Reader): string {
   if (!success) return "required";
   if (typeof data === "boolean") return data ? "on" : "off";
   if (data === undefined || data === null || data === "" || (Array.isArray(data) && data.length === 0)) return "none";
-  return `\`${String(data)}\``;
+  if (typeof data !== "string" && typeof data !== "number") throw new Error("a default that needs a text of its own");
+  return `\`${data}\``;
 }
 
 /** The page. */
