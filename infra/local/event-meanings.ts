@@ -4,17 +4,13 @@
  */
 type Meanings = Readonly<Record<string, string>>;
 
-/** Some of these are the control service's as well: wrong tokens, for example. */
+/** Some of these are the control service's as well. */
 const WORKER_EVENTS: Meanings = {
   alert_lost: "an alert could not be stored and will not be sent",
   alerts_wait: "alerts wait in this process because the ledger object does not answer; they are tried again",
   ask_failed: "an object did not answer a question of the cell; it is asked again",
-  assistant_failed: "the assistant could not answer because of a fault; it says of which kind",
-  assistant_ran: "a change that the assistant proposed was run by the person who clicked it",
   auto_classifier_failed: "the classifier of the auto router failed or was late; the words of the request decided",
   auth_failed: "a request came with a wrong or missing credential",
-  benchmark_not_ended: "a benchmark could not be brought to its end; the next run of its job tries again",
-  benchmark_not_saved: "figures of a benchmark could not be saved; it goes on",
   boon_failed: "a boon failed; the request went on without it",
   budget_alarm_failed: "the timer of a tenant's budget failed; it is tried again",
   budget_rows_damaged: "stored lines of a tenant's budget could not be read and were left out",
@@ -43,6 +39,10 @@ const WORKER_EVENTS: Meanings = {
 };
 
 const CONTROL_EVENTS: Meanings = {
+  assistant_failed: "the assistant could not answer because of a fault; it says of which kind",
+  assistant_ran: "a change that the assistant proposed was run by the person who clicked it",
+  benchmark_not_ended: "a benchmark could not be brought to its end; the next run of its job tries again",
+  benchmark_not_saved: "figures of a benchmark could not be saved; it goes on",
   admin_token_short: "the admin token is so short that it can be guessed",
   alert: "an alert was raised",
   alert_not_sent: "an alert could not be sent to a channel",
