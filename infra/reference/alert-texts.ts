@@ -15,7 +15,7 @@ type AlertSubject =
 
 interface AlertText {
   readonly subject: AlertSubject;
-  /** What follows the key: one issue for each of these. */
+  /** What the key ends with: there is an issue for each. */
   readonly of?: string;
   readonly means: string;
   readonly action: string;
@@ -39,12 +39,13 @@ export const ALERT_TEXTS: Readonly<Record<AlertKey, AlertText>> = {
   },
   redis_model_lookup_failed: {
     subject: "The data plane and its parts",
-    means: "The same for a model.",
+    means: "A model could not be read from the key-value store. What an isolate knows is served for up to an hour.",
     action: "As [redis_key_lookup_failed](#redis_key_lookup_failed).",
   },
   redis_mcp_lookup_failed: {
     subject: "The data plane and its parts",
-    means: "The same for an MCP server.",
+    means:
+      "An MCP server could not be read from the key-value store. What an isolate knows is served for up to an hour.",
     action: "As [redis_key_lookup_failed](#redis_key_lookup_failed).",
   },
   redis_cache_lookup_failed: {
@@ -114,7 +115,8 @@ export const ALERT_TEXTS: Readonly<Record<AlertKey, AlertText>> = {
   },
   redis_key_budget_reserve_failed_open: {
     subject: "Budgets",
-    means: "The same for the budget of a key.",
+    means:
+      "The budget object did not answer for the budget of a key. `GATEWAY_FAIL_OPEN` is on, so the request was served unchecked, and what it used is charged later.",
     action: "As [redis_budget_reserve_failed_open](#redis_budget_reserve_failed_open).",
   },
   redis_budget_reserve_failed_closed: {
@@ -125,7 +127,8 @@ export const ALERT_TEXTS: Readonly<Record<AlertKey, AlertText>> = {
   },
   redis_key_budget_reserve_failed_closed: {
     subject: "Budgets",
-    means: "The same for the budget of a key.",
+    means:
+      "The budget object did not answer for the budget of a key. `GATEWAY_FAIL_OPEN` is off, so the request got 503.",
     action: "As [redis_budget_reserve_failed_closed](#redis_budget_reserve_failed_closed).",
   },
   redis_budget_reconcile_failed: {
@@ -137,12 +140,14 @@ export const ALERT_TEXTS: Readonly<Record<AlertKey, AlertText>> = {
   },
   redis_term_usage_failed: {
     subject: "Budgets",
-    means: "The same for the budget of a tenant.",
+    means:
+      "What requests used could not be reported to the budget of a tenant for 30 s. It is repeated until it is stored.",
     action: "As [redis_budget_reconcile_failed](#redis_budget_reconcile_failed).",
   },
   redis_key_term_usage_failed: {
     subject: "Budgets",
-    means: "The same for the budget of a key.",
+    means:
+      "What requests used could not be reported to the budget of a key for 30 s. It is repeated until it is stored.",
     action: "As [redis_budget_reconcile_failed](#redis_budget_reconcile_failed).",
   },
   budget_amount_refused: {
@@ -196,7 +201,7 @@ export const ALERT_TEXTS: Readonly<Record<AlertKey, AlertText>> = {
   guardrails_output: {
     subject: "Upstreams",
     of: "tenant",
-    means: "The same in answers.",
+    means: "A [guardrails policy](docs/rules/guardrails.md#actions) matched in answers to the tenant.",
     action: "As [guardrails_input](#guardrails_input). Check what the model says, or its instructions.",
   },
   guardrails_input_harm: {
