@@ -81,28 +81,28 @@ export const ALERT_TEXTS: Readonly<Record<AlertKey, AlertText>> = {
   },
   term_budget_warn: {
     subject: "Budgets",
-    of: "tenant",
+    of: "id of the tenant",
     means: "80 % of a tenant's term budget is used. Once per period.",
     action:
       "`gateway tenants budget <name> --used` shows how much is left and until when. Tell the tenant, or raise the cap (`PATCH /api/v1/tenants/{id}/budget`).",
   },
   key_term_budget_warn: {
     subject: "Budgets",
-    of: "key",
+    of: "id of the API key",
     means: "80 % of a key's term budget is used. Once per period.",
     action:
       "As [term_budget_warn](#term_budget_warn), for one key. `GET /api/v1/usage/keys/summary` shows what each key has spent; `PUT /api/v1/keys/{id}` raises its cap.",
   },
   term_budget_exhausted: {
     subject: "Budgets",
-    of: "tenant",
+    of: "id of the tenant",
     means: "A tenant's budget is used up. Its requests get 403 until the next period or a higher cap.",
     action:
       "Is this what the tenant wanted? `GET /api/v1/usage/breakdown` by key and model shows where the budget went. Raise the cap, or leave it.",
   },
   key_term_budget_exhausted: {
     subject: "Budgets",
-    of: "key",
+    of: "id of the API key",
     means: "A key's budget is used up. Its requests get 403 until the next period or a higher cap.",
     action: "As [term_budget_exhausted](#term_budget_exhausted), for one key.",
   },
@@ -179,20 +179,20 @@ export const ALERT_TEXTS: Readonly<Record<AlertKey, AlertText>> = {
   },
   model_health_down: {
     subject: "Upstreams",
-    of: "model",
+    of: "name of the model",
     means: "`failure_threshold` checks in a row found the model unhealthy. Once per outage.",
     action:
       "`GET /api/v1/models/{id}/health` shows what each check got: a status, a time limit, a name that does not resolve. `maintenance_until` silences planned work. A model that serves and fails its check needs another health configuration, not another server. [model_health_recovery](#model_health_recovery) ends it.",
   },
   model_health_recovery: {
     subject: "Upstreams",
-    of: "model",
+    of: "name of the model",
     means: "The model is healthy again. The detail says how long it was not.",
     action: NOTHING,
   },
   guardrails_input: {
     subject: "Upstreams",
-    of: "tenant",
+    of: "id of the tenant",
     means:
       "A [guardrails policy](docs/rules/guardrails.md#actions) matched in requests of the tenant. The policy says whether they were refused, redacted or only noted.",
     action:
@@ -200,19 +200,19 @@ export const ALERT_TEXTS: Readonly<Record<AlertKey, AlertText>> = {
   },
   guardrails_output: {
     subject: "Upstreams",
-    of: "tenant",
+    of: "id of the tenant",
     means: "A [guardrails policy](docs/rules/guardrails.md#actions) matched in answers to the tenant.",
     action: "As [guardrails_input](#guardrails_input). Check what the model says, or its instructions.",
   },
   guardrails_input_harm: {
     subject: "Upstreams",
-    of: "tenant",
+    of: "id of the tenant",
     means: "The guard model called requests of the tenant harmful.",
     action: "As [guardrails_input](#guardrails_input). Talk to the tenant.",
   },
   guardrails_output_harm: {
     subject: "Upstreams",
-    of: "tenant",
+    of: "id of the tenant",
     means: "The guard model called answers harmful.",
     action: "As [guardrails_output](#guardrails_output).",
   },
@@ -251,14 +251,14 @@ export const ALERT_TEXTS: Readonly<Record<AlertKey, AlertText>> = {
   },
   tenant_expiry: {
     subject: "Tenants, identities, energy",
-    of: "tenant",
+    of: "id of the tenant",
     means: "The tenant's access ends within 72 hours. Once a day.",
     action:
       "Extend `active_until` (`PATCH /api/v1/tenants/{id}/schedule`), or let the access end: then its keys get 403, and nothing is deleted.",
   },
   identity_tenant_created: {
     subject: "Tenants, identities, energy",
-    of: "tenant",
+    of: "name of the tenant",
     means: "The first identity token of a provider made a tenant, with defaults and without caps.",
     action: "Give it its group, weight and budget. If nobody expected it, check who may sign in at the provider.",
   },

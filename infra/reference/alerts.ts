@@ -64,7 +64,7 @@ function alertSections(): readonly string[] {
     `### ${subject}\n`,
     ...group.map((key) => {
       const { of, means, action } = ALERT_TEXTS[key];
-      const whose = of === undefined ? "" : ` The key ends with the ${of}.`;
+      const whose = of === undefined ? "" : ` The issue key ends with the ${of}.`;
       return section("####", key, `_${ALERT_TITLES[key]}._ ${means}${whose}`, action);
     }),
   ]);
