@@ -5,18 +5,14 @@
  */
 import { join } from "node:path";
 import { z } from "zod";
-import { envCells, requireOwnCell } from "../shared/cells.ts";
+import { planeVariables } from "../shared/catalogues/plane-variables.ts";
+import { requireOwnCell } from "../shared/cells.ts";
 import {
-  envCellName,
-  envCidrs,
-  envDatabaseName,
-  envEncryptionKey,
   envErrorText,
   envFlag,
   envOptionalFlag,
   envOptionalUrl,
   envOptionalWhole,
-  envSecret,
   envStoreUrl,
   envText,
   envWebUrl,
@@ -114,63 +110,90 @@ const secretDigests = envText("")
     text === "" ? null : Object.fromEntries(text.split(",").map((each) => each.split("=") as [string, string])),
   );
 
-const schema = z
-  .object({
-    GATEWAY_ADMIN_LISTEN: listenField("0.0.0.0:9180"),
-    GATEWAY_METRICS_LISTEN: listenField("0.0.0.0:9091"),
-    GATEWAY_TLS_ADDRESS: optionalListenField,
-    GATEWAY_TRUSTED_PROXIES: trustedProxiesField,
-    GATEWAY_ADMIN_TOKEN: z
-      .string({ error: "is required: set it to a long random text" })
-      .min(1, "is required: set it to a long random text"),
-    GATEWAY_INTERNAL_TOKEN: envSecret,
-    GATEWAY_DATABASE_URL: envText("postgres://gateway:gateway@127.0.0.1:5432/gateway").refine(
+/** The variables that the control service reads; those of the console are beside (dashboard/env.ts). */
+export const controlVariables = {
+  ...planeVariables,
+  ...provisionerVariables,
+  ...backupVariables,
+  GATEWAY_ADMIN_LISTEN: listenField("0.0.0.0:9180").describe("Management API."),
+  GATEWAY_METRICS_LISTEN: listenField("0.0.0.0:9091").describe(
+    "`/metrics` for Prometheus and `/ready` for orchestrators, without authentication.",
+  ),
+  GATEWAY_TLS_ADDRESS: optionalListenField
+    .meta({ default: "none" })
+    .describe(
+      "Where the metric `gateway_tls_expires_at` reads the data plane's certificate. `npm start` with TLS sets its own.",
+    ),
+  GATEWAY_TRUSTED_PROXIES: trustedProxiesField
+    .meta({ default: "none" })
+    .describe("Proxies whose [`x-forwarded-*`](docs/tls-and-fronts.md#addresses-of-clients) counts."),
+  GATEWAY_ADMIN_TOKEN: z
+    .string({ error: "is required: set it to a long random text" })
+    .min(1, "is required: set it to a long random text")
+    .meta({ default: "required" })
+    .describe(
+      "Token of the Management API. A Worker derives the internal token from it when it has no `GATEWAY_INTERNAL_TOKEN`.",
+    ),
+  GATEWAY_DATABASE_URL: envText("postgres://gateway:gateway@127.0.0.1:5432/gateway")
+    .refine(
       (value) => value.startsWith("pglite:") || /^postgres(ql)?:\/\//.test(value),
       "must be a postgres:// URL or pglite:<folder>",
-    ),
-    GATEWAY_REDIS_URL: envStoreUrl,
-    GATEWAY_REDIS_TOKEN: envText(""),
-    GATEWAY_CLICKHOUSE_URL: envWebUrl("http://127.0.0.1:8123"),
-    GATEWAY_CLICKHOUSE_DB: envDatabaseName("gateway"),
-    GATEWAY_CLICKHOUSE_USER: envText("default"),
-    GATEWAY_CLICKHOUSE_PASSWORD: envText(""),
-    GATEWAY_ENCRYPTION_KEY: envEncryptionKey,
-    GATEWAY_API_KEY_PEPPER: envSecret,
-    GATEWAY_BLOCK_PRIVATE_NETWORKS: envFlag(false),
-    GATEWAY_ALLOWED_PRIVATE_CIDRS: envCidrs,
-    GATEWAY_UPSTREAM_POOL_IDLE_SECS: envWhole(15, 1, DAY_SECS),
-    GATEWAY_UPSTREAM_TCP_KEEPALIVE_SECS: envWhole(30, 1, DAY_SECS),
-    GATEWAY_CELL: envText("local").pipe(envCellName),
-    GATEWAY_CELLS: envCells,
-    GATEWAY_EDGE_BASE_URL: envWebUrl("http://127.0.0.1:8080"),
-    GATEWAY_RUNTIME_READY_URL: envOptionalUrl,
-    GATEWAY_SHARED_SECRETS: secretDigests,
-    GATEWAY_NEW_SHARED_SECRETS: envFlag(false),
-    GATEWAY_PARENT_WATCH: envFlag(false),
-    // the minimum is one day (docs/rules/configuration.md#variables): 0 counts as one day
-    GATEWAY_USAGE_RETENTION_DAYS: envWhole(180, 0, KEPT_DAYS_MAX).transform((days) => Math.max(days, 1)),
-    GATEWAY_COMPRESSOR_URL: envOptionalUrl,
-    GATEWAY_COMPRESSOR_TIMEOUT_MS: envWhole(800, 1, DAY_SECS * 1000),
-    GATEWAY_UPSTREAM_BASE_URL: envWebUrl("http://127.0.0.1:8081"),
-    GATEWAY_MODEL_HEALTH_ENABLED: envFlag(true),
-    GATEWAY_MODEL_HEALTH_INTERVAL_SECS: envWhole(900),
-    GATEWAY_MODEL_HEALTH_TIMEOUT_SECS: envWhole(30, 1, DAY_SECS),
-    GATEWAY_MODEL_HEALTH_RETENTION_DAYS: envWhole(30, 1, KEPT_DAYS_MAX),
-    GATEWAY_RECIPES_DIR: envText(RECIPES_DIR),
-    ...provisionerVariables,
-    ...backupVariables,
-    GATEWAY_PROVISIONER_HELD_AFTER_SECS: envWhole(600, 10, DAY_SECS),
-    GATEWAY_SLACK_WEBHOOK_URL: envOptionalUrl,
-    GATEWAY_SLACK_ALERT_MIN_INTERVAL_SECS: envOptionalWhole(0, MIN_INTERVAL_SECS_MAX),
-    GATEWAY_AUTO_CLASSIFIER_ENABLED: envOptionalFlag,
-    GATEWAY_AUTO_CLASSIFIER_MODEL: envText("").refine(
-      (name) => clearableName.safeParse(name).success,
-      "must be a model's name of at most 300 characters",
-    ),
-    GATEWAY_AUTO_CLASSIFIER_TIMEOUT_MS: envOptionalWhole(1, CLASSIFIER_TIMEOUT_MS_MAX),
-  })
-  .superRefine(requireOwnCell)
-  .superRefine(requireBackupPlace);
+    )
+    .meta({ values: "`postgres://...`, `pglite:<folder>`" })
+    .describe("PostgreSQL, also of `*.neon.tech`."),
+  GATEWAY_REDIS_URL: envStoreUrl,
+  GATEWAY_UPSTREAM_POOL_IDLE_SECS: envWhole(15, 1, DAY_SECS).describe(
+    "How long the control service keeps an unused connection to an upstream.",
+  ),
+  GATEWAY_UPSTREAM_TCP_KEEPALIVE_SECS: envWhole(30, 1, DAY_SECS).describe(
+    "After how long without traffic it probes whether a connection is still alive.",
+  ),
+  GATEWAY_EDGE_BASE_URL: envWebUrl("http://127.0.0.1:8080").describe("Where the control service finds its own cell."),
+  GATEWAY_RUNTIME_READY_URL: envOptionalUrl.describe(
+    "Set by `npm start`: where the runtime of this machine says that it serves, which `/ready` asks.",
+  ),
+  GATEWAY_SHARED_SECRETS: secretDigests.describe(
+    "Set by `npm start` in a cluster: digests of [the secrets that all share](docs/cluster.md#secrets-that-all-share).",
+  ),
+  GATEWAY_NEW_SHARED_SECRETS: envFlag(false).describe(
+    "In a cluster: [the secrets that all share](docs/cluster.md#secrets-that-all-share) were changed on purpose.",
+  ),
+  GATEWAY_PARENT_WATCH: envFlag(false).describe(
+    "Set by `npm start`: the control service ends when the process that started it ends.",
+  ),
+  // the minimum is one day (docs/rules/configuration.md#variables): 0 counts as one day
+  GATEWAY_USAGE_RETENTION_DAYS: envWhole(180, 0, KEPT_DAYS_MAX)
+    .transform((days) => Math.max(days, 1))
+    .meta({ values: `1 to ${KEPT_DAYS_MAX}` })
+    .describe("Days that raw usage rows are kept, while the settings say nothing."),
+  GATEWAY_MODEL_HEALTH_ENABLED: envFlag(true).describe("Off: models are checked only when somebody asks for it."),
+  GATEWAY_MODEL_HEALTH_INTERVAL_SECS: envWhole(900).describe(
+    `Time between checks of models that have no interval of their own; less than ${MIN_CHECK_INTERVAL_SECS} counts as ${MIN_CHECK_INTERVAL_SECS}.`,
+  ),
+  GATEWAY_MODEL_HEALTH_TIMEOUT_SECS: envWhole(30, 1, DAY_SECS).describe("Limit of each attempt of a check."),
+  GATEWAY_MODEL_HEALTH_RETENTION_DAYS: envWhole(30, 1, KEPT_DAYS_MAX).describe("Days that checks are kept."),
+  GATEWAY_RECIPES_DIR: envText(RECIPES_DIR)
+    .meta({ default: "`recipes` beside the service" })
+    .describe("Folder of the built-in [recipes](docs/recipes.md), read at the start."),
+  GATEWAY_PROVISIONER_HELD_AFTER_SECS: envWhole(600, 10, DAY_SECS).describe(
+    "Time without a successful tick until the alert `slurm_reconcile_held`. Make it more than two intervals.",
+  ),
+  GATEWAY_SLACK_WEBHOOK_URL: envOptionalUrl.describe("Chat webhook of alerts, until alert settings are saved."),
+  GATEWAY_SLACK_ALERT_MIN_INTERVAL_SECS: envOptionalWhole(0, MIN_INTERVAL_SECS_MAX)
+    .meta({ default: "`300`" })
+    .describe("How long repeats of an alert are held back, until alert settings are saved."),
+  GATEWAY_AUTO_CLASSIFIER_ENABLED: envOptionalFlag
+    .meta({ default: "off" })
+    .describe("Whether the auto router asks its classifier, until its settings are saved."),
+  GATEWAY_AUTO_CLASSIFIER_MODEL: envText("")
+    .refine((name) => clearableName.safeParse(name).success, "must be a model's name of at most 300 characters")
+    .describe("Classifier of the auto router, until its settings are saved."),
+  GATEWAY_AUTO_CLASSIFIER_TIMEOUT_MS: envOptionalWhole(1, CLASSIFIER_TIMEOUT_MS_MAX)
+    .meta({ default: "`250`" })
+    .describe("How long the classifier may take, until its settings are saved."),
+};
+
+const schema = z.object(controlVariables).superRefine(requireOwnCell).superRefine(requireBackupPlace);
 
 /** Validates the environment. Throws EnvError. */
 export function parseEnv(variables: Readonly<Record<string, string | undefined>>): ControlEnv {
@@ -212,7 +235,7 @@ export function parseEnv(variables: Readonly<Record<string, string | undefined>>
     parentWatch: env.GATEWAY_PARENT_WATCH,
     drainMs: env.GATEWAY_PARENT_WATCH ? 5_000 : 30_000,
     usageRetentionDays: env.GATEWAY_USAGE_RETENTION_DAYS,
-    compressor: { url: env.GATEWAY_COMPRESSOR_URL.replace(/\/+$/, ""), timeoutMs: env.GATEWAY_COMPRESSOR_TIMEOUT_MS },
+    compressor: { url: env.GATEWAY_COMPRESSOR_URL ?? "", timeoutMs: env.GATEWAY_COMPRESSOR_TIMEOUT_MS },
     upstreamBaseUrl: env.GATEWAY_UPSTREAM_BASE_URL.replace(/\/+$/, ""),
     modelHealth: {
       enabled: env.GATEWAY_MODEL_HEALTH_ENABLED,

@@ -8,10 +8,10 @@ import { TrieRouter } from "hono/router/trie-router";
 import { GatewayError } from "../shared/errors.ts";
 import { WORKER_VERSION_HEADER } from "../shared/worker-version.ts";
 import { consoleLog } from "./adapters/console-log.ts";
+import type { Bindings } from "./bindings.ts";
 import { type Deps, depsOf } from "./deps.ts";
 import { requestTargetOf } from "./domain/routing/request-target.ts";
 import { MODEL_ROUTES } from "./domain/routing/route-class.ts";
-import type { Bindings } from "./env.ts";
 import { mcp, modelDetail, modelRoute, models, otherRoute } from "./routes/data-plane.ts";
 import { internal } from "./routes/internal.ts";
 

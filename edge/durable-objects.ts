@@ -10,12 +10,13 @@ import { alertLedgerOf, LedgerAlerts } from "./adapters/objects/ledger-alerts.ts
 import { ObjectStubs } from "./adapters/objects/object-stubs.ts";
 import { timerSleep } from "./adapters/timer-sleep.ts";
 import { monthBounds, monthOf } from "./adapters/zone-months.ts";
+import type { Bindings } from "./bindings.ts";
 import { holderLeaseMs } from "./cluster/holder-lease.ts";
 import { MemberSilence } from "./cluster/member-silence.ts";
 import type { LedgerApi } from "./domain/admission/rpc.ts";
 import { SAMPLE_EVERY_MS } from "./domain/cell/history.ts";
 import { type LogLimits, limitsPerShard } from "./domain/ledger/ledger-log.ts";
-import { type Bindings, type Env, parseEnv } from "./env.ts";
+import { type Env, parseEnv } from "./env.ts";
 import { CellObject } from "./objects/cell/cell.ts";
 import { LedgerObject } from "./objects/ledger/ledger.ts";
 import { objectName } from "./objects/object-name.ts";

@@ -5,7 +5,8 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { ObjectStubs } from "./adapters/objects/object-stubs.ts";
 import { serve } from "./app.ts";
-import { type Bindings, type ObjectKind, parseEnv, type RemoteObjects } from "./env.ts";
+import type { Bindings, ObjectKind, RemoteObjects } from "./bindings.ts";
+import { parseEnv } from "./env.ts";
 
 /** @exported The Workers runtime finds them by name. */
 export { Cell, Ledger, TenantBudget } from "./durable-objects.ts";

@@ -40,9 +40,9 @@ describe("an alert of the data plane", () => {
   });
 
   it("is one line of at most 500 characters, whatever a name contains", () => {
-    const { detail } = issueOf("k", "t", `a\r\nb\u2028c\u0000${"x".repeat(600)}`);
+    const { detail } = issueOf("test_alert", `a\r\nb\u2028c\u0000${"x".repeat(600)}`);
     expect(detail.startsWith("a b c x")).toBe(true);
     expect({ length: detail.length, isCut: detail.endsWith("...") }).toEqual({ length: 500, isCut: true });
-    expect(issueOf("k", "t", "y".repeat(500)).detail).toBe("y".repeat(500));
+    expect(issueOf("test_alert", "y".repeat(500)).detail).toBe("y".repeat(500));
   });
 });

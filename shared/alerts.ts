@@ -4,6 +4,7 @@
  * contains a secret, a credential or a prompt: callers pass names, counts, statuses and reasons in our own words.
  */
 import * as z from "zod";
+import { ALERT_TITLES, type AlertKey } from "./catalogues/alerts.ts";
 import { oneLine } from "./printable.ts";
 
 const DETAIL_MAX = 500;
@@ -32,10 +33,17 @@ export const alertEventSchema = z.object({
 });
 export type AlertEvent = z.infer<typeof alertEventSchema>;
 
-/** An issue whose detail is one line of limited length, whatever names it contains. */
-export function issueOf(issueKey: string, title: string, detail: string): Issue {
+/**
+ * An issue whose detail is one line of limited length, whatever names it contains. `about`: the rest of its key, when there is
+ * an issue for each tenant, key, model or provider.
+ */
+export function issueOf(alert: AlertKey, detail: string, about = ""): Issue {
   const line = oneLine(detail);
-  return { issueKey, title, detail: line.length <= DETAIL_MAX ? line : `${line.slice(0, DETAIL_MAX - 3)}...` };
+  return {
+    issueKey: `${alert}${about}`,
+    title: ALERT_TITLES[alert],
+    detail: line.length <= DETAIL_MAX ? line : `${line.slice(0, DETAIL_MAX - 3)}...`,
+  };
 }
 
 /** What a lookup in the key-value store was for. */
@@ -49,30 +57,30 @@ type BudgetOwner = "tenant" | "key";
 /** The issues of both planes. `reason` is text in the gateway's own words, never a message of another party. */
 export const issues = {
   schedulerUnavailable: (cell: string, reason: string): Issue =>
-    issueOf("scheduler_unavailable", "Scheduler unavailable", `cell ${cell}: ${reason}; requests are rejected`),
+    issueOf("scheduler_unavailable", `cell ${cell}: ${reason}; requests are rejected`),
 
   lookupFailed: (kind: LookupKind, reason: string): Issue =>
     issueOf(
       `redis_${kind}_lookup_failed`,
-      "Key-value store lookup failed",
       `${LOOKUP_NAMES[kind]}: ${reason}; served from memory where possible, else rejected`,
     ),
 
   responseCacheFailed: (work: "lookup" | "store", reason: string): Issue =>
-    issueOf(`redis_cache_${work}_failed`, "Response cache failed", `${reason}; request admitted (fail-open)`),
+    issueOf(`redis_cache_${work}_failed`, `${reason}; request admitted (fail-open)`),
 
   /** `open`: the request was admitted without a check; else it was refused (docs/rules/budgets.md#unreachable). */
   budgetCheckFailed: (owner: BudgetOwner, open: boolean, reason: string): Issue =>
     issueOf(
       `redis_${owner === "key" ? "key_" : ""}budget_reserve_failed_${open ? "open" : "closed"}`,
-      "Budget check failed",
       `${reason}; request ${open ? "admitted (fail-open)" : "rejected (fail-closed)"}`,
     ),
 
   /** `bucket`: the per-minute budget; else the term budget of tenant or key (docs/rules/budgets.md#unreachable). */
   budgetSettlementFailed: (part: "bucket" | BudgetOwner, reason: string): Issue => {
-    const key = { bucket: "redis_budget_reconcile", tenant: "redis_term_usage", key: "redis_key_term_usage" }[part];
-    return issueOf(`${key}_failed`, "Budget settlement failed", `${reason}; request was already served`);
+    const key = (
+      { bucket: "redis_budget_reconcile", tenant: "redis_term_usage", key: "redis_key_term_usage" } as const
+    )[part];
+    return issueOf(`${key}_failed`, `${reason}; request was already served`);
   },
 
   /**
@@ -83,7 +91,6 @@ export const issues = {
   budgetAmountRefused: (where: string, field: string, consequence: string): Issue =>
     issueOf(
       "budget_amount_refused",
-      "Budget amount refused",
       `${where}: ${field} is out of range (whole numbers from 0 to ${Number.MAX_SAFE_INTEGER}); ${consequence}`,
     ),
 
@@ -94,28 +101,23 @@ export const issues = {
   usageNotBelieved: (model: string, count: number): Issue =>
     issueOf(
       "budget_amount_refused",
-      "Budget amount refused",
       `${model}: its upstream reported a usage of ${count === Number.MAX_SAFE_INTEGER ? "more than " : ""}${count}, which is not believed; the estimate counts`,
     ),
 
   upstreamRequestFailed: (model: string, reason: string, attempts: number, endpoints: number): Issue =>
-    issueOf(
-      "upstream_request_failed",
-      "Upstream request failed",
-      `${model}: ${reason} after ${attempts} attempts on ${endpoints} endpoints`,
-    ),
+    issueOf("upstream_request_failed", `${model}: ${reason} after ${attempts} attempts on ${endpoints} endpoints`),
 
   upstream5xxResponse: (model: string, status: number): Issue =>
-    issueOf("upstream_5xx_response", "Upstream error response", `${model}: upstream answered ${status}`),
+    issueOf("upstream_5xx_response", `${model}: upstream answered ${status}`),
 
   upstreamStreamError: (model: string, reason: string, bytes: number): Issue =>
-    issueOf("upstream_stream_error", "Upstream stream interrupted", `${model}: ${reason} after ${bytes} bytes`),
+    issueOf("upstream_stream_error", `${model}: ${reason} after ${bytes} bytes`),
 
   mcpServerFailed: (
     key: "mcp_upstream_request_failed" | "mcp_upstream_5xx_response" | "mcp_tool_discovery_failed",
     server: string,
     reason: string,
-  ): Issue => issueOf(key, "MCP server failed", `${server}: ${reason}`),
+  ): Issue => issueOf(key, `${server}: ${reason}`),
 
   /** Scanners found something in a request or an answer (docs/rules/guardrails.md#actions). */
   guardrailsMatch: (
@@ -125,9 +127,9 @@ export const issues = {
     action: string,
   ): Issue =>
     issueOf(
-      `guardrails_${side}_${tenant.id}`,
-      "Guardrails match",
+      `guardrails_${side}`,
       `${tenant.name}: ${scanners.join(", ")} on ${side}, action ${action}`,
+      `_${tenant.id}`,
     ),
 
   /** The guard model called a request or an answer harmful. */
@@ -135,48 +137,38 @@ export const issues = {
     side: "input" | "output",
     tenant: { readonly id: string; readonly name: string },
     action: string,
-  ): Issue =>
-    issueOf(
-      `guardrails_${side}_harm_${tenant.id}`,
-      "Guardrails match",
-      `${tenant.name}: harm on ${side}, action ${action}`,
-    ),
+  ): Issue => issueOf(`guardrails_${side}_harm`, `${tenant.name}: harm on ${side}, action ${action}`, `_${tenant.id}`),
 
   jwksFetchFailed: (issuerIndex: number, issuer: string, reason: string): Issue =>
-    issueOf(`jwks_fetch_failed:${issuerIndex}`, "Identity keys not refreshed", `${issuer}: ${reason}`),
+    issueOf("jwks_fetch_failed", `${issuer}: ${reason}`, `:${issuerIndex}`),
 
   identityTenantCreated: (tenant: string, issuer: string): Issue =>
-    issueOf(`identity_tenant_created:${tenant}`, "Tenant created from identity token", `${tenant}, issuer ${issuer}`),
+    issueOf("identity_tenant_created", `${tenant}, issuer ${issuer}`, `:${tenant}`),
 
   /**
    * Rows that the analytics store refuses for their content; they are kept as dead letters
    * (edge/domain/ledger/send-plan.ts).
    */
   usageRowsRefused: (rows: number): Issue =>
-    issueOf("usage_rows_refused", "Usage records refused", `the analytics store refuses ${rows} records; kept aside`),
+    issueOf("usage_rows_refused", `the analytics store refuses ${rows} records; kept aside`),
 
   modelHealthDown: (model: string, failures: number, last: string): Issue =>
-    issueOf(`model_health_down:${model}`, "Model down", `${model}: ${failures} consecutive failures, last: ${last}`),
+    issueOf("model_health_down", `${model}: ${failures} consecutive failures, last: ${last}`, `:${model}`),
 
   /** `duration`: in words. */
   modelHealthRecovery: (model: string, duration: string): Issue =>
-    issueOf(`model_health_recovery:${model}`, "Model recovered", `${model} is healthy again after ${duration}`),
+    issueOf("model_health_recovery", `${model} is healthy again after ${duration}`, `:${model}`),
 
   /** Wrong admin or internal tokens within a minute (docs/rules/authentication.md#wrong-tokens). */
   adminAuthFailures: (failures: number, addresses: number): Issue =>
-    issueOf(
-      "admin_auth_failures",
-      "Admin token guessed",
-      `${failures} wrong tokens from ${addresses} addresses in a minute`,
-    ),
+    issueOf("admin_auth_failures", `${failures} wrong tokens from ${addresses} addresses in a minute`),
 
   /** `reason`: what the provisioner said of its last tick, or why it says nothing. */
   slurmReconcileHeld: (minutes: number, reason: string): Issue =>
-    issueOf("slurm_reconcile_held", "Provisioner held", `no successful reconcile for ${minutes} min: ${reason}`),
+    issueOf("slurm_reconcile_held", `no successful reconcile for ${minutes} min: ${reason}`),
 
-  slurmReconcileRecovered: (): Issue =>
-    issueOf("slurm_reconcile_recovered", "Provisioner recovered", "reconciling again"),
+  slurmReconcileRecovered: (): Issue => issueOf("slurm_reconcile_recovered", "reconciling again"),
 
   usageSpillRefused: (droppedRecords: number): Issue =>
-    issueOf("usage_spill_refused", "Usage records are being lost", `spill log full; ${droppedRecords} records dropped`),
+    issueOf("usage_spill_refused", `spill log full; ${droppedRecords} records dropped`),
 } as const;

@@ -15,6 +15,9 @@ export function isBucketCredential(name: BucketSetting): boolean {
   return CREDENTIALS.some((each) => each === name);
 }
 
+/** What the reference says of such a variable. */
+export const BUCKET_VALUES = "`name=value` settings, separated by commas";
+
 /** The text as names with their values, in its order. */
 export const bucketSettings = z.string().transform((text, context) => {
   const known: readonly BucketSetting[] = [...SETTINGS, ...CREDENTIALS];

@@ -2,6 +2,7 @@
  * The alert channels, as admins read, change and test them: what a change omits keeps its value, secrets too; secrets are
  * shown as booleans (docs/rules/settings.md#alerts).
  */
+import { ALERT_TITLES } from "../../shared/catalogues/alerts.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { mailOrigin } from "../../shared/origin.ts";
 import {
@@ -23,7 +24,7 @@ import { alertChannels } from "./configured-channels.ts";
 
 const TEST: AlertMessage = {
   issueKey: "test_alert",
-  title: "Test alert",
+  title: ALERT_TITLES.test_alert,
   detail: "This is a test alert from the gateway.",
 };
 

@@ -47,8 +47,7 @@ export class ExpiryWatch {
     let raised = 0;
     for (const { id, name, until } of ending) {
       const detail = `${name}: access ends at ${until?.toISOString() ?? ""}`;
-      if (await this.#raiseOnceADay(issueOf(`tenant_expiry:${id}`, "Tenant access ends soon", detail), nowMs))
-        raised += 1;
+      if (await this.#raiseOnceADay(issueOf("tenant_expiry", detail, `:${id}`), nowMs)) raised += 1;
     }
     return { told: raised };
   }

@@ -32,7 +32,7 @@ export class OutboxWatch {
     }
     if (this.#raisedAtMs !== null && nowMs - this.#raisedAtMs < AGAIN_MS) return;
     const detail = `${changes} changes wait for the key-value store or a cell`;
-    const issue = issueOf("redis_sync_failed", "Configuration sync failed", detail);
+    const issue = issueOf("redis_sync_failed", detail);
     await this.#sink.take([raisedNow(issue, nowMs, this.#cell)]);
     this.#raisedAtMs = nowMs;
   }

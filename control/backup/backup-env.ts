@@ -1,10 +1,10 @@
 /**
  * GATEWAY_BACKUP_*: where scheduled backups go, how often they are made, and how many are kept
- * (docs/operations.md#scheduled-backups). A message names a variable or setting, and never its value.
+ * (docs/recover.md#scheduled-backups). A message names a variable or setting, and never its value.
  */
 import { isAbsolute, resolve } from "node:path";
 import { z } from "zod";
-import { type BucketSetting, bucketSettings } from "../../shared/bucket-settings.ts";
+import { BUCKET_VALUES, type BucketSetting, bucketSettings } from "../../shared/bucket-settings.ts";
 import { envErrorText, envText, envWhole } from "../../shared/env-fields.ts";
 import { EnvError } from "../kernel/env-field.ts";
 import type { BackupPlace } from "./places/backup-place.ts";
@@ -23,14 +23,22 @@ const DAY_SECS = 86_400;
 
 /** The fields of the environment's schema. */
 export const backupVariables = {
-  GATEWAY_BACKUP_TO: envText("").refine(
-    (text) => text === "" || isAbsolute(text) || BUCKET.test(text),
-    "must be an absolute path such as /var/backups/gateway, or s3://bucket/prefix",
+  GATEWAY_BACKUP_TO: envText("")
+    .refine(
+      (text) => text === "" || isAbsolute(text) || BUCKET.test(text),
+      "must be an absolute path such as /var/backups/gateway, or s3://bucket/prefix",
+    )
+    .meta({ values: "an absolute path, `s3://bucket/prefix`" })
+    .describe("Where [scheduled backups](docs/recover.md#scheduled-backups) go."),
+  GATEWAY_BACKUP_OPTIONS: bucketSettings
+    .prefault("")
+    .meta({ values: BUCKET_VALUES })
+    .describe("Settings of the bucket of backups, as in [cluster.md](docs/cluster.md#start)."),
+  GATEWAY_BACKUP_INTERVAL_SECS: envWhole(DAY_SECS, 60, 31 * DAY_SECS).describe("Time between scheduled backups."),
+  GATEWAY_BACKUP_KEEP: envWhole(30, 1, 10_000).describe("How many scheduled backups are kept."),
+  GATEWAY_BACKUP_KEEP_DAYS: envWhole(0, 0, 36_500).describe(
+    "Scheduled backups that are older are removed; 0: whatever their age.",
   ),
-  GATEWAY_BACKUP_OPTIONS: bucketSettings.prefault(""),
-  GATEWAY_BACKUP_INTERVAL_SECS: envWhole(DAY_SECS, 60, 31 * DAY_SECS),
-  GATEWAY_BACKUP_KEEP: envWhole(30, 1, 10_000),
-  GATEWAY_BACKUP_KEEP_DAYS: envWhole(0, 0, 36_500),
 };
 
 type BackupVariables = z.infer<z.ZodObject<typeof backupVariables>>;

@@ -131,7 +131,7 @@ export class BackupSchedule {
     // each attempt would leave one more: as rarely, in the end, as a schedule that works stores one
     const longestMs = error instanceof UnverifiedStays ? intervalMs : firstMs;
     await backupFailed(ctx.db, place.shown, { reason, firstMs, longestMs });
-    const issue = issueOf("backup_failed", "Backup failed", `${place.shown}: ${reason}`);
+    const issue = issueOf("backup_failed", `${place.shown}: ${reason}`);
     await sink.take([raisedNow(issue, ctx.now().getTime(), cell)]);
   }
 

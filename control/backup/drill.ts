@@ -1,5 +1,5 @@
 /**
- * A restore drill (docs/operations.md#restore-drill): restores a backup into an empty database, reads it back, and compares
+ * A restore drill (docs/recover.md#restore-drill): restores a backup into an empty database, reads it back, and compares
  * what came back with the file. It asks no other service and calls no address.
  */
 import { createHash } from "node:crypto";

@@ -14,7 +14,7 @@ import { adminUrlOf, CliError, readAdminToken } from "./session.ts";
 
 const EXIT_CODES = { ok: 0, warning: 1, failure: 2 } as const;
 const TIMEOUT_SECS_MAX = 60;
-const RUNBOOKS = "docs/runbooks.md";
+const RUNBOOKS = "docs/reference/alerts.md";
 
 interface DoctorOptions {
   readonly metrics?: string;

@@ -2,7 +2,7 @@
 import { errorType } from "../../shared/errors.ts";
 
 /** Code -> status and message. */
-const DASHBOARD_ERRORS = {
+export const DASHBOARD_ERRORS = {
   sign_in_failed: { status: 401, message: "email or password is wrong" },
   signed_out: { status: 401, message: "sign in first" },
   account_pending: { status: 403, message: "an admin has not approved this account yet" },

@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { envErrorText, envOptionalWebUrl, envText, envWebUrl } from "../../shared/env-fields.ts";
-import { EnvError, type Listen, listenField } from "../kernel/env-field.ts";
+import { adminBaseUrlField, EnvError, type Listen, listenField } from "../kernel/env-field.ts";
 import { type TrustedProxies, trustedProxiesField } from "../kernel/trusted-proxies.ts";
 
 /** A provider of sign-ins. */
@@ -117,26 +117,47 @@ const trustedOrigins = envText("")
     (origins) =>
       origins.every((origin) => origin === "*" || (URL.canParse(origin) && new URL(origin).origin === origin)),
     "must be origins such as https://ops.example.org, separated by commas, or *",
-  );
+  )
+  .meta({ values: "origins, separated by commas, or `*`" });
 
 const required = (min: number) =>
-  z.string({ error: `is required: at least ${min} characters` }).min(min, `must have at least ${min} characters`);
+  z
+    .string({ error: `is required: at least ${min} characters` })
+    .min(min, `must have at least ${min} characters`)
+    .meta({ values: `at least ${min} characters`, default: "required" });
 
-const schema = z.object({
-  GATEWAY_DASHBOARD_LISTEN: listenField("127.0.0.1:3000"),
-  DASHBOARD_ADMIN_EMAIL: envText(DEFAULT_ADMIN_EMAIL).pipe(
-    z.string().toLowerCase().check(z.email("must be an email address")),
-  ),
-  DASHBOARD_PASSWORD: required(8),
-  DASHBOARD_SESSION_SECRET: required(32),
-  DASHBOARD_PUBLIC_URL: envOptionalWebUrl,
-  TRUSTED_ORIGINS: trustedOrigins,
-  OIDC_PROVIDERS: providers,
-  GATEWAY_PROXY_BASE_URL: envWebUrl("http://localhost:8080").transform((url) => url.replace(/\/+$/, "")),
+/** The variables of the console, in the control service and alone. */
+const dashboardVariables = {
+  GATEWAY_DASHBOARD_LISTEN: listenField("127.0.0.1:3000")
+    .meta({ default: "`127.0.0.1:3000`, or a free port after it" })
+    .describe("The console."),
+  DASHBOARD_ADMIN_EMAIL: envText(DEFAULT_ADMIN_EMAIL)
+    .pipe(z.string().toLowerCase().check(z.email("must be an email address")))
+    .meta({ values: "an email address" })
+    .describe("Email of the console's own admin, who can sign in without a provider."),
+  DASHBOARD_PASSWORD: required(8).describe("The password of the console's own admin."),
+  DASHBOARD_SESSION_SECRET: required(32).describe("Key of the console's sessions. A new one ends every session."),
+  DASHBOARD_PUBLIC_URL: envOptionalWebUrl
+    .meta({ default: "the address of each request" })
+    .describe("The console's address behind TLS."),
+  TRUSTED_ORIGINS: trustedOrigins.describe("Further origins from which the console takes writes."),
+  OIDC_PROVIDERS: providers
+    .meta({ values: "a JSON array", default: "none" })
+    .describe("[Providers](docs/rules/console.md#providers) at which people sign in to the console."),
+  GATEWAY_PROXY_BASE_URL: envWebUrl("http://localhost:8080")
+    .transform((url) => url.replace(/\/+$/, ""))
+    .meta({ values: "an http or https URL" })
+    .describe("Where people reach the data plane: in the commands that the console shows, and for its playground."),
   GATEWAY_TRUSTED_PROXIES: trustedProxiesField,
-  GATEWAY_PROXY_OWN_URL: envOptionalWebUrl,
-  GATEWAY_GRAFANA_URL: envOptionalWebUrl.transform((url) => url?.replace(/\/+$/, "") ?? null),
-});
+  GATEWAY_PROXY_OWN_URL: envOptionalWebUrl
+    .meta({ default: "`GATEWAY_PROXY_BASE_URL`" })
+    .describe("Where the console itself reaches the data plane. `npm start` with TLS sets it."),
+  GATEWAY_GRAFANA_URL: envOptionalWebUrl.describe(
+    "A Grafana that has the [dashboard](docs/watch.md#prometheus-and-grafana). Admins' pages of the console link to it.",
+  ),
+};
+
+const schema = z.object(dashboardVariables);
 
 /** The configuration; null: no variable of the console is set. Throws EnvError, which names every wrong variable. */
 export function parseDashboardEnv(variables: Readonly<Record<string, string | undefined>>): DashboardEnv | null {
@@ -155,16 +176,23 @@ export interface StandaloneEnv {
   readonly databaseUrl: string;
 }
 
-const standaloneSchema = schema.extend({
-  GATEWAY_ADMIN_BASE_URL: envWebUrl("http://localhost:9180").transform((url) => url.replace(/\/+$/, "")),
+/** The variables of a console that is a process of its own. */
+export const standaloneVariables = {
+  ...dashboardVariables,
+  GATEWAY_ADMIN_BASE_URL: adminBaseUrlField,
   GATEWAY_ADMIN_TOKEN: z
     .string({ error: "is required: the admin token of the gateway" })
-    .min(1, "is required: the admin token of the gateway"),
+    .min(1, "is required: the admin token of the gateway")
+    .meta({ default: "required" }),
   DATABASE_URL: z
     .string({ error: "is required: the postgres:// URL of the gateway's database" })
     .trim()
-    .refine((url) => /^postgres(ql)?:$/.test(URL.parse(url)?.protocol ?? ""), DATABASE),
-});
+    .refine((url) => /^postgres(ql)?:$/.test(URL.parse(url)?.protocol ?? ""), DATABASE)
+    .meta({ values: "a `postgres://` URL", default: "required" })
+    .describe("The gateway's PostgreSQL database, for a console that runs alone."),
+};
+
+const standaloneSchema = z.object(standaloneVariables);
 
 /** The same of a console that runs alone (docs/rules/console.md#alone). Throws EnvError, which names every wrong variable. */
 export function parseStandaloneEnv(variables: Readonly<Record<string, string | undefined>>): StandaloneEnv {

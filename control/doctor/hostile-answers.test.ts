@@ -32,7 +32,7 @@ async function examined(how: Answer): Promise<readonly DoctorFinding[]> {
     tlsEndpoints: [],
     backups: null,
     release: "1.0.0",
-    runbooks: "docs/runbooks.md",
+    runbooks: "docs/reference/alerts.md",
     withinMs: 20_000,
   });
 }

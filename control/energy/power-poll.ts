@@ -71,7 +71,7 @@ export class PowerPoll {
       last === null
         ? `${reason}; there is no reading yet, no energy is recorded`
         : `${reason}; last reading of ${new Date(last.read_at_ms).toISOString()} stays in use`;
-    const issue = issueOf("energy_power_poll_failed", "Power query failed", detail);
+    const issue = issueOf("energy_power_poll_failed", detail);
     await this.#sink.take([raisedNow(issue, nowMs, this.#cell)]);
   }
 

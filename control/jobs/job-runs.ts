@@ -5,6 +5,7 @@
  */
 import type { Logger } from "pino";
 import { Counter } from "prom-client";
+import { metricOptions } from "../../shared/catalogues/metrics.ts";
 
 /** A job that runs less often than this is reported at `info` every time. */
 const OFTEN_MS = 60_000;
@@ -33,9 +34,7 @@ export class JobRuns {
    * is registered.
    */
   readonly counter = new Counter({
-    name: "gateway_job_runs_total",
-    help: "Runs of background jobs on this replica, by how they ended.",
-    labelNames: ["name", "outcome"] as const,
+    ...metricOptions("gateway_job_runs_total"),
     registers: [],
   });
 

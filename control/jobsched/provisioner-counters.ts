@@ -3,23 +3,20 @@
  * within this service or elsewhere (docs/rules/managed-models.md#metrics).
  */
 import { Counter } from "prom-client";
+import { metricOptions } from "../../shared/catalogues/metrics.ts";
 import { TICK_OUTCOMES } from "../../shared/schema/settings/jobsched.ts";
 
 export class ProvisionerCounters {
   readonly #ticks = new Counter({
-    name: "gateway_provisioner_ticks_total",
-    help: "Ticks of the provisioner, by how they ended.",
-    labelNames: ["outcome"] as const,
+    ...metricOptions("gateway_provisioner_ticks_total"),
     registers: [],
   });
   readonly #submits = new Counter({
-    name: "gateway_provisioner_submits_total",
-    help: "Jobs of the provisioner that the scheduler has accepted.",
+    ...metricOptions("gateway_provisioner_submits_total"),
     registers: [],
   });
   readonly #restarts = new Counter({
-    name: "gateway_provisioner_restarts_total",
-    help: "Replicas whose job was cancelled because its probes failed.",
+    ...metricOptions("gateway_provisioner_restarts_total"),
     registers: [],
   });
   /** They belong to no registry until they are registered. */

@@ -1,8 +1,9 @@
 /**
- * What this installation was built from. `package.json` is the only place that has the version (docs/upgrades.md#version).
+ * What this installation was built from. `package.json` is the only place that has the version (docs/contributing.md#version).
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { z } from "zod";
 
 /** The version, and what whoever built an image says of it; null: nothing was said. */
 export interface BuildInfo {
@@ -17,7 +18,19 @@ export function readVersion(): string {
   return (JSON.parse(text) as { version: string }).version;
 }
 
-/** The version with `GATEWAY_GIT_SHA` and `GATEWAY_BUILT_AT`. */
+/** Of the build; shown by `GET /api/v1/version`. */
+export const buildVariables = {
+  GATEWAY_GIT_SHA: z
+    .string()
+    .optional()
+    .describe(
+      "The commit that an image was built from, shown by `GET /api/v1/version`. Set it when you build an image.",
+    ),
+  GATEWAY_BUILT_AT: z.string().optional().describe("When an image was built, shown in the same place."),
+};
+
+/** The version, and what the variables say. */
 export function readBuildInfo(env: Readonly<Record<string, string | undefined>>): BuildInfo {
-  return { version: readVersion(), git_sha: env["GATEWAY_GIT_SHA"] ?? null, built_at: env["GATEWAY_BUILT_AT"] ?? null };
+  const { GATEWAY_GIT_SHA: sha, GATEWAY_BUILT_AT: builtAt } = z.object(buildVariables).parse(env);
+  return { version: readVersion(), git_sha: sha ?? null, built_at: builtAt ?? null };
 }

@@ -1,6 +1,6 @@
 /** What the configurations of the control service and of the console have in common. */
 import { z } from "zod";
-import { envText } from "../../shared/env-fields.ts";
+import { envText, envWebUrl } from "../../shared/env-fields.ts";
 
 /** Thrown for a configuration that cannot be used: one line that names every invalid variable. */
 export class EnvError extends Error {
@@ -13,14 +13,18 @@ export interface Listen {
   readonly port: number;
 }
 
+const LISTEN_VALUES = "`host:port`";
+
 /** `host:port`, or the fallback. */
 export const listenField = (fallback: string) =>
-  envText(fallback).transform((value, context) => listenOf(value) ?? refused(context));
+  envText(fallback)
+    .transform((value, context) => listenOf(value) ?? refused(context))
+    .meta({ values: LISTEN_VALUES, default: `\`${fallback}\`` });
 
 /** `host:port`, or null when blank. */
-export const optionalListenField = envText("").transform((value, context) =>
-  value === "" ? null : (listenOf(value) ?? refused(context)),
-);
+export const optionalListenField = envText("")
+  .transform((value, context) => (value === "" ? null : (listenOf(value) ?? refused(context))))
+  .meta({ values: LISTEN_VALUES });
 
 function listenOf(value: string): Listen | null {
   const match = /^(\[[0-9a-fA-F:]+\]|[^:]+):(\d{1,5})$/.exec(value);
@@ -32,3 +36,9 @@ function refused(context: z.core.$RefinementCtx): never {
   context.addIssue({ code: "custom", message: "must be host:port" });
   return z.NEVER;
 }
+
+/** Where a process that runs beside the control service finds the Management API, without a slash at its end. */
+export const adminBaseUrlField = envWebUrl("http://localhost:9180")
+  .transform((url) => url.replace(/\/+$/, ""))
+  .meta({ values: "an http or https URL" })
+  .describe("Where programs beside the control service find the Management API.");

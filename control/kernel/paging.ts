@@ -2,15 +2,17 @@
  * Keyset paging of lists (docs/rules/management-api.md#lists). A cursor is base64url of the last row's sort key. It says
  * where to continue, not how many rows to skip, so that page 1,000 costs as much as page 1.
  */
+
 import { asc, desc, type SQL, sql } from "drizzle-orm";
 import type { PgColumn } from "drizzle-orm/pg-core";
 import { z } from "zod";
+import { LIMITS } from "../../shared/catalogues/limits.ts";
 import { isStorable } from "../../shared/schema/common.ts";
 import type { Page } from "./context.ts";
 import { errorDetailsOf, fieldError, fieldErrors, parse, UUID } from "./parse.ts";
 
-const DEFAULT_LIMIT = 100;
-const MAX_LIMIT = 1000;
+const DEFAULT_LIMIT = LIMITS.listRows;
+const MAX_LIMIT = LIMITS.listRowsMost;
 
 const querySchema = z.object({
   limit: z

@@ -17,18 +17,20 @@ const LIST = "must be addresses and CIDRs of proxies, separated by commas, such 
 const EVERYBODY = "must not contain a range of all addresses, which would trust every client";
 
 /** The proxies that are listed, as ranges; none when blank. */
-export const trustedProxiesField = envText("").transform((text, context): TrustedProxies => {
-  const refuse = (message: string): typeof z.NEVER => {
-    context.addIssue({ code: "custom", message });
-    return z.NEVER;
-  };
-  const items = text.split(",").map((item) => item.trim());
-  const ranges = items.filter((item) => item !== "").map(rangeOf);
-  const known = ranges.filter((range) => range !== null);
-  if (known.length < ranges.length) return refuse(LIST);
-  if (known.some(([, bits]) => bits === 0)) return refuse(EVERYBODY);
-  return new TrustedProxies(known);
-});
+export const trustedProxiesField = envText("")
+  .transform((text, context): TrustedProxies => {
+    const refuse = (message: string): typeof z.NEVER => {
+      context.addIssue({ code: "custom", message });
+      return z.NEVER;
+    };
+    const items = text.split(",").map((item) => item.trim());
+    const ranges = items.filter((item) => item !== "").map(rangeOf);
+    const known = ranges.filter((range) => range !== null);
+    if (known.length < ranges.length) return refuse(LIST);
+    if (known.some(([, bits]) => bits === 0)) return refuse(EVERYBODY);
+    return new TrustedProxies(known);
+  })
+  .meta({ values: "addresses and CIDRs, separated by commas" });
 
 /** The proxies whose `x-forwarded-for` and `x-forwarded-proto` count. */
 export class TrustedProxies {

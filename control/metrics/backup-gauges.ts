@@ -1,5 +1,6 @@
 /** What the database knows of scheduled backups, as gauges that are read at each scrape (docs/rules/backup.md#schedule). */
 import { Gauge } from "prom-client";
+import { metricOptions } from "../../shared/catalogues/metrics.ts";
 import type { Database } from "../db/connect.ts";
 import { type BackupScheduleRow, backupSchedule } from "../db/schema/backup-schedule.ts";
 
@@ -13,16 +14,14 @@ export function backupGauges(db: Database): readonly Gauge<string>[] {
       .catch(() => Number.NaN);
   return [
     new Gauge({
-      name: "gateway_backup_last_success_timestamp_seconds",
-      help: "When the last scheduled backup was stored and read back; 0: never.",
+      ...metricOptions("gateway_backup_last_success_timestamp_seconds"),
       registers: [],
       async collect() {
         this.set(await read((row) => (row?.last_ok_at?.getTime() ?? 0) / 1000));
       },
     }),
     new Gauge({
-      name: "gateway_backup_interval_seconds",
-      help: "How often a backup is scheduled; 0: none is.",
+      ...metricOptions("gateway_backup_interval_seconds"),
       registers: [],
       async collect() {
         this.set(await read((row) => row?.interval_secs ?? 0));

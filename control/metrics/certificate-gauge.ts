@@ -6,6 +6,7 @@ import { once } from "node:events";
 import { isIP } from "node:net";
 import { connect } from "node:tls";
 import { Gauge } from "prom-client";
+import { metricOptions } from "../../shared/catalogues/metrics.ts";
 import type { Listen } from "../kernel/env-field.ts";
 
 const HANDSHAKE_MS = 2_000;
@@ -13,8 +14,7 @@ const HANDSHAKE_MS = 2_000;
 /** The gauge; it belongs to no registry until it is registered. Without an address, or an answer from it, it has no value. */
 export function certificateGauge(address: Listen | null): Gauge {
   return new Gauge({
-    name: "gateway_tls_expires_at",
-    help: "When the certificate that clients of the data plane are shown ends, in seconds since 1970.",
+    ...metricOptions("gateway_tls_expires_at"),
     registers: [],
     async collect() {
       this.set(address === null ? Number.NaN : await shownUntilSecs(address).catch(() => Number.NaN));

@@ -5,6 +5,7 @@
  */
 import { Hono } from "hono";
 import { type Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import { familyOf, metricOptions } from "../../shared/catalogues/metrics.ts";
 import type { MetricFamily } from "../../shared/internal.ts";
 import type { Cells } from "../cells/cells.ts";
 import type { JobRuns } from "../jobs/job-runs.ts";
@@ -34,13 +35,11 @@ export function createMetricsApp(deps: MetricsDeps): Hono {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const pending = new Gauge({
-    name: "gateway_outbox_pending",
-    help: "Configuration changes that wait for the key-value store or a cell.",
+    ...metricOptions("gateway_outbox_pending"),
     registers: [registry],
   });
   const up = new Gauge({
-    name: "gateway_cell_up",
-    help: "1 when the cell answered this scrape.",
+    ...metricOptions("gateway_cell_up"),
     labelNames: ["cell"],
     registers: [registry],
   });
@@ -118,17 +117,13 @@ interface Reported {
 /** What runs here; each cell has a sample of the same family. */
 function buildInfo(version: string): Reported {
   const samples = [{ suffix: "" as const, labels: { version }, value: 1 }];
-  return {
-    cell: null,
-    families: [{ name: "gateway_build_info", help: "The version that runs.", type: "gauge", samples }],
-  };
+  return { cell: null, families: [familyOf("gateway_build_info", samples)] };
 }
 
 /** Wrong tokens at this service; wrong tokens at the cells are samples of the same family. */
 function authFailures(total: number): Reported {
   const samples = [{ suffix: "" as const, labels: { plane: "admin" }, value: total }];
-  const help = "Wrong admin or internal tokens.";
-  return { cell: null, families: [{ name: "gateway_auth_failures_total", help, type: "counter", samples }] };
+  return { cell: null, families: [familyOf("gateway_auth_failures_total", samples)] };
 }
 
 /** The families of several reporters in one text, each family once. */

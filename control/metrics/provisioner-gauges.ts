@@ -4,6 +4,7 @@
  */
 import { isNotNull, sql } from "drizzle-orm";
 import { Gauge } from "prom-client";
+import { metricOptions } from "../../shared/catalogues/metrics.ts";
 import { MODEL_REPLICA_FIELDS } from "../../shared/fields/model-replica-fields.ts";
 import type { Database } from "../db/connect.ts";
 import { managedModels, modelReplicas, provisionerState } from "../db/schema/managed-models.ts";
@@ -14,9 +15,7 @@ const STATES = MODEL_REPLICA_FIELDS.state.value.options;
 export function provisionerGauges(db: Database): readonly Gauge<string>[] {
   return [
     new Gauge({
-      name: "gateway_model_replicas",
-      help: "Replicas of managed models, by state.",
-      labelNames: ["state"],
+      ...metricOptions("gateway_model_replicas"),
       registers: [],
       async collect() {
         const rows = await db
@@ -29,16 +28,14 @@ export function provisionerGauges(db: Database): readonly Gauge<string>[] {
       },
     }),
     new Gauge({
-      name: "gateway_provision_errors",
-      help: "Managed models of which a replica could not be started.",
+      ...metricOptions("gateway_provision_errors"),
       registers: [],
       async collect() {
         this.set(await db.$count(managedModels, isNotNull(managedModels.provision_error)).catch(() => Number.NaN));
       },
     }),
     new Gauge({
-      name: "gateway_provisioner_held",
-      help: "1 while the provisioner is enabled and no tick has succeeded for 10 minutes.",
+      ...metricOptions("gateway_provisioner_held"),
       registers: [],
       async collect() {
         this.set(await db.$count(provisionerState, isNotNull(provisionerState.held_since)).catch(() => Number.NaN));

@@ -2,10 +2,11 @@
  * The provisioner's variables (docs/rules/provisioner.md#variables), which it has inside the control service and alone.
  */
 import { z } from "zod";
-import { envCidrs, envErrorText, envFlag, envSecret, envText, envWebUrl, envWhole } from "../../shared/env-fields.ts";
+import { planeVariables } from "../../shared/catalogues/plane-variables.ts";
+import { envErrorText, envFlag, envSecret, envText, envWhole } from "../../shared/env-fields.ts";
 import { PORT_SPAN_DEFAULT } from "../../shared/job-script.ts";
 import type { SsrfPolicy } from "../../shared/ssrf.ts";
-import { EnvError } from "../kernel/env-field.ts";
+import { adminBaseUrlField, EnvError } from "../kernel/env-field.ts";
 import type { ProvisionerOptions } from "./provisioner.ts";
 
 const DAY_SECS = 86_400;
@@ -14,21 +15,34 @@ const SPAN_MAX = 1000;
 
 /** The variables of the provisioner as fields of a schema. */
 export const provisionerVariables = {
-  GATEWAY_PROVISIONER_ENABLED: envFlag(true),
-  GATEWAY_PROVISIONER_INTERVAL_SECS: envWhole(15, 1, 600),
-  GATEWAY_PROVISIONER_HEALTH_TIMEOUT_SECS: envWhole(5, 1, 60),
-  GATEWAY_PROVISIONER_WARMUP_TIMEOUT_SECS: envWhole(600, 0, DAY_SECS),
-  GATEWAY_PROVISIONER_LOST_RETENTION_SECS: envWhole(900, 0, 365 * DAY_SECS),
-  GATEWAY_PROVISIONER_RESTART_AFTER_FAILURES: envWhole(20, 0, FAILURES_MAX),
-  GATEWAY_PROVISIONER_DRAIN_SECS: envWhole(60, 0, DAY_SECS),
-  GATEWAY_PORT_SPAN: envWhole(PORT_SPAN_DEFAULT, 1, SPAN_MAX),
-  GATEWAY_PROVISIONER_JOB_PREFIX: envText("gateway-").refine(
-    (text) => /^[A-Za-z0-9._-]{0,64}$/.test(text),
-    "must be at most 64 letters, digits, dots, dashes and underscores",
+  GATEWAY_PROVISIONER_ENABLED: envFlag(true).describe(
+    "Off: this control service runs no [provisioner](docs/rules/provisioner.md#where-it-runs); another process does.",
   ),
+  GATEWAY_PROVISIONER_INTERVAL_SECS: envWhole(15, 1, 600).describe("Time between ticks of the provisioner."),
+  GATEWAY_PROVISIONER_HEALTH_TIMEOUT_SECS: envWhole(5, 1, 60).describe("Limit of a probe of a replica's server."),
+  GATEWAY_PROVISIONER_WARMUP_TIMEOUT_SECS: envWhole(600, 0, DAY_SECS).describe(
+    "Limit of the one request that warms a new replica up; 0: none is sent.",
+  ),
+  GATEWAY_PROVISIONER_LOST_RETENTION_SECS: envWhole(900, 0, 365 * DAY_SECS).describe(
+    "How long a lost replica is shown, and counts as a failure.",
+  ),
+  GATEWAY_PROVISIONER_RESTART_AFTER_FAILURES: envWhole(20, 0, FAILURES_MAX).describe(
+    "Net failed probes after which a replica whose job runs is restarted; 0: never, also not for failed health checks.",
+  ),
+  GATEWAY_PROVISIONER_DRAIN_SECS: envWhole(60, 0, DAY_SECS).describe(
+    "Time that requests have to end between the removal of an endpoint and the end of its job.",
+  ),
+  GATEWAY_PORT_SPAN: envWhole(PORT_SPAN_DEFAULT, 1, SPAN_MAX).describe(
+    "Ports of each replica's [window](docs/rules/provisioner.md#port-windows).",
+  ),
+  GATEWAY_PROVISIONER_JOB_PREFIX: envText("gateway-")
+    .refine(
+      (text) => /^[A-Za-z0-9._-]{0,64}$/.test(text),
+      "must be at most 64 letters, digits, dots, dashes and underscores",
+    )
+    .meta({ values: "at most 64 letters, digits, dots, dashes, underscores" })
+    .describe("Beginning of the names of jobs and endpoints."),
 };
-
-const variablesSchema = z.object(provisionerVariables);
 
 /** How the provisioner works in this process. */
 export interface ProvisionerEnv {
@@ -42,7 +56,7 @@ export interface ProvisionerEnv {
 }
 
 /** The parsed variables with their units. */
-export function provisionerEnv(env: z.infer<typeof variablesSchema>): ProvisionerEnv {
+export function provisionerEnv(env: z.infer<z.ZodObject<typeof provisionerVariables>>): ProvisionerEnv {
   return {
     enabled: env.GATEWAY_PROVISIONER_ENABLED,
     intervalMs: env.GATEWAY_PROVISIONER_INTERVAL_SECS * 1000,
@@ -65,12 +79,18 @@ export interface LoneProvisionerEnv extends ProvisionerEnv {
   readonly policy: SsrfPolicy;
 }
 
-const loneSchema = variablesSchema.extend({
-  GATEWAY_ADMIN_TOKEN: envSecret.refine((token) => token !== undefined, "is required: the control service's own"),
-  GATEWAY_ADMIN_BASE_URL: envWebUrl("http://localhost:9180"),
-  GATEWAY_BLOCK_PRIVATE_NETWORKS: envFlag(false),
-  GATEWAY_ALLOWED_PRIVATE_CIDRS: envCidrs,
-});
+/** The variables of a provisioner that runs alone. */
+export const loneProvisionerVariables = {
+  ...provisionerVariables,
+  GATEWAY_ADMIN_TOKEN: envSecret
+    .refine((token) => token !== undefined, "is required: the control service's own")
+    .meta({ default: "required" }),
+  GATEWAY_ADMIN_BASE_URL: adminBaseUrlField,
+  GATEWAY_BLOCK_PRIVATE_NETWORKS: planeVariables.GATEWAY_BLOCK_PRIVATE_NETWORKS,
+  GATEWAY_ALLOWED_PRIVATE_CIDRS: planeVariables.GATEWAY_ALLOWED_PRIVATE_CIDRS,
+};
+
+const loneSchema = z.object(loneProvisionerVariables);
 
 /** Validates the environment of a provisioner that runs alone. Throws EnvError. */
 export function parseLoneProvisionerEnv(variables: Readonly<Record<string, string | undefined>>): LoneProvisionerEnv {

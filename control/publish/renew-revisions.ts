@@ -1,7 +1,7 @@
 /**
  * New revisions for every record (docs/rules/freshness.md#resync). The Cells remember the newest revision of each record that
  * they were told of; a record of a database that was restored from an older state lies behind it, and no request is served by
- * it until it has a newer one (docs/disaster.md#a-database-that-is-restored).
+ * it until it has a newer one (docs/recover.md#a-database-that-is-restored).
  */
 
 import { modelEndpoints } from "../db/schema/endpoints.ts";

@@ -4,8 +4,8 @@
  * error texts never leave this file.
  */
 
-import type { ClickhouseEnv } from "../clickhouse-env.ts";
 import { type AnalyticsStore, RowsRefused, StoreFailure } from "../domain/ledger/analytics-store.ts";
+import type { Env } from "../env.ts";
 
 const INSERT_TIMEOUT_MS = 30_000;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -37,7 +37,7 @@ const INTO_ROLLUP_ONCE = { deduplicate_blocks_in_dependent_materialized_views: "
 const WITHOUT_NEWER_COLUMNS = { input_format_skip_unknown_fields: "1" };
 
 /** The store as a Ledger uses it. */
-export function analyticsStoreOf(store: ClickhouseEnv): AnalyticsStore {
+export function analyticsStoreOf(store: Env["clickhouse"]): AnalyticsStore {
   return {
     insert: async (table, lines, token) => await insertLines(store, table, lines, token),
     findRequests: async (requestIds) => await findRequests(store, requestIds),
@@ -45,7 +45,7 @@ export function analyticsStoreOf(store: ClickhouseEnv): AnalyticsStore {
 }
 
 async function insertLines(
-  store: ClickhouseEnv,
+  store: Env["clickhouse"],
   table: string,
   lines: readonly string[],
   token: string,
@@ -58,7 +58,7 @@ async function insertLines(
   );
 }
 
-async function findRequests(store: ClickhouseEnv, requestIds: readonly string[]): Promise<ReadonlySet<string>> {
+async function findRequests(store: Env["clickhouse"], requestIds: readonly string[]): Promise<ReadonlySet<string>> {
   const ids = requestIds.filter((id) => UUID.test(id));
   if (ids.length === 0) return new Set();
   const list = ids.map((id) => `'${id}'`).join(",");
@@ -70,7 +70,7 @@ async function findRequests(store: ClickhouseEnv, requestIds: readonly string[])
  * Runs one statement, optionally with rows as its body, and returns its output as text. Throws RowsRefused, StoreFailure.
  */
 export async function call(
-  store: ClickhouseEnv,
+  store: Env["clickhouse"],
   query: string,
   settings: Readonly<Record<string, string>>,
   body: string | null,

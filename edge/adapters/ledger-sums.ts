@@ -1,16 +1,17 @@
 /** Reads from the analytics store what a tenant or key has used (docs/rules/budgets.md#check-against-the-ledger). */
-import type { ClickhouseEnv } from "../clickhouse-env.ts";
+
 import type { ActualUsage } from "../domain/budget/amounts.ts";
 import { ledgerQuery, readLedgerAnswer } from "../domain/budget/authority/ledger-query.ts";
 import type { BudgetOwner } from "../domain/budget/limits.ts";
 import { StoreFailure } from "../domain/ledger/analytics-store.ts";
+import type { Env } from "../env.ts";
 import { call } from "./clickhouse-insert.ts";
 
 /**
  * The sum over rows of the tenant or key that ended from `sinceMs` (null: since ever) until `untilMs`. Throws StoreFailure.
  */
 export async function ledgerSum(
-  store: ClickhouseEnv,
+  store: Env["clickhouse"],
   whose: BudgetOwner,
   id: string,
   sinceMs: number | null,

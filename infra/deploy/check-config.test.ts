@@ -1,9 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type ConfigFacts, checkConfig } from "./check-config.ts";
 import { type WorkerConfig, workerConfigOf } from "./worker-config.ts";
-import { readWorkerRules } from "./worker-rules.ts";
-
-const rules = await readWorkerRules();
+import { WORKER_RULES } from "./worker-rules.ts";
 
 const VARS = {
   GATEWAY_CELL: "eu",
@@ -30,7 +28,7 @@ const problemsOf = (more: Partial<ConfigFacts>): readonly string[] =>
     top: workerConfigOf(RAW),
     config: configWith(),
     own: {},
-    rules,
+    rules: WORKER_RULES,
     runtimeDate: "2026-11-17",
     today: "2026-11-24",
     ...more,

@@ -4,14 +4,13 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { terminalText } from "../../shared/printable.ts";
-import type { WorkerRules } from "./check-config.ts";
 import { DATABASES } from "./databases.ts";
 import { type Deployment, deploy } from "./deploy.ts";
 import { listenForInterrupts } from "./interruption.ts";
 import { DEPLOY_USAGE, DeployOptionsError, deployOptions, readDeployArguments } from "./options.ts";
 import { wranglerAt } from "./run-command.ts";
 import { readWorkerConfig, WorkerConfigError } from "./worker-config.ts";
-import { readWorkerRules } from "./worker-rules.ts";
+import { WORKER_RULES } from "./worker-rules.ts";
 import { Wrangler } from "./wrangler.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -60,7 +59,6 @@ async function read(): Promise<Deployment> {
   const { values, envFile } = readDeployArguments(args);
   if (envFile !== null) loadFile(envFile);
   const options = deployOptions(values, process.env);
-  const rules: WorkerRules = await readWorkerRules();
   const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { version: string };
   return {
     options,
@@ -68,7 +66,7 @@ async function read(): Promise<Deployment> {
     top: await readWorkerConfig(CONFIG, null),
     config: await readWorkerConfig(CONFIG, options.environment),
     own: process.env,
-    rules,
+    rules: WORKER_RULES,
     runtimeDate: runtimeDate(),
     today: new Date().toISOString().slice(0, 10),
   };

@@ -1,27 +1,15 @@
-/**
- * The Worker's own rules for its variables. They are loaded by a computed name: the Worker's sources use the globals of its
- * runtime, which this room's compiler does not know.
- */
+/** The Worker's own rules for its variables, as a deployment needs them. */
+import { parseEnv, workerVariables } from "../../edge/env.ts";
 import type { WorkerRules } from "./check-config.ts";
 
-interface WorkerEnv {
-  readonly VARIABLE_NAMES: readonly string[];
-  readonly parseEnv: (variables: Readonly<Record<string, string>>) => unknown;
-}
-
-/** Reads edge/env.ts. */
-export async function readWorkerRules(): Promise<WorkerRules> {
-  const source = new URL("../../edge/env.ts", import.meta.url).href;
-  const { VARIABLE_NAMES, parseEnv } = (await import(source)) as WorkerEnv;
-  return {
-    names: VARIABLE_NAMES,
-    check: (variables) => {
-      try {
-        parseEnv(variables);
-        return null;
-      } catch (error) {
-        return error instanceof Error ? error.message : "the Worker's variables are malformed";
-      }
-    },
-  };
-}
+export const WORKER_RULES: WorkerRules = {
+  names: Object.keys(workerVariables),
+  check: (variables) => {
+    try {
+      parseEnv(variables);
+      return null;
+    } catch (error) {
+      return error instanceof Error ? error.message : "the Worker's variables are malformed";
+    }
+  },
+};

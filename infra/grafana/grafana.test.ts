@@ -9,9 +9,7 @@ import { parser } from "@prometheus-io/lezer-promql";
 import { collectDefaultMetrics, Registry } from "prom-client";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { EVENT_METRICS } from "../../edge/domain/cell/event-counters.ts";
-import { UPSTREAM_OUTCOMES } from "../../edge/domain/upstream/attempt-outcomes.ts";
-import { ADMISSION_CLASSES } from "../../shared/usage-values.ts";
+import { labelsOf, METRICS } from "../../shared/catalogues/metrics.ts";
 import { dashboardSchema, type Panel } from "../../test/harness/infra/dashboard-schema.ts";
 import { ruleFileSchema, scrapeFileSchema } from "../../test/harness/infra/rules-schema.ts";
 import { SPECIFIED_METRICS, type SpecifiedMetric } from "../../test/harness/specified-metrics.ts";
@@ -85,19 +83,26 @@ function metricOf(series: string): SpecifiedMetric | undefined {
   );
 }
 
-function labelsOf(series: string): readonly string[] {
+function seriesLabels(series: string): readonly string[] {
   const metric = metricOf(series);
   const own = [...(metric?.labels ?? []), ...(series.endsWith("_bucket") ? ["le"] : [])];
   return [...own, ...(metric?.of === "cell" || series === "gateway_cell_up" ? ["cell"] : []), "job", "instance"];
 }
 
+/** The values of labels that have a closed list of them, whatever the metric. */
 const VALUES: Readonly<Record<string, readonly string[]>> = {
-  admission: ADMISSION_CLASSES,
-  status: ["2xx", "3xx", "4xx", "5xx"],
-  outcome: [...UPSTREAM_OUTCOMES, "ok", ...EVENT_METRICS.gateway_boon_runs_total.shown.flatMap(([, one]) => one ?? [])],
-  result: ["hit", "miss", "error", ...EVENT_METRICS.gateway_jwt_verify_total.shown.flat()],
-  reason: EVENT_METRICS.gateway_otel_spans_dropped_total.shown.flat(),
   job: ["gateway"],
+  ...Object.fromEntries(
+    [
+      ...Map.groupBy(
+        Object.values(METRICS).flatMap((metric) => Object.entries(labelsOf(metric))),
+        ([label]) => label,
+      ),
+    ]
+      .map(([label, all]) => [label, all.map(([, values]) => values)] as const)
+      .filter(([, lists]) => lists.every((values) => typeof values !== "string"))
+      .map(([label, lists]) => [label, lists.flat()]),
+  ),
 };
 
 describe("a metric that the dashboard and the alerts name", () => {
@@ -108,11 +113,11 @@ describe("a metric that the dashboard and the alerts name", () => {
         .map(({ metric }) => `${where}: no metric ${metric}`),
       ...selected.flatMap(({ metric, matchers }) =>
         matchers
-          .filter(({ label }) => !labelsOf(metric).includes(label))
+          .filter(({ label }) => !seriesLabels(metric).includes(label))
           .map(({ label }) => `${where}: ${metric} has no label ${label}`),
       ),
       ...grouped
-        .filter((label) => !selected.some(({ metric }) => labelsOf(metric).includes(label)))
+        .filter((label) => !selected.some(({ metric }) => seriesLabels(metric).includes(label)))
         .map((label) => `${where}: nothing has a label ${label}`),
     ]);
     expect(faults).toEqual([]);
@@ -168,7 +173,8 @@ describe("the alert rules", () => {
   it("name each its own runbook", () => {
     const wrong = rules.filter(
       ({ alert, annotations }) =>
-        annotations.runbook_url !== `{{ or $externalLabels.gateway_docs "docs" }}/runbooks.md#${alert.toLowerCase()}`,
+        annotations.runbook_url !==
+        `{{ or $externalLabels.gateway_docs "docs" }}/reference/alerts.md#${alert.toLowerCase()}`,
     );
     expect(wrong.map(({ alert }) => alert)).toEqual([]);
   });
@@ -193,8 +199,8 @@ describe("the alert rules", () => {
 });
 
 describe("the dashboard", () => {
-  it("answers the questions of docs/operations.md, each panel one of them", () => {
-    const page = readFileSync(join(import.meta.dirname, "../../docs/operations.md"), "utf8");
+  it("answers the questions of docs/watch.md, each panel one of them", () => {
+    const page = readFileSync(join(import.meta.dirname, "../../docs/watch.md"), "utf8");
     const [, after = ""] = page.split("\n| question ");
     const rows = (after.split("\n\n")[0] ?? "").split("\n").slice(2);
     const answering = rows.map((row) => [...row.matchAll(/`([^`]+)`/g)].map(([, title = ""]) => title));

@@ -1,4 +1,4 @@
-/** What a load says adds up, whatever came back (docs/operations.md#load-tests). */
+/** What a load says adds up, whatever came back (docs/watch.md#load-tests). */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { loadFigures } from "./load-figures.ts";

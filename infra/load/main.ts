@@ -1,4 +1,4 @@
-/** `npm run load`: a bounded load on a gateway that runs somewhere, and what it showed (docs/operations.md#load-tests). */
+/** `npm run load`: a bounded load on a gateway that runs somewhere, and what it showed (docs/watch.md#load-tests). */
 import { closeSync, openSync, writeFileSync } from "node:fs";
 import Table from "cli-table3";
 import { terminalText } from "../../shared/printable.ts";

@@ -1,4 +1,4 @@
-/** What a load of `npm run load` is to be, judged before anything is sent (docs/operations.md#load-tests). */
+/** What a load of `npm run load` is to be, judged before anything is sent (docs/watch.md#load-tests). */
 import { parseArgs } from "node:util";
 import { z } from "zod";
 

@@ -3,7 +3,7 @@
  * machine are refused here: several machines would each have a truth of their own.
  */
 import { z } from "zod";
-import { type BucketSetting, bucketSettings, isBucketCredential } from "../../shared/bucket-settings.ts";
+import { BUCKET_VALUES, type BucketSetting, bucketSettings, isBucketCredential } from "../../shared/bucket-settings.ts";
 
 /** This machine's place in a cluster. */
 export interface ClusterConfig {
@@ -49,28 +49,41 @@ const address = z.string().superRefine((text, context) => {
   });
 });
 
-const schema = z
-  .object({
-    GATEWAY_CLUSTER_BUCKET: bucket,
-    GATEWAY_CLUSTER_LISTEN: address,
-    GATEWAY_CLUSTER_ADVERTISE: address.optional(),
-    GATEWAY_CLUSTER_KEY: z
-      .string()
-      .refine((key) => Buffer.byteLength(key) >= KEY_BYTES_MIN, `must have at least ${KEY_BYTES_MIN} bytes`),
-    GATEWAY_CLUSTER_OPTIONS: bucketSettings.default([]),
-  })
-  .superRefine((value, context) => {
-    const refuse = (name: string, message: string): void => context.addIssue({ code: "custom", path: [name], message });
-    if (value.GATEWAY_CLUSTER_BUCKET.startsWith("gs:") && value.GATEWAY_CLUSTER_OPTIONS.length > 0)
-      refuse(
-        "GATEWAY_CLUSTER_OPTIONS",
-        "must be unset with a gs:// bucket, which takes its credentials from the machine",
-      );
-    if (isWildcard(value.GATEWAY_CLUSTER_LISTEN) && value.GATEWAY_CLUSTER_ADVERTISE === undefined)
-      refuse("GATEWAY_CLUSTER_ADVERTISE", "is needed when GATEWAY_CLUSTER_LISTEN is every address of the machine");
-    if (value.GATEWAY_CLUSTER_ADVERTISE !== undefined && isWildcard(value.GATEWAY_CLUSTER_ADVERTISE))
-      refuse("GATEWAY_CLUSTER_ADVERTISE", "must be an address at which the other machines reach this one");
-  });
+/** The variables of a machine in a cluster. */
+export const clusterVariables = {
+  GATEWAY_CLUSTER_BUCKET: bucket
+    .meta({ values: "`s3://bucket/prefix`, `gs://bucket/prefix`", default: "none" })
+    .describe("This machine joins a [cluster](docs/cluster.md) whose objects are stored there."),
+  GATEWAY_CLUSTER_LISTEN: address
+    .meta({ values: "`host:port`", default: "required in a cluster" })
+    .describe("Where this instance listens for the others, on a private network."),
+  GATEWAY_CLUSTER_ADVERTISE: address
+    .optional()
+    .meta({ values: "`host:port`", default: "where it listens" })
+    .describe("Where the others reach this instance."),
+  GATEWAY_CLUSTER_KEY: z
+    .string()
+    .refine((key) => Buffer.byteLength(key) >= KEY_BYTES_MIN, `must have at least ${KEY_BYTES_MIN} bytes`)
+    .meta({ values: `at least ${KEY_BYTES_MIN} bytes`, default: "required in a cluster" })
+    .describe("A secret that only the instances know."),
+  GATEWAY_CLUSTER_OPTIONS: bucketSettings
+    .default([])
+    .meta({ values: BUCKET_VALUES })
+    .describe("Settings of an S3 bucket of a cluster: [start](docs/cluster.md#start)."),
+};
+
+const schema = z.object(clusterVariables).superRefine((value, context) => {
+  const refuse = (name: string, message: string): void => context.addIssue({ code: "custom", path: [name], message });
+  if (value.GATEWAY_CLUSTER_BUCKET.startsWith("gs:") && value.GATEWAY_CLUSTER_OPTIONS.length > 0)
+    refuse(
+      "GATEWAY_CLUSTER_OPTIONS",
+      "must be unset with a gs:// bucket, which takes its credentials from the machine",
+    );
+  if (isWildcard(value.GATEWAY_CLUSTER_LISTEN) && value.GATEWAY_CLUSTER_ADVERTISE === undefined)
+    refuse("GATEWAY_CLUSTER_ADVERTISE", "is needed when GATEWAY_CLUSTER_LISTEN is every address of the machine");
+  if (value.GATEWAY_CLUSTER_ADVERTISE !== undefined && isWildcard(value.GATEWAY_CLUSTER_ADVERTISE))
+    refuse("GATEWAY_CLUSTER_ADVERTISE", "must be an address at which the other machines reach this one");
+});
 
 function isWildcard(text: string): boolean {
   return /^(?:0\.0\.0\.0|\[::\]|\*):/.test(text);

@@ -59,7 +59,7 @@ export async function startEdge({ env, built, log }: EdgeOptions): Promise<Edge>
     const bindings = (...stores: Parameters<typeof workerBindings> extends [unknown, ...infer Rest] ? Rest : never) =>
       workerBindings({ config, internalToken }, ...stores);
     const nowhere = { url: "http://127.0.0.1", token: "" };
-    await checkBindings(bindings(nowhere, { url: nowhere.url, user: "", password: "" }, nowhere.url));
+    checkBindings(bindings(nowhere, { url: nowhere.url, user: "", password: "" }, nowhere.url));
 
     const lock = await lockFolder(config.dataDir);
     undo.add(() => lock.release());

@@ -144,34 +144,63 @@ const databaseUrl = z
     "must be a postgres:// URL or pglite:<folder>",
   );
 
+const file = z.string().optional().meta({ values: "a file" });
+
+const ON_LOOPBACK = "on `127.0.0.1` with a generated admin token";
+
 const token = z
   .string()
   .min(8, "must have at least 8 characters")
   .regex(/^[\x21-\x7e]+$/, "must be printable ASCII without spaces")
   .optional();
 
-const schema = z.object({
-  GATEWAY_PROXY_LISTEN: listenAddress({ host: "0.0.0.0", port: 8080 }),
-  GATEWAY_TLS_CERT_FILE: z.string().optional(),
-  GATEWAY_TLS_KEY_FILE: z.string().optional(),
-  GATEWAY_ADMIN_LISTEN: listenAddress(undefined),
-  GATEWAY_METRICS_LISTEN: listenAddress(undefined),
+const generated = { default: "generated, kept in the data folder" };
+
+/** The variables that the launcher itself reads; those of the parts are theirs. */
+export const launcherVariables = {
+  GATEWAY_PROXY_LISTEN: listenAddress({ host: "0.0.0.0", port: 8080 })
+    .meta({ values: "`host:port`", default: "`0.0.0.0:8080`" })
+    .describe("The data plane."),
+  GATEWAY_TLS_CERT_FILE: file.describe(
+    "PEM file with the data plane's certificate and its chain: the data plane speaks HTTPS ([TLS and fronts](docs/tls-and-fronts.md)).",
+  ),
+  GATEWAY_TLS_KEY_FILE: file.describe("PEM file with the certificate's private key, without a passphrase."),
+  GATEWAY_ADMIN_LISTEN: listenAddress(undefined).meta({ default: ON_LOOPBACK }),
+  GATEWAY_METRICS_LISTEN: listenAddress(undefined).meta({ default: ON_LOOPBACK }),
   GATEWAY_DASHBOARD_LISTEN: listenAddress(undefined),
-  GATEWAY_ADMIN_TOKEN: token,
+  GATEWAY_ADMIN_TOKEN: token.meta(generated),
   GATEWAY_INTERNAL_TOKEN: token,
-  GATEWAY_DATA_DIR: z.string().default(".data"),
-  GATEWAY_WAL_PATH: z.string().optional(),
-  GATEWAY_DATABASE_URL: databaseUrl,
-  GATEWAY_REDIS_URL: urlOf(["redis:", "rediss:", "http:", "https:"], "a redis://, rediss:// or https:// URL"),
+  GATEWAY_DATA_DIR: z
+    .string()
+    .default(".data")
+    .meta({ values: "a folder" })
+    .describe("State of the embedded parts, and what was generated."),
+  GATEWAY_WAL_PATH: z
+    .string()
+    .optional()
+    .meta({ values: "a folder", default: "in the data folder" })
+    .describe("The storage of the Durable Objects of this machine: admission state, and usage rows on their way."),
+  GATEWAY_DATABASE_URL: databaseUrl.meta({ default: "embedded" }),
+  GATEWAY_REDIS_URL: urlOf(["redis:", "rediss:", "http:", "https:"], "a redis://, rediss:// or https:// URL").meta({
+    default: "embedded",
+  }),
   GATEWAY_REDIS_TOKEN: z.string().optional(),
-  GATEWAY_CLICKHOUSE_URL: urlOf(["http:", "https:"], "an http:// or https:// URL"),
+  GATEWAY_CLICKHOUSE_URL: urlOf(["http:", "https:"], "an http:// or https:// URL").meta({ default: "embedded" }),
   GATEWAY_CLICKHOUSE_USER: z.string().default("default"),
   GATEWAY_CLICKHOUSE_PASSWORD: z.string().default(""),
-  GATEWAY_DEMO: flag(false),
-  GATEWAY_DASHBOARD: flag(true),
-  GATEWAY_WORKERS: workers,
-  GATEWAY_START_TIMEOUT_SECS: startTimeoutSecs,
-});
+  GATEWAY_DEMO: flag(false)
+    .meta({ values: "on, off", default: "on, in a cluster off" })
+    .describe("A demo tenant, key, model and upstream."),
+  GATEWAY_DASHBOARD: flag(true).meta({ values: "on, off" }).describe("The [console](docs/run.md#the-console)."),
+  GATEWAY_WORKERS: workers
+    .meta({ values: `1 to ${WORKERS_MAX}, \`auto\`` })
+    .describe("Worker processes: [every core](docs/run.md#every-core)."),
+  GATEWAY_START_TIMEOUT_SECS: startTimeoutSecs
+    .meta({ values: `1 to ${START_TIMEOUT_MAX_SECS}` })
+    .describe("How long each part may take until it is ready. Then its start has failed."),
+};
+
+const schema = z.object(launcherVariables);
 
 /** Names that the gateway and its console read. */
 const PASSED_ON = /^(?:GATEWAY_|DASHBOARD_|TRUSTED_ORIGINS$|OIDC_PROVIDERS$)/;

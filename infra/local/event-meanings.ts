@@ -1,18 +1,16 @@
 /**
- * What the events in the parts' logs mean, in one sentence for whoever watches a terminal. A test holds the table to the
- * events that the Worker and the control service log.
+ * What the events in the parts' logs mean, in one sentence for whoever watches a terminal. A test holds the tables to the
+ * events that the parts log.
  */
-export const EVENT_MEANINGS: Readonly<Record<string, string>> = {
-  // the Worker
+type Meanings = Readonly<Record<string, string>>;
+
+/** Some of these are the control service's as well. */
+const WORKER_EVENTS: Meanings = {
   alert_lost: "an alert could not be stored and will not be sent",
   alerts_wait: "alerts wait in this process because the ledger object does not answer; they are tried again",
   ask_failed: "an object did not answer a question of the cell; it is asked again",
-  assistant_failed: "the assistant could not answer because of a fault; it says of which kind",
-  assistant_ran: "a change that the assistant proposed was run by the person who clicked it",
   auto_classifier_failed: "the classifier of the auto router failed or was late; the words of the request decided",
   auth_failed: "a request came with a wrong or missing credential",
-  benchmark_not_ended: "a benchmark could not be brought to its end; the next run of its job tries again",
-  benchmark_not_saved: "figures of a benchmark could not be saved; it goes on",
   boon_failed: "a boon failed; the request went on without it",
   budget_alarm_failed: "the timer of a tenant's budget failed; it is tried again",
   budget_rows_damaged: "stored lines of a tenant's budget could not be read and were left out",
@@ -38,8 +36,13 @@ export const EVENT_MEANINGS: Readonly<Record<string, string>> = {
   upstream_stream_error: "an upstream broke off in the middle of its answer",
   usage_row_lost: "there was no room for a usage row; it is lost, and counted",
   usage_row_refused: "the analytics store refuses a usage row; it is kept and tried again every hour",
+};
 
-  // the control service
+const CONTROL_EVENTS: Meanings = {
+  assistant_failed: "the assistant could not answer because of a fault; it says of which kind",
+  assistant_ran: "a change that the assistant proposed was run by the person who clicked it",
+  benchmark_not_ended: "a benchmark could not be brought to its end; the next run of its job tries again",
+  benchmark_not_saved: "figures of a benchmark could not be saved; it goes on",
   admin_token_short: "the admin token is so short that it can be guessed",
   alert: "an alert was raised",
   alert_not_sent: "an alert could not be sent to a channel",
@@ -82,11 +85,21 @@ export const EVENT_MEANINGS: Readonly<Record<string, string>> = {
   recipe_unreadable: "a file in the folder of recipes is no recipe and was left out",
   starting: "the control service starts, in this version",
   setting_not_seeded: "a setting from the environment is not valid and was not stored",
+};
 
-  // the front
+const FRONT_EVENTS: Meanings = {
   tls_certificate_ended:
     "the certificate of the data plane is not valid any more, so clients refuse it: renew its files",
   tls_certificate_ends: "the certificate of the data plane ends within two weeks: renew its files",
   tls_not_reloaded: "the files of the certificate changed and cannot be served; the certificate from before stays",
   tls_reloaded: "new connections get the certificate that was found in the files",
 };
+
+/** By the part that logs them. */
+export const EVENTS_OF_PARTS: Readonly<Record<string, Meanings>> = {
+  "The Worker": WORKER_EVENTS,
+  "The control service and the console": CONTROL_EVENTS,
+  "The TLS front of `npm start`": FRONT_EVENTS,
+};
+
+export const EVENT_MEANINGS: Meanings = { ...WORKER_EVENTS, ...CONTROL_EVENTS, ...FRONT_EVENTS };

@@ -4,6 +4,7 @@
  * port of a process changes with each start; the front reads the current one.
  */
 import { join } from "node:path";
+import { parseEnv, workerVariables } from "../../edge/env.ts";
 import { envCells } from "../../shared/cells.ts";
 import { CLUSTER_PATIENCE_SECS } from "./cluster.ts";
 import type { Endpoint, StackContext } from "./context.ts";
@@ -21,41 +22,28 @@ import type { ProcessRole } from "./workerd/config.ts";
 import { prepareWorkerd, type RunningWorkerd, type StartWorkerd, type WorkerdOptions } from "./workerd/start.ts";
 import { prepareWrangler } from "./wrangler.ts";
 
+/** Variables of the Worker that the stack sets itself, whatever the environment says. */
+const OF_STACK: ReadonlySet<string> = new Set([
+  "GATEWAY_ADMIN_TOKEN",
+  "GATEWAY_INTERNAL_TOKEN",
+  "GATEWAY_REDIS_URL",
+  "GATEWAY_REDIS_TOKEN",
+  "GATEWAY_CLICKHOUSE_URL",
+  "GATEWAY_CLICKHOUSE_USER",
+  "GATEWAY_CLICKHOUSE_PASSWORD",
+]);
+
 /** Variables that the Worker gets unchanged. */
-const PASSED_ON = [
-  "GATEWAY_CELL",
-  "GATEWAY_CELLS",
-  "GATEWAY_CLICKHOUSE_DB",
-  "GATEWAY_API_KEY_PEPPER",
-  "GATEWAY_ENCRYPTION_KEY",
-  "GATEWAY_UPSTREAM_BASE_URL",
-  "GATEWAY_UPSTREAM_TIMEOUT_SECS",
-  "GATEWAY_STALLED_READER_SECS",
-  "GATEWAY_ADMISSION_PATIENCE_SECS",
-  "GATEWAY_GLOBAL_MAX_IN_FLIGHT",
-  "GATEWAY_CELL_HEADROOM",
-  "GATEWAY_MAX_QUEUED_PER_TENANT",
-  "GATEWAY_MAX_BODY_BYTES",
-  "GATEWAY_LEDGER_SHARDS",
-  "GATEWAY_SESSION_ID_DERIVATION",
-  "GATEWAY_PASSTHROUGH_PATHS",
-  "GATEWAY_LOG_GATHER_MS",
-  "GATEWAY_FAIL_OPEN",
-  "GATEWAY_OTEL_ENDPOINT",
-  "GATEWAY_FAIRSHARE_ALGORITHM",
-  "GATEWAY_BLOCK_PRIVATE_NETWORKS",
-  "GATEWAY_ALLOWED_PRIVATE_CIDRS",
-  "GATEWAY_JWT_ISSUERS",
-  "GATEWAY_INTERNAL_BASE_URL",
-  "GATEWAY_COMPRESSOR_URL",
-  "GATEWAY_COMPRESSOR_TIMEOUT_MS",
-] as const;
+const PASSED_ON = Object.keys(workerVariables).filter((name) => !OF_STACK.has(name));
 
 /**
  * A member of a cluster ends itself when it has not reached the bucket for a lease, and cannot start before it reaches it again:
  * it is started for about ten minutes, so that a bucket that is away for some minutes does not end every machine.
  */
 const CLUSTER_RESTARTS: RestartPolicy = { restarts: 10, withinMs: 600_000, firstPauseMs: 500 };
+
+/** What `npm start` gives the Worker unless a variable says otherwise. */
+export const STACK_DEFAULTS = { GATEWAY_CELL: "local", GATEWAY_LOG_GATHER_MS: "20" } as const;
 
 /** Which runtime executes the Worker. */
 export type RuntimeKind = "workerd" | "wrangler";
@@ -92,8 +80,7 @@ export function workerBindings(
 ): Record<string, string> {
   const passed = PASSED_ON.filter((name) => config.variables[name] !== undefined);
   return {
-    GATEWAY_CELL: "local",
-    GATEWAY_LOG_GATHER_MS: "20",
+    ...STACK_DEFAULTS,
     ...(config.cluster === null ? {} : { GATEWAY_ADMISSION_PATIENCE_SECS: CLUSTER_PATIENCE_SECS }),
     GATEWAY_INTERNAL_BASE_URL: controlUrl,
     ...Object.fromEntries(
@@ -119,11 +106,7 @@ function placeless(cells: string): string {
 }
 
 /** Checks bindings by the Worker's own rules. Throws StackEnvError, which names the variable. */
-export async function checkBindings(bindings: Readonly<Record<string, string>>): Promise<void> {
-  // Loaded by a computed name: the Worker's sources use the globals of its runtime, which this room's compiler does not
-  // know.
-  const source = new URL("../../edge/env.ts", import.meta.url).href;
-  const { parseEnv } = (await import(source)) as { parseEnv: (bindings: Readonly<Record<string, string>>) => unknown };
+export function checkBindings(bindings: Readonly<Record<string, string>>): void {
   try {
     parseEnv(bindings);
   } catch (error) {

@@ -115,7 +115,7 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
   if (options.runtime === "wrangler" && config.cluster !== null)
     throw new StackEnvError("GATEWAY_CLUSTER_BUCKET must be unset with npm run dev, whose Worker runs on one machine");
   const stores = { url: "http://127.0.0.1", token: "" };
-  await checkBindings(
+  checkBindings(
     workerBindings({ config, internalToken: "" }, stores, { url: stores.url, user: "", password: "" }, stores.url),
   );
   checkControl(config);

@@ -1,4 +1,4 @@
-/** The Helm chart, whose files have the version in words of their own (docs/upgrades.md#version). */
+/** The Helm chart, whose files have the version in words of their own (docs/contributing.md#version). */
 import { globSync } from "node:fs";
 
 const FILES = "infra/helm/{gateway/Chart.yaml,testing/**/*.yaml}";

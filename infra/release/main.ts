@@ -1,5 +1,5 @@
 /**
- * The steps of `npm version <next>` (docs/upgrades.md#releases), run by npm: `check` before the version changes, `write` after
+ * The steps of `npm version <next>` (docs/contributing.md#releases), run by npm: `check` before the version changes, `write` after
  * it, with the new version in `package.json`. `notes <tag>` prints the text of the release with that tag; it needs no package.
  * Exit code 1 with one line when a release cannot be made.
  */

@@ -11,7 +11,7 @@ import type { Instance } from "./cluster.ts";
 const STREAMS = 100;
 const FURTHER = 60;
 
-/** What happened, as in the table of docs/operations.md. */
+/** What happened, as in the tables of docs/cluster.md#one-machine-lost-under-load. */
 interface StreamsLost {
   readonly whole: number;
   readonly cutOff: number;

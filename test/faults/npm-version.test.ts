@@ -1,5 +1,5 @@
 /**
- * The whole of `npm version` in a copy of this checkout (docs/upgrades.md#releases).
+ * The whole of `npm version` in a copy of this checkout (docs/contributing.md#releases).
  *
  * @module-tag long
  */

@@ -136,7 +136,7 @@ describe("Prometheus", () => {
     expect(down?.alerts).toMatchObject([
       {
         labels: { severity: "critical" },
-        annotations: { runbook_url: `${DOCS}/runbooks.md#gatewaycontrolservicedown` },
+        annotations: { runbook_url: `${DOCS}/reference/alerts.md#gatewaycontrolservicedown` },
       },
     ]);
   });

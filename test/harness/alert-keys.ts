@@ -3,6 +3,8 @@
  * condition and waits for the alert. alert-keys.test.ts fails for a key that is only in this table or only in the sources.
  */
 
+import type { AlertKey } from "../../shared/catalogues/alerts.ts";
+
 /** The test that causes most of them, on a stack of its own. */
 export const ALERTS_SPEC = "test/spec/alert-keys.test.ts";
 
@@ -50,6 +52,4 @@ export const ALERT_KEYS = {
   guardrails_output: "test/spec/guardrails.test.ts",
   guardrails_input_harm: "test/spec/guardrails.test.ts",
   guardrails_output_harm: "test/spec/guardrails.test.ts",
-} as const;
-
-export type AlertKey = keyof typeof ALERT_KEYS;
+} as const satisfies Readonly<Record<AlertKey, string>>;

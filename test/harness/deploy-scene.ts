@@ -14,7 +14,7 @@ import { Interrupted } from "../../infra/deploy/interruption.ts";
 import { deployOptions, readDeployArguments } from "../../infra/deploy/options.ts";
 import { wranglerAt } from "../../infra/deploy/run-command.ts";
 import { readWorkerConfig } from "../../infra/deploy/worker-config.ts";
-import { readWorkerRules } from "../../infra/deploy/worker-rules.ts";
+import { WORKER_RULES } from "../../infra/deploy/worker-rules.ts";
 import { type RunWrangler, Wrangler } from "../../infra/deploy/wrangler.ts";
 import type { CommandResult } from "../../infra/deploy/wrangler-answer.ts";
 import { type Stack, startStack } from "../../infra/local/stack.ts";
@@ -171,7 +171,7 @@ async function run(
       top: await readWorkerConfig(configPath, null),
       config: await readWorkerConfig(configPath, "production"),
       own,
-      rules: await readWorkerRules(),
+      rules: WORKER_RULES,
       runtimeDate: "2026-11-17",
       today: "2026-11-24",
       ...change,

@@ -1,7 +1,8 @@
 /**
- * Every metric that the gateway exports (docs/rules/metrics.md#families, docs/rules/identities.md#metrics), as a scraper
- * reads it. A difference between this table and the exporter is a defect of one of the two.
+ * The catalogue of metrics as a scraper has to find it. A difference between the two is a defect of the catalogue or of the
+ * exporter.
  */
+import { labelsOf, METRICS } from "../../shared/catalogues/metrics.ts";
 import type { Exposition } from "./exposition.ts";
 
 export interface SpecifiedMetric {
@@ -20,58 +21,24 @@ export interface SpecifiedMetric {
   readonly fromStart: number;
 }
 
-const metric = (
-  of: SpecifiedMetric["of"],
-  type: SpecifiedMetric["type"],
-  name: string,
-  labels: readonly string[] = [],
-  fromStart = 1,
-): SpecifiedMetric => ({ name, type, labels, of, fromStart });
+/** A counter of a cell with another number of series than its labels have values: the other part reports the rest. */
+const FROM_START: Readonly<Record<string, number>> = { gateway_build_info: 1, gateway_auth_failures_total: 1 };
 
-export const SPECIFIED_METRICS: readonly SpecifiedMetric[] = [
-  metric("cell", "counter", "gateway_requests_total", ["admission", "status"], 16),
-  metric("cell", "counter", "gateway_input_tokens_total"),
-  metric("cell", "counter", "gateway_output_tokens_total"),
-  {
-    ...metric("cell", "histogram", "gateway_ttft_ms"),
-    bounds: [5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000],
-  },
-  {
-    ...metric("cell", "histogram", "gateway_total_ms"),
-    bounds: [10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000],
-  },
-  metric("cell", "gauge", "gateway_in_flight"),
-  metric("cell", "gauge", "gateway_queue_depth"),
-  metric("cell", "counter", "gateway_cache_lookups_total", ["result"], 2),
-  metric("cell", "counter", "gateway_cache_tokens_saved_total"),
-  metric("cell", "counter", "gateway_compression_tokens_saved_total"),
-  metric("cell", "counter", "gateway_boon_runs_total", ["boon", "outcome"], 39),
-  metric("cell", "counter", "gateway_boon_ms_total", ["boon"], 13),
-  metric("cell", "counter", "gateway_mcp_requests_total", ["server", "status"], 0),
-  metric("cell", "counter", "gateway_upstream_attempts_total", ["outcome"], 5),
-  metric("cell", "gauge", "gateway_telemetry_dropped"),
-  metric("cell", "gauge", "gateway_telemetry_aside"),
-  metric("cell", "gauge", "gateway_spill_bytes"),
-  metric("cell", "counter", "gateway_budget_unchecked_total"),
-  metric("cell", "counter", "gateway_jwt_verify_total", ["result"], 4),
-  metric("cell", "counter", "gateway_jwks_refresh_total", ["issuer_index", "result"], 0),
-  metric("cell", "counter", "gateway_otel_spans_dropped_total", ["reason"], 2),
-  // the control service has one more series of these two
-  metric("cell", "gauge", "gateway_build_info", ["version"]),
-  metric("cell", "counter", "gateway_auth_failures_total", ["plane"]),
-  metric("control", "gauge", "gateway_backup_interval_seconds"),
-  metric("control", "gauge", "gateway_backup_last_success_timestamp_seconds"),
-  metric("control", "gauge", "gateway_cell_up"),
-  metric("control", "counter", "gateway_job_runs_total", ["name", "outcome"]),
-  metric("control", "gauge", "gateway_model_replicas", ["state"]),
-  metric("control", "gauge", "gateway_outbox_pending"),
-  metric("control", "gauge", "gateway_provision_errors"),
-  metric("control", "gauge", "gateway_provisioner_held"),
-  metric("control", "counter", "gateway_provisioner_restarts_total"),
-  metric("control", "counter", "gateway_provisioner_submits_total"),
-  metric("control", "counter", "gateway_provisioner_ticks_total", ["outcome"]),
-  metric("control", "gauge", "gateway_tls_expires_at"),
-];
+/** How many series closed lists of values make; 0: one of the lists is open. */
+const series = (values: readonly (readonly string[] | string)[]): number =>
+  values.reduce<number>((product, list) => (typeof list === "string" ? 0 : product * list.length), 1);
+
+export const SPECIFIED_METRICS: readonly SpecifiedMetric[] = Object.entries(METRICS).map(([name, metric]) => {
+  const labels = labelsOf(metric);
+  return {
+    name,
+    type: metric.type,
+    of: metric.of,
+    labels: Object.keys(labels).toSorted(),
+    ...("bounds" in metric ? { bounds: metric.bounds } : {}),
+    fromStart: metric.of === "control" ? 1 : (FROM_START[name] ?? series(Object.values(labels))),
+  };
+});
 
 /** Name, type, label names in order, and the number of series of each cell; sorted by name. */
 type Shown = readonly (readonly [string, string, readonly string[], readonly number[]])[];

@@ -12,10 +12,10 @@ const [, OWN = ""] = /`GATEWAY_CELL = "(\w+)"`/.exec(PAGE) ?? [];
 
 const cells = envCells.parse(EXAMPLE) ?? [];
 
-it("passes the Worker's own rules, and has three cells, one in a jurisdiction", async () => {
+it("passes the Worker's own rules, and has three cells, one in a jurisdiction", () => {
   const variables = { GATEWAY_CELLS: EXAMPLE, GATEWAY_REDIS_URL: "https://redis.example.com" };
-  await checkBindings({ ...variables, GATEWAY_CELL: OWN });
-  await expect(checkBindings({ ...variables, GATEWAY_CELL: "elsewhere" })).rejects.toThrow("GATEWAY_CELL");
+  checkBindings({ ...variables, GATEWAY_CELL: OWN });
+  expect(() => checkBindings({ ...variables, GATEWAY_CELL: "elsewhere" })).toThrow("GATEWAY_CELL");
   expect(cells.map(({ cell, jurisdiction, hint }) => [cell, jurisdiction ?? hint])).toEqual([
     ["eu", "eu"],
     ["us", "enam"],

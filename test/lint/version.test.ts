@@ -1,4 +1,4 @@
-/** `package.json` alone has the version (docs/upgrades.md#version): everything else reads it there. */
+/** `package.json` alone has the version (docs/contributing.md#version): everything else reads it there. */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";

@@ -4,7 +4,7 @@
  */
 import { env } from "cloudflare:workers";
 import { expect, it, vi } from "vitest";
-import type { Bindings } from "../../edge/env.ts";
+import type { Bindings } from "../../edge/bindings.ts";
 import { internal } from "../../edge/routes/internal.ts";
 import { CELL_HEADER, INTERNAL_PATHS } from "../../shared/internal.ts";
 

@@ -4,9 +4,9 @@
  * forgets to give back.
  */
 import { env } from "cloudflare:test";
+import type { Bindings } from "../../edge/bindings.ts";
 import type { AdmissionRequest } from "../../edge/domain/admission/rpc.ts";
 import type { TenantBudgetApi } from "../../edge/domain/budget/messages/rpc.ts";
-import type { Bindings } from "../../edge/env.ts";
 import type { CellObject } from "../../edge/objects/cell/cell.ts";
 import type { PipelineConfig } from "../../edge/pipeline/call/context.ts";
 import type { PipelineInput } from "../../edge/pipeline/call/start-call.ts";

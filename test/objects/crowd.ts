@@ -3,10 +3,10 @@
  * until the test ends it.
  */
 import { env } from "cloudflare:test";
+import type { Bindings } from "../../edge/bindings.ts";
 import { limitsOf } from "../../edge/domain/budget/limits.ts";
 import type { TenantBudgetApi } from "../../edge/domain/budget/messages/rpc.ts";
 import type { BudgetUsage } from "../../edge/domain/budget/usage-view.ts";
-import type { Bindings } from "../../edge/env.ts";
 import { run } from "../../edge/pipeline/run.ts";
 import { keyOf, tenantOf } from "../harness/edge/pipeline/records.ts";
 import { TestPipeline } from "../harness/edge/pipeline/world.ts";

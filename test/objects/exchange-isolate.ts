@@ -6,6 +6,7 @@ import { env, runInDurableObject } from "cloudflare:test";
 import { CellAdmission } from "../../edge/adapters/objects/cell-admission.ts";
 import { MemberAdmission } from "../../edge/adapters/objects/member-admission.ts";
 import { ObjectStubs } from "../../edge/adapters/objects/object-stubs.ts";
+import type { Bindings } from "../../edge/bindings.ts";
 import type {
   ExchangeAnswer,
   ExchangeMessage,
@@ -13,7 +14,6 @@ import type {
   Member,
 } from "../../edge/domain/admission/exchange-messages.ts";
 import type { AdmissionRequest, Settlement } from "../../edge/domain/admission/rpc.ts";
-import type { Bindings } from "../../edge/env.ts";
 import type { CellObject } from "../../edge/objects/cell/cell.ts";
 import type { AdmissionOutcome, Permit, Ports } from "../../edge/ports.ts";
 import { EMPTY_MESSAGE } from "../harness/edge/cell/admission-requests.ts";

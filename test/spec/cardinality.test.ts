@@ -1,5 +1,5 @@
 /**
- * What clients make up grows neither the metrics nor the shape of the log (docs/operations.md#cardinality).
+ * What clients make up grows neither the metrics nor the shape of the log (docs/watch.md#cardinality).
  *
  * @module-tag long
  */

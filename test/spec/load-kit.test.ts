@@ -1,5 +1,5 @@
 /**
- * What `npm run load` measures on a gateway that runs (docs/operations.md#load-tests).
+ * What `npm run load` measures on a gateway that runs (docs/watch.md#load-tests).
  *
  * @module-tag check
  */

@@ -1,5 +1,5 @@
 /**
- * Data folders of released versions (docs/upgrades.md#on-one-machine): today's version goes on where the old one stopped, and the
+ * Data folders of released versions (docs/recover.md#upgrade-one-machine): today's version goes on where the old one stopped, and the
  * old Worker goes on after today's.
  */
 import { globSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** What is lost with a store, and what comes back without it (docs/disaster.md#what-is-lost): each test loses one for good. */
+/** What is lost with a store, and what comes back without it (docs/recover.md#what-is-lost): each test loses one for good. */
 import { globSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";

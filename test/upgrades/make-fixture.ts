@@ -1,6 +1,6 @@
 /**
  * `npm run fixture:data-folder`: runs this version with embedded stores, serves requests, stops it, and packs its data folder with
- * its Worker (docs/upgrades.md#releases). Later versions are started on it (data-folder.test.ts).
+ * its Worker (docs/contributing.md#releases). Later versions are started on it (data-folder.test.ts).
  */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";

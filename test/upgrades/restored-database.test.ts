@@ -1,6 +1,6 @@
 /**
  * A database that is restored as it was before records changed, under Cells that remember the changes
- * (docs/disaster.md#a-database-that-is-restored): one resync later every record of it is in force.
+ * (docs/recover.md#a-database-that-is-restored): one resync later every record of it is in force.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Issue } from "../../../shared/alerts.ts";
 import { zeroUsageRow } from "../../../shared/usage-row.ts";
 import { limitsWith } from "../../../test/harness/edge/budget/simulation.ts";
+import type { Bindings } from "../../bindings.ts";
 import type {
   ExchangeAnswer,
   ExchangeApi,
@@ -9,7 +10,6 @@ import type {
   ExchangeSession,
 } from "../../domain/admission/exchange-messages.ts";
 import type { CellApi, LedgerApi } from "../../domain/admission/rpc.ts";
-import type { Bindings } from "../../env.ts";
 import { CellAdmission } from "./cell-admission.ts";
 import { LostRows } from "./lost-rows.ts";
 import { ObjectStubs } from "./object-stubs.ts";

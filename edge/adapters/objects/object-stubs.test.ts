@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { CellConfig } from "../../../shared/cells.ts";
-import type { Bindings } from "../../env.ts";
+import type { Bindings } from "../../bindings.ts";
 import { ObjectStubs } from "./object-stubs.ts";
 
 /** Namespaces that record which object was requested, and where it is to be located. */

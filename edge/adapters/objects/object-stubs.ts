@@ -6,10 +6,10 @@
  * (docs/rules/local-stack.md#several-processes).
  */
 import type { CellConfig } from "../../../shared/cells.ts";
+import type { Bindings, ObjectKind, RemoteObjects } from "../../bindings.ts";
 import type { ExchangeApi } from "../../domain/admission/exchange-messages.ts";
 import type { CellApi, LedgerApi } from "../../domain/admission/rpc.ts";
 import type { TenantBudgetApi } from "../../domain/budget/messages/rpc.ts";
-import type { Bindings, ObjectKind, RemoteObjects } from "../../env.ts";
 
 type ObjectBindings = Pick<Bindings, "CELL" | "LEDGER" | "TENANT_BUDGET" | "OBJECTS">;
 

@@ -1,7 +1,8 @@
 /** How many requests may wait in a cell (docs/rules/admission.md#queue-bounds). */
+import { LIMITS } from "../../../shared/catalogues/limits.ts";
 
 /** Of all tenants together. */
-export const MAX_QUEUED = 20_000;
+export const MAX_QUEUED = LIMITS.queuedInCell;
 
 /** The refusal of a request that finds the queue full. */
 export const QUEUE_FULL = { code: "queue_full", retryAfterMs: 1000, level: null } as const;

@@ -33,8 +33,6 @@ function amount(account: TermAccount, term: TermLimits): string {
   return `${used} of ${cap} ${unit} (${term.period ?? "lifetime"})`;
 }
 
-const STATE: Record<AlertLevel, string> = { warn: "at 80 percent", exhausted: "exhausted" };
-
 export function budgetAlert(
   whose: BudgetOwner,
   level: AlertLevel,
@@ -42,15 +40,12 @@ export function budgetAlert(
   account: TermAccount,
 ): BudgetAlert {
   const tenant = whose === "tenant";
-  const issueKey = tenant ? `term_budget_${level}:${limits.tenant.id}` : `key_term_budget_${level}:${limits.key.id}`;
   const who = tenant ? limits.tenant.name : `${limits.key.label} of ${limits.tenant.name}`;
   const term = tenant ? limits.tenant.term : limits.key.term;
+  const alert = tenant ? (`term_budget_${level}` as const) : (`key_term_budget_${level}` as const);
+  const issue = issueOf(alert, `${who}: ${amount(account, term)}`, `:${tenant ? limits.tenant.id : limits.key.id}`);
   return {
-    id: `${issueKey}@${account.tag}${account.armedRev === undefined ? "" : `#${account.armedRev}`}`,
-    ...issueOf(
-      issueKey,
-      `${tenant ? "Tenant budget" : "API key budget"} ${STATE[level]}`,
-      `${who}: ${amount(account, term)}`,
-    ),
+    id: `${issue.issueKey}@${account.tag}${account.armedRev === undefined ? "" : `#${account.armedRev}`}`,
+    ...issue,
   };
 }

@@ -3,73 +3,35 @@
  * (docs/rules/metrics.md#families, docs/rules/identities.md#metrics). Workers report them to their Cell, whose metrics show
  * them. The table of metrics is closed; the number of label sets is bounded, so that a flood of names cannot fill a Cell.
  */
-import { INPUT_SCANNERS, OUTPUT_SCANNERS } from "../../../shared/fields/tenant-fields.ts";
+import { CELL_METRICS, type CellMetricName, familyOf, labelsOf } from "../../../shared/catalogues/metrics.ts";
 import type { MetricFamily } from "../../../shared/internal.ts";
 
-interface TallyMetric {
-  readonly help: string;
-  readonly labels: readonly string[];
-  /** Label values that are shown from the start: all of them, where the set is closed. */
-  readonly shown: readonly (readonly string[])[];
-}
-
-/** What counts its runs: boons, the auto router and its classifier, and each scanner of the guardrails on either side. */
-const COUNTED_BOONS = [
-  "vision",
-  "compression",
-  "tool_loop",
-  "structured_output",
-  "auto_route",
-  "auto_classifier",
-  ...INPUT_SCANNERS.map((scanner) => `guardrails_input:${scanner}` as const),
-  ...OUTPUT_SCANNERS.map((scanner) => `guardrails_output:${scanner}` as const),
-] as const;
-type CountedBoon = (typeof COUNTED_BOONS)[number];
-
+type CountedBoon = (typeof CELL_METRICS.gateway_boon_runs_total.labels.boon)[number];
 /** `hit`: it changed, refused or chose something. `none`: it ran and had nothing to do. `failed`: it could not run. */
-const BOON_OUTCOMES = ["hit", "none", "failed"] as const;
-type BoonOutcome = (typeof BOON_OUTCOMES)[number];
+type BoonOutcome = (typeof CELL_METRICS.gateway_boon_runs_total.labels.outcome)[number];
 
-export const EVENT_METRICS = {
-  gateway_mcp_requests_total: { help: "Calls of MCP servers.", labels: ["server", "status"], shown: [] },
-  gateway_compression_tokens_saved_total: {
-    help: "Tokens that compression took out of requests.",
-    labels: [],
-    shown: [[]],
-  },
-  gateway_boon_runs_total: {
-    help: "Runs of boons and scanners.",
-    labels: ["boon", "outcome"],
-    shown: COUNTED_BOONS.flatMap((boon) => BOON_OUTCOMES.map((outcome) => [boon, outcome])),
-  },
-  gateway_boon_ms_total: {
-    help: "Time that boons and scanners took, in ms.",
-    labels: ["boon"],
-    shown: COUNTED_BOONS.map((boon) => [boon]),
-  },
-  gateway_jwt_verify_total: {
-    help: "Identity tokens verified.",
-    labels: ["result"],
-    shown: [["ok"], ["invalid"], ["expired"], ["unknown_kid"]],
-  },
-  gateway_jwks_refresh_total: {
-    help: "Reads of identity providers' key sets.",
-    labels: ["issuer_index", "result"],
-    shown: [],
-  },
-  gateway_auth_failures_total: {
-    help: "Wrong admin or internal tokens.",
-    labels: ["plane"],
-    shown: [["data"]],
-  },
-  gateway_otel_spans_dropped_total: {
-    help: "Spans that were not exported.",
-    labels: ["reason"],
-    shown: [["full"], ["failed"]],
-  },
-} as const satisfies Record<string, TallyMetric>;
+const EVENT_METRICS = [
+  "gateway_mcp_requests_total",
+  "gateway_compression_tokens_saved_total",
+  "gateway_boon_runs_total",
+  "gateway_boon_ms_total",
+  "gateway_jwt_verify_total",
+  "gateway_jwks_refresh_total",
+  "gateway_auth_failures_total",
+  "gateway_otel_spans_dropped_total",
+] as const satisfies readonly CellMetricName[];
 
-type EventMetricName = keyof typeof EVENT_METRICS;
+type EventMetricName = (typeof EVENT_METRICS)[number];
+
+/** The label sets that are shown from the start: all of them, where every label has a closed list of values. */
+function shownOf(metric: EventMetricName): readonly (readonly string[])[] {
+  // wrong tokens at the other plane are counted there
+  if (metric === "gateway_auth_failures_total") return [["data"]];
+  return Object.values(labelsOf(CELL_METRICS[metric])).reduce<readonly (readonly string[])[]>(
+    (sets, values) => (typeof values === "string" ? [] : sets.flatMap((set) => values.map((value) => [...set, value]))),
+    [[]],
+  );
+}
 
 /** One kind of event; `labels` are values in the order of the metric's label names. */
 export interface MetricEvent {
@@ -112,9 +74,7 @@ export function eventKey({ metric, labels }: MetricEvent): string {
 
 /** The keys of the label sets that are shown from the start. */
 const SHOWN_KEYS: ReadonlySet<string> = new Set(
-  Object.entries<TallyMetric>(EVENT_METRICS).flatMap(([metric, { shown }]) =>
-    shown.map((labels) => eventKey({ metric: metric as EventMetricName, labels })),
-  ),
+  EVENT_METRICS.flatMap((metric) => shownOf(metric).map((labels) => eventKey({ metric, labels }))),
 );
 
 export class EventCounters {
@@ -148,22 +108,21 @@ export class EventCounters {
 
   families(): readonly MetricFamily[] {
     const counts = [...this.#counts].map(([key, value]) => ({ names: JSON.parse(key) as readonly string[], value }));
-    return Object.entries<TallyMetric>(EVENT_METRICS).map(([name, { help, labels, shown }]) => {
+    return EVENT_METRICS.map((metric) => {
+      const labels = Object.keys(labelsOf(CELL_METRICS[metric]));
       const counted = counts
-        .filter(({ names }) => names[0] === name)
+        .filter(({ names }) => names[0] === metric)
         .map(({ names, value }) => ({ values: names.slice(1), value }));
-      const missing = shown.filter((values) => !counted.some((each) => each.values.join() === values.join()));
+      const missing = shownOf(metric).filter((values) => !counted.some((each) => each.values.join() === values.join()));
       const all = [...missing.map((values) => ({ values, value: 0 })), ...counted];
-      return {
-        name,
-        help,
-        type: "counter",
-        samples: all.map(({ values, value }) => ({
+      return familyOf(
+        metric,
+        all.map(({ values, value }) => ({
           suffix: "",
           labels: Object.fromEntries(labels.map((label, at) => [label, values[at] ?? ""])),
           value,
         })),
-      };
+      );
     });
   }
 }

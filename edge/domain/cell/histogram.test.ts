@@ -10,7 +10,7 @@ describe("a histogram", () => {
       fc.property(fc.array(fc.nat(40)), (values) => {
         const histogram = new Histogram(bounds);
         for (const value of values) histogram.observe(value);
-        const { samples, type } = histogram.family("x", "help");
+        const { samples, type } = histogram.family("gateway_ttft_ms");
         const upTo = (bound: number) => values.filter((value) => value <= bound).length;
         expect(type).toBe("histogram");
         expect(samples.map((sample) => [sample.suffix, sample.labels["le"], sample.value])).toEqual([

@@ -2,6 +2,7 @@
  * A histogram with fixed bounds, as Prometheus reads it: cumulative buckets, a sum and a count. Every bucket exists
  * from the start (docs/rules/metrics.md#histograms).
  */
+import { type CellMetricName, familyOf } from "../../../shared/catalogues/metrics.ts";
 import type { MetricFamily } from "../../../shared/internal.ts";
 
 export interface SavedHistogram {
@@ -40,7 +41,7 @@ export class Histogram {
     this.#sum += saved.sum;
   }
 
-  family(name: string, help: string): MetricFamily {
+  family(name: CellMetricName): MetricFamily {
     let count = 0;
     const buckets = this.#hits.map((hits, at) => {
       count += hits;
@@ -50,6 +51,6 @@ export class Histogram {
       { suffix: "_sum" as const, labels: {}, value: this.#sum },
       { suffix: "_count" as const, labels: {}, value: count },
     ];
-    return { name, help, type: "histogram", samples: [...buckets, ...totals] };
+    return familyOf(name, [...buckets, ...totals]);
   }
 }

@@ -2,6 +2,7 @@
  * The request counters of a Cell (docs/rules/metrics.md#families): requests by admission and status class, tokens, times.
  * Every label combination of the closed set exists from the start.
  */
+import { CELL_METRICS, familyOf, singleSample } from "../../../shared/catalogues/metrics.ts";
 import type { MetricFamily } from "../../../shared/internal.ts";
 import type { AdmissionClass, UsageRow } from "../../../shared/usage-row.ts";
 import { ADMISSION_CLASSES } from "../../../shared/usage-values.ts";
@@ -9,7 +10,7 @@ import { UPSTREAM_OUTCOMES, type UpstreamOutcomes } from "../upstream/attempt-ou
 import { Histogram, type SavedHistogram } from "./histogram.ts";
 import { RecentIds } from "./recent-ids.ts";
 
-const STATUS_CLASSES = ["2xx", "3xx", "4xx", "5xx"] as const;
+const STATUS_CLASSES = CELL_METRICS.gateway_requests_total.labels.status;
 type StatusClass = (typeof STATUS_CLASSES)[number];
 
 /** The class of a status; 499 counts as 4xx. */
@@ -18,10 +19,6 @@ export function statusClass(status: number): StatusClass {
   if (status >= 400) return "4xx";
   return status >= 300 ? "3xx" : "2xx";
 }
-
-/** Upper bounds in ms (docs/rules/metrics.md#histograms). */
-const TTFT_BOUNDS = [5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000];
-const TOTAL_BOUNDS = [10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000, 30000];
 
 /** Lookups in the response cache by their result, and the tokens of the answers that came from it. */
 interface SavedCacheUse {
@@ -46,8 +43,8 @@ export class RequestCounters {
   readonly #recent = new RecentIds();
   readonly #requests = new Map<string, number>();
   readonly #upstream = new Map<string, number>();
-  readonly #ttft = new Histogram(TTFT_BOUNDS);
-  readonly #total = new Histogram(TOTAL_BOUNDS);
+  readonly #ttft = new Histogram(CELL_METRICS.gateway_ttft_ms.bounds);
+  readonly #total = new Histogram(CELL_METRICS.gateway_total_ms.bounds);
   #inputTokens = 0;
   #outputTokens = 0;
   #cache: SavedCacheUse = { hit: 0, miss: 0, tokensSaved: 0 };
@@ -109,51 +106,32 @@ export class RequestCounters {
       })),
     );
     return [
-      { name: "gateway_requests_total", help: "Requests completed, refusals included.", type: "counter", samples },
-      singleSample("gateway_input_tokens_total", "Input tokens of completed requests.", "counter", this.#inputTokens),
-      singleSample(
-        "gateway_output_tokens_total",
-        "Output tokens of completed requests.",
-        "counter",
-        this.#outputTokens,
-      ),
-      {
-        name: "gateway_upstream_attempts_total",
-        help: "Attempts at upstreams by outcome.",
-        type: "counter",
-        samples: UPSTREAM_OUTCOMES.map((outcome) => ({
+      familyOf("gateway_requests_total", samples),
+      singleSample("gateway_input_tokens_total", this.#inputTokens),
+      singleSample("gateway_output_tokens_total", this.#outputTokens),
+      familyOf(
+        "gateway_upstream_attempts_total",
+        UPSTREAM_OUTCOMES.map((outcome) => ({
           suffix: "",
           labels: { outcome },
           value: this.#upstream.get(outcome) ?? 0,
         })),
-      },
-      {
-        name: "gateway_cache_lookups_total",
-        help: "Requests that looked for a stored answer, by what they found.",
-        type: "counter",
-        samples: (["hit", "miss"] as const).map((result) => ({
+      ),
+      familyOf(
+        "gateway_cache_lookups_total",
+        CELL_METRICS.gateway_cache_lookups_total.labels.result.map((result) => ({
           suffix: "",
           labels: { result },
           value: this.#cache[result],
         })),
-      },
-      singleSample(
-        "gateway_cache_tokens_saved_total",
-        "Tokens of the answers that came from the response cache.",
-        "counter",
-        this.#cache.tokensSaved,
       ),
-      this.#ttft.family("gateway_ttft_ms", "Milliseconds to the first byte of successful upstream answers."),
-      this.#total.family("gateway_total_ms", "Milliseconds from arrival to the last byte, refusals excluded."),
+      singleSample("gateway_cache_tokens_saved_total", this.#cache.tokensSaved),
+      this.#ttft.family("gateway_ttft_ms"),
+      this.#total.family("gateway_total_ms"),
     ];
   }
 }
 
 function add(counts: Map<string, number>, name: string, value: number): void {
   counts.set(name, (counts.get(name) ?? 0) + value);
-}
-
-/** A family of one sample without labels. */
-export function singleSample(name: string, help: string, type: "counter" | "gauge", value: number): MetricFamily {
-  return { name, help, type, samples: [{ suffix: "", labels: {}, value }] };
 }

@@ -2,9 +2,10 @@
  * The headroom of a cell: its last slots, which are granted only to tenants that hold less than their share
  * (docs/rules/fairshare.md#headroom). Who is below its share is the policy's decision.
  */
+import { LIMITS } from "../../../shared/catalogues/limits.ts";
 
 /** In a smaller cell a slot is more than a small part of it. */
-const LEAST_SLOTS = 40;
+const LEAST_SLOTS = LIMITS.headroomFrom;
 
 /** The slots of the Cell at a decision. */
 export interface Slots {

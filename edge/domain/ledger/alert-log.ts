@@ -5,9 +5,11 @@
  * (docs/rules/alerts.md#cooldown-and-repeats). An alert leaves only when the control service has acknowledged it; its id is
  * remembered for a while, so that the same alert, handed over again, is not raised twice.
  */
-import type { AlertEvent } from "../../../shared/alerts.ts";
 
-export const ALERTS_MAX_WAITING = 1000;
+import type { AlertEvent } from "../../../shared/alerts.ts";
+import { LIMITS } from "../../../shared/catalogues/limits.ts";
+
+export const ALERTS_MAX_WAITING = LIMITS.waitingAlerts;
 /** Alerts of one answer to the control service. */
 export const ALERTS_PER_BATCH = 100;
 /** How many ids of acknowledged alerts are remembered. */

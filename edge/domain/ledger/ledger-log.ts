@@ -6,11 +6,12 @@
  * that its parts and their deduplication tokens are the same at every attempt (docs/rules/settlement-and-rows.md#shipping,
  * docs/rules/settlement-and-rows.md#spill-bounds).
  */
+import { LIMITS } from "../../../shared/catalogues/limits.ts";
 
 export const COMMIT_MAX_BYTES = 256 * 1024;
 export const SEGMENT_MAX_BYTES = 256 * 1024;
-export const SPILL_MAX_BYTES = 256 * 1024 * 1024;
-export const SPILL_MAX_SEGMENTS = 1024;
+export const SPILL_MAX_BYTES = LIMITS.spillBytes;
+export const SPILL_MAX_SEGMENTS = LIMITS.spillSegments;
 export const INSERT_MAX_ROWS = 1000;
 /** Part of the log that rows of refusals may fill. */
 export const REFUSALS_MAX_PART = 1 / 4;

@@ -4,11 +4,12 @@
  * Invariant: a range is halved only after a refusal, and is never sent whole again until the plan restarts, so that the
  * token of a range always stands for the same rows. When a store takes no row at all, no row is given up as refused.
  */
+import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { INSERT_MAX_ROWS } from "./ledger-log.ts";
 
 /** Refused rows (dead letters) that one ledger keeps, and their bytes. */
-export const DEAD_LETTER_MAX_ROWS = 1000;
-export const DEAD_LETTER_MAX_BYTES = 4 * 1024 * 1024;
+export const DEAD_LETTER_MAX_ROWS = LIMITS.deadLetters;
+export const DEAD_LETTER_MAX_BYTES = LIMITS.deadLetterBytes;
 /** A refused row is tried again after this time: the cause of the refusal may have been repaired. */
 export const DEAD_LETTER_RETRY_MS = 3_600_000;
 

@@ -2,10 +2,11 @@
  * The result of a tool as the text that a model reads (docs/rules/tool-loop.md#results). Content that is not text is
  * described, errors begin with `error: `, and everything is cut to 16,000 characters.
  */
+import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { isJsonObject, type JsonObject } from "../json/document.ts";
 
 /** Longest text, in code points. */
-const RESULT_MAX_CHARACTERS = 16_000;
+const RESULT_MAX_CHARACTERS = LIMITS.toolText;
 /** No code point has more UTF-16 units than two. */
 const RESULT_MAX_UNITS = 2 * RESULT_MAX_CHARACTERS;
 /** Longest name, type or address in a description. */

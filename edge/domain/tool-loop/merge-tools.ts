@@ -2,11 +2,12 @@
  * The tools of a request with those that the gateway adds (docs/rules/tool-loop.md#merge): the client's come first and
  * keep their names, then each owner's in order. An owner is who runs the tool.
  */
+import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { isJsonObject, type JsonObject } from "../json/document.ts";
 import type { OfferedTool } from "../mcp/tool-list.ts";
 
 /** Most tools of a request, with the client's: upstreams refuse more. */
-export const TOOLS_MAX = 128;
+export const TOOLS_MAX = LIMITS.toolsOfRequest;
 /** Most characters of definitions that the gateway adds. */
 const ADDED_MAX_CHARACTERS = 256 * 1024;
 

@@ -2,6 +2,7 @@
  * What follows a turn of a tool loop, which is one answer of the model (docs/rules/tool-loop.md#turns): its calls are
  * run and the model is asked again, or the answer goes to the client without the calls that only the gateway can run.
  */
+import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { isJsonObject, type JsonObject } from "../json/document.ts";
 
 /** One answer of the model, complete. */
@@ -28,7 +29,7 @@ export type TurnDecision =
   | { readonly kind: "final"; readonly toolCalls: readonly JsonObject[]; readonly removed: boolean };
 
 /** Most calls that are run in one turn; the others get an error for a result. */
-export const CALLS_MAX = 32;
+export const CALLS_MAX = LIMITS.toolsAtOnce;
 
 /** The members of a message in which upstreams write a model's reasoning. */
 export const REASONING_NAMES = ["reasoning_content", "reasoning"] as const;

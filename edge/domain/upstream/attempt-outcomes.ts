@@ -4,9 +4,10 @@
  * further attempt at the same endpoint, `failover` per move to the next, `exhausted` per request that ended without a
  * non-retryable answer.
  */
+import { CELL_METRICS } from "../../../shared/catalogues/metrics.ts";
 
 /** The closed set of outcomes, in the order they are shown. */
-export const UPSTREAM_OUTCOMES = ["success", "retry", "timeout", "failover", "exhausted"] as const;
+export const UPSTREAM_OUTCOMES = CELL_METRICS.gateway_upstream_attempts_total.labels.outcome;
 
 export type UpstreamOutcome = (typeof UPSTREAM_OUTCOMES)[number];
 

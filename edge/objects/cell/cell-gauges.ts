@@ -1,8 +1,9 @@
 /** The gauges of a Cell in metrics, beside its counters: its current state, and the state of its ledgers. */
 
 import { version } from "../../../package.json";
+import { familyOf, singleSample } from "../../../shared/catalogues/metrics.ts";
+import type { MetricFamily } from "../../../shared/internal.ts";
 import type { LedgerApi, LedgerStatus } from "../../domain/admission/rpc.ts";
-import { singleSample } from "../../domain/cell/request-counters.ts";
 
 /** The state of a Cell; `ledgers`: of those shards that answered. */
 interface CellState {
@@ -13,45 +14,24 @@ interface CellState {
   readonly ledgers: readonly LedgerStatus[];
 }
 
-/** The families of one Cell's gauges, in the order of docs/rules/metrics.md#families. */
-export function cellGauges({
-  inFlight,
-  queued,
-  unchecked,
-  ledgers,
-}: CellState): readonly ReturnType<typeof singleSample>[] {
+/** The families of one Cell's gauges. */
+export function cellGauges({ inFlight, queued, unchecked, ledgers }: CellState): readonly MetricFamily[] {
   const total = (pick: (status: LedgerStatus) => number) => ledgers.reduce((sum, entry) => sum + pick(entry), 0);
   return [
-    {
-      name: "gateway_build_info",
-      help: "The version that runs.",
-      type: "gauge",
-      samples: [{ suffix: "", labels: { version }, value: 1 }],
-    },
-    singleSample("gateway_in_flight", "Requests that hold a slot.", "gauge", inFlight),
-    singleSample(
-      "gateway_budget_unchecked_total",
-      "Requests let through without a budget check, since the cell started.",
-      "counter",
-      unchecked,
-    ),
-    singleSample("gateway_queue_depth", "Requests that wait for a slot.", "gauge", queued),
+    familyOf("gateway_build_info", [{ suffix: "", labels: { version }, value: 1 }]),
+    singleSample("gateway_in_flight", inFlight),
+    singleSample("gateway_budget_unchecked_total", unchecked),
+    singleSample("gateway_queue_depth", queued),
     singleSample(
       "gateway_telemetry_dropped",
-      "Usage rows lost for want of room.",
-      "gauge",
       total((entry) => entry.dropped),
     ),
     singleSample(
       "gateway_telemetry_aside",
-      "Usage rows kept aside because the analytics store refuses them.",
-      "gauge",
       total((entry) => entry.aside),
     ),
     singleSample(
       "gateway_spill_bytes",
-      "Bytes of usage rows that wait for the analytics store.",
-      "gauge",
       total((entry) => entry.bytes),
     ),
   ];

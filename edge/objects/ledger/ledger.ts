@@ -8,6 +8,7 @@ import { DurableObject } from "cloudflare:workers";
 import { type AlertEvent, issues } from "../../../shared/alerts.ts";
 import type { AlertAck, AlertBatch } from "../../../shared/internal.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
+import type { Bindings } from "../../bindings.ts";
 import type { LedgerBatch, LedgerStatus } from "../../domain/admission/rpc.ts";
 import { RecentIds } from "../../domain/cell/recent-ids.ts";
 import { RequestCounters } from "../../domain/cell/request-counters.ts";
@@ -36,7 +37,6 @@ import { requestIdOf, spanLine, storedRowLine, usageRowLine } from "../../domain
 import { DEAD_LETTER_RETRY_MS } from "../../domain/ledger/send-plan.ts";
 import type { SpanRecord } from "../../domain/trace/trace.ts";
 import type { UpstreamOutcomes } from "../../domain/upstream/attempt-outcomes.ts";
-import type { Bindings } from "../../env.ts";
 import type { Alerts } from "../../ports.ts";
 import { objectName } from "../object-name.ts";
 import type { LedgerPorts } from "../object-ports.ts";

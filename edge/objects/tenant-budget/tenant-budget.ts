@@ -4,6 +4,7 @@
  * disk before its answer leaves; other changes are written by the alarm, and Cells repeat their reports until then.
  */
 import { DurableObject } from "cloudflare:workers";
+import type { Bindings } from "../../bindings.ts";
 import type { BudgetAlert } from "../../domain/budget/alerts.ts";
 import { TenantBudgetAuthority } from "../../domain/budget/authority/tenant-budget-authority.ts";
 import type { BudgetLimits, BudgetOwner } from "../../domain/budget/limits.ts";
@@ -17,7 +18,6 @@ import type {
 import { faultInLeaseRequest } from "../../domain/budget/messages/validity.ts";
 import { type BucketLevel, bucketsIn, tightestLevel } from "../../domain/budget/token-bucket.ts";
 import { type BudgetUsage, budgetUsageOf, periodStartMs } from "../../domain/budget/usage-view.ts";
-import type { Bindings } from "../../env.ts";
 import { objectName } from "../object-name.ts";
 import type { TenantBudgetPorts } from "../object-ports.ts";
 import { BudgetStore } from "./budget-store.ts";

@@ -3,13 +3,14 @@
  * one in all. Time runs only while the gateway waits for the client: a client that is held up by the gateway, or by an
  * upstream that takes the body slowly, loses no time.
  */
+import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { GatewayError } from "../../../shared/errors.ts";
 import type { Clock } from "../../ports.ts";
 import type { SharedTimer } from "../timers/shared-timer.ts";
 import { StallWatch } from "../timers/stall-watch.ts";
 
-const SILENT_MAX_MS = 30_000;
-const ALL_MAX_MS = 300_000;
+const SILENT_MAX_MS = LIMITS.bodySilence;
+const ALL_MAX_MS = LIMITS.bodyTime;
 
 export class BodyDeadline {
   readonly #clock: Clock;

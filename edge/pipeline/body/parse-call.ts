@@ -2,6 +2,7 @@
  * Step 3, first half: the body becomes a parsed call, within the size limit (docs/rules/request-bodies.md#size). JSON
  * is read whole; a form is read until its model is known, and its file is forwarded as it arrives.
  */
+import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { GatewayError } from "../../../shared/errors.ts";
 import { boundaryOf } from "../../domain/form/form-head.ts";
 import { FormScan } from "../../domain/form/form-scan.ts";
@@ -37,7 +38,7 @@ import { NO_BODY, PassthroughBody } from "./passthrough-body.ts";
 import { BodyMemoryUse, openBody, readPieces } from "./read-body.ts";
 
 /** Memory that a parsed body may take besides its text. */
-const JSON_MAX_BYTES = 64 * 1024 * 1024;
+const JSON_MAX_BYTES = LIMITS.jsonBodyMemory;
 /**
  * A form is read this far even when its model is known, so that all fields of a small form are known before it is
  * admitted.

@@ -4,7 +4,9 @@
  * given, one call compares them at the Cell and hands in the row (docs/rules/response-cache.md#freshness). Nothing
  * partial is ever stored.
  */
+
 import { servedUntilMs } from "../../../shared/caller-access.ts";
+import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { GatewayError } from "../../../shared/errors.ts";
 import type { RevItem } from "../../../shared/internal.ts";
 import type { ModelRecord } from "../../../shared/records.ts";
@@ -26,7 +28,7 @@ import { withSpan } from "../report/spans.ts";
 import { usageRowOf } from "../report/usage-row.ts";
 
 /** Largest body that is stored, in bytes. */
-export const CACHE_BODY_MAX_BYTES = 512 * 1024;
+export const CACHE_BODY_MAX_BYTES = LIMITS.cachedAnswer;
 
 /** Under which key an answer is stored, and for how long. */
 export interface CacheMiss extends CacheKey {

@@ -4,14 +4,15 @@
  * does not fit is not held, and the step that wanted to hold it decides what happens instead
  * (docs/rules/streams.md#buffered-answers).
  */
+import { LIMITS } from "../../../shared/catalogues/limits.ts";
 
 /** Memory for all answers that an isolate holds before they go to a client, in bytes. */
-export const ANSWER_MEMORY_BYTES = 32 * 1024 * 1024;
+export const ANSWER_MEMORY_BYTES = LIMITS.answerMemory;
 /**
  * Memory for answers that are held for the response cache, in bytes, in addition; what they do not need is used for the
  * most recent entries.
  */
-export const CACHE_MEMORY_BYTES = 16 * 1024 * 1024;
+export const CACHE_MEMORY_BYTES = LIMITS.cacheMemory;
 
 /** The memory of one answer. The step that opens it closes it, whatever happens to the answer. */
 export interface MemoryReservation {

@@ -4,6 +4,7 @@
  * edge/domain/request/body-memory-shares.ts decides which body is next. The memory of a body is freed when the body is
  * released, and at the latest when its client leaves.
  */
+import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import {
   type BodyMemoryBounds,
   BodyMemoryShares,
@@ -13,8 +14,8 @@ import {
 import type { Clock } from "../../ports.ts";
 
 /** A body up to this size needs no reservation. */
-export const UNRESERVED_MAX_BYTES = 64 * 1024;
-const BOUNDS: BodyMemoryBounds = { totalBytes: 64 * 1024 * 1024, tenantBytes: 32 * 1024 * 1024 };
+export const UNRESERVED_MAX_BYTES = LIMITS.smallBody;
+const BOUNDS: BodyMemoryBounds = { totalBytes: LIMITS.bodyMemory, tenantBytes: LIMITS.tenantBodyMemory };
 
 export class RequestBodyMemory {
   readonly #shares: BodyMemoryShares;

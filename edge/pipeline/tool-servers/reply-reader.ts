@@ -2,13 +2,14 @@
  * Reads the reply to one JSON-RPC request: a JSON body, or an event stream in which other messages may precede it. At
  * most 4 MiB are read of either, and only as long as there is memory for them.
  */
+import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { EventReader } from "../../../shared/sse/event-reader.ts";
 import type { MemoryReservation } from "../memory/memory-budget.ts";
 import { isEventStream } from "../reply/response-headers.ts";
 import { ToolServerFailure } from "./tool-server-failure.ts";
 
 /** Largest reply, with everything before it. */
-const REPLY_MAX_BYTES = 4 * 1024 * 1024;
+const REPLY_MAX_BYTES = LIMITS.toolReply;
 
 /**
  * The first message that `find` accepts; null: the answer has ended without one. The body is cancelled when no more of it

@@ -3,6 +3,7 @@
  * streamable HTTP. A server gets the arguments of a call and its own stored credential, never a header, key or session
  * of a client. Whatever it answers is read within bounds of size and time.
  */
+import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import {
   INITIALIZE_PARAMS,
   protocolVersionOf,
@@ -22,7 +23,7 @@ import { readReply } from "./reply-reader.ts";
 import { ToolServerFailure } from "./tool-server-failure.ts";
 
 /** Time for everything that precedes the first use of a server: session and list of tools. */
-export const DISCOVERY_WITHIN_MS = 10_000;
+export const DISCOVERY_WITHIN_MS = LIMITS.toolDiscovery;
 /** Time for what nobody waits for: the end of a session, and answers to what the server asks. */
 const ASIDE_WITHIN_MS = 5_000;
 /** Most requests of a server that are answered while it works on one of ours. */

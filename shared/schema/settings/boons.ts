@@ -2,7 +2,9 @@
  * The global switches and bounds of boons (docs/rules/settings.md#boons). The cells read the stored value, and admins see
  * it.
  */
+
 import * as z from "zod";
+import { TOOL_TIME_MS, TOOL_TURNS_MAX } from "../../catalogues/limits.ts";
 import { flag, freeText, warningsField, whole } from "../common.ts";
 import { clearableName, wholeOrKeep } from "./fields.ts";
 
@@ -16,7 +18,7 @@ export const boonsValueSchema = z.object({
   vision_fallback_model: z.string().nullable().default(null),
   vision_describe_prompt: z.string().default(DESCRIBE_PROMPT),
   vision_max_images: z.number().int().default(6),
-  vision_timeout_ms: z.number().int().default(30_000),
+  vision_timeout_ms: z.number().int().default(TOOL_TIME_MS),
   structured_output_enabled: z.boolean().default(false),
   structured_output_fixer_model: z.string().nullable().default(null),
   structured_output_max_repair_attempts: z.number().int().default(1),
@@ -63,7 +65,7 @@ export const boonsBodySchema = z
     structured_output_max_repair_attempts: cappedOrKeep(3),
     structured_output_timeout_ms: wholeOrKeep(1, TIMEOUT_MS_MAX),
     tool_loop_enabled: flag.optional(),
-    tool_loop_max_turns: cappedOrKeep(8),
+    tool_loop_max_turns: cappedOrKeep(TOOL_TURNS_MAX),
     tool_loop_tool_timeout_ms: wholeOrKeep(1, TIMEOUT_MS_MAX),
     tool_loop_nudge: freeText(4000)
       .transform((text) => (text === "" ? NUDGE : text))

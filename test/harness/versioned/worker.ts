@@ -2,7 +2,7 @@
  * The Worker as the platform runs it, where each version has an id. A request says in a header which version the platform has
  * chosen for it.
  */
-import type { Bindings } from "../../../edge/env.ts";
+import type { Bindings } from "../../../edge/bindings.ts";
 import worker from "../../../edge/worker.ts";
 
 /** @exported The Workers runtime finds them by name. */

@@ -3,7 +3,7 @@
  * a client has asked for it in a header. `ctx.abort()` is what the runtime itself calls then.
  */
 
-import type { Bindings } from "../../../edge/env.ts";
+import type { Bindings } from "../../../edge/bindings.ts";
 import worker from "../../../edge/worker.ts";
 import { END_CONTEXT_AFTER_HEADER } from "../../harness/ended-contexts.ts";
 

@@ -1,7 +1,7 @@
 /** The Worker with one difference: the ledgers of one cell have little storage. */
 
+import type { Bindings } from "../../../edge/bindings.ts";
 import { Ledger as FullLedger } from "../../../edge/durable-objects.ts";
-import type { Bindings } from "../../../edge/env.ts";
 import { FULL_CELL, SMALL_LIMITS } from "../../harness/small-ledger.ts";
 
 /** @exported The Workers runtime finds them by name. */

@@ -1,0 +1,98 @@
+/** docs/reference/alerts.md, from the alerts, the rules of Prometheus, and the kinds of attention. Pure. */
+import { parse } from "yaml";
+import { z } from "zod";
+import { explainTexts } from "../../browser/messages/en/explain.ts";
+import { ALERT_TITLES, type AlertKey } from "../../shared/catalogues/alerts.ts";
+import { ATTENTION_KINDS, type AttentionItem } from "../../shared/schema/attention.ts";
+import { ALERT_TEXTS } from "./alert-texts.ts";
+import { linked, pageHead } from "./markdown.ts";
+import { ATTENTION_ACTIONS, RULE_ACTIONS } from "./rule-texts.ts";
+
+const INTRO = [
+  "Steps for whatever calls somebody: [alerts of the gateway](#alerts-of-the-gateway) by their key, [rules of Prometheus](#rules-of-prometheus) by their name, and entries of [what needs attention](#attention) by their kind.",
+  "Start with the same three questions, whatever called:",
+  "1. `gateway doctor` ([the doctor](docs/watch.md#the-doctor)): which parts answer, whose clock, certificate or rights are wrong?\n2. `gateway attention` and `gateway alerts`: what does the gateway itself know, the most urgent first?\n3. Do applications notice it? The panels _Failed_ and _Requests by status_, and `GET /api/v1/usage/logs?status=error`. Most of what follows leaves requests served.",
+].join("\n\n");
+
+const rulesSchema = z.object({
+  groups: z.array(
+    z.object({
+      rules: z.array(
+        z.object({
+          alert: z.string(),
+          expr: z.string(),
+          for: z.string().optional(),
+          labels: z.object({ severity: z.string() }),
+          annotations: z.object({ summary: z.string(), description: z.string().optional() }),
+        }),
+      ),
+    }),
+  ),
+});
+
+/** The page; `rules`: the text of infra/grafana/alerts.yml. */
+export function alertsPage(rules: string): string {
+  return [
+    pageHead("Alerts", INTRO, [
+      "shared/catalogues/alerts.ts",
+      "infra/reference/alert-texts.ts",
+      "infra/reference/rule-texts.ts",
+      "infra/grafana/alerts.yml",
+    ]),
+    "## Alerts of the gateway\n",
+    linked(
+      "They go to the channels of `settings/alerts`, to the log, and to `GET /api/v1/alerts` ([how](docs/watch.md#alerts)). What follows the key names one tenant, key, model or provider.\n",
+    ),
+    ...alertSections(),
+    "## Rules of Prometheus\n",
+    "`infra/grafana/alerts.yml` raises what the gateway cannot say itself, because it is away, or what is only seen over time.\n",
+    ...ruleSections(rules),
+    "## Attention\n",
+    linked(
+      "`GET /api/v1/overview/attention`, `gateway attention` and the console's overview, the most urgent first ([rules](docs/rules/attention.md)).\n",
+    ),
+    ...ATTENTION_KINDS.map(attentionSection),
+  ].join("\n");
+}
+
+const section = (level: string, name: string, means: string, action: string): string =>
+  `${level} ${name}\n\n${linked(means)}\n\n${action.includes("\n") ? `**What to do.** ${linked(action).replace("\n", "\n\n")}` : `**What to do.** ${linked(action)}`}\n`;
+
+function alertSections(): readonly string[] {
+  const keys = Object.keys(ALERT_TITLES) as AlertKey[];
+  return [...Map.groupBy(keys, (key) => ALERT_TEXTS[key].subject)].flatMap(([subject, group]) => [
+    `### ${subject}\n`,
+    ...group.map((key) => {
+      const { of, means, action } = ALERT_TEXTS[key];
+      const whose = of === undefined ? "" : ` The issue key ends with the ${of}.`;
+      return section("####", key, `_${ALERT_TITLES[key]}._ ${means}${whose}`, action);
+    }),
+  ]);
+}
+
+function ruleSections(text: string): readonly string[] {
+  const { groups } = rulesSchema.parse(parse(text));
+  return groups.flatMap(({ rules }) =>
+    rules.map(({ alert, expr, for: lasting, labels, annotations: { summary, description } }) => {
+      const when = `${labels.severity}${lasting === undefined ? "" : `, after ${lasting}`}: \`${expr.trim().replaceAll(/\s+/g, " ")}\``;
+      const means = [`_${withoutTemplates(summary)}._`, withoutTemplates(description ?? ""), `(${when})`].filter(
+        Boolean,
+      );
+      return section("###", alert, means.join(" "), RULE_ACTIONS[alert] ?? "");
+    }),
+  );
+}
+
+/** `{{ $labels.cell }}` as `<cell>`, and the value of the expression as `<value>`. */
+function withoutTemplates(text: string): string {
+  return text
+    .trim()
+    .replaceAll(/\{\{ \$(?:labels\.)?(\w+)[^}]*\}\}/g, "<$1>")
+    .replaceAll(/<\w+>/g, "`$&`");
+}
+
+function attentionSection(kind: AttentionItem["kind"]): string {
+  const title = explainTexts[`attention_${kind}`].replaceAll("{name}", "`<name>`");
+  const means = `_${title}._ ${explainTexts[`attention_${kind}_text`]}`;
+  return section("###", kind, means, ATTENTION_ACTIONS[kind]);
+}

@@ -1,0 +1,103 @@
+/** docs/reference/error-codes.md, limits.md and log-events.md, from their catalogues. Pure. */
+import { errorTexts } from "../../browser/messages/en/errors.ts";
+import { DASHBOARD_ERRORS } from "../../control/dashboard/dashboard-error.ts";
+import { LIMITS } from "../../shared/catalogues/limits.ts";
+import { ERROR_TABLE, type ErrorCode, errorType } from "../../shared/errors.ts";
+import { EVENTS_OF_PARTS } from "../local/event-meanings.ts";
+import { LIMIT_TEXTS } from "./limit-texts.ts";
+import { pageHead, table } from "./markdown.ts";
+import { variableFacts } from "./variables.ts";
+
+const ERRORS =
+  'Both planes answer `{"error":{"message":...,"type":...,"code":...,"param":...}}`, and every code is in this closed table ([rules](docs/rules/errors.md)). `<x>` in a message is the name that the request had. An upstream\'s own error body is passed through and may have another form.';
+
+/** What each code says, means, and what to do. */
+export function errorCodesPage(): string {
+  const codes = (Object.keys(ERROR_TABLE) as ErrorCode[]).toSorted(
+    (one, two) => ERROR_TABLE[one].status - ERROR_TABLE[two].status,
+  );
+  const rows = codes.map((code) => {
+    const { status, message } = ERROR_TABLE[code];
+    return [
+      `\`${code}\``,
+      String(status),
+      `\`${errorType(status)}\``,
+      message,
+      errorTexts[code],
+      errorTexts[`${code}_fix`],
+    ];
+  });
+  const ofConsole = Object.entries(DASHBOARD_ERRORS).map(([code, { status, message }]) => [
+    `\`${code}\``,
+    String(status),
+    `\`${errorType(status)}\``,
+    message,
+  ]);
+  return [
+    pageHead("Error codes", ERRORS, [
+      "shared/errors.ts",
+      "browser/messages/en/errors.ts",
+      "control/dashboard/dashboard-error.ts",
+    ]),
+    table(["code", "status", "type", "message", "what it means", "what to do"], rows),
+    "\n## The console\n",
+    "What the console's server answers besides, in the same form.\n",
+    table(["code", "status", "type", "message"], ofConsole),
+    "",
+  ].join("\n");
+}
+
+/** Bounds that a variable sets, and what they bound. */
+const BY_VARIABLE: readonly (readonly [variable: string, limit: string, more: string])[] = [
+  ["GATEWAY_GLOBAL_MAX_IN_FLIGHT", "slots of a cell", "; live by `PUT /api/v1/capacity`"],
+  ["GATEWAY_CELL_HEADROOM", "part of a cell's slots that is kept for tenants below their share", ""],
+  ["GATEWAY_MAX_QUEUED_PER_TENANT", "requests of one tenant that wait in a cell", ""],
+  ["GATEWAY_MAX_BODY_BYTES", "bytes of a request body", ""],
+  ["GATEWAY_UPSTREAM_TIMEOUT_SECS", "seconds of an attempt at an upstream", "; `request_timeout_secs` of a model"],
+  ["GATEWAY_STALLED_READER_SECS", "seconds that a client may take nothing of its answer", ""],
+  [
+    "GATEWAY_USAGE_RETENTION_DAYS",
+    "days that raw usage rows are kept; daily sums are kept for ever",
+    "; `settings/usage-retention`",
+  ],
+];
+
+const LIMITS_INTRO =
+  "What bounds the gateway, and what changes a bound. A limit of a tenant, a key or a model is a field of theirs ([management](docs/management.md)).";
+
+/** Every bound with its value. */
+export function limitsPage(): string {
+  const facts = new Map(variableFacts().map((each) => [each.name, each]));
+  const byVariable = BY_VARIABLE.map(([name, limit, more]) => [
+    limit,
+    facts.get(name)?.default ?? "",
+    `\`${name}\`${more}`,
+  ]);
+  const names = Object.keys(LIMITS) as (keyof typeof LIMITS)[];
+  const fixed = names.map((name) => {
+    const { limit, unit, changedBy } = LIMIT_TEXTS[name];
+    return [limit, amountText(LIMITS[name], unit), changedBy ?? "fixed"];
+  });
+  return `${pageHead("Limits", LIMITS_INTRO, ["shared/catalogues/limits.ts", "infra/reference/limit-texts.ts", "edge/env.ts"])}\n${table(
+    ["limit", "value", "changed by"],
+    [...byVariable, ...fixed],
+  )}\n`;
+}
+
+function amountText(value: number, unit: "bytes" | "ms" | "count"): string {
+  if (unit === "ms") return `${value / 1000} s`;
+  if (unit === "count") return value.toLocaleString("en-US");
+  return value < 1024 * 1024 ? `${value / 1024} KiB` : `${value / (1024 * 1024)} MiB`;
+}
+
+const EVENTS =
+  "Every part writes JSON lines with `level` (30 information, 40 warning, 50 error), `time` and `event`; a line may also have `reason` (why) and `fix` (what to do). On a terminal `npm start` prints these meanings. The fields of the line of a request are told in [logs](docs/watch.md#logs).";
+
+/** What each event means, by the part that logs it. */
+export function logEventsPage(): string {
+  const parts = Object.entries(EVENTS_OF_PARTS).map(([part, events]) => {
+    const rows = Object.entries(events).map(([event, meaning]) => [`\`${event}\``, meaning]);
+    return `## ${part}\n\n${table(["event", "what it means"], rows)}\n`;
+  });
+  return `${pageHead("Log events", EVENTS, ["infra/local/event-meanings.ts"])}\n${parts.join("\n")}`;
+}

@@ -1,0 +1,22 @@
+/** Every page of docs/reference with its text. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { alertsPage } from "./alerts.ts";
+import { errorCodesPage, limitsPage, logEventsPage } from "./lists.ts";
+import { metricsPage } from "./metrics.ts";
+import { variablesPage } from "./variables.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+
+/** Path below `root`, and text. */
+export function referencePages(root = ROOT): readonly (readonly [path: string, text: string])[] {
+  const rules = readFileSync(join(root, "infra/grafana/alerts.yml"), "utf8");
+  return [
+    ["docs/reference/variables.md", variablesPage()],
+    ["docs/reference/metrics.md", metricsPage()],
+    ["docs/reference/alerts.md", alertsPage(rules)],
+    ["docs/reference/log-events.md", logEventsPage()],
+    ["docs/reference/error-codes.md", errorCodesPage()],
+    ["docs/reference/limits.md", limitsPage()],
+  ];
+}

@@ -1,0 +1,40 @@
+/**
+ * The bounds of the gateway that no variable changes, in bytes, ms, or whole numbers. The modules that hold to a bound read it here;
+ * infra/reference/limit-texts.ts says what each bounds. Bounds that a variable sets are with the variables.
+ */
+import { AMOUNT_MAX } from "../amount.ts";
+
+const MIB = 1024 * 1024;
+
+/** Of these two the console knows the settings, so that they are not in the table alone. */
+export const TOOL_TURNS_MAX = 8;
+export const TOOL_TIME_MS = 30_000;
+
+export const LIMITS = {
+  jsonBodyMemory: 64 * MIB,
+  bodySilence: 30_000,
+  bodyTime: 300_000,
+  smallBody: 64 * 1024,
+  bodyMemory: 64 * MIB,
+  tenantBodyMemory: 32 * MIB,
+  answerMemory: 32 * MIB,
+  cacheMemory: 16 * MIB,
+  cachedAnswer: 512 * 1024,
+  queuedInCell: 20_000,
+  headroomFrom: 40,
+  toolsOfRequest: 128,
+  toolsAtOnce: 32,
+  toolTurns: TOOL_TURNS_MAX,
+  toolTime: TOOL_TIME_MS,
+  toolDiscovery: 10_000,
+  toolReply: 4 * MIB,
+  toolText: 16_000,
+  spillBytes: 256 * MIB,
+  spillSegments: 1024,
+  deadLetters: 1000,
+  deadLetterBytes: 4 * MIB,
+  waitingAlerts: 1000,
+  amount: AMOUNT_MAX,
+  listRows: 100,
+  listRowsMost: 1000,
+} as const;
