@@ -121,8 +121,8 @@ const schema = z
     GATEWAY_TLS_ADDRESS: optionalListenField,
     GATEWAY_TRUSTED_PROXIES: trustedProxiesField,
     GATEWAY_ADMIN_TOKEN: z
-      .string({ error: "is required: set it to a long random text" })
-      .min(1, "is required: set it to a long random text"),
+      .string({ error: "is required: set it to a long random string" })
+      .min(1, "is required: set it to a long random string"),
     GATEWAY_INTERNAL_TOKEN: envSecret,
     GATEWAY_DATABASE_URL: envText("postgres://gateway:gateway@127.0.0.1:5432/gateway").refine(
       (value) => value.startsWith("pglite:") || /^postgres(ql)?:\/\//.test(value),
@@ -165,7 +165,7 @@ const schema = z
     GATEWAY_AUTO_CLASSIFIER_ENABLED: envOptionalFlag,
     GATEWAY_AUTO_CLASSIFIER_MODEL: envText("").refine(
       (name) => clearableName.safeParse(name).success,
-      "must be a model's name of at most 300 characters",
+      "must be a model name of at most 300 characters",
     ),
     GATEWAY_AUTO_CLASSIFIER_TIMEOUT_MS: envOptionalWhole(1, CLASSIFIER_TIMEOUT_MS_MAX),
   })

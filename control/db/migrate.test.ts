@@ -41,7 +41,7 @@ it("refuses a database of a newer version by the names of its migrations, and ch
   await record(9001, "9001-first.sql");
   const before = await recorded();
   await expect(migrate(connection)).rejects.toThrow(
-    "migration 9001-first.sql, 9002-second.sql of the database is not known to this version: start the version that applied it",
+    "migration 9001-first.sql, 9002-second.sql is in the database but unknown to this version: start the version that applied it",
   );
   expect(await recorded()).toEqual(before);
 });

@@ -66,7 +66,7 @@ export interface LoneProvisionerEnv extends ProvisionerEnv {
 }
 
 const loneSchema = variablesSchema.extend({
-  GATEWAY_ADMIN_TOKEN: envSecret.refine((token) => token !== undefined, "is required: the control service's own"),
+  GATEWAY_ADMIN_TOKEN: envSecret.refine((token) => token !== undefined, "is required: use the control service's token"),
   GATEWAY_ADMIN_BASE_URL: envWebUrl("http://localhost:9180"),
   GATEWAY_BLOCK_PRIVATE_NETWORKS: envFlag(false),
   GATEWAY_ALLOWED_PRIVATE_CIDRS: envCidrs,

@@ -40,13 +40,13 @@ describe("the secrets that all instances share", () => {
   });
 
   it.each([
-    [{ GATEWAY_API_KEY_PEPPER: "p2" }, /^the other instances of this cluster have another GATEWAY_API_KEY_PEPPER: set/],
+    [{ GATEWAY_API_KEY_PEPPER: "p2" }, /^other instances of this cluster have a different GATEWAY_API_KEY_PEPPER: set/],
     [
       { GATEWAY_API_KEY_PEPPER: "p2", GATEWAY_ADMIN_TOKEN: "a2" },
-      /have another GATEWAY_ADMIN_TOKEN and another GATEWAY_API_KEY_PEPPER: set .* GATEWAY_NEW_SHARED_SECRETS=1$/,
+      /have a different GATEWAY_ADMIN_TOKEN and a different GATEWAY_API_KEY_PEPPER: set .* GATEWAY_NEW_SHARED_SECRETS=1$/,
     ],
     // The digests of all others are made with this one.
-    [{ GATEWAY_CLUSTER_KEY: "c2", GATEWAY_ADMIN_TOKEN: "a2" }, /have another GATEWAY_CLUSTER_KEY: set/],
+    [{ GATEWAY_CLUSTER_KEY: "c2", GATEWAY_ADMIN_TOKEN: "a2" }, /have a different GATEWAY_CLUSTER_KEY: set/],
   ])("refuse an instance that has %o, by name, which changes nothing", async (changes, message) => {
     await start(FIRST);
     const other = { ...FIRST, ...CONSOLE, ...changes };

@@ -42,7 +42,7 @@ export type ApiKey = z.infer<typeof apiKeySchema>;
 /** The longest time for which the secret before a rotation is still admitted: a week. */
 const GRACE_MAX_SECS = 604_800;
 
-const keyHash = z.string({ error: "must be a text" }).regex(/^[\x21-\x7e]{1,200}$/, "must be the hash of a key");
+const keyHash = z.string({ error: "must be a string" }).regex(/^[\x21-\x7e]{1,200}$/, "must be the hash of a key");
 
 /** The schema of each stored field, and its default where an older backup lacks it. */
 export const storedKey = {

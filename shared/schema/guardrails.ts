@@ -10,7 +10,7 @@ const TEXT_MAX = 100_000;
 export const guardrailsTrialSchema = z
   .object({
     text: z
-      .string({ error: "must be a text" })
+      .string({ error: "must be a string" })
       .max(TEXT_MAX, `must have at most ${TEXT_MAX} characters`)
       .meta({ description: "Stored and logged nowhere" }),
     policy: guardrailsPolicyBody,

@@ -69,7 +69,7 @@ export const healthFields = {
 /** A list of names: trimmed, lower-cased if `lowered`, without blanks and duplicates. */
 const nameList = (lowered: boolean, max: number) =>
   z
-    .array(freeText(200), { error: "must be a list of texts" })
+    .array(freeText(200), { error: "must be a list of strings" })
     .transform((items) => [
       ...new Set(items.map((item) => (lowered ? item.toLowerCase() : item)).filter((item) => item !== "")),
     ])

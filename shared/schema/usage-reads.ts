@@ -25,7 +25,7 @@ const bucketMs = z
 const day = z
   .string()
   .trim()
-  .refine(isCalendarDay, "must be a day of the calendar, YYYY-MM-DD")
+  .refine(isCalendarDay, "must be a valid date in the form YYYY-MM-DD")
   .meta({ format: "date" });
 
 const keyList = z
@@ -76,7 +76,7 @@ const oneKindOfPeriod = {
     [since, until].every((value) => value === undefined) ||
     [start_day, end_day, zone].every((value) => value === undefined),
   params: {
-    message: "cannot be given together with start_day, end_day or timezone: name the period by instants or by days",
+    message: "cannot be combined with start_day, end_day or timezone",
     path: ["since_ms"],
     when: whenValid("since_ms", "until_ms", "start_day", "end_day", "timezone"),
   },

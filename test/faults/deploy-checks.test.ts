@@ -137,7 +137,7 @@ describe("the database of a deployment", () => {
     );
     await newer.close();
     expect(problemsOf(await run([], { GATEWAY_DATABASE_URL: url.href }))).toEqual([
-      expect.stringContaining("migration 9001-later.sql of the database is not known to this version"),
+      expect.stringContaining("migration 9001-later.sql is in the database but unknown to this version"),
     ]);
   });
 });
