@@ -106,7 +106,7 @@ const differenceSchema = z.object({
       change: z.enum(["added", "changed"]),
       fields: z
         .record(z.string(), z.unknown())
-        .meta({ description: "By field `[old, new]`; of a secret `changed` alone" }),
+        .meta({ description: "By field `[old, new]`; for a secret only `changed`" }),
     }),
   ),
 });

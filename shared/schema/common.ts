@@ -145,7 +145,7 @@ const budgetPeriod = z.preprocess(
 export const warningsField = z
   .array(z.string())
   .optional()
-  .meta({ description: "What to know of this write; absent when there is nothing, and on reads" });
+  .meta({ description: "Warnings about this write; absent when there are none, and on reads" });
 
 /** The four budget fields of tenants and keys. An omitted field stays undefined. */
 export const budgetFields = {

@@ -149,7 +149,7 @@ export const managedModelSchema = z
     upstream_model: z.string(),
     replicas: z
       .record(z.enum(REPLICA_STATES), replicaCount)
-      .meta({ description: "How many replicas are in each state" }),
+      .meta({ description: "Number of replicas in each state" }),
   })
   .meta({ id: "ManagedModel" });
 export type ManagedModel = z.infer<typeof managedModelSchema>;

@@ -195,7 +195,7 @@ it("measures a model by a synthetic tenant, shows it while it runs and keeps the
   await page.getByLabel("Concurrency").fill("4");
   await page.getByLabel("Max requests").fill("501");
   await page.getByRole("button", { name: "Start benchmark" }).click();
-  await page.getByText("must be at most 500, by the settings of the assistant").waitFor();
+  await page.getByText("must be at most 500 (limit in the assistant settings)").waitFor();
   // Browsers complain of every refusal.
   expect(visit.problems()).toEqual([expect.stringContaining("status of 400")]);
   await page.getByLabel("Max requests").fill("40");
