@@ -67,7 +67,7 @@ const schema = z
         "must be unset with a gs:// bucket, which takes its credentials from the machine",
       );
     if (isWildcard(value.GATEWAY_CLUSTER_LISTEN) && value.GATEWAY_CLUSTER_ADVERTISE === undefined)
-      refuse("GATEWAY_CLUSTER_ADVERTISE", "is needed when GATEWAY_CLUSTER_LISTEN is every address of the machine");
+      refuse("GATEWAY_CLUSTER_ADVERTISE", "is required when GATEWAY_CLUSTER_LISTEN is every address of the machine");
     if (value.GATEWAY_CLUSTER_ADVERTISE !== undefined && isWildcard(value.GATEWAY_CLUSTER_ADVERTISE))
       refuse("GATEWAY_CLUSTER_ADVERTISE", "must be an address at which the other machines reach this one");
   });
@@ -109,7 +109,7 @@ export function readCluster(
   const problems = (parsed.error?.issues ?? []).map(({ path, message }) => {
     const name = path.join(".");
     return variables[name] === undefined && !message.startsWith("is needed")
-      ? `${name} is needed in a cluster`
+      ? `${name} is required in a cluster`
       : `${name} ${message}`;
   });
   const needed = {
@@ -118,7 +118,7 @@ export function readCluster(
     ...(hasControl && hasConsole ? NEEDED_BY_CONSOLE : {}),
   };
   for (const [name, what] of Object.entries(needed))
-    if (variables[name] === undefined) problems.push(`${name} is needed in a cluster: ${what}`);
+    if (variables[name] === undefined) problems.push(`${name} is required in a cluster: ${what}`);
   // A request that waits for less is refused whenever a machine is lost. Whether it is a number at all, the Worker judges.
   const leaseSecs = RUNTIME_LEASE_SECS / clusterTimeDivisor;
   if (Number(variables["GATEWAY_ADMISSION_PATIENCE_SECS"] ?? CLUSTER_PATIENCE_SECS) <= leaseSecs)
