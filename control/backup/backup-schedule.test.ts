@@ -150,7 +150,7 @@ it("is missed when nobody makes it for two intervals", async () => {
   expect(await attention()).toEqual([]);
   nowMs += 3 * HOUR_SECS * 1000;
   const [item] = await attention();
-  expect(item?.detail).toContain(`${folder}: no control service makes it; the last is of `);
+  expect(item?.detail).toContain(`${folder}: no control service makes it; the last one is from `);
 });
 
 it("resumes after a process that died at any line", async () => {

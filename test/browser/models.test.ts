@@ -32,7 +32,7 @@ describe("a model", () => {
     await dialog.getByLabel("Base URL").fill(NOWHERE);
     await dialog.getByLabel("Upstream API key").fill(secret);
     await dialog.getByRole("button", { name: "Create model" }).click();
-    await dialog.getByText("The upstream did not respond.").waitFor();
+    await dialog.getByText("The upstream could not be reached.").waitFor();
     await dialog.getByRole("button", { name: "Create anyway" }).click();
     await page.getByRole("heading", { level: 1, name }).waitFor();
     await page.getByText("An API key is set. It is never shown.").waitFor();

@@ -94,7 +94,7 @@ export const fieldTexts = {
   check_interval_secs: "Check interval (s)",
   check_interval_secs_hint: "At least 60.",
   failure_threshold: "Failures until down",
-  maintenance_until_hint: "No checks and no alerts until then. Requests are still served.",
+  maintenance_until_hint: "No checks and no alerts until then. Requests are still served, but auto skips it.",
   priority_hint: "The lowest number is tried first.",
   target_replicas: "Replicas",
   target_replicas_hint: "Number of replicas to keep running.",

@@ -35,7 +35,7 @@ export const modelsTexts = {
   testFailed: "Could not test the connection",
   testReached: "The upstream responds.",
   testListed: "The upstream responds and has this model.",
-  testNotReached: "The upstream did not respond.",
+  testNotReached: "The upstream could not be reached.",
   gone: "No such model",
   goneText: "It was deleted, or the address is wrong.",
   goneNow: "This model was deleted while the page was open. What you typed is still here, but it cannot be saved.",
