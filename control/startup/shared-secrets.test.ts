@@ -36,7 +36,7 @@ describe("the secrets that all instances share", () => {
     await start({ ...FIRST, ...CONSOLE });
     await start(FIRST);
     expect(await known()).toEqual({ ...FIRST, ...CONSOLE });
-    await expect(start({ ...FIRST, DASHBOARD_PASSWORD: "d2" })).rejects.toThrow(/another DASHBOARD_PASSWORD: set/);
+    await expect(start({ ...FIRST, DASHBOARD_PASSWORD: "d2" })).rejects.toThrow(/a different DASHBOARD_PASSWORD: set/);
   });
 
   it.each([
@@ -62,7 +62,7 @@ describe("the secrets that all instances share", () => {
     await start(next);
     // The console's are those of the next instance that has one.
     await start({ ...next, DASHBOARD_PASSWORD: "d2" });
-    await expect(start(FIRST)).rejects.toThrow(/another GATEWAY_ADMIN_TOKEN: set/);
+    await expect(start(FIRST)).rejects.toThrow(/a different GATEWAY_ADMIN_TOKEN: set/);
   });
 
   it("are those of one instance when two start at once", async () => {

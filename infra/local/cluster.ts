@@ -108,7 +108,7 @@ export function readCluster(
   const parsed = schema.safeParse(variables);
   const problems = (parsed.error?.issues ?? []).map(({ path, message }) => {
     const name = path.join(".");
-    return variables[name] === undefined && !message.startsWith("is needed")
+    return variables[name] === undefined && !message.startsWith("is required")
       ? `${name} is required in a cluster`
       : `${name} ${message}`;
   });

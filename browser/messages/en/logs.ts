@@ -117,6 +117,6 @@ export const logsTexts = {
   factEnergy: "Energy",
   factEnergyCost: "Energy cost",
   factCarbon: "Carbon",
-  notTraced: "This request was not traced, so only its usage row is shown.",
+  notTraced: "This request was not traced: its times come from its usage row.",
   apiCall: "API call",
 } as const;
