@@ -43,7 +43,7 @@ describe("a cluster", () => {
     ["GATEWAY_CLUSTER_LISTEN", "10.0.0.1", /^GATEWAY_CLUSTER_LISTEN must be host:port/],
     ["GATEWAY_CLUSTER_LISTEN", "10.0.0.1:0", /^GATEWAY_CLUSTER_LISTEN must be host:port/],
     ["GATEWAY_CLUSTER_LISTEN", "10.0.0.1:65536", /^GATEWAY_CLUSTER_LISTEN must be host:port/],
-    ["GATEWAY_CLUSTER_LISTEN", "0.0.0.0:7000", /^GATEWAY_CLUSTER_ADVERTISE is needed when/],
+    ["GATEWAY_CLUSTER_LISTEN", "0.0.0.0:7000", /^GATEWAY_CLUSTER_ADVERTISE is required when/],
     ["GATEWAY_CLUSTER_ADVERTISE", "[::]:7000", /^GATEWAY_CLUSTER_ADVERTISE must be an address/],
     ["GATEWAY_CLUSTER_KEY", undefined, /^GATEWAY_CLUSTER_KEY is required in a cluster$/],
     ["GATEWAY_CLUSTER_KEY", KEY.slice(1), /^GATEWAY_CLUSTER_KEY must have at least 32 bytes$/],
@@ -58,7 +58,7 @@ describe("a cluster", () => {
     ["GATEWAY_REDIS_URL", undefined, /^GATEWAY_REDIS_URL is required in a cluster/],
     ["GATEWAY_CLICKHOUSE_URL", undefined, /^GATEWAY_CLICKHOUSE_URL is required in a cluster/],
     ["GATEWAY_ADMIN_TOKEN", undefined, /^GATEWAY_ADMIN_TOKEN is required in a cluster/],
-    ["GATEWAY_DASHBOARD", "1", /^DASHBOARD_PASSWORD is required in a cluster.*; DASHBOARD_SESSION_SECRET is needed/],
+    ["GATEWAY_DASHBOARD", "1", /^DASHBOARD_PASSWORD is required in a cluster.*; DASHBOARD_SESSION_SECRET is required/],
     [
       "GATEWAY_ADMISSION_PATIENCE_SECS",
       "0",
