@@ -1,7 +1,7 @@
 /** Texts of the pages for a tenant's people: whether they can call, models, usage, and the guide. */
 export const portalTexts = {
   yes: "Yes: your applications can call now.",
-  notKnown: "Not known yet: some information could not be loaded.",
+  notKnown: "Not known yet whether your applications can call.",
   noAccess: "No. {reason}",
   noBudget: "No: the budget is used up, so requests are refused.",
   noKey: "No: there is no key yet.",
