@@ -25,17 +25,17 @@ export function configWarnings(
   if (env.adminToken.length < ADMIN_TOKEN_CHARACTERS)
     warnings.push({
       event: "admin_token_short",
-      fix: `set GATEWAY_ADMIN_TOKEN to a random text of at least ${ADMIN_TOKEN_CHARACTERS} characters`,
+      fix: `set GATEWAY_ADMIN_TOKEN to a random string of at least ${ADMIN_TOKEN_CHARACTERS} characters`,
     });
   if (env.internalToken === env.adminToken)
     warnings.push({
       event: "internal_token_is_admin_token",
-      fix: "set GATEWAY_INTERNAL_TOKEN to a text of its own, or leave it unset on both planes",
+      fix: "set GATEWAY_INTERNAL_TOKEN to a different value, or leave it unset on both planes",
     });
   if (env.sharedSecrets !== null && env.newSharedSecrets)
     warnings.push({
       event: "shared_secrets_replaced",
-      fix: "unset GATEWAY_NEW_SHARED_SECRETS, so that an instance with other secrets is refused again",
+      fix: "unset GATEWAY_NEW_SHARED_SECRETS, so that instances with different secrets are refused again",
     });
   return warnings;
 }

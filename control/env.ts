@@ -128,8 +128,8 @@ export const controlVariables = {
     .meta({ default: "none" })
     .describe("Proxies whose [`x-forwarded-*`](docs/tls-and-fronts.md#addresses-of-clients) counts."),
   GATEWAY_ADMIN_TOKEN: z
-    .string({ error: "is required: set it to a long random text" })
-    .min(1, "is required: set it to a long random text")
+    .string({ error: "is required: set it to a long random string" })
+    .min(1, "is required: set it to a long random string")
     .meta({ default: "required" })
     .describe(
       "Token of the Management API. A Worker derives the internal token from it when it has no `GATEWAY_INTERNAL_TOKEN`.",
@@ -186,7 +186,7 @@ export const controlVariables = {
     .meta({ default: "off" })
     .describe("Whether the auto router asks its classifier, until its settings are saved."),
   GATEWAY_AUTO_CLASSIFIER_MODEL: envText("")
-    .refine((name) => clearableName.safeParse(name).success, "must be a model's name of at most 300 characters")
+    .refine((name) => clearableName.safeParse(name).success, "must be a model name of at most 300 characters")
     .describe("Classifier of the auto router, until its settings are saved."),
   GATEWAY_AUTO_CLASSIFIER_TIMEOUT_MS: envOptionalWhole(1, CLASSIFIER_TIMEOUT_MS_MAX)
     .meta({ default: "`250`" })

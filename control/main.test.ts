@@ -188,7 +188,7 @@ describe("the control service", { timeout: TIMEOUT_MS }, () => {
     const { code, errors } = await start(pepper("b")).ended;
     expect({ code, lastLine: errors.trimEnd().split("\n").at(-1) }).toEqual({
       code: 1,
-      lastLine: expect.stringMatching(/^the other instances of this cluster have another GATEWAY_API_KEY_PEPPER: .*$/),
+      lastLine: expect.stringMatching(/^other instances of this cluster have a different GATEWAY_API_KEY_PEPPER: .*$/),
     });
     await starts({ ...pepper("b"), GATEWAY_NEW_SHARED_SECRETS: "1" });
   });

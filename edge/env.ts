@@ -57,7 +57,7 @@ const passthroughPaths = envText("")
     context.addIssue({
       code: "custom",
       message:
-        "must be a comma-separated list of paths that begin with a slash, none of them an account object such as files",
+        "must be a comma-separated list of paths that start with a slash, none of them an account object such as files",
     });
     return z.NEVER;
   })

@@ -48,7 +48,7 @@ async function generate(): Promise<string> {
 const text = await generate();
 if (process.argv.includes("--check")) {
   if (readFileSync(FILE, "utf8") !== text) {
-    process.stderr.write("control/client/schema.generated.ts is not what the routes say: run `npm run client`\n");
+    process.stderr.write("control/client/schema.generated.ts is out of date: run `npm run client`\n");
     process.exitCode = 1;
   }
 } else {

@@ -32,8 +32,8 @@ export const bucketSettings = z.string().transform((text, context) => {
     }
     const what = /^\w+$/.test(written)
       ? `has the unknown setting ${written}`
-      : "must be name=value settings divided by commas";
-    context.addIssue({ code: "custom", message: `${what}; known are ${known.join(", ")}` });
+      : "must be name=value settings separated by commas";
+    context.addIssue({ code: "custom", message: `${what}; known settings: ${known.join(", ")}` });
     return z.NEVER;
   }
   return found;

@@ -25,7 +25,7 @@ const cellSchema = z
     colos: z.array(z.string().regex(/^[A-Z]{3}$/, "must be three capital letters")).default([]),
   })
   .refine(({ hint, jurisdiction }) => hint === undefined || jurisdiction === undefined, {
-    error: "has a hint and a jurisdiction: give one",
+    error: "has both hint and jurisdiction: set only one",
   });
 
 const cellsSchema = z.array(cellSchema, { error: FORM }).min(1, FORM);

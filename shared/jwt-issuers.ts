@@ -8,7 +8,7 @@ import { envSecret } from "./env-fields.ts";
 
 const ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"] as const;
 
-const text = z.string({ error: "must be a text" }).trim().min(1, "must not be blank").max(2000, "is too long");
+const text = z.string({ error: "must be a string" }).trim().min(1, "must not be blank").max(2000, "is too long");
 const webUrl = text.refine((value) => URL.canParse(value) && /^https?:/.test(value), "must be an http or https URL");
 
 const issuerSchema = z
@@ -17,10 +17,10 @@ const issuerSchema = z
     issuer: text,
     jwks_url: webUrl.optional(),
     audience: z
-      .union([text, z.array(text).min(1)], { error: "must be a text or an array of texts" })
+      .union([text, z.array(text).min(1)], { error: "must be a string or an array of strings" })
       .transform((value) => (typeof value === "string" ? [value] : value)),
     algorithms: z
-      .array(z.enum(ALGORITHMS, { error: `must be among ${ALGORITHMS.join(", ")}` }))
+      .array(z.enum(ALGORITHMS, { error: `must be one of ${ALGORITHMS.join(", ")}` }))
       .min(1, "must not be empty")
       .default(["RS256", "ES256"]),
     subject_claim: text.default("sub"),
@@ -36,7 +36,7 @@ const issuerSchema = z
     context.addIssue({
       code: "custom",
       path: ["jwks_url"],
-      message: "is needed, because issuer is no http or https URL",
+      message: "is required because issuer is not an http or https URL",
     });
     return z.NEVER;
   });

@@ -20,10 +20,10 @@ function drawn<P extends object>(component: FunctionComponent<P>, props: P): str
 describe("Meter", () => {
   const format = (tokens: number): string => `${tokens} tokens`;
 
-  it("says what is used beyond the cap", () => {
+  it("says what is used over the limit", () => {
     const over = drawn(Meter, { label: "Tokens", used: 1200, reserved: 100, cap: 1000, format });
     expect(over).toContain("<title>Tokens: 1200 tokens used and 100 tokens reserved of 1000 tokens: 120%</title>");
-    expect(over).toMatch(/>Beyond the cap<\/dt><dd>300 tokens<\/dd>/);
+    expect(over).toMatch(/>Over the limit<\/dt><dd>300 tokens<\/dd>/);
   });
 
   it.each([
@@ -42,7 +42,7 @@ describe("SlotsBar", () => {
     const tenants = Array.from({ length: 20 }, (_, at) => ({ name: `t${at}`, fairshare_group: "gold", in_flight: 1 }));
     const markup = drawn(SlotsBar, { live: { max_in_flight: 15, groups: [{ name: "gold", in_flight: 20 }], tenants } });
     expect(markup).toContain("20 of 15 slots in use");
-    expect(markup).toContain("5 slots above the capacity");
+    expect(markup).toContain("5 slots over capacity");
     expect(markup).toContain("gold: 20 slots");
     expect(markup).toContain("gold, others: 9 slots");
   });
@@ -71,7 +71,7 @@ describe("TimeChart", () => {
       format,
     });
     expect(markup).toMatch(
-      /role="slider" tabindex="0" aria-label="Slots: choose a time with the arrow keys" aria-valuemin="0" aria-valuemax="2"/,
+      /role="slider" tabindex="0" aria-label="Slots: select a time with the arrow keys" aria-valuemin="0" aria-valuemax="2"/,
     );
     expect(markup).toContain("&lt;b&gt;");
     expect(markup).toContain("UTC");
@@ -79,7 +79,7 @@ describe("TimeChart", () => {
 
   it("says when there is nothing to draw", () => {
     expect(drawn(TimeChart, { title: "Slots", atMs: [], series: [], kind: "line", format })).toContain(
-      "Nothing was recorded",
+      "No data in this period.",
     );
   });
 });
@@ -90,7 +90,9 @@ describe("Waterfall", () => {
     const text = drawn(Waterfall, { row, spans: [] })
       .replace(/<[^>]+>/g, " ")
       .replace(/\s+/g, " ");
-    expect(text.trim()).toBe("Whole time: 4 s Queue 1 s 25% Gateway 1 s 25% To the first token 1 s 25% Stream 1 s 25%");
+    expect(text.trim()).toBe(
+      "Total time: 4 s Queue 1 s 25% Gateway 1 s 25% Time to first token 1 s 25% Streaming 1 s 25%",
+    );
   });
 
   it("draws spans that make no sense", () => {
@@ -104,7 +106,7 @@ describe("Waterfall", () => {
       attributes: "",
     };
     const spans = [1e308, -1, Number.NaN].map((duration_ms) => ({ ...span, duration_ms }));
-    expect(drawn(Waterfall, { row, spans })).toContain("not within the request");
+    expect(drawn(Waterfall, { row, spans })).toContain("outside the request");
   });
 });
 
@@ -131,6 +133,6 @@ describe("WeekGrid", () => {
   it("says that no windows mean always", () => {
     const markup = drawn(WeekGrid, { windows: [], zone: "UTC", nowMs: NOW });
     expect(markup).toContain("Open now.");
-    expect(markup).toContain("Always open: there are no windows.");
+    expect(markup).toContain("Always open: no windows are set.");
   });
 });

@@ -120,7 +120,7 @@ function upstreamOutcome(row: ExplainedRow): RequestExplanation {
   return {
     tone: "bad",
     title: text("upstreamError", { status: isKnown ? upstreamStatus : status }),
-    sentences: [isKnown ? text("upstreamOwn", { upstreamStatus }) : text("upstreamOwnUnknown")],
+    sentences: [isKnown ? text("upstreamOwn", { upstreamStatus, status }) : text("upstreamOwnUnknown")],
     advice: [{ text: text(upstreamAdvice(isKnown ? upstreamStatus : status)), link: modelRequests(row) }],
   };
 }

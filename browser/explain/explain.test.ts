@@ -58,16 +58,16 @@ describe("requests", () => {
     expect(explainRequest(refused, "admin")).toEqual({
       tone: "warn",
       title: "Refused: 403 tenant_budget_exhausted",
-      sentences: ["The tenant has used up its budget of tokens or money."],
+      sentences: ["The tenant's budget is used up."],
       advice: [
         {
-          text: "Raise the tenant's budget, or wait until it begins anew.",
+          text: "Raise the tenant's budget, or wait until it resets.",
           link: { to: "/tenants/$tenantId", params: { tenantId: "t" }, search: { tab: "budget" } },
         },
       ],
     });
     expect(explainRequest(refused, "user").advice.at(-1)?.text).toBe(
-      "Only an operator of the gateway can change this: give them the request id r.",
+      "Only an operator of the gateway can change this. Give them the request ID r.",
     );
   });
 
@@ -85,22 +85,22 @@ describe("requests", () => {
     });
     expect(explainRequest(slow, "admin")).toEqual({
       tone: "good",
-      title: "Served",
+      title: "Succeeded",
       sentences: [
-        "Served in 10 s.",
-        "6 s of 10 s (60%) it waited for a slot.",
-        "3 s of 10 s (30%) the answer was being sent.",
-        "It wrote 120 tokens, 40 a second.",
+        "Completed in 10 s.",
+        "6 s of 10 s (60%) waiting for a slot.",
+        "3 s of 10 s (30%) streaming the response.",
+        "120 output tokens at 40 tokens/s.",
       ],
       advice: [
         {
-          text: "More slots, a larger weight or cap of what binds the queue, or fewer requests at the same time would shorten the wait.",
+          text: "To shorten the wait, add slots, raise the limit or weight that blocks the queue, or send fewer requests at once.",
           link: { to: "/fairshare", params: {}, search: { tenant_id: "t" } },
         },
       ],
     });
     expect(explainRequest(slow, "user").advice).toEqual([
-      { text: "Fewer requests at the same time would shorten the wait.", link: null },
+      { text: "To shorten the wait, send fewer requests at once.", link: null },
     ]);
   });
 
@@ -109,28 +109,37 @@ describe("requests", () => {
       row({ status_code: 429, upstream_status: 429, attempts: 3, endpoint: "west", total_ms: 40, model: "m" }),
       "admin",
     );
-    expect(title).toBe("The upstream answered 429");
-    expect(sentences).toContain("The answer is the upstream's own: 429. The gateway has passed it on as it was.");
-    expect(sentences).toContain("The upstream was called 3 times, at last the endpoint west.");
+    expect(title).toBe("Upstream error 429");
+    expect(sentences).toContain(
+      "The upstream returned 429. The client got the upstream's response body with status 429.",
+    );
+    expect(sentences).toContain("The upstream was called 3 times. The last call went to the endpoint west.");
     expect(advice[0]).toMatchObject({ link: { to: "/logs", search: { model: "m" } } });
+  });
+
+  it("that failed at the upstream say which status the client got", () => {
+    const { sentences } = explainRequest(row({ status_code: 502, upstream_status: 503 }), "admin");
+    expect(sentences[0]).toBe(
+      "The upstream returned 503. The client got the upstream's response body with status 502.",
+    );
   });
 
   it("whose client has left say when", () => {
     const left = (fields: Partial<ExplainedRow>): string | undefined =>
       explainRequest(row({ status_code: 499, error_code: "client_gone", total_ms: 100, ...fields }), "user")
         .sentences[0];
-    expect(left({})).toContain("had not been called");
-    expect(left({ admission: "fast" })).toContain("had not been called");
-    expect(left({ admission: "queued" })).toContain("waited for a slot");
-    expect(left({ attempts: undefined })).toContain("by then is charged");
-    expect(left({ attempts: undefined, admission: "queued", queue_wait_ms: 100 })).toContain("waited for a slot");
-    expect(left({ attempts: 1 })).toContain("had not begun");
-    expect(left({ attempts: 1, ttft_ms: 5 })).toContain("what was seen is charged");
+    expect(left({})).toContain("was not called yet");
+    expect(left({ admission: "fast" })).toContain("was not called yet");
+    expect(left({ admission: "queued" })).toContain("waiting for a slot");
+    expect(left({ attempts: undefined })).toContain("up to that point was charged");
+    expect(left({ attempts: undefined, admission: "queued", queue_wait_ms: 100 })).toContain("waiting for a slot");
+    expect(left({ attempts: 1 })).toContain("had not answered yet");
+    expect(left({ attempts: 1, ttft_ms: 5 })).toContain("That part was charged");
   });
 
   it("that came from the cache, and codes of a newer version, are said too", () => {
     expect(explainRequest(row({ status_code: 200, cache_status: "hit", total_ms: 3 }), "user").sentences).toEqual([
-      "Answered from the response cache in 3 ms: no upstream was called, and it cost nothing.",
+      "Answered from the response cache in 3 ms, without calling the upstream and at no cost.",
     ]);
     expect(explainRequest(row({ status_code: 418, error_code: "teapot" }), "admin")).toMatchObject({
       title: "Refused: 418 teapot",
@@ -257,9 +266,9 @@ describe("budgets", () => {
       tone: "bad",
       title: "Used up: requests are refused",
       sentences: [
-        "1,200 of 1,000 tokens are used (120%), 5 are reserved, 0 are left.",
-        "$0.000000001 of $0.000002 are used (0.1%), $0.00 are reserved, $0.0000015 are left.",
-        "Begins anew on 1 Dec 2026, 00:00, Asia/Kolkata (UTC+05:30) (in 7 days).",
+        "1,200 of 1,000 tokens used (120%), 5 reserved, 0 left.",
+        "$0.000000001 of $0.000002 used (0.1%), $0.00 reserved, $0.0000015 left.",
+        "Resets 1 Dec 2026, 00:00, Asia/Kolkata (UTC+05:30) (in 7 days).",
       ],
     });
   });
@@ -273,11 +282,9 @@ describe("budgets", () => {
       budget_cost_usd: null,
       state: "none",
     } as const;
-    expect(explainBudget(free, "UTC", NOW).sentences).toEqual([
-      "There is no cap; 1,200 tokens and $0.000000001 are used.",
-    ]);
+    expect(explainBudget(free, "UTC", NOW).sentences).toEqual(["No limit. Used: 1,200 tokens and $0.000000001."]);
     expect(explainBudget({ ...usage, budget_tokens: 0, used_tokens: 0 }, "UTC", NOW).sentences[0]).toContain(
-      "0 of 0 tokens are used (100%)",
+      "0 of 0 tokens used (100%)",
     );
   });
 });

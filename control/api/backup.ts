@@ -23,9 +23,9 @@ export function backupRoutes(app: Api, deps: ApiDeps): void {
     kind: "write",
     method: "post",
     path: "/api/v1/backup/restore",
-    summary: "Merge a backup file into the configuration, whole or not at all",
+    summary: "Merge a backup file into the configuration, all or nothing",
     description:
-      "With `dry_run=true` nothing is changed: `differences` says of each object whether it would be added or changed, and in which fields. A file that would be refused is refused in the same way.",
+      "With `dry_run=true` nothing is changed: `differences` lists which objects would be added or changed, and in which fields. A file that a restore would refuse is refused here too.",
     tag,
     query: restoreQuerySchema,
     body: backupSchema,

@@ -11,20 +11,20 @@ import type { Api } from "./types.ts";
 const TAGS: Readonly<Record<string, string>> = {
   Tenants: "Who uses the gateway: weights, quotas, budgets, access windows, policies.",
   "API keys": "What a tenant's clients authenticate with. The secret is shown once, when the key is created.",
-  Budgets: "What has been used of a term budget.",
+  Budgets: "How much of a term budget is used.",
   Models: "What clients may ask for, and the upstream behind each name.",
   "Model endpoints": "Several upstreams behind one model: failover, shares, conversation affinity.",
-  "Model health": "Checks of the upstreams, and what they found.",
+  "Model health": "Health checks of upstreams and their results.",
   Fairshare: "Groups of tenants and their shares when the gateway is saturated.",
   Load: "Capacity, the schedulers and what they are doing now.",
   "MCP servers": "Tool servers that clients reach through the gateway.",
-  Usage: "What was used and what it cost.",
+  Usage: "Usage and cost.",
   Users: "Who signs in to the console: approval, roles, tenants.",
-  Settings: "Settings of the whole gateway; live, no restart.",
+  Settings: "Settings of the whole gateway; they apply without a restart.",
   Provisioning: "Models that the gateway starts and keeps running on a batch scheduler.",
   Backup: "The whole configuration as one file.",
   Audit: "Who changed what.",
-  Operations: "Repairing what is derived from the configuration.",
+  Operations: "Repair of data that is derived from the configuration.",
   Gateway: "The service itself. These need no token.",
 };
 
@@ -121,7 +121,7 @@ function giveExample(field: string, schema: SchemaNode): void {
 
 const SYNC = {
   "x-gateway-sync": {
-    description: "`pending` when a store or cell has not confirmed within a second; it is tried on until it has.",
+    description: "`pending` when a store or cell has not confirmed within a second; the gateway retries until it has.",
     schema: { type: "string", enum: ["pending"] },
   },
 };
@@ -154,7 +154,7 @@ function describeOperation(method: string, operation: Operation, document: objec
     `${operation.description ?? operation.summary}.`.replace(/\.\.$/, "."),
     isPaged ? "Paged: follow the `link` header." : "",
     isWrite
-      ? "Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise."
+      ? "Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise."
       : "",
     isCreate ? "Safe to repeat under the same `idempotency-key`." : "",
   ]

@@ -135,19 +135,19 @@ const errorBodySchema = z
 /** The query of every paged list, as the document shows it; the verb validates. */
 const pageQuerySchema = z.object({
   limit: z.string().optional().meta({ description: "1 to 1000, default 100" }),
-  cursor: z.string().optional().meta({ description: "From the link header of the page before" }),
+  cursor: z.string().optional().meta({ description: "From the link header of the previous page" }),
 });
 
 /** The query of every list that can be had as CSV, as the document shows it. */
 const formatQuerySchema = z.object({
-  format: z.enum(FORMATS).optional().meta({ description: "`csv` for a file of CSV, like the header Accept: text/csv" }),
+  format: z.enum(FORMATS).optional().meta({ description: "`csv` for a CSV file, like the header Accept: text/csv" }),
 });
 
 const ACTOR_HEADER = {
   name: "x-gateway-audit-actor",
   in: "header" as const,
   required: false,
-  description: "Who the audit log names for this change, default `admin`.",
+  description: "The actor in the audit log for this change, default `admin`.",
   schema: { type: "string" as const, maxLength: 256 },
   example: "deploy-pipeline",
 };
@@ -156,7 +156,7 @@ const IDEMPOTENCY_HEADER = {
   name: "idempotency-key",
   in: "header" as const,
   required: false,
-  description: "For 24 hours, the same request under the same key is done once and answered the same.",
+  description: "For 24 hours, a repeated request with the same key runs only once and gets the same response.",
   schema: { type: "string" as const, minLength: 1, maxLength: 255 },
   example: "create-research-1",
 };
@@ -279,12 +279,12 @@ function errorAnswers(
         "A field is missing or malformed; `error.details` names each one."),
     401: "The admin token is missing or wrong.",
     403: forbids,
-    404: (named || (query !== undefined && "cell" in query.shape)) && "There is no such resource.",
+    404: (named || (query !== undefined && "cell" in query.shape)) && "The resource does not exist.",
     409:
       (body !== undefined || creates) &&
       `Another resource has this value${creates ? ", or the idempotency key is in use" : ""}.`,
     413: body !== undefined && "The body is too large.",
-    502: reaches !== undefined && `The ${reaches} does not answer.`,
+    502: reaches !== undefined && `The ${reaches} does not respond.`,
     503: "A store cannot be reached.",
   };
   const content = { "application/json": { schema: errorBodySchema } };

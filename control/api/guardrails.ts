@@ -9,9 +9,9 @@ export function guardrailsRoutes(app: Api): void {
     kind: "read",
     method: "post",
     path: "/api/v1/guardrails/test",
-    summary: "Try a guardrails policy on a text; changes and keeps nothing",
+    summary: "Try a guardrails policy on a text; stores nothing",
     description:
-      "Runs the scanners of the data plane, but for `harm`, which needs a model. `matches` says where the text matches, `input` and `output` what happens to it on either side.",
+      "Runs the scanners of the data plane except `harm`, which needs a model. `matches` says where the text matches, `input` and `output` what happens to it on either side.",
     tag: "Tenants",
     body: guardrailsTrialSchema,
     answer: guardrailsVerdictSchema,

@@ -98,9 +98,9 @@ describe("an energy test", () => {
   it.each([
     ["http 500", () => ({ status: 500, body: "stack trace" })],
     ["not json", () => ({ body: "<html>" })],
-    ["not an answer to an instant query", () => ({ body: "{}" })],
+    ["not a response to an instant query", () => ({ body: "{}" })],
     ["the query has no result", () => vector(null)],
-    ["the result is no number", () => vector("NaN")],
+    ["the result is not a number", () => vector("NaN")],
     ["http 302", () => ({ status: 302, headers: { location: "/" } })],
   ])("says %s", async (reason, answer) => {
     sink.answer = answer;

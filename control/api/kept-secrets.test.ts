@@ -36,7 +36,7 @@ async function audited(): Promise<unknown> {
 const A = "https://a.example/v1";
 const B = "https://b.example/v1";
 const moved = (to: string): string =>
-  `api_base leads to another origin and the stored api_key was kept: it is sent to ${to} from now on`;
+  `api_base now points to another origin; the stored api_key was kept and is sent to ${to}`;
 /** Other spellings of the origin of {@link A}. */
 const SAME = ["https://a.example/v1/", "https://a.example:443/v1", "HTTPS://A.EXAMPLE/v2", A];
 const OTHER = ["http://a.example/v1", "https://a.example:8443/v1", "https://a.example./v1", B];
@@ -73,7 +73,7 @@ describe("a model's credential", () => {
   it("is warned about when the address becomes blank, and when a blank one gets an address", async () => {
     const { id } = await model({ api_base: A, api_key: "k" });
     const blank = await put(id, { api_base: "", api_key: null });
-    expect(blank.warnings).toEqual(["api_base is blank now and the stored api_key was kept"]);
+    expect(blank.warnings).toEqual(["api_base is now blank; the stored api_key was kept"]);
     expect((await put(id, { api_base: A })).warnings).toEqual([moved("https://a.example")]);
   });
 
@@ -82,8 +82,7 @@ describe("a model's credential", () => {
     const endpoints = `/models/${id}/endpoints`;
     await send("POST", endpoints, { name: "there", api_base: "https://a.example/other/v1" });
     await send("POST", endpoints, { name: "own", api_base: B, api_key: "own" });
-    const inherited =
-      "the model's api_key is also sent to endpoints that have none of their own: 'there' (https://a.example)";
+    const inherited = "the model's api_key is also sent to endpoints without their own: 'there' (https://a.example)";
     expect((await put(id, { api_base: B, api_key: "for b" })).warnings).toEqual([inherited]);
     expect((await put(id, { api_base: "https://c.example/v1" })).warnings).toEqual([
       moved("https://c.example"),
@@ -102,7 +101,7 @@ describe("an endpoint's credential", () => {
     return { record, put };
   };
   const inherited = (origin: string): string =>
-    `the model's api_key is also sent to endpoints that have none of their own: 'e' (${origin})`;
+    `the model's api_key is also sent to endpoints without their own: 'e' (${origin})`;
 
   it("is kept with a warning when api_base leads to another origin", async () => {
     const { put } = await created({}, { api_base: A, api_key: "k" });
@@ -144,7 +143,7 @@ it("an MCP server's credential is kept with a warning when upstream_url changes 
   const put = async (body: object) => await send<McpServer>("PUT", `/mcp-servers/${id}`, body);
   expect(await put({ upstream_url: "https://A.example:443/other" })).not.toHaveProperty("warnings");
   const warnings = [
-    "upstream_url leads to another origin and the stored auth_header was kept: it is sent to https://b.example from now on",
+    "upstream_url now points to another origin; the stored auth_header was kept and is sent to https://b.example",
   ];
   expect(await put({ upstream_url: "https://b.example/mcp" })).toMatchObject({ auth_header_set: true, warnings });
   expect(await audited()).toEqual(warnings);
@@ -160,7 +159,7 @@ describe("secrets of settings", () => {
     expect(await put({ ...email, smtp_password: "p" })).not.toHaveProperty("warnings");
     expect(await put({ smtp_host: "MAIL.example", username: "u" })).not.toHaveProperty("warnings");
     const warning = (origin: string): string =>
-      `email.smtp_host, smtp_port or starttls leads to another origin and the stored smtp_password was kept: it is sent to ${origin} from now on`;
+      `email.smtp_host, smtp_port or starttls now points to another origin; the stored smtp_password was kept and is sent to ${origin}`;
     expect((await put({ smtp_host: "other.example" })).warnings).toEqual([
       warning("smtp+starttls://other.example:587"),
     ]);
@@ -177,7 +176,7 @@ describe("secrets of settings", () => {
     expect(await put({ url: "http://a.example:6820" })).not.toHaveProperty("warnings");
     expect(await put({ url: "http://a.example:6820/", user: "slurm" })).not.toHaveProperty("warnings");
     expect((await put({ url: "http://b.example:6820" })).warnings).toEqual([
-      "url leads to another origin and the stored token was kept: it is sent to http://b.example:6820 from now on",
+      "url now points to another origin; the stored token was kept and is sent to http://b.example:6820",
     ]);
     expect(await put({ url: "http://c.example:6820", token: "another-token" })).not.toHaveProperty("warnings");
     expect(await put({ url: "http://d.example:6820", clear_token: true })).not.toHaveProperty("warnings");

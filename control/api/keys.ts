@@ -24,7 +24,7 @@ const tag = "API keys";
 
 /** The routes that each change some fields of a key, all made in the same way; `at` is the path below the key's own. */
 const CHANGES = [
-  { at: "", change: keyChanges.details, summary: "Update name, description, end, models and budget of a key" },
+  { at: "", change: keyChanges.details, summary: "Update name, description, expiry, models and budget of a key" },
   { at: "/disabled", change: keyChanges.disabled, summary: "Disable or enable a key" },
   { at: "/tracing", change: keyChanges.tracing, summary: "Turn span tracing of a key on or off" },
 ];
@@ -43,7 +43,7 @@ export function keyRoutes(app: Api): void {
     kind: "create",
     method: "post",
     path: "/api/v1/tenants/{id}/keys",
-    summary: "Create a key; the secret is in this answer only",
+    summary: "Create a key; only this response contains the secret",
     tag,
     body: createKeySchema,
     answer: createdKeySchema,
@@ -72,9 +72,9 @@ export function keyRoutes(app: Api): void {
     kind: "create",
     method: "post",
     path: "/api/v1/keys/{id}/rotate",
-    summary: "Give a key another secret; it is in this answer only",
+    summary: "Rotate a key's secret; only this response contains it",
     description:
-      "Id, budgets and everything else stay. The secret before it is admitted for `grace_secs`, every earlier one ends at once.",
+      "ID, budgets and everything else stay. The old secret stays valid for `grace_secs`; earlier ones stop working at once.",
     tag,
     body: rotateKeySchema,
     answer: createdKeySchema,

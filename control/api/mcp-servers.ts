@@ -73,7 +73,7 @@ export function mcpServerRoutes(app: Api): void {
     path: `${one}/test`,
     summary: "Connect to an MCP server and list its tools; changes nothing",
     description:
-      "Begins a session, lists the tools and ends the session, within 10 seconds. Always 200 for a registered server; what is wrong is in `error`.",
+      "Opens a session, lists the tools and closes the session, within 10 seconds. Always 200 for a registered server; problems are in `error`.",
     tag,
     answer: mcpServerTestSchema,
     handler: async ({ ctx, path, signal }) => await testMcpServer(ctx, path.id, signal),

@@ -34,7 +34,7 @@ export function modelEndpointRoutes(app: Api): void {
     path: all,
     summary: "Add an endpoint to a model",
     description:
-      "It takes traffic at once. Without `api_key` it has the model's. The address is held to the address policy.",
+      "It gets traffic at once, and the model's own `api_base` gets none while an enabled endpoint is healthy. Without `api_key` the model's is used. The address must pass the address policy.",
     tag,
     body: createModelEndpointSchema,
     answer: modelEndpointSchema,
@@ -44,9 +44,9 @@ export function modelEndpointRoutes(app: Api): void {
     kind: "write",
     method: "put",
     path: one,
-    summary: "Update an endpoint; an omitted field keeps its value",
+    summary: "Update an endpoint; omitted fields keep their values",
     description:
-      "An `api_key` that is omitted or null is kept, a blank one is removed: then the model's is sent. Another `api_base` begins its health anew.",
+      "An `api_key` that is omitted or null is kept; a blank one is removed, and the model's is sent instead. A new `api_base` resets its health.",
     tag,
     body: updateModelEndpointSchema,
     answer: modelEndpointSchema,

@@ -35,7 +35,7 @@ export function modelHealthRoutes(app: Api, { prober }: ApiDeps): void {
     path: "/api/v1/models/health",
     summary: "Check every model now that is enabled, has checks on and is not in maintenance",
     description:
-      "The answer comes when all are done. A model that has served a request within its check interval is not called.",
+      "Responds when all checks are done. A model that served a request within its check interval is not called.",
     tag,
     answer: modelHealthBulkSchema,
     handler: async ({ ctx, signal }) => await checkAllHealth(ctx, prober, signal),
@@ -55,7 +55,7 @@ export function modelHealthRoutes(app: Api, { prober }: ApiDeps): void {
     path: "/api/v1/models/{id}/health/check",
     summary: "Check a model and its endpoints now",
     description:
-      "Also in maintenance and with checks off; of a disabled model only the status is brought in line. The answer comes when the check is done: after at most three attempts of `GATEWAY_MODEL_HEALTH_TIMEOUT_SECS` each.",
+      "Also in maintenance and with checks off; for a disabled model only the status is updated. Responds when the check is done: after at most three attempts of `GATEWAY_MODEL_HEALTH_TIMEOUT_SECS` each.",
     tag,
     answer: modelHealthDetailSchema,
     handler: async ({ ctx, path }) => await checkHealth(ctx, prober, path.id),
@@ -64,9 +64,9 @@ export function modelHealthRoutes(app: Api, { prober }: ApiDeps): void {
     kind: "write",
     method: "put",
     path: "/api/v1/models/{id}/health/config",
-    summary: "Say how a model is checked; an omitted field keeps its value",
+    summary: "Configure the health checks of a model; omitted fields keep their values",
     description:
-      "A check is due at once. Turning checks off forgets the failures so far; turning checks or alerts off, or maintenance, ends a firing alert silently.",
+      "A check is due at once. Turning checks off resets the failure count; turning checks or alerts off, or maintenance, ends an active alert silently.",
     tag,
     body: healthConfigSchema,
     answer: modelHealthSummarySchema,

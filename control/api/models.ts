@@ -41,7 +41,7 @@ const CHANGES: readonly ChangeRoute[] = [
     change: modelChanges.reliability,
     summary: "Replace timeout, retries and endpoint selection of a model",
     description:
-      "What is omitted takes its default. `failover` goes by priority, `load_balance` by weight, `session_hash` keeps a session where it is.",
+      "Omitted fields get their defaults. `failover` goes by priority, `load_balance` by weight, `session_hash` keeps a session on one endpoint.",
   },
 ];
 
@@ -72,7 +72,7 @@ export function modelRoutes(app: Api): void {
     path: "/api/v1/models/validate",
     summary: "Ask an upstream whether it serves a model; changes nothing",
     description:
-      "Calls GET {api_base}/models for at most 5 seconds. Always 200 for a well-formed question; what is wrong is in `warnings`.",
+      "Calls GET {api_base}/models for at most 5 seconds. Always 200 for a valid request; problems are in `warnings`.",
     tag,
     body: validateModelSchema,
     answer: modelValidationSchema,

@@ -267,7 +267,11 @@ describe("a parameter of the query that is given twice", () => {
         path,
         status: 400,
         body: {
-          error: { code: "validation_failed", param: name, details: [{ path: name, message: "must be given once" }] },
+          error: {
+            code: "validation_failed",
+            param: name,
+            details: [{ path: name, message: "must be given only once" }],
+          },
         },
       });
     }

@@ -29,7 +29,7 @@ export function publicRoutes(app: Api, deps: ApiDeps): void {
       responses: { 200: { description: "Done.", content } },
     });
   };
-  route("/api/v1/health", "getHealth", "Say that the service lives; looks at no store", {
+  route("/api/v1/health", "getHealth", "Say that the service is alive; touches no store", {
     "text/plain": { schema: z.literal("ok") },
   });
   route("/api/v1/version", "getVersion", "Read the running version", json(versionSchema));

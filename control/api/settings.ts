@@ -80,7 +80,7 @@ export function settingsRoutes(app: Api, deps: ApiDeps): void {
     kind: "read",
     method: "get",
     path: at,
-    summary: "List the settings: where each value comes from, and since when it holds",
+    summary: "List the settings: where each value comes from, and since when it applies",
     tag,
     answer: listedSettingsSchema,
     handler: async ({ ctx }) => await listSettings(ctx),
@@ -91,9 +91,9 @@ export function settingsRoutes(app: Api, deps: ApiDeps): void {
     answer: alertsSchema,
     read: { summary: "Read where alerts go; secrets show as booleans" },
     change: {
-      summary: "Say where alerts go; an omitted field keeps its value",
+      summary: "Set where alerts go; omitted fields keep their values",
       description:
-        "Secrets that are omitted or blank are kept; `clear_slack_webhook` and `clear_smtp_password` remove them. `email: null` turns email off; inside `email`, host, sender and at least one recipient are required once. The webhook's address is held to the address policy.",
+        "Secrets that are omitted or blank are kept; `clear_slack_webhook` and `clear_smtp_password` remove them. `email: null` turns email off; inside `email`, host, sender and at least one recipient are required once. The webhook's address must pass the address policy.",
     },
   });
   endpoint(app, {
@@ -102,7 +102,7 @@ export function settingsRoutes(app: Api, deps: ApiDeps): void {
     path: `${at}/alerts/test`,
     summary: "Send a test alert on every configured channel",
     description:
-      "Ignores the cooldown. A channel that fails is tried once more; the answer says per channel what came of it and never shows a secret.",
+      "Ignores the cooldown. A channel that fails is retried once; the response has the result of each channel and never a secret.",
     tag,
     answer: alertsTestSchema,
     handler: async ({ ctx }) => await sendTestAlert(ctx),
@@ -113,8 +113,8 @@ export function settingsRoutes(app: Api, deps: ApiDeps): void {
     answer: usageRetentionSchema,
     read: { summary: "Read how long raw usage rows are kept" },
     change: {
-      summary: "Say how long raw usage rows are kept",
-      description: "Whole days of raw rows are dropped once they are older. The daily rollup is kept for ever.",
+      summary: "Set how long raw usage rows are kept",
+      description: "Full days of raw rows are deleted once they are older. The daily rollup is kept forever.",
     },
   });
   settingRoutes(app, {
@@ -125,7 +125,7 @@ export function settingsRoutes(app: Api, deps: ApiDeps): void {
     change: {
       summary: "Configure the auto router's classifier",
       description:
-        "A blank `classifier_model` clears it and turns the classifier off: routing goes by capacity, cost and keywords. 0 for the timeout keeps the stored one.",
+        "A blank `classifier_model` clears it and turns the classifier off: routing goes by capacity, cost and keywords. A timeout of 0 keeps the stored one.",
     },
   });
   settingRoutes(app, {
@@ -136,7 +136,7 @@ export function settingsRoutes(app: Api, deps: ApiDeps): void {
     change: {
       summary: "Change the global settings of boons; omitted fields and zeros keep their values",
       description:
-        "A boon takes effect for models that list it while its switch here is on. At most 3 repair attempts and 8 tool turns; more become that. A blank model clears it, a blank prompt keeps it, a blank nudge is the default one.",
+        "Boons are model add-ons. A boon works for models that list it while its switch here is on. At most 3 repair attempts and 8 tool turns; larger values are reduced to these. A blank model clears it, a blank prompt keeps it, a blank nudge is the default one.",
     },
   });
   settingRoutes(app, {
@@ -172,7 +172,7 @@ export function infrastructureSettingsRoutes(app: Api, { store, compressor, prov
     path: `${at}/energy/test`,
     summary: "Run the power query once, stored or given",
     description:
-      "Asks for `sum(<power_query>)` and `count(<power_query>)` and saves nothing. What is omitted is what is stored.",
+      "Runs `sum(<power_query>)` and `count(<power_query>)` and saves nothing. Omitted fields use the stored values.",
     tag,
     body: energyTestBodySchema,
     answer: powerReadingSchema,
@@ -189,7 +189,7 @@ export function infrastructureSettingsRoutes(app: Api, { store, compressor, prov
     change: {
       summary: "Change the job scheduler's settings",
       description:
-        "While `enabled`, `url` and `user` are required. An omitted or blank token is kept, `clear_token` removes it. The provisioner's next tick goes by it.",
+        "While `enabled`, `url` and `user` are required. An omitted or blank token is kept, `clear_token` removes it. It applies from the provisioner's next tick.",
     },
   });
   endpoint(app, {
@@ -198,7 +198,7 @@ export function infrastructureSettingsRoutes(app: Api, { store, compressor, prov
     path: `${at}/jobsched/test`,
     summary: "Test the connection to the job scheduler: token expiry and one ping",
     description:
-      "The token's expiry is read from it, not verified. A scheduler that does not answer is `ping.ok: false` with the reason.",
+      "The token's expiry is read from it, not verified. If the scheduler does not respond, `ping.ok` is false, with the reason.",
     tag,
     answer: jobschedTestSchema,
     handler: async ({ ctx }) => await testJobsched(ctx),
@@ -207,9 +207,9 @@ export function infrastructureSettingsRoutes(app: Api, { store, compressor, prov
     kind: "read",
     method: "get",
     path: `${at}/jobsched/resolved`,
-    summary: "The provisioner's own read, with the token in clear",
+    summary: "The provisioner's own read, with the token in plain text",
     description:
-      "The read is the provisioner's heartbeat and says how its previous tick went. Only for the provisioner: it is the one read that answers a secret.",
+      "The read is the provisioner's heartbeat and says how its previous tick went. Only for the provisioner: no other read returns a secret.",
     tag,
     query: jobschedResolvedQuerySchema,
     answer: jobschedResolvedSchema,
@@ -221,7 +221,7 @@ export function infrastructureSettingsRoutes(app: Api, { store, compressor, prov
     method: "get",
     path: `${at}/compressor`,
     summary: "Probe the compression sidecar",
-    description: "Never an error: what is wrong stands in `error`.",
+    description: "Never fails: problems are in `error`.",
     tag,
     answer: compressorSchema,
     handler: async () => await probeCompressor(compressor.url, compressor.timeoutMs),

@@ -29,12 +29,12 @@ export const TENANT_CHANGES: readonly ChangeRoute[] = [
   { method: "put", at: "quota", change: tenantChanges.quota, summary: "Replace the quota of a tenant" },
   { method: "patch", at: "group", change: tenantChanges.group, summary: "Move a tenant to another fairshare group" },
   { method: "patch", at: "budget", change: tenantChanges.budget, summary: "Replace the budget of a tenant" },
-  { method: "patch", at: "schedule", change: tenantChanges.schedule, summary: "Replace when a tenant may be served" },
+  { method: "patch", at: "schedule", change: tenantChanges.schedule, summary: "Replace the access times of a tenant" },
   {
     method: "patch",
     at: "allowlist",
     change: tenantChanges.allowlist,
-    summary: "Replace the models that a tenant may use",
+    summary: "Replace the allowed models of a tenant",
   },
   {
     method: "patch",
@@ -42,7 +42,7 @@ export const TENANT_CHANGES: readonly ChangeRoute[] = [
     change: tenantChanges.guardrails,
     summary: "Replace or clear the guardrails policy of a tenant",
     description:
-      "A policy that is set is on. What it omits takes its default: block, no scanners, fail open. The scanner `harm` needs a `guard_model`.",
+      "A policy is active once it is set. Omitted fields get their defaults: block, no scanners, fail open. The scanner `harm` needs a `guard_model`.",
   },
   {
     method: "patch",

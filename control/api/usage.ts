@@ -119,7 +119,7 @@ const READS: readonly Read<z.ZodType, unknown>[] = [
   }),
   read({
     path: "/usage/logs/totals",
-    summary: "Sums of the requests that a filter selects",
+    summary: "Totals of the requests that match a filter",
     query: usageLogFilterSchema,
     answer: usageLogTotalsSchema,
     verb: getLogTotals,
@@ -177,7 +177,7 @@ const READS: readonly Read<z.ZodType, unknown>[] = [
   }),
   read({
     path: "/overview/summary",
-    summary: "What is configured, and what was used lately",
+    summary: "Summary of the configuration and of recent usage",
     query: overviewQuerySchema,
     answer: overviewSchema,
     verb: getOverview,
@@ -221,7 +221,7 @@ export function usageRoutes(app: Api, deps: ApiDeps): void {
     kind: "read",
     method: "get",
     path: "/api/v1/usage/logs/{request_id}",
-    summary: "One request, with its trace and the choice of its model",
+    summary: "Read a request with its trace and model selection",
     tag: "Usage",
     answer: usageLogDetailSchema,
     handler: async ({ ctx, path }) => await getUsageLog(ctx, deps.analytics, path.request_id),

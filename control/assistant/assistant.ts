@@ -76,7 +76,7 @@ const UNFINISHED: AssistantEvent = {
 const DOCUMENT_FOR_MS = 60_000;
 const SHOWN_MAX_CHARACTERS = 64 * 1024;
 
-const tokenSchema = z.object({ token: z.string({ error: "must be a text" }).max(512 * 1024, "is too long") });
+const tokenSchema = z.object({ token: z.string({ error: "must be a string" }).max(512 * 1024, "is too long") });
 const createdKeySchema = z.object({ secret: z.string(), key: z.object({ expires_at: z.string() }) });
 
 export class Assistant {
@@ -287,7 +287,7 @@ export class Assistant {
     const headers = { authorization: `Bearer ${adminToken}`, "x-gateway-audit-actor": "assistant" };
     const response = await management(new Request(`${ORIGIN}/api/v1/assistant/key`, { method: "POST", headers }));
     const made = createdKeySchema.safeParse(await response.json().catch(() => null));
-    if (!made.success) throw new BrainError("assistant_key", "no key could be made for the assistant; ask again");
+    if (!made.success) throw new BrainError("assistant_key", "no key could be created for the assistant; ask again");
     return { secret: made.data.secret, expiresAtMs: Date.parse(made.data.key.expires_at) };
   }
 

@@ -133,7 +133,7 @@ async function read(response: Response, onText: (text: string) => void): Promise
     bytes += chunk.byteLength;
     for (const data of events.push(chunk)) take(data);
     if (bytes > ANSWER_MAX_BYTES || events.overflowed)
-      throw new BrainError("answer_too_large", "the model's answer is larger than the assistant reads");
+      throw new BrainError("answer_too_large", "the model's answer is too large for the assistant");
   }
   for (const data of events.finish()) take(data);
   return answer.turn;
@@ -164,5 +164,5 @@ async function refusalOf(response: Response): Promise<BrainError> {
 }
 
 function unreachable(): BrainError {
-  return new BrainError("brain_unreachable", "the model did not answer to the end; ask again");
+  return new BrainError("brain_unreachable", "the model's answer was cut off; ask again");
 }

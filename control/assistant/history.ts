@@ -13,8 +13,11 @@ const HISTORY_MAX_CHARACTERS = 120_000;
 const KEPT_MAX_BYTES = 1024 * 1024;
 const QUESTION_MAX_CHARACTERS = 8000;
 
-const content = z.string({ error: "must be a text" }).max(CONTENT_MAX_CHARACTERS, "is too long").transform(wellFormed);
-const shortName = z.string({ error: "must be a text" }).max(200, "is too long");
+const content = z
+  .string({ error: "must be a string" })
+  .max(CONTENT_MAX_CHARACTERS, "is too long")
+  .transform(wellFormed);
+const shortName = z.string({ error: "must be a string" }).max(200, "is too long");
 
 const callSchema = z.object({
   id: shortName,
@@ -34,7 +37,7 @@ export type HistoryMessage = z.output<typeof messageSchema>;
 /** What a page asks. */
 export const questionSchema = z.object({
   text: z
-    .string({ error: "must be a text" })
+    .string({ error: "must be a string" })
     .trim()
     .min(1, "must not be blank")
     .max(QUESTION_MAX_CHARACTERS, `must be at most ${QUESTION_MAX_CHARACTERS} characters`)

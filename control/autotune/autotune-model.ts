@@ -135,7 +135,7 @@ async function opened(stored: string, sealKey: VerbContext["sealKey"]): Promise<
   try {
     return await unseal(stored, sealKey);
   } catch (error) {
-    if (error instanceof SealError) throw fieldError("api_key", "is stored, but cannot be read; set it again");
+    if (error instanceof SealError) throw fieldError("api_key", "is stored but cannot be decrypted; set it again");
     throw error;
   }
 }

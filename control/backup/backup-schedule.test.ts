@@ -131,11 +131,11 @@ it("says why it cannot be made, tries again later, and leaves the older ones", a
   const path = join(folder, "file");
   writeFileSync(path, "no folder");
   const failing = scheduled(path);
-  await expect(failing.run()).rejects.toThrow("a part of the path is no folder");
-  expect(raised).toMatchObject([{ issueKey: "backup_failed", detail: `${path}: a part of the path is no folder` }]);
-  expect(lines.at(-1)).toMatchObject({ event: "backup_failed", reason: "a part of the path is no folder" });
+  await expect(failing.run()).rejects.toThrow("a part of the path is not a folder");
+  expect(raised).toMatchObject([{ issueKey: "backup_failed", detail: `${path}: a part of the path is not a folder` }]);
+  expect(lines.at(-1)).toMatchObject({ event: "backup_failed", reason: "a part of the path is not a folder" });
   expect(await attention()).toMatchObject([
-    { name: "Backup", detail: `${path}: a part of the path is no folder; none yet` },
+    { name: "Backup", detail: `${path}: a part of the path is not a folder; none yet` },
   ]);
   expect(await failing.run()).toEqual({ backups: 0, removed: 0 });
   rmSync(path);
@@ -150,7 +150,7 @@ it("is missed when nobody makes it for two intervals", async () => {
   expect(await attention()).toEqual([]);
   nowMs += 3 * HOUR_SECS * 1000;
   const [item] = await attention();
-  expect(item?.detail).toContain(`${folder}: no control service makes it; the last is of `);
+  expect(item?.detail).toContain(`${folder}: no control service makes it; the last one is from `);
 });
 
 it("resumes after a process that died at any line", async () => {

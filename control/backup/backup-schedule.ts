@@ -106,7 +106,7 @@ export class BackupSchedule {
       const kept = await this.#removeUnverified(place, filename);
       // a place that had no time left to answer may have stored it all the same
       if (kept === null || !(isStored || signal.aborted)) throw error;
-      throw new UnverifiedStays(`${reasonOf(error)}; it stays there unverified, because it cannot be removed: ${kept}`);
+      throw new UnverifiedStays(`${reasonOf(error)}; it could not be removed and stays there unverified: ${kept}`);
     }
   }
 
@@ -162,9 +162,9 @@ async function verify(
   { content, signal }: { readonly content: Buffer; readonly signal: AbortSignal },
 ): Promise<void> {
   const read = await place.read(filename, signal).catch((error: unknown) => {
-    throw new BackupPlaceError(`what was stored cannot be read back: ${reasonOf(error)}`);
+    throw new BackupPlaceError(`the stored backup cannot be read back: ${reasonOf(error)}`);
   });
-  if (!content.equals(read)) throw new BackupPlaceError("what was stored is not what was read back");
+  if (!content.equals(read)) throw new BackupPlaceError("the stored backup differs from what was written");
 }
 
 const reasonOf = (error: unknown): string => (error instanceof BackupPlaceError ? error.message : "unknown");

@@ -78,6 +78,6 @@ describe("fails", () => {
     const [first, ...others] = file.data.mcp_servers;
     const changed = { ...first, upstream_url: "http://10.9.9.9/elsewhere" };
     const { problems } = await run({ ...file, data: { ...file.data, mcp_servers: [changed, ...others] } });
-    expect(problems).toContain(`mcp_servers '${String(first?.id)}' is not what the file has`);
+    expect(problems).toContain(`mcp_servers '${String(first?.id)}' differs from the file`);
   });
 });

@@ -63,7 +63,7 @@ export async function drill(input: unknown, options: DrillOptions): Promise<Dril
     const found = await textsOf(back, entity, sealKey);
     for (const [id, text] of given) {
       checksum.update(text);
-      if (found.get(id) !== text) problems.push(`${entity} '${id}' is not what the file has`);
+      if (found.get(id) !== text) problems.push(`${entity} '${id}' differs from the file`);
     }
     rows[entity] = restored[entity].inserted + restored[entity].updated;
     if (rows[entity] !== given.size) problems.push(`${entity}: ${rows[entity]} of ${given.size} rows were restored`);

@@ -60,7 +60,7 @@ async function refuseMissingReferences(
       .where(inArray(to, [...batch]));
     for (const row of found) present.add(String(row.value));
   }
-  const message = `names a ${what} that is neither in the backup nor here`;
+  const message = `names a ${what} that is in neither the backup nor this gateway`;
   refuseIfAny(
     rows.flatMap((row, at) =>
       present.has(String(row[column])) ? [] : [{ path: `data.${entity}.${at}.${column}`, message }],

@@ -51,7 +51,7 @@ it.each([ASSISTANT_TENANT_ID, ASSISTANT_TENANT_ID.toUpperCase()])(
         tenants: { inserted: 0, updated: 1 },
         api_keys: { inserted: 0, updated: 1 },
         warnings: [
-          "tenant 'gateway-assistant': the gateway makes the tenant of its assistant and its keys itself; not restored: 1 in tenants, 1 in api_keys",
+          "tenant 'gateway-assistant': the gateway creates its assistant's tenant and keys itself; not restored: 1 in tenants, 1 in api_keys",
         ],
       });
     expect(await stored()).toEqual(before);
@@ -68,7 +68,7 @@ it("the assistant's tenant is renamed, with a warning, when a tenant of the file
   const report = {
     tenants: { inserted: 2, updated: 1 },
     warnings: [
-      "tenant 'gateway-assistant': a tenant of the file has this name; the tenant of the gateway's assistant had it and is now called 'gateway-assistant-3'",
+      "tenant 'gateway-assistant': the backup has a tenant with this name; the gateway's assistant tenant had it and is now called 'gateway-assistant-3'",
     ],
   };
   expect(await send("POST", "/backup/restore?dry_run=true", file)).toMatchObject(report);

@@ -20,7 +20,7 @@ export function withoutOwnTenant(data: Backup["data"]): {
   const api_keys = data.api_keys.filter(({ tenant_id }) => !isOwn(tenant_id));
   const keys = data.api_keys.length - api_keys.length;
   if (left.length === 0 && keys === 0) return { data, warnings: [] };
-  const warning = `tenant '${left[0]?.name ?? ASSISTANT_TENANT_ID}': the gateway makes the tenant of its assistant and its keys itself; not restored: ${left.length} in tenants, ${keys} in api_keys`;
+  const warning = `tenant '${left[0]?.name ?? ASSISTANT_TENANT_ID}': the gateway creates its assistant's tenant and keys itself; not restored: ${left.length} in tenants, ${keys} in api_keys`;
   return { data: { ...data, tenants: data.tenants.filter(({ id }) => !isOwn(id)), api_keys }, warnings: [warning] };
 }
 
@@ -42,6 +42,6 @@ export async function giveWay(
   await tx.update(tenants).set({ name, updated_at: ctx.now(), rev: journal.rev }).where(mine);
   journal.tenantChanged(ASSISTANT_TENANT_ID);
   return [
-    `tenant '${own.name}': a tenant of the file has this name; the tenant of the gateway's assistant had it and is now called '${name}'`,
+    `tenant '${own.name}': the backup has a tenant with this name; the gateway's assistant tenant had it and is now called '${name}'`,
   ];
 }

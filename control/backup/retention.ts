@@ -13,7 +13,7 @@ export interface Retention {
 
 /**
  * The names to remove after `stored` was stored and read back. That one always stays. So does what is no backup of the same
- * gateway, and what has a time that is still to come: it does not count among those that are kept, because a clock which was
+ * gateway, and what has a time in the future: it does not count among those that are kept, because a clock which was
  * wrong has made it.
  */
 export function expiredBackups(

@@ -101,7 +101,7 @@ async function nextAttempt(): Promise<{ readonly waitSecs: number; readonly atSe
 
 it("are removed when the credentials may write and not read", async () => {
   instead.set("GET", denied);
-  const reason = `what was stored cannot be read back: ${DENIED}`;
+  const reason = `the stored backup cannot be read back: ${DENIED}`;
   await expect(scheduled().run()).rejects.toThrow(reason);
   expect({ puts, stored: await stored() }).toEqual({ puts: 1, stored: [] });
   expect(raised).toMatchObject([{ issueKey: "backup_failed", detail: expect.stringMatching(`${reason}$`) }]);
@@ -112,7 +112,7 @@ it("are removed when the credentials may write and not read", async () => {
 
 it("are removed when something else is read back", async () => {
   instead.set("GET", (response) => void response.end("{}"));
-  await expect(scheduled().run()).rejects.toThrow("what was stored is not what was read back");
+  await expect(scheduled().run()).rejects.toThrow("the stored backup differs from what was written");
   expect(await stored()).toEqual([]);
 });
 
@@ -125,7 +125,7 @@ it("are removed when the time is over before they are read back", async () => {
 
 it("that can be neither read nor removed are reported plainly, and are few", async () => {
   instead.set("GET", denied).set("DELETE", denied);
-  const reason = `what was stored cannot be read back: ${DENIED}; it stays there unverified, because it cannot be removed: ${DENIED}`;
+  const reason = `the stored backup cannot be read back: ${DENIED}; it could not be removed and stays there unverified: ${DENIED}`;
   await expect(scheduled().run()).rejects.toThrow(reason);
   const [name] = await stored();
   expect(lines.find(({ event }) => event === "backup_not_removed")).toMatchObject({ file: name, reason: DENIED });

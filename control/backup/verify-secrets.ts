@@ -21,7 +21,7 @@ import { batches } from "./merge.ts";
 import { inheritedSecret, inheritsSecret, secretsOfRow } from "./secret-origins.ts";
 
 const NO_MACS =
-  "the backup has no macs: nothing tells whether its secrets belong to the addresses beside them; check the addresses";
+  "the backup has no macs, so nothing proves that its secrets belong to the addresses next to them; check the addresses";
 
 /** True when the file has a matching mac for the secret. */
 type Vouch = (secret: SealedSecret) => Promise<boolean>;
@@ -53,7 +53,7 @@ export async function verifySecrets(ctx: VerbContext, data: Backup["data"]): Pro
     rows[at] = without(entity, rows[at] ?? row, secret.field);
     judged[entity] = rows;
     warnings.push(
-      `${labelOf(entity, row)}: ${secret.field} was not restored, because the backup does not vouch for it ${atOrigin(secret)}; give it anew`,
+      `${labelOf(entity, row)}: ${secret.field} was not restored, because its mac is not valid ${atOrigin(secret)}; set it again`,
     );
   }
   const kept = judged as Backup["data"];
@@ -119,7 +119,7 @@ async function disabled<Row extends BackupRow>(
       continue;
     }
     warnings.push(
-      `${labelOf("model_endpoints", row)}: restored disabled, because the backup does not vouch for the model's api_key ${atOrigin(secret)}`,
+      `${labelOf("model_endpoints", row)}: restored disabled, because the mac of the model's api_key is not valid ${atOrigin(secret)}`,
     );
     judged.push({ ...row, enabled: false });
   }
@@ -151,7 +151,7 @@ async function refuseUnopened({ sealKey }: VerbContext, sealed: readonly Placed[
     );
     if (opens) continue;
     const within = entity === "app_settings" ? `value.${secret.field}` : secret.field;
-    const message = `cannot be decrypted: ${labelOf(entity, row)} holds a damaged secret, or one of another encryption key`;
+    const message = `cannot be decrypted: the secret of ${labelOf(entity, row)} is damaged or was encrypted with another key`;
     complaints.push({ path: `data.${entity}.${at}.${within}`, message });
   }
   refuseIfAny(complaints);

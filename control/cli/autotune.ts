@@ -16,10 +16,10 @@ const COLUMNS = ["concurrency", "throughput_rps", "p50_ms", "p99_ms", "requests"
 export function autotuneCommand(models: Command): void {
   models
     .command("autotune <model>")
-    .description("find a model's capacity by real load on its upstream, for up to 60 seconds")
-    .option("--target-p99 <ms>", "the slowest that requests may become, default 2000", toNumber)
-    .option("--max-concurrency <count>", "the most that is tried, default 64, at most 256", toNumber)
-    .option("--apply", "set the capacity to what is recommended")
+    .description("find a model's best concurrency with real load on its upstream, for up to 60 seconds")
+    .option("--target-p99 <ms>", "p99 latency target in ms, default 2000", toNumber)
+    .option("--max-concurrency <count>", "highest concurrency to try, default 64, at most 256", toNumber)
+    .option("--apply", "set the recommended capacity")
     .action(async (model: string, options: AutotuneOptions, command: Command) => {
       const session = sessionOf(command);
       const { id, model_name } = await findModel(session, model);
@@ -32,11 +32,11 @@ export function autotuneCommand(models: Command): void {
       const report = await session.bodyOf(session.client.POST("/api/v1/models/{id}/autotune", { params, body }));
       const { recommended_max_in_flight: most, knee_reason } = report;
       session.listIn(report, report.steps, COLUMNS);
-      session.say(`recommended: ${most} at once (${knee_reason})`);
+      session.say(`recommended concurrency: ${most} (${knee_reason})`);
       if (apply === undefined) return;
-      if (knee_reason === "no_data") throw new CliError("nothing is set: the upstream answered no request");
+      if (knee_reason === "no_data") throw new CliError("nothing was set: no request succeeded");
       const applied = { max_in_flight: most };
       await session.bodyOf(session.client.POST("/api/v1/models/{id}/autotune/apply", { params, body: applied }));
-      session.say(`model '${model_name}' takes ${most} at once from now on`);
+      session.say(`model '${model_name}' has max concurrency ${most} now`);
     });
 }

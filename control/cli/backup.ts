@@ -21,8 +21,8 @@ export function backupCommands(program: Command): void {
     });
   backup
     .command("restore <file>")
-    .description("merge a file into the configuration, whole or not at all")
-    .option("--dry-run", "change nothing, and say what would be added and changed")
+    .description("merge a file into the configuration, all or nothing")
+    .option("--dry-run", "change nothing; show what would be added and changed")
     .action(async (file: string, { dryRun = false }: { dryRun?: boolean }, command: Command) => {
       const session = sessionOf(command);
       const params = { query: dryRun ? { dry_run: "true" as const } : {} };

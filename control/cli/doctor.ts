@@ -29,12 +29,12 @@ interface DoctorOptions {
 export function doctorCommand(program: Command, release: string): void {
   program
     .command("doctor")
-    .description("examine a running installation: stores, cells, clocks, certificates, rights, lag, and what to do")
+    .description("check a running installation (stores, cells, clocks, certificates, permissions, lag) and say what to fix")
     .option("--metrics <url>", "the metrics listener (default: port 9091 beside the admin listener)", toWebUrl)
     .option("--edge <url>", "an address of the data plane; may be repeated", gathered(toWebUrl), [])
     .option(
       "--tls <host:port>",
-      "a TLS endpoint whose certificate to look at; may be repeated",
+      "a TLS endpoint whose certificate to check; may be repeated",
       gathered(toEndpoint),
       [],
     )
@@ -43,8 +43,8 @@ export function doctorCommand(program: Command, release: string): void {
     .option("--timeout <secs>", `for each part, at most ${TIMEOUT_SECS_MAX}`, toTimeout, 5)
     .addHelpText(
       "after",
-      "\nStores, cells and slots are those of the variables of the control service, where they are set." +
-        "\nExit code: 0 nothing is wrong, 1 warnings, 2 something fails.",
+      "\nStores, cells and slots come from the control service's variables, if they are set." +
+        "\nExit code: 0 no problems, 1 warnings, 2 failures.",
     )
     .action(async (options: DoctorOptions, command: Command) => {
       const { url, json = false } = command.optsWithGlobals<{ url?: string; json?: boolean }>();
@@ -68,7 +68,7 @@ async function examine(
     const { failure } = findingsOf("doctor");
     // by its name, because the class's module would be loaded for every command
     if (error instanceof CliError || (error instanceof Error && error.name === "EnvError"))
-      return [failure("configuration", error.message, "correct it: nothing was examined")];
+      return [failure("configuration", error.message, "fix it: nothing was checked")];
     const detail = `ended with an error (${error instanceof Error ? error.name : "unknown"})`;
     return [failure("configuration", detail, "this is a defect of the doctor: report it with the name of the error")];
   }

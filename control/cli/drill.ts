@@ -26,9 +26,9 @@ export function drillCommand(program: Command): void {
     )
     .option(
       "--gateway <id>",
-      "of a place with backups of several gateways: whose; the id is the end of a backup's name",
+      "whose backups to use, if the place has those of several gateways; the id ends a backup's name",
     )
-    .option("--key", "read the secret of a key from standard input, which must authenticate after the restore")
+    .option("--key", "read a key's secret from standard input; it must authenticate after the restore")
     .action(async (path: string, { key = false, gateway }: { key?: boolean; gateway?: string }, command: Command) => {
       const started = performance.now();
       const { file, text } = await backupAt(path, gateway);
@@ -106,7 +106,7 @@ async function newestAt(
     const whose = `${place.shown} has backups of the gateways ${gateways.join(", ")}`;
     if (gateway !== undefined)
       throw new CliError(gateways.length > 0 ? `${whose}, not of ${gateway}` : nothingIn(place));
-    throw new CliError(gateways.length > 1 ? `${whose}: say which with --gateway` : nothingIn(place));
+    throw new CliError(gateways.length > 1 ? `${whose}: choose one with --gateway` : nothingIn(place));
   }
   return {
     file: `${place.shown.replace(/\/$/, "")}/${name}`,

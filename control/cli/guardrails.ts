@@ -19,7 +19,7 @@ export function guardrailsCommands(program: Command): void {
   const guardrails = program.command("guardrails").description("policies for what tenants send and get");
   guardrails
     .command("test <text>")
-    .description("try a policy on a text, or on standard input (-); nothing is kept")
+    .description("try a policy on a text, or on standard input (-); nothing is stored")
     .addOption(
       new Option("--tenant <tenant>", "the policy of this tenant, by name or id").conflicts([
         "action",

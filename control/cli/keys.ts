@@ -51,13 +51,13 @@ export function keyCommands(program: Command): void {
       session.record(await session.bodyOf(session.client.GET("/api/v1/keys/{id}", at)));
     });
   withRates(keys.command("create <tenant>"))
-    .description("create a key; its secret is shown this once")
+    .description("create a key; its secret is shown only once")
     .option("--name <text>", "name of the key")
     .option("--description <text>", "what it is for")
-    .option("--tokens <n>", "cap in tokens", toNumber)
-    .option("--usd <n>", "cap in USD", toNumber)
-    .option("--expires <time>", "when it ends, such as 2027-01-31T00:00:00Z; without it never")
-    .option("--models <names>", "the models it may use, between commas; without it those of the tenant")
+    .option("--tokens <n>", "limit in tokens", toNumber)
+    .option("--usd <n>", "limit in USD", toNumber)
+    .option("--expires <time>", "expiry, such as 2027-01-31T00:00:00Z; default: never")
+    .option("--models <names>", "allowed models, separated by commas; default: those of the tenant")
     .action(async (tenant: string, options: CreateOptions, command: Command) => {
       const session = sessionOf(command);
       const { id } = await findTenant(session, tenant);
@@ -78,8 +78,8 @@ export function keyCommands(program: Command): void {
     });
   keys
     .command("rotate <key>")
-    .description("give a key another secret, which is shown this once; the key is named by id, prefix or name")
-    .option("--grace <period>", "for how long the secret before it still works, such as 30m, 24h or 7d", toPeriodMs)
+    .description("rotate a key's secret, which is shown only once; the key by id, prefix or name")
+    .option("--grace <period>", "how long the old secret stays valid, such as 30m, 24h or 7d", toPeriodMs)
     .action(async (key: string, options: { grace?: number }, command: Command) => {
       const session = sessionOf(command);
       const at = await keyAt(session, key);
@@ -89,18 +89,18 @@ export function keyCommands(program: Command): void {
     });
   keys
     .command("expire <key> <time>")
-    .description("when a key ends, such as 2027-01-31T00:00:00Z; `never` for no end")
+    .description("set a key's expiry, such as 2027-01-31T00:00:00Z; `never` for none")
     .action(async (key: string, time: string, _options: object, command: Command) => {
       await change(sessionOf(command), key, { expires_at: time === "never" ? null : time });
     });
   withRates(keys.command("quota <key>"))
-    .description("set the limits per minute of a key; one that is left out stays as it is")
+    .description("set a key's limits per minute; an omitted limit stays")
     .action(async (key: string, options: RateOptions, command: Command) => {
       await change(sessionOf(command), key, ratesOf(options));
     });
   keys
     .command("models <key> <names>")
-    .description("the models it may use, between commas; `all` for those of its tenant")
+    .description("set the allowed models, separated by commas; `all` for those of its tenant")
     .action(async (key: string, names: string, _options: object, command: Command) => {
       await change(sessionOf(command), key, { allowed_models: names === "all" ? null : toList(names) });
     });

@@ -27,7 +27,7 @@ const program = new Command("gateway")
   .option("--json", "print JSON, for scripts")
   .addHelpText(
     "after",
-    "\nThe admin token comes from GATEWAY_ADMIN_TOKEN, else from the data folder of a gateway started here.\nExit code: 0 done, 1 refused or failed, 2 not understood.",
+    "\nThe admin token comes from GATEWAY_ADMIN_TOKEN, else from the data folder of a gateway started here.\nExit code: 0 success, 1 refused or failed, 2 invalid command.",
   )
   .exitOverride();
 for (const add of [

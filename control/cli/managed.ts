@@ -30,26 +30,26 @@ export function managedCommands(program: Command): void {
   readCommands(managed);
   managed
     .command("set <model>")
-    .description("say what is to be kept running for a model; what is not said stays, or has its default")
-    .option("--recipe <recipe>", "begin with the fields of a recipe, by name or id")
+    .description("set what to keep running for a model; an omitted option stays, or gets its default")
+    .option("--recipe <recipe>", "start from the fields of a recipe, by name or id")
     .option("--file <file>", "take fields from a JSON file (- is standard input)")
-    .option("--partition <name>", "where the jobs go")
-    .option("--gres <gres>", "generic resources of each node, such as gpu:2")
+    .option("--partition <name>", "the partition for the jobs")
+    .option("--gres <gres>", "generic resources per node, such as gpu:2")
     .option("--account <name>", "the scheduler's account")
     .option("--qos <name>", "the scheduler's quality of service")
     .option("--image <image>", "a container image for apptainer; blank for bare metal")
     .option("--port <port>", "the first port of the servers", toNumber)
-    .option("--replicas <number>", "how many are to run", toNumber)
-    .option("--min-replicas <number>", "how many must serve for the model to be healthy", toNumber)
-    .option("--command <command>", "what starts the server")
+    .option("--replicas <number>", "replicas to keep running", toNumber)
+    .option("--min-replicas <number>", "replicas that must serve for the model to be healthy", toNumber)
+    .option("--command <command>", "the command that starts the server")
     .action(async (model: string, options: SpecOptions, command: Command) => {
       const session = sessionOf(command);
       const { id } = await findModel(session, model);
       await putSpec(session, id, { ...(await specOf(session, id)), ...(await fieldsOf(session, options)) });
     });
   for (const [word, enabled, description] of [
-    ["enable", true, "run what the spec of a model says"],
-    ["disable", false, "keep the spec of a model and run nothing; its replicas end"],
+    ["enable", true, "turn a model's spec on: its replicas start"],
+    ["disable", false, "turn a model's spec off: its replicas stop"],
   ] as const) {
     managed
       .command(`${word} <model>`)
@@ -62,12 +62,12 @@ export function managedCommands(program: Command): void {
   }
   managed
     .command("delete <model>")
-    .description("manage a model no longer; its replicas end")
+    .description("stop managing a model; its replicas stop")
     .action(async (model: string, _options: object, command: Command) => {
       const session = sessionOf(command);
       const { id, model_name } = await findModel(session, model);
       await session.bodyOf(session.client.DELETE("/api/v1/models/{id}/managed", { params: { path: { id } } }));
-      session.say(`model '${model_name}' is managed no longer`);
+      session.say(`model '${model_name}' is no longer managed`);
     });
   replicaCommands(managed);
 }
@@ -94,7 +94,7 @@ function readCommands(managed: Command): void {
     });
   managed
     .command("show <model>")
-    .description("show what is kept running for a model")
+    .description("show the spec of a managed model")
     .action(async (model: string, _options: object, command: Command) => {
       const session = sessionOf(command);
       const { id } = await findModel(session, model);
@@ -128,7 +128,7 @@ function replicaCommands(managed: Command): void {
     });
   managed
     .command("restart <replica>")
-    .description("end the job of a replica, by its id, so that another takes its place")
+    .description("restart a replica, by its id: another job replaces its job")
     .action(async (id: string, _options: object, command: Command) => {
       const session = sessionOf(command);
       session.record(
@@ -137,7 +137,7 @@ function replicaCommands(managed: Command): void {
     });
   managed
     .command("clear-lost <model>")
-    .description("forget the lost replicas of a model, so that jobs are submitted again")
+    .description("clear the lost replicas of a model, so that jobs are submitted again")
     .action(async (model: string, _options: object, command: Command) => {
       const session = sessionOf(command);
       const { id } = await findModel(session, model);

@@ -26,7 +26,7 @@ export function modelHealthCommands(models: Command): void {
     });
   models
     .command("check <model>")
-    .description("check a model and its endpoints now; fails when it is not well")
+    .description("check a model and its endpoints now; fails if it is not healthy")
     .action(async (model: string, _options: object, command: Command) => {
       const session = sessionOf(command);
       const { id, model_name } = await findModel(session, model);
@@ -36,7 +36,7 @@ export function modelHealthCommands(models: Command): void {
       const now = checksOf(detail).filter(({ checked_at }) => checked_at === check?.checked_at);
       session.listIn(detail, now, CHECK);
       if (check?.status === "unhealthy")
-        throw new CliError(`model '${model_name}' is not well: ${check.message ?? ""}`);
+        throw new CliError(`model '${model_name}' is not healthy: ${check.message ?? ""}`);
     });
 }
 

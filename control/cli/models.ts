@@ -59,7 +59,7 @@ export function modelCommands(program: Command): void {
       session.record(await session.bodyOf(session.client.POST("/api/v1/models", { body })));
     },
   );
-  withFields(models.command("set <model>").description("change a model; what is not said stays")).action(
+  withFields(models.command("set <model>").description("change a model; an omitted option stays")).action(
     async (model: string, options: ModelOptions, command: Command) => {
       const session = sessionOf(command);
       const { id, upstream_model, api_base } = await findModel(session, model);
@@ -100,15 +100,15 @@ export function modelCommands(program: Command): void {
 
 function withFields(command: Command): Command {
   return command
-    .option("--base <url>", "the upstream's base, ending in /v1")
-    .option("--upstream <name>", "the model's name there, when it is another")
-    .option("--key <secret>", "the upstream's credential")
+    .option("--base <url>", "the upstream's base URL, ending in /v1")
+    .option("--upstream <name>", "the model's name at the upstream, if it is different")
+    .option("--key <secret>", "the upstream's API key")
     .option("--type <type>", "chat, embedding, image, audio_speech or audio_transcription")
     .option("--input-cost <usd>", "USD per input token", toNumber)
     .option("--output-cost <usd>", "USD per output token", toNumber)
-    .option("--cached-input-cost <usd>", "USD per input token from a cache; `none`: as the others", toNumberOrNone)
-    .option("--reasoning-output-cost <usd>", "USD per output token of reasoning; `none`: as the others", toNumberOrNone)
-    .option("--second-cost <usd>", "USD per second of audio that is transcribed", toNumber)
+    .option("--cached-input-cost <usd>", "USD per cached input token; `none`: as other input tokens", toNumberOrNone)
+    .option("--reasoning-output-cost <usd>", "USD per reasoning output token; `none`: as other output tokens", toNumberOrNone)
+    .option("--second-cost <usd>", "USD per second of transcribed audio", toNumber)
     .option("--context-window <tokens>", "tokens, 0 for unknown", toNumber);
 }
 

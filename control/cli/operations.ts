@@ -7,7 +7,7 @@ import { sessionOf } from "./session.ts";
 export function operationCommands(program: Command): void {
   program
     .command("attention")
-    .description("what somebody has to act on now, the most urgent first")
+    .description("what needs attention now, the most urgent first")
     .action(async (_options: object, command: Command) => {
       const session = sessionOf(command);
       const items = await session.bodyOf(session.client.GET("/api/v1/overview/attention"));
@@ -15,7 +15,7 @@ export function operationCommands(program: Command): void {
     });
   program
     .command("alerts")
-    .description("what fires now; the last messages with --recent")
+    .description("active alerts; the last messages with --recent")
     .option("--recent", "the last 200 messages, newest first")
     .action(async (options: { recent?: boolean }, command: Command) => {
       const session = sessionOf(command);

@@ -8,10 +8,10 @@ import { readObject } from "./managed.ts";
 import { sessionOf } from "./session.ts";
 
 export function recipeCommands(program: Command): void {
-  const recipes = program.command("recipes").description("templates for what is kept running for a model");
+  const recipes = program.command("recipes").description("templates for managed models");
   recipes
     .command("list")
-    .description("list recipes, the built-in ones too")
+    .description("list recipes, including built-in ones")
     .action(async (_options: object, command: Command) => {
       const session = sessionOf(command);
       const rows = await session.rowsOfAllPages((cursor) =>
@@ -28,9 +28,9 @@ export function recipeCommands(program: Command): void {
     });
   recipes
     .command("create <name> <file>")
-    .description("keep a recipe: the fields of a spec in a JSON file (- is standard input)")
+    .description("store a recipe: the fields of a spec in a JSON file (- is standard input)")
     .option("--description <text>", "what it is for")
-    .option("--author <text>", "who made it")
+    .option("--author <text>", "its author")
     .action(
       async (
         name: string,

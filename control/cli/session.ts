@@ -41,7 +41,7 @@ export class Session {
     });
     if (response.ok) {
       if (response.headers.get("x-gateway-sync") === "pending")
-        process.stderr.write("saved; a store or cell has not confirmed yet and will be told until it has\n");
+        process.stderr.write("saved; a store or cell has not confirmed it yet, and the gateway keeps trying\n");
       return data as T;
     }
     throw new CliError(refusal(response, error));

@@ -72,7 +72,7 @@ export function tenantCommands(program: Command): void {
   withRates(tenants.command("create <name>"))
     .description("create a tenant")
     .option("--weight <n>", "fairshare weight", toNumber)
-    .option("--max-in-flight <n>", "requests at the same time", toNumber)
+    .option("--max-in-flight <n>", "max concurrency (slots in each cell)", toNumber)
     .option("--group <name>", "fairshare group")
     .option("--timezone <zone>", "IANA time zone")
     .option("--description <text>", "what it is for")
@@ -100,8 +100,8 @@ export function tenantCommands(program: Command): void {
       session.record(await session.bodyOf(session.client.PATCH("/api/v1/tenants/{id}/status", { ...at(found), body })));
     });
   withRates(tenants.command("quota <tenant>"))
-    .description("set the limits of its load; a limit per minute that is left out stays as it is")
-    .option("--max-in-flight <n>", "requests at the same time, or none", toNumberOrNone, null)
+    .description("set its limits; an omitted limit per minute stays")
+    .option("--max-in-flight <n>", "max concurrency (slots in each cell), or none", toNumberOrNone, null)
     .action(async (tenant: string, options: RateOptions & { maxInFlight: number | null }, command: Command) => {
       const session = sessionOf(command);
       const found = await findTenant(session, tenant);
@@ -120,9 +120,9 @@ export function tenantCommands(program: Command): void {
     });
   tenants
     .command("budget <tenant>")
-    .description("replace the term budget; without caps it is cleared. Shows what has been used with --used")
-    .option("--tokens <n>", "cap in tokens", toNumberOrNone)
-    .option("--usd <n>", "cap in USD", toNumberOrNone)
+    .description("replace the budget; without limits it is cleared. Shows what has been used with --used")
+    .option("--tokens <n>", "limit in tokens", toNumberOrNone)
+    .option("--usd <n>", "limit in USD", toNumberOrNone)
     .option("--period <period>", "lifetime, monthly or term")
     .option("--used", "change nothing, show what has been used")
     .action(async (tenant: string, options: BudgetOptions & { used?: boolean }, command: Command) => {
@@ -139,7 +139,7 @@ export function tenantCommands(program: Command): void {
     });
   tenants
     .command("models <tenant> <names>")
-    .description("the models it may use, between commas; `all` for every model")
+    .description("set the allowed models, separated by commas; `all` for every model")
     .action(async (tenant: string, names: string, _options: object, command: Command) => {
       const session = sessionOf(command);
       const found = await findTenant(session, tenant);

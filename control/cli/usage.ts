@@ -84,7 +84,7 @@ export function usageCommands(program: Command): void {
   usage
     .command("daily")
     .description("by day of a time zone")
-    .option("--timezone <zone>", "IANA time zone by whose clock days begin", "UTC")
+    .option("--timezone <zone>", "IANA time zone in which days start", "UTC")
     .option("--from <day>", "first day, YYYY-MM-DD; a week ago when omitted")
     .option("--to <day>", "last day; today when omitted")
     .action(async ({ timezone, from, to }: DailyOptions, command: Command) => {
@@ -107,7 +107,7 @@ export function usageCommands(program: Command): void {
     });
   usage
     .command("log <request-id>")
-    .description("one request, with its trace and why the auto router chose its model")
+    .description("show a request, with its trace and why the auto router chose its model")
     .action(async (request_id: string, _options: unknown, command: Command) => {
       const session = sessionOf(command);
       const params = { path: { request_id } };

@@ -10,8 +10,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What runs, on which schema, for which cells, and how it is protected
-         * @description What runs, on which schema, for which cells, and how it is protected.
+         * Read version, database schema, cells and protection
+         * @description Read version, database schema, cells and protection.
          */
         get: operations["getAbout"];
         put?: never;
@@ -30,8 +30,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What is wrong now, and the last 200 messages
-         * @description What is wrong now, and the last 200 messages.
+         * List active alerts and the last 200 messages
+         * @description List active alerts and the last 200 messages.
          */
         get: operations["getAlerts"];
         put?: never;
@@ -53,7 +53,7 @@ export interface paths {
         put?: never;
         /**
          * Make a key for the console's assistant, for a day
-         * @description For the console's server. The tenant `gateway-assistant` is made when there is none; keys of it that have expired are removed. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description For the console's server. The tenant `gateway-assistant` is made when there is none; keys of it that have expired are removed. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         post: operations["postAssistantKey"];
         delete?: never;
@@ -112,8 +112,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Merge a backup file into the configuration, whole or not at all
-         * @description With `dry_run=true` nothing is changed: `differences` says of each object whether it would be added or changed, and in which fields. A file that would be refused is refused in the same way. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * Merge a backup file into the configuration, all or nothing
+         * @description With `dry_run=true` nothing is changed: `differences` lists which objects would be added or changed, and in which fields. A file that a restore would refuse is refused here too. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         post: operations["postBackupRestore"];
         delete?: never;
@@ -137,7 +137,7 @@ export interface paths {
         put?: never;
         /**
          * Start a benchmark of a model through the data plane
-         * @description Sends real requests, which take slots and cost what they cost, as a tenant of its own that is removed at the end and left out of usage. Bounded by the settings of the assistant; one at a time. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise. Safe to repeat under the same `idempotency-key`.
+         * @description Sends real requests, which use slots and cost tokens, as a temporary tenant that is left out of usage. Limited by the assistant settings; one at a time. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise. Safe to repeat under the same `idempotency-key`.
          */
         post: operations["postBenchmarks"];
         delete?: never;
@@ -154,8 +154,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read a benchmark, second by second, also while it runs
-         * @description Read a benchmark, second by second, also while it runs.
+         * Read the figures of a benchmark for each second, also while it runs
+         * @description Read the figures of a benchmark for each second, also while it runs.
          */
         get: operations["getBenchmarksId"];
         put?: never;
@@ -176,8 +176,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Stop a benchmark; what was measured stays
-         * @description Stop a benchmark; what was measured stays. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * Stop a benchmark and keep its figures
+         * @description Stop a benchmark and keep its figures. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         post: operations["postBenchmarksIdStop"];
         delete?: never;
@@ -200,7 +200,7 @@ export interface paths {
         get: operations["getCapacity"];
         /**
          * Set the capacity of a cell, live
-         * @description Set the capacity of a cell, live. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description Set the capacity of a cell, live. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         put: operations["putCapacity"];
         post?: never;
@@ -245,7 +245,7 @@ export interface paths {
         put?: never;
         /**
          * Create a fairshare group
-         * @description Create a fairshare group. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise. Safe to repeat under the same `idempotency-key`.
+         * @description Create a fairshare group. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise. Safe to repeat under the same `idempotency-key`.
          */
         post: operations["postFairshareGroups"];
         delete?: never;
@@ -269,7 +269,7 @@ export interface paths {
         head?: never;
         /**
          * Set the weight of a fairshare group
-         * @description Set the weight of a fairshare group. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description Set the weight of a fairshare group. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         patch: operations["patchFairshareGroupsNameWeight"];
         trace?: never;
@@ -282,8 +282,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The scheduler of a cell over the last hour
-         * @description The scheduler of a cell over the last hour.
+         * Read the scheduler of a cell over the last hour
+         * @description Read the scheduler of a cell over the last hour.
          */
         get: operations["getFairshareHistory"];
         put?: never;
@@ -302,8 +302,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The scheduler of a cell, now
-         * @description The scheduler of a cell, now.
+         * Read the scheduler of a cell, live
+         * @description Read the scheduler of a cell, live.
          */
         get: operations["getFairshareLive"];
         put?: never;
@@ -324,8 +324,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Try a guardrails policy on a text; changes and keeps nothing
-         * @description Runs the scanners of the data plane, but for `harm`, which needs a model. `matches` says where the text matches, `input` and `output` what happens to it on either side. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * Try a guardrails policy on a text; stores nothing
+         * @description Runs the scanners of the data plane except `harm`, which needs a model. `matches` says where the text matches, `input` and `output` what happens to it on either side. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         post: operations["postGuardrailsTest"];
         delete?: never;
@@ -342,8 +342,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Say that the service lives; looks at no store
-         * @description Say that the service lives; looks at no store.
+         * Say that the service is alive; touches no store
+         * @description Say that the service is alive; touches no store.
          */
         get: operations["getHealth"];
         put?: never;
@@ -363,7 +363,7 @@ export interface paths {
         };
         /**
          * Read what the job scheduler offers: partitions, nodes, accounts, qos
-         * @description For forms. Answers of the last minute are given again. `accounts` and `qos` are empty when the scheduler keeps no accounts.
+         * @description For forms. Cached for a minute. `accounts` and `qos` are empty when the scheduler has no accounting.
          */
         get: operations["getJobschedResources"];
         put?: never;
@@ -407,14 +407,14 @@ export interface paths {
          */
         get: operations["getKeysId"];
         /**
-         * Update name, description, end, models and budget of a key
-         * @description Update name, description, end, models and budget of a key. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * Update name, description, expiry, models and budget of a key
+         * @description Update name, description, expiry, models and budget of a key. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         put: operations["putKeysId"];
         post?: never;
         /**
          * Delete a key
-         * @description Delete a key. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description Delete a key. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         delete: operations["deleteKeysId"];
         options?: never;
@@ -430,8 +430,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read what a key has used of its budget
-         * @description Read what a key has used of its budget.
+         * Read a key's budget usage
+         * @description Read a key's budget usage.
          */
         get: operations["getKeysIdBudgetUsage"];
         put?: never;
@@ -452,7 +452,7 @@ export interface paths {
         get?: never;
         /**
          * Disable or enable a key
-         * @description Disable or enable a key. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description Disable or enable a key. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         put: operations["putKeysIdDisabled"];
         post?: never;
@@ -472,8 +472,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Give a key another secret; it is in this answer only
-         * @description Id, budgets and everything else stay. The secret before it is admitted for `grace_secs`, every earlier one ends at once. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise. Safe to repeat under the same `idempotency-key`.
+         * Rotate a key's secret; only this response contains it
+         * @description ID, budgets and everything else stay. The old secret stays valid for `grace_secs`; earlier ones stop working at once. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise. Safe to repeat under the same `idempotency-key`.
          */
         post: operations["postKeysIdRotate"];
         delete?: never;
@@ -492,7 +492,7 @@ export interface paths {
         get?: never;
         /**
          * Turn span tracing of a key on or off
-         * @description Turn span tracing of a key on or off. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description Turn span tracing of a key on or off. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         put: operations["putKeysIdTracing"];
         post?: never;
@@ -557,7 +557,7 @@ export interface paths {
         put?: never;
         /**
          * Register an MCP server
-         * @description Register an MCP server. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise. Safe to repeat under the same `idempotency-key`.
+         * @description Register an MCP server. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise. Safe to repeat under the same `idempotency-key`.
          */
         post: operations["postMcpServers"];
         delete?: never;
@@ -580,13 +580,13 @@ export interface paths {
         get: operations["getMcpServersId"];
         /**
          * Update an MCP server
-         * @description Update an MCP server. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description Update an MCP server. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         put: operations["putMcpServersId"];
         post?: never;
         /**
          * Remove an MCP server
-         * @description Remove an MCP server. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description Remove an MCP server. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         delete: operations["deleteMcpServersId"];
         options?: never;
@@ -605,7 +605,7 @@ export interface paths {
         put?: never;
         /**
          * Connect to an MCP server and list its tools; changes nothing
-         * @description Begins a session, lists the tools and ends the session, within 10 seconds. Always 200 for a registered server; what is wrong is in `error`. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description Opens a session, lists the tools and closes the session, within 10 seconds. Always 200 for a registered server; problems are in `error`. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         post: operations["postMcpServersIdTest"];
         delete?: never;
@@ -629,7 +629,7 @@ export interface paths {
         put?: never;
         /**
          * Register a model
-         * @description Register a model. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise. Safe to repeat under the same `idempotency-key`.
+         * @description Register a model. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise. Safe to repeat under the same `idempotency-key`.
          */
         post: operations["postModels"];
         delete?: never;
@@ -652,13 +652,13 @@ export interface paths {
         get: operations["getModelsId"];
         /**
          * Update a model
-         * @description Update a model. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description Update a model. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         put: operations["putModelsId"];
         post?: never;
         /**
          * Remove a model
-         * @description Remove a model. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description Remove a model. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         delete: operations["deleteModelsId"];
         options?: never;
@@ -676,8 +676,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Find the capacity of a model by real load on its upstream; changes nothing
-         * @description Chat and embedding models only. Sends up to 20,000 requests in up to 60 seconds straight at the upstream, which consumes tokens there: concurrency 1, 2, 4 ... up to `max_concurrency`, 2.5 seconds each, until p99 passes `target_p99_ms` (or a tenth fails), throughput gains less than 7 %, or the ladder ends. Ends when the caller leaves or the service ends. One at a time per model: another is 409 `autotune_running`. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * Find a model's best concurrency with real load on its upstream; changes nothing
+         * @description Chat and embedding models only. Sends up to 20,000 requests in up to 60 seconds directly to the upstream, which consumes tokens there: concurrency 1, 2, 4 ... up to `max_concurrency`, 2.5 seconds each, until p99 passes `target_p99_ms` (or a tenth fails), throughput gains less than 7 %, or the ladder ends. Ends when the caller leaves or the service ends. One at a time per model: another is 409 `autotune_running`. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         post: operations["postModelsIdAutotune"];
         delete?: never;
@@ -696,8 +696,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Set the capacity of a model to what auto-tune recommended
-         * @description Set the capacity of a model to what auto-tune recommended. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * Set a model's capacity to the value that auto-tune recommended
+         * @description Set a model's capacity to the value that auto-tune recommended. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         post: operations["postModelsIdAutotuneApply"];
         delete?: never;
@@ -716,7 +716,7 @@ export interface paths {
         get?: never;
         /**
          * Configure the response cache of a model
-         * @description Configure the response cache of a model. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description Configure the response cache of a model. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         put: operations["putModelsIdCache"];
         post?: never;
@@ -736,7 +736,7 @@ export interface paths {
         get?: never;
         /**
          * Set or clear the capacity of a model
-         * @description Set or clear the capacity of a model. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description Set or clear the capacity of a model. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         put: operations["putModelsIdCapacity"];
         post?: never;
@@ -756,7 +756,7 @@ export interface paths {
         get?: never;
         /**
          * Set the capacity mode of a model
-         * @description Set the capacity mode of a model. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description Set the capacity mode of a model. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         put: operations["putModelsIdCapacityMode"];
         post?: never;
@@ -781,7 +781,7 @@ export interface paths {
         put?: never;
         /**
          * Add an endpoint to a model
-         * @description It takes traffic at once. Without `api_key` it has the model's. The address is held to the address policy. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise. Safe to repeat under the same `idempotency-key`.
+         * @description It gets traffic at once, and the model's own `api_base` gets none while an enabled endpoint is healthy. Without `api_key` the model's is used. The address must pass the address policy. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise. Safe to repeat under the same `idempotency-key`.
          */
         post: operations["postModelsIdEndpoints"];
         delete?: never;
@@ -799,14 +799,14 @@ export interface paths {
         };
         get?: never;
         /**
-         * Update an endpoint; an omitted field keeps its value
-         * @description An `api_key` that is omitted or null is kept, a blank one is removed: then the model's is sent. Another `api_base` begins its health anew. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * Update an endpoint; omitted fields keep their values
+         * @description An `api_key` that is omitted or null is kept; a blank one is removed, and the model's is sent instead. A new `api_base` resets its health. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         put: operations["putModelsIdEndpointsEndpoint_id"];
         post?: never;
         /**
          * Remove an endpoint
-         * @description Remove an endpoint. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description Remove an endpoint. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         delete: operations["deleteModelsIdEndpointsEndpoint_id"];
         options?: never;
@@ -845,7 +845,7 @@ export interface paths {
         put?: never;
         /**
          * Check a model and its endpoints now
-         * @description Also in maintenance and with checks off; of a disabled model only the status is brought in line. The answer comes when the check is done: after at most three attempts of `GATEWAY_MODEL_HEALTH_TIMEOUT_SECS` each. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description Also in maintenance and with checks off; for a disabled model only the status is updated. Responds when the check is done: after at most three attempts of `GATEWAY_MODEL_HEALTH_TIMEOUT_SECS` each. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         post: operations["postModelsIdHealthCheck"];
         delete?: never;
@@ -863,8 +863,8 @@ export interface paths {
         };
         get?: never;
         /**
-         * Say how a model is checked; an omitted field keeps its value
-         * @description A check is due at once. Turning checks off forgets the failures so far; turning checks or alerts off, or maintenance, ends a firing alert silently. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * Configure the health checks of a model; omitted fields keep their values
+         * @description A check is due at once. Turning checks off resets the failure count; turning checks or alerts off, or maintenance, ends an active alert silently. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         put: operations["putModelsIdHealthConfig"];
         post?: never;
@@ -882,19 +882,19 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read what is kept running for a model
-         * @description Read what is kept running for a model.
+         * Read the spec of a managed model
+         * @description Read the spec of a managed model.
          */
         get: operations["getModelsIdManaged"];
         /**
-         * Say what is to be kept running for a model
-         * @description Creates or replaces the spec: an omitted field gets its default. One of `launch_command` and `script_body` is required. The provisioner's next tick goes by it; replicas that run already are kept as they were started. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * Set what to keep running for a model
+         * @description Creates or replaces the spec: an omitted field gets its default. One of `launch_command` and `script_body` is required. It applies from the provisioner's next tick; running replicas stay as they were started. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         put: operations["putModelsIdManaged"];
         post?: never;
         /**
-         * Manage a model no longer; its replicas end
-         * @description Manage a model no longer; its replicas end. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * Stop managing a model; its replicas stop
+         * @description Stop managing a model; its replicas stop. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         delete: operations["deleteModelsIdManaged"];
         options?: never;
@@ -916,8 +916,8 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Note what keeps a model's replicas from being started; null clears it
-         * @description Written by the provisioner. A text that is too long is cut. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * Record why a model's replicas cannot be started; null clears it
+         * @description Written by the provisioner. Long texts are truncated. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         patch: operations["patchModelsIdManagedProvisionError"];
         trace?: never;
@@ -932,7 +932,7 @@ export interface paths {
         get?: never;
         /**
          * Replace timeout, retries and endpoint selection of a model
-         * @description What is omitted takes its default. `failover` goes by priority, `load_balance` by weight, `session_hash` keeps a session where it is. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description Omitted fields get their defaults. `failover` goes by priority, `load_balance` by weight, `session_hash` keeps a session on one endpoint. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         put: operations["putModelsIdReliability"];
         post?: never;
@@ -956,8 +956,8 @@ export interface paths {
         get: operations["getModelsIdReplicas"];
         put?: never;
         /**
-         * Add a replica: a job that runs, or one that is about to be submitted
-         * @description With `job_id` a job that was submitted elsewhere. The provisioner gives an `intent_id` before it submits, so that a job is never without its row. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise. Safe to repeat under the same `idempotency-key`.
+         * Add a replica: a running job, or one that is about to be submitted
+         * @description With `job_id`, a job that was submitted elsewhere. The provisioner sends an `intent_id` before it submits, so that no job lacks its row. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise. Safe to repeat under the same `idempotency-key`.
          */
         post: operations["postModelsIdReplicas"];
         delete?: never;
@@ -977,7 +977,7 @@ export interface paths {
         put?: never;
         /**
          * Remove the lost replicas of a model, so that jobs are submitted again
-         * @description Remove the lost replicas of a model, so that jobs are submitted again. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description Remove the lost replicas of a model, so that jobs are submitted again. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         post: operations["postModelsIdReplicasClearLost"];
         delete?: never;
@@ -996,7 +996,7 @@ export interface paths {
         get?: never;
         /**
          * Set the admission weight of a model
-         * @description Set the admission weight of a model. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description Set the admission weight of a model. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         put: operations["putModelsIdWeight"];
         post?: never;
@@ -1021,7 +1021,7 @@ export interface paths {
         put?: never;
         /**
          * Check every model now that is enabled, has checks on and is not in maintenance
-         * @description The answer comes when all are done. A model that has served a request within its check interval is not called. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description Responds when all checks are done. A model that served a request within its check interval is not called. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         post: operations["postModelsHealth"];
         delete?: never;
@@ -1041,7 +1041,7 @@ export interface paths {
         put?: never;
         /**
          * Ask an upstream whether it serves a model; changes nothing
-         * @description Calls GET {api_base}/models for at most 5 seconds. Always 200 for a well-formed question; what is wrong is in `warnings`. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description Calls GET {api_base}/models for at most 5 seconds. Always 200 for a valid request; problems are in `warnings`. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         post: operations["postModelsValidate"];
         delete?: never;
@@ -1078,8 +1078,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What a person has to act on now, the most urgent first
-         * @description What a person has to act on now, the most urgent first.
+         * List what needs attention now, the most urgent first
+         * @description List what needs attention now, the most urgent first.
          */
         get: operations["getOverviewAttention"];
         put?: never;
@@ -1098,8 +1098,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What is configured, and what was used lately
-         * @description What is configured, and what was used lately.
+         * Summary of the configuration and of recent usage
+         * @description Summary of the configuration and of recent usage.
          */
         get: operations["getOverviewSummary"];
         put?: never;
@@ -1118,14 +1118,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List recipes by name, the built-in ones too
-         * @description List recipes by name, the built-in ones too. Paged: follow the `link` header.
+         * List recipes by name, including built-in ones
+         * @description List recipes by name, including built-in ones. Paged: follow the `link` header.
          */
         get: operations["getRecipes"];
         put?: never;
         /**
-         * Keep a recipe: fields of a spec to begin from
-         * @description Keep a recipe: fields of a spec to begin from. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise. Safe to repeat under the same `idempotency-key`.
+         * Create a recipe: fields of a spec to start from
+         * @description Create a recipe: fields of a spec to start from. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise. Safe to repeat under the same `idempotency-key`.
          */
         post: operations["postRecipes"];
         delete?: never;
@@ -1143,14 +1143,14 @@ export interface paths {
         };
         get?: never;
         /**
-         * Change a recipe; an omitted field keeps its value
-         * @description Change a recipe; an omitted field keeps its value. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * Change a recipe; omitted fields keep their values
+         * @description Change a recipe; omitted fields keep their values. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         put: operations["putRecipesId"];
         post?: never;
         /**
          * Remove a recipe
-         * @description Remove a recipe. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description Remove a recipe. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         delete: operations["deleteRecipesId"];
         options?: never;
@@ -1189,15 +1189,15 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Forget a replica and remove its endpoint
-         * @description The provisioner cancels the job if it is one of its own. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * Remove a replica and its endpoint
+         * @description The provisioner cancels the job if it is one of its own. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         delete: operations["deleteReplicasId"];
         options?: never;
         head?: never;
         /**
-         * Report how a replica is; an omitted field keeps its value
-         * @description Written by the provisioner. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * Report the state of a replica; omitted fields keep their values
+         * @description Written by the provisioner. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         patch: operations["patchReplicasId"];
         trace?: never;
@@ -1212,8 +1212,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * End the job of a replica, so that another takes its place
-         * @description End the job of a replica, so that another takes its place. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * Restart a replica: another job replaces its job
+         * @description Restart a replica: another job replaces its job. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         post: operations["postReplicasIdRestart"];
         delete?: never;
@@ -1232,8 +1232,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Push every record to the cells again and hold budgets against the ledger
-         * @description For a key-value store that lost or gained something, and for a database that was restored: every record gets a new revision. Every start of the control service does the rest; every five minutes what differs is mended. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * Push every record to the cells again and check budgets against the stored usage
+         * @description For a key-value store that lost or gained data, and for a restored database: every record gets a new revision. Other differences are repaired at every start of the control service and every five minutes. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         post: operations["postResync"];
         delete?: never;
@@ -1250,8 +1250,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the settings: where each value comes from, and since when it holds
-         * @description List the settings: where each value comes from, and since when it holds.
+         * List the settings: where each value comes from, and since when it applies
+         * @description List the settings: where each value comes from, and since when it applies.
          */
         get: operations["getSettings"];
         put?: never;
@@ -1275,8 +1275,8 @@ export interface paths {
          */
         get: operations["getSettingsAlerts"];
         /**
-         * Say where alerts go; an omitted field keeps its value
-         * @description Secrets that are omitted or blank are kept; `clear_slack_webhook` and `clear_smtp_password` remove them. `email: null` turns email off; inside `email`, host, sender and at least one recipient are required once. The webhook's address is held to the address policy. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * Set where alerts go; omitted fields keep their values
+         * @description Secrets that are omitted or blank are kept; `clear_slack_webhook` and `clear_smtp_password` remove them. `email: null` turns email off; inside `email`, host, sender and at least one recipient are required once. The webhook's address must pass the address policy. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         put: operations["putSettingsAlerts"];
         post?: never;
@@ -1297,7 +1297,7 @@ export interface paths {
         put?: never;
         /**
          * Send a test alert on every configured channel
-         * @description Ignores the cooldown. A channel that fails is tried once more; the answer says per channel what came of it and never shows a secret. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description Ignores the cooldown. A channel that fails is retried once; the response has the result of each channel and never a secret. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         post: operations["postSettingsAlertsTest"];
         delete?: never;
@@ -1320,7 +1320,7 @@ export interface paths {
         get: operations["getSettingsAssistant"];
         /**
          * Change the assistant's settings
-         * @description A tool that `tools_enabled` does not list is on; a given map replaces the stored one. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description A tool that `tools_enabled` does not list is on; a given map replaces the stored one. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         put: operations["putSettingsAssistant"];
         post?: never;
@@ -1344,7 +1344,7 @@ export interface paths {
         get: operations["getSettingsAutoRouter"];
         /**
          * Configure the auto router's classifier
-         * @description A blank `classifier_model` clears it and turns the classifier off: routing goes by capacity, cost and keywords. 0 for the timeout keeps the stored one. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description A blank `classifier_model` clears it and turns the classifier off: routing goes by capacity, cost and keywords. A timeout of 0 keeps the stored one. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         put: operations["putSettingsAutoRouter"];
         post?: never;
@@ -1368,7 +1368,7 @@ export interface paths {
         get: operations["getSettingsBoons"];
         /**
          * Change the global settings of boons; omitted fields and zeros keep their values
-         * @description A boon takes effect for models that list it while its switch here is on. At most 3 repair attempts and 8 tool turns; more become that. A blank model clears it, a blank prompt keeps it, a blank nudge is the default one. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description Boons are model add-ons. A boon works for models that list it while its switch here is on. At most 3 repair attempts and 8 tool turns; larger values are reduced to these. A blank model clears it, a blank prompt keeps it, a blank nudge is the default one. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         put: operations["putSettingsBoons"];
         post?: never;
@@ -1387,7 +1387,7 @@ export interface paths {
         };
         /**
          * Probe the compression sidecar
-         * @description Never an error: what is wrong stands in `error`.
+         * @description Never fails: problems are in `error`.
          */
         get: operations["getSettingsCompressor"];
         put?: never;
@@ -1412,7 +1412,7 @@ export interface paths {
         get: operations["getSettingsEnergy"];
         /**
          * Change the energy settings
-         * @description While `enabled`, `prometheus_url` and `power_query` are required. 0 for the interval keeps the stored one. A model takes part with `energy_slots_per_node` above 0. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description While `enabled`, `prometheus_url` and `power_query` are required. 0 for the interval keeps the stored one. A model takes part with `energy_slots_per_node` above 0. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         put: operations["putSettingsEnergy"];
         post?: never;
@@ -1433,7 +1433,7 @@ export interface paths {
         put?: never;
         /**
          * Run the power query once, stored or given
-         * @description Asks for `sum(<power_query>)` and `count(<power_query>)` and saves nothing. What is omitted is what is stored. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description Runs `sum(<power_query>)` and `count(<power_query>)` and saves nothing. Omitted fields use the stored values. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         post: operations["postSettingsEnergyTest"];
         delete?: never;
@@ -1456,7 +1456,7 @@ export interface paths {
         get: operations["getSettingsJobsched"];
         /**
          * Change the job scheduler's settings
-         * @description While `enabled`, `url` and `user` are required. An omitted or blank token is kept, `clear_token` removes it. The provisioner's next tick goes by it. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description While `enabled`, `url` and `user` are required. An omitted or blank token is kept, `clear_token` removes it. It applies from the provisioner's next tick. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         put: operations["putSettingsJobsched"];
         post?: never;
@@ -1474,8 +1474,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The provisioner's own read, with the token in clear
-         * @description The read is the provisioner's heartbeat and says how its previous tick went. Only for the provisioner: it is the one read that answers a secret.
+         * The provisioner's own read, with the token in plain text
+         * @description The read is the provisioner's heartbeat and says how its previous tick went. Only for the provisioner: no other read returns a secret.
          */
         get: operations["getSettingsJobschedResolved"];
         put?: never;
@@ -1497,7 +1497,7 @@ export interface paths {
         put?: never;
         /**
          * Test the connection to the job scheduler: token expiry and one ping
-         * @description The token's expiry is read from it, not verified. A scheduler that does not answer is `ping.ok: false` with the reason. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description The token's expiry is read from it, not verified. If the scheduler does not respond, `ping.ok` is false, with the reason. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         post: operations["postSettingsJobschedTest"];
         delete?: never;
@@ -1519,8 +1519,8 @@ export interface paths {
          */
         get: operations["getSettingsUsageRetention"];
         /**
-         * Say how long raw usage rows are kept
-         * @description Whole days of raw rows are dropped once they are older. The daily rollup is kept for ever. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * Set how long raw usage rows are kept
+         * @description Full days of raw rows are deleted once they are older. The daily rollup is kept forever. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         put: operations["putSettingsUsageRetention"];
         post?: never;
@@ -1565,7 +1565,7 @@ export interface paths {
         put?: never;
         /**
          * Create a tenant
-         * @description Create a tenant. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise. Safe to repeat under the same `idempotency-key`.
+         * @description Create a tenant. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise. Safe to repeat under the same `idempotency-key`.
          */
         post: operations["postTenants"];
         delete?: never;
@@ -1588,13 +1588,13 @@ export interface paths {
         get: operations["getTenantsId"];
         /**
          * Update name, description and contact of a tenant
-         * @description Update name, description and contact of a tenant. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description Update name, description and contact of a tenant. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         put: operations["putTenantsId"];
         post?: never;
         /**
          * Delete a tenant and its keys
-         * @description Delete a tenant and its keys. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description Delete a tenant and its keys. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         delete: operations["deleteTenantsId"];
         options?: never;
@@ -1616,8 +1616,8 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Replace the models that a tenant may use
-         * @description Replace the models that a tenant may use. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * Replace the allowed models of a tenant
+         * @description Replace the allowed models of a tenant. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         patch: operations["patchTenantsIdAllowlist"];
         trace?: never;
@@ -1637,7 +1637,7 @@ export interface paths {
         head?: never;
         /**
          * Replace the budget of a tenant
-         * @description Replace the budget of a tenant. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description Replace the budget of a tenant. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         patch: operations["patchTenantsIdBudget"];
         trace?: never;
@@ -1650,8 +1650,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read what a tenant has used of its budget
-         * @description Read what a tenant has used of its budget.
+         * Read a tenant's budget usage
+         * @description Read a tenant's budget usage.
          */
         get: operations["getTenantsIdBudgetUsage"];
         put?: never;
@@ -1677,7 +1677,7 @@ export interface paths {
         head?: never;
         /**
          * Replace or clear the compression policy of a tenant
-         * @description Null falls back to the global settings. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description Null falls back to the global settings. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         patch: operations["patchTenantsIdCompression"];
         trace?: never;
@@ -1697,7 +1697,7 @@ export interface paths {
         head?: never;
         /**
          * Move a tenant to another fairshare group
-         * @description Move a tenant to another fairshare group. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description Move a tenant to another fairshare group. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         patch: operations["patchTenantsIdGroup"];
         trace?: never;
@@ -1717,7 +1717,7 @@ export interface paths {
         head?: never;
         /**
          * Replace or clear the guardrails policy of a tenant
-         * @description A policy that is set is on. What it omits takes its default: block, no scanners, fail open. The scanner `harm` needs a `guard_model`. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description A policy is active once it is set. Omitted fields get their defaults: block, no scanners, fail open. The scanner `harm` needs a `guard_model`. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         patch: operations["patchTenantsIdGuardrails"];
         trace?: never;
@@ -1736,8 +1736,8 @@ export interface paths {
         get: operations["getTenantsIdKeys"];
         put?: never;
         /**
-         * Create a key; the secret is in this answer only
-         * @description Create a key; the secret is in this answer only. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise. Safe to repeat under the same `idempotency-key`.
+         * Create a key; only this response contains the secret
+         * @description Create a key; only this response contains the secret. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise. Safe to repeat under the same `idempotency-key`.
          */
         post: operations["postTenantsIdKeys"];
         delete?: never;
@@ -1756,7 +1756,7 @@ export interface paths {
         get?: never;
         /**
          * Replace the quota of a tenant
-         * @description Replace the quota of a tenant. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description Replace the quota of a tenant. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         put: operations["putTenantsIdQuota"];
         post?: never;
@@ -1780,8 +1780,8 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Replace when a tenant may be served
-         * @description Replace when a tenant may be served. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * Replace the access times of a tenant
+         * @description Replace the access times of a tenant. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         patch: operations["patchTenantsIdSchedule"];
         trace?: never;
@@ -1801,7 +1801,7 @@ export interface paths {
         head?: never;
         /**
          * Set the status of a tenant
-         * @description Set the status of a tenant. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description Set the status of a tenant. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         patch: operations["patchTenantsIdStatus"];
         trace?: never;
@@ -1816,7 +1816,7 @@ export interface paths {
         get?: never;
         /**
          * Mark the traffic of a tenant as synthetic, or as real
-         * @description Mark the traffic of a tenant as synthetic, or as real. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description Mark the traffic of a tenant as synthetic, or as real. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         put: operations["putTenantsIdSynthetic"];
         post?: never;
@@ -1836,7 +1836,7 @@ export interface paths {
         get?: never;
         /**
          * Turn span tracing of all keys of a tenant on or off
-         * @description Turn span tracing of all keys of a tenant on or off. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description Turn span tracing of all keys of a tenant on or off. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         put: operations["putTenantsIdTracing"];
         post?: never;
@@ -1861,7 +1861,7 @@ export interface paths {
         head?: never;
         /**
          * Set the weight of a tenant in its group
-         * @description Set the weight of a tenant in its group. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description Set the weight of a tenant in its group. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         patch: operations["patchTenantsIdWeight"];
         trace?: never;
@@ -1937,7 +1937,7 @@ export interface paths {
         put?: never;
         /**
          * Prune the raw ledger to the retention window now
-         * @description Prune the raw ledger to the retention window now. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description Prune the raw ledger to the retention window now. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         post: operations["postUsageCompact"];
         delete?: never;
@@ -2034,8 +2034,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * One request, with its trace and the choice of its model
-         * @description One request, with its trace and the choice of its model.
+         * Read a request with its trace and model selection
+         * @description Read a request with its trace and model selection.
          */
         get: operations["getUsageLogsRequest_id"];
         put?: never;
@@ -2074,8 +2074,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Sums of the requests that a filter selects
-         * @description Sums of the requests that a filter selects.
+         * Totals of the requests that match a filter
+         * @description Totals of the requests that match a filter.
          */
         get: operations["getUsageLogsTotals"];
         put?: never;
@@ -2202,14 +2202,14 @@ export interface paths {
         post?: never;
         /**
          * Delete a user and all sessions
-         * @description Delete a user and all sessions. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description Delete a user and all sessions. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         delete: operations["deleteUsersId"];
         options?: never;
         head?: never;
         /**
          * Approve a user, or change status, role and tenant
-         * @description Approve a user, or change status, role and tenant. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description Approve a user, or change status, role and tenant. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         patch: operations["patchUsersId"];
         trace?: never;
@@ -2273,7 +2273,7 @@ export interface components {
             } | null;
             min_interval_secs: number;
             slack_webhook_set: boolean;
-            /** @description What to know of this write; absent when there is nothing, and on reads */
+            /** @description Warnings about this write; absent when there are none, and on reads */
             warnings?: string[];
         };
         AlertsTest: {
@@ -2326,7 +2326,7 @@ export interface components {
             tools_enabled?: {
                 [key: string]: boolean;
             };
-            /** @description What to know of this write; absent when there is nothing, and on reads */
+            /** @description Warnings about this write; absent when there are none, and on reads */
             warnings?: string[];
         };
         AttentionItem: {
@@ -2358,7 +2358,7 @@ export interface components {
             classifier_enabled: boolean;
             classifier_model: string | null;
             classifier_timeout_ms: number;
-            /** @description What to know of this write; absent when there is nothing, and on reads */
+            /** @description Warnings about this write; absent when there are none, and on reads */
             warnings?: string[];
         };
         Autotune: {
@@ -2514,7 +2514,7 @@ export interface components {
                     /** Format: date-time */
                     capacity_tuned_at?: string | null;
                     context_window?: number;
-                    /** @description Stored only: input_cost_per_second is what audio is billed by */
+                    /** @description Stored but not used: audio is billed by input_cost_per_second */
                     cost_per_audio_second?: number;
                     cost_per_character?: number;
                     cost_per_image?: number;
@@ -2693,9 +2693,9 @@ export interface components {
                 p50_ms: number | null;
                 p95_ms: number | null;
                 p99_ms: number | null;
-                /** @description With an answer to the end, or an error; those cut off at the end are not counted */
+                /** @description Completed or failed; requests cut off at the end are not counted */
                 requests: number;
-                /** @description Answers by status; 0: there was none */
+                /** @description Answers by status; 0: no answer */
                 statuses: {
                     [key: string]: number;
                 };
@@ -2706,7 +2706,7 @@ export interface components {
             } | null;
             started_by: string;
             /**
-             * @description `lost`: the process that ran it has ended without a word
+             * @description `lost`: the process that ran it died
              * @enum {string}
              */
             state: "running" | "done" | "stopped" | "lost";
@@ -2745,9 +2745,9 @@ export interface components {
                 p50_ms: number | null;
                 p95_ms: number | null;
                 p99_ms: number | null;
-                /** @description With an answer to the end, or an error; those cut off at the end are not counted */
+                /** @description Completed or failed; requests cut off at the end are not counted */
                 requests: number;
-                /** @description Answers by status; 0: there was none */
+                /** @description Answers by status; 0: no answer */
                 statuses: {
                     [key: string]: number;
                 };
@@ -2758,7 +2758,7 @@ export interface components {
             } | null;
             started_by: string;
             /**
-             * @description `lost`: the process that ran it has ended without a word
+             * @description `lost`: the process that ran it died
              * @enum {string}
              */
             state: "running" | "done" | "stopped" | "lost";
@@ -2808,7 +2808,7 @@ export interface components {
             vision_max_images?: number;
             /** @default 30000 */
             vision_timeout_ms?: number;
-            /** @description What to know of this write; absent when there is nothing, and on reads */
+            /** @description Warnings about this write; absent when there are none, and on reads */
             warnings?: string[];
         };
         BudgetUsage: {
@@ -2905,7 +2905,7 @@ export interface components {
             /** @enum {string} */
             capacity_mode?: "static" | "tuned";
             context_window?: number;
-            /** @description Stored only: input_cost_per_second is what audio is billed by */
+            /** @description Stored but not used: audio is billed by input_cost_per_second */
             cost_per_audio_second?: number;
             cost_per_character?: number;
             cost_per_image?: number;
@@ -3181,7 +3181,7 @@ export interface components {
                 /** @default [] */
                 output_scanners?: ("pii" | "ban_keywords" | "harm")[];
             };
-            /** @description Stored and logged nowhere */
+            /** @description Neither stored nor logged */
             text: string;
         };
         GuardrailsVerdict: {
@@ -3210,7 +3210,7 @@ export interface components {
              * @enum {string}
              */
             output: "pass" | "block" | "redact" | "log";
-            /** @description The text without what is replaced */
+            /** @description The text after redaction */
             redacted: string;
         };
         Jobsched: {
@@ -3229,7 +3229,7 @@ export interface components {
             token_set: boolean;
             url: string;
             user: string;
-            /** @description What to know of this write; absent when there is nothing, and on reads */
+            /** @description Warnings about this write; absent when there are none, and on reads */
             warnings?: string[];
         };
         JobschedResolved: {
@@ -3356,7 +3356,7 @@ export interface components {
             preamble: string;
             provision_error: string | null;
             qos: string | null;
-            /** @description How many replicas are in each state */
+            /** @description Number of replicas in each state */
             replicas: {
                 draining?: number;
                 healthy?: number;
@@ -3379,7 +3379,7 @@ export interface components {
             name: string;
             updated_at: string;
             upstream_url: string;
-            /** @description What to know of this write; absent when there is nothing, and on reads */
+            /** @description Warnings about this write; absent when there are none, and on reads */
             warnings?: string[];
         };
         McpServerTest: {
@@ -3440,7 +3440,7 @@ export interface components {
             tool_servers: string[];
             updated_at: string;
             upstream_model: string;
-            /** @description What to know of this write; absent when there is nothing, and on reads */
+            /** @description Warnings about this write; absent when there are none, and on reads */
             warnings?: string[];
         };
         ModelCache: {
@@ -3471,7 +3471,7 @@ export interface components {
             output_cost: number;
             output_tokens: number;
             requests: number;
-            /** @description Sum of what was frozen per request */
+            /** @description Sum of the cost recorded for each request */
             total_cost: number;
         };
         ModelEndpoint: {
@@ -3491,7 +3491,7 @@ export interface components {
             name: string;
             priority: number;
             updated_at: string;
-            /** @description What to know of this write; absent when there is nothing, and on reads */
+            /** @description Warnings about this write; absent when there are none, and on reads */
             warnings?: string[];
             weight: number;
         };
@@ -3619,7 +3619,7 @@ export interface components {
             total_tokens: number;
         };
         ModelValidation: {
-            /** @description The catalog names the model; null when it does not tell */
+            /** @description The catalog lists the model; null when it cannot be told */
             listed: boolean | null;
             /** @description GET {api_base}/models answered 2xx */
             reachable: boolean;
@@ -3763,7 +3763,7 @@ export interface components {
                     objects: {
                         /** @enum {string} */
                         change: "added" | "changed";
-                        /** @description By field `[old, new]`; of a secret `changed` alone */
+                        /** @description By field `[old, new]`; for a secret only `changed` */
                         fields: {
                             [key: string]: unknown;
                         };
@@ -3779,7 +3779,7 @@ export interface components {
                     objects: {
                         /** @enum {string} */
                         change: "added" | "changed";
-                        /** @description By field `[old, new]`; of a secret `changed` alone */
+                        /** @description By field `[old, new]`; for a secret only `changed` */
                         fields: {
                             [key: string]: unknown;
                         };
@@ -3795,7 +3795,7 @@ export interface components {
                     objects: {
                         /** @enum {string} */
                         change: "added" | "changed";
-                        /** @description By field `[old, new]`; of a secret `changed` alone */
+                        /** @description By field `[old, new]`; for a secret only `changed` */
                         fields: {
                             [key: string]: unknown;
                         };
@@ -3811,7 +3811,7 @@ export interface components {
                     objects: {
                         /** @enum {string} */
                         change: "added" | "changed";
-                        /** @description By field `[old, new]`; of a secret `changed` alone */
+                        /** @description By field `[old, new]`; for a secret only `changed` */
                         fields: {
                             [key: string]: unknown;
                         };
@@ -3827,7 +3827,7 @@ export interface components {
                     objects: {
                         /** @enum {string} */
                         change: "added" | "changed";
-                        /** @description By field `[old, new]`; of a secret `changed` alone */
+                        /** @description By field `[old, new]`; for a secret only `changed` */
                         fields: {
                             [key: string]: unknown;
                         };
@@ -3843,7 +3843,7 @@ export interface components {
                     objects: {
                         /** @enum {string} */
                         change: "added" | "changed";
-                        /** @description By field `[old, new]`; of a secret `changed` alone */
+                        /** @description By field `[old, new]`; for a secret only `changed` */
                         fields: {
                             [key: string]: unknown;
                         };
@@ -3859,7 +3859,7 @@ export interface components {
                     objects: {
                         /** @enum {string} */
                         change: "added" | "changed";
-                        /** @description By field `[old, new]`; of a secret `changed` alone */
+                        /** @description By field `[old, new]`; for a secret only `changed` */
                         fields: {
                             [key: string]: unknown;
                         };
@@ -3905,7 +3905,7 @@ export interface components {
         };
         RotateApiKey: {
             /**
-             * @description For how long the secret before this one is still admitted
+             * @description How long the old secret stays valid
              * @default 0
              */
             grace_secs?: number;
@@ -4021,7 +4021,7 @@ export interface components {
         };
         StartBenchmark: {
             /**
-             * @description Requests under way at the same time
+             * @description Number of concurrent requests
              * @default 8
              */
             concurrency?: number;
@@ -4030,14 +4030,14 @@ export interface components {
             /** @default 200 */
             max_requests?: number;
             /**
-             * @description Of each answer; without meaning for embeddings
+             * @description Limit of each answer; ignored for embeddings
              * @default 64
              */
             max_tokens?: number;
             /** @description The name of an enabled chat or embedding model */
             model: string;
             /**
-             * @description About so many, in each request
+             * @description Approximate number in each request
              * @default 64
              */
             prompt_tokens?: number;
@@ -4095,7 +4095,7 @@ export interface components {
             tokens_per_minute: number;
             tracing_enabled: boolean;
             updated_at: string;
-            /** @description What to know of this write; absent when there is nothing, and on reads */
+            /** @description Warnings about this write; absent when there are none, and on reads */
             warnings?: string[];
             weekly_windows: {
                 day: number;
@@ -4238,7 +4238,7 @@ export interface components {
             /** @enum {string} */
             capacity_mode?: "static" | "tuned";
             context_window?: number;
-            /** @description Stored only: input_cost_per_second is what audio is billed by */
+            /** @description Stored but not used: audio is billed by input_cost_per_second */
             cost_per_audio_second?: number;
             cost_per_character?: number;
             cost_per_image?: number;
@@ -4327,7 +4327,7 @@ export interface components {
             model: string;
             output_tokens: number;
             requests: number;
-            /** @description With a status of 2xx or 3xx; more of them than `cache_hits` and no cost: there was no price */
+            /** @description With a status of 2xx or 3xx. If there are more of them than `cache_hits` and the cost is 0, no price was set */
             success_requests: number;
             tenant_id: string;
             tenant_name: string;
@@ -4353,7 +4353,7 @@ export interface components {
             /** @enum {string} */
             admission: "fast" | "queued" | "rejected" | "boon";
             attempts: number;
-            /** @description null: the client has named the model */
+            /** @description null: the client named the model */
             auto_route: {
                 /** @description best first */
                 candidates: {
@@ -4362,7 +4362,7 @@ export interface components {
                 }[];
                 /** @description null: no model could be chosen */
                 chosen: string | null;
-                /** @description models that could not answer, and the first condition that they do not meet */
+                /** @description models that were left out, and the first condition that they do not meet */
                 excluded: {
                     condition: string;
                     model: string;
@@ -4565,7 +4565,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description There is no such resource. */
+        /** @description The resource does not exist. */
         NotFound: {
             headers: {
                 [name: string]: unknown;
@@ -4601,7 +4601,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The job scheduler does not answer. */
+        /** @description The job scheduler does not respond. */
         Unreachable: {
             headers: {
                 [name: string]: unknown;
@@ -4610,7 +4610,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The cell does not answer. */
+        /** @description The cell does not respond. */
         Unreachable2: {
             headers: {
                 [name: string]: unknown;
@@ -4675,7 +4675,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path?: never;
@@ -4686,7 +4686,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -4705,11 +4705,11 @@ export interface operations {
                 /** @description One action, or several separated by commas */
                 action?: string;
                 actor?: string;
-                /** @description From the link header of the page before */
+                /** @description From the link header of the previous page */
                 cursor?: string;
                 entity_id?: string;
                 entity_type?: string;
-                /** @description `csv` for a file of CSV, like the header Accept: text/csv */
+                /** @description `csv` for a CSV file, like the header Accept: text/csv */
                 format?: "json" | "csv";
                 /** @description 1 to 1000, default 100 */
                 limit?: string;
@@ -4769,7 +4769,7 @@ export interface operations {
                 dry_run?: "true" | "false";
             };
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path?: never;
@@ -4784,7 +4784,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -4825,9 +4825,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description For 24 hours, the same request under the same key is done once and answered the same. */
+                /** @description For 24 hours, a repeated request with the same key runs only once and gets the same response. */
                 "idempotency-key"?: string;
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path?: never;
@@ -4844,7 +4844,7 @@ export interface operations {
                 headers: {
                     /** @description `true` when this is the stored answer of an earlier request. */
                     "idempotency-replayed"?: "true";
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -4888,7 +4888,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path: {
@@ -4901,7 +4901,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -4948,7 +4948,7 @@ export interface operations {
                 cell?: string;
             };
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path?: never;
@@ -4963,7 +4963,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -4990,7 +4990,7 @@ export interface operations {
                 since_ms?: string;
                 start_day?: string;
                 tenant_id?: string;
-                /** @description IANA zone by whose clock days begin and end, default UTC */
+                /** @description IANA time zone in which days start and end, default UTC */
                 timezone?: string;
                 until_ms?: string;
             };
@@ -5017,9 +5017,9 @@ export interface operations {
     getFairshareGroups: {
         parameters: {
             query?: {
-                /** @description From the link header of the page before */
+                /** @description From the link header of the previous page */
                 cursor?: string;
-                /** @description `csv` for a file of CSV, like the header Accept: text/csv */
+                /** @description `csv` for a CSV file, like the header Accept: text/csv */
                 format?: "json" | "csv";
                 /** @description 1 to 1000, default 100 */
                 limit?: string;
@@ -5051,9 +5051,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description For 24 hours, the same request under the same key is done once and answered the same. */
+                /** @description For 24 hours, a repeated request with the same key runs only once and gets the same response. */
                 "idempotency-key"?: string;
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path?: never;
@@ -5070,7 +5070,7 @@ export interface operations {
                 headers: {
                     /** @description `true` when this is the stored answer of an earlier request. */
                     "idempotency-replayed"?: "true";
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -5089,7 +5089,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path: {
@@ -5106,7 +5106,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -5181,7 +5181,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path?: never;
@@ -5196,7 +5196,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -5258,14 +5258,14 @@ export interface operations {
     getKeys: {
         parameters: {
             query?: {
-                /** @description From the link header of the page before */
+                /** @description From the link header of the previous page */
                 cursor?: string;
                 disabled?: "true" | "false";
-                /** @description `csv` for a file of CSV, like the header Accept: text/csv */
+                /** @description `csv` for a CSV file, like the header Accept: text/csv */
                 format?: "json" | "csv";
                 /** @description 1 to 1000, default 100 */
                 limit?: string;
-                /** @description Substring of name or key_prefix, in any case */
+                /** @description A part of name or key_prefix, case-insensitive */
                 q?: string;
                 tenant_id?: string;
             };
@@ -5321,7 +5321,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path: {
@@ -5338,7 +5338,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -5358,7 +5358,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path: {
@@ -5371,7 +5371,7 @@ export interface operations {
             /** @description Done. */
             204: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -5412,7 +5412,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path: {
@@ -5429,7 +5429,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -5449,9 +5449,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description For 24 hours, the same request under the same key is done once and answered the same. */
+                /** @description For 24 hours, a repeated request with the same key runs only once and gets the same response. */
                 "idempotency-key"?: string;
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path: {
@@ -5470,7 +5470,7 @@ export interface operations {
                 headers: {
                     /** @description `true` when this is the stored answer of an earlier request. */
                     "idempotency-replayed"?: "true";
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -5490,7 +5490,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path: {
@@ -5507,7 +5507,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -5555,9 +5555,9 @@ export interface operations {
     getManaged: {
         parameters: {
             query?: {
-                /** @description From the link header of the page before */
+                /** @description From the link header of the previous page */
                 cursor?: string;
-                /** @description `csv` for a file of CSV, like the header Accept: text/csv */
+                /** @description `csv` for a CSV file, like the header Accept: text/csv */
                 format?: "json" | "csv";
                 /** @description 1 to 1000, default 100 */
                 limit?: string;
@@ -5588,9 +5588,9 @@ export interface operations {
     getMcpServers: {
         parameters: {
             query?: {
-                /** @description From the link header of the page before */
+                /** @description From the link header of the previous page */
                 cursor?: string;
-                /** @description `csv` for a file of CSV, like the header Accept: text/csv */
+                /** @description `csv` for a CSV file, like the header Accept: text/csv */
                 format?: "json" | "csv";
                 /** @description 1 to 1000, default 100 */
                 limit?: string;
@@ -5622,9 +5622,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description For 24 hours, the same request under the same key is done once and answered the same. */
+                /** @description For 24 hours, a repeated request with the same key runs only once and gets the same response. */
                 "idempotency-key"?: string;
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path?: never;
@@ -5641,7 +5641,7 @@ export interface operations {
                 headers: {
                     /** @description `true` when this is the stored answer of an earlier request. */
                     "idempotency-replayed"?: "true";
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -5685,7 +5685,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path: {
@@ -5702,7 +5702,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -5722,7 +5722,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path: {
@@ -5735,7 +5735,7 @@ export interface operations {
             /** @description Done. */
             204: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -5750,7 +5750,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path: {
@@ -5763,7 +5763,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -5780,13 +5780,13 @@ export interface operations {
     getModels: {
         parameters: {
             query?: {
-                /** @description From the link header of the page before */
+                /** @description From the link header of the previous page */
                 cursor?: string;
-                /** @description `csv` for a file of CSV, like the header Accept: text/csv */
+                /** @description `csv` for a CSV file, like the header Accept: text/csv */
                 format?: "json" | "csv";
                 /** @description 1 to 1000, default 100 */
                 limit?: string;
-                /** @description A part of model_name or upstream_model, in any case */
+                /** @description A part of model_name or upstream_model, case-insensitive */
                 q?: string;
             };
             header?: never;
@@ -5816,9 +5816,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description For 24 hours, the same request under the same key is done once and answered the same. */
+                /** @description For 24 hours, a repeated request with the same key runs only once and gets the same response. */
                 "idempotency-key"?: string;
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path?: never;
@@ -5835,7 +5835,7 @@ export interface operations {
                 headers: {
                     /** @description `true` when this is the stored answer of an earlier request. */
                     "idempotency-replayed"?: "true";
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -5879,7 +5879,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path: {
@@ -5896,7 +5896,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -5916,7 +5916,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path: {
@@ -5929,7 +5929,7 @@ export interface operations {
             /** @description Done. */
             204: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -5944,7 +5944,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path: {
@@ -5961,7 +5961,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -5981,7 +5981,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path: {
@@ -5998,7 +5998,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -6018,7 +6018,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path: {
@@ -6035,7 +6035,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -6055,7 +6055,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path: {
@@ -6072,7 +6072,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -6092,7 +6092,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path: {
@@ -6109,7 +6109,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -6128,9 +6128,9 @@ export interface operations {
     getModelsIdEndpoints: {
         parameters: {
             query?: {
-                /** @description From the link header of the page before */
+                /** @description From the link header of the previous page */
                 cursor?: string;
-                /** @description `csv` for a file of CSV, like the header Accept: text/csv */
+                /** @description `csv` for a CSV file, like the header Accept: text/csv */
                 format?: "json" | "csv";
                 /** @description 1 to 1000, default 100 */
                 limit?: string;
@@ -6165,9 +6165,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description For 24 hours, the same request under the same key is done once and answered the same. */
+                /** @description For 24 hours, a repeated request with the same key runs only once and gets the same response. */
                 "idempotency-key"?: string;
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path: {
@@ -6186,7 +6186,7 @@ export interface operations {
                 headers: {
                     /** @description `true` when this is the stored answer of an earlier request. */
                     "idempotency-replayed"?: "true";
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -6206,7 +6206,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path: {
@@ -6224,7 +6224,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -6244,7 +6244,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path: {
@@ -6258,7 +6258,7 @@ export interface operations {
             /** @description Done. */
             204: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -6298,7 +6298,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path: {
@@ -6311,7 +6311,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -6329,7 +6329,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path: {
@@ -6346,7 +6346,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -6391,7 +6391,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path: {
@@ -6408,7 +6408,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -6428,7 +6428,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path: {
@@ -6441,7 +6441,7 @@ export interface operations {
             /** @description Done. */
             204: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -6456,7 +6456,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path: {
@@ -6473,7 +6473,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -6493,7 +6493,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path: {
@@ -6510,7 +6510,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -6529,9 +6529,9 @@ export interface operations {
     getModelsIdReplicas: {
         parameters: {
             query?: {
-                /** @description From the link header of the page before */
+                /** @description From the link header of the previous page */
                 cursor?: string;
-                /** @description `csv` for a file of CSV, like the header Accept: text/csv */
+                /** @description `csv` for a CSV file, like the header Accept: text/csv */
                 format?: "json" | "csv";
                 /** @description 1 to 1000, default 100 */
                 limit?: string;
@@ -6566,9 +6566,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description For 24 hours, the same request under the same key is done once and answered the same. */
+                /** @description For 24 hours, a repeated request with the same key runs only once and gets the same response. */
                 "idempotency-key"?: string;
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path: {
@@ -6587,7 +6587,7 @@ export interface operations {
                 headers: {
                     /** @description `true` when this is the stored answer of an earlier request. */
                     "idempotency-replayed"?: "true";
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -6607,7 +6607,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path: {
@@ -6620,7 +6620,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -6638,7 +6638,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path: {
@@ -6655,7 +6655,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -6697,7 +6697,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path?: never;
@@ -6708,7 +6708,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -6725,7 +6725,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path?: never;
@@ -6740,7 +6740,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -6830,9 +6830,9 @@ export interface operations {
     getRecipes: {
         parameters: {
             query?: {
-                /** @description From the link header of the page before */
+                /** @description From the link header of the previous page */
                 cursor?: string;
-                /** @description `csv` for a file of CSV, like the header Accept: text/csv */
+                /** @description `csv` for a CSV file, like the header Accept: text/csv */
                 format?: "json" | "csv";
                 /** @description 1 to 1000, default 100 */
                 limit?: string;
@@ -6864,9 +6864,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description For 24 hours, the same request under the same key is done once and answered the same. */
+                /** @description For 24 hours, a repeated request with the same key runs only once and gets the same response. */
                 "idempotency-key"?: string;
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path?: never;
@@ -6883,7 +6883,7 @@ export interface operations {
                 headers: {
                     /** @description `true` when this is the stored answer of an earlier request. */
                     "idempotency-replayed"?: "true";
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -6902,7 +6902,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path: {
@@ -6919,7 +6919,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -6940,7 +6940,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path: {
@@ -6953,7 +6953,7 @@ export interface operations {
             /** @description Done. */
             204: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -6968,9 +6968,9 @@ export interface operations {
     getReplicas: {
         parameters: {
             query?: {
-                /** @description From the link header of the page before */
+                /** @description From the link header of the previous page */
                 cursor?: string;
-                /** @description `csv` for a file of CSV, like the header Accept: text/csv */
+                /** @description `csv` for a CSV file, like the header Accept: text/csv */
                 format?: "json" | "csv";
                 /** @description 1 to 1000, default 100 */
                 limit?: string;
@@ -7004,7 +7004,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path: {
@@ -7017,7 +7017,7 @@ export interface operations {
             /** @description Done. */
             204: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -7032,7 +7032,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path: {
@@ -7049,7 +7049,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -7069,7 +7069,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path: {
@@ -7082,7 +7082,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -7100,7 +7100,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path?: never;
@@ -7111,7 +7111,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -7172,7 +7172,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path?: never;
@@ -7187,7 +7187,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -7206,7 +7206,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path?: never;
@@ -7217,7 +7217,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -7256,7 +7256,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path?: never;
@@ -7271,7 +7271,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -7312,7 +7312,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path?: never;
@@ -7327,7 +7327,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -7368,7 +7368,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path?: never;
@@ -7383,7 +7383,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -7446,7 +7446,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path?: never;
@@ -7461,7 +7461,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -7480,7 +7480,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path?: never;
@@ -7495,7 +7495,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -7536,7 +7536,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path?: never;
@@ -7551,7 +7551,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -7570,7 +7570,7 @@ export interface operations {
         parameters: {
             query?: {
                 error?: string;
-                /** @description Names the process that wants to act; each process has another */
+                /** @description Unique name of the process that wants to act */
                 holder?: string;
                 outcome?: "ok" | "idle" | "error";
             };
@@ -7598,7 +7598,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path?: never;
@@ -7609,7 +7609,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -7648,7 +7648,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path?: never;
@@ -7663,7 +7663,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -7708,15 +7708,15 @@ export interface operations {
     getTenants: {
         parameters: {
             query?: {
-                /** @description From the link header of the page before */
+                /** @description From the link header of the previous page */
                 cursor?: string;
-                /** @description `csv` for a file of CSV, like the header Accept: text/csv */
+                /** @description `csv` for a CSV file, like the header Accept: text/csv */
                 format?: "json" | "csv";
                 /** @description Name of its fairshare group */
                 group?: string;
                 /** @description 1 to 1000, default 100 */
                 limit?: string;
-                /** @description A part of name, description or contact, in any case */
+                /** @description A part of name, description or contact, case-insensitive */
                 q?: string;
                 status?: "active" | "suspended" | "archived";
             };
@@ -7747,9 +7747,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description For 24 hours, the same request under the same key is done once and answered the same. */
+                /** @description For 24 hours, a repeated request with the same key runs only once and gets the same response. */
                 "idempotency-key"?: string;
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path?: never;
@@ -7766,7 +7766,7 @@ export interface operations {
                 headers: {
                     /** @description `true` when this is the stored answer of an earlier request. */
                     "idempotency-replayed"?: "true";
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -7810,7 +7810,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path: {
@@ -7827,7 +7827,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -7847,7 +7847,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path: {
@@ -7860,7 +7860,7 @@ export interface operations {
             /** @description Done. */
             204: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -7875,7 +7875,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path: {
@@ -7892,7 +7892,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -7912,7 +7912,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path: {
@@ -7929,7 +7929,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -7975,7 +7975,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path: {
@@ -7992,7 +7992,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -8012,7 +8012,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path: {
@@ -8029,7 +8029,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -8049,7 +8049,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path: {
@@ -8066,7 +8066,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -8085,9 +8085,9 @@ export interface operations {
     getTenantsIdKeys: {
         parameters: {
             query?: {
-                /** @description From the link header of the page before */
+                /** @description From the link header of the previous page */
                 cursor?: string;
-                /** @description `csv` for a file of CSV, like the header Accept: text/csv */
+                /** @description `csv` for a CSV file, like the header Accept: text/csv */
                 format?: "json" | "csv";
                 /** @description 1 to 1000, default 100 */
                 limit?: string;
@@ -8122,9 +8122,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description For 24 hours, the same request under the same key is done once and answered the same. */
+                /** @description For 24 hours, a repeated request with the same key runs only once and gets the same response. */
                 "idempotency-key"?: string;
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path: {
@@ -8143,7 +8143,7 @@ export interface operations {
                 headers: {
                     /** @description `true` when this is the stored answer of an earlier request. */
                     "idempotency-replayed"?: "true";
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -8163,7 +8163,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path: {
@@ -8180,7 +8180,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -8200,7 +8200,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path: {
@@ -8217,7 +8217,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -8237,7 +8237,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path: {
@@ -8254,7 +8254,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -8274,7 +8274,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path: {
@@ -8291,7 +8291,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -8311,7 +8311,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path: {
@@ -8328,7 +8328,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -8348,7 +8348,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path: {
@@ -8365,7 +8365,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -8417,7 +8417,7 @@ export interface operations {
         parameters: {
             query?: {
                 end_day?: string;
-                /** @description `csv` for a file of CSV, like the header Accept: text/csv */
+                /** @description `csv` for a CSV file, like the header Accept: text/csv */
                 format?: "json" | "csv";
                 include_internal?: "true" | "false";
                 key_id?: string;
@@ -8426,7 +8426,7 @@ export interface operations {
                 since_ms?: string;
                 start_day?: string;
                 tenant_id?: string;
-                /** @description IANA zone by whose clock days begin and end, default UTC */
+                /** @description IANA time zone in which days start and end, default UTC */
                 timezone?: string;
                 until_ms?: string;
             };
@@ -8485,7 +8485,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path?: never;
@@ -8496,7 +8496,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -8513,7 +8513,7 @@ export interface operations {
         parameters: {
             query?: {
                 end_day?: string;
-                /** @description `csv` for a file of CSV, like the header Accept: text/csv */
+                /** @description `csv` for a CSV file, like the header Accept: text/csv */
                 format?: "json" | "csv";
                 group_by?: "day" | "tenant" | "key" | "model" | "key_model";
                 include_internal?: "true" | "false";
@@ -8521,7 +8521,7 @@ export interface operations {
                 model?: string;
                 start_day?: string;
                 tenant_id?: string;
-                /** @description IANA zone by whose clock days begin and end, default UTC */
+                /** @description IANA time zone in which days start and end, default UTC */
                 timezone?: string;
             };
             header?: never;
@@ -8613,7 +8613,7 @@ export interface operations {
                 cache_status?: "hit" | "miss" | "off";
                 cell?: string;
                 error_code?: string;
-                /** @description `csv` for a file of CSV, like the header Accept: text/csv */
+                /** @description `csv` for a CSV file, like the header Accept: text/csv */
                 format?: "json" | "csv";
                 include_internal?: "true" | "false";
                 key_id?: string;
@@ -8870,13 +8870,13 @@ export interface operations {
     getUsers: {
         parameters: {
             query?: {
-                /** @description From the link header of the page before */
+                /** @description From the link header of the previous page */
                 cursor?: string;
-                /** @description `csv` for a file of CSV, like the header Accept: text/csv */
+                /** @description `csv` for a CSV file, like the header Accept: text/csv */
                 format?: "json" | "csv";
                 /** @description 1 to 1000, default 100 */
                 limit?: string;
-                /** @description Substring of email or name, in any case */
+                /** @description A part of email or name, case-insensitive */
                 q?: string;
                 status?: "pending" | "active" | "disabled";
             };
@@ -8932,7 +8932,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path: {
@@ -8945,7 +8945,7 @@ export interface operations {
             /** @description Done. */
             204: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };
@@ -8960,7 +8960,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who the audit log names for this change, default `admin`. */
+                /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
             path: {
@@ -8977,7 +8977,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
-                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
                 };

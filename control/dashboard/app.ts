@@ -54,8 +54,8 @@ interface DashboardOptions {
 }
 
 const credentialsSchema = z.object({
-  email: z.string({ error: "must be a text" }).max(1000, "must be at most 1000 characters"),
-  password: z.string({ error: "must be a text" }).max(1000, "must be at most 1000 characters"),
+  email: z.string({ error: "must be a string" }).max(1000, "must be at most 1000 characters"),
+  password: z.string({ error: "must be a string" }).max(1000, "must be at most 1000 characters"),
 });
 
 /** The application; serve it on an address of its own. */

@@ -7,19 +7,18 @@ export const DASHBOARD_ERRORS = {
   signed_out: { status: 401, message: "sign in first" },
   account_pending: { status: 403, message: "an admin has not approved this account yet" },
   account_disabled: { status: 403, message: "this account is disabled" },
-  no_tenant: { status: 403, message: "this account belongs to no tenant" },
-  forbidden: { status: 403, message: "this account may not do this" },
-  origin_not_allowed: { status: 403, message: "the Origin header is missing or of another site" },
+  no_tenant: { status: 403, message: "this account has no tenant" },
+  forbidden: { status: 403, message: "this account is not allowed to do this" },
+  origin_not_allowed: { status: 403, message: "the Origin header is missing or from another site" },
   too_many_sign_ins: { status: 429, message: "too many failed sign-ins from this address; try again later" },
-  too_many_calls: { status: 429, message: "too many calls are open at the same time; end some, or try again" },
-  data_plane_unavailable: { status: 503, message: "the data plane does not answer; try again" },
-  assistant_off: { status: 409, message: "the assistant is switched off or has no model; see its settings" },
+  too_many_calls: { status: 429, message: "too many calls are open; close some, or try again" },
+  data_plane_unavailable: { status: 503, message: "the data plane is not responding; try again" },
+  assistant_off: { status: 409, message: "the assistant is off or has no model; check its settings" },
   proposal_unusable: {
     status: 409,
-    message:
-      "this proposal has expired, has been run already, belongs to another session, or its tool is switched off; ask again",
+    message: "this proposal has expired, was already run, belongs to another sign-in, or its tool is off; ask again",
   },
-  management_unavailable: { status: 503, message: "the Management API does not answer; try again" },
+  management_unavailable: { status: 503, message: "the Management API is not responding; try again" },
 } as const;
 
 type DashboardErrorCode = keyof typeof DASHBOARD_ERRORS;

@@ -104,7 +104,7 @@ const providers = envText("[]").transform((text, context): readonly OidcProvider
 });
 
 const DATABASE =
-  "must be the postgres:// URL of the gateway's database: an embedded one is open to the control service alone";
+  "must be the postgres:// URL of the gateway's database: only the control service can open an embedded one";
 
 const trustedOrigins = envText("")
   .transform((text) =>

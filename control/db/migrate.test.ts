@@ -31,7 +31,7 @@ it("says what it would apply, changes nothing, and refuses a newer database too"
   expect(await pendingMigrations(connection)).toEqual([expect.stringMatching(/^0002-/)]);
   expect(await recorded()).toEqual(before);
   await record(9001, "9001-first.sql");
-  await expect(pendingMigrations(connection)).rejects.toThrow("9001-first.sql of the database is not known");
+  await expect(pendingMigrations(connection)).rejects.toThrow("9001-first.sql is in the database but unknown");
 });
 
 it("refuses a database of a newer version by the names of its migrations, and changes nothing", async () => {
@@ -41,14 +41,14 @@ it("refuses a database of a newer version by the names of its migrations, and ch
   await record(9001, "9001-first.sql");
   const before = await recorded();
   await expect(migrate(connection)).rejects.toThrow(
-    "migration 9001-first.sql, 9002-second.sql of the database is not known to this version: start the version that applied it",
+    "migration 9001-first.sql, 9002-second.sql is in the database but unknown to this version: start the version that applied it",
   );
   expect(await recorded()).toEqual(before);
 });
 
 it("refuses one that lies between its own", async () => {
   await record(0, "0000-between.sql");
-  await expect(migrate(connection)).rejects.toThrow("migration 0000-between.sql of the database is not known");
+  await expect(migrate(connection)).rejects.toThrow("migration 0000-between.sql is in the database but unknown");
 });
 
 it("ends the start at once, without waiting for another answer of the database", async () => {

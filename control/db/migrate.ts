@@ -78,7 +78,7 @@ function refuseNewer(applied: readonly AppliedMigration[], files: readonly strin
   const newer = applied.filter(({ version }) => !known.has(Number(version))).map(({ name }) => name);
   if (newer.length === 0) return;
   throw new Error(
-    `migration ${newer.join(", ")} of the database is not known to this version: start the version that applied it, or restore the backup from before it`,
+    `migration ${newer.join(", ")} is in the database but unknown to this version: start the version that applied it, or restore a backup from before it`,
   );
 }
 

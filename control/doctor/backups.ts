@@ -34,7 +34,7 @@ export function examineBackups({ folder, maxAgeHours }: Backups, nowMs: number):
       : [
           warning(
             "backup",
-            `${ahead} backups have a time that is still to come`,
+            `${ahead} backups have a time in the future`,
             "a clock was wrong when they were made: set it, try them with gateway drill, and remove them",
           ),
         ]),

@@ -51,7 +51,7 @@ it("that have expired, or that nobody trusts, are failures", async () => {
   const untrusted = await listening(createServer({ key: own.private, cert: own.cert }));
   expect(await looked(untrusted)).toMatchObject({
     state: "failure",
-    detail: "clients refuse it: its certificate is signed by itself",
+    detail: "clients refuse it: its certificate is self-signed",
     fix: expect.stringContaining("NODE_EXTRA_CA_CERTS"),
   });
 });

@@ -120,7 +120,7 @@ function stateFindings(state: DatabaseState): DoctorFinding[] {
   const upgrade = `upgrade PostgreSQL to ${OLDEST_MAJOR} or newer`;
   const findings = [
     state.major < OLDEST_MAJOR
-      ? warning("reachable", `answers; PostgreSQL ${state.version} gets no mends any more`, upgrade)
+      ? warning("reachable", `answers; PostgreSQL ${state.version} is no longer supported`, upgrade)
       : ok("reachable", `answers; PostgreSQL ${state.version}`),
   ];
   if (!state.has_tables) {
@@ -130,7 +130,7 @@ function stateFindings(state: DatabaseState): DoctorFinding[] {
   if (state.encoding !== "UTF8")
     findings.push(failure("schema", `stores text as ${state.encoding}`, "use a database with the encoding UTF8"));
   const used = `${state.connections} of ${state.connections_max} connections are in use`;
-  const room = "raise max_connections, or put a pooler before the database";
+  const room = "raise max_connections, or put a pooler in front of the database";
   const isFull = state.connections >= state.connections_max * CONNECTIONS_PART;
   findings.push(isFull ? warning("connections", used, room) : ok("connections", used));
   return findings;
@@ -139,17 +139,17 @@ function stateFindings(state: DatabaseState): DoctorFinding[] {
 /** What the role may do. Pure. */
 export function rightsFindings(state: DatabaseState, tables: readonly TableRights[]): readonly DoctorFinding[] {
   if (state.read_only) {
-    const fix = "GATEWAY_DATABASE_URL must be the primary: a replica or a read-only role takes no change";
+    const fix = "GATEWAY_DATABASE_URL must be the primary: a replica or a read-only role cannot write";
     return [failure("permission", "is read-only", fix)];
   }
   const closed = tables.filter(({ may_write }) => !may_write).map(({ name }) => name);
   if (closed.length > 0) {
     const fix = "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ... TO the role of the URL";
-    return [failure("permission", `its role may not write ${named(closed)}`, fix)];
+    return [failure("permission", `its role cannot write ${named(closed)}`, fix)];
   }
   const foreign = tables.filter(({ owns }) => !owns).map(({ name }) => name);
   if (!state.may_create || foreign.length > 0) {
-    const what = state.may_create ? `does not own ${named(foreign)}` : "may create no tables";
+    const what = state.may_create ? `does not own ${named(foreign)}` : "cannot create tables";
     const fix = "the next upgrade cannot migrate: make the role of the URL the owner of schema and tables";
     return [warning("permission", `its role ${what}`, fix)];
   }
@@ -162,8 +162,8 @@ function named(tables: readonly string[]): string {
 }
 
 function outboxFinding({ pending, oldest_secs: secs }: { pending: number; oldest_secs: number }): DoctorFinding {
-  if (secs < OUTBOX_WARN_SECS) return ok("lag", `${pending} changes of configuration wait`);
-  const detail = `${pending} changes of configuration wait, the oldest for ${Math.round(secs)} s`;
+  if (secs < OUTBOX_WARN_SECS) return ok("lag", `${pending} configuration changes are waiting`);
+  const detail = `${pending} configuration changes are waiting, the oldest for ${Math.round(secs)} s`;
   const fix = "check that a control service runs, the key-value store and the cells";
   return (secs < OUTBOX_FAIL_SECS ? warning : failure)("lag", detail, fix, { cause: "outbox" });
 }
@@ -173,7 +173,7 @@ const SQLSTATES: Readonly<Record<string, readonly [detail: string, fix: string]>
   "28000": ["does not accept the user", "check the user of GATEWAY_DATABASE_URL, and pg_hba.conf"],
   "3D000": ["has no database of that name", "check the name at the end of GATEWAY_DATABASE_URL"],
   "42501": ["does not let the role read its tables", "grant the role of GATEWAY_DATABASE_URL its tables"],
-  "53300": ["has no connection left", "raise max_connections, or put a pooler before the database"],
+  "53300": ["has no connection left", "raise max_connections, or put a pooler in front of the database"],
   "57P03": ["is starting or stopping", "ask again in a minute; then read its log"],
 };
 

@@ -26,8 +26,8 @@ export function edgeExamination(url: string): Examination {
           return { findings: [ok("reachable", `answers in ${gotMs - sentMs} ms`)], clocks };
         const fix =
           response.status === 200
-            ? "another program answers there: check the address, and the proxy before the Worker"
-            : "read the log of the Worker: a variable that is malformed makes it refuse everything";
+            ? "another program answers there: check the address, and the proxy in front of the Worker"
+            : "read the log of the Worker: a malformed variable makes it refuse everything";
         return { findings: [failure("reachable", `GET /health answered ${response.status}`, fix)], clocks };
       } catch (error) {
         const { detail, fix } = unreachable(error);

@@ -119,7 +119,7 @@ describe("a scrape", () => {
     const { findings, releases } = examineMetrics(samplesOf(text), NOW_MS);
     expect(findings.map(({ part, state, detail }) => [part, state, detail])).toEqual([
       ["cell eu", "failure", "133.5 MiB of usage rows wait for the analytics store"],
-      ["cell eu", "ok", "3 usage rows were lost for good since its storage was made"],
+      ["cell eu", "ok", "3 usage rows were lost for good since its storage was created"],
       ["cell eu", "warning", "the analytics store refuses 2 usage rows"],
       ["cell us", "ok", "0.0 MiB of usage rows wait for the analytics store"],
       ["control service", "failure", "cannot read its outbox: its database does not answer"],
@@ -156,7 +156,7 @@ describe("a scrape", () => {
     const calm = samplesOf('gateway_cell_up{cell="eu"} 1\ngateway_outbox_pending 0\n');
     expect(examineMetrics(calm, NOW_MS).findings.every(({ state }) => state === "ok")).toBe(true);
     expect(examineMetrics(samplesOf("gateway_outbox_pending 4"), NOW_MS).findings).toMatchObject([
-      { state: "ok", detail: "4 changes of configuration are on their way" },
+      { state: "ok", detail: "4 configuration changes are on their way" },
     ]);
   });
 });
@@ -205,10 +205,10 @@ describe("rights", () => {
     expect(one({}, table("a", true, true))).toEqual([["ok", "its role may write and migrate 1 tables"]]);
     expect(one({ read_only: true }, table("a", true, true))).toEqual([["failure", "is read-only"]]);
     expect(one({}, table("a", false, true), table("b", false, true))).toEqual([
-      ["failure", "its role may not write a and 1 more tables"],
+      ["failure", "its role cannot write a and 1 more tables"],
     ]);
     expect(one({}, table("a", true, false))).toEqual([["warning", "its role does not own a"]]);
-    expect(one({ may_create: false }, table("a", true, true))).toEqual([["warning", "its role may create no tables"]]);
+    expect(one({ may_create: false }, table("a", true, true))).toEqual([["warning", "its role cannot create tables"]]);
   });
 
   it("of a user of the analytics store", () => {
@@ -259,7 +259,7 @@ describe("backups", () => {
     expect(examined().map(({ detail }) => detail)).toEqual([
       "the newest backup of the gateway aaaaaaaaaaaa is 24 hours old",
       "the newest backup of the gateway bbbbbbbbbbbb is 216 hours old",
-      "1 backups have a time that is still to come",
+      "1 backups have a time in the future",
     ]);
   });
 });

@@ -23,7 +23,7 @@ const told = ({ findings }: Examined) => findings.map(({ state, check, detail })
 it("takes a write, and keeps nothing of it", async () => {
   expect(told(await examined(server.url))).toEqual([
     ["ok", "reachable", expect.stringMatching(/^answers in \d+ ms; Redis 7\.0\.15$/)],
-    ["ok", "permission", "takes a write and gives it back"],
+    ["ok", "permission", "returns what was written"],
   ]);
   const names = (command: string) => server.seen.filter(([name]) => name === command).map(([, name]) => name);
   expect(names("SET")).toHaveLength(1);

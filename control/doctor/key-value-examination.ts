@@ -118,14 +118,14 @@ async function infoFindings(send: Send, tookMs: number): Promise<readonly Doctor
   return [
     answers,
     ...(isFollower
-      ? [failure("permission", "is a replica", "GATEWAY_REDIS_URL must be the primary: a replica takes no change")]
+      ? [failure("permission", "is a replica", "GATEWAY_REDIS_URL must be the primary: a replica cannot write")]
       : []),
     ...(evicts
       ? [
           warning(
             "permission",
-            `throws away copies of the configuration when it is full (${policy})`,
-            "set maxmemory-policy to noeviction, or to volatile-lru: copies of keys and models never end by themselves",
+            `evicts copies of the configuration when it is full (${policy})`,
+            "set maxmemory-policy to noeviction, or to volatile-lru: copies of keys and models have no expiry",
           ),
         ]
       : []),
@@ -139,9 +139,9 @@ async function writeFinding(send: Send): Promise<DoctorFinding> {
     const read = await send(["GET", name]);
     await send(["SCAN", "0", "COUNT", "1"]);
     await send(["DEL", name]);
-    if (String(read) === "1") return ok("permission", "takes a write and gives it back");
+    if (String(read) === "1") return ok("permission", "returns what was written");
     const fix = "GATEWAY_REDIS_URL must be one primary: a write was not there when it was read";
-    return failure("permission", "does not give back what was written", fix);
+    return failure("permission", "does not return what was written", fix);
   } catch (error) {
     return refusal(error);
   }
@@ -164,9 +164,9 @@ const WORDS: Readonly<Record<string, readonly [check: "permission" | "token", de
     "does not let its user use a command that the gateway needs",
     "let the user of GATEWAY_REDIS_URL use every command on every key",
   ],
-  READONLY: ["permission", "is a replica", "GATEWAY_REDIS_URL must be the primary: a replica takes no change"],
-  MISCONF: ["permission", "takes no write: it cannot save to its disk", "make room on the disk of the store"],
-  OOM: ["permission", "takes no write: its memory is full", "raise maxmemory of the store"],
+  READONLY: ["permission", "is a replica", "GATEWAY_REDIS_URL must be the primary: a replica cannot write"],
+  MISCONF: ["permission", "rejects writes: it cannot save to its disk", "make room on the disk of the store"],
+  OOM: ["permission", "rejects writes: its memory is full", "raise maxmemory of the store"],
   LOADING: ["permission", "is still loading its data", "ask again in a minute"],
 };
 

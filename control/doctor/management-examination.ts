@@ -57,7 +57,7 @@ export function managementExamination({ url, token, runbooks }: ManagementAccess
       const first = await versionOf(client, signal);
       if (first.client === null) return first.examined;
       if (token === null) {
-        const fix = "set GATEWAY_ADMIN_TOKEN: caps, cells and what needs attention are read with it";
+        const fix = "set GATEWAY_ADMIN_TOKEN: it is needed to read limits, cells and what needs attention";
         return added(first.examined, [skipped("token", "no admin token is given", fix)]);
       }
       return added(first.examined, await withToken(first.client, signal, runbooks));

@@ -96,7 +96,7 @@ function ledgerFindings(samples: readonly Sample[], cell: string): readonly Link
   return [
     waiting > SPILL_WARN_BYTES ? state("lag", size, store, links) : ok("lag", size),
     // it counts for ever, and nothing can be done about a loss of long ago
-    ...(lost > 0 ? [ok("lag", `${lost} usage rows were lost for good since its storage was made`)] : []),
+    ...(lost > 0 ? [ok("lag", `${lost} usage rows were lost for good since its storage was created`)] : []),
     ...(aside > 0
       ? [
           warning(
@@ -119,8 +119,8 @@ function outboxFindings(pending: number): readonly LinkedFinding[] {
       }),
     ];
   // How long they wait is not in the metrics: sync_pending of the attention and the database itself tell.
-  const waiting = `${pending} changes of configuration are on their way`;
-  return [ok("lag", pending === 0 ? "every change of configuration is delivered" : waiting)];
+  const waiting = `${pending} configuration changes are on their way`;
+  return [ok("lag", pending === 0 ? "every configuration change is delivered" : waiting)];
 }
 
 /** Backups that the control service makes by schedule, where one is set; `lastSecs`: 0 means never. */
@@ -129,13 +129,13 @@ function scheduleFindings(intervalSecs: number, lastSecs: number, nowSecs: numbe
   const { ok, warning } = findingsOf("backup");
   const ageSecs = nowSecs - lastSecs;
   if (ageSecs < -AHEAD_SECS) {
-    const fix = "set the clock of the database; the next backup is made at once, whatever this one says";
-    return [warning("backup", "the last scheduled backup has a time that is still to come", fix)];
+    const fix = "set the clock of the database; the next backup is made at once anyway";
+    return [warning("backup", "the last scheduled backup has a time in the future", fix)];
   }
   const age = `the last scheduled backup is ${Math.floor(Math.max(0, ageSecs) / HOUR_SECS)} hours old`;
   const detail = lastSecs > 0 ? age : "no scheduled backup has been made yet";
   if (ageSecs <= OVERDUE_INTERVALS * intervalSecs) return [ok("backup", detail)];
-  const fix = "the log of the control service says why none is made";
+  const fix = "the log of the control service says why there is none";
   return [warning("backup", detail, fix, { symptomOf: ["scheduled backup"] })];
 }
 

@@ -187,7 +187,7 @@ it("a file without macs, foreign or old, is restored with one warning", async ()
   const { macs: _macs, ...data } = scene.file.data;
   for (const row of data.models) if (row.model_name === "single") row.api_base = "https://moved.example/v1";
   const { warnings } = await scene.restored({ ...scene.file, data });
-  expect(warnings).toEqual([expect.stringMatching(/^the backup has no macs: /)]);
+  expect(warnings).toEqual([expect.stringMatching(/^the backup has no macs, /)]);
   expect(await scene.held()).toEqual(ALL);
   const { macs: _none, ...secretless } = {
     ...data,

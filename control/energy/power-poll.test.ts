@@ -102,11 +102,11 @@ it("keeps the last good reading through failures, and reports each", async () =>
     {
       issueKey: "energy_power_poll_failed",
       title: "Power query failed",
-      detail: "http 500; there is no reading yet, no energy is recorded",
+      detail: "http 500; there is no reading yet, so no energy is recorded",
       cell: "here",
     },
-    { detail: "http 503; last reading of 2030-01-10T12:00:30.000Z stays in use" },
-    { detail: "the query has no result; last reading of 2030-01-10T12:00:30.000Z stays in use" },
+    { detail: "http 503; the last reading, of 2030-01-10T12:00:30.000Z, stays in use" },
+    { detail: "the query has no result; the last reading, of 2030-01-10T12:00:30.000Z, stays in use" },
   ]);
 });
 
@@ -137,6 +137,6 @@ it("takes no reading below 0", async () => {
   await scene.poll.run(START_MS);
   expect({ reading: scene.reading, detail: scene.alerts[0]?.detail }).toEqual({
     reading: null,
-    detail: "the result is below 0; there is no reading yet, no energy is recorded",
+    detail: "the result is below 0; there is no reading yet, so no energy is recorded",
   });
 });

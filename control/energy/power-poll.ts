@@ -69,8 +69,8 @@ export class PowerPoll {
     if (last !== null) await this.#keep({ ...last, error: reason });
     const detail =
       last === null
-        ? `${reason}; there is no reading yet, no energy is recorded`
-        : `${reason}; last reading of ${new Date(last.read_at_ms).toISOString()} stays in use`;
+        ? `${reason}; there is no reading yet, so no energy is recorded`
+        : `${reason}; the last reading, of ${new Date(last.read_at_ms).toISOString()}, stays in use`;
     const issue = issueOf("energy_power_poll_failed", detail);
     await this.#sink.take([raisedNow(issue, nowMs, this.#cell)]);
   }

@@ -29,9 +29,9 @@ export async function readPower(prometheusUrl: string, powerQuery: string): Prom
 async function instant(prometheusUrl: string, query: string): Promise<number> {
   const url = `${prometheusUrl}/api/v1/query?${new URLSearchParams({ query }).toString()}`;
   const answer = answerSchema.safeParse(await fetchJson({ url, timeoutMs: TIMEOUT_MS, policy: INFRASTRUCTURE_POLICY }));
-  if (!answer.success) throw new OutboundError("not an answer to an instant query");
+  if (!answer.success) throw new OutboundError("not a response to an instant query");
   const value = Number(answer.data.data.result[0]?.value[1] ?? Number.NaN);
   if (value >= 0 && Number.isFinite(value)) return value;
   if (answer.data.data.result.length === 0) throw new OutboundError("the query has no result");
-  throw new OutboundError(value < 0 ? "the result is below 0" : "the result is no number");
+  throw new OutboundError(value < 0 ? "the result is below 0" : "the result is not a number");
 }

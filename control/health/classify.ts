@@ -15,16 +15,16 @@ export interface ProbeVerdict {
 const REJECTED = new Set([400, 404, 422]);
 
 const IN_CATALOG: Readonly<Record<CatalogListing, ProbeVerdict>> = {
-  listed: { outcome: "degraded", message: "though the catalog lists the model: the model_type may be wrong" },
+  listed: { outcome: "degraded", message: "but the catalog lists the model: check model_type" },
   absent: { outcome: "unhealthy", message: "and the catalog does not list the model" },
-  wildcard: { outcome: "unhealthy", message: "and the catalog has a wildcard entry, which proves nothing" },
+  wildcard: { outcome: "unhealthy", message: "and the catalog only has a wildcard entry" },
   unreadable: { outcome: "unhealthy", message: "and the catalog cannot be read" },
 };
 
 const IMAGE: Readonly<Record<CatalogListing, ProbeVerdict>> = {
   listed: { outcome: "healthy", message: "the catalog lists the model" },
   absent: { outcome: "unhealthy", message: "the catalog does not list the model" },
-  wildcard: { outcome: "unknown", message: "the catalog has a wildcard entry, which proves nothing" },
+  wildcard: { outcome: "unknown", message: "the catalog has a wildcard entry, so it cannot tell" },
   unreadable: { outcome: "unknown", message: "the catalog cannot be read" },
 };
 
@@ -37,7 +37,7 @@ export function isRetryable(status: number): boolean {
 export function verdictOfStatus(status: number): ProbeVerdict | null {
   if (status >= 200 && status < 300) return { outcome: "healthy", message: `http ${status}` };
   if (status === 401 || status === 403)
-    return { outcome: "unhealthy", message: `http ${status}: the credential is refused` };
+    return { outcome: "unhealthy", message: `http ${status}: the credential is rejected` };
   return REJECTED.has(status) ? null : { outcome: "degraded", message: `http ${status}` };
 }
 

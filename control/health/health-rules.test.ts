@@ -52,7 +52,7 @@ describe("an answer", () => {
 
   it("that does not come means unhealthy, with the reason", () => {
     expect(verdictOfNoAnswer("timeout")).toEqual({ outcome: "unhealthy", message: "no answer: timeout" });
-    expect(verdictOfRejection(404, "listed").message).toContain("model_type may be wrong");
+    expect(verdictOfRejection(404, "listed").message).toContain("check model_type");
   });
 
   it("is requested again where the next one may differ", () => {

@@ -38,7 +38,7 @@ describe("a model", () => {
       "rejects, and its catalog lists the model",
       { completions: { status: 404 }, models: { body: '{"data":[{"id":"m"}]}' } },
       "degraded",
-      /model_type may be wrong/,
+      /check model_type/,
       1,
     ],
     [

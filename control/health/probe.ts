@@ -155,7 +155,7 @@ function bodyOf(call: ProbeCall): string | FormData {
 }
 
 function silenceOf(error: unknown, signal: AbortSignal): Silence {
-  if (signal.aborted) throw new ProbeCancelled("the service ends");
+  if (signal.aborted) throw new ProbeCancelled("the service is stopping");
   if (error instanceof OutboundError) return { silence: error.message };
   throw error;
 }
@@ -164,7 +164,7 @@ async function rest(ms: number, signal: AbortSignal): Promise<void> {
   try {
     await pause(ms, undefined, { signal });
   } catch {
-    throw new ProbeCancelled("the service ends");
+    throw new ProbeCancelled("the service is stopping");
   }
 }
 

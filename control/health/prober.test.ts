@@ -85,7 +85,9 @@ describe("a model that is checked", () => {
     const raised = await alertsOf(model, 2 * times.length);
     expect(raised).toEqual(times.flatMap(() => ["model_health_down", "model_health_recovery"]));
     const [down, recovery] = scene.control.alerts.slice(before);
-    expect(down?.detail).toBe(`${model.model_name}: 2 consecutive failures, last: http 401: the credential is refused`);
+    expect(down?.detail).toBe(
+      `${model.model_name}: 2 consecutive failures, last: http 401: the credential is rejected`,
+    );
     expect(recovery?.detail).toMatch(new RegExp(`^${model.model_name} is healthy again after (\\d h )?\\d+ min$`));
   };
 

@@ -77,13 +77,13 @@ it("raises it after the time that the operator has set, also soon after a start"
   expect(await raised()).toEqual([]);
   await watchFor(watch, 0.5);
   expect(await raised()).toEqual([
-    ["slurm_reconcile_held", "no successful reconcile for 1 min: the provisioner does not run"],
+    ["slurm_reconcile_held", "no successful reconcile for 1 min: the provisioner is not running"],
   ]);
 });
 
 it.each([
-  ["", "the provisioner does not run"],
-  ["?outcome=idle", "the settings of the job scheduler are incomplete"],
+  ["", "the provisioner is not running"],
+  ["?outcome=idle", "the job scheduler settings are incomplete"],
 ])("says why no tick succeeds after %j", async (query, reason) => {
   const watch = new ProvisionerWatch(control.ctx, 10 * MINUTE_MS);
   await watchFor(watch, 11, async () => await (query === "" ? undefined : tick(query)));
@@ -115,7 +115,7 @@ it("waits for a first tick after a restart, and recovers an alert raised before 
   expect(await raised()).toEqual([]);
   await watchFor(watch, 1);
   expect(await raised()).toEqual([
-    ["slurm_reconcile_held", "no successful reconcile for 62 min: the provisioner does not run"],
+    ["slurm_reconcile_held", "no successful reconcile for 62 min: the provisioner is not running"],
   ]);
   await tick("?outcome=ok");
   await new ProvisionerWatch(control.ctx, 10 * MINUTE_MS).run();

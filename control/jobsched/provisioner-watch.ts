@@ -80,7 +80,7 @@ function withoutSuccessMs({ last_ok_at, enabled_since }: ProvisionerState, nowMs
 
 /** Why no tick succeeds, in words of our own where the provisioner has said nothing. */
 function reasonOf({ last_tick_at, last_outcome, last_error }: ProvisionerState, nowMs: number): string {
-  if (last_tick_at === null || nowMs - last_tick_at.getTime() > SILENT_MS) return "the provisioner does not run";
-  if (last_outcome === "idle") return "the settings of the job scheduler are incomplete";
+  if (last_tick_at === null || nowMs - last_tick_at.getTime() > SILENT_MS) return "the provisioner is not running";
+  if (last_outcome === "idle") return "the job scheduler settings are incomplete";
   return last_error ?? "unknown";
 }

@@ -16,8 +16,8 @@ interface Kept {
 /** One warning, or none when the secret was not kept or the origin is the same. */
 export function keptSecretWarnings({ secret, address, kept }: Kept, before: string, after: string): readonly string[] {
   if (!kept || before === after) return [];
-  if (after === "") return [`${address} is blank now and the stored ${secret} was kept`];
-  return [`${address} leads to another origin and the stored ${secret} was kept: it is sent to ${after} from now on`];
+  if (after === "") return [`${address} is now blank; the stored ${secret} was kept`];
+  return [`${address} now points to another origin; the stored ${secret} was kept and is sent to ${after}`];
 }
 
 /** True when a body leaves a stored secret as it is; an empty text clears it. */
@@ -48,5 +48,5 @@ export function inheritedKeyWarnings(
   const elsewhere = endpoints.filter((row) => !row.api_key && originOf(row.api_base) !== own);
   if (elsewhere.length === 0) return [];
   const places = elsewhere.map((row) => `'${row.name}' (${originOf(row.api_base)})`);
-  return [`the model's api_key is also sent to endpoints that have none of their own: ${places.join(", ")}`];
+  return [`the model's api_key is also sent to endpoints without their own: ${places.join(", ")}`];
 }

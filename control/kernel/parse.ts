@@ -53,7 +53,7 @@ export function fieldErrors(details: readonly ErrorDetail[]): GatewayError {
  */
 export function refuseRepeated(query: Pick<URLSearchParams, "getAll">, names: readonly string[]): void {
   const repeated = names.filter((name) => query.getAll(name).length > 1);
-  refuseIfAny(repeated.map((path) => ({ path, message: "must be given once" })));
+  refuseIfAny(repeated.map((path) => ({ path, message: "must be given only once" })));
 }
 
 /** Throws the error for the details, if there are any. */

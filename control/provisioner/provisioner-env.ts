@@ -83,7 +83,7 @@ export interface LoneProvisionerEnv extends ProvisionerEnv {
 export const loneProvisionerVariables = {
   ...provisionerVariables,
   GATEWAY_ADMIN_TOKEN: envSecret
-    .refine((token) => token !== undefined, "is required: the control service's own")
+    .refine((token) => token !== undefined, "is required: use the control service's token")
     .meta({ default: "required" }),
   GATEWAY_ADMIN_BASE_URL: adminBaseUrlField,
   GATEWAY_BLOCK_PRIVATE_NETWORKS: planeVariables.GATEWAY_BLOCK_PRIVATE_NETWORKS,

@@ -23,6 +23,6 @@ export async function lockUser(tx: Transaction, id: string): Promise<UserRow> {
   const [row] = await tx.select().from(users).where(eq(users.id, id)).for("update");
   if (row === undefined) throw new GatewayError("not_found");
   if (row.provider === LOCAL_PROVIDER)
-    throw fieldError("id", "is the break-glass admin, whom DASHBOARD_ADMIN_EMAIL and DASHBOARD_PASSWORD define");
+    throw fieldError("id", "is the break-glass admin, defined by DASHBOARD_ADMIN_EMAIL and DASHBOARD_PASSWORD");
   return row;
 }

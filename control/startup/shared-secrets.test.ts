@@ -36,17 +36,17 @@ describe("the secrets that all instances share", () => {
     await start({ ...FIRST, ...CONSOLE });
     await start(FIRST);
     expect(await known()).toEqual({ ...FIRST, ...CONSOLE });
-    await expect(start({ ...FIRST, DASHBOARD_PASSWORD: "d2" })).rejects.toThrow(/another DASHBOARD_PASSWORD: set/);
+    await expect(start({ ...FIRST, DASHBOARD_PASSWORD: "d2" })).rejects.toThrow(/a different DASHBOARD_PASSWORD: set/);
   });
 
   it.each([
-    [{ GATEWAY_API_KEY_PEPPER: "p2" }, /^the other instances of this cluster have another GATEWAY_API_KEY_PEPPER: set/],
+    [{ GATEWAY_API_KEY_PEPPER: "p2" }, /^other instances of this cluster have a different GATEWAY_API_KEY_PEPPER: set/],
     [
       { GATEWAY_API_KEY_PEPPER: "p2", GATEWAY_ADMIN_TOKEN: "a2" },
-      /have another GATEWAY_ADMIN_TOKEN and another GATEWAY_API_KEY_PEPPER: set .* GATEWAY_NEW_SHARED_SECRETS=1$/,
+      /have a different GATEWAY_ADMIN_TOKEN and a different GATEWAY_API_KEY_PEPPER: set .* GATEWAY_NEW_SHARED_SECRETS=1$/,
     ],
     // The digests of all others are made with this one.
-    [{ GATEWAY_CLUSTER_KEY: "c2", GATEWAY_ADMIN_TOKEN: "a2" }, /have another GATEWAY_CLUSTER_KEY: set/],
+    [{ GATEWAY_CLUSTER_KEY: "c2", GATEWAY_ADMIN_TOKEN: "a2" }, /have a different GATEWAY_CLUSTER_KEY: set/],
   ])("refuse an instance that has %o, by name, which changes nothing", async (changes, message) => {
     await start(FIRST);
     const other = { ...FIRST, ...CONSOLE, ...changes };
@@ -62,7 +62,7 @@ describe("the secrets that all instances share", () => {
     await start(next);
     // The console's are those of the next instance that has one.
     await start({ ...next, DASHBOARD_PASSWORD: "d2" });
-    await expect(start(FIRST)).rejects.toThrow(/another GATEWAY_ADMIN_TOKEN: set/);
+    await expect(start(FIRST)).rejects.toThrow(/a different GATEWAY_ADMIN_TOKEN: set/);
   });
 
   it("are those of one instance when two start at once", async () => {

@@ -27,7 +27,7 @@ export async function checkSharedSecrets(db: Pick<Database, "execute">, digests:
   const names = differ.map(({ name }) => name).sort();
   const shown = names.includes(KEY_OF_DIGESTS) ? [KEY_OF_DIGESTS] : names;
   throw new SharedSecretsError(
-    `the other instances of this cluster have another ${shown.join(" and another ")}: set the same on all of them. When it was changed on purpose, start the first instance that has the new one with GATEWAY_NEW_SHARED_SECRETS=1`,
+    `other instances of this cluster have a different ${shown.join(" and a different ")}: set the same value on all of them. To change it on purpose, start the first instance with the new value and GATEWAY_NEW_SHARED_SECRETS=1`,
   );
 }
 

@@ -83,7 +83,7 @@ function scoresOf(answer: unknown, segments: readonly (readonly string[])[]): re
     const scores = fieldOf(results[at], "scores");
     if (!Array.isArray(scores) || scores.length !== sentences.length) throw new Unusable("wrong number of scores");
     return scores.map((score: unknown) => {
-      if (typeof score !== "number" || !Number.isFinite(score)) throw new Unusable("a score is no finite number");
+      if (typeof score !== "number" || !Number.isFinite(score)) throw new Unusable("a score is not a finite number");
       return score;
     });
   });

@@ -20,7 +20,7 @@ export async function loadKeySet(url: string): Promise<JSONWebKeySet> {
   try {
     return JSON.parse(text) as JSONWebKeySet;
   } catch {
-    throw new KeysUnreadable("answered no JSON");
+    throw new KeysUnreadable("returned no JSON");
   }
 }
 
@@ -42,7 +42,7 @@ async function textOf(response: Response): Promise<string> {
 }
 
 function failure(error: unknown): KeysUnreadable {
-  if (error instanceof AnswerTooLong) return new KeysUnreadable("answered too much");
+  if (error instanceof AnswerTooLong) return new KeysUnreadable("returned too much");
   const timedOut = error instanceof Error && error.name === "TimeoutError";
   return new KeysUnreadable(timedOut ? "timed out" : "connection failed", { cause: error });
 }

@@ -46,7 +46,8 @@ export class RedisClient {
 
   /** Runs one command or pipeline. `patient`: the caller has no other way. Throws StoreDown. */
   async run<T>(work: (redis: Redis) => Promise<T>, patient = false): Promise<T> {
-    if (this.#clock() < this.#openUntilMs) throw new StoreDown("the store is left alone after failures");
+    if (this.#clock() < this.#openUntilMs)
+      throw new StoreDown("the store is not called for a moment after repeated failures");
     try {
       const answer = await work(patient ? this.#patient : this.#redis);
       this.#failures = 0;

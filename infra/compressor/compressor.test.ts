@@ -96,9 +96,9 @@ describe("the gateway's client", () => {
     [200, '{"results":[null]}', "wrong number of scores"],
     [200, scores("1"), "wrong number of scores"],
     [200, scores("1", "2", "3"), "wrong number of scores"],
-    [200, scores("1", "1e400"), "a score is no finite number"],
-    [200, scores("1", "null"), "a score is no finite number"],
-    [200, scores("1", '"2"'), "a score is no finite number"],
+    [200, scores("1", "1e400"), "a score is not a finite number"],
+    [200, scores("1", "null"), "a score is not a finite number"],
+    [200, scores("1", '"2"'), "a score is not a finite number"],
     [200, scores("1", `2${" ".repeat(100_000)}`), "answer too long"],
   ])("takes nothing from %i %j", async (status, body, reason) => {
     const { compressor, reasons } = client(await serverOf(status, body));

@@ -47,7 +47,7 @@ describe("secrets in files", () => {
 
   it.each([
     ["empty", " \n", /^GATEWAY_ADMIN_TOKEN_FILE: the file .* is empty/],
-    ["no text", "a\0b", /^GATEWAY_ADMIN_TOKEN_FILE: the file .* is no text$/],
+    ["no text", "a\0b", /^GATEWAY_ADMIN_TOKEN_FILE: the file .* is not text$/],
   ])("are refused when the file is %s", (name, text, message) => {
     expect(() => withSecretFiles({ GATEWAY_ADMIN_TOKEN_FILE: file(name, text) })).toThrow(message);
   });

@@ -30,7 +30,7 @@ function secretOf(name: string, path: string, variable: string, env: NodeJS.Proc
   if (env[variable]?.trim()) throw new SecretFileError(`${variable} and ${name} are both set: unset one of them`);
   const text = contentOf(name, path).replace(/\r?\n$/, "");
   if (text.trim() === "") throw new SecretFileError(`${name}: the file ${path} is empty; write the value into it`);
-  if (text.includes("\0")) throw new SecretFileError(`${name}: the file ${path} is no text`);
+  if (text.includes("\0")) throw new SecretFileError(`${name}: the file ${path} is not text`);
   return text;
 }
 

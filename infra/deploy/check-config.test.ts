@@ -64,7 +64,7 @@ describe("the check of variables", () => {
   it("refuses what is missing, what only one machine reaches, and what the Worker does not read", () => {
     const vars = { GATEWAY_REDIS_URL: " ", GATEWAY_CLICKHOUSE_URL: "http://127.0.0.1:8123", GATEWAY_REDIS_URI: "x" };
     expect(problemsOf(withVars(vars))).toEqual([
-      expect.stringContaining("GATEWAY_REDIS_URI is no variable of the Worker"),
+      expect.stringContaining("GATEWAY_REDIS_URI is not a variable of the Worker"),
       expect.stringContaining("GATEWAY_REDIS_URL is not set"),
       expect.stringContaining("GATEWAY_CLICKHOUSE_URL is an address of one machine"),
     ]);
@@ -101,7 +101,7 @@ describe("the check of variables", () => {
 
   it("refuses a credential in the file, and one that only the control service has", () => {
     expect(problemsOf(withVars({ GATEWAY_REDIS_TOKEN: "t" }))).toEqual([
-      expect.stringContaining("GATEWAY_REDIS_TOKEN stands in [env.production.vars]"),
+      expect.stringContaining("GATEWAY_REDIS_TOKEN is set in [env.production.vars]"),
     ]);
     const config = configWith({ secrets: { required: ["GATEWAY_INTERNAL_TOKEN"] } });
     expect(problemsOf({ config, own: { GATEWAY_API_KEY_PEPPER: "p" } })).toEqual([

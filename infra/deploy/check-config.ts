@@ -96,13 +96,13 @@ function variableProblems({ environment, config, own, rules }: ConfigFacts): rea
   const placeholders = Object.fromEntries(missing.map((name) => [name, "https://unset.invalid"]));
   const malformed = rules.check({ ...vars, ...placeholders, ...known });
   return [
-    ...unknown.map((name) => `${name} is no variable of the Worker: correct or remove it in ${at}`),
-    ...open.map((name) => `${name} stands in ${at}: remove it there and set it as a secret`),
+    ...unknown.map((name) => `${name} is not a variable of the Worker: correct or remove it in ${at}`),
+    ...open.map((name) => `${name} is set in ${at}: remove it there and set it as a secret`),
     ...missing.map((name) => `${name} is not set in ${at}: the Worker would look for it on its own machine`),
     ...local.map((name) => `${name} is an address of one machine or private network: the platform cannot reach it`),
     ...clear.map((name) => `${name} is not an https address: its credentials would cross the internet unencrypted`),
     ...differing.map(
-      (name) => `${name} of the Worker differs from that of the control service: both need the same text`,
+      (name) => `${name} of the Worker differs from that of the control service: both need the same value`,
     ),
     ...oneSided.map((name) => `${name} is set here and not in env.${environment}.secrets: both planes need the same`),
     ...(malformed === null ? [] : [malformed]),

@@ -30,10 +30,10 @@ try {
   process.stdout.on("error", () => {});
   const say = (line: string): void => void process.stdout.write(`${terminalText(line)}\n`);
   const { signal: interrupted, exitCode } = listenForInterrupts(process, monotonic, (code) => {
-    say(`ended at once: ask what serves with npx wrangler deployments status --env ${environment}`);
+    say(`stopped at once: see what serves with npx wrangler deployments status --env ${environment}`);
     process.exit(code);
   });
-  interrupted.addEventListener("abort", () => say("interrupted: a change that is under way is waited for"));
+  interrupted.addEventListener("abort", () => say("interrupted: waiting for the change in progress"));
   const run = wranglerAt({ command: [process.execPath, WRANGLER], cwd: ROOT, env: process.env, interrupted });
   const done = await deploy(deployment, {
     wrangler: new Wrangler(run, CONFIG, environment),

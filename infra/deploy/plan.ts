@@ -79,5 +79,5 @@ export function deployedProblem(deployed: Deployed, { worker, migrationTags, opt
 export function rollbackOf(plan: DeployPlan, environment: string): string {
   if (plan.way !== "whole") return `npx wrangler versions deploy ${plan.previous}@100% --env ${environment} --yes`;
   if (plan.isFirst) return `npx wrangler delete --env ${environment}`;
-  return "none: the platform does not go back past an object migration; deploy a version that mends the fault";
+  return "none: the platform does not go back past an object migration; deploy a version that fixes the fault";
 }

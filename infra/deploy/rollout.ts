@@ -84,7 +84,7 @@ async function sayWhatServes(plan: DeployPlan, { environment }: DeployOptions, {
     if (shares !== "") say(`to go back: ${rollbackOf(plan, environment)}`);
   } catch (error) {
     if (!(error instanceof WranglerError)) throw error;
-    say(`what serves is not known: ask with npx wrangler deployments status --env ${environment}`);
+    say(`it is not known what serves: see npx wrangler deployments status --env ${environment}`);
   }
 }
 
@@ -94,7 +94,7 @@ async function deployUpload(plan: UploadPlan, rollout: Rollout, ports: RolloutPo
   const { previous, way } = plan;
   stopHere(ports);
   const id = await wrangler.upload(tag);
-  say(`uploaded: version ${id}, which serves nobody yet`);
+  say(`uploaded: version ${id}, which has no traffic yet`);
   stopHere(ports);
   await migrateDatabases(rollout, ports);
   stopHere(ports);
@@ -118,7 +118,7 @@ async function deployUpload(plan: UploadPlan, rollout: Rollout, ports: RolloutPo
   }
   say(`to go back: ${rollbackOf(plan, options.environment)}`);
   if (options.percentage < 100)
-    say(`to go on: npx wrangler versions deploy ${id}@100% --env ${options.environment} --yes`);
+    say(`to continue: npx wrangler versions deploy ${id}@100% --env ${options.environment} --yes`);
 }
 
 /** Gives the traffic back, unless it is no longer that of this deployment. */
@@ -127,14 +127,14 @@ async function takeBack(id: string, plan: UploadPlan, options: DeployOptions, po
   try {
     const { versions } = await wrangler.traffic(false);
     if (!versions.some((version) => version.id === id)) {
-      say(`nothing to take back: ${sharesOf(versions)}, by another deployment or as before`);
+      say(`nothing to roll back: ${sharesOf(versions)}, by another deployment or as before`);
       return;
     }
     await wrangler.share([{ id: plan.previous, percentage: 100 }]);
-    say(`taken back: version ${plan.previous} has all traffic again; databases stay migrated`);
+    say(`rolled back: version ${plan.previous} has all traffic again; databases stay migrated`);
   } catch (error) {
     if (!(error instanceof WranglerError)) throw error;
-    say(`NOT taken back: ${error.message}`);
+    say(`NOT rolled back: ${error.message}`);
     await sayWhatServes(plan, options, ports);
   }
 }

@@ -138,7 +138,7 @@ function anotherVersion({ status, version }: Answer, expected: string, byName: b
   const within = `not version ${expected}, for ${VERSION_WITHIN_MS / 1000} s`;
   if (version === null)
     return new Unverified(
-      `GATEWAY_PROXY_BASE_URL answers ${status} without the version of a Worker, ${within}: another server has this address, a proxy before it removes ${WORKER_VERSION_HEADER}, or the traffic of an older release was not moved`,
+      `GATEWAY_PROXY_BASE_URL answers ${status} without the version of a Worker, ${within}: another server has this address, a proxy in front of it removes ${WORKER_VERSION_HEADER}, or the traffic of an older release was not moved`,
     );
   const why = byName
     ? "the header that asks for the version by name does not reach the platform, the address belongs to another Worker, or somebody else deployed meanwhile"

@@ -36,16 +36,16 @@ describe("a cluster", () => {
   });
 
   it.each([
-    ["GATEWAY_CLUSTER_BUCKET", undefined, /^GATEWAY_CLUSTER_BUCKET is needed in a cluster$/],
+    ["GATEWAY_CLUSTER_BUCKET", undefined, /^GATEWAY_CLUSTER_BUCKET is required in a cluster$/],
     ["GATEWAY_CLUSTER_BUCKET", "https://bucket", /^GATEWAY_CLUSTER_BUCKET must be s3:/],
     ["GATEWAY_CLUSTER_BUCKET", "gs://bucket/x", /^GATEWAY_CLUSTER_OPTIONS must be unset with a gs:/],
-    ["GATEWAY_CLUSTER_LISTEN", undefined, /^GATEWAY_CLUSTER_LISTEN is needed in a cluster$/],
+    ["GATEWAY_CLUSTER_LISTEN", undefined, /^GATEWAY_CLUSTER_LISTEN is required in a cluster$/],
     ["GATEWAY_CLUSTER_LISTEN", "10.0.0.1", /^GATEWAY_CLUSTER_LISTEN must be host:port/],
     ["GATEWAY_CLUSTER_LISTEN", "10.0.0.1:0", /^GATEWAY_CLUSTER_LISTEN must be host:port/],
     ["GATEWAY_CLUSTER_LISTEN", "10.0.0.1:65536", /^GATEWAY_CLUSTER_LISTEN must be host:port/],
-    ["GATEWAY_CLUSTER_LISTEN", "0.0.0.0:7000", /^GATEWAY_CLUSTER_ADVERTISE is needed when/],
+    ["GATEWAY_CLUSTER_LISTEN", "0.0.0.0:7000", /^GATEWAY_CLUSTER_ADVERTISE is required when/],
     ["GATEWAY_CLUSTER_ADVERTISE", "[::]:7000", /^GATEWAY_CLUSTER_ADVERTISE must be an address/],
-    ["GATEWAY_CLUSTER_KEY", undefined, /^GATEWAY_CLUSTER_KEY is needed in a cluster$/],
+    ["GATEWAY_CLUSTER_KEY", undefined, /^GATEWAY_CLUSTER_KEY is required in a cluster$/],
     ["GATEWAY_CLUSTER_KEY", KEY.slice(1), /^GATEWAY_CLUSTER_KEY must have at least 32 bytes$/],
     [
       "GATEWAY_CLUSTER_OPTIONS",
@@ -53,12 +53,12 @@ describe("a cluster", () => {
       /^GATEWAY_CLUSTER_OPTIONS has the unknown setting aws_regoin; known/,
     ],
     ["GATEWAY_CLUSTER_OPTIONS", "SECRET", /^GATEWAY_CLUSTER_OPTIONS must be name=value settings(?!.*SECRET)/],
-    ["GATEWAY_DATABASE_URL", undefined, /^GATEWAY_DATABASE_URL is needed in a cluster: a PostgreSQL/],
+    ["GATEWAY_DATABASE_URL", undefined, /^GATEWAY_DATABASE_URL is required in a cluster: a PostgreSQL/],
     ["GATEWAY_DATABASE_URL", "pglite:/x", /^GATEWAY_DATABASE_URL must be a postgres:/],
-    ["GATEWAY_REDIS_URL", undefined, /^GATEWAY_REDIS_URL is needed in a cluster/],
-    ["GATEWAY_CLICKHOUSE_URL", undefined, /^GATEWAY_CLICKHOUSE_URL is needed in a cluster/],
-    ["GATEWAY_ADMIN_TOKEN", undefined, /^GATEWAY_ADMIN_TOKEN is needed in a cluster/],
-    ["GATEWAY_DASHBOARD", "1", /^DASHBOARD_PASSWORD is needed in a cluster.*; DASHBOARD_SESSION_SECRET is needed/],
+    ["GATEWAY_REDIS_URL", undefined, /^GATEWAY_REDIS_URL is required in a cluster/],
+    ["GATEWAY_CLICKHOUSE_URL", undefined, /^GATEWAY_CLICKHOUSE_URL is required in a cluster/],
+    ["GATEWAY_ADMIN_TOKEN", undefined, /^GATEWAY_ADMIN_TOKEN is required in a cluster/],
+    ["GATEWAY_DASHBOARD", "1", /^DASHBOARD_PASSWORD is required in a cluster.*; DASHBOARD_SESSION_SECRET is required/],
     [
       "GATEWAY_ADMISSION_PATIENCE_SECS",
       "0",

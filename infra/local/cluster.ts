@@ -80,7 +80,7 @@ const schema = z.object(clusterVariables).superRefine((value, context) => {
       "must be unset with a gs:// bucket, which takes its credentials from the machine",
     );
   if (isWildcard(value.GATEWAY_CLUSTER_LISTEN) && value.GATEWAY_CLUSTER_ADVERTISE === undefined)
-    refuse("GATEWAY_CLUSTER_ADVERTISE", "is needed when GATEWAY_CLUSTER_LISTEN is every address of the machine");
+    refuse("GATEWAY_CLUSTER_ADVERTISE", "is required when GATEWAY_CLUSTER_LISTEN is every address of the machine");
   if (value.GATEWAY_CLUSTER_ADVERTISE !== undefined && isWildcard(value.GATEWAY_CLUSTER_ADVERTISE))
     refuse("GATEWAY_CLUSTER_ADVERTISE", "must be an address at which the other machines reach this one");
 });

@@ -23,10 +23,10 @@ describe("a data plane alone", () => {
   });
 
   it.each([
-    ["GATEWAY_INTERNAL_BASE_URL", undefined, /^GATEWAY_INTERNAL_BASE_URL is needed by a data plane alone: the Mana/],
-    ["GATEWAY_INTERNAL_TOKEN", " ", /^GATEWAY_INTERNAL_TOKEN is needed by a data plane alone: the same as/],
-    ["GATEWAY_REDIS_URL", "", /^GATEWAY_REDIS_URL is needed by a data plane alone/],
-    ["GATEWAY_CLICKHOUSE_URL", undefined, /^GATEWAY_CLICKHOUSE_URL is needed by a data plane alone/],
+    ["GATEWAY_INTERNAL_BASE_URL", undefined, /^GATEWAY_INTERNAL_BASE_URL is required by a data plane alone: the Mana/],
+    ["GATEWAY_INTERNAL_TOKEN", " ", /^GATEWAY_INTERNAL_TOKEN is required by a data plane alone: the same as/],
+    ["GATEWAY_REDIS_URL", "", /^GATEWAY_REDIS_URL is required by a data plane alone/],
+    ["GATEWAY_CLICKHOUSE_URL", undefined, /^GATEWAY_CLICKHOUSE_URL is required by a data plane alone/],
     ["GATEWAY_REDIS_URL", "store:6379", /^GATEWAY_REDIS_URL must be a redis:/],
   ])("is refused by name: %s=%s", (name, value, message) => {
     expect(() => read({ [name]: value })).toThrow(message);

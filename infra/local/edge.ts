@@ -44,9 +44,9 @@ export function readEdgeEnv(env: EdgeOptions["env"], cwd: string): StackConfig {
   const isSet = (name: string): boolean => env[name] !== undefined && env[name].trim() !== "";
   const problems = Object.entries(NEEDED)
     .filter(([name]) => !isSet(name))
-    .map(([name, what]) => `${name} is needed by a data plane alone: ${what}`);
+    .map(([name, what]) => `${name} is required by a data plane alone: ${what}`);
   if (!isSet("GATEWAY_INTERNAL_TOKEN") && !isSet("GATEWAY_ADMIN_TOKEN"))
-    problems.push("GATEWAY_INTERNAL_TOKEN is needed by a data plane alone: the same as the control service's");
+    problems.push("GATEWAY_INTERNAL_TOKEN is required by a data plane alone: the same as the control service's");
   if (problems.length > 0) throw new StackEnvError(problems.join("; "));
   return readStackEnv({ ...env, GATEWAY_DEMO: "0", GATEWAY_DASHBOARD: "0" }, cwd, false);
 }

@@ -287,8 +287,8 @@ function certificateFiles(
   cwd: string,
 ): CertificateFiles | null {
   if (cert === undefined && key === undefined) return null;
-  if (cert === undefined) throw new StackEnvError("GATEWAY_TLS_CERT_FILE is needed with GATEWAY_TLS_KEY_FILE");
-  if (key === undefined) throw new StackEnvError("GATEWAY_TLS_KEY_FILE is needed with GATEWAY_TLS_CERT_FILE");
+  if (cert === undefined) throw new StackEnvError("GATEWAY_TLS_CERT_FILE is required with GATEWAY_TLS_KEY_FILE");
+  if (key === undefined) throw new StackEnvError("GATEWAY_TLS_KEY_FILE is required with GATEWAY_TLS_CERT_FILE");
   return { certFile: resolve(cwd, cert), keyFile: resolve(cwd, key) };
 }
 
@@ -296,6 +296,6 @@ function redisChoice(url: string | undefined, restToken: string | undefined): Re
   if (url === undefined) return { kind: "embedded" };
   if (/^rediss?:/.test(url)) return { kind: "redis", url };
   if (restToken === undefined)
-    throw new StackEnvError("GATEWAY_REDIS_TOKEN is needed with an https:// GATEWAY_REDIS_URL");
+    throw new StackEnvError("GATEWAY_REDIS_TOKEN is required with an https:// GATEWAY_REDIS_URL");
   return { kind: "rest", url: url.replace(/\/$/, ""), token: restToken };
 }

@@ -34,7 +34,7 @@ export type ListedKey = z.infer<typeof listedKeySchema>;
 export const allKeysFilterSchema = z.object({
   tenant_id: uuidQuery.optional(),
   disabled: oneOf(["true", "false"]).optional(),
-  q: queryText.meta({ description: "Substring of name or key_prefix, in any case" }).optional(),
+  q: queryText.meta({ description: "A part of name or key_prefix, case-insensitive" }).optional(),
 });
 
 export type ApiKey = z.infer<typeof apiKeySchema>;
@@ -42,7 +42,7 @@ export type ApiKey = z.infer<typeof apiKeySchema>;
 /** The longest time for which the secret before a rotation is still admitted: a week. */
 const GRACE_MAX_SECS = 604_800;
 
-const keyHash = z.string({ error: "must be a text" }).regex(/^[\x21-\x7e]{1,200}$/, "must be the hash of a key");
+const keyHash = z.string({ error: "must be a string" }).regex(/^[\x21-\x7e]{1,200}$/, "must be the hash of a key");
 
 /** The schema of each stored field, and its default where an older backup lacks it. */
 export const storedKey = {
@@ -93,7 +93,7 @@ export const rotateKeySchema = z
   .object({
     grace_secs: whole(0, GRACE_MAX_SECS)
       .default(0)
-      .meta({ description: "For how long the secret before this one is still admitted" }),
+      .meta({ description: "How long the old secret stays valid" }),
   })
   .meta({ id: "RotateApiKey" });
 

@@ -23,7 +23,7 @@ export const backupEndpointSchema = z.object(storedEndpoint);
 export const backupMcpServerSchema = z.object(storedMcpServer);
 
 export const backupSettingSchema = z.object({
-  key: z.string({ error: "must be a text" }).regex(/^[a-z_]{1,100}$/, "must be the name of a setting"),
+  key: z.string({ error: "must be a string" }).regex(/^[a-z_]{1,100}$/, "must be the name of a setting"),
   value: z.record(z.string(), z.unknown(), { error: "must be an object" }),
 });
 
@@ -32,13 +32,13 @@ export const backupSettingSchema = z.object({
  * (docs/rules/backup.md#secrets-belong-to-entries).
  */
 const backupMacSchema = z.object({
-  entity: z.string({ error: "must be a text" }).max(100, "must be at most 100 characters"),
+  entity: z.string({ error: "must be a string" }).max(100, "must be at most 100 characters"),
   /** The primary key of the row. */
-  id: z.string({ error: "must be a text" }).max(200, "must be at most 200 characters"),
+  id: z.string({ error: "must be a string" }).max(200, "must be at most 200 characters"),
   /** The dotted path of the secret within the row. */
-  field: z.string({ error: "must be a text" }).max(200, "must be at most 200 characters"),
+  field: z.string({ error: "must be a string" }).max(200, "must be at most 200 characters"),
   /** The HMAC-SHA-256 in hex. */
-  mac: z.string({ error: "must be a text" }).regex(/^[0-9a-f]{64}$/, "must be 64 hex digits"),
+  mac: z.string({ error: "must be a string" }).regex(/^[0-9a-f]{64}$/, "must be 64 hex digits"),
 });
 export type BackupMac = z.infer<typeof backupMacSchema>;
 
@@ -106,7 +106,7 @@ const differenceSchema = z.object({
       change: z.enum(["added", "changed"]),
       fields: z
         .record(z.string(), z.unknown())
-        .meta({ description: "By field `[old, new]`; of a secret `changed` alone" }),
+        .meta({ description: "By field `[old, new]`; for a secret only `changed`" }),
     }),
   ),
 });

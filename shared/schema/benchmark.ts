@@ -6,11 +6,11 @@ import { requiredText, timestamp, whole } from "./common.ts";
 export const startBenchmarkSchema = z
   .object({
     model: requiredText(300).meta({ description: "The name of an enabled chat or embedding model" }),
-    concurrency: whole(1, 256).default(8).meta({ description: "Requests under way at the same time" }),
+    concurrency: whole(1, 256).default(8).meta({ description: "Number of concurrent requests" }),
     duration_secs: whole(1, 600).default(30),
     max_requests: whole(1, 20_000).default(200),
-    prompt_tokens: whole(1, 32_000).default(64).meta({ description: "About so many, in each request" }),
-    max_tokens: whole(1, 4096).default(64).meta({ description: "Of each answer; without meaning for embeddings" }),
+    prompt_tokens: whole(1, 32_000).default(64).meta({ description: "Approximate number in each request" }),
+    max_tokens: whole(1, 4096).default(64).meta({ description: "Limit of each answer; ignored for embeddings" }),
   })
   .meta({ id: "StartBenchmark" });
 export type StartBenchmark = z.output<typeof startBenchmarkSchema>;
@@ -44,7 +44,7 @@ const benchmarkResultSchema = z.object({
   requests: z
     .number()
     .int()
-    .meta({ description: "With an answer to the end, or an error; those cut off at the end are not counted" }),
+    .meta({ description: "Completed or failed; requests cut off at the end are not counted" }),
   errors: z.number().int().meta({ description: "Anything but a complete 2xx answer" }),
   duration_ms: z.number().int(),
   throughput_rps: z.number().meta({ description: "Successes" }),
@@ -55,7 +55,7 @@ const benchmarkResultSchema = z.object({
   ttft_p95_ms: ms,
   output_tokens: z.number().int(),
   output_tokens_per_sec: z.number(),
-  statuses: z.record(z.string(), z.number().int()).meta({ description: "Answers by status; 0: there was none" }),
+  statuses: z.record(z.string(), z.number().int()).meta({ description: "Answers by status; 0: no answer" }),
 });
 export type BenchmarkResult = z.infer<typeof benchmarkResultSchema>;
 
@@ -67,7 +67,7 @@ export const benchmarkSchema = z
     plan: planSchema,
     state: z
       .enum(["running", "done", "stopped", "lost"])
-      .meta({ description: "`lost`: the process that ran it has ended without a word" }),
+      .meta({ description: "`lost`: the process that ran it died" }),
     result: benchmarkResultSchema.nullable().meta({ description: "While it runs, the figures so far" }),
     created_at: timestamp,
     ended_at: timestamp.nullable(),

@@ -9,10 +9,10 @@ import { parseTimestamp } from "../timestamp.ts";
 
 /** False for a text that a database cannot hold: one with NUL or with half a surrogate pair. */
 export const isStorable = (text: string): boolean => !text.includes("\0") && text.isWellFormed();
-export const NOT_STORABLE = "must not contain NUL or half a surrogate pair";
+export const NOT_STORABLE = "must not contain NUL or an unpaired surrogate";
 
 const DEPTH_MAX = 64;
-export const NOT_STORABLE_JSON = `must not contain NUL or half a surrogate pair, nor be nested deeper than ${DEPTH_MAX} levels`;
+export const NOT_STORABLE_JSON = `must not contain NUL or an unpaired surrogate, nor be nested deeper than ${DEPTH_MAX} levels`;
 
 /** True for a JSON value that a database can hold, with all names and texts in it, and whose nesting is limited. */
 export function isStorableJson(value: unknown): boolean {
@@ -30,7 +30,7 @@ export function isStorableJson(value: unknown): boolean {
 /** Required text of 1..max characters after trimming. */
 export const requiredText = (max: number) =>
   z
-    .string({ error: "must be a text" })
+    .string({ error: "must be a string" })
     .trim()
     .min(1, "must not be blank")
     .max(max, `must be at most ${max} characters`)
@@ -39,7 +39,7 @@ export const requiredText = (max: number) =>
 /** Text of 0..max characters after trimming. */
 export const freeText = (max: number) =>
   z
-    .string({ error: "must be a text" })
+    .string({ error: "must be a string" })
     .trim()
     .max(max, `must be at most ${max} characters`)
     .refine(isStorable, NOT_STORABLE);
@@ -49,7 +49,7 @@ export const freeText = (max: number) =>
  * database cannot hold is replaced, and what is longer than `max` characters is cut between them.
  */
 export const reportedText = (max: number) =>
-  z.string({ error: "must be a text" }).transform((text) => {
+  z.string({ error: "must be a string" }).transform((text) => {
     const storable = text
       .trim()
       .slice(0, 2 * max)
@@ -101,8 +101,7 @@ export const amount = z.number({ error: "must be a number of at least 0" }).min(
 
 export const flag = z.boolean({ error: "must be true or false" });
 
-const TIMESTAMP =
-  "must be an ISO 8601 time of a real day in the years 1 to 9999, with Z or an offset, such as 2026-11-21T08:00:00Z";
+const TIMESTAMP = "must be a valid ISO 8601 time with Z or an offset, such as 2026-11-21T08:00:00Z";
 
 /**
  * A point in time (docs/rules/management-api.md#times): ISO 8601 with `Z` or an offset in, ISO 8601 in UTC
@@ -146,7 +145,7 @@ const budgetPeriod = z.preprocess(
 export const warningsField = z
   .array(z.string())
   .optional()
-  .meta({ description: "What to know of this write; absent when there is nothing, and on reads" });
+  .meta({ description: "Warnings about this write; absent when there are none, and on reads" });
 
 /** The four budget fields of tenants and keys. An omitted field stays undefined. */
 export const budgetFields = {
@@ -210,7 +209,7 @@ export const modelNames = z
 
 /** A credential as it is stored: sealed or plain. */
 export const storedSecret = z
-  .string({ error: "must be a text or null" })
+  .string({ error: "must be a string or null" })
   .max(8000, "must be at most 8000 characters")
   .regex(/^[\x20-\x7e]*$/, "must be printable ASCII")
   .nullable()

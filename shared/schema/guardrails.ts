@@ -10,9 +10,9 @@ const TEXT_MAX = 100_000;
 export const guardrailsTrialSchema = z
   .object({
     text: z
-      .string({ error: "must be a text" })
+      .string({ error: "must be a string" })
       .max(TEXT_MAX, `must have at most ${TEXT_MAX} characters`)
-      .meta({ description: "Stored and logged nowhere" }),
+      .meta({ description: "Neither stored nor logged" }),
     policy: guardrailsPolicyBody,
   })
   .meta({ id: "GuardrailsTrial" });
@@ -36,7 +36,7 @@ export const guardrailsVerdictSchema = z
       .meta({ description: "Offsets in UTF-16 units; `end` is exclusive" }),
     input: outcomeSchema.meta({ description: "What happens to a prompt with this text" }),
     output: outcomeSchema.meta({ description: "What happens to an answer with this text" }),
-    redacted: z.string().meta({ description: "The text without what is replaced" }),
+    redacted: z.string().meta({ description: "The text after redaction" }),
     harm: z
       .enum(["not_listed", "not_run"])
       .meta({ description: "`not_run`: the policy lists harm, which only a request asks its guard model for" }),

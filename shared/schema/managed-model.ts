@@ -49,20 +49,20 @@ const optionalWord = schedulerWord.nullable().transform((text) => (text === "" ?
  */
 const scriptText = (max: number) =>
   z
-    .string({ error: "must be a text" })
+    .string({ error: "must be a string" })
     .max(max, `must be at most ${max} characters`)
     .refine(isStorable, NOT_STORABLE)
-    .refine((text) => !text.includes("\r"), "must not contain carriage returns; lines end with a line feed alone");
+    .refine((text) => !text.includes("\r"), "must not contain carriage returns; end lines with a line feed");
 
 /** A whole script, which names its interpreter; "" is none. */
 const scriptBody = scriptText(SCRIPT_MAX).refine(
   (text) => text === "" || text.startsWith("#!"),
-  "must begin with #! and the interpreter, such as #!/bin/bash",
+  "must start with #! and an interpreter, such as #!/bin/bash",
 );
 
 const healthPath = requiredText(1000)
   .regex(oneWord, ONE_WORD)
-  .refine((text) => /^\/(?!\/)[^#\\]*$/.test(text), "must be a path that begins with one slash");
+  .refine((text) => /^\/(?!\/)[^#\\]*$/.test(text), "must be a path that starts with one slash");
 
 const logDirectory = freeText(1000)
   .refine(isOneLine, ONE_LINE)
@@ -149,7 +149,7 @@ export const managedModelSchema = z
     upstream_model: z.string(),
     replicas: z
       .record(z.enum(REPLICA_STATES), replicaCount)
-      .meta({ description: "How many replicas are in each state" }),
+      .meta({ description: "Number of replicas in each state" }),
   })
   .meta({ id: "ManagedModel" });
 export type ManagedModel = z.infer<typeof managedModelSchema>;

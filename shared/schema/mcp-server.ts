@@ -19,17 +19,17 @@ export type McpServer = z.infer<typeof mcpServerSchema>;
  * excluded because they have a meaning in a path.
  */
 const mcpServerName = z
-  .string({ error: "must be a text" })
+  .string({ error: "must be a string" })
   .trim()
   .regex(/^[A-Za-z0-9._-]{1,100}$/, "must be 1 to 100 characters of A-Z a-z 0-9 . _ -")
-  .refine((text) => text !== "." && text !== "..", "must not be a path segment of its own");
+  .refine((text) => text !== "." && text !== "..", "must not be . or ..");
 
 /** The verb checks whether the address may be called. */
 const upstreamUrl = requiredText(2000).superRefine(refuseNoUrl);
 
 /** The complete Authorization value, scheme and token; it is sent in the header unchanged. */
 const authHeader = z
-  .string({ error: "must be a text" })
+  .string({ error: "must be a string" })
   .trim()
   .max(4000, "must be at most 4000 characters")
   .regex(/^[\x20-\x7e]*$/, "must be printable ASCII")

@@ -15,7 +15,7 @@ const NODES_TEXT_MAX = 2000;
 const jobId = requiredText(64).regex(/^[A-Za-z0-9_+-]+$/, "must be letters, digits, _ + -");
 const portBase = whole(1, PORT_MAX).nullable();
 const nodeList = z
-  .string({ error: "must be a text" })
+  .string({ error: "must be a string" })
   .trim()
   .max(NODES_TEXT_MAX, `must be at most ${NODES_TEXT_MAX} characters`)
   .regex(/^[\x21-\x7e]*$/, "must be printable ASCII without spaces");

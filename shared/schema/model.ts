@@ -28,7 +28,7 @@ export const BOONS = ["vision", "structured_output", "compression"] as const;
 
 /** Filters of GET /models besides paging (docs/rules/management-api.md#searches). */
 export const modelFilterSchema = z.object({
-  q: queryText.meta({ description: "A part of model_name or upstream_model, in any case" }).optional(),
+  q: queryText.meta({ description: "A part of model_name or upstream_model, case-insensitive" }).optional(),
 });
 
 /** The shortest interval between health checks of a model. A smaller number is raised to it. */
@@ -69,7 +69,7 @@ export const healthFields = {
 /** A list of names: trimmed, lower-cased if `lowered`, without blanks and duplicates. */
 const nameList = (lowered: boolean, max: number) =>
   z
-    .array(freeText(200), { error: "must be a list of texts" })
+    .array(freeText(200), { error: "must be a list of strings" })
     .transform((items) => [
       ...new Set(items.map((item) => (lowered ? item.toLowerCase() : item)).filter((item) => item !== "")),
     ])
@@ -86,7 +86,7 @@ const modelFields = {
   reasoning_output_cost_per_token: amount.nullable().meta({ description: "null: the price of other output tokens" }),
   cost_per_image: amount,
   cost_per_character: amount,
-  cost_per_audio_second: amount.meta({ description: "Stored only: input_cost_per_second is what audio is billed by" }),
+  cost_per_audio_second: amount.meta({ description: "Stored but not used: audio is billed by input_cost_per_second" }),
   input_cost_per_second: amount.meta({ description: "Per second of audio that is transcribed or translated" }),
   context_window: whole(0),
   admission_weight: whole(1, 10_000),
@@ -219,7 +219,7 @@ export const validateModelSchema = z
 export const modelValidationSchema = z
   .object({
     reachable: z.boolean().meta({ description: "GET {api_base}/models answered 2xx" }),
-    listed: z.boolean().nullable().meta({ description: "The catalog names the model; null when it does not tell" }),
+    listed: z.boolean().nullable().meta({ description: "The catalog lists the model; null when it cannot be told" }),
     wildcard: z.boolean().meta({ description: "The catalog has an entry that stands for any model" }),
     warnings: z.array(z.string()),
   })

@@ -22,7 +22,7 @@ export const guardrailsPolicyBody = z
       output_scanners: subsetOf(OUTPUT_SCANNERS).default([]),
       guard_model: z.preprocess(blankIsNull, requiredText(200).nullable()).default(null),
       ban_keywords: z
-        .array(requiredText(200), { error: "must be a list of texts" })
+        .array(requiredText(200), { error: "must be a list of strings" })
         .max(KEYWORDS_MAX, `must have at most ${KEYWORDS_MAX} entries`)
         .transform((items) => [...new Set(items)])
         .default([]),

@@ -106,7 +106,7 @@ export type CreateTenant = z.infer<typeof createTenantSchema>;
 
 /** Filters of GET /tenants besides paging (docs/rules/management-api.md#searches). */
 export const tenantFilterSchema = z.object({
-  q: queryText.meta({ description: "A part of name, description or contact, in any case" }).optional(),
+  q: queryText.meta({ description: "A part of name, description or contact, case-insensitive" }).optional(),
   status: oneOf(TENANT_STATUSES).optional(),
   group: queryText.meta({ description: "Name of its fairshare group" }).optional(),
 });

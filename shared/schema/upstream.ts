@@ -20,7 +20,7 @@ export const apiBase = freeText(2000)
 
 /** A credential is sent in a header unchanged, so it has only characters that a header can carry; "" clears it. */
 export const headerSecret = z
-  .string({ error: "must be a text" })
+  .string({ error: "must be a string" })
   .max(4000, "must be at most 4000 characters")
   .regex(/^[\x20-\x7e]*$/, "must be printable ASCII")
   .refine((text) => !isSealed(text), "must be the secret itself, not its encrypted form");

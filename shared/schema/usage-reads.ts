@@ -25,7 +25,7 @@ const bucketMs = z
 const day = z
   .string()
   .trim()
-  .refine(isCalendarDay, "must be a day of the calendar, YYYY-MM-DD")
+  .refine(isCalendarDay, "must be a valid date in the form YYYY-MM-DD")
   .meta({ format: "date" });
 
 const keyList = z
@@ -63,7 +63,7 @@ export type UsageSeriesQuery = z.infer<typeof usageSeriesQuerySchema>;
 const dayFields = {
   start_day: day.optional(),
   end_day: day.optional(),
-  timezone: timezone.optional().meta({ description: "IANA zone by whose clock days begin and end, default UTC" }),
+  timezone: timezone.optional().meta({ description: "IANA time zone in which days start and end, default UTC" }),
 };
 
 type Period = Readonly<
@@ -76,7 +76,7 @@ const oneKindOfPeriod = {
     [since, until].every((value) => value === undefined) ||
     [start_day, end_day, zone].every((value) => value === undefined),
   params: {
-    message: "cannot be given together with start_day, end_day or timezone: name the period by instants or by days",
+    message: "cannot be combined with start_day, end_day or timezone",
     path: ["since_ms"],
     when: whenValid("since_ms", "until_ms", "start_day", "end_day", "timezone"),
   },
@@ -186,7 +186,7 @@ export const usageBreakdownSchema = z
     tenant_id: z.string(),
     ...totals,
     success_requests: count.meta({
-      description: "With a status of 2xx or 3xx; more of them than `cache_hits` and no cost: there was no price",
+      description: "With a status of 2xx or 3xx. If there are more of them than `cache_hits` and the cost is 0, no price was set",
     }),
     error_requests: errors,
     cache_hits: count.meta({ description: "Answered by the response cache, which costs nothing" }),
@@ -218,7 +218,7 @@ export const modelCostSchema = z
     output_tokens: count,
     input_cost: usd.meta({ description: "At current prices, for information" }),
     output_cost: usd.meta({ description: "At current prices, for information" }),
-    total_cost: usd.meta({ description: "Sum of what was frozen per request" }),
+    total_cost: usd.meta({ description: "Sum of the cost recorded for each request" }),
     ...energy,
   })
   .meta({ id: "ModelCost" });
@@ -310,7 +310,7 @@ const autoRouteSchema = z
     candidates: z.array(z.object({ model: z.string(), score: z.number() })).meta({ description: "best first" }),
     excluded: z
       .array(z.object({ model: z.string(), condition: z.string() }))
-      .meta({ description: "models that could not answer, and the first condition that they do not meet" }),
+      .meta({ description: "models that were left out, and the first condition that they do not meet" }),
   })
   .meta({ id: "AutoRoute" });
 export type AutoRoute = z.infer<typeof autoRouteSchema>;
@@ -320,7 +320,7 @@ export const usageLogDetailSchema = z
   .object({
     ...usageLogSchema.shape,
     spans: z.array(spanSchema).meta({ description: "empty when the request was not traced" }),
-    auto_route: autoRouteSchema.nullable().meta({ description: "null: the client has named the model" }),
+    auto_route: autoRouteSchema.nullable().meta({ description: "null: the client named the model" }),
   })
   .meta({ id: "UsageLogDetail" });
 export type UsageLogDetail = z.infer<typeof usageLogDetailSchema>;

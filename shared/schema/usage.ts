@@ -32,7 +32,7 @@ export const usageLogFilterSchema = z.object({
   status: oneOf(["success", "error"]).optional(),
   request_id: z
     .string()
-    .regex(/^[0-9a-fA-F-]{1,36}$/, "must be the beginning of a UUID")
+    .regex(/^[0-9a-fA-F-]{1,36}$/, "must be the start of a UUID")
     .transform((value) => value.toLowerCase())
     .optional(),
   error_code: z
@@ -62,7 +62,7 @@ export const usageLogsQuerySchema = z
       .optional(),
   })
   .refine((query) => (query.before_ms === undefined) === (query.before_request_id === undefined), {
-    message: "must be given together with before_ms",
+    message: "requires before_ms",
     path: ["before_request_id"],
     when: whenValid("before_ms", "before_request_id"),
   });

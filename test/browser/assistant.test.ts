@@ -68,14 +68,14 @@ it("explains how it gets a model, reads at once and changes only on a click, as 
   });
 
   await card.getByRole("button", { name: "Run" }).click();
-  await card.getByText("Done, as you: HTTP 200.").waitFor();
+  await card.getByText("Done in your name: HTTP 200.").waitFor();
   expect((await tenantNow(tenant)).status).toBe("suspended");
   expect((await audits(tenant.id))[0]).toMatchObject({ actor: fixture.admin.email });
 
   await page.getByRole("link", { name: "Tenants" }).click();
   await page.getByRole("heading", { level: 1, name: "Tenants" }).waitFor();
   await page.goBack();
-  await card.getByText("Done, as you: HTTP 200.").waitFor();
+  await card.getByText("Done in your name: HTTP 200.").waitFor();
   await ask(visit, propose("delete_tenants_id", tenant));
   await page.getByText("This cannot be undone.").waitFor();
   await page.getByRole("button", { name: "Dismiss" }).click();
@@ -103,7 +103,7 @@ it("finds out what came of a change whose answer was lost", async () => {
   });
   await ask(visit, propose("patch_tenants_id_status", tenant, { status: "suspended" }));
   await page.getByRole("button", { name: "Run" }).click();
-  await page.getByText("Done, as you: HTTP 200.").waitFor();
+  await page.getByText("Done in your name: HTTP 200.").waitFor();
   expect((await tenantNow(tenant)).status).toBe("suspended");
   expect(await audits(tenant.id)).toHaveLength(2);
 });
@@ -121,7 +121,7 @@ it("does nothing by a click on what somebody else has changed meanwhile, and sho
   const quota = { tokens_per_minute: 300, max_in_flight: 4 };
   await fixture.gateway.must("PUT", `/tenants/${tenant.id}/quota`, quota);
   await card.getByRole("button", { name: "Run" }).click();
-  await card.getByText("has changed since it was shown").waitFor();
+  await card.getByText("This changed after you saw the proposal").waitFor();
   expect(await card.getByRole("status").getByRole("listitem").allTextContents()).toEqual([
     "tokens_per_minute 0 → 300",
     "max_in_flight null → 4",
@@ -130,7 +130,7 @@ it("does nothing by a click on what somebody else has changed meanwhile, and sho
   await card.getByRole("row", { name: "max_in_flight not named, so reset to its default 4 null" }).waitFor();
   expect(await tenantNow(tenant)).toMatchObject(quota);
   await card.getByRole("button", { name: "Run" }).click();
-  await card.getByText("Done, as you: HTTP 200.").waitFor();
+  await card.getByText("Done in your name: HTTP 200.").waitFor();
   expect(await tenantNow(tenant)).toMatchObject({ tokens_per_minute: 7, max_in_flight: null });
   expect(visit.problems()).toEqual([]);
 });
@@ -176,7 +176,7 @@ it("runs a proposed benchmark only on a click, as that person, within the settin
   await page.getByRole("button", { name: "New conversation" }).click();
   await ask(visit, { propose_change: { ...propose_change, body: { model: name, max_requests: 8 } } });
   await card.getByRole("button", { name: "Run" }).click();
-  await card.getByText("Done, as you: HTTP 200.").waitFor();
+  await card.getByText("Done in your name: HTTP 200.").waitFor();
   await card.getByRole("link").click();
   await page.getByRole("row", { name: new RegExp(`${name}.*done`) }).waitFor();
   const started = await fixture.gateway.must<readonly AuditEntry[]>("GET", "/audit?action=start_benchmark&limit=5");
@@ -192,13 +192,13 @@ it("measures a model by a synthetic tenant, shows it while it runs and keeps the
   const { page } = visit;
   await page.goto("/assistant?tab=benchmark");
   await page.getByLabel("Model", { exact: true }).fill(name);
-  await page.getByLabel("Requests at once").fill("4");
-  await page.getByLabel("Requests at most").fill("501");
+  await page.getByLabel("Concurrency").fill("4");
+  await page.getByLabel("Max requests").fill("501");
   await page.getByRole("button", { name: "Start benchmark" }).click();
-  await page.getByText("must be at most 500, by the settings of the assistant").waitFor();
+  await page.getByText("must be at most 500 (limit in the assistant settings)").waitFor();
   // Browsers complain of every refusal.
   expect(visit.problems()).toEqual([expect.stringContaining("status of 400")]);
-  await page.getByLabel("Requests at most").fill("40");
+  await page.getByLabel("Max requests").fill("40");
   await page.getByRole("button", { name: "Start benchmark" }).click();
   await page.getByRole("heading", { name: `Benchmark of ${name}`, exact: true }).waitFor();
   await page.getByText("of 40 requests").waitFor();

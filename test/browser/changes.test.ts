@@ -17,7 +17,7 @@ it("a key, a user, an MCP server and a setting tell what was changed, and by who
   const server = await gateway.must<McpServer>("POST", "/mcp-servers", { name: `s-${randomUUID()}`, upstream_url });
   await gateway.must("PUT", `/mcp-servers/${server.id}`, { enabled: false });
   const { page, problems } = await console_.open({ as: "admin" });
-  const changes = page.getByRole("table", { name: "What changed" });
+  const changes = page.getByRole("table", { name: "Activity" });
   for (const [path, said] of [
     [`/keys?key_id=${key.id}`, "Name: first → second"],
     [`/mcp?server_id=${server.id}`, "Enabled: yes → no"],

@@ -13,7 +13,7 @@ import { useConsole } from "../harness/browser/use-console.ts";
 
 const fixture = useConsole();
 const NOWHERE = "http://127.0.0.1:9/v1";
-const TOLD = "Somebody else has changed this since you began";
+const TOLD = "Someone else changed this while you were editing";
 const SPEC = {
   partition: "gpu",
   launch_command: 'exec serve --port "$GATEWAY_SERVING_PORT"',
@@ -91,7 +91,7 @@ const FORMS: readonly Form[] = [
   },
   {
     name: "a tenant's hours",
-    field: "Served until",
+    field: "Access ends",
     mine: "2031-02-03T04:05:06",
     shown: "2030",
     stored: "2031-02-03T04:05:06.000Z",
@@ -149,7 +149,7 @@ const FORMS: readonly Form[] = [
   },
   {
     name: "a model's reliability",
-    field: "Wait before a retry, ms",
+    field: "Wait before a retry (ms)",
     mine: "700",
     shown: "500",
     stored: 700,
@@ -157,7 +157,7 @@ const FORMS: readonly Form[] = [
   },
   {
     name: "a model's capacity",
-    field: "Requests at the same time",
+    field: "Max concurrency",
     mine: "7",
     shown: "5",
     stored: 7,
@@ -165,7 +165,7 @@ const FORMS: readonly Form[] = [
   },
   {
     name: "a model's cache",
-    field: "Answers live, seconds",
+    field: "Keep responses for (s)",
     mine: "70",
     shown: "50",
     stored: 70,
@@ -190,7 +190,7 @@ const FORMS: readonly Form[] = [
   },
   {
     name: "an MCP server",
-    field: "Address",
+    field: "URL",
     mine: "http://127.0.0.1:9/mine",
     shown: "http://127.0.0.1:9/theirs",
     stored: "http://127.0.0.1:9/mine",
@@ -275,7 +275,7 @@ describe.each(FORMS)("$name", ({ field, mine, shown, stored, make }) => {
     const notice = form.getByText(TOLD).locator("..");
     await notice.waitFor();
     await notice.getByText(shown).first().waitFor();
-    await form.getByRole("button", { name: "Keep what I typed" }).click();
+    await form.getByRole("button", { name: "Keep mine" }).click();
     await form.getByRole("button", { name: "Save" }).click();
     await page.getByRole("button", { name: "Undo" }).waitFor();
     expect(await now()).toEqual(stored);
@@ -293,7 +293,7 @@ describe("what is typed over one value", () => {
     await dialog.getByLabel("Replicas").fill("3");
     await must("PUT", `/models/${id}/managed`, { ...SPEC, enabled: false, partition: "theirs", target_replicas: 2 });
     await dialog.getByRole("button", { name: "Scale" }).click();
-    await dialog.getByText("Somebody else has set this from 0 to 2 since you began").waitFor();
+    await dialog.getByText("Someone else changed this from 0 to 2 while you were editing").waitFor();
     const spec = async () => await must<{ partition: string; target_replicas: number }>("GET", `/models/${id}/managed`);
     expect((await spec()).target_replicas).toBe(2);
     await dialog.getByRole("button", { name: "Scale" }).click();
@@ -319,7 +319,7 @@ describe("what is typed over one value", () => {
     await dialog.getByRole("textbox").fill(String(before + 2));
     await must("PUT", `/capacity?cell=${cell}`, { max_in_flight: before + 1 });
     await dialog.getByRole("button", { name: "Set" }).click();
-    await dialog.getByText("Somebody else has set this from").waitFor();
+    await dialog.getByText("Someone else changed this from").waitFor();
     await dialog.getByRole("button", { name: "Set" }).click();
     await page.getByRole("button", { name: "Undo" }).waitFor();
     expect((await must<{ max_in_flight: number }>("GET", "/fairshare/live")).max_in_flight).toBe(before + 2);
@@ -334,7 +334,7 @@ describe("what is typed over one value", () => {
     await approve.waitFor();
     await must("PATCH", `/users/${user?.id}`, { status: "disabled" });
     await approve.click();
-    await page.getByText("somebody else has decided on").waitFor();
+    await page.getByText("someone else already decided on").waitFor();
     expect(await must("GET", `/users/${user?.id}`)).toMatchObject({ status: "disabled", role: "user" });
   });
 
@@ -349,7 +349,7 @@ describe("what is typed over one value", () => {
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText(TOLD).waitFor();
     expect(await page.getByLabel("Banned keywords").inputValue()).toBe("mine");
-    await page.getByRole("button", { name: "Take theirs" }).click();
-    await page.getByText("No policy: nothing is looked for.").waitFor();
+    await page.getByRole("button", { name: "Use theirs" }).click();
+    await page.getByText("No policy: nothing is scanned.").waitFor();
   });
 });

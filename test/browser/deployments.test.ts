@@ -94,14 +94,14 @@ it("a recipe becomes replicas, which are scaled, restarted, lost and cleared", a
   await page.getByRole("heading", { level: 1, name }).waitFor();
 
   await startJobs(slurm, 2);
-  await row(1).getByText("Passes").waitFor();
-  await row(2).getByText("Passes").waitFor();
-  expect(await page.getByText("Passing", { exact: true }).count()).toBeGreaterThan(0);
+  await row(1).getByText("Healthy").waitFor();
+  await row(2).getByText("Healthy").waitFor();
+  expect(await page.getByText("Healthy", { exact: true }).count()).toBeGreaterThan(0);
   expect(await row(1).textContent()).toContain(String(port));
 
   await page.getByRole("button", { name: "Scale" }).click();
   await dialog.getByLabel("Replicas").fill("1");
-  await dialog.getByText(/^One replica ends/).waitFor();
+  await dialog.getByText(/^One replica stops/).waitFor();
   await dialog.getByRole("button", { name: "Scale" }).click();
   await page.getByText(`${name}: 2 → 1 replica`).waitFor();
   await row(1).waitFor({ state: "detached" });
@@ -110,36 +110,36 @@ it("a recipe becomes replicas, which are scaled, restarted, lost and cleared", a
   await row(2).click();
   await dialog.getByRole("button", { name: "Restart" }).click();
   await confirm.getByRole("button", { name: "Restart" }).click();
-  await page.getByText(`1 replica of ${name} will be restarted`).waitFor();
-  await dialog.getByText("This replica is not in the list any more.").waitFor();
+  await page.getByText(`Restarting 1 replica of ${name}`).waitFor();
+  await dialog.getByText("This replica is no longer in the list.").waitFor();
   await dialog.getByText("restart replica").waitFor();
   await page.keyboard.press("Escape");
   await startJobs(slurm, 1);
-  await row(3).getByText("Passes").waitFor();
+  await row(3).getByText("Healthy").waitFor();
 
   slurm.move(3, { states: ["FAILED"] });
   await row(3).getByText("Lost").waitFor();
   await page.getByText("1 replica was lost").waitFor();
   await page.getByRole("button", { name: "Clear lost" }).click();
   await confirm.getByRole("button", { name: "Clear lost" }).click();
-  await page.getByText(`The lost replicas of ${name} are cleared`).waitFor();
+  await page.getByText(`Cleared the lost replicas of ${name}`).waitFor();
   await row(3).waitFor({ state: "detached" });
 
-  await page.getByRole("tab", { name: "What changed" }).click();
-  const changes = page.getByRole("table", { name: "What changed" });
+  await page.getByRole("tab", { name: "Activity" }).click();
+  const changes = page.getByRole("table", { name: "Activity" });
   await changes.getByRole("row", { name: "clear lost replicas" }).waitFor();
-  const events = page.getByRole("table", { name: "What happened to its replicas" });
+  const events = page.getByRole("table", { name: "Replica history" });
   for (const what of ["create replica", "restart replica", "clear lost replicas"])
     await events.getByRole("row", { name: what }).first().waitFor();
   // those that are gone too
   expect(await events.getByRole("row", { name: "create replica" }).count()).toBeGreaterThanOrEqual(3);
   await page.getByRole("tab", { name: "Spec" }).click();
-  await page.getByText("Made from the recipe vLLM.").waitFor();
+  await page.getByText("Created from the recipe vLLM.").waitFor();
   expect(visit.problems()).toEqual([]);
 
   await page.getByRole("button", { name: "Remove spec" }).click();
   await confirm.getByRole("button", { name: "Remove spec" }).click();
-  await page.getByText(`The spec of ${name} is removed`).waitFor();
+  await page.getByText(`Removed the spec of ${name}`).waitFor();
   await page.getByText("The spec was removed while this page was open.").waitFor();
   await fixture.gateway.must("DELETE", `/models/${model.id}`);
 });
@@ -149,7 +149,7 @@ it("says what keeps every job from moving, and where to change it", async () => 
   const { page } = await fixture.open({ as: "admin" });
   await gateway.must("PUT", "/settings/jobsched", { enabled: false });
   await page.goto("/deployments");
-  await page.getByText(/^The job scheduler is (not set up|switched off)/).waitFor();
+  await page.getByText(/^The job scheduler is (not set up|off)/).waitFor();
   await useScheduler();
   await gateway.must("PUT", "/settings/jobsched", { token: "another" });
   await waitFor(
@@ -157,7 +157,7 @@ it("says what keeps every job from moving, and where to change it", async () => 
     ({ last_outcome }) => last_outcome === "error",
   );
   await page.reload();
-  await page.getByText("The provisioner is held").waitFor();
-  const link = page.getByRole("link", { name: "Settings of the job scheduler" });
+  await page.getByText("The provisioner is on hold").waitFor();
+  const link = page.getByRole("link", { name: "Job scheduler settings" });
   expect(await link.getAttribute("href")).toContain("/settings");
 });

@@ -47,20 +47,20 @@ describe("who waits, and why", () => {
     expect(await row.getByRole("cell").allInnerTexts()).toEqual([
       second.tenant.name,
       first.model.model_name,
-      "Model's cap",
+      "Model concurrency",
       expect.stringMatching(/^\d.* (ms|s|min)$/),
       "2",
       "default",
-      "Raise the model's cap",
+      "Raise the model's max concurrency",
     ]);
     await page.keyboard.press("/");
     await page.keyboard.type(second.tenant.name.toUpperCase());
-    await expect.poll(() => page.getByRole("row").filter({ hasText: "Model's cap" }).count()).toBe(1);
-    await tabTo(page, "Raise the model's cap");
+    await expect.poll(() => page.getByRole("row").filter({ hasText: "Model concurrency" }).count()).toBe(1);
+    await tabTo(page, "Raise the model's max concurrency");
     await page.keyboard.press("Enter");
     const dialog = page.getByRole("dialog", { name: `${second.tenant.name}, ${first.model.model_name}` });
     await dialog.getByText("2 requests of").waitFor();
-    await tabTo(page, "Model's cap of requests in flight");
+    await tabTo(page, "Model's max concurrency");
     await page.keyboard.press("ControlOrMeta+a");
     await page.keyboard.type("0");
     await page.keyboard.press("Enter");
@@ -68,7 +68,7 @@ describe("who waits, and why", () => {
     await page.keyboard.press("ControlOrMeta+a");
     await page.keyboard.type("3");
     await page.keyboard.press("Enter");
-    await page.getByText("Model's cap of requests in flight: 1 became 3").waitFor();
+    await page.getByText("Model's max concurrency: 1 → 3").waitFor();
     await waitFor(
       () => gated.seen(first.mark).length,
       (count) => count === 3,
@@ -100,10 +100,10 @@ describe("weights", () => {
     await expect.poll(() => page.getByRole("button", { name: /^Set / }).isDisabled()).toBe(true);
     await field.fill("360");
     await page.getByRole("button", { name: "Set 1 weight" }).click();
-    await page.getByText(`Weight of ${name}: 120 became 360`).waitFor();
+    await page.getByText(`Weight of ${name}: 120 → 360`).waitFor();
     expect(await weight()).toBe(360);
     await page.getByRole("button", { name: "Undo" }).click();
-    await page.getByText(`Weight of ${name}: 360 became 120`).waitFor();
+    await page.getByText(`Weight of ${name}: 360 → 120`).waitFor();
     expect(await weight()).toBe(120);
     expect(problems()).toEqual([]);
   });
@@ -124,7 +124,7 @@ describe("weights", () => {
     await page.getByRole("button", { name: "Set 1 weight" }).click();
     await set;
     late.resolve();
-    await page.getByText(`Weight of ${name}: 120 became 360`).waitFor();
+    await page.getByText(`Weight of ${name}: 120 → 360`).waitFor();
   });
 });
 
@@ -136,7 +136,7 @@ describe("a cell", () => {
     await page.goto("/fairshare");
     await page.getByRole("heading", { name: "Slots", exact: true }).waitFor();
     await page.route("**/api/live/fairshare/live*", async (route) => await route.fulfill({ status: 502, json: gone }));
-    await page.getByText("The cell does not answer; what you see is from before.").waitFor();
+    await page.getByText("The cell is not responding. Showing the last known data.").waitFor();
     await page.getByText("cell_unreachable").waitFor();
     expect(await page.getByRole("heading", { name: "Slots", exact: true }).isVisible()).toBe(true);
     await page.unroute("**/api/live/fairshare/live*");
@@ -146,8 +146,8 @@ describe("a cell", () => {
   it("that does not exist is no dead end", async () => {
     const { page } = await fixture.open({ as: "admin" });
     await page.goto("/fairshare?cell=nowhere");
-    await page.getByText("There is no such cell.").waitFor();
-    await page.getByRole("button", { name: "Show the gateway's own cell" }).click();
+    await page.getByText("No such cell").waitFor();
+    await page.getByRole("button", { name: "Show the local cell" }).click();
     await page.getByRole("heading", { name: "Slots", exact: true }).waitFor();
   });
 });

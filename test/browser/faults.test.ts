@@ -156,7 +156,7 @@ it("a session that ends under an open page is asked for again over it, at the sa
   const address = page.url();
   testing.aheadMs = 12 * 3_600_000 + 1;
   await passMinute(page);
-  const dialog = page.getByRole("dialog", { name: "Your session has ended" });
+  const dialog = page.getByRole("dialog", { name: "You have been signed out" });
   await dialog.waitFor();
   await dialog.getByLabel("Email").fill(ADMIN.email);
   await dialog.getByLabel("Password").fill(ADMIN.password);
@@ -247,7 +247,7 @@ it("every page whose answers do not come shows that it waits, and then what has 
     release();
     testing.management = management;
     if (!(await isSoonThere(page, seen.getByRole("heading")))) without.push(`${path} has come`);
-    expect(await page.getByText("This page has a fault").count(), path).toBe(0);
+    expect(await page.getByText("Something went wrong").count(), path).toBe(0);
   }
   expect(without).toEqual([]);
 });
@@ -267,7 +267,7 @@ it("every page says what is missing, and still works, while its reads are refuse
     await page.goto(path);
     const told = page.locator("main").getByText(/cell_unreachable|could not be|–/);
     if (!(await isSoonThere(page, told))) without.push(path);
-    expect({ path, shownFaults: await page.getByText("This page has a fault").count(), faults }).toEqual({
+    expect({ path, shownFaults: await page.getByText("Something went wrong").count(), faults }).toEqual({
       path,
       shownFaults: 0,
       faults: [],

@@ -44,20 +44,20 @@ const WRONG = { "nobody has": () => randomUUID(), "is none": () => "x", "has oth
 describe.each(Object.entries(WRONG))("an id that %s", (_, idOf) => {
   const id = encodeURIComponent(idOf());
   it.each([
-    [() => `/tenants/${id}`, "There is no such tenant"],
-    [() => `/models/${id}`, "There is no such model"],
+    [() => `/tenants/${id}`, "No such tenant"],
+    [() => `/models/${id}`, "No such model"],
     [() => `/deployments/${id}`, "This model is not managed"],
-    [() => `/keys?key_id=${id}`, "There is no such key"],
-    [() => `/users?user_id=${id}`, "There is no such user"],
-    [() => `/mcp?server_id=${id}`, "There is no such server"],
-    [() => `/logs?open=${id}`, "There is no such request"],
-    [() => `/deployments?tab=recipes&recipe=${id}`, "There is no such recipe"],
-    [() => `/models/${managed.id}?endpoint=${id}`, "There is no such endpoint"],
-    [() => `/deployments/${managed.id}?replica=${id}`, "This replica is not in the list any more."],
-    [() => `/reports/statement?tenant_id=${id}`, "There is no such tenant"],
+    [() => `/keys?key_id=${id}`, "No such key"],
+    [() => `/users?user_id=${id}`, "No such user"],
+    [() => `/mcp?server_id=${id}`, "No such server"],
+    [() => `/logs?open=${id}`, "No such request"],
+    [() => `/deployments?tab=recipes&recipe=${id}`, "No such recipe"],
+    [() => `/models/${managed.id}?endpoint=${id}`, "No such endpoint"],
+    [() => `/deployments/${managed.id}?replica=${id}`, "This replica is no longer in the list."],
+    [() => `/reports/statement?tenant_id=${id}`, "No such tenant"],
     [() => `/audit?open=${id}`, "This change is not in the list"],
-    [() => `/fairshare?cell=${id}`, "There is no such cell."],
-    [() => `/nowhere/${id}`, "There is no such page"],
+    [() => `/fairshare?cell=${id}`, "No such cell"],
+    [() => `/nowhere/${id}`, "Page not found"],
   ])("is told an admin, case %#", async (pathOf, words) => {
     const visit = await fixture.open({ as: "admin" });
     await visit.page.goto(pathOf());
@@ -66,11 +66,11 @@ describe.each(Object.entries(WRONG))("an id that %s", (_, idOf) => {
   });
 
   it.each([
-    [`/tenants/${id}`, "There is no such tenant"],
-    [`/keys?key_id=${id}`, "There is no such key"],
-    [`/logs?open=${id}`, "There is no such request"],
-    [`/models/${id}`, "You may not see this page"],
-    [`/nowhere/${id}`, "There is no such page"],
+    [`/tenants/${id}`, "No such tenant"],
+    [`/keys?key_id=${id}`, "No such key"],
+    [`/logs?open=${id}`, "No such request"],
+    [`/models/${id}`, "You cannot see this page"],
+    [`/nowhere/${id}`, "Page not found"],
   ])("is told a user at %s", async (path, words) => {
     const visit = await fixture.open({ as: "user" });
     await visit.page.goto(path);
@@ -83,8 +83,8 @@ it("a user gets the same answer for what is somebody else's as for what does not
   const { key } = await must<{ key: { id: string } }>("POST", `/tenants/${foreign.id}/keys`, {});
   const visit = await fixture.open({ as: "user" });
   for (const [path, words] of [
-    [`/tenants/${foreign.id}`, "There is no such tenant"],
-    [`/keys?key_id=${key.id}`, "There is no such key"],
+    [`/tenants/${foreign.id}`, "No such tenant"],
+    [`/keys?key_id=${key.id}`, "No such key"],
   ] as const) {
     await visit.page.goto(path);
     await visit.page.getByText(words).first().waitFor();
@@ -135,7 +135,7 @@ describe.each<Deleted>([
       return { path: `/models/${id}?endpoint=${made.id}`, api: `/models/${id}/endpoints/${made.id}` };
     },
     shows: field("Weight"),
-    words: "There is no such endpoint",
+    words: "No such endpoint",
   },
   {
     name: "a key",
@@ -145,7 +145,7 @@ describe.each<Deleted>([
       return { path: `/keys?key_id=${key.id}`, api: `/keys/${key.id}` };
     },
     shows: field("Description"),
-    words: "There is no such key",
+    words: "No such key",
   },
   {
     name: "a user",
@@ -154,7 +154,7 @@ describe.each<Deleted>([
       return { path: `/users?user_id=${user?.id}`, api: `/users/${user?.id}` };
     },
     shows: field("Role"),
-    words: "There is no such user",
+    words: "No such user",
   },
   {
     name: "an MCP server",
@@ -163,8 +163,8 @@ describe.each<Deleted>([
       const { id } = await must<{ id: string }>("POST", "/mcp-servers", body);
       return { path: `/mcp?server_id=${id}`, api: `/mcp-servers/${id}` };
     },
-    shows: field("Address"),
-    words: "There is no such server",
+    shows: field("URL"),
+    words: "No such server",
   },
   {
     name: "a recipe",
@@ -174,7 +174,7 @@ describe.each<Deleted>([
       return { path: `/deployments?tab=recipes&recipe=${id}`, api: `/recipes/${id}` };
     },
     shows: field("Description"),
-    words: "There is no such recipe",
+    words: "No such recipe",
   },
   {
     name: "a spec",

@@ -69,7 +69,7 @@ it("a list keeps its order and its columns over a reload, and goes back to the u
   await heads((seen) => seen.join() === chosen);
 
   await page.getByRole("button", { name: "Columns" }).click();
-  await page.locator("[popover]:popover-open").getByRole("button", { name: "Usual columns and order" }).click();
+  await page.locator("[popover]:popover-open").getByRole("button", { name: "Default columns and order" }).click();
   await order("bca");
   await heads((seen) => seen.includes("Fairshare group"));
   expect(new URL(page.url()).searchParams.get("q")).toBe(mark);
@@ -77,10 +77,10 @@ it("a list keeps its order and its columns over a reload, and goes back to the u
 });
 
 it.each([
-  ["/models", "In / out, 1M tokens"],
-  ["/users", "Signs in by"],
+  ["/models", "In / out per 1M tokens"],
+  ["/users", "Signs in with"],
   ["/keys", "Prefix"],
-  ["/mcp", "Address"],
+  ["/mcp", "URL"],
   ["/deployments", "State"],
   ["/audit", "From"],
   ["/", "State"],
@@ -150,10 +150,10 @@ it("endpoints keep their sorting over a reload and in the CSV, and move in their
   await page.keyboard.press("Escape");
   await page.reload();
   await waitFor(weights, (seen) => seen.join() === "9,5,1");
-  expect(await table.getByRole("button", { name: /can be moved in the usual order/ }).count()).toBe(3);
+  expect(await table.getByRole("button", { name: /can only be moved in the default sort order/ }).count()).toBe(3);
   const { lines } = await stored(page, page.getByRole("button", { name: "CSV: Endpoints" }));
   expect(lines.map((line) => line.split(",").slice(0, 2).join())).toEqual([
-    "Endpoint,Address",
+    "Endpoint,Base URL",
     "heavy,http://127.0.0.1:9/9",
     "middle,http://127.0.0.1:9/5",
     "'=light,http://127.0.0.1:9/1",
@@ -161,7 +161,7 @@ it("endpoints keep their sorting over a reload and in the CSV, and move in their
   ]);
   expect(lines[0]).not.toContain("Last check");
   await page.getByRole("button", { name: "Columns: Endpoints" }).click();
-  await page.locator("[popover]:popover-open").getByRole("button", { name: "Usual columns and order" }).click();
+  await page.locator("[popover]:popover-open").getByRole("button", { name: "Default columns and order" }).click();
   await table
     .getByRole("button", { name: /up and down arrow/ })
     .first()
@@ -187,7 +187,7 @@ it("what was changed of an object has its columns in the address and its CSV", a
   const { id, name } = await console_.gateway.must<Tenant>("POST", "/tenants", { name: `t ${randomUUID()}` });
   const { page, problems } = await console_.open({ as: "admin" });
   await page.goto(`/tenants/${id}?tab=history`);
-  const table = page.getByRole("table", { name: "What changed" });
+  const table = page.getByRole("table", { name: "Activity" });
   await table.getByRole("columnheader", { name: "Who" }).waitFor();
   await page.getByRole("button", { name: "Columns: What changed" }).click();
   await toggle(page, "Who");

@@ -123,8 +123,8 @@ describe("the list of requests", () => {
     const [id] = await fixture.gateway.requestIds(minted.tenant.id);
     const { page } = await fixture.open({ as: "user" });
     await page.goto(`/logs?open=${id}`);
-    await page.getByRole("heading", { name: "There is no such request" }).waitFor();
-    await page.getByText("Nobody has sent a request in this period.").waitFor();
+    await page.getByRole("heading", { name: "No such request" }).waitFor();
+    await page.getByText("No requests were sent in this period.").waitFor();
   });
 
   it.each([
@@ -171,10 +171,10 @@ describe("the list of requests", () => {
     const [id] = await gateway.requestIds(own.tenant.id);
     await page.goto(`/logs?open=${id}`);
     const panel = page.getByRole("complementary", { name: "Request" });
-    await panel.getByRole("heading", { name: "Served" }).waitFor();
+    await panel.getByRole("heading", { name: "Succeeded" }).waitFor();
     await panel.getByText("<b>session</b>").waitFor();
     await panel.getByText("<img src=x onerror=alert(1)>").waitFor();
-    expect(await panel.textContent()).not.toMatch(/Cell|Endpoint|Upstream's status|curl/);
+    expect(await panel.textContent()).not.toMatch(/Cell|Endpoint|Upstream status|curl/);
     const csv = await (await visit.context.request.get(`${url}/api/live/usage/logs?format=csv`)).text();
     expect(csv).toContain(id);
     expect(csv.split("\r\n")[0]).not.toMatch(/cell|endpoint/);

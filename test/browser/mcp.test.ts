@@ -18,14 +18,14 @@ it("registers a server, lists its tools, and disables and deletes it", async () 
 
   const { page, problems } = await console_.open({ as: "admin" });
   await page.goto("/mcp");
-  await page.getByRole("button", { name: "Register a server" }).click();
+  await page.getByRole("button", { name: "Register server" }).click();
   const creating = page.getByRole("dialog");
   await creating.getByLabel("Name").fill(name);
-  await creating.getByLabel("Address").fill("ftp://nowhere");
-  await creating.getByRole("button", { name: "Register a server" }).click();
+  await creating.getByLabel("URL").fill("ftp://nowhere");
+  await creating.getByRole("button", { name: "Register server" }).click();
   await creating.getByText("must be an http or https URL").waitFor();
-  await creating.getByLabel("Address").fill(reference.url);
-  await creating.getByRole("button", { name: "Register a server" }).click();
+  await creating.getByLabel("URL").fill(reference.url);
+  await creating.getByRole("button", { name: "Register server" }).click();
   await page.getByText(`${name} registered`).waitFor();
 
   const panel = page.getByRole("dialog", { name });

@@ -29,13 +29,13 @@ describe("a model", () => {
     await page.getByRole("button", { name: "Create model" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Name", { exact: true }).fill(name);
-    await dialog.getByLabel("Address").fill(NOWHERE);
-    await dialog.getByLabel("Upstream key").fill(secret);
+    await dialog.getByLabel("Base URL").fill(NOWHERE);
+    await dialog.getByLabel("Upstream API key").fill(secret);
     await dialog.getByRole("button", { name: "Create model" }).click();
-    await dialog.getByText("The upstream could not be asked.").waitFor();
-    await dialog.getByRole("button", { name: "Create all the same" }).click();
+    await dialog.getByText("The upstream could not be reached.").waitFor();
+    await dialog.getByRole("button", { name: "Create anyway" }).click();
     await page.getByRole("heading", { level: 1, name }).waitFor();
-    await page.getByText("A key is set. It is never shown.").waitFor();
+    await page.getByText("An API key is set. It is never shown.").waitFor();
     expect(await page.content()).not.toContain(secret);
 
     const [made] = await fixture.gateway.must<Model[]>("GET", `/models?q=${name}`);
@@ -46,11 +46,11 @@ describe("a model", () => {
     await dialog.getByText(new RegExp(`1 tenant or key may use no other model.*${tenant.name}`)).waitFor();
     const confirm = dialog.getByRole("button", { name: "Delete" });
     expect(await confirm.isDisabled()).toBe(true);
-    await dialog.getByLabel("Name of the model").fill(name);
+    await dialog.getByLabel("Model name").fill(name);
     await confirm.click();
     await page.getByText(`${name} deleted`).waitFor();
     await page.goto(`/models/${made?.id}`);
-    await page.getByText("There is no such model").waitFor();
+    await page.getByText("No such model").waitFor();
   });
 
   it("has its endpoints in the order that keys and dragging give them, and back", async () => {
@@ -63,12 +63,12 @@ describe("a model", () => {
     const visit = await fixture.open({ as: "admin" });
     const { page } = visit;
     await page.goto(`/models/${model.model_name}`);
-    await page.getByRole("button", { name: "Move two: up and down arrow" }).press("ArrowUp");
+    await page.getByRole("button", { name: "Move two with the up and down arrow keys" }).press("ArrowUp");
     await page.getByText("two is now number 2").waitFor();
     expect(await order()).toEqual(["one", "two", "three"]);
     expect(page.url()).toContain(model.id);
     await page.getByRole("button", { name: "Undo" }).click();
-    await page.getByText("two is where it was").waitFor();
+    await page.getByText("two is back in its place").waitFor();
     expect(await order()).toEqual(["one", "three", "two"]);
 
     const rows = page.getByRole("table", { name: "Endpoints" }).locator("tbody tr[data-index]");
@@ -76,11 +76,11 @@ describe("a model", () => {
     // what is dragged goes by the rows that are seen
     await rows.nth(1).getByText("three", { exact: true }).waitFor();
     await page.locator("[data-handle]:not([aria-busy])").first().waitFor();
-    await page.getByRole("button", { name: "Move one: up and down arrow" }).dragTo(row("two"));
+    await page.getByRole("button", { name: "Move one with the up and down arrow keys" }).dragTo(row("two"));
     await page.getByText("one is now number 3").waitFor();
     expect(await order()).toEqual(["three", "two", "one"]);
     await page.locator("[data-handle]:not([aria-busy])").first().waitFor();
-    await page.getByRole("button", { name: "Move one: up and down arrow" }).press("ArrowUp");
+    await page.getByRole("button", { name: "Move one with the up and down arrow keys" }).press("ArrowUp");
     await page.getByText("one is now number 2").waitFor();
     await page.locator("[data-handle]:not([aria-busy])").first().waitFor();
     // the handle that was pressed keeps the focus, so that the next press moves the same endpoint
@@ -96,14 +96,14 @@ describe("a model", () => {
     await page.getByRole("button", { name: "Create model" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Name", { exact: true }).fill(`emptied-${randomUUID()}`);
-    await dialog.getByLabel("Address").fill(NOWHERE);
+    await dialog.getByLabel("Base URL").fill(NOWHERE);
     await dialog.getByLabel("Input cost per token").fill("");
     await dialog.getByRole("button", { name: "Create model" }).click();
-    await dialog.getByRole("alert").filter({ hasText: "Needs a value: empty would become the default" }).waitFor();
+    await dialog.getByRole("alert").filter({ hasText: "Required: an empty value would become the default" }).waitFor();
 
     const model = await newModel({ api_key: `key-${randomUUID()}` });
     await page.goto(`/models/${model.id}`);
-    await page.getByLabel("Address").first().fill("http://127.0.0.1:10/v1");
+    await page.getByLabel("Base URL").first().fill("http://127.0.0.1:10/v1");
     await page.getByRole("button", { name: "Save" }).first().click();
     await page
       .getByText(/key/i)
@@ -120,10 +120,10 @@ describe("a model", () => {
     const body = { upstream_model: model.upstream_model, api_base: `${NOWHERE}/theirs` };
     await fixture.gateway.must("PUT", `/models/${model.id}`, { ...body, description: "theirs" });
     await page.getByRole("button", { name: "Save" }).first().click();
-    await page.getByText("Somebody else has changed this since you began").waitFor();
-    await page.getByRole("button", { name: "Keep what I typed" }).click();
+    await page.getByText("Someone else changed this while you were editing").waitFor();
+    await page.getByRole("button", { name: "Keep mine" }).click();
     await page.getByRole("button", { name: "Save" }).first().click();
-    await page.getByText(`Details of ${model.model_name} saved`).waitFor();
+    await page.getByText(`Details saved for ${model.model_name}`).waitFor();
     const now = await fixture.gateway.must<Model>("GET", `/models/${model.id}`);
     expect(now).toMatchObject({ description: "mine", api_base: body.api_base });
   });
@@ -134,22 +134,22 @@ describe("a model", () => {
     const { page } = visit;
     await page.goto(`/models/${model.id}`);
     for (const [tab, words] of [
-      ["Reliability", "Choice of the endpoint"],
-      ["Capacity", "0 in use, 0 waiting; no cap of its own"],
-      ["Cache", "Share of hits"],
-      ["Boons and tools", "What the model can do"],
+      ["Reliability", "Endpoint selection"],
+      ["Capacity", "0 in use, 0 waiting; no limit of its own"],
+      ["Cache", "Hit rate"],
+      ["Add-ons and tools", "Capabilities"],
       ["Guardrails", "Guardrails belong to tenants"],
-      ["Health", "How it is checked"],
+      ["Health", "Health checks"],
       ["Usage", "By key"],
-      ["What changed", "create model"],
+      ["Activity", "create model"],
     ] as const) {
       await page.getByRole("tab", { name: tab }).click();
       await page.getByText(words).first().waitFor();
     }
     await page.getByRole("tab", { name: "Capacity" }).click();
-    await page.getByLabel("Requests at the same time").fill("4");
+    await page.getByLabel("Max concurrency").fill("4");
     await page.getByRole("button", { name: "Save" }).first().click();
-    await page.getByText(`Capacity of ${model.model_name} saved`).waitFor();
+    await page.getByText(`Capacity saved for ${model.model_name}`).waitFor();
     await waitFor(
       async () => (await fixture.gateway.must<Model>("GET", `/models/${model.id}`)).max_in_flight,
       (max) => max === 4,
@@ -163,25 +163,25 @@ describe("a model", () => {
     const visit = await fixture.open({ as: "admin" });
     const { page } = visit;
     await page.goto(`/models/${model.id}?tab=capacity`);
-    await page.getByLabel("At most at once").fill("many");
-    await page.getByRole("button", { name: "Find the capacity" }).click();
+    await page.getByLabel("Highest concurrency to test").fill("many");
+    await page.getByRole("button", { name: "Find the best concurrency" }).click();
     await page.locator("[aria-invalid=true]").waitFor();
-    await page.getByLabel("At most at once").fill("2");
-    await page.getByRole("button", { name: "Find the capacity" }).click();
-    await page.getByText("Under way: each step takes some seconds.").waitFor();
-    const ladder = page.getByRole("table", { name: "Ladder" });
+    await page.getByLabel("Highest concurrency to test").fill("2");
+    await page.getByRole("button", { name: "Find the best concurrency" }).click();
+    await page.getByText("Running: each step takes a few seconds.").waitFor();
+    const ladder = page.getByRole("table", { name: "Test steps" });
     await ladder.locator("tbody tr").first().waitFor();
     expect(await page.locator("svg circle, svg rect, svg path").count()).toBeGreaterThan(0);
-    const apply = page.getByRole("button", { name: /^Set the capacity to/ });
+    const apply = page.getByRole("button", { name: /^Set max concurrency to/ });
     const count = Number(/\d+/.exec((await apply.textContent()) ?? "")?.[0]);
     await apply.click();
-    await page.getByText(`The capacity of ${model.model_name} is ${count}`).waitFor();
+    await page.getByText(`Max concurrency of ${model.model_name} set to ${count}`).waitFor();
     expect(await gateway.must<Model>("GET", `/models/${model.id}`)).toMatchObject({
       max_in_flight: count,
       capacity_mode: "tuned",
     });
     await page.getByRole("button", { name: "Undo" }).click();
-    await page.getByText(`The capacity of ${model.model_name} is as before`).waitFor();
+    await page.getByText(`Max concurrency of ${model.model_name} restored`).waitFor();
     expect(await gateway.must<Model>("GET", `/models/${model.id}`)).toMatchObject({
       max_in_flight: model.max_in_flight,
       capacity_mode: "static",
@@ -200,13 +200,13 @@ describe("a model", () => {
     await fixture.gateway.must("PATCH", `/replicas/${replica.id}`, { state: "lost", message: "node n01 went away" });
     const { page } = await fixture.open({ as: "admin" });
     await page.goto(`/models/${model.id}?tab=history`);
-    const events = page.getByRole("table", { name: "What happened to its replicas" });
+    const events = page.getByRole("table", { name: "Replica history" });
     await events.getByText(/node n01 went away/).waitFor();
     await events.getByText(/pending → lost/).waitFor();
     await fixture.gateway.must("DELETE", `/models/${model.id}/managed`);
     await fixture.gateway.must("DELETE", `/replicas/${replica.id}`);
     await page.goto(`/models/${(await newModel()).id}?tab=history`);
-    await page.getByRole("table", { name: "What changed" }).getByText("create model").waitFor();
+    await page.getByRole("table", { name: "Activity" }).getByText("create model").waitFor();
     expect(await events.count()).toBe(0);
   });
 });

@@ -57,7 +57,7 @@ const PAGES: readonly ListedPage[] = [
     name: "overview",
     as: "admin",
     path: "/",
-    isThere: async ({ page }) => await page.getByRole("row", { name: /answers/ }).waitFor(),
+    isThere: async ({ page }) => await page.getByRole("row", { name: /\bup\b/ }).waitFor(),
   },
   {
     name: "fairshare",
@@ -65,7 +65,7 @@ const PAGES: readonly ListedPage[] = [
     path: "/fairshare",
     isThere: async ({ page }) => {
       await page.getByLabel("Weight of default").waitFor();
-      await page.getByText("Figures as a table").waitFor();
+      await page.getByText("Data as a table").waitFor();
     },
   },
   { name: "logs", as: "admin", path: "/logs", isThere: heading("Requests") },
@@ -97,7 +97,7 @@ const PAGES: readonly ListedPage[] = [
     name: "managed model, with its spec",
     as: "admin",
     path: () => `/deployments/${managed.modelId}?tab=spec`,
-    isThere: async ({ page }) => await page.getByRole("heading", { name: "What is run" }).waitFor(),
+    isThere: async ({ page }) => await page.getByRole("heading", { name: "Job script" }).waitFor(),
   },
   {
     name: "portal",
@@ -110,7 +110,7 @@ const PAGES: readonly ListedPage[] = [
     name: "usage of the portal",
     as: "user",
     path: "/portal/usage",
-    isThere: async ({ page }) => await page.getByText("No requests in this time").first().waitFor(),
+    isThere: async ({ page }) => await page.getByText("No requests in this period").first().waitFor(),
   },
   { name: "guide of the portal", as: "user", path: "/portal/guide", isThere: heading("Guide") },
   {
@@ -135,7 +135,7 @@ const PAGES: readonly ListedPage[] = [
     name: "statement",
     as: "user",
     path: "/reports/statement",
-    isThere: async ({ page }) => await page.getByText("No requests in this time").first().waitFor(),
+    isThere: async ({ page }) => await page.getByText("No requests in this period").first().waitFor(),
   },
   {
     name: "tenant, with its week",

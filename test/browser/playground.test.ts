@@ -47,7 +47,7 @@ describe("the playground", () => {
     await page.getByLabel("temperature").fill("3");
     const mark = `mark-${randomUUID()}`;
     await say(page, `Hello ${mark} <b>x</b>`);
-    await page.getByText("A setting is wrong: correct it, then send.").waitFor();
+    await page.getByText("A setting is invalid. Fix it, then send again.").waitFor();
     expect(bodies(mark)).toEqual([]);
     await page.getByLabel("temperature").fill("0.5");
     await page.locator("input[type=file]").setInputFiles({ name: "dot.png", mimeType: "image/png", buffer: PNG });
@@ -98,7 +98,7 @@ describe("the playground", () => {
     await page.keyboard.press("Escape");
     // its row has arrived: one that has not is refused
     await answer.getByText("11 + 22").waitFor();
-    await answer.getByRole("link", { name: "Open in requests" }).click();
+    await answer.getByRole("link", { name: "View request" }).click();
     await page.getByRole("heading", { level: 1, name: "Requests" }).waitFor();
     await page.getByRole("complementary", { name: "Request" }).getByText(first.model.model_name).first().waitFor();
     await page.goBack();
@@ -158,8 +158,8 @@ describe("the playground", () => {
       cost_usd: Number(exact.toFixed(9)),
     });
     expect({
-      cached: await figure(priced, "from the upstream's cache"),
-      reasoning: await figure(priced, "for reasoning"),
+      cached: await figure(priced, "Cached tokens"),
+      reasoning: await figure(priced, "Reasoning tokens"),
     }).toEqual({ cached: "800", reasoning: "33" });
     await page.getByRole("button", { name: "New conversation" }).click();
     await page.locator("input[type=file]").setInputFiles({ name: "dot.png", mimeType: "image/png", buffer: PNG });
@@ -169,7 +169,7 @@ describe("the playground", () => {
       cost: "$0.00",
       cache: "hit",
     });
-    await page.getByRole("link", { name: "Open in requests" }).click();
+    await page.getByRole("link", { name: "View request" }).click();
     await page.getByRole("complementary", { name: "Request" }).getByText("$0.00").first().waitFor();
     await page.goBack();
 

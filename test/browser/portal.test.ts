@@ -65,8 +65,8 @@ describe("the first page of a user", () => {
     await admin.page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
     const { page, problems } = await fixture.open({ as: "user" });
     await page.goto("/fairshare");
-    await page.getByRole("heading", { name: "You may not see this page" }).waitFor();
-    await page.getByRole("link", { name: "Go to the first page" }).click();
+    await page.getByRole("heading", { name: "You cannot see this page" }).waitFor();
+    await page.getByRole("link", { name: "Go to the start page" }).click();
     await page.waitForURL(/\/portal$/);
     expect(problems()).toEqual([]);
   });
@@ -107,7 +107,7 @@ it("a tenant's pages show use, price and code of the own tenant, and a file with
 
   await page.getByRole("link", { name: "Models", exact: true }).click();
   const listed = page.getByRole("row", { name: model });
-  await listed.getByText("$1.00 / – a million").waitFor();
+  await listed.getByText("$1.00 / – per million tokens").waitFor();
   await listed.getByText("images").waitFor();
   await listed.getByRole("link", { name: "How to call" }).click();
   await page.getByRole("tab", { name: "AI SDK" }).click();
@@ -138,7 +138,7 @@ it("a model without a price is said to have none, and never to be free", async (
   await page.goto("/portal");
   await page.getByText("0 refused or failed, no price").waitFor();
   await page.goto("/portal/models");
-  await page.getByRole("row", { name: model }).getByText("No price is set").waitFor();
+  await page.getByRole("row", { name: model }).getByText("No price set").waitFor();
   for (const path of ["/portal/models", "/portal/usage", "/reports", "/logs", `/keys?key_id=${key.id}`]) {
     await page.goto(path);
     await page.getByRole("heading", { level: 1 }).waitFor();
@@ -164,11 +164,11 @@ it("a user rotates, disables and enables the own key, and the data plane follows
   };
   await page.goto(`/keys?key_id=${key.id}`);
   await page.getByRole("button", { name: "Rotate" }).click();
-  const asked = page.getByRole("dialog", { name: /another secret/ });
-  await asked.getByLabel("The old secret is still admitted for").selectOption("0");
+  const asked = page.getByRole("dialog", { name: /^Rotate the secret of/ });
+  await asked.getByLabel("Old secret stays valid for").selectOption("0");
   await asked.getByRole("button", { name: "Rotate" }).click();
-  const told = page.getByRole("dialog", { name: /^The secret of/ });
-  await told.getByText("This secret is shown once.").waitFor();
+  const told = page.getByRole("dialog", { name: /^Secret of/ });
+  await told.getByText("Copy the secret now.").waitFor();
   const next = /sk_[0-9a-f]{48}/.exec((await told.textContent()) ?? "")?.[0] ?? "";
   await told.getByRole("button", { name: "I have stored it" }).click();
   expect({ oldStatus: await statusWith(secret), newStatus: await statusWith(next) }).toEqual({
@@ -238,13 +238,13 @@ it("every page of a user has links, no admin controls and nothing of others or u
     }
     expect({
       path,
-      adminButtons: await page.getByRole("button", { name: /Save|Delete tenant|Trace requests|Suspend/ }).count(),
+      adminButtons: await page.getByRole("button", { name: /Save|Delete tenant|Start tracing|Suspend/ }).count(),
     }).toEqual({ path, adminButtons: path.includes("key_id") ? 1 : 0 });
   }
   for (const path of [...linked.values()].filter((one) => !pages.includes(one))) {
     await page.goto(path);
     await page.getByRole("main").getByRole("heading").first().waitFor();
-    expect({ path, deadEnds: await page.getByText(/There is no such|You may not see/).count() }).toEqual({
+    expect({ path, deadEnds: await page.getByText(/No such|Page not found|You cannot see/).count() }).toEqual({
       path,
       deadEnds: 0,
     });

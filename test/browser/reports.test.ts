@@ -91,7 +91,7 @@ it("says that use without a price has none, which $0.00 would deny", async () =>
     await page.goto(path);
     const cell = page.getByRole("table", { name: table }).locator("tbody").getByText("no price", { exact: true });
     await cell.waitFor();
-    expect(await cell.getAttribute("title")).toMatch(/^No price was set/);
+    expect(await cell.getAttribute("title")).toMatch(/^No price is set/);
   }
 });
 
@@ -111,7 +111,7 @@ it("takes own days and a month that are typed by keys", async () => {
   expect(await page.getByLabel("First day").inputValue()).toBe("2026-11-02");
   expect(await page.getByLabel("Last day").inputValue()).toBe("2026-11-08");
 
-  await page.getByRole("link", { name: "Month statement" }).click();
+  await page.getByRole("link", { name: "Monthly statement" }).click();
   await page.getByLabel("Month").focus();
   await page.keyboard.type("September2026");
   await page.keyboard.press("Enter");

@@ -88,7 +88,7 @@ const FORMS: readonly Form[] = [
       const body = { name: `s-${randomUUID()}`, upstream_url: "http://127.0.0.1:9/mcp" };
       return `/mcp?server_id=${(await must<{ id: string }>("POST", "/mcp-servers", body)).id}`;
     },
-    field: "Address",
+    field: "URL",
     typed: "http://127.0.0.1:9/typed",
     submit: "Save",
   },
@@ -146,14 +146,14 @@ async function pressWithoutSession(page: Page, button: Locator): Promise<void> {
   await page.context().clearCookies();
   await button.click();
   press();
-  await page.getByRole("dialog", { name: "Your session has ended" }).waitFor();
+  await page.getByRole("dialog", { name: "You have been signed out" }).waitFor();
   await page.unroute("**/api/**");
 }
 
 /** Signs the admin in, in the window that asks for it. */
 async function signInAgain(page: Page): Promise<void> {
   const access = inject("consoleAccess");
-  const dialog = page.getByRole("dialog", { name: "Your session has ended" });
+  const dialog = page.getByRole("dialog", { name: "You have been signed out" });
   await dialog.waitFor();
   await dialog.getByLabel("Email").fill(access?.email ?? "");
   await dialog.getByLabel("Password").fill(access?.password ?? "");
@@ -169,7 +169,7 @@ it("a user who signs in again in another window continues where something was ty
   const name = page.getByRole("dialog").getByLabel("Name", { exact: true });
   await name.fill("typed");
   await pressWithoutSession(page, page.getByRole("dialog").getByRole("button", { name: "Create key" }));
-  const ended = page.getByRole("dialog", { name: "Your session has ended" });
+  const ended = page.getByRole("dialog", { name: "You have been signed out" });
   const { email = "" } = user ?? {};
   await fixture.signInAtProvider(context, {
     sub: email.split("@")[0],

@@ -14,14 +14,14 @@ it("shows what is refused at its field, saves, and takes back", async () => {
   const { gateway } = console_;
   const { page, problems } = await console_.open({ as: "admin" });
   await page.goto("/settings?tab=assistant");
-  const field = page.getByLabel("Benchmark: most requests at once");
+  const field = page.getByLabel("Benchmark: max concurrency");
   await field.fill("999");
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByRole("alert").filter({ hasText: "256" }).waitFor();
   await field.fill("33");
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByRole("button", { name: "Undo" }).click();
-  await page.getByText("Assistant of the gateway is as before").waitFor();
+  await page.getByText("Assistant restored for this gateway").waitFor();
   await page.getByText(/Saved by admin/).waitFor();
   const entries = await gateway.must<AuditEntry[]>("GET", "/audit?entity_type=settings&entity_id=assistant&limit=2");
   expect(entries.map(({ detail }) => detail)).toEqual([
@@ -36,14 +36,14 @@ it("switches tools of the assistant off and on, one by one and by what they are 
   const kept = async () => (await gateway.must<Assistant>("GET", "/settings/assistant")).tools_enabled;
   const { page, problems } = await console_.open({ as: "admin" });
   await page.goto("/settings?tab=assistant");
-  const tools = page.getByRole("group", { name: "Tools of the assistant" });
+  const tools = page.getByRole("group", { name: "Assistant tools" });
   await tools.locator("summary", { hasText: "Recipes" }).click();
   const all = tools.getByLabel("All of Recipes");
   await all.uncheck();
   await tools.getByLabel("List recipes").check();
   expect(await all.evaluate((input) => (input as HTMLInputElement).indeterminate)).toBe(true);
   await page.getByRole("button", { name: "Save" }).click();
-  await page.getByText("Assistant of the gateway saved").waitFor();
+  await page.getByText("Assistant saved for this gateway").waitFor();
   const off = await kept();
   expect(Object.keys(off).length).toBeGreaterThan(1);
   expect(Object.keys(off).every((name) => name.includes("recipes"))).toBe(true);
@@ -57,7 +57,7 @@ it("switches tools of the assistant off and on, one by one and by what they are 
   await tools.locator("summary", { hasText: "Recipes" }).click();
   await all.check();
   await page.getByRole("button", { name: "Save" }).click();
-  await page.getByText("Assistant of the gateway saved").waitFor();
+  await page.getByText("Assistant saved for this gateway").waitFor();
   expect(await kept()).toEqual({});
   expect(problems()).toEqual([]);
 });
@@ -78,8 +78,8 @@ it("shows what a backup would change, and restores it only after a word was type
       mimeType: "application/json",
       buffer: Buffer.from(text),
     });
-  await choose("no JSON");
-  await page.getByText("This file is no JSON").waitFor();
+  await choose("not JSON");
+  await page.getByText("This file is not JSON").waitFor();
   await choose(file);
   await page.getByText("Weight: 100 → 77").waitFor();
   expect(await accessibilityProblems(page)).toEqual([]);
@@ -91,17 +91,17 @@ it("shows what a backup would change, and restores it only after a word was type
   expect(await dialog.getByRole("button", { name: "Restore" }).isDisabled()).toBe(true);
   await dialog.getByLabel("Confirmation").fill("restore");
   await dialog.getByRole("button", { name: "Restore" }).click();
-  await page.getByText("Restored: 0 added, 1 written.").first().waitFor();
+  await page.getByText("Restored: 0 added, 1 updated.").first().waitFor();
   expect(await weightNow()).toBe(77);
   expect(problems()).toEqual([]);
 });
 
 it.each([
   ["alerts", "Send a test alert", /sent\.|failed\.|no channel|not configured|no_channel|channel/i],
-  ["energy", "Run the query once", /\d+ W in all|energy_|prometheus|must/i],
-  ["boons", "Test the sidecar", /No sidecar is configured|answers with|does not answer/],
-  ["jobsched", "Test the connection", /The scheduler (answers|does not answer)|jobsched_/],
-  ["retention", "Drop older days now", /Nothing is older than|older than \d+ days dropped/],
+  ["energy", "Test the query", /\d+ W in total|energy_|prometheus|must/i],
+  ["boons", "Test sidecar", /No sidecar is configured|responds with|does not respond/],
+  ["jobsched", "Test the connection", /The scheduler (responded|does not respond)|jobsched_/],
+  ["retention", "Delete older days now", /Nothing is older than|older than \d+ days/],
 ])("the part %s says what came of its test", async (tab, button, words) => {
   // nobody listens there
   const scheduler = { enabled: false, url: "http://127.0.0.1:9", api_version: "v0.0.41", user: "u", token: "t" };
@@ -132,8 +132,8 @@ it("a model that a setting names is tested from the form, also before it is save
   await page.goto("/settings?tab=routing");
   await page.getByLabel("Classifier model").fill(model.model_name);
   await page.getByRole("button", { name: `Test ${model.model_name}` }).click();
-  await page.getByText(`${model.model_name} answered its health check in`).waitFor();
+  await page.getByText(`${model.model_name} passed its health check in`).waitFor();
   await page.getByLabel("Classifier model").fill("nobody-has-this");
   await page.getByRole("button", { name: "Test nobody-has-this" }).click();
-  await page.getByText("There is no model nobody-has-this").waitFor();
+  await page.getByText("The model nobody-has-this does not exist").waitFor();
 });

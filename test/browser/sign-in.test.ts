@@ -64,7 +64,7 @@ describe("signing in", () => {
     await context.setExtraHTTPHeaders(as(person));
     await page.goto("/sign-in");
     await page.getByRole("link", { name: `Sign in with ${PROVIDER.name}` }).click();
-    const told = page.getByRole("heading", { name: "Your account waits for approval" });
+    const told = page.getByRole("heading", { name: "Your account is awaiting approval" });
     await told.waitFor();
     // in one line: nothing stands beside it
     expect((await told.boundingBox())?.height).toBeLessThan(40);
@@ -191,7 +191,7 @@ describe("a session", () => {
     await page.getByRole("heading", { level: 1, name: "Tenants" }).waitFor();
     await fixture.signInAtProvider(context, newPerson());
     await page.clock.fastForward(61_000);
-    await page.getByText("Your account waits for approval").waitFor();
+    await page.getByText("Your account is awaiting approval").waitFor();
     expect(new URL(page.url()).search).toBe("");
   });
 });

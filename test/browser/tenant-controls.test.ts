@@ -14,11 +14,11 @@ describe("a key", () => {
   /** Rotates the key that is open; the answer is its new secret. */
   async function rotate(page: Page, graceSecs: string): Promise<string> {
     await page.getByRole("button", { name: "Rotate" }).click();
-    const asked = page.getByRole("dialog", { name: /another secret/ });
-    await asked.getByLabel("The old secret is still admitted for").selectOption(graceSecs);
+    const asked = page.getByRole("dialog", { name: /^Rotate the secret of/ });
+    await asked.getByLabel("Old secret stays valid for").selectOption(graceSecs);
     await asked.getByRole("button", { name: "Rotate" }).click();
-    const told = page.getByRole("dialog", { name: /^The secret of/ });
-    await told.getByText("This secret is shown once.").waitFor();
+    const told = page.getByRole("dialog", { name: /^Secret of/ });
+    await told.getByText("Copy the secret now.").waitFor();
     const secret = /sk_[0-9a-f]{48}/.exec((await told.textContent()) ?? "")?.[0] ?? "";
     await told.getByRole("button", { name: "I have stored it" }).click();
     await told.waitFor({ state: "detached" });
@@ -37,13 +37,13 @@ describe("a key", () => {
     const { page } = visit;
     await page.goto(`/keys?key_id=${minted.key.id}`);
     const second = await rotate(page, "3600");
-    await page.getByText("The old secret is admitted until").waitFor();
+    await page.getByText("The old secret is valid until").waitFor();
     expect({ firstStatus: await statusWith(minted.secret), secondStatus: await statusWith(second) }).toEqual({
       firstStatus: 200,
       secondStatus: 200,
     });
     const third = await rotate(page, "0");
-    await page.getByText("The old secret is admitted until").waitFor({ state: "detached" });
+    await page.getByText("The old secret is valid until").waitFor({ state: "detached" });
     expect(third).not.toBe(second);
     expect({
       firstStatus: await statusWith(minted.secret),
@@ -60,7 +60,7 @@ describe("the week of a tenant", () => {
     await tabTo(page, "Save");
     await page.keyboard.press("Enter");
     await page
-      .getByText(/ saved$/)
+      .getByText(/ saved for /)
       .first()
       .waitFor();
   };
@@ -73,7 +73,7 @@ describe("the week of a tenant", () => {
     const visit = await fixture.open({ as: "admin" });
     const { page } = visit;
     await page.goto(`/tenants/${id}?tab=schedule`);
-    await page.getByRole("grid", { name: "Access windows of the week" }).waitFor();
+    await page.getByRole("grid", { name: "Weekly access windows" }).waitFor();
     await tabTo(page, "Monday 09:00 to 09:30: closed");
     for (const key of ["ArrowRight", "ArrowRight", "ArrowRight", "ArrowDown", "ArrowDown", "ArrowDown", "ArrowDown"])
       await page.keyboard.press(`Shift+${key}`);
@@ -124,7 +124,7 @@ describe("a budget", () => {
     const before = await end();
     const visit = await fixture.open({ as: "admin", timezoneId: "Pacific/Auckland" });
     await visit.page.goto(`/tenants/${id}?tab=budget`);
-    const sentence = visit.page.getByText("Begins anew on").first();
+    const sentence = visit.page.getByText(/Resets \d/).first();
     await sentence.waitFor();
     const said = (await sentence.textContent()) ?? "";
     // the month may have ended while the page was loading

@@ -40,8 +40,8 @@ describe("from nothing to a first request", () => {
     expect(secret).not.toBe("");
     await fixture.gateway.confirmed("the key");
     await run("sh", ["-c", `${curl} --silent --max-time 30`]);
-    await page.getByText("Your request has arrived").waitFor();
-    expect(await page.getByRole("link", { name: "See the request" }).getAttribute("href")).toMatch(/\/logs\?open=/);
+    await page.getByText("Your request arrived").waitFor();
+    expect(await page.getByRole("link", { name: "View request" }).getAttribute("href")).toMatch(/\/logs\?open=/);
 
     await page.getByRole("button", { name: "I have stored it" }).click();
     await page.getByRole("cell", { name: "first" }).waitFor();
@@ -89,14 +89,14 @@ describe("two admins", () => {
     await page.getByLabel("Organization").fill("mine");
     await fixture.gateway.must("PUT", `/tenants/${tenant.id}`, { organization: "theirs" });
     await page.getByRole("button", { name: "Save" }).first().click();
-    await page.getByText("Somebody else has changed this since you began").waitFor();
+    await page.getByText("Someone else changed this while you were editing").waitFor();
     expect((await tenantNow(tenant)).organization).toBe("theirs");
-    await page.getByRole("button", { name: "Keep what I typed" }).click();
+    await page.getByRole("button", { name: "Keep mine" }).click();
     await page.getByRole("button", { name: "Save" }).first().click();
-    await page.getByText(`Details of ${tenant.name} saved`).waitFor();
+    await page.getByText(`Details saved for ${tenant.name}`).waitFor();
     expect((await tenantNow(tenant)).organization).toBe("mine");
     await page.getByRole("button", { name: "Undo" }).click();
-    await page.getByText(`Details of ${tenant.name} is as before`).waitFor();
+    await page.getByText(`Details restored for ${tenant.name}`).waitFor();
     expect((await tenantNow(tenant)).organization).toBe("theirs");
   });
 });
@@ -112,16 +112,16 @@ describe("a tenant", () => {
     const { page } = visit;
     await page.goto(`/tenants/${tenant.id}?tab=budget`);
     await page.getByText("Asia/Kolkata (UTC+05:30)").first().waitFor();
-    await page.getByText(/Begins anew on 1 \w+ \d{4}, 00:00/).waitFor();
+    await page.getByText(/Resets 1 \w+ \d{4}, 00:00/).waitFor();
     await page.getByLabel("Budget in tokens").fill("0");
-    await page.getByText("A cap of 0 tokens refuses every request").waitFor();
+    await page.getByText("A limit of 0 tokens refuses every new request").waitFor();
     for (const [tab, words] of [
-      ["Schedule", "Served now"],
-      ["Models", "Models that may be used"],
-      ["Guardrails", "No policy: nothing is looked for."],
-      ["Compression", "No policy: the settings of the gateway hold."],
+      ["Schedule", "Access is open."],
+      ["Models", "Allowed models"],
+      ["Guardrails", "No policy: nothing is scanned."],
+      ["Compression", "No policy: the gateway's settings apply."],
       ["Usage", "By day"],
-      ["What changed", "create tenant"],
+      ["Activity", "create tenant"],
     ] as const) {
       await page.getByRole("tab", { name: tab }).click();
       await page.getByText(words).first().waitFor();
@@ -129,6 +129,6 @@ describe("a tenant", () => {
     expect(visit.problems()).toEqual([]);
     await fixture.gateway.must("DELETE", `/tenants/${tenant.id}`);
     await page.goto(`/tenants/${tenant.id}`);
-    await page.getByText("There is no such tenant").waitFor();
+    await page.getByText("No such tenant").waitFor();
   });
 });

@@ -19,17 +19,17 @@ it("who waits is approved with a tenant, taken back, approved again and disabled
   await page.goto(`/users?q=${email}`);
   await page.getByRole("button", { name: `Approve ${email}` }).click();
   const panel = page.getByRole("dialog");
-  await panel.getByText("A user without a tenant reaches nothing.").waitFor();
+  await panel.getByText("A user without a tenant cannot access anything.").waitFor();
   await panel.getByLabel("Role").selectOption("admin");
-  await panel.getByText("An admin reaches all tenants, keys and settings.").waitFor();
+  await panel.getByText("An admin can access all tenants, keys and settings.").waitFor();
   await panel.getByLabel("Role").selectOption("user");
   await panel.getByRole("combobox", { name: "Tenant" }).fill(tenant.name);
   await panel.getByRole("option", { name: tenant.name }).click();
   await panel.getByRole("button", { name: "Approve" }).click();
-  await page.getByText(`${email} may use the console as user`).waitFor();
+  await page.getByText(`${email} can use the console as user`).waitFor();
   expect(await now()).toMatchObject({ status: "active", role: "user", tenant_id: tenant.id });
   await page.getByRole("button", { name: "Undo" }).click();
-  await page.getByText(`${email} waits for approval again`).waitFor();
+  await page.getByText(`${email} is awaiting approval again`).waitFor();
   expect(await now()).toMatchObject({ status: "pending", tenant_id: null });
 
   await fixture.gateway.must("PATCH", `/users/${id}`, { status: "active", role: "admin" });
@@ -37,9 +37,9 @@ it("who waits is approved with a tenant, taken back, approved again and disabled
   await panel.getByLabel("Status").selectOption("disabled");
   await fixture.gateway.must("PATCH", `/users/${id}`, { tenant_id: tenant.id });
   await panel.getByRole("button", { name: "Save" }).click();
-  await panel.getByText("Somebody else has changed this since you began").waitFor();
+  await panel.getByText("Someone else changed this while you were editing").waitFor();
   expect(await now()).toMatchObject({ status: "active" });
-  await panel.getByRole("button", { name: "Keep what I typed" }).click();
+  await panel.getByRole("button", { name: "Keep mine" }).click();
   await panel.getByRole("button", { name: "Save" }).click();
   await waitFor(now, ({ status }) => status === "disabled");
   expect(await now()).toMatchObject({ tenant_id: tenant.id, role: "admin" });
@@ -47,5 +47,5 @@ it("who waits is approved with a tenant, taken back, approved again and disabled
   await page.getByRole("alertdialog").getByRole("button", { name: "Delete" }).click();
   await page.getByText(`${email} deleted`).waitFor();
   await page.goto(`/users?user_id=${id}`);
-  await panel.getByText("There is no such user").waitFor();
+  await panel.getByText("No such user").waitFor();
 });

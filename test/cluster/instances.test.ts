@@ -48,7 +48,7 @@ it("streams through each instance, and all rows are in one ledger", async () => 
 it("refuses an instance that has another secret, by its name", async () => {
   const env = { GATEWAY_API_KEY_PEPPER: "a pepper that the others do not have" };
   const refused = await cluster.join({ env }).catch((error: unknown) => String(error));
-  expect(refused).toMatch(/the other instances of this cluster have another GATEWAY_API_KEY_PEPPER: set the same/);
+  expect(refused).toMatch(/other instances of this cluster have a different GATEWAY_API_KEY_PEPPER: set the same/);
   expect(refused).not.toContain("that the others do not have");
 });
 

@@ -127,7 +127,7 @@ describe("the database of a deployment", () => {
     const outcome = await run([], { GATEWAY_DATABASE_URL: url.href });
     const names = said?.replace("ok    database: to be applied: ", "");
     expect(stepsOf(outcome).slice(0, 3)).toEqual([
-      "uploaded: version after, which serves nobody yet",
+      "uploaded: version after, which has no traffic yet",
       `databases: applied ${names}`,
       "traffic: 0% to version after",
     ]);
@@ -137,7 +137,7 @@ describe("the database of a deployment", () => {
     );
     await newer.close();
     expect(problemsOf(await run([], { GATEWAY_DATABASE_URL: url.href }))).toEqual([
-      expect.stringContaining("migration 9001-later.sql of the database is not known to this version"),
+      expect.stringContaining("migration 9001-later.sql is in the database but unknown to this version"),
     ]);
   });
 });

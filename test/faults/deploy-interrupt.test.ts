@@ -47,7 +47,7 @@ it.each([
   expect(await ended).toEqual([exitCode, null]);
   await gone;
   expect(said.join("").split("\n")).toEqual([
-    "interrupted: a change that is under way is waited for",
+    "interrupted: waiting for the change in progress",
     "interrupted: nothing was uploaded",
     "",
   ]);

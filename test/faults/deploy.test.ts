@@ -25,14 +25,14 @@ const verifiedIn = ({ lines }: DeployOutcome): readonly string[] =>
   lines.flatMap((line) => /^verified: request (\S+) /.exec(line)?.[1] ?? []);
 
 const API_FAILURE = { status: 500, code: 10013, message: "workers.api.error.unknown" };
-const TAKEN_BACK = "taken back: version before has all traffic again; databases stay migrated";
+const TAKEN_BACK = "rolled back: version before has all traffic again; databases stay migrated";
 const GO_BACK = "npx wrangler versions deploy before@100% --env production --yes";
 
 describe("a deployment", () => {
   it("is verified before and after it gets traffic, and each verification has its usage row", async () => {
     const outcome = await run();
     expect(stepsOf(outcome)).toEqual([
-      "uploaded: version after, which serves nobody yet",
+      "uploaded: version after, which has no traffic yet",
       "databases: up to date",
       "traffic: 0% to version after",
       expect.stringMatching(/^verified: request \S+ by version after, 33 tokens in its usage row$/),
@@ -90,7 +90,7 @@ describe("a deployment", () => {
     expect(scene.traffic()).toEqual({ after: 10, before: 90 });
     expect(outcome.lines.slice(-2)).toEqual([
       `to go back: ${GO_BACK}`,
-      "to go on: npx wrangler versions deploy after@100% --env production --yes",
+      "to continue: npx wrangler versions deploy after@100% --env production --yes",
     ]);
     expect(outcome.changes).not.toContain("domains");
   });
@@ -117,7 +117,7 @@ describe("a deployment", () => {
       "traffic before@100%",
     ]);
     expect(outcome.lines.slice(-4)).toEqual([
-      expect.stringMatching(/^NOT taken back: wrangler versions deploy/),
+      expect.stringMatching(/^NOT rolled back: wrangler versions deploy/),
       "serves now: version before 100%",
       `to go back: ${GO_BACK}`,
       expect.stringMatching(/^failed: wrangler versions deploy ended with 1: .*code: 10013/),
@@ -133,7 +133,7 @@ describe("a deployment", () => {
     };
     const outcome = await run([], {}, { isHastened: true });
     expect(outcome.lines.slice(-4)).toEqual([
-      expect.stringMatching(/^NOT taken back: wrangler versions deploy ended with 1: .*code: 10013/),
+      expect.stringMatching(/^NOT rolled back: wrangler versions deploy ended with 1: .*code: 10013/),
       "serves now: version after 0%, version before 100%",
       `to go back: ${GO_BACK}`,
       expect.stringMatching(/^failed: GATEWAY_PROXY_BASE_URL answers 200 without the version/),
@@ -145,7 +145,7 @@ describe("a deployment", () => {
     scene.platform.failing = { request: "POST /deployments", ...API_FAILURE };
     const refused = await run();
     expect(refused.lines.slice(-2)).toEqual([
-      "nothing to take back: version before 100%, by another deployment or as before",
+      "nothing to roll back: version before 100%, by another deployment or as before",
       expect.stringMatching(/^failed: wrangler versions deploy ended with 1: .*code: 10013/),
     ]);
     scene.platform.failing = null;
@@ -156,7 +156,7 @@ describe("a deployment", () => {
     scene.edge.behind = 2;
     const overtaken = await run([], {}, { isHastened: true });
     expect(overtaken.lines.slice(-2)).toEqual([
-      `nothing to take back: version ${another} 100%, by another deployment or as before`,
+      `nothing to roll back: version ${another} 100%, by another deployment or as before`,
       expect.stringMatching(/^failed: GATEWAY_PROXY_BASE_URL is answered by version .* by name does not reach/),
     ]);
     expect(scene.worker.traffic).toEqual([{ version_id: another, percentage: 100 }]);
@@ -289,7 +289,7 @@ describe("a deployment after a version that does not understand its messages", (
     const outcome = await run();
     expect(outcome.lines).toContain(PLAN);
     expect(stepsOf(outcome)).toEqual([
-      "uploaded: version after, which serves nobody yet",
+      "uploaded: version after, which has no traffic yet",
       "databases: up to date",
       "traffic: 100% to version after",
       expect.stringMatching(/^verified: request \S+ by version after, 33 tokens in its usage row$/),
@@ -341,7 +341,7 @@ describe("an interrupt", () => {
     scene.platform.whileChanging = interrupt.now;
     const outcome = await run([], {}, { interrupt });
     expect(stepsOf(outcome)).toEqual([
-      "uploaded: version after, which serves nobody yet",
+      "uploaded: version after, which has no traffic yet",
       "the traffic was not moved",
       "interrupted",
     ]);

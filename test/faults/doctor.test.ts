@@ -213,7 +213,7 @@ it("tells a role that may only read", async () => {
     "failure",
     "database",
     "permission",
-    expect.stringMatching(/^its role may not write \w+ and \d+ more tables$/),
+    expect.stringMatching(/^its role cannot write \w+ and \d+ more tables$/),
   ]);
   const readonly = await report([], {
     GATEWAY_DATABASE_URL: `${postgres.url("postgres")}?options=-c%20default_transaction_read_only%3Don`,

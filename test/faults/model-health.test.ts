@@ -146,7 +146,7 @@ it("upstreams that flap, reject, hang and send wrong answers are each diagnosed 
     [cases.listed, cases.absent, cases.hangs, cases.lies].map(async ({ model }) => (await check(model)).summary),
   );
   expect(found.map(({ status, last_message }) => [status, last_message])).toEqual([
-    ["degraded", "http 404, though the catalog lists the model: the model_type may be wrong"],
+    ["degraded", "http 404, but the catalog lists the model: check model_type"],
     ["unhealthy", "http 404, and the catalog does not list the model"],
     ["unhealthy", "no answer: timeout"],
     ["healthy", "http 200"],

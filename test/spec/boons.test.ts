@@ -149,7 +149,7 @@ it("compression: tables, references the model can request, and sentences the sid
   expect(sentBy(stranger).at(-1)?.messages).toContainEqual({
     role: "tool",
     tool_call_id: expect.any(String) as string,
-    content: expect.stringMatching(/^error: the original is not kept/) as string,
+    content: expect.stringMatching(/^error: the original is no longer kept/) as string,
   });
 
   const types = new Set((await rowsOf(minted, 4)).map((row) => row.split(" ").slice(0, 2).join(" ")));

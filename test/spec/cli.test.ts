@@ -42,7 +42,7 @@ async function gateway(words: readonly string[], env: Readonly<Record<string, st
 async function json<T>(...words: string[]): Promise<T> {
   const { code, out, err } = await gateway([...words, "--json"]);
   // A write of a busy gateway may be confirmed after its answer, which the command says.
-  const said = err.replace(/^saved; a store or cell has not confirmed yet and will be told until it has\n/, "");
+  const said = err.replace(/^saved; a store or cell has not confirmed it yet, and the gateway keeps trying\n/, "");
   expect({ words, code, said }).toEqual({ words, code: 0, said: "" });
   return JSON.parse(out) as T;
 }
@@ -113,20 +113,20 @@ describe("the command line", () => {
       await json("models", "create", name, "--base", upstream.url);
       const applied = await gateway(["models", "autotune", name, "--max-concurrency", "1", "--apply"]);
       expect(applied.out).toMatch(/^concurrency +throughput_rps +p50_ms +p99_ms +requests +errors\n1 /);
-      expect(applied.out).toContain(`model '${name}' takes 1 at once from now on\n`);
+      expect(applied.out).toContain(`model '${name}' has max concurrency 1 now\n`);
       expect(await json("models", "show", name)).toMatchObject({ max_in_flight: 1, capacity_mode: "tuned" });
     } finally {
       await upstream.close();
     }
     const words = ["models", "autotune", name, "--target-p99", "50", "--apply"];
-    expect(await gateway(words)).toMatchObject({ code: 1, err: "nothing is set: the upstream answered no request\n" });
+    expect(await gateway(words)).toMatchObject({ code: 1, err: "nothing was set: no request succeeded\n" });
   });
 
   it("checks a model, and shows what was found of it and of all", { tags: ["check"] }, async () => {
     const name = unique("model");
     await json("models", "create", name, "--base", "http://127.0.0.1:9/v1");
     const checked = await gateway(["models", "check", name]);
-    expect(checked).toMatchObject({ code: 1, err: `model '${name}' is not well: no answer: connect failed\n` });
+    expect(checked).toMatchObject({ code: 1, err: `model '${name}' is not healthy: no answer: connect failed\n` });
     expect(checked.out).toMatch(
       /^checked_at +endpoint +trigger +status +http_status +latency_ms +message\n\S+ +- +manual +unhealthy/,
     );

@@ -12,18 +12,18 @@ it("says nothing about what is unchanged", () => {
 });
 
 it("says what would be left, and what would be refused", () => {
-  expect(said({ budget_tokens: 2000 })).toContain("1,300 tokens would be left");
-  expect(said({ budget_tokens: 700 })).toContain("refused from the next one on");
-  expect(said({ budget_tokens: 0 })).toContain("A cap of 0 tokens refuses every request");
-  expect(said({ budget_cost_usd: 1 })).toContain("$1.50 are used or reserved");
-  expect(said({ budget_tokens: null })).toContain("nothing is refused");
+  expect(said({ budget_tokens: 2000 })).toContain("1,300 tokens would remain");
+  expect(said({ budget_tokens: 700 })).toContain("New requests are refused");
+  expect(said({ budget_tokens: 0 })).toContain("A limit of 0 tokens refuses every new request");
+  expect(said({ budget_cost_usd: 1 })).toContain("$1.50 is already used or reserved");
+  expect(said({ budget_tokens: null })).toContain("no request is refused");
 });
 
 it("says when past use stops counting", () => {
-  expect(said({ budget_period: "lifetime" })).toContain("Another period");
+  expect(said({ budget_period: "lifetime" })).toContain("start of the new period");
   const term = { ...before, budget_period: "term", budget_started_at: "2026-11-01T00:00:00.000Z" };
   const later = { ...term, budget_started_at: "2026-11-02T00:00:00.000Z" };
-  expect(budgetChangeSentences(term, later, used).join(" ")).toContain("begins anew");
+  expect(budgetChangeSentences(term, later, used).join(" ")).toContain("The budget resets");
 });
 
 it("claims nothing about unknown use or a text that is no number", () => {

@@ -1,13 +1,13 @@
 /** Texts of the filters that several pages have. */
 export const filterTexts = {
   period: "Period",
-  periodCustom: "Own days",
+  periodCustom: "Custom",
   fromDay: "First day",
   toDay: "Last day",
   zone: "Time zone",
   anyName: "Part of the name",
   clear: "Clear",
-  nothingFound: "Nothing is called so.",
+  nothingFound: "No match.",
   searching: "Searching",
   tenant: "Tenant",
   key: "Key",

@@ -1,18 +1,18 @@
 /** Texts of what was changed of an object. */
 export const historyTexts = {
-  title: "What changed",
+  title: "Activity",
   when: "Time",
   who: "Who",
   what: "What",
   changes: "Changes",
-  empty: "Nothing was changed yet",
-  failed: "The changes could not be loaded.",
+  empty: "No changes yet",
+  failed: "Could not load the activity.",
   field: "Field",
   before: "Before",
   after: "After",
   secret: "changed, not shown",
   from: "{before} → {after}",
-  replicas: "What happened to its replicas",
+  replicas: "Replica history",
   replica: "Replica",
   all: "all",
 } as const;

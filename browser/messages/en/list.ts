@@ -2,10 +2,10 @@
 export const listTexts = {
   columns: "Columns",
   columnsOf: "Columns: {label}",
-  usual: "Usual columns and order",
-  part: "These are not all rows yet: the others are being read.",
-  cut: "The order is that of the first {count} rows. Narrow the list to see the others.",
+  usual: "Default columns and order",
+  part: "Not all rows are loaded yet.",
+  cut: "Only the first {count} rows are sorted. Narrow the list to include the rest.",
   csvOf: "CSV: {label}",
-  csvShown: "The rows as they are shown, as CSV",
+  csvShown: "The rows as shown, as CSV",
   csvHint: "All rows that match, as CSV",
 } as const;

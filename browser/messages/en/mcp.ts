@@ -1,9 +1,9 @@
 /** Texts of the list of MCP servers. */
 export const mcpTexts = {
   list: "MCP servers",
-  filter: "Name or address",
+  filter: "Name or URL",
   name: "Name",
-  address: "Address",
+  address: "URL",
   credential: "Credential",
   credentialSet: "Stored",
   credentialNone: "None",
@@ -11,13 +11,13 @@ export const mcpTexts = {
   enabled: "Enabled",
   disabled: "Disabled",
   tested: "Last test",
-  testedNote: "In this window; the gateway keeps none",
+  testedNote: "In this window only; results are not stored",
   good: "{count, plural, one {# tool} other {# tools}}",
   created: "Created",
   empty: "No MCP servers yet",
-  emptyText: "A registered server is reached under /mcp/<name>, and models can run its tools.",
+  emptyText: "A registered server is available at /mcp/<name>, and models can use its tools.",
   noMatch: "No server matches",
   clear: "Clear filter",
-  create: "Register a server",
+  create: "Register server",
   csvHint: "All servers, as CSV",
 } as const;

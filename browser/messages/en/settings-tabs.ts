@@ -1,9 +1,9 @@
 /** Names of the parts of the settings. */
 export const settingsTabsTexts = {
-  tabs: "Parts of the settings",
+  tabs: "Settings sections",
   alerts: "Alerts",
   routing: "Routing",
-  boons: "Boons",
+  boons: "Add-ons (boons)",
   energy: "Energy",
   jobsched: "Job scheduler",
   assistant: "Assistant",

@@ -27,8 +27,8 @@ it("names the models that run the tools of a server", () => {
 });
 
 it("says in words why a test failed, and leaves what nobody has words for", () => {
-  expect(trialError("connect failed")).toMatch(/no connection/);
-  expect(trialError("http 401")).toMatch(/refuses the credential/);
+  expect(trialError("connect failed")).toMatch(/could not connect/);
+  expect(trialError("http 401")).toMatch(/rejects the credential/);
   expect(trialError("http 500")).toBe("http 500");
   expect(trialError("constructor")).toBe("constructor");
   expect(trialError(null)).toBe("");

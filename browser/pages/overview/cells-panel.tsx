@@ -76,6 +76,7 @@ export function CellsPanel() {
       state={stats}
       view={view}
       title={text("cells")}
+      note={text("cellsNote")}
       actions={view.choice}
       label={text("cells")}
       rowKey={({ cell }) => cell}

@@ -8,11 +8,11 @@ const HOUR_MS = 3_600_000;
 const at = (ms: number): string => new Date(NOW + ms).toISOString();
 const KEY = { disabled: false, expires_at: null };
 const MODEL = { enabled: true, health_status: "healthy" };
-const OPEN = { isServed: true, sentence: "Served now.", changeMs: null, change: null };
+const OPEN = { isServed: true, sentence: "Access is open.", changeMs: null, change: null };
 const FACTS = {
   access: OPEN,
   termEndMs: null,
-  budget: { state: "ok", reset: "Begins anew soon." },
+  budget: { state: "ok", reset: "Resets soon." },
   keys: [KEY],
   models: [MODEL],
 } as const;
@@ -41,12 +41,12 @@ describe("whether applications can call", () => {
       /every key/,
       "/keys",
     ],
-    ["not without a model", { models: [{ ...MODEL, enabled: false }] }, "bad", /no model/, null],
+    ["not without a model", { models: [{ ...MODEL, enabled: false }] }, "bad", /any model/, null],
     [
       "not when no model answers",
       { models: [{ ...MODEL, health_status: "unhealthy" }] },
       "bad",
-      /answers/,
+      /responds/,
       "/portal/models",
     ],
     [
@@ -63,8 +63,8 @@ describe("whether applications can call", () => {
       /^Yes: /,
       null,
     ],
-    ["until the term ends", { termEndMs: NOW + 48 * HOUR_MS }, "warn", /for good in 2 days/, null],
-    ["with a budget that runs out", { budget: { ...FACTS.budget, state: "warned" } }, "warn", /nearly/, null],
+    ["until the term ends", { termEndMs: NOW + 48 * HOUR_MS }, "warn", /permanently in 2 days/, null],
+    ["with a budget that runs out", { budget: { ...FACTS.budget, state: "warned" } }, "warn", /almost/, null],
     ["with a key that ends", { keys: [KEY, { ...KEY, expires_at: at(2 * HOUR_MS) }] }, "warn", /in 2 hr/, "/keys"],
     [
       "with a model that fails",
@@ -128,12 +128,12 @@ describe("the price of a model", () => {
 
   it("has its unit", () => {
     expect(priceText({ ...free, input_cost_per_token: 6e-7, output_cost_per_token: 2.4e-6 })).toBe(
-      "$0.60 / $2.40 a million",
+      "$0.60 / $2.40 per million tokens",
     );
     expect(priceText({ ...free, input_cost_per_second: 0.0001, cost_per_image: 0.04 })).toBe(
-      "$0.006 a minute, $0.04 an image",
+      "$0.006 per minute, $0.04 per image",
     );
-    expect(priceText({ ...free, cost_per_character: 1.5e-5 })).toBe("$15.00 a million characters");
+    expect(priceText({ ...free, cost_per_character: 1.5e-5 })).toBe("$15.00 per million characters");
   });
 
   it("names every part that has one, to the last decimal, and no part that has none", () => {
@@ -143,7 +143,7 @@ describe("the price of a model", () => {
       reasoning_output_cost_per_token: 4e-6,
     };
     expect(priceText({ ...free, ...parts })).toBe(
-      "– / $1.075 a million, $0.00 a million cached input, $4.00 a million reasoning",
+      "– / $1.075 per million tokens, $0.00 per million cached input tokens, $4.00 per million reasoning tokens",
     );
   });
 

@@ -12,7 +12,7 @@ import { Loaded } from "../../ui/states.tsx";
 const text = texts("settings", settingsTexts);
 const MEBIBYTE = 1024 * 1024;
 
-/** What runs, on which schema, for which cells, and how it is protected. */
+/** Read version, database schema, cells and protection. */
 export function AboutTab() {
   const about = useQuery(read("/api/v1/about"));
   const { zone } = useZone();

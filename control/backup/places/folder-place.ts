@@ -80,13 +80,13 @@ async function ifThere<T>(asked: Promise<T>, otherwise: T): Promise<T> {
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  EACCES: "this user may not use the folder",
-  EPERM: "this user may not use the folder",
+  EACCES: "no permission to use the folder",
+  EPERM: "no permission to use the folder",
   EROFS: "the folder is read-only",
   ENOSPC: "the disk is full",
   EDQUOT: "the disk's quota is used up",
-  ENOTDIR: "a part of the path is no folder",
-  EEXIST: "a part of the path is no folder",
+  ENOTDIR: "a part of the path is not a folder",
+  EEXIST: "a part of the path is not a folder",
   ENOENT: "the file is gone",
   ABORT_ERR: "the folder is too slow",
 };

@@ -81,8 +81,7 @@ function submissions(
   const anew: SubmitEffect[] = [];
   while (anew.length < missing) {
     const portBase = windows.lowestFree(spec.model_id, spec.serving_port);
-    if (portBase === null)
-      return [...again, ...anew, ...reportOf(spec, `no ports are left from ${spec.serving_port} on`)];
+    if (portBase === null) return [...again, ...anew, ...reportOf(spec, `no free ports from ${spec.serving_port} up`)];
     windows.take(spec.model_id, portBase);
     anew.push({ kind: "submit", modelId: spec.model_id, row: null, portBase });
   }

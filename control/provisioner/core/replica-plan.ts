@@ -66,7 +66,7 @@ export function planReplica(facts: Facts): ReplicaPlan {
   if (replica.state === "lost") return planLost(base, snapshot);
   if (replica.job_id === null && job === undefined) return planUnsubmitted(base, snapshot);
   const adopted = adoption(base);
-  if (replica.cancel_requested) return { ...base, state: "draining", effects: retire(base, "cancelled as asked") };
+  if (replica.cancel_requested) return { ...base, state: "draining", effects: retire(base, "cancelled on request") };
   if (job === undefined || job.phase === "gone") {
     const cancel = job?.live === true ? cancelOf(base) : [];
     const lost = change(replica, { state: "lost", message: endOf(replica, job) });
@@ -146,7 +146,7 @@ function planRunning(base: Base, job: BatchJob, { claims, unclearNodes, snapshot
     const misses = Math.min(replica.probe_misses + 1, MISSES_MAX);
     return { ...base, state: "healthy", misses, effects: change(replica, { probe_misses: misses }) };
   }
-  const message = node === null ? "the scheduler names no usable node of its job" : null;
+  const message = node === null ? "the scheduler reports no usable node for its job" : null;
   return { ...base, state: "starting", effects: change(replica, { state: "starting", nodes: job.nodes, message }) };
 }
 
@@ -191,6 +191,6 @@ function cancelOf({ replica, job }: Base): readonly ReplicaEffect[] {
 }
 
 function endOf({ job_id }: ModelReplica, job: BatchJob | undefined): string {
-  if (job === undefined) return `job ${job_id ?? ""} is not known to the scheduler any more`;
+  if (job === undefined) return `the scheduler no longer knows job ${job_id ?? ""}`;
   return `job ${job.id} ended: ${job.state}${job.reason === "" ? "" : ` (${job.reason})`}`;
 }

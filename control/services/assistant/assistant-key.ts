@@ -29,7 +29,7 @@ export async function makeAssistantKey(ctx: VerbContext): Promise<Written<Create
     if (known === undefined) {
       const body = parse(createTenantSchema, {
         name: await freeAssistantName(tx),
-        description: "Requests of the console's assistant to its model",
+        description: "Requests from the console's assistant to its model",
       });
       await insertTenant(tx, journal, { ...body, id: ASSISTANT_TENANT_ID }, now);
     }

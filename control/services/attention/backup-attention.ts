@@ -13,7 +13,7 @@ export async function backupAttention({ db, now }: VerbContext): Promise<readonl
   const lastMs = (row.last_ok_at ?? row.since).getTime();
   const isLate = now().getTime() - lastMs > LATE_INTERVALS * row.interval_secs * 1000;
   if (row.failing_since === null && !isLate) return [];
-  const last = row.last_ok_at === null ? "none yet" : `the last is of ${row.last_ok_at.toISOString()}`;
+  const last = row.last_ok_at === null ? "none yet" : `the last one is from ${row.last_ok_at.toISOString()}`;
   return [
     {
       kind: "backup_failed",

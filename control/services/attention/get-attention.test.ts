@@ -262,12 +262,12 @@ describe("attention", () => {
         entity_type: "user",
         entity_id: "pending",
         name: "Accounts",
-        detail: "2 accounts wait for approval",
+        detail: "2 accounts are awaiting approval",
         since: iso(NOW_MS - 3 * HOUR_MS),
       },
     ]);
     await db.delete(users).where(eq(users.subject, "b"));
-    expect((await attention()).map(({ detail }) => detail)).toEqual(["1 account waits for approval"]);
+    expect((await attention()).map(({ detail }) => detail)).toEqual(["1 account is awaiting approval"]);
     await db.delete(users);
   });
 

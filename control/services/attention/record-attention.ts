@@ -149,7 +149,8 @@ async function pendingUsers({ db }: VerbContext): Promise<readonly AttentionItem
       entity_type: "user",
       entity_id: "pending",
       name: "Accounts",
-      detail: pending.people === 1 ? "1 account waits for approval" : `${pending.people} accounts wait for approval`,
+      detail:
+        pending.people === 1 ? "1 account is awaiting approval" : `${pending.people} accounts are awaiting approval`,
       since: pending.first?.toISOString() ?? null,
     },
   ];

@@ -25,7 +25,7 @@ export async function makeTenant(
   const now = ctx.now();
   const body = parse(createTenantSchema, {
     name: `gateway-benchmark-${id}`,
-    description: "Made for one benchmark, and removed at its end",
+    description: "Created for one benchmark and removed when it ends",
     synthetic: true,
   });
   const tenant = await insertTenant(tx, journal, body, now);

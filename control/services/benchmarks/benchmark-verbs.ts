@@ -112,7 +112,7 @@ async function checkBounds(ctx: VerbContext, plan: StartBenchmark): Promise<void
   ] as const;
   refuseIfAny(
     bounds.flatMap(([path, max]) =>
-      plan[path] > max ? [{ path, message: `must be at most ${max}, by the settings of the assistant` }] : [],
+      plan[path] > max ? [{ path, message: `must be at most ${max} (limit in the assistant settings)` }] : [],
     ),
   );
 }

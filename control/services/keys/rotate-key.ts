@@ -22,7 +22,7 @@ export async function rotateKey(ctx: VerbContext, id: string, input: unknown): P
   return await write(ctx, async (tx, journal) => {
     const before = await lockKey(tx, keyId);
     if (isIdentityKeyHash(before.key_hash))
-      throw fieldError("id", "must be a key with a secret; this one is for identity tokens of one subject");
+      throw fieldError("id", "must be a key with a secret; this key belongs to an identity token subject");
     const now = ctx.now();
     const previous =
       grace_secs === 0

@@ -99,7 +99,7 @@ describe("the name of a field that decides", () => {
     for (const name of [...TOKEN_LIMITS, "n", "input"])
       expect(spellingFault([name, "model", name], FIELDS)).toEqual({
         param: name,
-        message: `${name} must be given once`,
+        message: `${name} must be given only once`,
       });
   });
 

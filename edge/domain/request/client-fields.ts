@@ -80,7 +80,7 @@ export function spellingFault(names: readonly string[], fields: readonly string[
 
 /** The fault of a field that occurs twice. */
 export function repeatedFault(field: string): FieldFault {
-  return { param: field, message: `${field} must be given once` };
+  return { param: field, message: `${field} must be given only once` };
 }
 
 /**

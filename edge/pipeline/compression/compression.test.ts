@@ -266,7 +266,7 @@ describe("retrieve_original", () => {
     expect(await retrieve({ ref: "ab".repeat(32) })).toBe("from before");
     world.originals.isDown = true;
     expect(await retrieve({ ref: sha256Hex(DOCUMENT) })).toBe(DOCUMENT);
-    expect(await retrieve({ ref: "ab".repeat(32) })).toMatch(/^error: the original is not kept/);
+    expect(await retrieve({ ref: "ab".repeat(32) })).toMatch(/^error: the original is no longer kept/);
   });
 
   it("never gives a tenant another tenant's text", async () => {

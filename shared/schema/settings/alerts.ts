@@ -30,7 +30,7 @@ export type AlertsValue = z.infer<typeof alertsValueSchema>;
 export type EmailValue = z.infer<typeof emailValue>;
 
 const ADDRESS = /^[^\s@<>(),;:"\\]+@[^\s@<>(),;:"\\]+$/;
-const mailAddress = requiredText(320).regex(ADDRESS, "must be a mail address");
+const mailAddress = requiredText(320).regex(ADDRESS, "must be an email address");
 const secret = freeText(4000);
 
 const emailBody = z.object(
@@ -42,7 +42,7 @@ const emailBody = z.object(
     clear_smtp_password: flag,
     from_address: mailAddress,
     recipients: z
-      .array(mailAddress, { error: "must be a list of mail addresses" })
+      .array(mailAddress, { error: "must be a list of email addresses" })
       .min(1, "must name at least one recipient")
       .max(RECIPIENTS_MAX, `must have at most ${RECIPIENTS_MAX} entries`)
       .transform((items) => [...new Set(items)]),

@@ -32,7 +32,7 @@ export const assistantBodySchema = z
     brain_model: clearableName,
     tools_enabled: z
       .record(freeText(200), flag, {
-        error: "must be a map of tool to boolean",
+        error: "must map tool names to true or false",
       })
       .refine((tools) => Object.keys(tools).length <= 1000, "must have at most 1000 entries")
       .optional(),

@@ -68,7 +68,7 @@ export const jobschedResolvedQuerySchema = z.object({
   outcome: oneOf(TICK_OUTCOMES).optional(),
   error: reportedText(500).optional(),
   holder: requiredText(100)
-    .meta({ description: "Names the process that wants to act; each process has another" })
+    .meta({ description: "Unique name of the process that wants to act" })
     .optional(),
 });
 

@@ -36,13 +36,13 @@ export async function walkAsOperator(options: OperatorWalk): Promise<string> {
   await click("link", "Models");
   await click("button", "Create model");
   await type("Name", model.name);
-  await type("Address", model.address);
+  await type("Base URL", model.address);
   await type("Upstream model", model.upstreamModel);
   await walk.see("The model, and where it is served", page);
   await click("button", "Create model");
-  const anyway = page.getByRole("button", { name: "Create all the same" });
+  const anyway = page.getByRole("button", { name: "Create anyway" });
   await anyway.or(page.getByRole("heading", { level: 1, name: model.name })).waitFor();
-  if (await anyway.isVisible()) await click("button", "Create all the same");
+  if (await anyway.isVisible()) await click("button", "Create anyway");
   await isAt(model.name);
 
   await click("link", "Tenants");
@@ -58,13 +58,13 @@ export async function walkAsOperator(options: OperatorWalk): Promise<string> {
   await walk.see("The tenant's key, once, and the line to run", page);
   // "Copied" stands there for a moment alone
   const copied = page.getByRole("button", { name: "Copied" }).waitFor();
-  await Promise.all([copied, click("button", "Copy this example")]);
+  await Promise.all([copied, click("button", "Copy example")]);
 
   const line = await page.evaluate(async () => await navigator.clipboard.readText());
   await gateway.confirmed("the key");
   const { stdout } = await run("sh", ["-c", `${line} --silent --max-time 30`]);
   walk.note(OPERATOR, "runs the line in a terminal, and has the first token");
-  await click("link", "See the request");
+  await click("link", "View request");
   await page.getByRole("complementary", { name: "Request" }).waitFor();
   await walk.see("The request, and where its time went", page);
   return stdout;

@@ -32,7 +32,7 @@ export async function walkAsTenant(options: TenantWalk): Promise<string> {
     person.getByRole("link", { name: `Sign in with ${providerName}` }),
     `Sign in with ${providerName}`,
   );
-  await person.getByRole("heading", { name: "Your account waits for approval" }).waitFor();
+  await person.getByRole("heading", { name: "Your account is awaiting approval" }).waitFor();
   await walk.see("The person waits for approval", person);
 
   await walk.click(admins, admin.getByRole("link", { name: "Users", exact: true }), "Users");
@@ -55,14 +55,14 @@ export async function walkAsTenant(options: TenantWalk): Promise<string> {
   await walk.see("The secret, once, and the line to run", person);
   // "Copied" stands there for a moment alone
   const copied = dialog.getByRole("button", { name: "Copied" }).waitFor();
-  const example = dialog.getByRole("button", { name: "Copy this example" });
-  await Promise.all([copied, walk.click(people, example, "Copy this example")]);
+  const example = dialog.getByRole("button", { name: "Copy example" });
+  await Promise.all([copied, walk.click(people, example, "Copy example")]);
 
   const line = await person.evaluate(async () => await navigator.clipboard.readText());
   await gateway.confirmed("the key");
   const { stdout } = await run("sh", ["-c", `${line} --silent --max-time 30`]);
   walk.note(people, "runs the line in a terminal, and has the first token");
-  await walk.click(people, person.getByRole("link", { name: "See the request" }), "See the request");
+  await walk.click(people, person.getByRole("link", { name: "View request" }), "View request");
   await person.getByRole("complementary", { name: "Request" }).waitFor();
   await walk.see("The request, with what it cost and where its time went", person);
   return stdout;
