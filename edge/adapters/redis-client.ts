@@ -13,6 +13,8 @@ const PATIENT_DEADLINE_MS = 2_000;
 /** After this many failures in a row the store is not called for a while. */
 const BREAK_AFTER = 5;
 const BREAK_MS = 1000;
+/** The name of the error of a command whose deadline has passed. */
+const LATE = "TimeoutError";
 
 /** The store did not answer in time, refused, or is not being called after failures. */
 export class StoreDown extends Error {
@@ -25,6 +27,8 @@ export class RedisClient {
   readonly #clock: Clock;
   readonly #log: Log;
   #failures = 0;
+  /** Every one of these failures was an answer that did not come in time. */
+  #isLate = false;
   #openUntilMs = 0;
 
   constructor(store: { readonly url: string; readonly token: string }, clock: Clock, log: Log) {
@@ -44,18 +48,23 @@ export class RedisClient {
     this.#log = log;
   }
 
-  /** Runs one command or pipeline. `patient`: the caller has no other way. Throws StoreDown. */
+  /**
+   * Runs one command or pipeline. `patient`: the caller has no other way, and asks a store that was only late even while it is left
+   * alone. Throws StoreDown.
+   */
   async run<T>(work: (redis: Redis) => Promise<T>, patient = false): Promise<T> {
-    if (this.#clock() < this.#openUntilMs)
+    if (this.#clock() < this.#openUntilMs && !(patient && this.#isLate))
       throw new StoreDown("the store is not called for a moment after repeated failures");
     try {
       const answer = await work(patient ? this.#patient : this.#redis);
       this.#failures = 0;
+      this.#openUntilMs = 0;
       return answer;
     } catch (error) {
+      const reason = error instanceof Error ? error.name : "unknown";
+      this.#isLate = reason === LATE && (this.#isLate || this.#failures === 0);
       this.#failures += 1;
       if (this.#failures >= BREAK_AFTER) this.#openUntilMs = this.#clock() + BREAK_MS;
-      const reason = error instanceof Error ? error.name : "unknown";
       this.#log.event("key_store_failed", { reason, failures: this.#failures });
       throw new StoreDown("the store did not answer", { cause: error });
     }
@@ -68,6 +77,6 @@ export class RedisClient {
  */
 function deadline(ms: number): AbortSignal {
   const controller = new AbortController();
-  stallTolerantTimeout(ms, () => controller.abort(new DOMException("store deadline", "TimeoutError")));
+  stallTolerantTimeout(ms, () => controller.abort(new DOMException("store deadline", LATE)));
   return controller.signal;
 }

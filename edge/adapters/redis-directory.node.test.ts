@@ -127,6 +127,32 @@ describe("the directory", () => {
     expect(commands).toHaveLength(3);
   });
 
+  it("waits for a late store although many reads at once were too early to have their answers", async () => {
+    const hashes = Array.from({ length: 8 }, (_, at) => `hash-${at}`);
+    for (const hash of hashes) values.set(`key:${hash}`, JSON.stringify(keyOf()));
+    values.set("models:index", ["m"]);
+    values.set("model:m", JSON.stringify(modelOf({ model_name: "m" })));
+    const known = directory();
+    lateMs = 600;
+    const found = await Promise.all(hashes.map(async (hash) => (await known.key(hash))?.source));
+    const models = (await known.models()).map(({ model_name }) => model_name);
+    expect({ found, models }).toEqual({ found: hashes.map(() => "store"), models: ["m"] });
+  });
+
+  it("asks a late store that is left alone for what no copy has, and asks it again once it has answered", async () => {
+    const hashes = Array.from({ length: 6 }, (_, at) => `hash-${at}`);
+    for (const hash of hashes) values.set(`key:${hash}`, JSON.stringify(keyOf()));
+    const known = directory();
+    for (const hash of hashes.slice(1)) await known.key(hash);
+    nowMs += 10 * 60 * 1000;
+    lateMs = 600;
+    await Promise.all(hashes.slice(1).map(async (hash) => await known.key(hash)));
+    expect((await known.key("hash-0"))?.source).toBe("store");
+    lateMs = 0;
+    nowMs += 10 * 60 * 1000;
+    expect((await known.key("hash-1"))?.source).toBe("store");
+  });
+
   it.each(["key", "tenant", "group"] as const)(
     "reads once when many requests learn of the same newer %s",
     async (kind) => {

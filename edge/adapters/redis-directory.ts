@@ -3,6 +3,7 @@
  * database (docs/rules/freshness.md#revisions). While the store is down a copy in memory stays in use, unless the Cell
  * has reported it as stale.
  */
+import type { Redis } from "@upstash/redis/cloudflare";
 import { LRUCache } from "lru-cache";
 import type { z } from "zod";
 import { issues, type LookupKind } from "../../shared/alerts.ts";
@@ -76,11 +77,11 @@ export class RedisDirectory implements Directory {
 
   async models(): Promise<readonly ModelRecord[]> {
     try {
-      const names = await this.#client.run(async (redis) => await redis.smembers(storeKeys.modelsIndex));
+      const names = await this.#indispensable(async (redis) => await redis.smembers(storeKeys.modelsIndex));
       const records: ModelRecord[] = [];
       for (let at = 0; at < names.length; at += MGET_BATCH) {
         const keys = names.slice(at, at + MGET_BATCH).map(storeKeys.model);
-        const texts = await this.#client.run(async (redis) => await redis.mget<(string | null)[]>(...keys));
+        const texts = await this.#indispensable(async (redis) => await redis.mget<(string | null)[]>(...keys));
         for (const text of texts) if (text !== null) records.push(modelRecordSchema.parse(JSON.parse(text)));
       }
       return records.sort((a, b) => (a.model_name < b.model_name ? -1 : 1));
@@ -174,7 +175,9 @@ export class RedisDirectory implements Directory {
     if (held !== null) return { record: held, source: "memory" };
     try {
       const load = async (): Promise<T | null> => {
-        const text = await this.#get(storeKey, options.fresh === true || cache.staleIfError(name) === null);
+        const get = async (redis: Redis) => await redis.get<string>(storeKey);
+        const isIndispensable = options.fresh === true || cache.staleIfError(name) === null;
+        const text = await (isIndispensable ? this.#indispensable(get) : this.#client.run(get));
         return text === null ? null : schema.parse(JSON.parse(text));
       };
       let read = await cache.read(name, load, options.fresh === true);
@@ -192,14 +195,11 @@ export class RedisDirectory implements Directory {
   }
 
   /**
-   * One read of the store. `indispensable`: without it a request would be refused, so that a failed read is repeated once, with
-   * patience: on a busy machine the store is late, not down. Throws StoreDown.
+   * A read without which a request would be refused: when it fails it is repeated once, with patience, because on a busy machine the
+   * store is late, not down. Throws StoreDown.
    */
-  async #get(storeKey: string, indispensable: boolean): Promise<string | null> {
-    const read = async (patient: boolean) =>
-      await this.#client.run(async (redis) => await redis.get<string>(storeKey), patient);
-    if (!indispensable) return await read(false);
-    return await read(false).catch(async () => await read(true));
+  async #indispensable<T>(work: (redis: Redis) => Promise<T>): Promise<T> {
+    return await this.#client.run(work).catch(async () => await this.#client.run(work, true));
   }
 
   /** Settings have no alert of their own: requests that read settings read keys and models too, which have one. */

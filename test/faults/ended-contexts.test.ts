@@ -13,6 +13,7 @@ import { AccountedCalls } from "../harness/accounted-calls.ts";
 import { END_CONTEXT_AFTER_HEADER } from "../harness/ended-contexts.ts";
 import { Gateway } from "../harness/gateway.ts";
 import { stackEnv } from "../harness/global-setup.ts";
+import { startedAgain } from "../harness/started-again.ts";
 import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
@@ -105,5 +106,29 @@ describe.each([
     await quiet();
     const servedAfterMs = served.untilMs - untilMs;
     await calls.account(minted, { fault: `context ended ${where}: queued`, gateway, clients: 3, servedAfterMs });
+  });
+
+  it.runIf(workers > 1)("leaves the row of a refusal to the others when the objects are lost with it", async () => {
+    const [refused, served] = [await gateway.mint(upstream.url), await gateway.mint(upstream.url)];
+    await gateway.must("PATCH", `/tenants/${refused.tenant.id}/status`, { status: "suspended" });
+    const objects = stack.parts.get("workerd");
+    const pid = objects?.pid ?? 0;
+    process.kill(pid, "SIGSTOP");
+    const answer = await through(own).chat(refused, { headers: ENDED });
+    // Began later, so that both contexts have ended when it is cut off.
+    const later = await new AccountedCalls().send(through(own), served, { headers: ENDED });
+    process.kill(pid, "SIGKILL");
+    await startedAgain(objects, pid);
+    const next = await through(own).chat(served);
+    expect({ answer: answer.status, later: later.isWhole, next: next.status }).toEqual({
+      answer: 403,
+      later: false,
+      next: 200,
+    });
+    const rows = await waitFor(
+      async () => await gateway.allRows(refused.tenant.id),
+      (found) => found.length > 0,
+    );
+    expect(rows).toMatchObject([{ request_id: answer.headers.get("x-gateway-request-id"), status_code: 403 }]);
   });
 });

@@ -66,7 +66,10 @@ export class PlayedIsolate {
         this.said.push(`orphan ${id}`);
         await this.settles();
       },
-      record: async ({ request_id: id }: { readonly request_id: string }) => void this.said.push(`record ${id}`),
+      record: async ({ request_id: id }: { readonly request_id: string }) => {
+        this.said.push(`record ${id}`);
+        await this.settles();
+      },
       openSession: async (member: Member, message: ExchangeMessage) => {
         this.calls += 1;
         await this.opens();

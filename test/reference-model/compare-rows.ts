@@ -9,6 +9,9 @@ import { withheld } from "./wire.ts";
 
 export type Row = Readonly<Record<string, string | number | boolean>>;
 
+/** The kind of a difference: a call owes a row that is not there. */
+export const MISSING = "row: missing";
+
 const USD_ROUNDING = 1e-9;
 
 function isRight(want: Want, found: unknown): boolean {
@@ -123,7 +126,7 @@ function ofCall(done: Done, row: Row | null, owed: Owed): readonly Difference[] 
   const { isDisturbed } = done;
   if (row === null) {
     if (owed.rows !== "one" || isDisturbed) return [];
-    return [{ what: "row: missing", expected: owed.options[0], found: null, done }];
+    return [{ what: MISSING, expected: owed.options[0], found: null, done }];
   }
   // A client that leaves early has a row wherever it was going.
   if (owed.rows === "none" && done.got.left) return [];

@@ -14,6 +14,7 @@ import { stackEnv } from "../harness/global-setup.ts";
 import { STORE_TOKEN, startKillableStore } from "../harness/killable-store.ts";
 import { startClickhouse } from "../harness/shared-stores.ts";
 import { reportOf } from "./differences.ts";
+import { WorkerLog } from "./missing-rows.ts";
 import { KINDS, type RoundKind, runModel } from "./run.ts";
 import { startModelUpstream } from "./upstream.ts";
 
@@ -59,10 +60,12 @@ const env = stackEnv(folder, {
   GATEWAY_CLICKHOUSE_URL: clickhouseUrl,
   GATEWAY_CLICKHOUSE_PASSWORD: PASSWORD,
 });
+const log = new WorkerLog();
 /** A part that dies by itself may have lost rows; what the launcher says of it stands between the rounds. */
 const stack = await startStack({
   env,
   log: (_, { part, text }) => {
+    if (part === "workerd") log.note(text);
     if (part === "stack") console.log(`${new Date().toISOString()} ${text}`);
   },
 });
@@ -71,6 +74,7 @@ try {
     parts: { stack, store, gateway: new Gateway(stack) },
     upstream,
     clickhouse: { url: clickhouseUrl, password: PASSWORD },
+    log,
     seed,
     minutes,
     faults: values.faults,

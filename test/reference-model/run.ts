@@ -7,11 +7,12 @@ import { compareAlerts, compareCaps, compareUsed } from "./compare-budgets.ts";
 import { compareMetrics } from "./compare-metrics.ts";
 import { compareRates } from "./compare-rates.ts";
 import { compareReads, readRows } from "./compare-reads.ts";
-import { compareAnswers, compareRows, type Matched, type RowsFound } from "./compare-rows.ts";
+import { compareAnswers, compareRows, type Matched, MISSING, type RowsFound } from "./compare-rows.ts";
 import { diceOf } from "./dice.ts";
 import type { Difference } from "./differences.ts";
 import type { Call, Owner } from "./facts.ts";
 import { type Parts, randomFault } from "./faults.ts";
+import { explained, type WorkerLog } from "./missing-rows.ts";
 import { type Clickhouse, compareRetention } from "./retention.ts";
 import { cachedRound, cappedRound, faultRound, leaversRound, mixedRound, ratedRound } from "./rounds.ts";
 import { sharesRound } from "./shares.ts";
@@ -22,6 +23,7 @@ interface RunOptions {
   readonly parts: Parts;
   readonly upstream: ModelUpstream;
   readonly clickhouse: Clickhouse;
+  readonly log: WorkerLog;
   readonly seed: number;
   readonly minutes: number;
   readonly faults: boolean;
@@ -111,7 +113,9 @@ export async function runModel(options: RunOptions): Promise<readonly Difference
     ...counters,
   ];
   say(`${bench.calls} calls, ${found.matched.filter(({ row }) => row !== null).length} rows compared`);
-  return [...differences, ...(await afterResync(options, bench, later, sinceMs)), ...(await retained(options))];
+  const after = await afterResync(options, bench, later, sinceMs);
+  const told = await explained(differences, await readRows(gateway, sinceMs), options.log, stack.metricsUrl);
+  return [...told, ...after, ...(await retained(options))];
 }
 
 /** Alerts come some seconds after their cause. */
@@ -131,7 +135,7 @@ async function comparedAlerts(
 /** The rows, once every call has those that it owes; else those that are there in the end. */
 async function settledRows({ parts }: RunOptions, bench: Bench, sinceMs: number): Promise<RowsFound> {
   const read = async () => compareRows(bench.done(), await readRows(parts.gateway, sinceMs));
-  const isMissing = ({ differences }: RowsFound): boolean => differences.some(({ what }) => what === "row: missing");
+  const isMissing = ({ differences }: RowsFound): boolean => differences.some(({ what }) => what === MISSING);
   return await waitFor(read, (found) => !isMissing(found), ROWS_WITHIN_MS).catch(read);
 }
 

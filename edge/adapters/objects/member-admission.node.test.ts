@@ -99,6 +99,20 @@ describe("requests of an isolate", () => {
     expect(isolate.said).toEqual(["record first", "open", "ask carries", "row second"]);
   });
 
+  it("leave the row of a refusal to the others when they are cut off before it is taken", async () => {
+    isolate.settles = never;
+    void isolate.as("refused", async () => await isolate.admission.record(zeroUsageRow("refused", 0)));
+    await pass(10);
+    isolate.cutOff("refused");
+    isolate.settles = async () => undefined;
+    const permit = await isolate.admitted("carries");
+    void isolate.as("carries", async () => await permit.settle(end("carries")));
+    await pass(12_000);
+    await isolate.admitted("later");
+    await pass(10);
+    expect(isolate.said.filter((said) => said.endsWith("refused"))).toEqual(["record refused", "row refused"]);
+  });
+
   it("that were never told of their place end with the row of their refusal", async () => {
     await isolate.admitted("carries");
     isolate.exchanges = refused();

@@ -78,7 +78,12 @@ export class MemberAdmission implements Admission {
     // A request that is to be judged again, and is refused, may have a place of which it was not told.
     if (this.#table.has(row.request_id)) return await this.settleOrphan(row, upstream);
     this.#dismissLost();
-    if (this.#serving === null || this.#serving.wantsSuccessor) return await this.#direct.record(row, upstream);
+    if (this.#serving === null || this.#serving.wantsSuccessor) {
+      this.#table.keep({ row, upstream });
+      await this.#direct.record(row, upstream);
+      this.#table.rowSaved(row.request_id);
+      return;
+    }
     this.#table.record({ row, upstream });
     this.#serving.wake();
     await this.#saved(row.request_id);

@@ -123,6 +123,18 @@ describe("a slot", () => {
 });
 
 describe("a request that was given up", () => {
+  it("has its row in the end, although there was no room for it at first", async () => {
+    const world = admissionHarnessOf("weighted", 1);
+    world.ask(requestOf("one"));
+    world.hasRoom = false;
+    world.admission.depart("one");
+    await pass(world, 2 * ROW_WAITS_MS);
+    expect(rowsOf(world)).toEqual([]);
+    world.hasRoom = true;
+    await pass(world, 2 * ROW_WAITS_MS);
+    expect(rowsOf(world)).toEqual([["one", 499, 10]]);
+  });
+
   it.each([
     ["comes back and uses less", 5, 10],
     ["comes back and uses more", 13, 13],

@@ -161,10 +161,7 @@ export class AdmissionMachine implements GrantCheck {
     await rows.complete(ended, entry.mayHaveRow, upstream);
   }
 
-  /**
-   * Nothing shows any more that the request lives: what it holds comes back, and it is charged at the estimate if it ran. Its row
-   * waits for it to show up after all.
-   */
+  /** Nothing shows that the request lives: what it holds comes back, charged at the estimate if it ran, and its row waits for it. */
   giveUp(entry: AdmissionEntry, rowWaitsMs = ROW_WAITS_MS): void {
     if (!isLive(entry)) return;
     const { cell, now } = this.#options;
@@ -387,14 +384,17 @@ export class AdmissionMachine implements GrantCheck {
 
   /** Unless the request shows up before, its row is written then, and what it was charged is remembered. */
   #lapseLater(entry: AdmissionEntry, { row, ran }: Omit<Loss, "dueMs">, delayMs: number): void {
-    const loss = { row, ran, dueMs: this.#options.now() + delayMs };
+    const { rows, later, now } = this.#options;
+    const loss = { row, ran, dueMs: now() + delayMs };
+    // Nobody else has this row.
+    const write = (): void => void rows.complete(row, true).catch(() => later(ROW_WAITS_MS, write));
     entry.loss = loss;
-    this.#options.later(delayMs, () => {
+    later(delayMs, () => {
       if (entry.loss !== loss) return;
       become(entry, "ended");
       this.#entries.delete(row.request_id);
       this.#charges.keep(row.request_id, entry.charged ?? NOTHING_USED);
-      void this.#options.rows.complete(row, true).catch(() => undefined);
+      write();
     });
   }
 }

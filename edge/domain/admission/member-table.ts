@@ -48,6 +48,8 @@ interface Departure {
 
 interface KeptRow {
   readonly settlement: Settlement;
+  /** Its request hands it in by a call of its own. */
+  readonly isUnderWay: boolean;
   readonly saved: PromiseWithResolvers<void>;
 }
 
@@ -166,6 +168,11 @@ export class MemberTable {
     this.#keep({ ...record, actualTokens: chargedTokens(record.row) });
   }
 
+  /** Keeps a row that its request hands in by itself: should its code be cut off before, the others hand it in. */
+  keep(record: RowRecord): void {
+    this.#keep({ ...record, actualTokens: chargedTokens(record.row) }, true);
+  }
+
   /**
    * Removes a request whose code is gone, or that gives up what it has. `error`: what it is told because the Cell is away, while it
    * waits for an answer.
@@ -282,9 +289,9 @@ export class MemberTable {
     }
   }
 
-  /** Every row that the Ledger may not have. */
+  /** Every row that the Ledger may not have, but for those that their requests hand in by themselves. */
   get rows(): readonly RowRecord[] {
-    return Array.from(this.#rows.values(), ({ settlement }) => settlement);
+    return [...this.#rows.values()].flatMap(({ settlement, isUnderWay }) => (isUnderWay ? [] : settlement));
   }
 
   /** Resolves when a row that was handed in is stored, or was sent another way. */
@@ -299,10 +306,10 @@ export class MemberTable {
   }
 
   /** A second row of a request waits for the same answer. */
-  #keep(settlement: Settlement): void {
+  #keep(settlement: Settlement, isUnderWay = false): void {
     const { request_id: requestId } = settlement.row;
     const saved = this.#rows.get(requestId)?.saved ?? Promise.withResolvers();
-    this.#rows.set(requestId, { settlement, saved });
+    this.#rows.set(requestId, { settlement, isUnderWay, saved });
   }
 
   /** Answers may overtake each other, and come twice. */

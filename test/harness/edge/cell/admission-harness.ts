@@ -33,6 +33,8 @@ export class AdmissionHarness {
   readonly rows: UsageRow[] = [];
   /** Requests whose rows were handed in as rows that may have come before. */
   readonly orphans: string[] = [];
+  /** Whether rows are taken. */
+  hasRoom = true;
   readonly revisions = new Revisions();
   readonly budgets = new TestBudgets(() => this.nowMs);
   readonly scheduler: Scheduler;
@@ -127,6 +129,7 @@ export class AdmissionHarness {
   }
 
   async #complete(row: UsageRow, orphan: boolean): Promise<void> {
+    if (!this.hasRoom) throw new Error("too many rows wait for the ledger");
     if (orphan) this.orphans.push(row.request_id);
     // The Ledger drops it too.
     if (orphan && this.rows.some((other) => other.request_id === row.request_id)) return;
