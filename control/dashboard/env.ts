@@ -139,7 +139,7 @@ const dashboardVariables = {
   DASHBOARD_SESSION_SECRET: required(32).describe("Key of the console's sessions. A new one ends every session."),
   DASHBOARD_PUBLIC_URL: envOptionalWebUrl
     .meta({ default: "the address of each request" })
-    .describe("The console's address behind TLS."),
+    .describe("The console's address behind TLS: for redirects, its own origin and `Secure` cookies."),
   TRUSTED_ORIGINS: trustedOrigins.describe("Further origins from which the console takes writes."),
   OIDC_PROVIDERS: providers
     .meta({ values: "a JSON array", default: "none" })
