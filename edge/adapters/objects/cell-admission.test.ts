@@ -8,7 +8,8 @@ import type {
   ExchangeMessage,
   ExchangeSession,
 } from "../../domain/admission/exchange-messages.ts";
-import type { CellApi, LedgerApi } from "../../domain/admission/rpc.ts";
+import type { CellApi } from "../../domain/admission/rpc.ts";
+import type { LedgerApi } from "../../domain/ledger/rpc.ts";
 import type { Bindings } from "../../env.ts";
 import { CellAdmission } from "./cell-admission.ts";
 import { LostRows } from "./lost-rows.ts";

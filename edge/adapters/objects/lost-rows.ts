@@ -3,7 +3,7 @@
  * (docs/rules/settlement-and-rows.md#custody). Invariant: they are forgotten only when it has answered. The request in whose context
  * it was told may be cut off before that, so they may be counted twice; better than not at all.
  */
-import type { LedgerApi } from "../../domain/admission/rpc.ts";
+import type { LedgerApi } from "../../domain/ledger/rpc.ts";
 import type { Clock } from "../../ports.ts";
 
 /** After this long no call can be under way any more: the runtime grants 30 s to work after an answer. */

@@ -1,8 +1,8 @@
 /** The gauges of a Cell in metrics, beside its counters: its current state, and the state of its ledgers. */
 
 import { version } from "../../../package.json";
-import type { LedgerApi, LedgerStatus } from "../../domain/admission/rpc.ts";
 import { singleSample } from "../../domain/cell/request-counters.ts";
+import type { LedgerApi, LedgerStatus } from "../../domain/ledger/rpc.ts";
 
 /** The state of a Cell; `ledgers`: of those shards that answered. */
 interface CellState {

@@ -4,9 +4,9 @@
  */
 import { sleep } from "../../../shared/sleep.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
-import type { LedgerApi } from "../../domain/admission/rpc.ts";
 import { GROUP_COMMIT_MS, GroupCommit, type OutgoingBatch } from "../../domain/ledger/group-commit.ts";
 import { shardOf } from "../../domain/ledger/row-line.ts";
+import type { LedgerApi } from "../../domain/ledger/rpc.ts";
 
 /** Too many rows wait for the Ledger: the sender keeps the row. */
 class LedgerWriterFull extends Error {

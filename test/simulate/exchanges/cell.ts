@@ -12,11 +12,12 @@ import type {
   Member,
 } from "../../../edge/domain/admission/exchange-messages.ts";
 import { chargedTokens } from "../../../edge/domain/admission/request-end.ts";
-import type { AdmissionRequest, Decision, LedgerBatch, Settlement, Stale } from "../../../edge/domain/admission/rpc.ts";
+import type { AdmissionRequest, Decision, Settlement, Stale } from "../../../edge/domain/admission/rpc.ts";
 import { Revisions } from "../../../edge/domain/cell/revisions.ts";
 import { schedulerEvents } from "../../../edge/domain/cell/scheduler-events.ts";
 import { createScheduler } from "../../../edge/domain/fairshare/scheduler.ts";
 import type { GrantCheck, Scheduler } from "../../../edge/domain/fairshare/types.ts";
+import type { LedgerBatch } from "../../../edge/domain/ledger/rpc.ts";
 import { BudgetGateway } from "../../../edge/objects/cell/budget-gateway.ts";
 import { LedgerWriter } from "../../../edge/objects/cell/ledger-writer.ts";
 import { type MemberSession, Members } from "../../../edge/objects/cell/members.ts";
