@@ -103,7 +103,6 @@ const NOTHING: ExchangeMessage = {
   n: 1,
   ends: [],
   departures: [],
-  withdrawals: [],
   records: [],
   hits: [],
   returns: [],

@@ -45,11 +45,6 @@ export class MemberAdmission implements Admission {
   readonly #direct: CellAdmission;
   readonly #table = new MemberTable();
   readonly #carriers = new Set<SessionCarrier>();
-  /** The rows that are sent another way, and who sends each. */
-  readonly #resending = new Map<string, SessionCarrier>();
-  #openings = 0;
-  /** The carrier whose session is being opened. */
-  #expected: SessionCarrier | null = null;
   #serving: SessionCarrier | null = null;
   #opening: SessionCarrier | null = null;
   /** Since when no session can be opened, epoch ms; null: the Cell was in reach when it was called last. */
@@ -132,10 +127,9 @@ export class MemberAdmission implements Admission {
 
   /** Gives signs for as long as the request is open; the timer ends with the request's own code. */
   #giveSigns(requestId: string): void {
-    const life = this.#table.lifeOf(requestId);
+    const sign = this.#table.signOf(requestId);
     const look = (): boolean => {
-      if (this.#table.lifeOf(requestId) !== life) return false;
-      this.#table.sign(requestId);
+      if (!sign()) return false;
       this.#carry(requestId);
       return true;
     };
@@ -150,7 +144,7 @@ export class MemberAdmission implements Admission {
     for (;;) {
       const received = await withStallTolerantTimeout(answer, LOOK_EVERY_MS);
       if (received !== null) return received.value;
-      if (requestId !== null) this.#table.sign(requestId);
+      if (requestId !== null) this.#table.signOf(requestId)();
       this.#carry(requestId);
     }
   }
@@ -181,26 +175,17 @@ export class MemberAdmission implements Admission {
 
   #start(requestId: string | null): void {
     const { direct, clock, keepAlive, log, member, leaseMs } = this.#options;
-    const carrier = new SessionCarrier({
+    const carrier: SessionCarrier = new SessionCarrier({
       table: this.#table,
       requestId: requestId !== null && this.#table.has(requestId) ? requestId : null,
       cell: this.cell,
       clock,
       log,
-      open: async (message) => {
-        this.#openings += 1;
-        this.#expected = carrier;
-        const opened = direct.openSession(
-          { member, opening: this.#openings, leaseMs, ...this.#table.living() },
-          message,
-        );
-        opened.catch(() => this.#isExpectedNoMore(carrier));
-        return await opened;
-      },
-      yields: () => this.#expected !== null && this.#expected !== carrier,
+      open: async (message) => await direct.openSession({ member, leaseMs, ...this.#table.living() }, message),
+      yields: () => [...this.#carriers].some((other) => other !== carrier && other.isOpening),
       opened: () => this.#serve(carrier),
       away: (error) => this.#away(carrier, error),
-      resend: (record) => this.#resend(carrier, record),
+      resend: (record) => this.#resend(record),
     });
     this.#opening = carrier;
     this.#carriers.add(carrier);
@@ -209,25 +194,16 @@ export class MemberAdmission implements Admission {
 
   #serve(carrier: SessionCarrier): void {
     this.#awaySinceMs = null;
-    if (this.#expected === carrier) this.#expected = null;
     if (this.#serving === carrier || !this.#carriers.has(carrier)) return;
     if (this.#opening === carrier) this.#opening = null;
     this.#serving?.replace();
     this.#serving = carrier;
   }
 
-  #isExpectedNoMore(carrier: SessionCarrier): void {
-    if (this.#expected !== carrier) return;
-    this.#expected = null;
-    if (this.#table.hasMessage) this.#serving?.wake();
-  }
-
   #forget(carrier: SessionCarrier): void {
-    this.#isExpectedNoMore(carrier);
     this.#carriers.delete(carrier);
     if (this.#opening === carrier) this.#opening = null;
     if (this.#serving === carrier) this.#serving = null;
-    for (const [requestId, sender] of this.#resending) if (sender === carrier) this.#resending.delete(requestId);
     // What it left without an answer is to be sent again.
     if (this.#table.hasMessage) this.#serving?.wake();
   }
@@ -245,14 +221,10 @@ export class MemberAdmission implements Admission {
     return true;
   }
 
-  /** Hands a row to the Cell by a call of its own, or to the Ledger; null while another carrier does so. Never rejects. */
-  #resend(carrier: SessionCarrier, { row, upstream }: RowRecord): Promise<void> | null {
+  /** Hands a row to the Cell by a call of its own, or to the Ledger; null when a carrier does so. Never rejects. */
+  #resend({ row, upstream }: RowRecord): Promise<void> | null {
     const { request_id: requestId } = row;
-    if (this.#resending.has(requestId)) return null;
-    this.#resending.set(requestId, carrier);
-    return this.#direct.settleOrphan(row, upstream).then(() => {
-      this.#resending.delete(requestId);
-      this.#table.rowSaved(requestId);
-    });
+    if ([...this.#carriers].some((carrier) => carrier.resends(requestId))) return null;
+    return this.#direct.settleOrphan(row, upstream).then(() => this.#table.rowSaved(requestId));
   }
 }

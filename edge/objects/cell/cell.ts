@@ -7,6 +7,7 @@ import { DurableObject } from "cloudflare:workers";
 import { mergedWaiting } from "../../../shared/fairshare/merged-waiting.ts";
 import type { CellMetrics, CellStats, Change, RevItem } from "../../../shared/internal.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
+import { waitingForBudget } from "../../domain/admission/admission-entry.ts";
 import type { ExchangeAnswer, ExchangeMessage, Member } from "../../domain/admission/exchange-messages.ts";
 import { chargedTokens } from "../../domain/admission/request-end.ts";
 import { type BudgetLimits, limitsOf } from "../../domain/budget/limits.ts";
@@ -106,7 +107,8 @@ export class CellObject extends DurableObject<Bindings> {
   async fairshareLive(): Promise<LiveSnapshot> {
     const { scheduler, history, admission } = this.#parts;
     const nowMs = this.#ports.now();
-    const waiting = mergedWaiting([scheduler.waiting(nowMs), admission.awaitingBudget(nowMs)]);
+    const forBudgets = [...admission.entries].flatMap((entry) => waitingForBudget(entry, nowMs));
+    const waiting = mergedWaiting([scheduler.waiting(nowMs), forBudgets]);
     return { ...history.live(scheduler.snapshot(nowMs), nowMs), waiting };
   }
 
