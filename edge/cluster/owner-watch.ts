@@ -54,14 +54,18 @@ export class OwnerWatch implements Questions {
     return this.#answered;
   }
 
-  /** A lease on what the caller asks the Cell for from now on. `onEnd`: the Cell could not be reached for as long as it lasts. */
-  begin(onEnd: () => void): SlotLease {
+  /**
+   * A lease on what the caller asks the Cell for from now on. `onEnd`: the Cell could not be reached for as long as it lasts.
+   * `onLook`: called after each look, until then.
+   */
+  begin(onEnd: () => void, onLook: () => void = () => undefined): SlotLease {
     const begunMs = this.#clock();
     const timer = setInterval(() => {
       lease.renew();
       this.#look();
+      onLook();
     }, LOOK_EVERY_MS);
-    const lease = this.#lease(() => {
+    const lease = new HolderLease(this.#leaseMs, this, after, () => {
       clearInterval(timer);
       onEnd();
     });
@@ -91,20 +95,14 @@ export class OwnerWatch implements Questions {
     const quietMs = Math.min(this.#quietUntilMs - this.#clock(), QUIET_MS);
     if (quietMs > 0) await sleep(quietMs);
     const lost = Promise.withResolvers<never>();
-    const look = (): void => {
-      this.#look();
+    const compare = (): void => {
       if (this.#changes !== life)
         lost.reject(Object.assign(new Error("the Cell lives elsewhere"), { retryable: true }));
     };
-    // Most calls are over before anybody looks again.
-    let lease: HolderLease | undefined;
-    const timer = setInterval(() => {
-      lease ??= this.#lease(() => lost.reject(new Error("the Cell is out of reach")));
-      lease.renew();
-      look();
-    }, LOOK_EVERY_MS);
+    const lease = this.begin(() => lost.reject(new Error("the Cell is out of reach")), compare);
     // Also when every call is short: the Cell takes an isolate that does not ask to be gone (member-silence.ts).
-    look();
+    this.#look();
+    compare();
     try {
       return await Promise.race([call(), lost.promise]);
     } catch (error) {
@@ -112,13 +110,8 @@ export class OwnerWatch implements Questions {
       if (this.#changes === life) this.#broken(error);
       throw error;
     } finally {
-      clearInterval(timer);
-      lease?.release();
+      lease.release();
     }
-  }
-
-  #lease(onEnd: () => void): HolderLease {
-    return new HolderLease(this.#leaseMs, this, after, onEnd);
   }
 
   /** Asks, unless another request has just done so. An answer to an earlier question than the last answered one is old. */

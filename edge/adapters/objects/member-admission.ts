@@ -3,16 +3,13 @@
  * what it has to tell and to ask goes in exchanges that one of its requests carries. Every request that lives gives a sign once a
  * second, and sees to it that somebody carries.
  */
-import type { RevItem } from "../../../shared/internal.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import type { RowRecord } from "../../domain/admission/exchange-messages.ts";
 import { MemberTable } from "../../domain/admission/member-table.ts";
 import { chargedTokens } from "../../domain/admission/request-end.ts";
 import type { AdmissionRequest, CacheHit, Settlement } from "../../domain/admission/rpc.ts";
-import type { BudgetLimits } from "../../domain/budget/limits.ts";
-import type { BucketLevel } from "../../domain/budget/token-bucket.ts";
 import type { UpstreamOutcomes } from "../../domain/upstream/attempt-outcomes.ts";
-import type { Admission, AdmissionOutcome, CacheHitVerdict, Clock, Log, Permit } from "../../ports.ts";
+import type { Admission, AdmissionOutcome, CacheHitVerdict, CellView, Clock, Log, Permit } from "../../ports.ts";
 import { withStallTolerantTimeout } from "../stall-tolerant-timeout.ts";
 import type { CellAdmission } from "./cell-admission.ts";
 import { SessionCarrier } from "./session-carrier.ts";
@@ -41,6 +38,7 @@ interface MemberOptions {
 
 export class MemberAdmission implements Admission {
   readonly cell: string;
+  readonly view: CellView;
   readonly #options: MemberOptions;
   readonly #direct: CellAdmission;
   readonly #table = new MemberTable();
@@ -55,6 +53,7 @@ export class MemberAdmission implements Admission {
   constructor(options: MemberOptions) {
     this.#options = options;
     this.#direct = options.direct;
+    this.view = options.direct;
     this.cell = options.direct.cell;
   }
 
@@ -92,18 +91,6 @@ export class MemberAdmission implements Admission {
     const verdict = await this.#looking(shown, null).finally(() => this.#again.delete(requestId));
     if (verdict.verdict === "stale") return { newer: verdict.items, level: null, recorded: Promise.resolve() };
     return { newer: [], level: verdict.level, recorded: this.#saved(requestId) };
-  }
-
-  async staleAmong(items: readonly RevItem[]): Promise<readonly RevItem[]> {
-    return await this.#direct.staleAmong(items);
-  }
-
-  async level(limits: BudgetLimits): Promise<BucketLevel | null> {
-    return await this.#direct.level(limits);
-  }
-
-  async inFlightByModel(): Promise<ReadonlyMap<string, number>> {
-    return await this.#direct.inFlightByModel();
   }
 
   #permit(requestId: string): Permit {

@@ -121,7 +121,10 @@ export interface CacheHit {
 export interface CellApi {
   /** A name for this life of the object: what is kept in memory only is of this life. `member`: the isolate that calls. */
   life(member: string): Promise<string>;
-  /** A row of a request that never asked for a slot. Resolves when it is durable, or dropped by the bound on refusals. */
+  /**
+   * A row of a request that never asked for a slot. Resolves when it is durable, or only counted, as unauthenticated refusals above
+   * their limit are (docs/rules/settlement-and-rows.md#refusals).
+   */
   record(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void>;
   /** The row of a request whose session cannot take it: its end, deduplicated by request id. */
   settleOrphan(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void>;
@@ -131,8 +134,9 @@ export interface CellApi {
   level(limits: BudgetLimits): Promise<BucketLevel | null>;
   /** Notes the revisions, and applies the values of those that are not older than the known ones. */
   invalidate(changes: readonly Change[]): Promise<void>;
-  /** Null returns to the configured cap (docs/rules/fairshare.md#capacity). */
+  /** Outlives the object; null returns to the configured cap. A lower one aborts no request (docs/rules/fairshare.md#capacity). */
   setCapacity(maxInFlight: number | null): Promise<CellStats>;
+  /** Who holds slots and who waits, and which limit holds each queue up (docs/rules/fairshare.md#live-view). */
   fairshareLive(): Promise<LiveSnapshot>;
   /** Samples of the last hour from `sinceMs` on, ascending (docs/rules/fairshare.md#history). */
   fairshareHistory(sinceMs: number): Promise<readonly HistorySample[]>;

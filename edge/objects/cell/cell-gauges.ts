@@ -14,13 +14,11 @@ interface CellState {
 }
 
 /** The families of one Cell's gauges, in the order of docs/rules/metrics.md#families. */
-export function cellGauges({
-  inFlight,
-  queued,
-  unchecked,
-  ledgers,
-}: CellState): readonly ReturnType<typeof singleSample>[] {
-  const total = (pick: (status: LedgerStatus) => number) => ledgers.reduce((sum, entry) => sum + pick(entry), 0);
+export function cellGauges(state: CellState): readonly ReturnType<typeof singleSample>[] {
+  const { inFlight, queued, unchecked, ledgers } = state;
+  const total = (field: "dropped" | "aside" | "bytes") => ledgers.reduce((sum, entry) => sum + entry[field], 0);
+  const gauge = (name: string, help: string, value: number) => singleSample(name, help, "gauge", value);
+  const uncheckedHelp = "Requests let through without a budget check, since the cell started.";
   return [
     {
       name: "gateway_build_info",
@@ -28,32 +26,12 @@ export function cellGauges({
       type: "gauge",
       samples: [{ suffix: "", labels: { version }, value: 1 }],
     },
-    singleSample("gateway_in_flight", "Requests that hold a slot.", "gauge", inFlight),
-    singleSample(
-      "gateway_budget_unchecked_total",
-      "Requests let through without a budget check, since the cell started.",
-      "counter",
-      unchecked,
-    ),
-    singleSample("gateway_queue_depth", "Requests that wait for a slot.", "gauge", queued),
-    singleSample(
-      "gateway_telemetry_dropped",
-      "Usage rows lost for want of room.",
-      "gauge",
-      total((entry) => entry.dropped),
-    ),
-    singleSample(
-      "gateway_telemetry_aside",
-      "Usage rows kept aside because the analytics store refuses them.",
-      "gauge",
-      total((entry) => entry.aside),
-    ),
-    singleSample(
-      "gateway_spill_bytes",
-      "Bytes of usage rows that wait for the analytics store.",
-      "gauge",
-      total((entry) => entry.bytes),
-    ),
+    gauge("gateway_in_flight", "Requests that hold a slot.", inFlight),
+    singleSample("gateway_budget_unchecked_total", uncheckedHelp, "counter", unchecked),
+    gauge("gateway_queue_depth", "Requests that wait for a slot.", queued),
+    gauge("gateway_telemetry_dropped", "Usage rows lost for want of room.", total("dropped")),
+    gauge("gateway_telemetry_aside", "Usage rows kept aside because the analytics store refuses them.", total("aside")),
+    gauge("gateway_spill_bytes", "Bytes of usage rows that wait for the analytics store.", total("bytes")),
   ];
 }
 
@@ -62,6 +40,5 @@ export function cellGauges({
  * itself.
  */
 export async function ledgerStatuses(ledgers: readonly LedgerApi[]): Promise<readonly (LedgerStatus | null)[]> {
-  const answers = await Promise.allSettled(ledgers.map(async (ledger) => await ledger.status()));
-  return answers.map((answer) => (answer.status === "fulfilled" ? answer.value : null));
+  return await Promise.all(ledgers.map(async (ledger) => await ledger.status().catch(() => null)));
 }
