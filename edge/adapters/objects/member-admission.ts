@@ -138,8 +138,7 @@ export class MemberAdmission implements Admission {
 
   /** Resolves when a row that was handed in is stored, or was sent another way. */
   async #saved(requestId: string): Promise<void> {
-    const saved = this.#table.saved(requestId);
-    while ((await withStallTolerantTimeout(saved, LOOK_EVERY_MS)) === null) this.#carry(requestId);
+    await this.#looking(this.#table.saved(requestId), requestId);
   }
 
   /** Sees to it that somebody carries, if need be in the context of the calling request. */

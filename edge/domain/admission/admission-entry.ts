@@ -39,15 +39,6 @@ export const STEPS = {
 
 export type RequestEvent = keyof typeof STEPS;
 
-/** A request that was given up. */
-export interface Loss {
-  readonly row: UsageRow;
-  /** Whether it was running, so that its isolate may count it as such. */
-  readonly ran: boolean;
-  /** When the row is written, epoch ms. */
-  readonly dueMs: number;
-}
-
 export interface AdmissionEntry {
   /** The newest admission request. */
   request: AdmissionRequest;
@@ -59,7 +50,7 @@ export interface AdmissionEntry {
   arrivedMs: number;
   /** The generation of revisions at which its records were found to be the newest (revisions.ts). */
   generation: number;
-  /** Null until the scheduler grants one; of a sub-call, what its row says of a slot. */
+  /** Null until the scheduler grants one; of a sub-call, what its row says of a slot; of one that was given up, what it ran with. */
   slot: SlotTaken | null;
   /** What its isolate is to be told; null while it waits. */
   answer: Decision | Stale | null;
@@ -67,8 +58,8 @@ export interface AdmissionEntry {
   charged: ActualUsage | null;
   /** An earlier life of this Cell, or its isolate, may have written its row: a further row is compared with the log. */
   mayHaveRow: boolean;
-  /** What becomes of it, should it not show up again; null: it was not given up. */
-  loss: Loss | null;
+  /** The row that is written should it not show up again; null: it was not given up. */
+  loss: { readonly row: UsageRow /** When it is written, epoch ms. */; readonly dueMs: number } | null;
 }
 
 /** A request that is about to enter. `charged`: by an earlier entry, whose row is written. */

@@ -17,7 +17,6 @@ import {
   isLive,
   isSubCall,
   KeptCharges,
-  type Loss,
   mayBeKnown,
   move,
   newEntry,
@@ -117,8 +116,8 @@ export class AdmissionMachine implements GrantCheck {
   runs(requestId: string): boolean {
     const known = this.#entries.get(requestId);
     if (known?.state !== "given up") return known !== undefined || this.#ended.has(requestId);
-    const { request, member, slot, loss } = known;
-    if (slot === null || loss?.ran !== true) return false;
+    const { request, member, slot } = known;
+    if (slot === null) return false;
     this.#enter(request, member, (entry) => this.#run(entry, slot));
     return true;
   }
@@ -139,7 +138,7 @@ export class AdmissionMachine implements GrantCheck {
     const entry = this.#entries.get(row.request_id);
     this.#ended.add(row.request_id);
     if (entry === undefined) return await rows.complete({ ...row, cell }, true, upstream);
-    const ended = settledRow(settlement, entry.slot, cell, this.#ageMsOf(entry));
+    const ended = this.#rowOf(entry, settlement);
     this.#clear(entry, "ends", usedBy(settlement));
     await rows.complete(ended, entry.mayHaveRow, upstream);
   }
@@ -152,11 +151,12 @@ export class AdmissionMachine implements GrantCheck {
     const entry = this.#entries.get(requestId);
     if (entry === undefined || !isLive(entry)) return;
     const settlement = lostSettlement(entry, this.#options.now());
-    const row = settledRow(settlement, entry.slot, this.#options.cell, this.#ageMsOf(entry));
+    const row = this.#rowOf(entry, settlement);
     const ran = entry.state === "running";
     this.#clear(entry, "is lost", usedBy(settlement), ran);
     if (ran) entry.charged = largerUsed(usedBy(settlement), entry.charged ?? NOTHING_USED);
-    this.#lapseLater(entry, { row, ran }, rowWaitsMs);
+    else entry.slot = null;
+    this.#lapseLater(entry, row, rowWaitsMs);
   }
 
   /** The isolate is heard again: the rows of its requests wait no longer for them than other ones do. */
@@ -164,7 +164,7 @@ export class AdmissionMachine implements GrantCheck {
     const latestMs = this.#options.now() + ROW_WAITS_MS;
     for (const entry of this.#entries.values())
       if (entry.member === member && entry.loss !== null && entry.loss.dueMs > latestMs)
-        this.#lapseLater(entry, entry.loss, ROW_WAITS_MS);
+        this.#lapseLater(entry, entry.loss.row, ROW_WAITS_MS);
   }
 
   /** A request leaves without having used anything, and its row goes another way. It may ask again. */
@@ -326,6 +326,10 @@ export class AdmissionMachine implements GrantCheck {
     if (entry !== this.#arriving) this.#options.decided(entry, answer);
   }
 
+  #rowOf(entry: AdmissionEntry, settlement: Settlement): UsageRow {
+    return settledRow(settlement, entry.slot, this.#options.cell, this.#ageMsOf(entry));
+  }
+
   #ageMsOf({ arrivedMs }: AdmissionEntry): number {
     return Math.max(0, this.#options.now() - arrivedMs);
   }
@@ -366,8 +370,8 @@ export class AdmissionMachine implements GrantCheck {
   }
 
   /** Unless the request shows up before, its row is written then, and what it was charged is remembered. */
-  #lapseLater(entry: AdmissionEntry, { row, ran }: Omit<Loss, "dueMs">, delayMs: number): void {
-    const loss = { row, ran, dueMs: this.#options.now() + delayMs };
+  #lapseLater(entry: AdmissionEntry, row: UsageRow, delayMs: number): void {
+    const loss = { row, dueMs: this.#options.now() + delayMs };
     entry.loss = loss;
     this.#options.later(delayMs, () => {
       if (entry.loss !== loss) return;
