@@ -47,8 +47,6 @@ export class MemberAdmission implements Admission {
   #opening: SessionCarrier | null = null;
   /** Since when no session can be opened, epoch ms; null: the Cell was in reach when it was called last. */
   #awaySinceMs: number | null = null;
-  /** The requests that ask and have found the Cell away before. */
-  readonly #again = new Set<string>();
 
   constructor(options: MemberOptions) {
     this.#options = options;
@@ -58,13 +56,12 @@ export class MemberAdmission implements Admission {
   }
 
   async admit(request: AdmissionRequest): Promise<AdmissionOutcome> {
-    const { requestId, again = false } = request;
+    const { requestId } = request;
     const isNew = !this.#table.has(requestId);
     const asked = this.#table.ask(request);
-    if (again) this.#again.add(requestId);
     if (isNew) this.#giveSigns(requestId);
     this.#carry(requestId);
-    const answer = await this.#looking(asked, requestId).finally(() => this.#again.delete(requestId));
+    const answer = await this.#looking(asked, requestId);
     return answer.verdict === "stale" ? answer : { ...answer, permit: this.#permit(requestId) };
   }
 
@@ -84,11 +81,9 @@ export class MemberAdmission implements Admission {
 
   async confirmHit(hit: CacheHit): Promise<CacheHitVerdict> {
     const { request_id: requestId } = hit.row;
-    const { again = false } = hit;
     const shown = this.#table.hit(hit);
-    if (again) this.#again.add(requestId);
-    this.#carry(null);
-    const verdict = await this.#looking(shown, null).finally(() => this.#again.delete(requestId));
+    this.#carry(requestId);
+    const verdict = await this.#looking(shown, requestId);
     if (verdict.verdict === "stale") return { newer: verdict.items, level: null, recorded: Promise.resolve() };
     return { newer: [], level: verdict.level, recorded: this.#saved(requestId) };
   }
@@ -126,12 +121,12 @@ export class MemberAdmission implements Admission {
     }, SIGN_EVERY_MS);
   }
 
-  /** The answer, and a sign of the request at each look while it waits for it. */
-  async #looking<T>(answer: Promise<T>, requestId: string | null): Promise<T> {
+  /** The answer, and a sign of the request at each look while it waits for it, if it has asked for a slot. */
+  async #looking<T>(answer: Promise<T>, requestId: string): Promise<T> {
     for (;;) {
       const received = await withStallTolerantTimeout(answer, LOOK_EVERY_MS);
       if (received !== null) return received.value;
-      if (requestId !== null) this.#table.signOf(requestId)();
+      this.#table.signOf(requestId)();
       this.#carry(requestId);
     }
   }
@@ -142,7 +137,7 @@ export class MemberAdmission implements Admission {
   }
 
   /** Sees to it that somebody carries, if need be in the context of the calling request. */
-  #carry(requestId: string | null): void {
+  #carry(requestId: string): void {
     this.#dismissLost();
     const newest = this.#opening ?? this.#serving;
     if (newest === null || newest.wantsSuccessor) this.#start(requestId);
@@ -159,11 +154,11 @@ export class MemberAdmission implements Admission {
     }
   }
 
-  #start(requestId: string | null): void {
+  #start(requestId: string): void {
     const { direct, clock, keepAlive, log, member, leaseMs } = this.#options;
     const carrier: SessionCarrier = new SessionCarrier({
       table: this.#table,
-      requestId: requestId !== null && this.#table.has(requestId) ? requestId : null,
+      requestId: this.#table.has(requestId) ? requestId : null,
       cell: this.cell,
       clock,
       log,
@@ -198,7 +193,7 @@ export class MemberAdmission implements Admission {
   #away(carrier: SessionCarrier, cause: unknown): boolean {
     if (this.#serving !== null && this.#serving !== carrier) return false;
     const nowMs = this.#options.clock();
-    const isReported = this.#awaySinceMs !== null && this.#table.asking.every((id) => this.#again.has(id));
+    const isReported = this.#awaySinceMs !== null && !this.#table.hasNewAsker;
     this.#awaySinceMs = Math.min(this.#awaySinceMs ?? nowMs, nowMs);
     const failure = this.#direct.unavailable(cause, isReported);
     this.#table.failed(failure);

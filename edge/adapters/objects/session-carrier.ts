@@ -216,12 +216,14 @@ export class SessionCarrier {
 
   /** Runs one session. How it was lost; null: it came to its end. */
   async #session(): Promise<Loss | null> {
-    const { opened, cell, log } = this.#options;
+    const { open, opened, cell, log } = this.#options;
     const beganAt = this.#beats;
     let wasOpen = false;
     try {
       const message = this.#table.first();
-      const { session, answer } = await this.#open(message);
+      this.#calls += 1;
+      this.#isOpening = true;
+      const { session, answer } = await this.#answered(open(message), (late) => late.session[Symbol.dispose]());
       try {
         this.#applyAnswer(answer, message);
         wasOpen = true;
@@ -229,25 +231,17 @@ export class SessionCarrier {
           this.#serves = true;
           opened();
         }
+        this.#isOpening = false;
         await this.#serve(session);
       } finally {
         session[Symbol.dispose]();
       }
       return null;
     } catch (cause) {
+      this.#isOpening = false;
       if (!this.#isReplaced)
         log.event("exchange_lost", { cell, reason: cause instanceof Error ? cause.name : "unknown" });
       return { cause, wasOpen, beganAt };
-    }
-  }
-
-  async #open(message: ExchangeMessage): ReturnType<CarrierOptions["open"]> {
-    this.#calls += 1;
-    this.#isOpening = true;
-    try {
-      return await this.#answered(this.#options.open(message), ({ session }) => session[Symbol.dispose]());
-    } finally {
-      this.#isOpening = false;
     }
   }
 

@@ -79,10 +79,10 @@ describe("what an isolate has to send", () => {
     expect(table.isUrgent).toBe(true);
     const first = table.take();
     expect({ n: first?.n, ...sent(first) }).toEqual({ n: 1, asks: ["one", "two"] });
-    expect({ message: table.take(), isUrgent: table.isUrgent, asking: table.asking }).toEqual({
+    expect({ message: table.take(), isUrgent: table.isUrgent, hasNewAsker: table.hasNewAsker }).toEqual({
       message: null,
       isUrgent: false,
-      asking: ["one", "two"],
+      hasNewAsker: true,
     });
     table.answer({ decided: [["two", GRANTED]] });
     table.answer({ decided: [["one", WAITS]] });

@@ -36,9 +36,16 @@ interface OpenRequest {
   /** `judged again`: it has a place, and its records are read again. */
   stands: "asked" | (typeof STANDS)[keyof typeof STANDS];
   grant: Grant | null;
+  /** It has been told before that the Cell is away. */
+  wasTold: boolean;
   silentLooks: number;
   answered: PromiseWithResolvers<AdmissionAnswer>;
   decided: PromiseWithResolvers<Decision | Stale>;
+}
+
+interface ShownHit extends PromiseWithResolvers<CacheHitDecision> {
+  readonly hit: CacheHit;
+  readonly wasTold: boolean;
 }
 
 interface KeptRow {
@@ -52,7 +59,7 @@ export class MemberTable {
   readonly #open = new Map<string, OpenRequest>();
   /** Departures of which no answer has come. */
   readonly #departing = new Map<string, Departure>();
-  readonly #shown = new Map<string, PromiseWithResolvers<CacheHitDecision> & { readonly hit: CacheHit }>();
+  readonly #shown = new Map<string, ShownHit>();
   readonly #rows = new Map<string, KeptRow>();
   /** The ids of what is to be sent, in order. What has got its answer meanwhile is left out then. */
   readonly #unsent = {
@@ -92,9 +99,10 @@ export class MemberTable {
     };
   }
 
-  /** The requests that wait for the answer to what they ask. */
-  get asking(): readonly string[] {
-    return [...this.#openIn("asked"), ...this.#shown.keys()];
+  /** Whether a request waits for the answer to what it asks that was not told before that the Cell is away. */
+  get hasNewAsker(): boolean {
+    const asking = [...this.#open.values()].filter(({ stands }) => stands === "asked");
+    return [...asking, ...this.#shown.values()].some(({ wasTold }) => !wasTold);
   }
 
   /** Asks for a slot, or asks again. Rejects with what `failed` says, or when the request ends first. */
@@ -107,7 +115,8 @@ export class MemberTable {
     const answered = Promise.withResolvers<AdmissionAnswer>();
     const decided = Promise.withResolvers<Decision | Stale>();
     decided.promise.catch(() => undefined);
-    const asked: OpenRequest = { request, stands: "asked", grant: null, silentLooks: 0, answered, decided };
+    const wasTold = request.again === true;
+    const asked: OpenRequest = { request, stands: "asked", grant: null, wasTold, silentLooks: 0, answered, decided };
     this.#open.set(requestId, known === undefined ? asked : Object.assign(known, asked));
     this.#unsent.asks.add(requestId);
     return await answered.promise;
@@ -122,7 +131,7 @@ export class MemberTable {
 
   /** Asks whether a stored answer may be sent, and hands its row in. Rejects with what `failed` says; then its row goes another way. */
   async hit(hit: CacheHit): Promise<CacheHitDecision> {
-    const shown = { ...Promise.withResolvers<CacheHitDecision>(), hit };
+    const shown = { ...Promise.withResolvers<CacheHitDecision>(), hit, wasTold: hit.again === true };
     this.#shown.set(hit.row.request_id, shown);
     this.#unsent.hits.add(hit.row.request_id);
     return await shown.promise;
