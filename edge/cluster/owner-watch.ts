@@ -7,7 +7,7 @@
  */
 import { sleep } from "../../shared/sleep.ts";
 import type { Clock, MakeCall } from "../ports.ts";
-import { HolderLease, type Questions } from "./holder-lease.ts";
+import { HolderLease } from "./holder-lease.ts";
 
 /** Well below the time for which a new life of a Cell grants nothing (compose-cell.ts). */
 const LOOK_EVERY_MS = 200;
@@ -27,15 +27,14 @@ export interface SlotLease {
 }
 
 /** One isolate's view of one Cell. Its answers are shared by all requests; each request has timers of its own. */
-export class OwnerWatch implements Questions {
+export class OwnerWatch {
   readonly #ask: () => Promise<string>;
   readonly #clock: Clock;
   readonly #leaseMs: number;
   /** How often the life was seen to change. */
   #changes = 0;
   #seen: string | null = null;
-  #asked = 0;
-  #answered = 0;
+  readonly #questions = { asked: 0, answered: 0 };
   #askedMs = 0;
   #quietUntilMs = 0;
 
@@ -44,14 +43,6 @@ export class OwnerWatch implements Questions {
     this.#ask = ask;
     this.#clock = clock;
     this.#leaseMs = leaseMs;
-  }
-
-  get asked(): number {
-    return this.#asked;
-  }
-
-  get answered(): number {
-    return this.#answered;
   }
 
   /**
@@ -65,7 +56,7 @@ export class OwnerWatch implements Questions {
       this.#look();
       onLook();
     }, LOOK_EVERY_MS);
-    const lease = new HolderLease(this.#leaseMs, this, after, () => {
+    const lease = new HolderLease(this.#leaseMs, this.#questions, after, () => {
       clearInterval(timer);
       onEnd();
     });
@@ -121,11 +112,11 @@ export class OwnerWatch implements Questions {
     // A clock that was set back does not make it quiet for longer.
     if (Math.abs(nowMs - this.#askedMs) < LOOK_EVERY_MS / 2 || (quietMs > 0 && quietMs <= QUIET_MS)) return;
     this.#askedMs = nowMs;
-    this.#asked += 1;
-    const place = this.#asked;
+    this.#questions.asked += 1;
+    const place = this.#questions.asked;
     const note = (life: string): void => {
-      if (place <= this.#answered) return;
-      this.#answered = place;
+      if (place <= this.#questions.answered) return;
+      this.#questions.answered = place;
       // A first answer that took more than one question may come from the next life.
       if (this.#seen !== life && place > 1) this.#changes += 1;
       this.#seen = life;

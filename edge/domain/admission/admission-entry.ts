@@ -50,7 +50,7 @@ export interface AdmissionEntry {
   arrivedMs: number;
   /** The generation of revisions at which its records were found to be the newest (revisions.ts). */
   generation: number;
-  /** Null until the scheduler grants one; of a sub-call, what its row says of a slot; of one that was given up, what it ran with. */
+  /** Null until the scheduler grants one; of a sub-call, what its row says of a slot; it stays that of one that was given up. */
   slot: SlotTaken | null;
   /** What its isolate is to be told; null while it waits. */
   answer: Decision | Stale | null;
@@ -79,27 +79,6 @@ export function move(entry: AdmissionEntry, event: RequestEvent): void {
   const { from, to }: { readonly from: readonly RequestState[]; readonly to: RequestState } = STEPS[event];
   if (!from.includes(entry.state)) throw new Error(`"${event}" cannot happen to a request that is ${entry.state}`);
   entry.state = to;
-}
-
-/** The charges of so many requests are kept: enough for all that may run in a cell at once. */
-const CHARGES_KEPT = 10_000;
-
-/** What requests were charged, by id; the oldest are forgotten first. */
-export class KeptCharges {
-  readonly #byId = new Map<string, ActualUsage>();
-
-  keep(requestId: string, charged: ActualUsage): void {
-    this.#byId.set(requestId, charged);
-    const [oldest = requestId] = this.#byId.keys();
-    if (this.#byId.size > CHARGES_KEPT) this.#byId.delete(oldest);
-  }
-
-  /** Forgets it too. */
-  take(requestId: string): ActualUsage | null {
-    const charged = this.#byId.get(requestId) ?? null;
-    this.#byId.delete(requestId);
-    return charged;
-  }
 }
 
 export function isLive({ state }: AdmissionEntry): boolean {

@@ -252,6 +252,16 @@ describe("a request that was given up", () => {
     await pass(world, 60_000);
     expect(rowsOf(world)).toEqual([["one", 200, 3]]);
   });
+
+  it("has waited no longer than for its slot, if its budgets refused it", async () => {
+    const world = admissionHarnessOf("weighted", 1);
+    const one = world.ask(admissionRequestOf("one", "t", {}, { tenantTokens: 0 }));
+    await pass(world, 2_000);
+    expect(one.state).toBe("refused");
+    world.admission.giveUp("one");
+    await world.end(one, 0, { status_code: 403, admission: "rejected" });
+    expect(world.rows).toMatchObject([{ status_code: 403, admission: "rejected", queue_wait_ms: 0 }]);
+  });
 });
 
 describe("a waiting request that was given up", () => {

@@ -7,7 +7,7 @@
  */
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import { type ActualUsage, minus as beyondUsed, larger as largerUsed, NOTHING_USED } from "../budget/amounts.ts";
-import { RecentIds } from "../cell/recent-ids.ts";
+import { NewestById, RecentIds } from "../cell/recent-ids.ts";
 import type { Revisions } from "../cell/revisions.ts";
 import type { GrantCheck, Scheduler, SchedulerEvent } from "../fairshare/types.ts";
 import type { UpstreamOutcomes } from "../upstream/attempt-outcomes.ts";
@@ -16,7 +16,6 @@ import {
   arrivalOf,
   isLive,
   isSubCall,
-  KeptCharges,
   mayBeKnown,
   move,
   newEntry,
@@ -31,6 +30,9 @@ import type { AdmissionRequest, Decision, Settlement, SlotTaken, Stale } from ".
 
 /** The row of a request that was given up waits for so long, ms, in case the request lives (docs/rules/admission.md#membership). */
 const ROW_WAITS_MS = 6_000;
+
+/** The charges of so many requests are kept: enough for all that may run in a cell at once. */
+const CHARGES_KEPT = 10_000;
 
 const WAITS: AdmissionAnswer = { verdict: "waiting" };
 
@@ -61,7 +63,7 @@ export class AdmissionMachine implements GrantCheck {
   readonly #entries = new Map<string, AdmissionEntry>();
   readonly #ended = new RecentIds();
   /** What requests were charged that were given up, and whose rows are written. */
-  readonly #charges = new KeptCharges();
+  readonly #charges = new NewestById<ActualUsage>(CHARGES_KEPT);
   readonly #events: SchedulerEvent[] = [];
   #applying = false;
   /** The request that arrives in this turn: its records were compared a moment ago, and its answer is returned. */
@@ -116,8 +118,8 @@ export class AdmissionMachine implements GrantCheck {
   runs(requestId: string): boolean {
     const known = this.#entries.get(requestId);
     if (known?.state !== "given up") return known !== undefined || this.#ended.has(requestId);
-    const { request, member, slot } = known;
-    if (slot === null) return false;
+    const { request, member, slot, answer } = known;
+    if (slot === null || answer?.verdict !== "granted") return false;
     this.#enter(request, member, (entry) => this.#run(entry, slot));
     return true;
   }
@@ -155,7 +157,6 @@ export class AdmissionMachine implements GrantCheck {
     const ran = entry.state === "running";
     this.#clear(entry, "is lost", usedBy(settlement), ran);
     if (ran) entry.charged = largerUsed(usedBy(settlement), entry.charged ?? NOTHING_USED);
-    else entry.slot = null;
     this.#lapseLater(entry, row, rowWaitsMs);
   }
 
@@ -377,7 +378,7 @@ export class AdmissionMachine implements GrantCheck {
       if (entry.loss !== loss) return;
       move(entry, "ends");
       this.#entries.delete(row.request_id);
-      this.#charges.keep(row.request_id, entry.charged ?? NOTHING_USED);
+      this.#charges.set(row.request_id, entry.charged ?? NOTHING_USED);
       void this.#options.rows.complete(row, true).catch(() => undefined);
     });
   }

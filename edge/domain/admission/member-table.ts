@@ -4,6 +4,7 @@
  * Invariants: whatever has no answer yet can be sent again; a row is kept until the Ledger has it, or until `rowSaved` says that it
  * went another way; every request that asks is answered, or told that the Cell is away.
  */
+import { NewestById } from "../cell/recent-ids.ts";
 import { mayBeKnown } from "./admission-entry.ts";
 import type {
   AdmissionAnswer,
@@ -58,7 +59,7 @@ interface KeptRow {
 export class MemberTable {
   readonly #open = new Map<string, OpenRequest>();
   /** Departures of which no answer has come. */
-  readonly #departing = new Map<string, Departure>();
+  readonly #departing = new NewestById<Departure>(DEPARTING_MAX);
   readonly #shown = new Map<string, ShownHit>();
   readonly #rows = new Map<string, KeptRow>();
   /** The ids of what is to be sent, in order. What has got its answer meanwhile is left out then. */
@@ -164,8 +165,6 @@ export class MemberTable {
     close(open, error);
     this.#departing.set(requestId, { requestId, isLost: error === undefined, held: heldBy(open) });
     this.#unsent.departures.add(requestId);
-    const [oldest = requestId] = this.#departing.keys();
-    if (this.#departing.size > DEPARTING_MAX) this.#departing.delete(oldest);
   }
 
   /** What gives a sign that the code of the request is there; it returns false when the request has ended. */
