@@ -33,9 +33,11 @@ import { JoseVerifier } from "./adapters/token-verifier.ts";
 import { UpstreamDiagnostics } from "./adapters/upstream-diagnostics.ts";
 import { upstreamHttp } from "./adapters/upstream-http.ts";
 import type { Bindings } from "./bindings.ts";
-import { clusterOf } from "./cluster/compose-cluster.ts";
-import type { LedgerApi } from "./domain/admission/rpc.ts";
+import { ClusterAdmission } from "./cluster/cluster-admission.ts";
+import { holderLeaseMs } from "./cluster/holder-lease.ts";
+import { OwnerWatch } from "./cluster/owner-watch.ts";
 import { cellFor, type RequestOrigin } from "./domain/cell/placement.ts";
+import type { LedgerApi } from "./domain/ledger/rpc.ts";
 import { RecentFailures } from "./domain/upstream/recent-failures.ts";
 import { type Env, EnvError, parseEnv } from "./env.ts";
 import type { IsolateMemory } from "./pipeline/call/context.ts";
@@ -98,23 +100,20 @@ function compose(bindings: Bindings): Isolate | EnvError {
       keepAlive: waitUntil,
       log: consoleLog,
     });
+    const patienceMs = env.admissionPatienceMs;
     const admissionOf = (cell: string) => {
       const member = uuid();
-      const ask = async () => await stubs.cell(cell).life(member);
-      const cluster = clusterOf(env.admissionPatienceMs, {
-        ask,
-        clock,
-        sleep: timerSleep,
-        alerts,
-        keepAlive: waitUntil,
-      });
+      const leaseMs = patienceMs === 0 ? undefined : holderLeaseMs(patienceMs);
+      const owner =
+        leaseMs === undefined ? null : new OwnerWatch(async () => await stubs.cell(cell).life(member), clock, leaseMs);
       const lost = new LostRows({ ledger: () => stubs.ledger(`${cell}:0`), clock, keepAlive: waitUntil });
-      const { calls, pausesMs, leaseMs } = cluster ?? {};
       const shards = env.ledgerShards;
-      const direct = new CellAdmission({ stubs, cell, shards, alerts, log: consoleLog, calls, pausesMs, lost });
-      const of = { member, direct, clock, keepAlive: waitUntil, log: consoleLog, leaseMs };
-      const membership = new MemberAdmission(of);
-      return { direct, admission: cluster?.admission(membership) ?? membership };
+      const direct = new CellAdmission({ stubs, cell, shards, alerts, log: consoleLog, calls: owner?.calls, lost });
+      const inner = new MemberAdmission({ member, direct, clock, keepAlive: waitUntil, log: consoleLog, leaseMs });
+      if (owner === null) return { direct, admission: inner };
+      const lease = (onEnd: () => void) => owner.begin(onEnd);
+      const cluster = { patienceMs, clock, sleep: timerSleep, alerts, lease, keepAlive: waitUntil };
+      return { direct, admission: new ClusterAdmission(inner, cluster) };
     };
     const own = admissionOf(env.cell);
     const events = new CellEventCounter(

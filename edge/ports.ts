@@ -107,12 +107,25 @@ export interface HitWaiter {
   readonly openUntilMs: number | null;
 }
 
+/** What a request may ask its Cell without admission. */
+export interface CellView {
+  /** The items for which the Cell knows a newer one. Throws GatewayError `scheduler_unavailable`. */
+  staleAmong(items: readonly RevItem[]): Promise<readonly RevItem[]>;
+  /**
+   * The level of a tenant's bucket when nothing was reserved; null without a cap, or when it is unknown. Never throws.
+   */
+  level(limits: BudgetLimits): Promise<BucketLevel | null>;
+  /** How many requests of each model hold a slot of the cell; a model of which none does is left out. */
+  inFlightByModel(): Promise<ReadonlyMap<string, number>>;
+}
+
 /**
  * The Cell, as seen from the pipeline. Throws GatewayError `scheduler_unavailable` when it cannot be reached
  * (docs/rules/admission.md#unavailable).
  */
 export interface Admission {
   readonly cell: string;
+  readonly view: CellView;
   /** `before`: what the request had of the Cell until now. A sub-call gets no slot, and waits for none. */
   admit(request: AdmissionRequest, before?: Permit | null): Promise<AdmissionOutcome>;
   /** Takes the row of a request without permit. Uses the Ledger when the Cell is unreachable; never throws. */
@@ -124,13 +137,6 @@ export interface Admission {
   confirmHit(hit: CacheHit, waiter: HitWaiter): Promise<CacheHitVerdict | null>;
   /** Takes the row of a request of which the Cell may know; never throws. */
   settleOrphan(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void>;
-  staleAmong(items: readonly RevItem[]): Promise<readonly RevItem[]>;
-  /**
-   * The level of a tenant's bucket when nothing was reserved; null without a cap, or when it is unknown. Never throws.
-   */
-  level(limits: BudgetLimits): Promise<BucketLevel | null>;
-  /** How many requests of each model hold a slot of the cell; a model of which none does is left out. */
-  inFlightByModel(): Promise<ReadonlyMap<string, number>>;
 }
 
 /** Terms of energy accounting, with their revision. */

@@ -13,6 +13,7 @@ import type {
   AdmissionOutcome,
   Alerts,
   CacheHitVerdict,
+  CellView,
   Clock,
   HitWaiter,
   Permit,
@@ -37,22 +38,18 @@ interface ClusterOptions {
 
 export class ClusterAdmission implements Admission {
   readonly cell: string;
+  readonly view: CellView;
   readonly record: Admission["record"];
   readonly settleOrphan: Admission["settleOrphan"];
-  readonly staleAmong: Admission["staleAmong"];
-  readonly level: Admission["level"];
-  readonly inFlightByModel: Admission["inFlightByModel"];
   readonly #inner: Admission;
   readonly #options: ClusterOptions;
   readonly #terms: PatienceTerms;
 
   constructor(inner: Admission, options: ClusterOptions) {
     this.cell = inner.cell;
+    this.view = inner.view;
     this.record = async (...row) => await inner.record(...row);
     this.settleOrphan = async (...row) => await inner.settleOrphan(...row);
-    this.staleAmong = async (items) => await inner.staleAmong(items);
-    this.level = async (limits) => await inner.level(limits);
-    this.inFlightByModel = async () => await inner.inFlightByModel();
     this.#inner = inner;
     this.#options = options;
     this.#terms = { ...options, patient: 0 };

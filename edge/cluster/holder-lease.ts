@@ -19,7 +19,7 @@ export function holderLeaseMs(patienceMs: number): number {
 }
 
 /** The questions of an isolate to a Cell, numbered from 1 in the order in which they are sent. */
-export interface Questions {
+interface Questions {
   /** How many were sent. */
   readonly asked: number;
   /** The last one that was answered; 0: none. */

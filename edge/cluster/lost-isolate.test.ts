@@ -137,7 +137,7 @@ describe("the row of a request that was taken back", () => {
 
 describe("a grant that may not have arrived", () => {
   const lostBy = {
-    "its code": ({ admission }: AdmissionHarness, { request }: AskedRequest) => admission.depart(request.requestId),
+    "its code": ({ admission }: AdmissionHarness, { request }: AskedRequest) => admission.giveUp(request.requestId),
     silence: (world: AdmissionHarness) => {
       pass(world, 6);
       world.members.heard("cut off", 5_000);
@@ -236,13 +236,13 @@ it("loses its session with what it holds, and lists its requests in the next one
   const world = admissionHarnessOf("weighted", 2);
   const member = { member: "cut off", leaseMs: 5_000, running: [], others: [] };
   const asks = ["runs", "goes on"].map((id) => admissionRequestOf(id, "tenant-1"));
-  const first = world.members.open({ ...member, opening: 1, waiting: [] }, { ...EMPTY_MESSAGE, n: 1, asks });
+  const first = world.members.open({ ...member, waiting: [] }, { ...EMPTY_MESSAGE, n: 1, asks });
   const news = world.members.news(first.session);
   pass(world, 6);
   expect(await news).toEqual(NO_NEWS);
   expect(() => world.members.exchange(first.session, { ...EMPTY_MESSAGE, n: 2 })).toThrow("the session is over");
   const running = ["goes on"];
-  const next = world.members.open({ ...member, opening: 2, waiting: [], running }, { ...EMPTY_MESSAGE, n: 3 });
+  const next = world.members.open({ ...member, waiting: [], running }, { ...EMPTY_MESSAGE, n: 3 });
   expect({ unknown: next.answer.unknown, state: world.stateOf("goes on", "cut off") }).toEqual({
     unknown: [],
     state: "running",

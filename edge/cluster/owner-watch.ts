@@ -7,7 +7,7 @@
  */
 import { sleep } from "../../shared/sleep.ts";
 import type { Clock, MakeCall } from "../ports.ts";
-import { HolderLease, type Questions } from "./holder-lease.ts";
+import { HolderLease } from "./holder-lease.ts";
 
 /** Well below the time for which a new life of a Cell grants nothing (compose-cell.ts). */
 const LOOK_EVERY_MS = 200;
@@ -27,15 +27,14 @@ export interface SlotLease {
 }
 
 /** One isolate's view of one Cell. Its answers are shared by all requests; each request has timers of its own. */
-export class OwnerWatch implements Questions {
+export class OwnerWatch {
   readonly #ask: () => Promise<string>;
   readonly #clock: Clock;
   readonly #leaseMs: number;
   /** How often the life was seen to change. */
   #changes = 0;
   #seen: string | null = null;
-  #asked = 0;
-  #answered = 0;
+  readonly #questions = { asked: 0, answered: 0 };
   #askedMs = 0;
   #quietUntilMs = 0;
 
@@ -46,22 +45,18 @@ export class OwnerWatch implements Questions {
     this.#leaseMs = leaseMs;
   }
 
-  get asked(): number {
-    return this.#asked;
-  }
-
-  get answered(): number {
-    return this.#answered;
-  }
-
-  /** A lease on what the caller asks the Cell for from now on. `onEnd`: the Cell could not be reached for as long as it lasts. */
-  begin(onEnd: () => void): SlotLease {
+  /**
+   * A lease on what the caller asks the Cell for from now on. `onEnd`: the Cell could not be reached for as long as it lasts.
+   * `onLook`: called after each look, until then.
+   */
+  begin(onEnd: () => void, onLook: () => void = () => undefined): SlotLease {
     const begunMs = this.#clock();
     const timer = setInterval(() => {
       lease.renew();
       this.#look();
+      onLook();
     }, LOOK_EVERY_MS);
-    const lease = this.#lease(() => {
+    const lease = new HolderLease(this.#leaseMs, this.#questions, after, () => {
       clearInterval(timer);
       onEnd();
     });
@@ -91,20 +86,14 @@ export class OwnerWatch implements Questions {
     const quietMs = Math.min(this.#quietUntilMs - this.#clock(), QUIET_MS);
     if (quietMs > 0) await sleep(quietMs);
     const lost = Promise.withResolvers<never>();
-    const look = (): void => {
-      this.#look();
+    const compare = (): void => {
       if (this.#changes !== life)
         lost.reject(Object.assign(new Error("the Cell lives elsewhere"), { retryable: true }));
     };
-    // Most calls are over before anybody looks again.
-    let lease: HolderLease | undefined;
-    const timer = setInterval(() => {
-      lease ??= this.#lease(() => lost.reject(new Error("the Cell is out of reach")));
-      lease.renew();
-      look();
-    }, LOOK_EVERY_MS);
+    const lease = this.begin(() => lost.reject(new Error("the Cell is out of reach")), compare);
     // Also when every call is short: the Cell takes an isolate that does not ask to be gone (member-silence.ts).
-    look();
+    this.#look();
+    compare();
     try {
       return await Promise.race([call(), lost.promise]);
     } catch (error) {
@@ -112,13 +101,8 @@ export class OwnerWatch implements Questions {
       if (this.#changes === life) this.#broken(error);
       throw error;
     } finally {
-      clearInterval(timer);
-      lease?.release();
+      lease.release();
     }
-  }
-
-  #lease(onEnd: () => void): HolderLease {
-    return new HolderLease(this.#leaseMs, this, after, onEnd);
   }
 
   /** Asks, unless another request has just done so. An answer to an earlier question than the last answered one is old. */
@@ -128,11 +112,11 @@ export class OwnerWatch implements Questions {
     // A clock that was set back does not make it quiet for longer.
     if (Math.abs(nowMs - this.#askedMs) < LOOK_EVERY_MS / 2 || (quietMs > 0 && quietMs <= QUIET_MS)) return;
     this.#askedMs = nowMs;
-    this.#asked += 1;
-    const place = this.#asked;
+    this.#questions.asked += 1;
+    const place = this.#questions.asked;
     const note = (life: string): void => {
-      if (place <= this.#answered) return;
-      this.#answered = place;
+      if (place <= this.#questions.answered) return;
+      this.#questions.answered = place;
       // A first answer that took more than one question may come from the next life.
       if (this.#seen !== life && place > 1) this.#changes += 1;
       this.#seen = life;

@@ -30,7 +30,6 @@ export class Patience {
   readonly #terms: PatienceTerms;
   #sinceMs: number | null = null;
   #pauseMs = FIRST_PAUSE_MS;
-  #paused = false;
   #isOver = false;
   #forBudgets = false;
 
@@ -40,7 +39,7 @@ export class Patience {
 
   /** Whether the request waits for an owner. */
   get began(): boolean {
-    return this.#paused;
+    return this.#pauseMs > FIRST_PAUSE_MS;
   }
 
   /**
@@ -77,7 +76,6 @@ export class Patience {
   answered(): void {
     if (this.#forBudgets) return;
     this.#sinceMs = null;
-    this.#paused = false;
     this.#pauseMs = FIRST_PAUSE_MS;
   }
 
@@ -96,7 +94,6 @@ export class Patience {
 
   /** The next pause. */
   async pause(signal: AbortSignal): Promise<void> {
-    this.#paused = true;
     const pauseMs = Math.min(this.#pauseMs, this.#leftMs());
     this.#pauseMs = Math.min(PAUSE_MAX_MS, this.#pauseMs * 2);
     await this.#wait(pauseMs, signal);

@@ -4,13 +4,13 @@
  */
 import type { AlertEvent } from "../../shared/alerts.ts";
 import type { CellSeen } from "../../shared/records.ts";
-import type { LedgerApi } from "../domain/admission/rpc.ts";
 import type { ActualUsage } from "../domain/budget/amounts.ts";
 import type { BudgetOwner } from "../domain/budget/limits.ts";
 import type { TenantBudgetApi } from "../domain/budget/messages/rpc.ts";
 import type { MonthOf } from "../domain/budget/term-budget.ts";
 import type { MonthBounds } from "../domain/budget/usage-view.ts";
 import type { AnalyticsStore } from "../domain/ledger/analytics-store.ts";
+import type { LedgerApi } from "../domain/ledger/rpc.ts";
 import type { Alerts, Clock, Log } from "../ports.ts";
 
 /** What a Cell calls at a tenant's budget object. */

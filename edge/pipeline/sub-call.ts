@@ -89,7 +89,7 @@ export async function currentModel(call: Call, name: string): Promise<ModelRecor
     if (found?.record.enabled === false && found.source === "memory")
       found = await directory.model(name, { fresh: true });
     if (found?.record.enabled !== true) return null;
-    const stale = await admission.staleAmong([modelRev(found.record), epochRev(call)]);
+    const stale = await admission.view.staleAmong([modelRev(found.record), epochRev(call)]);
     if (stale.length === 0) return found.record;
     directory.forget(stale);
   }

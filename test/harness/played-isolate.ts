@@ -8,6 +8,7 @@ import { vi } from "vitest";
 import { type AdmissionStubs, CellAdmission } from "../../edge/adapters/objects/cell-admission.ts";
 import { MemberAdmission } from "../../edge/adapters/objects/member-admission.ts";
 import type {
+  Departure,
   ExchangeAnswer,
   ExchangeMessage,
   ExchangeSession,
@@ -159,19 +160,10 @@ export class PlayedIsolate {
     };
   }
 
-  async #answered({
-    asks,
-    ends,
-    records,
-    departures,
-    withdrawals,
-    hits,
-    returns,
-  }: ExchangeMessage): Promise<ExchangeAnswer> {
+  async #answered({ asks, ends, records, departures, hits, returns }: ExchangeMessage): Promise<ExchangeAnswer> {
     if (contexts.getStore()?.alive === false) await never();
     const rows = [...ends, ...records].map(({ row }) => row.request_id);
-    this.said.push(...rows.map((id) => `row ${id}`), ...departures.map((id) => `departure ${id}`));
-    this.said.push(...withdrawals.map((id) => `withdrawal ${id}`));
+    this.said.push(...rows.map((id) => `row ${id}`), ...departures.map(saysDeparture));
     this.said.push(...hits.map(({ row, again }) => `hit ${row.request_id}${again === true ? " again" : ""}`));
     this.said.push(...returns.map(({ requestId }) => `return ${requestId}`), ...asks.map(saysAsk));
     return {
@@ -183,6 +175,7 @@ export class PlayedIsolate {
   }
 }
 
+const saysDeparture = ({ requestId, isLost }: Departure) => `${isLost ? "departure" : "withdrawal"} ${requestId}`;
 const saysAsk = ({ requestId, again, waitedMs }: AdmissionRequest) =>
   `ask ${requestId}${again === true || waitedMs !== null ? " again" : ""}`;
 export const end = (id: string) => ({ row: zeroUsageRow(id, 0), actualTokens: 1 });

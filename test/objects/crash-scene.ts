@@ -171,9 +171,11 @@ export class CrashScene {
       record: async (row) => await real.record(row),
       confirmHit: async (hit) => await real.confirmHit(hit),
       settleOrphan: async (row) => await real.settleOrphan(row),
-      staleAmong: async (items) => await real.staleAmong(items),
-      level: async () => null,
-      inFlightByModel: async () => await real.inFlightByModel(),
+      view: {
+        staleAmong: async (items) => await real.view.staleAmong(items),
+        level: async () => null,
+        inFlightByModel: async () => await real.view.inFlightByModel(),
+      },
     };
   }
 

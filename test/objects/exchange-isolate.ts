@@ -180,13 +180,13 @@ export class ObjectIsolate {
     await permit.settle(settlement);
   }
 
-  /** Opens a session of a member by hand; the later one has the higher number. */
+  /** Opens a session of a member by hand. */
   async openAs(
     member: Pick<Member, "member"> & Partial<Member>,
     message: Partial<ExchangeMessage> = {},
   ): ReturnType<CellAdmission["openSession"]> {
     this.#openings += 1;
-    const whole = { opening: this.#openings, waiting: [], running: [], others: [], ...member };
+    const whole = { waiting: [], running: [], others: [], ...member };
     return await this.direct.openSession(whole, { ...NO_MESSAGE, n: this.#openings, ...message });
   }
 

@@ -198,7 +198,7 @@ describe("an isolate that opens another session", () => {
     const after = await isolate.openAs({ member, running: [requestId] });
     await expect(before.session.exchange(NO_MESSAGE)).rejects.toThrow("the session is over");
     before.session[Symbol.dispose]();
-    await expect(isolate.openAs({ member, opening: 1 })).rejects.toThrow("the member has a newer session");
+    await expect(isolate.openAs({ member }, { n: 1 })).rejects.toThrow("the member has said more since");
     // A grace that began now would have ended.
     await isolate.samples(2);
     expect(await isolate.stub.stats()).toMatchObject({ in_flight: 1 });

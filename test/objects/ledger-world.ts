@@ -1,6 +1,6 @@
 /** Helpers for tests of the Ledger: a ledger for one test, batches of rows, and what the store's stand-in has received. */
 import { env, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
-import type { LedgerBatch } from "../../edge/domain/admission/rpc.ts";
+import type { LedgerBatch } from "../../edge/domain/ledger/rpc.ts";
 import type { LedgerObject } from "../../edge/objects/ledger/ledger.ts";
 import type { UsageRow } from "../../shared/usage-row.ts";
 import { waitFor } from "../harness/wait-for.ts";

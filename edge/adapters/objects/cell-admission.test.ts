@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { Issue } from "../../../shared/alerts.ts";
 import { zeroUsageRow } from "../../../shared/usage-row.ts";
 import { limitsWith } from "../../../test/harness/edge/budget/simulation.ts";
@@ -9,7 +9,8 @@ import type {
   ExchangeMessage,
   ExchangeSession,
 } from "../../domain/admission/exchange-messages.ts";
-import type { CellApi, LedgerApi } from "../../domain/admission/rpc.ts";
+import type { CellApi } from "../../domain/admission/rpc.ts";
+import type { LedgerApi } from "../../domain/ledger/rpc.ts";
 import { CellAdmission } from "./cell-admission.ts";
 import { LostRows } from "./lost-rows.ts";
 import { ObjectStubs } from "./object-stubs.ts";
@@ -86,7 +87,7 @@ function admissionOf(...failures: (object | null)[]) {
   const objects = new ObjectStubs(bindings, []);
   const lost = new LostRows({ ledger: () => objects.ledger("fra:0"), clock: () => 0, keepAlive: () => undefined });
   return {
-    admission: new CellAdmission({ stubs: objects, cell: "fra", shards: 1, alerts, log, pausesMs: [0, 0], lost }),
+    admission: new CellAdmission({ stubs: objects, cell: "fra", shards: 1, alerts, log, lost }),
     away,
     stubs,
     names,
@@ -102,13 +103,21 @@ const NOTHING: ExchangeMessage = {
   n: 1,
   ends: [],
   departures: [],
-  withdrawals: [],
   records: [],
   hits: [],
   returns: [],
   asks: [],
 };
-const MEMBER = { member: "isolate", opening: 1, waiting: [], running: [], others: [] };
+const MEMBER = { member: "isolate", waiting: [], running: [], others: [] };
+
+/** Hands a row in, and lets the pauses pass. */
+async function recorded(admission: CellAdmission): Promise<void> {
+  const recording = admission.record(row);
+  await vi.advanceTimersByTimeAsync(60_000);
+  await recording;
+}
+
+beforeEach(() => vi.useFakeTimers());
 
 describe("the remote Cell", () => {
   it("is called once more, on a fresh stub, when that can help", async () => {
@@ -129,24 +138,22 @@ describe("the remote Cell", () => {
   );
 
   it.each([
-    [2, ["fra"], ["scheduler_unavailable"]],
-    [3, [], ["scheduler_unavailable", "usage_row_lost"]],
+    [6, ["fra"], ["scheduler_unavailable"]],
+    [7, [], ["scheduler_unavailable", "usage_row_lost"]],
   ])(
     "and a Ledger that fails %i times: the row is sent again until the pauses are over",
     async (times, kept, logged) => {
       const { admission, away, ledgers, events } = admissionOf({});
       away.ledger = times;
-      await admission.record(row);
+      await recorded(admission);
       expect({ ledgers, events }).toEqual({ ledgers: kept, events: logged });
     },
   );
 
   it("has lost rows counted once when it is back, even if the first report fails", async () => {
     const { admission, away, told } = admissionOf({}, {}, null);
-    away.ledger = 7;
-    await admission.record(row);
-    await admission.record(row);
-    await admission.record(row);
+    away.ledger = 15;
+    for (let rows = 0; rows < 3; rows += 1) await recorded(admission);
     await Promise.resolve();
     expect({ told, ledger: away.ledger }).toEqual({ told: [], ledger: 0 });
     for (let calls = 0; calls < 3; calls += 1) await admission.record(row);
@@ -201,8 +208,8 @@ describe("the remote Cell", () => {
 
   it("that opens a session after rows were lost has them counted", async () => {
     const { admission, away, told } = admissionOf({});
-    away.ledger = 3;
-    await admission.record(row);
+    away.ledger = 7;
+    await recorded(admission);
     await admission.openSession(MEMBER, NOTHING);
     await Promise.resolve();
     expect(told).toEqual([1]);

@@ -10,10 +10,11 @@ import type { RevItem } from "../../../shared/internal.ts";
 import { sleep } from "../../../shared/sleep.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import type { ExchangeApi, ExchangeSession } from "../../domain/admission/exchange-messages.ts";
-import type { CellApi, LedgerApi } from "../../domain/admission/rpc.ts";
+import type { CellApi } from "../../domain/admission/rpc.ts";
 import type { BudgetLimits } from "../../domain/budget/limits.ts";
 import type { BucketLevel } from "../../domain/budget/token-bucket.ts";
 import { shardOf } from "../../domain/ledger/row-line.ts";
+import type { LedgerApi } from "../../domain/ledger/rpc.ts";
 import type { UpstreamOutcomes } from "../../domain/upstream/attempt-outcomes.ts";
 import type { Alerts, Log, MakeCall } from "../../ports.ts";
 import { isOverloaded, mayCallAgain } from "./call-errors.ts";
@@ -24,6 +25,8 @@ import type { LostRows } from "./lost-rows.ts";
  * answer.
  */
 const LEDGER_PAUSES_MS = [250, 500, 1000, 2000, 4000, 8000];
+/** The same where a Ledger may have no owner. */
+const LEDGER_PAUSES_BETWEEN_OWNERS_MS = [...LEDGER_PAUSES_MS, 4000, 4000, 4000];
 /** Rows that may wait for the Ledger at once; a row beyond that is tried only once. */
 const HELD_MAX = 1000;
 
@@ -39,10 +42,8 @@ interface CellAdmissionOptions {
   readonly shards: number;
   readonly alerts: Alerts;
   readonly log: Log;
-  /** How calls to the Cell and its Ledgers are made, as long as both live where they live now; undefined: directly. */
+  /** Where a Cell may have no owner: how it and its Ledgers are called, as long as both live where they live now. */
   readonly calls?: (() => MakeCall) | undefined;
-  /** The pauses between attempts at a Ledger that is unreachable. */
-  readonly pausesMs?: readonly number[] | undefined;
   /** Counts the rows that are given up; undefined: they are only logged. */
   readonly lost?: LostRows;
 }
@@ -169,7 +170,8 @@ export class CellAdmission {
   }
 
   async #toLedger(row: UsageRow, upstream: UpstreamOutcomes): Promise<void> {
-    const { pausesMs = LEDGER_PAUSES_MS, log, lost } = this.#options;
+    const { calls, log, lost } = this.#options;
+    const pausesMs = calls === undefined ? LEDGER_PAUSES_MS : LEDGER_PAUSES_BETWEEN_OWNERS_MS;
     const pauses = this.#held < HELD_MAX ? pausesMs : [];
     this.#held += 1;
     try {

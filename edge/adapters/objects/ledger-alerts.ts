@@ -5,8 +5,8 @@
  * sent is sent again under the same id, so that a count is neither lost nor taken twice.
  */
 import type { AlertEvent, Issue } from "../../../shared/alerts.ts";
-import type { LedgerApi } from "../../domain/admission/rpc.ts";
 import { AlertThrottle, type CountedIssue, QUIET_MS } from "../../domain/ledger/alert-throttle.ts";
+import type { LedgerApi } from "../../domain/ledger/rpc.ts";
 import type { Alerts, Clock, Log, Sleep } from "../../ports.ts";
 
 /** Alerts that wait for an unreachable Ledger; beyond this number the oldest is dropped. */

@@ -3,8 +3,9 @@
  * (docs/rules/storage-layouts.md#spans). Sending never delays a request and never makes it fail; spans that cannot be
  * sent are lost, and only a log line reports them.
  */
-import type { LedgerApi } from "../../domain/admission/rpc.ts";
+
 import { shardOf } from "../../domain/ledger/row-line.ts";
+import type { LedgerApi } from "../../domain/ledger/rpc.ts";
 import type { SpanRecord } from "../../domain/trace/trace.ts";
 import type { Log, Spans } from "../../ports.ts";
 

@@ -3,7 +3,7 @@
  * (docs/rules/settlement-and-rows.md#custody). Invariant: they are forgotten only when it has answered. The request in whose context
  * it was told may be cut off before that, so they may be counted twice; better than not at all.
  */
-import type { LedgerApi } from "../../domain/admission/rpc.ts";
+import type { LedgerApi } from "../../domain/ledger/rpc.ts";
 import type { Clock } from "../../ports.ts";
 
 /** After this long no call can be under way any more: the runtime grants 30 s to work after an answer. */
@@ -19,9 +19,8 @@ interface LostRowsOptions {
 export class LostRows {
   readonly #options: LostRowsOptions;
   #rows = 0;
-  #tellings = 0;
-  /** When the call that is under way was made; null: there is none. */
-  #toldMs: number | null = null;
+  /** The call that is under way, and when it was made; null: there is none. */
+  #telling: { readonly sinceMs: number } | null = null;
 
   constructor(options: LostRowsOptions) {
     this.#options = options;
@@ -35,25 +34,25 @@ export class LostRows {
   /** Tells a Ledger of them, one call at a time; call it when one may be in reach. */
   tell(): void {
     const rows = this.#rows;
-    if (rows === 0) return;
     const { ledger, clock, keepAlive } = this.#options;
     const nowMs = clock();
-    if (this.#toldMs !== null && Math.abs(nowMs - this.#toldMs) < TELL_AGAIN_AFTER_MS) return;
-    this.#toldMs = nowMs;
-    this.#tellings += 1;
-    const telling = this.#tellings;
+    const isUnderWay = this.#telling !== null && Math.abs(nowMs - this.#telling.sinceMs) < TELL_AGAIN_AFTER_MS;
+    if (rows === 0 || isUnderWay) return;
+    const telling = { sinceMs: nowMs };
+    this.#telling = telling;
     const end = (counted: number): void => {
       // A later call tells of the same rows.
-      if (telling !== this.#tellings) return;
+      if (this.#telling !== telling) return;
       this.#rows -= counted;
-      this.#toldMs = null;
+      this.#telling = null;
     };
-    const told = ledger().lost(rows);
     keepAlive(
-      told.then(
-        () => end(rows),
-        () => end(0),
-      ),
+      ledger()
+        .lost(rows)
+        .then(
+          () => end(rows),
+          () => end(0),
+        ),
     );
   }
 }

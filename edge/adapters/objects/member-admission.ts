@@ -3,16 +3,13 @@
  * what it has to tell and to ask goes in exchanges that one of its requests carries. Every request that lives gives a sign once a
  * second, and sees to it that somebody carries.
  */
-import type { RevItem } from "../../../shared/internal.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import type { RowRecord } from "../../domain/admission/exchange-messages.ts";
 import { MemberTable } from "../../domain/admission/member-table.ts";
 import { chargedTokens } from "../../domain/admission/request-end.ts";
 import type { AdmissionRequest, CacheHit, Settlement } from "../../domain/admission/rpc.ts";
-import type { BudgetLimits } from "../../domain/budget/limits.ts";
-import type { BucketLevel } from "../../domain/budget/token-bucket.ts";
 import type { UpstreamOutcomes } from "../../domain/upstream/attempt-outcomes.ts";
-import type { Admission, AdmissionOutcome, CacheHitVerdict, Clock, Log, Permit } from "../../ports.ts";
+import type { Admission, AdmissionOutcome, CacheHitVerdict, CellView, Clock, Log, Permit } from "../../ports.ts";
 import { withStallTolerantTimeout } from "../stall-tolerant-timeout.ts";
 import type { CellAdmission } from "./cell-admission.ts";
 import { SessionCarrier } from "./session-carrier.ts";
@@ -41,36 +38,30 @@ interface MemberOptions {
 
 export class MemberAdmission implements Admission {
   readonly cell: string;
+  readonly view: CellView;
   readonly #options: MemberOptions;
   readonly #direct: CellAdmission;
   readonly #table = new MemberTable();
   readonly #carriers = new Set<SessionCarrier>();
-  /** The rows that are sent another way, and who sends each. */
-  readonly #resending = new Map<string, SessionCarrier>();
-  #openings = 0;
-  /** The carrier whose session is being opened. */
-  #expected: SessionCarrier | null = null;
   #serving: SessionCarrier | null = null;
   #opening: SessionCarrier | null = null;
   /** Since when no session can be opened, epoch ms; null: the Cell was in reach when it was called last. */
   #awaySinceMs: number | null = null;
-  /** The requests that ask and have found the Cell away before. */
-  readonly #again = new Set<string>();
 
   constructor(options: MemberOptions) {
     this.#options = options;
     this.#direct = options.direct;
+    this.view = options.direct;
     this.cell = options.direct.cell;
   }
 
   async admit(request: AdmissionRequest): Promise<AdmissionOutcome> {
-    const { requestId, again = false } = request;
+    const { requestId } = request;
     const isNew = !this.#table.has(requestId);
     const asked = this.#table.ask(request);
-    if (again) this.#again.add(requestId);
     if (isNew) this.#giveSigns(requestId);
     this.#carry(requestId);
-    const answer = await this.#looking(asked, requestId).finally(() => this.#again.delete(requestId));
+    const answer = await this.#looking(asked, requestId);
     return answer.verdict === "stale" ? answer : { ...answer, permit: this.#permit(requestId) };
   }
 
@@ -95,25 +86,11 @@ export class MemberAdmission implements Admission {
 
   async confirmHit(hit: CacheHit): Promise<CacheHitVerdict> {
     const { request_id: requestId } = hit.row;
-    const { again = false } = hit;
     const shown = this.#table.hit(hit);
-    if (again) this.#again.add(requestId);
-    this.#carry(null);
-    const verdict = await this.#looking(shown, null).finally(() => this.#again.delete(requestId));
+    this.#carry(requestId);
+    const verdict = await this.#looking(shown, requestId);
     if (verdict.verdict === "stale") return { newer: verdict.items, level: null, recorded: Promise.resolve() };
     return { newer: [], level: verdict.level, recorded: this.#saved(requestId) };
-  }
-
-  async staleAmong(items: readonly RevItem[]): Promise<readonly RevItem[]> {
-    return await this.#direct.staleAmong(items);
-  }
-
-  async level(limits: BudgetLimits): Promise<BucketLevel | null> {
-    return await this.#direct.level(limits);
-  }
-
-  async inFlightByModel(): Promise<ReadonlyMap<string, number>> {
-    return await this.#direct.inFlightByModel();
   }
 
   #permit(requestId: string): Permit {
@@ -137,10 +114,9 @@ export class MemberAdmission implements Admission {
 
   /** Gives signs for as long as the request is open; the timer ends with the request's own code. */
   #giveSigns(requestId: string): void {
-    const life = this.#table.lifeOf(requestId);
+    const sign = this.#table.signOf(requestId);
     const look = (): boolean => {
-      if (this.#table.lifeOf(requestId) !== life) return false;
-      this.#table.sign(requestId);
+      if (!sign()) return false;
       this.#carry(requestId);
       return true;
     };
@@ -150,24 +126,23 @@ export class MemberAdmission implements Admission {
     }, SIGN_EVERY_MS);
   }
 
-  /** The answer, and a sign of the request at each look while it waits for it. */
-  async #looking<T>(answer: Promise<T>, requestId: string | null): Promise<T> {
+  /** The answer, and a sign of the request at each look while it waits for it, if it has asked for a slot. */
+  async #looking<T>(answer: Promise<T>, requestId: string): Promise<T> {
     for (;;) {
       const received = await withStallTolerantTimeout(answer, LOOK_EVERY_MS);
       if (received !== null) return received.value;
-      if (requestId !== null) this.#table.sign(requestId);
+      this.#table.signOf(requestId)();
       this.#carry(requestId);
     }
   }
 
   /** Resolves when a row that was handed in is stored, or was sent another way. */
   async #saved(requestId: string): Promise<void> {
-    const saved = this.#table.saved(requestId);
-    while ((await withStallTolerantTimeout(saved, LOOK_EVERY_MS)) === null) this.#carry(requestId);
+    await this.#looking(this.#table.saved(requestId), requestId);
   }
 
   /** Sees to it that somebody carries, if need be in the context of the calling request. */
-  #carry(requestId: string | null): void {
+  #carry(requestId: string): void {
     this.#dismissLost();
     const newest = this.#opening ?? this.#serving;
     if (newest === null || newest.wantsSuccessor) this.#start(requestId);
@@ -184,28 +159,19 @@ export class MemberAdmission implements Admission {
     }
   }
 
-  #start(requestId: string | null): void {
+  #start(requestId: string): void {
     const { direct, clock, keepAlive, log, member, leaseMs } = this.#options;
-    const carrier = new SessionCarrier({
+    const carrier: SessionCarrier = new SessionCarrier({
       table: this.#table,
-      requestId: requestId !== null && this.#table.has(requestId) ? requestId : null,
+      requestId: this.#table.has(requestId) ? requestId : null,
       cell: this.cell,
       clock,
       log,
-      open: async (message) => {
-        this.#openings += 1;
-        this.#expected = carrier;
-        const opened = direct.openSession(
-          { member, opening: this.#openings, leaseMs, ...this.#table.living() },
-          message,
-        );
-        opened.catch(() => this.#isExpectedNoMore(carrier));
-        return await opened;
-      },
-      yields: () => this.#expected !== null && this.#expected !== carrier,
+      open: async (message) => await direct.openSession({ member, leaseMs, ...this.#table.living() }, message),
+      yields: () => [...this.#carriers].some((other) => other !== carrier && other.isOpening),
       opened: () => this.#serve(carrier),
       away: (error) => this.#away(carrier, error),
-      resend: (record) => this.#resend(carrier, record),
+      resend: (record) => this.#resend(record),
     });
     this.#opening = carrier;
     this.#carriers.add(carrier);
@@ -214,25 +180,16 @@ export class MemberAdmission implements Admission {
 
   #serve(carrier: SessionCarrier): void {
     this.#awaySinceMs = null;
-    if (this.#expected === carrier) this.#expected = null;
     if (this.#serving === carrier || !this.#carriers.has(carrier)) return;
     if (this.#opening === carrier) this.#opening = null;
     this.#serving?.replace();
     this.#serving = carrier;
   }
 
-  #isExpectedNoMore(carrier: SessionCarrier): void {
-    if (this.#expected !== carrier) return;
-    this.#expected = null;
-    if (this.#table.hasMessage) this.#serving?.wake();
-  }
-
   #forget(carrier: SessionCarrier): void {
-    this.#isExpectedNoMore(carrier);
     this.#carriers.delete(carrier);
     if (this.#opening === carrier) this.#opening = null;
     if (this.#serving === carrier) this.#serving = null;
-    for (const [requestId, sender] of this.#resending) if (sender === carrier) this.#resending.delete(requestId);
     // What it left without an answer is to be sent again.
     if (this.#table.hasMessage) this.#serving?.wake();
   }
@@ -241,7 +198,7 @@ export class MemberAdmission implements Admission {
   #away(carrier: SessionCarrier, cause: unknown): boolean {
     if (this.#serving !== null && this.#serving !== carrier) return false;
     const nowMs = this.#options.clock();
-    const isReported = this.#awaySinceMs !== null && this.#table.asking.every((id) => this.#again.has(id));
+    const isReported = this.#awaySinceMs !== null && !this.#table.hasNewAsker;
     this.#awaySinceMs = Math.min(this.#awaySinceMs ?? nowMs, nowMs);
     const failure = this.#direct.unavailable(cause, isReported);
     this.#table.failed(failure);
@@ -250,14 +207,10 @@ export class MemberAdmission implements Admission {
     return true;
   }
 
-  /** Hands a row to the Cell by a call of its own, or to the Ledger; null while another carrier does so. Never rejects. */
-  #resend(carrier: SessionCarrier, { row, upstream }: RowRecord): Promise<void> | null {
+  /** Hands a row to the Cell by a call of its own, or to the Ledger; null when a carrier does so. Never rejects. */
+  #resend({ row, upstream }: RowRecord): Promise<void> | null {
     const { request_id: requestId } = row;
-    if (this.#resending.has(requestId)) return null;
-    this.#resending.set(requestId, carrier);
-    return this.#direct.settleOrphan(row, upstream).then(() => {
-      this.#resending.delete(requestId);
-      this.#table.rowSaved(requestId);
-    });
+    if ([...this.#carriers].some((carrier) => carrier.resends(requestId))) return null;
+    return this.#direct.settleOrphan(row, upstream).then(() => this.#table.rowSaved(requestId));
   }
 }

@@ -8,8 +8,9 @@
 import type { CellConfig } from "../../../shared/cells.ts";
 import type { Bindings, ObjectKind, RemoteObjects } from "../../bindings.ts";
 import type { ExchangeApi } from "../../domain/admission/exchange-messages.ts";
-import type { CellApi, LedgerApi } from "../../domain/admission/rpc.ts";
+import type { CellApi } from "../../domain/admission/rpc.ts";
 import type { TenantBudgetApi } from "../../domain/budget/messages/rpc.ts";
+import type { LedgerApi } from "../../domain/ledger/rpc.ts";
 
 type ObjectBindings = Pick<Bindings, "CELL" | "LEDGER" | "TENANT_BUDGET" | "OBJECTS">;
 

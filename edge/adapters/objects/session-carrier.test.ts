@@ -53,7 +53,7 @@ describe("a carrier", () => {
     stage = new CarrierStage("own");
     const over = stage.carrier.run();
     for (let second = 0; second < 60; second += 1) {
-      stage.table.sign("own");
+      stage.table.signOf("own")();
       await pass(1_000);
     }
     stage.ask("other");
@@ -145,14 +145,14 @@ describe("a carrier", () => {
     expect(stage.table.has("silent")).toBe(true);
     stage.opens = async () => undefined;
     for (let second = 0; second < 6; second += 1) {
-      stage.table.sign("own");
+      stage.table.signOf("own")();
       await pass(1_000);
     }
     expect({ silent: stage.table.has("silent"), own: stage.table.has("own") }).toEqual({ silent: false, own: true });
     stage.end("own");
     stage.ask("left alone");
     await pass(4_000);
-    stage.table.sign("left alone");
+    stage.table.signOf("left alone")();
     await pass(10_000);
     expect(stage.table.has("left alone")).toBe(true);
   });
@@ -214,7 +214,7 @@ describe("a session that is lost", () => {
     stage.say("unsent");
     await pass(0);
     while (stage.events.length === 0) {
-      stage.table.sign("own");
+      stage.table.signOf("own")();
       await pass(100);
     }
     expect({ opened: stage.opened, sent: stage.sent.at(-1)?.toSorted() }).toEqual({
@@ -258,7 +258,7 @@ describe("a session that is lost", () => {
     await pass(10);
     for (let loss = 0; loss < 30; loss += 1) {
       stage.loseSession();
-      stage.table.sign("own");
+      stage.table.signOf("own")();
       await pass(250);
     }
     await over;
@@ -320,7 +320,7 @@ describe("a Cell in which no session can be opened", () => {
     const over = stage.carrier.run();
     await pass(5_200);
     await over;
-    expect(stage.sent.length).toBe(25);
+    expect(stage.sent.length).toBe(21);
     stage = new CarrierStage("own");
     stage.opens = refused({});
     const replaced = stage.carrier.run();

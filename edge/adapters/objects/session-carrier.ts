@@ -15,21 +15,22 @@ import type { Clock, Log } from "../../ports.ts";
 import { withStallTolerantTimeout } from "../stall-tolerant-timeout.ts";
 import { mayCallAgain } from "./call-errors.ts";
 
+/** Beats count only time in which the isolate runs. */
+const BEAT_MS = 100;
 /**
- * So long after its request has ended the next request starts another carrier, because a platform limits how long a request may go
- * on after its answer.
+ * So long after its request has ended, or after so many calls, the next request starts another carrier, because a platform limits how
+ * long a request may go on after its answer, and its calls.
  */
-const SUCCEEDED_AFTER_MS = 4_000;
-const SERVES_MAX_MS = 5_000;
-/** From this number of calls on the next request starts another carrier, because a platform limits the calls of a request. */
+const SUCCEEDED_AFTER_BEATS = 40;
 const SUCCEEDED_AFTER_CALLS = 500;
-const SERVES_MAX_CALLS = 600;
-/** No call is made beyond this number; those beyond `SERVES_MAX_CALLS` are for the time until another carrier has begun. */
+/** From then on a carrier goes on for so long at most, for requests that no other one carries yet. */
+const DRAIN_BEATS = 60;
+/** No call is made beyond this number. */
 const CALLS_MAX = 900;
 /** A row that is sent another way takes at least one call to the Cell and, when that fails, one to the Ledger. */
 const RESEND_CALLS = 2;
 /** A carrier that has had nothing to do for this long ends. */
-const IDLE_MS = 250;
+const IDLE_BEATS = 3;
 /**
  * A message that no request waits for is sent after this long, together with what was queued meanwhile. Exchanges with
  * a distant Cell follow one another at this interval.
@@ -39,13 +40,9 @@ const GATHER_MS = 4;
 const UNDER_WAY_MAX = 16;
 /** A Cell that does not answer an exchange for this long is taken to be lost. */
 const ANSWER_MAX_MS = 5_000;
-/** The carrier records that it is alive at least this often. */
-const BEAT_MS = 100;
 /** Beats between two looks for requests whose code is gone. */
 const LOOK_BEATS = 10;
-/** How many beats a carrier goes on for requests that no other one carries yet. Beats count only time in which the isolate runs. */
-const DRAIN_BEATS = 50;
-/** A carrier that has not recorded this for so long may have been cut off with its request. */
+/** A carrier whose last beat is older than this may have been cut off with its request. */
 const LATE_MS = 700;
 /**
  * It was, if it is still late this long after a request has seen it: until then the whole isolate may have stood still, and goes on
@@ -58,8 +55,6 @@ const OPEN_ATTEMPTS = 30;
 /** After a session that lasted so many beats the attempts begin anew. */
 const LASTING_BEATS = 10;
 
-const NOTHING = { departures: [], withdrawals: [] };
-
 interface CarrierOptions {
   readonly table: MemberTable;
   /** The request in whose context it runs, if that has a slot or waits for one. */
@@ -68,7 +63,7 @@ interface CarrierOptions {
   readonly open: (
     message: ExchangeMessage,
   ) => Promise<{ readonly session: ExchangeSession; readonly answer: ExchangeAnswer }>;
-  /** Whether another carrier is about to serve: what this one sent now might come after that one's opening, and would not be taken. */
+  /** Whether another carrier opens a session: what this one sent now might arrive after that, and would not be taken. */
   readonly yields: () => boolean;
   readonly clock: Clock;
   readonly log: Log;
@@ -80,12 +75,13 @@ interface CarrierOptions {
    * away: another carrier may have a session.
    */
   readonly away: (error: unknown) => boolean;
-  /** Sends a row another way; never rejects. Null: another carrier is about to. */
+  /** Sends a row another way; never rejects. Null: a carrier does so. */
   readonly resend: (record: RowRecord) => Promise<void> | null;
 }
 
 /** One session, from its first answer on. */
 interface Wire {
+  readonly session: ExchangeSession;
   failure: Error | null;
   /** Exchanges without an answer. */
   underWay: number;
@@ -104,42 +100,41 @@ interface Loss {
 export class SessionCarrier {
   readonly #options: CarrierOptions;
   readonly #table: MemberTable;
-  #beatMs: number;
   #beats = 0;
-  #usedMs: number;
-  /** When the request that started it was seen to have ended, epoch ms; null: it goes on. */
-  #freeSinceMs: number | null = null;
-  /** When a request has seen that the carrier is late, epoch ms; null: none has, or it was alive after that. */
-  #seenLateMs: number | null = null;
+  /** The time of the last beat, epoch ms. */
+  #beatMs: number;
+  /** The beat at which it had something to do last. */
+  #usedAt = 0;
+  /** The beat at which the request that started it had ended; null: it goes on. */
+  #freeAt: number | null;
   /** The beat from which on another request has to carry on; null: none has to. */
   #retiredAt: number | null = null;
+  /** When a request has seen that the carrier is late, epoch ms; null: none has, or it was alive after that. */
+  #seenLateMs: number | null = null;
+  #isOpening = false;
   /** It has had a session. */
   #serves = false;
   /** Another carrier serves, or this one was cut off. */
   #isReplaced = false;
   #calls = 0;
-  #gathering: ReturnType<typeof setTimeout> | null = null;
-  #gathered = false;
-  readonly #resent = new Set<Promise<void>>();
+  /** The rows that it sends another way, by request. */
+  readonly #resent = new Map<string, Promise<void>>();
   #wake: () => void = () => undefined;
 
   constructor(options: CarrierOptions) {
     this.#options = options;
     this.#table = options.table;
-    const nowMs = options.clock();
-    this.#beatMs = nowMs;
-    this.#usedMs = nowMs;
-    if (options.requestId === null) this.#freeSinceMs = nowMs;
+    this.#beatMs = options.clock();
+    this.#freeAt = options.requestId === null ? 0 : null;
   }
 
   /** Another request has to carry on, and starts a carrier that replaces this one when it has a session. */
   get wantsSuccessor(): boolean {
-    this.#noteEnd();
-    return (
-      this.#retiredAt !== null ||
-      this.#calls >= SUCCEEDED_AFTER_CALLS ||
-      (this.#freeSinceMs !== null && this.#beatMs >= this.#freeSinceMs + SUCCEEDED_AFTER_MS)
-    );
+    return this.#retiredAt !== null || this.#calls >= SUCCEEDED_AFTER_CALLS;
+  }
+
+  get isOpening(): boolean {
+    return this.#isOpening;
   }
 
   /** A request has seen it late, and it was not alive after that. */
@@ -160,9 +155,14 @@ export class SessionCarrier {
     return nowMs > this.#seenLateMs + CUT_OFF_AFTER_MS;
   }
 
+  /** Whether it sends this row another way. */
+  resends(requestId: string): boolean {
+    return this.#resent.has(requestId);
+  }
+
   /** Reports that there is something to send. */
   wake(): void {
-    this.#usedMs = this.#options.clock();
+    this.#usedAt = this.#beats;
     this.#wake();
   }
 
@@ -192,25 +192,22 @@ export class SessionCarrier {
     this.#retiredAt ??= this.#beats;
     // What the Cell reports from now on about what this session sent, it reports to nobody.
     if (!this.#isReplaced) this.#table.sendAgain();
-    await Promise.all(this.#resent);
+    await Promise.all(this.#resent.values());
     clearInterval(beat);
-    if (this.#gathering !== null) clearTimeout(this.#gathering);
   }
 
   get #mayOpen(): boolean {
-    return !this.#isReplaced && !this.#isOld && this.#calls < CALLS_MAX && !this.#table.isEmpty;
-  }
-
-  /** The platform may soon end the context. */
-  get #isOld(): boolean {
-    this.#noteEnd();
-    return this.#freeSinceMs !== null && this.#options.clock() >= this.#freeSinceMs + SERVES_MAX_MS;
+    return !this.#isReplaced && this.#retiredAt === null && this.#calls < CALLS_MAX && !this.#table.isEmpty;
   }
 
   #beat(): void {
+    const { requestId, clock } = this.#options;
+    if (requestId !== null && !this.#table.has(requestId)) this.#freeAt ??= this.#beats;
     this.#beats += 1;
-    this.#beatMs = this.#options.clock();
+    this.#beatMs = clock();
     this.#seenLateMs = null;
+    const isOld = this.#freeAt !== null && this.#beats >= this.#freeAt + SUCCEEDED_AFTER_BEATS;
+    if (isOld || this.wantsSuccessor) this.#retiredAt ??= this.#beats;
     // Several carriers that look at the same time would find living requests silent.
     const looks = this.#serves && !this.#isReplaced && this.#retiredAt === null;
     if (looks && this.#beats % LOOK_BEATS === 0) this.#table.look();
@@ -225,6 +222,7 @@ export class SessionCarrier {
     try {
       const message = this.#table.first();
       this.#calls += 1;
+      this.#isOpening = true;
       const { session, answer } = await this.#answered(open(message), (late) => late.session[Symbol.dispose]());
       try {
         this.#applyAnswer(answer, message);
@@ -233,12 +231,14 @@ export class SessionCarrier {
           this.#serves = true;
           opened();
         }
+        this.#isOpening = false;
         await this.#serve(session);
       } finally {
         session[Symbol.dispose]();
       }
       return null;
     } catch (cause) {
+      this.#isOpening = false;
       if (!this.#isReplaced)
         log.event("exchange_lost", { cell, reason: cause instanceof Error ? cause.name : "unknown" });
       return { cause, wasOpen, beganAt };
@@ -247,11 +247,19 @@ export class SessionCarrier {
 
   /** Uses a session to its end. Throws when it is lost. */
   async #serve(session: ExchangeSession): Promise<void> {
-    const wire: Wire = { failure: null, underWay: 0, isOver: false };
-    const listening = this.#listen(session, wire);
+    const wire: Wire = { session, failure: null, underWay: 0, isOver: false };
+    const listening = this.#listen(wire);
     try {
+      let gathering: { readonly isOver: boolean } | null = null;
       while (this.#goesOn(wire)) {
-        this.#send(session, wire);
+        if (this.#maySend(wire)) {
+          // At once when a request waits for the answer, and no exchange is under way.
+          if ((this.#table.isUrgent && wire.underWay === 0) || gathering?.isOver === true) {
+            gathering = null;
+            const message = this.#table.take();
+            if (message !== null) void this.#exchange(wire, message);
+          } else gathering ??= this.#gather();
+        }
         await this.#pause(wire);
       }
       this.#retiredAt ??= this.#beats;
@@ -269,48 +277,30 @@ export class SessionCarrier {
   /** Whether the session goes on. Throws when it is lost. */
   #goesOn({ failure }: Wire): boolean {
     if (failure !== null) throw failure;
-    if (this.#isReplaced) return false;
-    const nowMs = this.#options.clock();
-    // When the clock was set back, the recorded time is limited to now.
-    this.#usedMs = Math.min(this.#usedMs, nowMs);
-    if (this.#table.isEmpty && nowMs >= this.#usedMs + IDLE_MS) return false;
-    if (this.#isOld || this.#calls >= SERVES_MAX_CALLS) this.#retiredAt ??= this.#beats;
-    if (this.#retiredAt === null) return true;
-    return !this.#table.isEmpty && this.#beats < this.#retiredAt + DRAIN_BEATS && this.#calls < CALLS_MAX;
+    if (this.#isReplaced || this.#calls >= CALLS_MAX) return false;
+    if (this.#retiredAt === null) return !this.#table.isEmpty || this.#beats < this.#usedAt + IDLE_BEATS;
+    return !this.#table.isEmpty && this.#beats < this.#retiredAt + DRAIN_BEATS;
   }
 
-  #noteEnd(): void {
-    const { requestId, clock } = this.#options;
-    if (requestId !== null && !this.#table.has(requestId)) this.#freeSinceMs ??= clock();
+  #maySend({ underWay }: Wire): boolean {
+    return this.#table.hasMessage && underWay < UNDER_WAY_MAX && !this.#options.yields();
   }
 
-  /**
-   * Sends at once when a request waits for the answer and no exchange is under way; otherwise sends what was gathered
-   * for a moment.
-   */
-  #send(session: ExchangeSession, wire: Wire): void {
-    const atOnce = this.#table.isUrgent && wire.underWay === 0;
-    if (!this.#table.hasMessage || wire.underWay >= UNDER_WAY_MAX || this.#options.yields()) return;
-    if (!atOnce && !this.#gathered) {
-      this.#gathering ??= setTimeout(() => {
-        this.#gathered = true;
-        this.#wake();
-      }, GATHER_MS);
-      return;
-    }
-    if (this.#gathering !== null) clearTimeout(this.#gathering);
-    this.#gathering = null;
-    this.#gathered = false;
-    const message = this.#table.take();
-    if (message !== null) void this.#exchange(session, wire, message);
+  #gather(): { readonly isOver: boolean } {
+    const gathering = { isOver: false };
+    setTimeout(() => {
+      gathering.isOver = true;
+      this.#wake();
+    }, GATHER_MS);
+    return gathering;
   }
 
   /** Never rejects: a failed exchange ends the session. */
-  async #exchange(session: ExchangeSession, wire: Wire, message: ExchangeMessage): Promise<void> {
+  async #exchange(wire: Wire, message: ExchangeMessage): Promise<void> {
     this.#calls += 1;
     wire.underWay += 1;
     try {
-      this.#applyAnswer(await this.#answered(session.exchange(message)), message);
+      this.#applyAnswer(await this.#answered(wire.session.exchange(message)), message);
     } catch (error) {
       this.#fail(wire, error);
     }
@@ -319,11 +309,11 @@ export class SessionCarrier {
   }
 
   /** Keeps one call pending at all times: it rejects when the Cell is reset. Never rejects itself. */
-  async #listen(session: ExchangeSession, wire: Wire): Promise<void> {
+  async #listen(wire: Wire): Promise<void> {
     try {
       while (!wire.isOver && this.#calls < CALLS_MAX) {
         this.#calls += 1;
-        this.#applyAnswer(await session.news(), NOTHING);
+        this.#applyAnswer(await wire.session.news());
         this.#wake();
       }
     } catch (error) {
@@ -336,8 +326,8 @@ export class SessionCarrier {
     this.#wake();
   }
 
-  #applyAnswer(answer: ExchangeAnswer, message: Pick<ExchangeMessage, "departures" | "withdrawals">): void {
-    for (const record of this.#table.applyAnswer(answer, message)) this.#sendRow(record);
+  #applyAnswer(answer: ExchangeAnswer, message?: ExchangeMessage): void {
+    for (const record of this.#table.applyAnswer(answer, message?.departures)) this.#sendRow(record);
   }
 
   /** Sends every row another way that this carrier has calls for. */
@@ -349,11 +339,12 @@ export class SessionCarrier {
   }
 
   #sendRow(record: RowRecord): void {
+    const { request_id: requestId } = record.row;
     const sent = this.#options.resend(record);
     if (sent === null) return;
     this.#calls += RESEND_CALLS;
-    this.#resent.add(sent);
-    void sent.then(() => this.#resent.delete(sent));
+    this.#resent.set(requestId, sent);
+    void sent.then(() => this.#resent.delete(requestId));
   }
 
   async #pause({ failure }: Wire): Promise<void> {

@@ -9,6 +9,7 @@ import type { Arrival } from "../fairshare/types.ts";
 import type { AdmissionRequest, Decision, Settlement, SlotTaken, Stale } from "./rpc.ts";
 
 /**
+ * - `new`: it is about to enter.
  * - `waiting`: it has a place in the queue.
  * - `judged again`: its turn came, and its records were not the newest, or its isolate is not heard; it keeps its place.
  * - `reserving`: it has a slot, and its budgets are asked.
@@ -16,42 +17,40 @@ import type { AdmissionRequest, Decision, Settlement, SlotTaken, Stale } from ".
  * - `refused`: it holds nothing, and its row is to come.
  * - `given up`: nothing shows any more that it lives. It holds nothing; its row waits in case it does.
  */
-export type RequestState = "waiting" | "judged again" | "reserving" | "running" | "refused" | "given up" | "ended";
+export type RequestState = "new" | (typeof LIVE)[number] | "given up" | "ended";
 
-/** What may follow each state (docs/architecture.md#the-states-of-a-request). */
-export const NEXT: Readonly<Record<RequestState, readonly RequestState[]>> = {
-  waiting: ["reserving", "judged again", "refused", "given up", "ended"],
-  "judged again": ["waiting", "given up", "ended"],
-  reserving: ["running", "refused", "judged again", "given up", "ended"],
-  running: ["given up", "ended"],
-  refused: ["given up", "ended"],
-  "given up": ["waiting", "judged again", "running", "ended"],
-  ended: [],
-};
+/** It holds a slot or waits for one, or was refused and has no row yet. */
+const LIVE = ["waiting", "judged again", "reserving", "running", "refused"] as const;
 
-/** A request that was given up. */
-export interface Loss {
-  readonly row: UsageRow;
-  /** Whether it was running, so that its isolate may count it as such. */
-  readonly ran: boolean;
-  /** When the row is written, epoch ms. */
-  readonly dueMs: number;
-}
+/**
+ * What happens to requests: in which states, and to which one it leads (docs/architecture.md#the-states-of-a-request). In any other
+ * state it cannot happen.
+ */
+export const STEPS = {
+  asks: { from: ["new", "judged again", "given up"], to: "waiting" },
+  "gets a slot": { from: ["waiting"], to: "reserving" },
+  "has older records": { from: ["waiting", "judged again", "reserving", "given up"], to: "judged again" },
+  "is granted": { from: ["reserving"], to: "running" },
+  "is refused": { from: ["waiting", "reserving"], to: "refused" },
+  "runs already": { from: ["new", "given up"], to: "running" },
+  "is lost": { from: LIVE, to: "given up" },
+  ends: { from: [...LIVE, "given up"], to: "ended" },
+} as const satisfies Record<string, { readonly from: readonly RequestState[]; readonly to: RequestState }>;
+
+export type RequestEvent = keyof typeof STEPS;
 
 export interface AdmissionEntry {
   /** The newest admission request. */
   request: AdmissionRequest;
   /** The isolate that it belongs to. */
   readonly member: string;
-  /** The number of the newest message that was about it. */
-  said: number;
-  /** Null: it is about to enter. Changed only by {@link become}. */
-  state: RequestState | null;
+  /** Changed only by {@link move}. */
+  state: RequestState;
   /** When it began to wait, by this Cell's clock, epoch ms. */
   arrivedMs: number;
   /** The generation of revisions at which its records were found to be the newest (revisions.ts). */
   generation: number;
-  /** Null until the scheduler grants one; of a sub-call, what its row says of a slot. */
+  /** Null until the scheduler grants one; of a sub-call, what its row says of a slot; it stays that of one that was given up. */
   slot: SlotTaken | null;
   /** What its isolate is to be told; null while it waits. */
   answer: Decision | Stale | null;
@@ -59,8 +58,8 @@ export interface AdmissionEntry {
   charged: ActualUsage | null;
   /** An earlier life of this Cell, or its isolate, may have written its row: a further row is compared with the log. */
   mayHaveRow: boolean;
-  /** What becomes of it, should it not show up again; null: it was not given up. */
-  loss: Loss | null;
+  /** The row that is written should it not show up again; null: it was not given up. */
+  loss: { readonly row: UsageRow /** When it is written, epoch ms. */; readonly dueMs: number } | null;
 }
 
 /** A request that is about to enter. `charged`: by an earlier entry, whose row is written. */
@@ -70,49 +69,25 @@ export function newEntry(
   arrivedMs: number,
   charged: ActualUsage | null,
 ): AdmissionEntry {
-  const mayHaveRow = charged !== null || request.waitedMs !== null || request.again === true;
+  const mayHaveRow = charged !== null || mayBeKnown(request);
   const nothing = { slot: null, answer: null, loss: null } as const;
-  return { request, member, said: 0, state: null, arrivedMs, generation: 0, charged, mayHaveRow, ...nothing };
+  return { request, member, state: "new", arrivedMs, generation: 0, charged, mayHaveRow, ...nothing };
 }
 
 /** Moves the request on. Throws when the table has no such step, which is a defect of the gateway. */
-export function become(entry: AdmissionEntry, state: RequestState): void {
-  if (entry.state !== null && !NEXT[entry.state].includes(state))
-    throw new Error(`a request that is ${entry.state} cannot be ${state}`);
-  entry.state = state;
+export function move(entry: AdmissionEntry, event: RequestEvent): void {
+  const { from, to }: { readonly from: readonly RequestState[]; readonly to: RequestState } = STEPS[event];
+  if (!from.includes(entry.state)) throw new Error(`"${event}" cannot happen to a request that is ${entry.state}`);
+  entry.state = to;
 }
 
-/** Its records are to be read again. */
-export function judgeAgain(entry: AdmissionEntry, answer: Stale): void {
-  become(entry, "judged again");
-  entry.slot = null;
-  entry.answer = answer;
-}
-
-/** The charges of so many requests are kept: enough for all that may run in a cell at once. */
-const CHARGES_KEPT = 10_000;
-
-/** What requests were charged, by id; the oldest are forgotten first. */
-export class KeptCharges {
-  readonly #byId = new Map<string, ActualUsage>();
-
-  keep(requestId: string, charged: ActualUsage): void {
-    this.#byId.set(requestId, charged);
-    const [oldest = requestId] = this.#byId.keys();
-    if (this.#byId.size > CHARGES_KEPT) this.#byId.delete(oldest);
-  }
-
-  /** Forgets it too. */
-  take(requestId: string): ActualUsage | null {
-    const charged = this.#byId.get(requestId) ?? null;
-    this.#byId.delete(requestId);
-    return charged;
-  }
-}
-
-/** Whether it holds a slot or waits for one, or was refused and has no row yet. */
 export function isLive({ state }: AdmissionEntry): boolean {
-  return state !== "given up" && state !== "ended";
+  return LIVE.some((live) => live === state);
+}
+
+/** Whether a Cell may know the request from before it asks: it has waited, or an earlier message with it may have arrived. */
+export function mayBeKnown({ waitedMs, again }: AdmissionRequest): boolean {
+  return waitedMs !== null || again === true;
 }
 
 /** What a settlement charges. */

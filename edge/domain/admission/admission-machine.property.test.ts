@@ -10,7 +10,14 @@ import type { Caps } from "../../../test/harness/edge/budget/simulation.ts";
 import { type AdmissionHarness, admissionHarnessOf } from "../../../test/harness/edge/cell/admission-harness.ts";
 import { admissionRequestOf, subCallOf } from "../../../test/harness/edge/cell/admission-requests.ts";
 import { propertyRuns } from "../../../test/harness/property-runs.ts";
-import { type AdmissionEntry, become, isSubCall, NEXT, type RequestState } from "./admission-entry.ts";
+import {
+  type AdmissionEntry,
+  isSubCall,
+  move,
+  type RequestEvent,
+  type RequestState,
+  STEPS,
+} from "./admission-entry.ts";
 import type { AdmissionRequest } from "./rpc.ts";
 
 /** Tenant 0 is free, tenant 1 has a small bucket, tenant 2 a small term budget. */
@@ -142,7 +149,7 @@ class History {
   /** How many requests are in these states, without sub-calls, which the scheduler does not count. */
   count(...states: RequestState[]): number {
     const live = ISOLATES.flatMap((isolate) => this.world.admission.liveOf(isolate));
-    return live.filter(({ state, request }) => !isSubCall(request) && state !== null && states.includes(state)).length;
+    return live.filter(({ state, request }) => !isSubCall(request) && states.includes(state)).length;
   }
 
   #isolate(isolate: string, what: "lose" | "quiet"): void {
@@ -171,7 +178,7 @@ class History {
       if (state === "running") known.charged = Math.max(known.charged, ESTIMATE);
       if (state === "running") known.isCharged = true;
       if (state !== null) known.lostUntilMs = Date.now() + ROW_WAITS_MS;
-      admission.depart(known.id);
+      admission.giveUp(known.id);
     } else {
       this.#quiet.delete(known.isolate);
       if (one.type === "wait") {
@@ -179,7 +186,7 @@ class History {
         if (!known.isSubCall) admission.waits(known.id);
       } else if (one.type === "return") {
         known.isCharged ||= this.#rowIsWritten(known);
-        admission.takeBack({ ...known.request, waitedMs: 0 }, known.isolate);
+        admission.comeBack({ ...known.request, waitedMs: 0 }, known.isolate);
         known.hasRow = true;
       } else {
         if (one.type === "ask again") {
@@ -204,7 +211,7 @@ class History {
     if (known !== undefined && entry.state === "running") known.charged = Math.max(known.charged, ESTIMATE);
     if (known !== undefined && entry.state === "running") known.isCharged = true;
     if (known !== undefined) known.lostUntilMs = Date.now() + ROW_WAITS_MS;
-    this.world.admission.giveUp(entry);
+    this.world.admission.giveUp(entry.request.requestId);
   }
 
   #decided({ member, request, state }: AdmissionEntry, verdict: string): void {
@@ -307,13 +314,15 @@ function budgetOf({ budgets, nowMs }: AdmissionHarness, tenant: number) {
 }
 
 it("throws for a step that the table of states lacks, and for no other", () => {
-  const states = Object.keys(NEXT) as RequestState[];
+  const states: RequestState[] = [...new Set(Object.values(STEPS).flatMap(({ from, to }) => [...from, to]))];
   const request = admissionRequestOf("r", "t0");
-  for (const from of states)
-    for (const to of states) {
-      const entry = { request, state: from, row: zeroUsageRow("r", 0) } as unknown as AdmissionEntry;
-      if (NEXT[from].includes(to)) become(entry, to);
-      else expect(() => become(entry, to)).toThrow(`a request that is ${from} cannot be ${to}`);
-      expect(entry.state).toBe(NEXT[from].includes(to) ? to : from);
+  for (const event of Object.keys(STEPS) as RequestEvent[])
+    for (const state of states) {
+      const entry = { request, state, row: zeroUsageRow("r", 0) } as unknown as AdmissionEntry;
+      const { from, to } = STEPS[event];
+      const isKnown = from.some((one) => one === state);
+      if (isKnown) move(entry, event);
+      else expect(() => move(entry, event)).toThrow(`"${event}" cannot happen to a request that is ${state}`);
+      expect(entry.state).toBe(isKnown ? to : state);
     }
 });

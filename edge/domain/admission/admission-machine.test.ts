@@ -75,7 +75,7 @@ describe("a slot", () => {
     const world = admissionHarnessOf("weighted", 1);
     const first = world.ask(requestOf("first"));
     const waits = world.ask(requestOf("waits"));
-    for (const id of ["back", "back", "first"]) world.admission.takeBack({ ...requestOf(id), waitedMs: 0 }, "isolate");
+    for (const id of ["back", "back", "first"]) world.admission.comeBack({ ...requestOf(id), waitedMs: 0 }, "isolate");
     expect({ first: first.state, waits: waits.state, back: world.stateOf("back"), load: world.load }).toEqual({
       first: "running",
       waits: "waiting",
@@ -113,7 +113,7 @@ describe("a slot", () => {
       state: "judged again",
       load: { inFlight: 0, queued: 0, entries: 1 },
     });
-    world.admission.depart("one");
+    world.admission.giveUp("one");
     await pass(world, ROW_WAITS_MS);
     expect({ rows: rowsOf(world), load: world.load }).toEqual({
       rows: [["one", 499, 0]],
@@ -127,7 +127,7 @@ describe("a request that was given up", () => {
     const world = admissionHarnessOf("weighted", 1);
     world.ask(requestOf("one"));
     world.hasRoom = false;
-    world.admission.depart("one");
+    world.admission.giveUp("one");
     await pass(world, 2 * ROW_WAITS_MS);
     expect(rowsOf(world)).toEqual([]);
     world.hasRoom = true;
@@ -143,8 +143,8 @@ describe("a request that was given up", () => {
     const request = requestOf("one", SMALL_BUDGET);
     const one = world.ask(request);
     await pass(world, 0);
-    world.admission.depart("one"); // at the estimate, 10
-    world.admission.takeBack({ ...request, waitedMs: 0 }, "isolate");
+    world.admission.giveUp("one"); // at the estimate, 10
+    world.admission.comeBack({ ...request, waitedMs: 0 }, "isolate");
     await world.end(one, uses);
     expect(await chargedTokens(world, request)).toBe(charged);
     expect(world.rows).toHaveLength(1);
@@ -158,7 +158,7 @@ describe("a request that was given up", () => {
     const request = requestOf("one", SMALL_BUDGET);
     const one = world.ask(request);
     await pass(world, 0);
-    world.admission.depart("one");
+    world.admission.giveUp("one");
     // The first answer is lost.
     for (let times = 0; times < 2; times += 1) {
       world.ask({ ...request, waitedMs: 0 });
@@ -201,8 +201,8 @@ describe("a request that was given up", () => {
     const request = requestOf("one", SMALL_BUCKET);
     const one = world.ask(request);
     await pass(world, 0);
-    world.admission.depart("one");
-    world.admission.takeBack({ ...request, waitedMs: 0 }, "isolate");
+    world.admission.giveUp("one");
+    world.admission.comeBack({ ...request, waitedMs: 0 }, "isolate");
     await world.end(one, 10);
     await pass(world, 3_000);
     const refilled = (3 * 40) / 60;
@@ -215,9 +215,9 @@ describe("a request that was given up", () => {
     const request = requestOf("one", SMALL_BUDGET);
     const one = world.ask(request);
     await pass(world, 0);
-    world.admission.depart("one");
+    world.admission.giveUp("one");
     await pass(world, ROW_WAITS_MS);
-    world.admission.takeBack({ ...request, waitedMs: 0 }, "isolate");
+    world.admission.comeBack({ ...request, waitedMs: 0 }, "isolate");
     await world.end(one, 13);
     expect({ rows: rowsOf(world), orphans: world.orphans }).toEqual({
       rows: [["one", 499, 10]],
@@ -230,8 +230,8 @@ describe("a request that was given up", () => {
     const world = admissionHarnessOf("weighted", 3);
     world.ask(requestOf("keeps the cell busy", FREE, "busy"));
     const one = world.ask(requestOf("one"));
-    world.admission.depart("one");
-    world.admission.takeBack({ ...requestOf("one"), waitedMs: 0 }, "isolate");
+    world.admission.giveUp("one");
+    world.admission.comeBack({ ...requestOf("one"), waitedMs: 0 }, "isolate");
     await world.end(one, 10);
     const { tenants } = world.scheduler.snapshot(world.nowMs);
     expect(tenants.find(({ tenantId }) => tenantId === "t")?.servedTokens).toBe(10);
@@ -241,10 +241,10 @@ describe("a request that was given up", () => {
     const world = admissionHarnessOf("weighted", 1);
     const [atOnce, waited] = [world.ask(requestOf("at once")), world.ask(requestOf("waited"))];
     world.ask(requestOf("waits"));
-    world.admission.depart("at once");
+    world.admission.giveUp("at once");
     expect({ atOnce: atOnce.state, waited: waited.state }).toEqual({ atOnce: null, waited: "running" });
-    world.admission.depart("waits");
-    world.admission.depart("waited");
+    world.admission.giveUp("waits");
+    world.admission.giveUp("waited");
     await pass(world, ROW_WAITS_MS - 1);
     expect(rowsOf(world)).toEqual([]);
     await pass(world, 1);
@@ -258,11 +258,21 @@ describe("a request that was given up", () => {
   it("leaves its row to the end that comes meanwhile", async () => {
     const world = admissionHarnessOf("weighted", 1);
     const one = world.ask(requestOf("one"));
-    world.admission.depart("one");
+    world.admission.giveUp("one");
     await pass(world, ROW_WAITS_MS - 1);
     await world.end(one, 3, { status_code: 200, total_tokens: 3 });
     await pass(world, 60_000);
     expect(rowsOf(world)).toEqual([["one", 200, 3]]);
+  });
+
+  it("has waited no longer than for its slot, if its budgets refused it", async () => {
+    const world = admissionHarnessOf("weighted", 1);
+    const one = world.ask(admissionRequestOf("one", "t", {}, { tenantTokens: 0 }));
+    await pass(world, 2_000);
+    expect(one.state).toBe("refused");
+    world.admission.giveUp("one");
+    await world.end(one, 0, { status_code: 403, admission: "rejected" });
+    expect(world.rows).toMatchObject([{ status_code: 403, admission: "rejected", queue_wait_ms: 0 }]);
   });
 });
 
@@ -273,7 +283,7 @@ describe("a waiting request that was given up", () => {
     const holder = world.ask(requestOf("holder"), "other");
     const [first, second] = [world.ask(requestOf("first")), world.ask(requestOf("second"))];
     await pass(world, 40);
-    world.admission.depart("first");
+    world.admission.giveUp("first");
     return { world, holder, first, second };
   }
 
@@ -334,8 +344,8 @@ describe("a message that comes late", () => {
     const one = world.ask(request);
     await pass(world, 0);
     await world.end(one, 5);
-    world.admission.takeBack({ ...request, waitedMs: 0 }, "isolate");
-    world.admission.depart("one");
+    world.admission.comeBack({ ...request, waitedMs: 0 }, "isolate");
+    world.admission.giveUp("one");
     expect({
       asked: world.admission.ask(request, "isolate"),
       runs: world.admission.runs("one"),
@@ -358,10 +368,10 @@ describe("a message that comes late", () => {
     const world = admissionHarnessOf("weighted", 8);
     const [plain, waited] = [world.ask(requestOf("plain")), world.ask({ ...requestOf("waited"), waitedMs: 5 })];
     for (const one of [plain, waited]) await world.end(one, 1);
-    for (const id of ["back", "left"]) world.admission.takeBack({ ...requestOf(id), waitedMs: 0 }, "isolate");
+    for (const id of ["back", "left"]) world.admission.comeBack({ ...requestOf(id), waitedMs: 0 }, "isolate");
     await world.end({ request: requestOf("back") }, 1);
     await world.end({ request: requestOf("never seen") }, 1);
-    world.admission.depart("left");
+    world.admission.giveUp("left");
     await pass(world, ROW_WAITS_MS);
     expect(world.orphans).toEqual(["waited", "back", "never seen", "left"]);
   });
@@ -372,7 +382,7 @@ it("gives up the requests of an isolate without granting any of them what comes 
   for (const id of ["r1", "r2", "w1", "w2"]) world.ask(requestOf(id), "lost");
   world.ask(subCallOf(requestOf("sub-call")), "lost");
   world.ask(requestOf("other"));
-  for (const entry of world.admission.liveOf("lost")) world.admission.giveUp(entry);
+  for (const entry of world.admission.liveOf("lost")) world.admission.giveUp(entry.request.requestId);
   expect({ granted: world.granted.slice(3), load: world.load }).toEqual({
     granted: ["other"],
     load: { inFlight: 1, queued: 0, entries: 6 },

@@ -1,30 +1,26 @@
 /**
  * A Cell's admission: which request holds a slot, which waits for a slot or for tokens, and what happens at the end of each. The
  * scheduler decides about slots, the budgets about tokens; what they decide is applied here, and a request that waited is judged
- * again. Each request is in exactly one state ({@link NEXT}), and nothing is awaited between two changes. Invariants: what a request
+ * again. Each request is in exactly one state ({@link STEPS}), and nothing is awaited between two changes. Invariants: what a request
  * holds is given back in the turn in which it ends or is given up; a request whose row has come never comes back; what a request is
  * charged in all is what it used, or the estimate if that is more and it was given up.
  */
-import type { WaitingQueue } from "../../../shared/schema/load.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import { type ActualUsage, minus as beyondUsed, larger as largerUsed, NOTHING_USED } from "../budget/amounts.ts";
-import { RecentIds } from "../cell/recent-ids.ts";
+import { NewestById, RecentIds } from "../cell/recent-ids.ts";
 import type { Revisions } from "../cell/revisions.ts";
 import type { GrantCheck, Scheduler, SchedulerEvent } from "../fairshare/types.ts";
 import type { UpstreamOutcomes } from "../upstream/attempt-outcomes.ts";
 import {
   type AdmissionEntry,
   arrivalOf,
-  become,
   isLive,
   isSubCall,
-  judgeAgain,
-  KeptCharges,
-  type Loss,
+  mayBeKnown,
+  move,
   newEntry,
-  type RequestState,
+  type RequestEvent,
   usedBy,
-  waitingForBudget,
 } from "./admission-entry.ts";
 import type { BudgetDecision, BudgetPort } from "./budget-port.ts";
 import type { AdmissionAnswer } from "./exchange-messages.ts";
@@ -35,9 +31,10 @@ import type { AdmissionRequest, Decision, Settlement, SlotTaken, Stale } from ".
 /** The row of a request that was given up waits for so long, ms, in case the request lives (docs/rules/admission.md#membership). */
 const ROW_WAITS_MS = 6_000;
 
-const WAITS: AdmissionAnswer = { verdict: "waiting" };
+/** The charges of so many requests are kept: enough for all that may run in a cell at once. */
+const CHARGES_KEPT = 10_000;
 
-type Begin = (entry: AdmissionEntry) => void;
+const WAITS: AdmissionAnswer = { verdict: "waiting" };
 
 export interface AdmissionOptions {
   readonly cell: string;
@@ -63,11 +60,10 @@ export interface AdmissionOptions {
 export class AdmissionMachine implements GrantCheck {
   readonly #options: AdmissionOptions;
   readonly #scheduler: Scheduler;
-  /** In the order of arrival. */
   readonly #entries = new Map<string, AdmissionEntry>();
   readonly #ended = new RecentIds();
   /** What requests were charged that were given up, and whose rows are written. */
-  readonly #charges = new KeptCharges();
+  readonly #charges = new NewestById<ActualUsage>(CHARGES_KEPT);
   readonly #events: SchedulerEvent[] = [];
   #applying = false;
   /** The request that arrives in this turn: its records were compared a moment ago, and its answer is returned. */
@@ -82,27 +78,22 @@ export class AdmissionMachine implements GrantCheck {
   /**
    * Enters a request, or one that is to be judged again, or was given up. One that is asked for again while it has its place, or
    * its answer, keeps it. Neither of these is refused because the queue is full. Null: it has ended, and nobody waits for an answer.
-   * `said`: the number of the message, here and below.
    */
-  ask(request: AdmissionRequest, member: string, said = 0): AdmissionAnswer | null {
+  ask(request: AdmissionRequest, member: string): AdmissionAnswer | null {
     const known = this.#entries.get(request.requestId);
-    if (known !== undefined) known.said = said;
     if (known === undefined && this.#ended.has(request.requestId)) return null;
-    const givesBack = known !== undefined && request.anew === true && isLive(known);
-    if (givesBack) this.#leave(known, "given up", NOTHING_USED, true);
-    if (known !== undefined && known.state !== "judged again" && isLive(known)) return known.answer ?? WAITS;
-    const items = isSubCall(request) ? [] : this.#options.revisions.staleAmong(request.revs);
-    if (items.length > 0) {
-      const stale: Stale = { verdict: "stale", items };
-      // It has to be known to live, or nobody would give it up should its isolate be lost.
-      if (givesBack) judgeAgain(known, stale);
-      return stale;
+    if (known !== undefined && isLive(known)) {
+      if (request.anew === true) this.#clear(known, "is lost", NOTHING_USED, true);
+      else if (known.state !== "judged again") return known.answer ?? WAITS;
     }
-    const lostMs = known?.state === "given up" ? this.#options.now() - known.arrivedMs : null;
-    const waitedMs = lostMs === null ? request.waitedMs : Math.max(lostMs, request.waitedMs ?? 0);
-    const told = this.#enter(request, member, said, (entry) => {
-      if (isSubCall(request)) this.#runAtOnce(entry, { admission: "fast", queueWaitMs: 0 });
-      else this.#arrive(entry, waitedMs, request.waitedMs === null && known === undefined);
+    const items = isSubCall(request) ? [] : this.#options.revisions.staleAmong(request.revs);
+    if (items.length > 0 && known === undefined) return { verdict: "stale", items };
+    const waitedMs = known === undefined ? request.waitedMs : Math.max(this.#ageMsOf(known), request.waitedMs ?? 0);
+    const told = this.#enter(request, member, (entry) => {
+      // It has to be known to live, or nobody would give it up should its isolate be lost.
+      if (items.length > 0) this.#judgeAgain(entry);
+      else if (isSubCall(request)) this.#run(entry, { admission: "fast", queueWaitMs: 0 });
+      else this.#arrive(entry, waitedMs);
     });
     return told ?? WAITS;
   }
@@ -111,66 +102,62 @@ export class AdmissionMachine implements GrantCheck {
    * The isolate says that the request waits. One that was given up comes back to its place: the time that it has waited
    * counts, and when its records have changed it is judged again first. Null: there is nothing to tell.
    */
-  waits(requestId: string, said = 0): Decision | Stale | null {
-    const lost = this.#entries.get(requestId);
-    if (lost === undefined) return this.#ended.has(requestId) ? null : { verdict: "stale", items: [] };
-    if (lost.state !== "given up") return lost.answer;
-    if (lost.said > said) return null;
+  waits(requestId: string): Decision | Stale | null {
+    const known = this.#entries.get(requestId);
+    if (known === undefined) return this.#ended.has(requestId) ? null : { verdict: "stale", items: [] };
+    if (known.state !== "given up") return known.answer;
     // The scheduler takes the values of an arrival to be the newest ones.
-    const isCurrent = this.#isCurrent(lost);
-    const request = { ...lost.request, waitedMs: Math.max(0, this.#options.now() - lost.arrivedMs) };
-    return this.#enter(request, lost.member, said, (entry) => {
-      if (isCurrent) this.#arrive(entry, request.waitedMs);
-      else this.#sendBack(entry);
+    const isCurrent = this.#isCurrent(known);
+    return this.#enter(known.request, known.member, (entry) => {
+      if (isCurrent) this.#arrive(entry, this.#ageMsOf(entry));
+      else this.#judgeAgain(entry);
     });
   }
 
-  /** The isolate says that the request runs. One that was given up is counted again. False: the Cell does not know it. */
-  runs(requestId: string, said = 0): boolean {
-    const entry = this.#entries.get(requestId);
-    if (entry?.state !== "given up") return entry !== undefined || this.#ended.has(requestId);
-    const { request, member, slot, loss } = entry;
-    if (slot === null || loss?.ran !== true || entry.said > said) return false;
-    this.#countAgain(request, member, said, slot);
+  /** The isolate says that the request runs. One that was given up while it ran is counted again. False: it is not known to run. */
+  runs(requestId: string): boolean {
+    const known = this.#entries.get(requestId);
+    if (known?.state !== "given up") return known !== undefined || this.#ended.has(requestId);
+    const { request, member, slot, answer } = known;
+    if (slot === null || answer?.verdict !== "granted") return false;
+    this.#enter(request, member, (entry) => this.#run(entry, slot));
     return true;
   }
 
-  /** Counts a request that an earlier life of this Cell let through, or that was given up: even above the cap. */
-  takeBack(request: AdmissionRequest, member: string, said = 0): void {
+  /** A request that runs comes back, which an earlier life of this Cell let through, or which was given up: even above the cap. */
+  comeBack(request: AdmissionRequest, member: string): void {
     const known = this.#entries.get(request.requestId);
     if (known === undefined ? this.#ended.has(request.requestId) : known.state === "running") return;
-    if (known !== undefined && isLive(known)) this.#leave(known, "given up", NOTHING_USED);
+    if (known !== undefined && isLive(known)) this.#clear(known, "is lost", NOTHING_USED);
     const admission = request.row.admission === "queued" ? "queued" : "fast";
-    this.#countAgain(request, member, said, { admission, queueWaitMs: request.row.queue_wait_ms });
+    this.#enter(request, member, (entry) => this.#run(entry, { admission, queueWaitMs: request.row.queue_wait_ms }));
   }
 
   /** A request has ended, by whatever way its row came. Resolves when the row is durable. */
   async end(settlement: Settlement): Promise<void> {
     const { row, upstream } = settlement;
-    const { cell, rows, budget, now } = this.#options;
+    const { cell, rows } = this.#options;
     const entry = this.#entries.get(row.request_id);
     this.#ended.add(row.request_id);
     if (entry === undefined) return await rows.complete({ ...row, cell }, true, upstream);
-    const ended = settledRow(settlement, entry.slot, cell, now() - entry.arrivedMs);
-    const used = usedBy(settlement);
-    if (entry.state === "given up" && entry.charged !== null) {
-      budget.readmit(entry.request);
-      budget.settle(entry.request, beyondUsed(used, entry.charged));
-    }
-    this.#leave(entry, "ended", used);
+    const ended = this.#rowOf(entry, settlement);
+    this.#clear(entry, "ends", usedBy(settlement));
     await rows.complete(ended, entry.mayHaveRow, upstream);
   }
 
-  /** Nothing shows that the request lives: what it holds comes back, charged at the estimate if it ran, and its row waits for it. */
-  giveUp(entry: AdmissionEntry, rowWaitsMs = ROW_WAITS_MS): void {
-    if (!isLive(entry)) return;
-    const { cell, now } = this.#options;
-    const settlement = lostSettlement(entry, now());
+  /**
+   * Nothing shows any more that the request lives: what it holds comes back, and it is charged at the estimate if it ran. Its row
+   * waits for it to show up after all.
+   */
+  giveUp(requestId: string, rowWaitsMs = ROW_WAITS_MS): void {
+    const entry = this.#entries.get(requestId);
+    if (entry === undefined || !isLive(entry)) return;
+    const settlement = lostSettlement(entry, this.#options.now());
+    const row = this.#rowOf(entry, settlement);
     const ran = entry.state === "running";
-    const row = settledRow(settlement, entry.slot, cell, now() - entry.arrivedMs);
-    this.#leave(entry, "given up", usedBy(settlement), ran);
+    this.#clear(entry, "is lost", usedBy(settlement), ran);
     if (ran) entry.charged = largerUsed(usedBy(settlement), entry.charged ?? NOTHING_USED);
-    this.#lapseLater(entry, { row, ran }, rowWaitsMs);
+    this.#lapseLater(entry, row, rowWaitsMs);
   }
 
   /** The isolate is heard again: the rows of its requests wait no longer for them than other ones do. */
@@ -178,19 +165,13 @@ export class AdmissionMachine implements GrantCheck {
     const latestMs = this.#options.now() + ROW_WAITS_MS;
     for (const entry of this.#entries.values())
       if (entry.member === member && entry.loss !== null && entry.loss.dueMs > latestMs)
-        this.#lapseLater(entry, entry.loss, ROW_WAITS_MS);
-  }
-
-  /** The code of a request is gone. */
-  depart(requestId: string, said = 0): void {
-    const entry = this.#entries.get(requestId);
-    if (entry !== undefined) this.giveUp(Object.assign(entry, { said }));
+        this.#lapseLater(entry, entry.loss.row, ROW_WAITS_MS);
   }
 
   /** A request leaves without having used anything, and its row goes another way. It may ask again. */
   withdraw(requestId: string): void {
     const entry = this.#entries.get(requestId);
-    if (entry !== undefined) this.#leave(entry, "ended", NOTHING_USED);
+    if (entry !== undefined) this.#clear(entry, "ends", NOTHING_USED);
   }
 
   /** The requests of an isolate that hold a slot or wait; those that wait for one come first, so that none gets what comes back. */
@@ -220,13 +201,13 @@ export class AdmissionMachine implements GrantCheck {
         for (const requestId of this.#scheduler.takeDeferred()) {
           const entry = this.#entries.get(requestId);
           if (entry === undefined) continue;
-          this.#sendBack(entry);
+          this.#judgeAgain(entry);
           this.applyBudgetDecisions(budget.withdraw(entry.request));
         }
         for (const { requestId, admission, queueWaitMs } of grants) {
           const entry = this.#entries.get(requestId);
           if (entry === undefined) continue;
-          become(entry, "reserving");
+          move(entry, "gets a slot");
           entry.slot = { admission, queueWaitMs: Math.round(queueWaitMs) };
           this.applyBudgetDecisions(budget.reserve(entry.request));
         }
@@ -246,20 +227,23 @@ export class AdmissionMachine implements GrantCheck {
       const entry = this.#entries.get(requestId);
       if (entry?.state !== "reserving" || entry.slot === null) continue;
       if (!this.#isCurrent(entry)) {
-        this.#sendBack(entry);
-        entry.slot = null;
+        this.#judgeAgain(entry);
         if (verdict.kind === "ok") this.#options.budget.settle(entry.request, NOTHING_USED);
         this.apply({ type: "defer", requestId });
       } else if (verdict.kind === "ok")
-        this.#answer(entry, "running", { verdict: "granted", grant: { ...entry.slot, level: verdict.level } });
+        this.#answer(entry, "is granted", { verdict: "granted", grant: { ...entry.slot, level: verdict.level } });
       else {
-        this.#answer(entry, "refused", { verdict: "refused", refusal: verdict.refusal });
+        this.#answer(entry, "is refused", { verdict: "refused", refusal: verdict.refusal });
         this.apply({ type: "release", requestId, actualTokens: 0 });
       }
     }
   }
 
-  /** The requests that are entered, or have a row that is still to be written. */
+  /** In the order of arrival: those that are entered, or have a row that is still to be written. */
+  get entries(): Iterable<AdmissionEntry> {
+    return this.#entries.values();
+  }
+
   get size(): number {
     return this.#entries.size;
   }
@@ -267,11 +251,6 @@ export class AdmissionMachine implements GrantCheck {
   /** When the request that has been entered longest began to wait, epoch ms; `nowMs` when no request is entered. */
   oldestArrivalMs(nowMs: number): number {
     return this.#entries.values().next().value?.arrivedMs ?? nowMs;
-  }
-
-  /** The requests that hold a slot and wait for tokens or money, which the scheduler counts as in flight. */
-  awaitingBudget(nowMs: number): readonly WaitingQueue[] {
-    return [...this.#entries.values()].flatMap((entry) => waitingForBudget(entry, nowMs));
   }
 
   mayHave(requestId: string): boolean {
@@ -285,15 +264,15 @@ export class AdmissionMachine implements GrantCheck {
   }
 
   /**
-   * Enters a request that is about to wait or to run, as `begin` does; what it was charged before is remembered. Returns what it is to
-   * be told at once; null: it waits.
+   * Enters a request, as `begin` does; what it was charged before is remembered. Returns what it is to be told at once; null: it
+   * waits.
    */
-  #enter(request: AdmissionRequest, member: string, said: number, begin: Begin): Decision | Stale | null {
+  #enter(request: AdmissionRequest, member: string, begin: (entry: AdmissionEntry) => void): Decision | Stale | null {
     const { requestId, waitedMs } = request;
     const { now, revisions } = this.#options;
     const charged = this.#charges.take(requestId);
     const entry = this.#entries.get(requestId) ?? newEntry(request, member, now() - (waitedMs ?? 0), charged);
-    Object.assign(entry, { request, said, generation: revisions.generation, slot: null, answer: null, loss: null });
+    Object.assign(entry, { request, generation: revisions.generation, slot: null, answer: null, loss: null });
     this.#entries.set(requestId, entry);
     this.#arriving = entry;
     try {
@@ -304,51 +283,56 @@ export class AdmissionMachine implements GrantCheck {
     return entry.answer;
   }
 
-  /** `isNew`: it is refused when the queue is full. */
-  #arrive(entry: AdmissionEntry, waitedMs: number | null, isNew = false): void {
+  /** `waitedMs` null: it is new, and refused when the queue is full. */
+  #arrive(entry: AdmissionEntry, waitedMs: number | null): void {
     const { request } = entry;
-    become(entry, "waiting");
+    move(entry, "asks");
     this.apply({ type: "arrive", arrival: arrivalOf(request), waitedMs });
     if (entry.state !== "waiting") return;
     const { maxQueuedPerTenant, budget } = this.#options;
     const queuedOfTenant = this.#scheduler.queuedOf(request.tenant.id);
-    if (isNew && exceedsQueueLimit(maxQueuedPerTenant, queuedOfTenant, this.#scheduler.queued)) {
-      this.#answer(entry, "refused", { verdict: "refused", refusal: QUEUE_FULL });
+    if (waitedMs === null && exceedsQueueLimit(maxQueuedPerTenant, queuedOfTenant, this.#scheduler.queued)) {
+      this.#answer(entry, "is refused", { verdict: "refused", refusal: QUEUE_FULL });
       this.apply({ type: "leave", requestId: request.requestId });
     } else this.applyBudgetDecisions(budget.expect(request));
   }
 
-  #countAgain(request: AdmissionRequest, member: string, said: number, slot: SlotTaken): void {
-    this.#enter(request, member, said, (entry) => {
-      entry.mayHaveRow = true;
-      this.#runAtOnce(entry, slot);
-    });
-  }
-
-  /** A request that has its slot already, or needs none. */
-  #runAtOnce(entry: AdmissionEntry, slot: SlotTaken): void {
+  /** The request has its slot already, or is a sub-call, which needs none. */
+  #run(entry: AdmissionEntry, slot: SlotTaken): void {
     const { request } = entry;
     const { budget, changed } = this.#options;
     entry.slot = slot;
-    this.#answer(entry, "running", { verdict: "granted", grant: { ...slot, level: null } });
-    if (entry.charged !== null) budget.readmit(request);
-    // A sub-call that an earlier life of this Cell knew may have been charged by that life.
-    else if (isSubCall(request) && request.waitedMs === null && request.again !== true) budget.admitUnchecked(request);
-    else budget.adopt(request);
+    this.#answer(entry, "runs already", { verdict: "granted", grant: { ...slot, level: null } });
+    if (isSubCall(request) && !mayBeKnown(request) && entry.charged === null) budget.admitUnchecked(request);
+    else {
+      // An earlier life of this Cell, or its isolate, may have charged it.
+      entry.mayHaveRow = true;
+      if (entry.charged === null) budget.adopt(request);
+      else budget.readmit(request);
+    }
     if (isSubCall(request)) changed();
     else this.apply({ type: "adopt", arrival: arrivalOf(request) });
   }
 
   /** The request keeps its place, and its Worker judges it again. */
-  #sendBack(entry: AdmissionEntry): void {
+  #judgeAgain(entry: AdmissionEntry): void {
     const items = this.#options.revisions.staleAmong(entry.request.revs);
-    this.#answer(entry, "judged again", { verdict: "stale", items });
+    this.#answer(entry, "has older records", { verdict: "stale", items });
+    entry.slot = null;
   }
 
-  #answer(entry: AdmissionEntry, state: RequestState, answer: Decision | Stale): void {
-    become(entry, state);
+  #answer(entry: AdmissionEntry, event: RequestEvent, answer: Decision | Stale): void {
+    move(entry, event);
     entry.answer = answer;
     if (entry !== this.#arriving) this.#options.decided(entry, answer);
+  }
+
+  #rowOf(entry: AdmissionEntry, settlement: Settlement): UsageRow {
+    return settledRow(settlement, entry.slot, this.#options.cell, this.#ageMsOf(entry));
+  }
+
+  #ageMsOf({ arrivedMs }: AdmissionEntry): number {
+    return Math.max(0, this.#options.now() - arrivedMs);
   }
 
   /** Whether a request may be granted on the records that it was sent with. While none has changed, this only reads the clock. */
@@ -365,35 +349,39 @@ export class AdmissionMachine implements GrantCheck {
     return true;
   }
 
-  /** Gives back what the request holds. */
-  #leave(entry: AdmissionEntry, state: "given up" | "ended", used: ActualUsage, goesOn = false): void {
+  /** Gives back what the request holds, and charges what it used. `mayGoOn`: it was given up, and may live. */
+  #clear(entry: AdmissionEntry, event: "is lost" | "ends", used: ActualUsage, mayGoOn = false): void {
     const { request, charged, slot, state: before } = entry;
     const { requestId } = request;
     const { budget, changed } = this.#options;
     // What the request was charged when it was given up is part of its usage already.
     const owed = charged === null ? used : beyondUsed(used, charged);
-    become(entry, state);
+    move(entry, event);
     entry.loss = null;
-    if (state === "ended") this.#entries.delete(requestId);
+    if (event === "ends") this.#entries.delete(requestId);
     if (before === "waiting" || before === "reserving") this.applyBudgetDecisions(budget.withdraw(request));
-    else if (before === "running") budget.settle(request, owed, goesOn);
+    else if (before === "running") budget.settle(request, owed, mayGoOn);
+    else if (before === "given up" && charged !== null) {
+      budget.readmit(request);
+      budget.settle(request, owed);
+    }
     if (isSubCall(request) || before === "refused" || before === "given up") changed();
     else if (slot === null) this.apply({ type: "leave", requestId });
     else this.apply({ type: "release", requestId, actualTokens: owed.tokens });
   }
 
   /** Unless the request shows up before, its row is written then, and what it was charged is remembered. */
-  #lapseLater(entry: AdmissionEntry, { row, ran }: Omit<Loss, "dueMs">, delayMs: number): void {
+  #lapseLater(entry: AdmissionEntry, row: UsageRow, delayMs: number): void {
     const { rows, later, now } = this.#options;
-    const loss = { row, ran, dueMs: now() + delayMs };
+    const loss = { row, dueMs: now() + delayMs };
     // Nobody else has this row.
     const write = (): void => void rows.complete(row, true).catch(() => later(ROW_WAITS_MS, write));
     entry.loss = loss;
     later(delayMs, () => {
       if (entry.loss !== loss) return;
-      become(entry, "ended");
+      move(entry, "ends");
       this.#entries.delete(row.request_id);
-      this.#charges.keep(row.request_id, entry.charged ?? NOTHING_USED);
+      this.#charges.set(row.request_id, entry.charged ?? NOTHING_USED);
       write();
     });
   }

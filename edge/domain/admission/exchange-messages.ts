@@ -23,8 +23,6 @@ export interface RowRecord {
 export interface Member {
   /** The isolate. */
   readonly member: string;
-  /** Numbers the sessions that it opens: one that comes late is not taken. */
-  readonly opening: number;
   /** How long it keeps slots that it cannot renew, ms; absent where a broken connection shows its end. */
   readonly leaseMs?: number | undefined;
   /** Its requests that wait: the Cell tells again what it has decided. */
@@ -35,23 +33,26 @@ export interface Member {
   readonly others: readonly string[];
 }
 
+/** A request that leaves without an end. */
+export interface Departure {
+  readonly requestId: string;
+  /** Its code is gone. False: it was told that the Cell is away; it has used nothing, and its row goes another way. */
+  readonly isLost: boolean;
+  /** The request with what it was granted, because the Cell may not know of it; null: it was granted nothing. */
+  readonly held: AdmissionRequest | null;
+}
+
 /** What has been collected since the last exchange, each list in its order. */
 export interface ExchangeMessage {
-  /** Numbers what a member says, in the order in which it is said. */
+  /** Numbers what a member says, in the order in which it is said: a session that is opened by an older message is not taken. */
   readonly n: number;
   /** Ends of requests, and rows that may have been sent before. */
   readonly ends: readonly Settlement[];
-  /** Requests whose code is gone without an end. */
-  readonly departures: readonly string[];
-  /** Requests that were told that the Cell is away: they have used nothing, and their rows go another way. */
-  readonly withdrawals: readonly string[];
+  readonly departures: readonly Departure[];
   /** Rows of requests that asked for no slot. */
   readonly records: readonly RowRecord[];
   readonly hits: readonly CacheHit[];
-  /**
-   * Requests that have a slot, and sub-calls, which the Cell did not know: it counts them, even above the cap. Some of them are among
-   * the departures of the same message.
-   */
+  /** Requests that have a slot, and sub-calls, which the Cell did not know: it counts them, even above the cap. */
   readonly returns: readonly AdmissionRequest[];
   readonly asks: readonly AdmissionRequest[];
 }

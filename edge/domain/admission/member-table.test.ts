@@ -21,9 +21,16 @@ const idsOf = (rows: readonly { readonly row: { readonly request_id: string } }[
 /** A message by ids; null: there is none. */
 function sent(message: ExchangeMessage | null) {
   if (message === null) return null;
-  const { ends, departures, withdrawals, records, hits, returns, asks } = message;
+  const { ends, departures, records, hits, returns, asks } = message;
+  const left = (isLost: boolean) => departures.filter((one) => one.isLost === isLost).map(({ requestId }) => requestId);
   const of = (requests: readonly AdmissionRequest[]) => requests.map(({ requestId }) => requestId);
-  const all = { ends: idsOf(ends), departures, withdrawals, records: idsOf(records), hits: idsOf(hits) };
+  const all = {
+    ends: idsOf(ends),
+    departures: left(true),
+    withdrawals: left(false),
+    records: idsOf(records),
+    hits: idsOf(hits),
+  };
   return Object.fromEntries(
     Object.entries({ ...all, returns: of(returns), asks: of(asks) }).filter(([, list]) => list.length > 0),
   );
@@ -47,7 +54,7 @@ const settled = async (): Promise<void> => {
 class Table extends MemberTable {
   /** Takes an answer to a message without departures. */
   answer(answer: Partial<ExchangeAnswer>): readonly string[] {
-    return idsOf(this.applyAnswer({ ...SILENCE, ...answer }, { departures: [], withdrawals: [] }));
+    return idsOf(this.applyAnswer({ ...SILENCE, ...answer }));
   }
 
   /** Requests that asked, and got this answer. */
@@ -72,10 +79,10 @@ describe("what an isolate has to send", () => {
     expect(table.isUrgent).toBe(true);
     const first = table.take();
     expect({ n: first?.n, ...sent(first) }).toEqual({ n: 1, asks: ["one", "two"] });
-    expect({ message: table.take(), isUrgent: table.isUrgent, asking: table.asking }).toEqual({
+    expect({ message: table.take(), isUrgent: table.isUrgent, hasNewAsker: table.hasNewAsker }).toEqual({
       message: null,
       isUrgent: false,
-      asking: ["one", "two"],
+      hasNewAsker: true,
     });
     table.answer({ decided: [["two", GRANTED]] });
     table.answer({ decided: [["one", WAITS]] });
@@ -181,7 +188,8 @@ describe("a request that waits", () => {
   it("keeps its place while it is judged again, and loses nothing that it never had", async () => {
     const table = tableOf({ waiting: ["placed"] });
     table.answer({ decided: [["placed", OLD]] });
-    const answers = ["placed", "new"].map(async (id) => await table.ask(askOf(id)));
+    const asks = [{ ...askOf("placed"), waitedMs: 5 }, askOf("new")];
+    const answers = asks.map(async (request) => await table.ask(request));
     table.take();
     table.answer({ decided: ["placed", "new"].map((id) => [id, OLD] as const) });
     expect(await Promise.all(answers)).toEqual([OLD, OLD]);
@@ -219,7 +227,7 @@ describe("after a session is lost", () => {
       running: ["runs"],
       others: ["asks", "record", "ends", "leaves"],
     });
-    table.applyAnswer(SILENCE, { departures: ["leaves"], withdrawals: [] });
+    table.applyAnswer(SILENCE, message?.departures);
     table.sendAgain();
     expect(sent(table.take())).toEqual({ ends: ["record", "ends"], hits: ["hit"], asks: ["asks"] });
   });
@@ -241,8 +249,9 @@ describe("after a session is lost", () => {
     table.answer({ unknown: ["one", "gone", "sub", "another isolate's"] });
     table.depart("gone");
     const message = table.take();
-    expect(sent(message)).toEqual({ departures: ["gone"], returns: ["one", "sub", "gone"] });
-    expect(message?.returns.map(({ waitedMs, row }) => [waitedMs, row.admission, row.queue_wait_ms])).toEqual([
+    expect(sent(message)).toEqual({ departures: ["gone"], returns: ["one", "sub"] });
+    const held = [...(message?.returns ?? []), ...(message?.departures ?? []).flatMap((one) => one.held ?? [])];
+    expect(held.map(({ waitedMs, row }) => [waitedMs, row.admission, row.queue_wait_ms])).toEqual([
       [0, "queued", 7],
       [0, "boon", 7],
       [0, "queued", 7],
@@ -284,10 +293,12 @@ describe("a Cell that is away", () => {
     table.failed(AWAY);
     void table.ask(askOf("r599"));
     const messages = [table.take(), table.take()];
-    expect(messages.map((message) => message?.withdrawals.length)).toEqual([512, 87]);
+    expect(messages.map((message) => message?.departures.length)).toEqual([512, 87]);
     expect(messages.flatMap((message) => message?.asks.map(({ requestId }) => requestId) ?? [])).toEqual(["r599"]);
     table.sendAgain();
-    expect([table.take(), table.take()].flatMap((message) => message?.withdrawals ?? [])).not.toContain("r599");
+    expect([table.take(), table.take()].flatMap((message) => sent(message)?.["withdrawals"] ?? [])).not.toContain(
+      "r599",
+    );
   });
 
   it("leaves no more than 20,000 departures behind", () => {
@@ -298,7 +309,8 @@ describe("a Cell that is away", () => {
     }
     table.sendAgain();
     const departures: string[] = [];
-    for (let message = table.take(); message !== null; message = table.take()) departures.push(...message.departures);
+    for (let message = table.take(); message !== null; message = table.take())
+      departures.push(...message.departures.map(({ requestId }) => requestId));
     expect({ count: departures.length, oldest: departures[0] }).toEqual({ count: 20_000, oldest: "r100" });
   });
 });
@@ -307,26 +319,27 @@ it("departs a request whose code gave no sign for five looks", () => {
   const table = tableOf({ running: ["gone", "lives"], waiting: ["waits"] });
   const left: unknown[] = [];
   for (let look = 1; look <= 6; look += 1) {
-    if (look === 4) table.sign("lives");
-    table.sign("waits");
+    if (look === 4) table.signOf("lives")();
+    table.signOf("waits")();
     table.look();
     left.push(sent(table.take()));
   }
-  expect(left).toEqual([null, null, null, null, { departures: ["gone"], returns: ["gone"] }, null]);
+  expect(left).toEqual([null, null, null, null, { departures: ["gone"] }, null]);
   expect(table.living()).toEqual({ waiting: ["waits"], running: ["lives"], others: ["gone"] });
 });
 
-it("knows a request by the same life until it ends", () => {
+it("takes signs of a request until it ends, and not for another one with its id", () => {
   const table = tableOf({ waiting: ["one"] });
-  const life = table.lifeOf("one");
+  const sign = table.signOf("one");
   table.answer({ decided: [["one", OLD]] });
   table.ask(askOf("one")).catch(() => undefined);
-  expect({ isSame: table.lifeOf("one") === life, isKnown: life !== undefined }).toEqual({
-    isSame: true,
-    isKnown: true,
-  });
+  const whileOpen = sign();
   table.end(endOf("one"));
-  expect(table.lifeOf("one")).toBeUndefined();
+  const atEnd = sign();
   table.answered(WAITS, "one");
-  expect(table.lifeOf("one")).not.toBe(life);
+  expect({ whileOpen, atEnd, isTakenForAnother: sign() }).toEqual({
+    whileOpen: true,
+    atEnd: false,
+    isTakenForAnother: false,
+  });
 });

@@ -4,9 +4,12 @@
  * Invariants: whatever has no answer yet can be sent again; a row is kept until the Ledger has it, or until `rowSaved` says that it
  * went another way; every request that asks is answered, or told that the Cell is away.
  */
+import { NewestById } from "../cell/recent-ids.ts";
+import { mayBeKnown } from "./admission-entry.ts";
 import type {
   AdmissionAnswer,
   CacheHitDecision,
+  Departure,
   ExchangeAnswer,
   ExchangeMessage,
   Member,
@@ -25,92 +28,84 @@ const SILENT_LOOKS = 5;
 /** Departures that are remembered while no Cell answers; a request beyond that is missing in the next session, which says the same. */
 const DEPARTING_MAX = 20_000;
 
+/** What follows each answer. */
+const STANDS = { waiting: "waiting", granted: "running", refused: "refused", stale: "judged again" } as const;
+
+/** A request from its first admission request to its end: it stays the same object when it asks again. */
 interface OpenRequest {
   request: AdmissionRequest;
   /** `judged again`: it has a place, and its records are read again. */
-  stands: "asked" | "waiting" | "judged again" | "running" | "refused";
+  stands: "asked" | (typeof STANDS)[keyof typeof STANDS];
   grant: Grant | null;
-  /** The Cell may have a place for it from before it asked. */
-  mayHavePlace: boolean;
-  /** The same from its first admission request to its end. */
-  readonly life: object;
+  /** It has been told before that the Cell is away. */
+  wasTold: boolean;
   silentLooks: number;
   answered: PromiseWithResolvers<AdmissionAnswer>;
   decided: PromiseWithResolvers<Decision | Stale>;
 }
 
-/** A request that leaves. `departures`: its code is gone; `withdrawals`: it was told that the Cell is away. */
-interface Departure {
-  readonly how: "departures" | "withdrawals";
-  /** What it holds, of which another life of the Cell does not know; null: nothing that was granted. */
-  readonly held: AdmissionRequest | null;
+interface ShownHit extends PromiseWithResolvers<CacheHitDecision> {
+  readonly hit: CacheHit;
+  readonly wasTold: boolean;
 }
 
 interface KeptRow {
   readonly settlement: Settlement;
+  /** It is the row of a request that asked for no slot, and was not sent before. */
+  readonly isRecord: boolean;
   /** Its request hands it in by a call of its own. */
   readonly isUnderWay: boolean;
   readonly saved: PromiseWithResolvers<void>;
 }
 
 export class MemberTable {
-  #ends: Settlement[] = [];
-  #departures: string[] = [];
-  #records: RowRecord[] = [];
-  #hits: CacheHit[] = [];
-  #returns: AdmissionRequest[] = [];
-  #asks: AdmissionRequest[] = [];
-  #said = 0;
   readonly #open = new Map<string, OpenRequest>();
-  /** Departures and withdrawals of which no answer has come. */
-  readonly #departing = new Map<string, Departure>();
-  readonly #shown = new Map<string, PromiseWithResolvers<CacheHitDecision> & { readonly hit: CacheHit }>();
+  /** Departures of which no answer has come. */
+  readonly #departing = new NewestById<Departure>(DEPARTING_MAX);
+  readonly #shown = new Map<string, ShownHit>();
   readonly #rows = new Map<string, KeptRow>();
+  /** The ids of what is to be sent, in order. What has got its answer meanwhile is left out then. */
+  readonly #unsent = {
+    asks: new Set<string>(),
+    hits: new Set<string>(),
+    returns: new Set<string>(),
+    rows: new Set<string>(),
+    departures: new Set<string>(),
+  };
+  #said = 0;
 
   /** True when something is to be sent. */
   get hasMessage(): boolean {
-    return this.isUrgent || this.#ends.length + this.#departures.length + this.#records.length > 0;
+    return this.isUrgent || this.#unsent.rows.size + this.#unsent.departures.size > 0;
   }
 
   /** True when a request waits for the answer to what is to be sent. */
   get isUrgent(): boolean {
-    return this.#asks.length + this.#hits.length + this.#returns.length > 0;
+    return this.#unsent.asks.size + this.#unsent.hits.size + this.#unsent.returns.size > 0;
   }
 
   /** True when no request is open, and nothing is to be sent or received. */
   get isEmpty(): boolean {
-    return this.#open.size === 0 && this.isQuiet;
-  }
-
-  /** True when nothing is to be sent, and no answer is to come but decisions. */
-  get isQuiet(): boolean {
-    return this.#shown.size + this.#rows.size + this.#departing.size === 0 && !this.hasMessage;
+    return this.#open.size + this.#shown.size + this.#rows.size + this.#departing.size === 0 && !this.hasMessage;
   }
 
   has(requestId: string): boolean {
     return this.#open.has(requestId);
   }
 
-  /** An object that stays the same while the request is open; undefined: it is not. */
-  lifeOf(requestId: string): object | undefined {
-    return this.#open.get(requestId)?.life;
-  }
-
   /** The requests of which the Cell has to know. */
   living(): Pick<Member, "waiting" | "running" | "others"> {
-    const of = (...stands: OpenRequest["stands"][]) =>
-      [...this.#open].flatMap(([id, request]) => (stands.includes(request.stands) ? [id] : []));
     return {
-      waiting: of("waiting", "judged again"),
-      running: of("running", "refused"),
-      others: [...of("asked"), ...this.#rows.keys(), ...this.#departing.keys()],
+      waiting: this.#openIn("waiting", "judged again"),
+      running: this.#openIn("running", "refused"),
+      others: [...this.#openIn("asked"), ...this.#rows.keys(), ...this.#departing.keys()],
     };
   }
 
-  /** The requests that wait for the answer to what they ask. */
-  get asking(): readonly string[] {
-    const open = [...this.#open].flatMap(([id, { stands }]) => (stands === "asked" ? [id] : []));
-    return [...open, ...this.#shown.keys()];
+  /** Whether a request waits for the answer to what it asks that was not told before that the Cell is away. */
+  get hasNewAsker(): boolean {
+    const asking = [...this.#open.values()].filter(({ stands }) => stands === "asked");
+    return [...asking, ...this.#shown.values()].some(({ wasTold }) => !wasTold);
   }
 
   /** Asks for a slot, or asks again. Rejects with what `failed` says, or when the request ends first. */
@@ -119,21 +114,14 @@ export class MemberTable {
     const known = this.#open.get(requestId);
     if (known !== undefined) close(known);
     // A departure that arrived after this would end the request. Without it the Cell may keep what the request had.
-    const wasDeparting = this.#departing.delete(requestId);
+    this.#departing.delete(requestId);
     const answered = Promise.withResolvers<AdmissionAnswer>();
     const decided = Promise.withResolvers<Decision | Stale>();
     decided.promise.catch(() => undefined);
-    this.#open.set(requestId, {
-      request,
-      stands: "asked",
-      grant: null,
-      mayHavePlace: known !== undefined || wasDeparting,
-      life: known?.life ?? {},
-      silentLooks: 0,
-      answered,
-      decided,
-    });
-    this.#asks.push(request);
+    const wasTold = request.again === true;
+    const asked: OpenRequest = { request, stands: "asked", grant: null, wasTold, silentLooks: 0, answered, decided };
+    this.#open.set(requestId, known === undefined ? asked : Object.assign(known, asked));
+    this.#unsent.asks.add(requestId);
     return await answered.promise;
   }
 
@@ -146,9 +134,9 @@ export class MemberTable {
 
   /** Asks whether a stored answer may be sent, and hands its row in. Rejects with what `failed` says; then its row goes another way. */
   async hit(hit: CacheHit): Promise<CacheHitDecision> {
-    const shown = { ...Promise.withResolvers<CacheHitDecision>(), hit };
-    this.#hits.push(hit);
+    const shown = { ...Promise.withResolvers<CacheHitDecision>(), hit, wasTold: hit.again === true };
     this.#shown.set(hit.row.request_id, shown);
+    this.#unsent.hits.add(hit.row.request_id);
     return await shown.promise;
   }
 
@@ -158,19 +146,19 @@ export class MemberTable {
     const open = this.#open.get(requestId);
     this.#open.delete(requestId);
     if (open !== undefined) close(open);
-    this.#ends.push(settlement);
     this.#keep(settlement);
+    this.#unsent.rows.add(requestId);
   }
 
   /** Takes a row of a request that asked for no slot. */
   record(record: RowRecord): void {
-    this.#records.push(record);
-    this.#keep({ ...record, actualTokens: chargedTokens(record.row) });
+    this.#keep({ ...record, actualTokens: chargedTokens(record.row) }, { isRecord: true });
+    this.#unsent.rows.add(record.row.request_id);
   }
 
   /** Keeps a row that its request hands in by itself: should its code be cut off before, the others hand it in. */
   keep(record: RowRecord): void {
-    this.#keep({ ...record, actualTokens: chargedTokens(record.row) }, true);
+    this.#keep({ ...record, actualTokens: chargedTokens(record.row) }, { isUnderWay: true });
   }
 
   /**
@@ -182,17 +170,18 @@ export class MemberTable {
     if (open === undefined) return;
     this.#open.delete(requestId);
     close(open, error);
-    this.#departures.push(requestId);
-    const how = error === undefined ? "departures" : "withdrawals";
-    this.#departing.set(requestId, { how, held: open.stands === "running" ? heldBy(open) : null });
-    const [oldest = requestId] = this.#departing.keys();
-    if (this.#departing.size > DEPARTING_MAX) this.#departing.delete(oldest);
+    this.#departing.set(requestId, { requestId, isLost: error === undefined, held: heldBy(open) });
+    this.#unsent.departures.add(requestId);
   }
 
-  /** The code of a request is there. */
-  sign(requestId: string): void {
+  /** What gives a sign that the code of the request is there; it returns false when the request has ended. */
+  signOf(requestId: string): () => boolean {
     const open = this.#open.get(requestId);
-    if (open !== undefined) open.silentLooks = 0;
+    return () => {
+      if (open === undefined || this.#open.get(requestId) !== open) return false;
+      open.silentLooks = 0;
+      return true;
+    };
   }
 
   /** Removes the requests whose code has given no sign for too long: the runtime may have ended it. */
@@ -203,7 +192,7 @@ export class MemberTable {
     }
   }
 
-  /** What is to be sent now, without what has got its answer in the meantime; null when there is nothing. */
+  /** What is to be sent now; null when there is nothing. */
   take(): ExchangeMessage | null {
     const message = this.first();
     const { n: _, ...lists } = message;
@@ -212,51 +201,52 @@ export class MemberTable {
 
   /** The first message of a session, which may have nothing to say. */
   first(): ExchangeMessage {
-    const take = <T>(list: T[], isOpen: (item: T) => boolean): T[] => list.splice(0, MESSAGE_MAX).filter(isOpen);
-    const hasRow = ({ row }: RowRecord): boolean => this.#rows.has(row.request_id);
-    const asks = (request: AdmissionRequest): boolean => {
-      const open = this.#open.get(request.requestId);
-      return open?.stands === "asked" && open.request === request;
-    };
-    const leaving = take(this.#departures, (requestId) => this.#departing.has(requestId));
-    const leavingAs = (how: Departure["how"]) => leaving.filter((id) => this.#departing.get(id)?.how === how);
-    const returns = take(this.#returns, ({ requestId }) => this.#open.get(requestId)?.stands === "running");
+    const { asks, hits, returns, rows, departures } = this.#unsent;
+    const kept = take(rows, (requestId) => this.#rows.get(requestId));
     this.#said += 1;
     return {
       n: this.#said,
-      ends: take(this.#ends, hasRow),
-      departures: leavingAs("departures"),
-      withdrawals: leavingAs("withdrawals"),
-      records: take(this.#records, hasRow),
-      hits: take(this.#hits, ({ row }) => this.#shown.has(row.request_id)),
-      returns: [...returns, ...leaving.flatMap((id) => this.#departing.get(id)?.held ?? [])],
-      asks: take(this.#asks, asks),
+      ends: kept.flatMap(({ settlement, isRecord }) => (isRecord ? [] : settlement)),
+      records: kept.flatMap(({ settlement, isRecord }) => (isRecord ? settlement : [])),
+      departures: take(departures, (requestId) => this.#departing.get(requestId)),
+      hits: take(hits, (requestId) => this.#shown.get(requestId)?.hit),
+      returns: take(returns, (requestId) => heldBy(this.#open.get(requestId))),
+      asks: take(asks, (requestId) => {
+        const open = this.#open.get(requestId);
+        return open?.stands === "asked" ? open.request : null;
+      }),
     };
   }
 
   /** A session is lost: whatever got no answer is to be sent again. */
   sendAgain(): void {
-    this.#asks = [];
-    for (const open of this.#open.values()) {
+    const { asks, hits, returns, rows, departures } = this.#unsent;
+    for (const unsent of [asks, hits, returns, rows, departures]) unsent.clear();
+    for (const [requestId, open] of this.#open) {
       if (open.stands !== "asked") continue;
-      open.mayHavePlace = true;
       // What it gives back may have come back already; then the Cell's answer is to this request.
       open.request = { ...open.request, again: true, anew: false };
-      this.#asks.push(open.request);
+      asks.add(requestId);
     }
-    this.#hits = Array.from(this.#shown.values(), ({ hit }) => ({ ...hit, again: true as const }));
-    this.#ends = Array.from(this.#rows.values(), ({ settlement }) => settlement);
-    this.#departures = [...this.#departing.keys()];
-    this.#records = [];
-    this.#returns = [];
+    for (const [requestId, shown] of this.#shown) {
+      this.#shown.set(requestId, { ...shown, hit: { ...shown.hit, again: true } });
+      hits.add(requestId);
+    }
+    for (const [requestId, row] of this.#rows) {
+      this.#rows.set(requestId, { ...row, isRecord: false });
+      rows.add(requestId);
+    }
+    for (const requestId of this.#departing.keys()) departures.add(requestId);
   }
 
   /** Takes an answer to a message. Returns the rows that are to be sent another way. */
   applyAnswer(
     { decided, hits, stored, refused, unknown }: ExchangeAnswer,
-    { departures, withdrawals }: Pick<ExchangeMessage, "departures" | "withdrawals">,
+    departures: readonly Departure[] = [],
   ): readonly RowRecord[] {
-    for (const requestId of [...departures, ...withdrawals]) this.#departing.delete(requestId);
+    // One that asked again meanwhile may be departing anew.
+    for (const departure of departures)
+      if (this.#departing.get(departure.requestId) === departure) this.#departing.delete(departure.requestId);
     for (const [requestId, answer] of decided) this.#decided(requestId, answer);
     for (const [requestId, verdict] of hits) {
       const shown = this.#shown.get(requestId);
@@ -265,28 +255,23 @@ export class MemberTable {
       if (verdict.verdict === "current") this.#keep({ row: shown.hit.row, actualTokens: 0 });
       shown.resolve(verdict);
     }
-    for (const requestId of unknown) this.#return(requestId);
+    for (const requestId of unknown) if (this.#open.has(requestId)) this.#unsent.returns.add(requestId);
     for (const requestId of stored) this.rowSaved(requestId);
     return refused.flatMap((requestId) => this.#rows.get(requestId)?.settlement ?? []);
   }
 
   /** The Cell is away: whoever asks it is told. */
   failed(error: Error): void {
-    for (const [requestId, open] of this.#open) {
-      if (open.stands !== "asked") continue;
-      // The Cell may have it all the same.
-      this.depart(requestId, error);
-    }
+    // The Cell may have it all the same.
+    for (const requestId of this.#openIn("asked")) this.depart(requestId, error);
     for (const { reject } of this.#shown.values()) reject(error);
     this.#shown.clear();
-    this.#hits = [];
+    this.#unsent.hits.clear();
   }
 
   /** The Cell has been away for too long: requests that wait for a decision are told. */
   failedToDecide(error: Error): void {
-    for (const [requestId, open] of this.#open) {
-      if (open.stands === "waiting") this.depart(requestId, error);
-    }
+    for (const requestId of this.#openIn("waiting")) this.depart(requestId, error);
   }
 
   /** Every row that the Ledger may not have, but for those that their requests hand in by themselves. */
@@ -305,41 +290,47 @@ export class MemberTable {
     this.#rows.delete(requestId);
   }
 
+  #openIn(...stands: readonly OpenRequest["stands"][]): string[] {
+    return [...this.#open].flatMap(([requestId, open]) => (stands.includes(open.stands) ? requestId : []));
+  }
+
   /** A second row of a request waits for the same answer. */
-  #keep(settlement: Settlement, isUnderWay = false): void {
+  #keep(settlement: Settlement, { isRecord = false, isUnderWay = false } = {}): void {
     const { request_id: requestId } = settlement.row;
     const saved = this.#rows.get(requestId)?.saved ?? Promise.withResolvers();
-    this.#rows.set(requestId, { settlement, isUnderWay, saved });
+    this.#rows.set(requestId, { settlement, isRecord, isUnderWay, saved });
   }
 
   /** Answers may overtake each other, and come twice. */
   #decided(requestId: string, answer: AdmissionAnswer): void {
     const open = this.#open.get(requestId);
     if (open === undefined || (open.stands !== "asked" && open.stands !== "waiting")) return;
-    const isFirst = open.stands === "asked";
-    if (answer.verdict === "waiting") open.stands = "waiting";
-    else if (answer.verdict === "granted") {
-      open.stands = "running";
-      open.grant = answer.grant;
-    } else open.stands = answer.verdict === "stale" ? "judged again" : "refused";
-    if (isFirst) {
-      // A request that has no place yet gets none by a stale answer.
-      if (answer.verdict === "stale" && !open.mayHavePlace) this.#open.delete(requestId);
-      open.answered.resolve(answer);
-    } else if (answer.verdict !== "waiting") open.decided.resolve(answer);
-  }
-
-  /** The Cell does not know of a request that holds a slot. */
-  #return(requestId: string): void {
-    const open = this.#open.get(requestId);
-    const held = open === undefined ? null : heldBy(open);
-    if (held !== null) this.#returns.push(held);
+    const asked = open.stands === "asked";
+    if (answer.verdict === "granted") open.grant = answer.grant;
+    open.stands = STANDS[answer.verdict];
+    // A request that has no place yet gets none by a stale answer.
+    if (asked && answer.verdict === "stale" && !mayBeKnown(open.request)) this.#open.delete(requestId);
+    if (asked) open.answered.resolve(answer);
+    else if (answer.verdict !== "waiting") open.decided.resolve(answer);
   }
 }
 
+/** Takes ids out of a list, as many as a message may have, and returns what is still to be said of them. */
+function take<T>(unsent: Set<string>, of: (requestId: string) => T | null | undefined): T[] {
+  const items: T[] = [];
+  for (const requestId of unsent) {
+    if (items.length === MESSAGE_MAX) break;
+    unsent.delete(requestId);
+    const item = of(requestId) ?? null;
+    if (item !== null) items.push(item);
+  }
+  return items;
+}
+
 /** The request with what it was granted, as another life of the Cell is told of it; null: it was granted nothing. */
-function heldBy({ request, grant }: OpenRequest): AdmissionRequest | null {
-  if (grant === null) return null;
+function heldBy(open: OpenRequest | undefined): AdmissionRequest | null {
+  if (open?.stands !== "running" || open.grant === null) return null;
+  const { request, grant } = open;
   const admission = request.row.admission === "boon" ? "boon" : grant.admission;
   const row = { ...request.row, admission, queue_wait_ms: grant.queueWaitMs } as const;
   return { ...request, row, waitedMs: request.waitedMs ?? 0 };

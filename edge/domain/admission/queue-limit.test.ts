@@ -22,7 +22,7 @@ describe("a tenant's queue", () => {
     expect(ask(admissionRequestOf("other", "b")).decision).toBeNull();
     await end(beyond, 0, { status_code: 429, admission: "rejected" });
     expect(rows).toMatchObject([{ request_id: "4", status_code: 429, admission: "rejected", queue_wait_ms: 0 }]);
-    for (const entry of queued.slice(0, 1)) admission.depart(entry.request.requestId);
+    for (const entry of queued.slice(0, 1)) admission.giveUp(entry.request.requestId);
     expect({
       fits: ask(admissionRequestOf("5", "a")).decision,
       beyond: ask(admissionRequestOf("6", "a")).decision,

@@ -278,7 +278,7 @@ describe("a tenant's requests per minute", () => {
     change(world, "a", 2);
     await vi.advanceTimersByTimeAsync(0);
     expect(stale.decision?.verdict).toBe("stale");
-    world.admission.depart("stale");
+    world.admission.giveUp("stale");
     const holder = world.ask(requestOf("holder", "h"));
     const granted = world.ask(oneOf("granted", 2));
     await world.end(holder, 10);
@@ -287,7 +287,7 @@ describe("a tenant's requests per minute", () => {
     const next = world.ask(requestOf("next", "h"));
     world.ask({ ...oneOf("granted", 2), waitedMs: 0, anew: true });
     expect(next.decision?.verdict).toBe("granted");
-    world.admission.depart("granted");
+    world.admission.giveUp("granted");
     expect(await left(world)).toBe(LIMIT);
   });
 });

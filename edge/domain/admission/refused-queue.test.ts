@@ -1,8 +1,10 @@
 /** A tenant with no budget left and a long queue: it must not delay tenants that have budget. */
+
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { Caps } from "../../../test/harness/edge/budget/simulation.ts";
 import { admissionHarnessOf } from "../../../test/harness/edge/cell/admission-harness.ts";
 import { admissionRequestOf } from "../../../test/harness/edge/cell/admission-requests.ts";
+import { waitingForBudget } from "./admission-entry.ts";
 
 beforeEach(() => vi.useFakeTimers());
 
@@ -56,7 +58,9 @@ describe("a long queue of a tenant with no budget left", () => {
     for (const id of ["p0", "p1", "p2"]) ask(admissionRequestOf(id, "poor", {}, caps));
     world.nowMs += 250;
     const row = { tenant_id: "poor", tenant: "poor", group: "g", model: "m", oldest_wait_ms: 250 };
-    expect(world.admission.awaitingBudget(world.nowMs)).toEqual([{ ...row, queued: 1, reason: "budget" }]);
+    expect([...world.admission.entries].flatMap((entry) => waitingForBudget(entry, world.nowMs))).toEqual([
+      { ...row, queued: 1, reason: "budget" },
+    ]);
     expect(scheduler.waiting(world.nowMs)).toEqual([{ ...row, queued: 2, reason: "cell_full" }]);
   });
 });

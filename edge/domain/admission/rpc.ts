@@ -3,8 +3,7 @@
  * settlement. Plain data only, so that it survives RPC. The admission request carries everything the Cell needs to decide;
  * the Cell reads nothing.
  */
-import type { AlertEvent } from "../../../shared/alerts.ts";
-import type { AlertAck, AlertBatch, CellMetrics, CellStats, Change, RevItem } from "../../../shared/internal.ts";
+import type { CellMetrics, CellStats, Change, RevItem } from "../../../shared/internal.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import type { Amounts } from "../budget/amounts.ts";
 import type { BudgetLimits } from "../budget/limits.ts";
@@ -12,9 +11,7 @@ import type { RefusalCode } from "../budget/spender/verdict.ts";
 import type { BucketLevel } from "../budget/token-bucket.ts";
 import type { CountedEvent } from "../cell/event-counters.ts";
 import type { HistorySample } from "../cell/history.ts";
-import type { SavedCounters } from "../cell/request-counters.ts";
 import type { Arrival, LiveSnapshot } from "../fairshare/types.ts";
-import type { SpanRecord } from "../trace/trace.ts";
 import type { UpstreamOutcomes } from "../upstream/attempt-outcomes.ts";
 
 /** A request for one slot: what the scheduler decides on, and what the Cell needs in addition. */
@@ -120,21 +117,14 @@ export interface CacheHit {
   readonly again?: true;
 }
 
-/** A batch of rows on its way from a Cell to a Ledger; applied once per (cell, epoch, sequence). */
-export interface LedgerBatch {
-  readonly cell: string;
-  readonly epoch: string;
-  readonly sequence: number;
-  /** These rows may have arrived before in another way: each is checked by its request id. */
-  readonly orphan: boolean;
-  readonly rows: readonly UsageRow[];
-}
-
 /** RPC surface of the Cell object. */
 export interface CellApi {
   /** A name for this life of the object: what is kept in memory only is of this life. `member`: the isolate that calls. */
   life(member: string): Promise<string>;
-  /** A row of a request that never asked for a slot. Resolves when it is durable, or dropped by the bound on refusals. */
+  /**
+   * A row of a request that never asked for a slot. Resolves when it is durable, or only counted, as unauthenticated refusals above
+   * their limit are (docs/rules/settlement-and-rows.md#refusals).
+   */
   record(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void>;
   /** The row of a request whose session cannot take it: its end, deduplicated by request id. */
   settleOrphan(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void>;
@@ -144,8 +134,9 @@ export interface CellApi {
   level(limits: BudgetLimits): Promise<BucketLevel | null>;
   /** Notes the revisions, and applies the values of those that are not older than the known ones. */
   invalidate(changes: readonly Change[]): Promise<void>;
-  /** Null returns to the configured cap (docs/rules/fairshare.md#capacity). */
+  /** Outlives the object; null returns to the configured cap. A lower one aborts no request (docs/rules/fairshare.md#capacity). */
   setCapacity(maxInFlight: number | null): Promise<CellStats>;
+  /** Who holds slots and who waits, and which limit holds each queue up (docs/rules/fairshare.md#live-view). */
   fairshareLive(): Promise<LiveSnapshot>;
   /** Samples of the last hour from `sinceMs` on, ascending (docs/rules/fairshare.md#history). */
   fairshareHistory(sinceMs: number): Promise<readonly HistorySample[]>;
@@ -155,37 +146,4 @@ export interface CellApi {
   /** How many requests of each model hold a slot; a model of which none does is left out. */
   inFlightByModel(): Promise<readonly (readonly [modelName: string, inFlight: number])[]>;
   metrics(): Promise<CellMetrics>;
-}
-
-/** RPC surface of the Ledger object. */
-export interface LedgerStatus {
-  readonly segments: number;
-  readonly bytes: number;
-  readonly dropped: number;
-  readonly aside: number;
-  /** Counts of the rows that Workers handed in themselves, since the log began. */
-  readonly direct: SavedCounters;
-}
-
-export interface LedgerApi {
-  /**
-   * Resolves when the batch is durable, with the requests of its rows that the log held before. A batch seen before changes
-   * nothing.
-   */
-  append(batch: LedgerBatch): Promise<readonly string[]>;
-  /** A Worker's own fallback when its Cell is gone; deduplicated by request id against log and store. */
-  appendOrphan(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void>;
-  /** Counts rows that a Worker has given up, because neither Cell nor Ledger took them. Resolves when the count is durable. */
-  lost(rows: number): Promise<void>;
-  /** Keeps the spans of a traced request until the analytics store has them. */
-  spans(requestId: string, spans: readonly SpanRecord[]): Promise<void>;
-  /**
-   * Waiting segments and bytes, rows dropped because the log was full, dead letters (rows that the store refuses), and counts of
-   * the rows that came from Workers.
-   */
-  status(): Promise<LedgerStatus>;
-  /** Keeps alerts for the control service, each id once. Resolves when they are durable. */
-  alert(events: readonly AlertEvent[]): Promise<void>;
-  /** Deletes the alerts that the control service has, and returns the next. */
-  alerts(ack: AlertAck | null): Promise<AlertBatch>;
 }

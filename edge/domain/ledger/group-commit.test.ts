@@ -16,7 +16,7 @@ describe("group commit", () => {
   it("acknowledges every row once, in order, and sends a failed batch again unchanged", () => {
     fc.assert(
       fc.property(fc.array(event, { maxLength: 40 }), (events) => {
-        const commit = new GroupCommit();
+        const commit = new GroupCommit<number>();
         const acknowledged: number[] = [];
         let tickets = 0;
         let sequence = 0;
@@ -56,7 +56,7 @@ describe("group commit", () => {
   });
 
   it("refuses what exceeds its bound and keeps what it took", () => {
-    const commit = new GroupCommit();
+    const commit = new GroupCommit<number>();
     for (let ticket = 1; ticket <= WAITING_MAX_ROWS; ticket += 1) commit.add({ ticket, row, orphan: false });
     expect(commit.add({ ticket: 0, row, orphan: false })).toBe(false);
     expect(commit.waiting).toBe(WAITING_MAX_ROWS);

@@ -12,35 +12,35 @@ export const BATCH_MAX_ROWS = 500;
 /** Rows that may wait for the Ledger before new ones are refused. */
 export const WAITING_MAX_ROWS = 20_000;
 
-/** `ticket` names the waiter to acknowledge; `orphan`: the row may have arrived before in another way. */
-interface WaitingRow {
-  readonly ticket: number;
+/** `ticket`: the waiter to acknowledge; `orphan`: the row may have arrived before in another way. */
+interface WaitingRow<Ticket> {
+  readonly ticket: Ticket;
   readonly row: UsageRow;
   readonly orphan: boolean;
 }
 
-export interface OutgoingBatch {
+export interface OutgoingBatch<Ticket> {
   readonly sequence: number;
   /** Orphans and others never share a batch. */
   readonly orphan: boolean;
-  readonly rows: readonly WaitingRow[];
+  readonly rows: readonly WaitingRow<Ticket>[];
 }
 
-export class GroupCommit {
+export class GroupCommit<Ticket> {
   #nextSequence = 1;
-  #waiting: WaitingRow[] = [];
-  #flying: OutgoingBatch | null = null;
+  #waiting: WaitingRow<Ticket>[] = [];
+  #flying: OutgoingBatch<Ticket> | null = null;
   #failures = 0;
 
   /** Takes a row; false when too many wait. */
-  add(row: WaitingRow): boolean {
+  add(row: WaitingRow<Ticket>): boolean {
     if (this.#waiting.length >= WAITING_MAX_ROWS) return false;
     this.#waiting.push(row);
     return true;
   }
 
   /** The batch to send now, or null when one is in flight or nothing waits. */
-  start(): OutgoingBatch | null {
+  start(): OutgoingBatch<Ticket> | null {
     const first = this.#waiting[0];
     if (this.#flying !== null || first === undefined) return null;
     const cut = this.#waiting.findIndex((entry, at) => at >= BATCH_MAX_ROWS || entry.orphan !== first.orphan);
@@ -52,7 +52,7 @@ export class GroupCommit {
   }
 
   /** The batch in flight is durable. Returns its rows, to be acknowledged. */
-  done(): readonly WaitingRow[] {
+  done(): readonly WaitingRow<Ticket>[] {
     const rows = this.#flying?.rows ?? [];
     this.#flying = null;
     return rows;

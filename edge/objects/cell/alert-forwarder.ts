@@ -1,9 +1,10 @@
 /**
- * Sends a Cell's alerts to its Ledger. Alerts of budgets have an id of their own and are due once per period: they are
- * kept until the Ledger has them. Alerts of failures are counted, and repeats leave together.
+ * Sends the alerts of budgets from a Cell to its Ledger: they have an id of their own and are due once per period, so they are kept
+ * until the Ledger has them.
  */
 
-import type { AlertEvent, Issue } from "../../../shared/alerts.ts";
+import type { AlertEvent } from "../../../shared/alerts.ts";
+import { sleep } from "../../../shared/sleep.ts";
 import type { BudgetAlert } from "../../domain/budget/alerts.ts";
 import type { AlertChannel } from "../object-ports.ts";
 
@@ -21,17 +22,11 @@ export class AlertForwarder {
   readonly #alerts: AlertChannel;
   readonly #now: () => number;
   #waiting: Waiting[] = [];
-  #retryMs = RETRY_MS;
   #sending = false;
 
   constructor(alerts: AlertChannel, now: () => number) {
     this.#alerts = alerts;
     this.#now = now;
-  }
-
-  /** Takes a failure; repeats are counted (ledger-alerts.ts). */
-  raise(issue: Issue): void {
-    this.#alerts.raise(issue);
   }
 
   /**
@@ -48,18 +43,18 @@ export class AlertForwarder {
 
   async #send(): Promise<void> {
     this.#sending = true;
-    const sent = [...this.#waiting];
-    try {
-      await this.#alerts.deliver(sent.map(({ event }) => event));
-      this.#waiting = this.#waiting.filter((alert) => !sent.includes(alert));
-      for (const { arrived } of sent) arrived();
-      this.#retryMs = RETRY_MS;
-    } catch {
-      this.#retryMs = Math.min(RETRY_MAX_MS, this.#retryMs * 2);
+    for (let retryMs = RETRY_MS; this.#waiting.length > 0; await sleep(retryMs)) {
+      const sent = [...this.#waiting];
+      try {
+        await this.#alerts.deliver(sent.map(({ event }) => event));
+        this.#waiting = this.#waiting.filter((alert) => !sent.includes(alert));
+        for (const { arrived } of sent) arrived();
+        if (this.#waiting.length === 0) break;
+        retryMs = RETRY_MS;
+      } catch {
+        retryMs = Math.min(RETRY_MAX_MS, retryMs * 2);
+      }
     }
     this.#sending = false;
-    if (this.#waiting.length === 0) return;
-    this.#sending = true;
-    setTimeout(() => void this.#send(), this.#retryMs);
   }
 }

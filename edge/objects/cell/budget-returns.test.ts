@@ -33,11 +33,11 @@ it("is charged what it used when every life takes it back from the one before", 
   lives.admission.ask(REQUEST, "isolate");
   await lives.pass();
   for (let reset = 0; reset < 3; reset += 1) {
-    lives.begin().takeBack(RETURNED, "isolate");
+    lives.begin().comeBack(RETURNED, "isolate");
     await lives.pass();
   }
   // It came twice.
-  lives.admission.takeBack(RETURNED, "isolate");
+  lives.admission.comeBack(RETURNED, "isolate");
   await lives.admission.end(END);
   await lives.pass(60_000);
   expect(lives.tenant).toMatchObject(CHARGED);
@@ -51,13 +51,13 @@ it.each([
   lives.admission.ask(REQUEST, "isolate");
   await lives.pass();
   for (let reset = 0; reset < resets; reset += 1) {
-    lives.begin().takeBack(RETURNED, "isolate");
+    lives.begin().comeBack(RETURNED, "isolate");
     await lives.pass();
-    lives.admission.depart("r");
+    lives.admission.giveUp("r");
     await lives.pass();
   }
   expect(lives.tenant).toMatchObject({ account: { usedTokens: 30, usedNanoUsd: 250_000_000 } });
-  lives.begin().takeBack(RETURNED, "isolate");
+  lives.begin().comeBack(RETURNED, "isolate");
   await lives.admission.end(END);
   await lives.pass(60_000);
   expect(lives.tenant).toMatchObject(CHARGED);
@@ -70,9 +70,9 @@ it.each([
   const lives = new CellLives(LIMITS);
   lives.admission.ask(REQUEST, "isolate");
   await lives.pass();
-  lives.admission.depart("r");
+  lives.admission.giveUp("r");
   await lives.pass();
-  if (comesBack) lives.admission.takeBack(RETURNED, "isolate");
+  if (comesBack) lives.admission.comeBack(RETURNED, "isolate");
   await lives.admission.end(END);
   await lives.pass(60_000);
   expect(lives.tenant).toMatchObject(CHARGED);

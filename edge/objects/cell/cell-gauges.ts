@@ -3,7 +3,7 @@
 import { version } from "../../../package.json";
 import { familyOf, singleSample } from "../../../shared/catalogues/metrics.ts";
 import type { MetricFamily } from "../../../shared/internal.ts";
-import type { LedgerApi, LedgerStatus } from "../../domain/admission/rpc.ts";
+import type { LedgerApi, LedgerStatus } from "../../domain/ledger/rpc.ts";
 
 /** The state of a Cell; `ledgers`: of those shards that answered. */
 interface CellState {
@@ -42,6 +42,5 @@ export function cellGauges({ inFlight, queued, unchecked, ledgers }: CellState):
  * itself.
  */
 export async function ledgerStatuses(ledgers: readonly LedgerApi[]): Promise<readonly (LedgerStatus | null)[]> {
-  const answers = await Promise.allSettled(ledgers.map(async (ledger) => await ledger.status()));
-  return answers.map((answer) => (answer.status === "fulfilled" ? answer.value : null));
+  return await Promise.all(ledgers.map(async (ledger) => await ledger.status().catch(() => null)));
 }

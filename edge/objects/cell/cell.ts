@@ -3,13 +3,21 @@
  * compose-cell.ts. Isolates are its members, and send admission requests in exchanges (docs/rules/admission.md#exchanges).
  * Admission state is in memory only; capacity override, revisions, counters, history and busy mark are in the object's storage.
  */
-import { DurableObject } from "cloudflare:workers";
+import { DurableObject, RpcTarget } from "cloudflare:workers";
 import { mergedWaiting } from "../../../shared/fairshare/merged-waiting.ts";
 import type { CellMetrics, CellStats, Change, RevItem } from "../../../shared/internal.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import type { Bindings } from "../../bindings.ts";
-import type { ExchangeAnswer, ExchangeMessage, Member } from "../../domain/admission/exchange-messages.ts";
+import { waitingForBudget } from "../../domain/admission/admission-entry.ts";
+import type {
+  ExchangeAnswer,
+  ExchangeApi,
+  ExchangeMessage,
+  ExchangeSession,
+  Member,
+} from "../../domain/admission/exchange-messages.ts";
 import { chargedTokens } from "../../domain/admission/request-end.ts";
+import type { CellApi } from "../../domain/admission/rpc.ts";
 import { type BudgetLimits, limitsOf } from "../../domain/budget/limits.ts";
 import type { BucketLevel } from "../../domain/budget/token-bucket.ts";
 import type { CountedEvent } from "../../domain/cell/event-counters.ts";
@@ -22,9 +30,9 @@ import type { UpstreamOutcomes } from "../../domain/upstream/attempt-outcomes.ts
 import type { CellPorts } from "../object-ports.ts";
 import { cellGauges, ledgerStatuses } from "./cell-gauges.ts";
 import { type CellParts, type CellSettings, composeCell } from "./compose-cell.ts";
-import { SessionTarget } from "./exchange-session.ts";
+import type { MemberSession, Members } from "./members.ts";
 
-export class CellObject extends DurableObject<Bindings> {
+export class CellObject extends DurableObject<Bindings> implements CellApi, ExchangeApi {
   readonly #settings: CellSettings;
   readonly #ports: CellPorts;
   readonly #parts: CellParts;
@@ -44,7 +52,6 @@ export class CellObject extends DurableObject<Bindings> {
     return this.#life;
   }
 
-  /** Opens a session of a member: one exchange after another, for as long as the isolate keeps it. */
   async openSession(
     member: Member,
     message: ExchangeMessage,
@@ -54,14 +61,10 @@ export class CellObject extends DurableObject<Bindings> {
     return { session: new SessionTarget(members, session), answer };
   }
 
-  /**
-   * Takes the row of a request that asked for no slot. Unauthenticated refusals above their limit are only counted.
-   */
   async record(row: UsageRow, upstream: UpstreamOutcomes = {}): Promise<void> {
     await this.#parts.rows.record({ row, upstream });
   }
 
-  /** Takes the row of a request that has ended, and whose session could not take it. */
   async settleOrphan(row: UsageRow, upstream: UpstreamOutcomes = {}): Promise<void> {
     await this.#parts.admission.end({ row, actualTokens: chargedTokens(row), upstream });
   }
@@ -88,10 +91,6 @@ export class CellObject extends DurableObject<Bindings> {
     store.pruneRevisions(sinceMs - REVISION_KEEP_MS);
   }
 
-  /**
-   * Sets a cap that outlives this object; null returns to the configured one. A lower cap aborts no request
-   * (docs/rules/fairshare.md#capacity).
-   */
   async setCapacity(maxInFlight: number | null): Promise<CellStats> {
     const { store, admission } = this.#parts;
     store.capacity = maxInFlight;
@@ -99,26 +98,18 @@ export class CellObject extends DurableObject<Bindings> {
     return await this.stats();
   }
 
-  /**
-   * Which requests hold slots and which wait, by group and tenant, and which limit holds each queue up
-   * (docs/rules/fairshare.md#live-view).
-   */
   async fairshareLive(): Promise<LiveSnapshot> {
     const { scheduler, history, admission } = this.#parts;
     const nowMs = this.#ports.now();
-    const waiting = mergedWaiting([scheduler.waiting(nowMs), admission.awaitingBudget(nowMs)]);
+    const forBudgets = [...admission.entries].flatMap((entry) => waitingForBudget(entry, nowMs));
+    const waiting = mergedWaiting([scheduler.waiting(nowMs), forBudgets]);
     return { ...history.live(scheduler.snapshot(nowMs), nowMs), waiting };
   }
 
-  /**
-   * The samples of the last hour from `sinceMs` on (docs/rules/fairshare.md#history), earlier lives of this object
-   * included.
-   */
   async fairshareHistory(sinceMs: number): Promise<readonly HistorySample[]> {
     return this.#parts.history.since(sinceMs, this.#ports.now());
   }
 
-  /** Counts events that leave no usage row. */
   async tally(counted: readonly CountedEvent[]): Promise<void> {
     const { eventCounters, heartbeat } = this.#parts;
     eventCounters.add(counted);
@@ -130,7 +121,6 @@ export class CellObject extends DurableObject<Bindings> {
     return { cell: this.#settings.cell, in_flight: inFlight, queued, max_in_flight: maxInFlight };
   }
 
-  /** For the auto router, which avoids full models (docs/rules/auto-router.md#scores). */
   async inFlightByModel(): Promise<readonly (readonly [modelName: string, inFlight: number])[]> {
     return this.#parts.scheduler.inFlightByModel();
   }
@@ -149,5 +139,33 @@ export class CellObject extends DurableObject<Bindings> {
       if (this.#direct[shard] !== undefined) all.add(this.#direct[shard]);
     }
     return { cell, families: [...all.families(), ...eventCounters.families(), ...gauges] };
+  }
+}
+
+/** A session as an RPC capability: when its holder's context ends, the runtime disposes it. */
+export class SessionTarget extends RpcTarget implements ExchangeSession {
+  readonly #members: Members;
+  readonly #session: MemberSession;
+
+  constructor(members: Members, session: MemberSession) {
+    super();
+    this.#members = members;
+    this.#session = session;
+  }
+
+  async exchange(message: ExchangeMessage): Promise<ExchangeAnswer> {
+    return this.#members.exchange(this.#session, message);
+  }
+
+  async news(): Promise<ExchangeAnswer> {
+    return await this.#members.news(this.#session);
+  }
+
+  async close(): Promise<void> {
+    this.#members.end(this.#session);
+  }
+
+  [Symbol.dispose](): void {
+    this.#members.end(this.#session);
   }
 }

@@ -96,7 +96,7 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
     budgetOf: ports.budgetOf,
     late: { put: (decisions) => admission.applyBudgetDecisions(decisions) },
     deliverAlert: async (alert) => await alerts.deliver(alert),
-    raise: (issue) => alerts.raise(issue),
+    raise: (issue) => ports.alerts.raise(issue),
   });
 
   let scheduler!: Scheduler;

@@ -59,7 +59,6 @@ class Isolate {
   readonly requests = new Map<string, "asks" | "waits" | "runs" | "ended" | "dead">();
   longestOutageMs = 0;
   #outageMs = 0;
-  #opening = 0;
   #session: MemberSession | null = null;
   /** Sessions that are broken, and the Cell has not seen it. */
   #broken: MemberSession[] = [];
@@ -91,8 +90,8 @@ class Isolate {
       this.#lose();
       return;
     }
-    this.table.applyAnswer(answer, message);
-    if (again !== null) this.table.applyAnswer(again, message);
+    this.table.applyAnswer(answer, message.departures);
+    if (again !== null) this.table.applyAnswer(again, message.departures);
     // Requests of which the Cell did not know are returned at once.
     if (this.table.isUrgent) this.exchange("well");
   }
@@ -115,11 +114,7 @@ class Isolate {
   #carry(message: ExchangeMessage): ExchangeAnswer {
     const { members } = this.stage;
     if (this.#session !== null) return members.exchange(this.#session, message);
-    this.#opening += 1;
-    const { session, answer } = members.open(
-      { member: "isolate", opening: this.#opening, ...this.table.living() },
-      message,
-    );
+    const { session, answer } = members.open({ member: "isolate", ...this.table.living() }, message);
     this.#session = session;
     this.#outageMs = 0;
     void this.#listen(session);
@@ -129,7 +124,7 @@ class Isolate {
   async #listen(session: MemberSession): Promise<void> {
     while (!session.isOver) {
       const answer = await this.stage.members.news(session);
-      if (session === this.#session) this.table.applyAnswer(answer, EMPTY_MESSAGE);
+      if (session === this.#session) this.table.applyAnswer(answer);
     }
   }
 

@@ -13,6 +13,7 @@ import {
   requestOf,
   verdicts,
 } from "../../../test/harness/edge/cell/members-harness.ts";
+import type { Departure } from "../../domain/admission/exchange-messages.ts";
 import { MemberTable } from "../../domain/admission/member-table.ts";
 import type { AdmissionRequest, CacheHit } from "../../domain/admission/rpc.ts";
 
@@ -50,7 +51,7 @@ describe("an exchange", () => {
     const message = {
       n: 2,
       ends: [endOf("ended")],
-      departures: ["gone"],
+      departures: [{ requestId: "gone", isLost: true, held: null }],
       returns: [{ ...requestOf("back"), waitedMs: 0 }],
       asks: [requestOf("asks"), requestOf("waits")],
     };
@@ -126,7 +127,7 @@ describe("an exchange", () => {
   it("that fails as its session opens leaves nothing behind", async () => {
     const stage = new MembersHarness(1);
     stage.open([requestOf("one")]);
-    const departures = null as unknown as readonly string[];
+    const departures = null as unknown as readonly Departure[];
     expect(() => stage.open([], { member: "other" }, { departures })).toThrow();
     await stage.pass(GRACE_MS);
     expect({ other: stage.members.isQuiet("other"), load: stage.load }).toEqual({
@@ -252,8 +253,7 @@ it("leaves a row of a running request that gives up before the Cell's next life 
   table.take();
   const { admission, queueWaitMs } = { admission: "queued", queueWaitMs: 7 } as const;
   const granted = { verdict: "granted", grant: { admission, queueWaitMs, level: null } } as const;
-  const nothing = { departures: [], withdrawals: [] };
-  table.applyAnswer({ decided: [["runs", granted]], hits: [], stored: [], refused: [], unknown: [] }, nothing);
+  table.applyAnswer({ decided: [["runs", granted]], hits: [], stored: [], refused: [], unknown: [] });
   table.depart("runs");
   stage.open([], table.living(), table.first());
   await stage.pass(ROW_WAITS_MS);

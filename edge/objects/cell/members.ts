@@ -5,10 +5,9 @@
  * isolate gets a report of both.
  */
 import type { UsageRow } from "../../../shared/usage-row.ts";
-import type { AdmissionEntry } from "../../domain/admission/admission-entry.ts";
+import { type AdmissionEntry, isLive } from "../../domain/admission/admission-entry.ts";
 import type { AdmissionMachine } from "../../domain/admission/admission-machine.ts";
 import type {
-  AdmissionAnswer,
   CacheHitDecision,
   ExchangeAnswer,
   ExchangeMessage,
@@ -44,19 +43,19 @@ interface MembersOptions {
   readonly failed: (error: unknown) => void;
 }
 
+/** An answer that is being collected. */
+type Report = { readonly [List in keyof ExchangeAnswer]: ExchangeAnswer[List][number][] };
+
+const emptyReport = (): Report => ({ decided: [], hits: [], stored: [], refused: [], unknown: [] });
+
 interface KnownMember {
   readonly id: string;
   readonly leaseMs: number | undefined;
-  /** The number of its newest session. */
-  opening: number;
+  /** The number of its newest message. */
+  said: number;
+  /** Null: its last one has ended, and it is in its grace, or was given up. */
   session: MemberSession | null;
-  /** Identity of the grace that runs; null: none does. */
-  grace: object | null;
-  decided: (readonly [string, AdmissionAnswer])[];
-  hits: (readonly [string, CacheHitDecision])[];
-  stored: string[];
-  refused: string[];
-  unknown: string[];
+  report: Report;
 }
 
 /** One session. Only {@link Members} reads it; the RPC capability returns it unchanged. */
@@ -69,6 +68,7 @@ export interface MemberSession {
 
 export class Members {
   readonly #options: MembersOptions;
+  /** Those with a session, or with requests that are entered. */
   readonly #known = new Map<string, KnownMember>();
 
   constructor(options: MembersOptions) {
@@ -77,35 +77,33 @@ export class Members {
 
   /**
    * Opens a session with its first exchange, and ends the member's earlier one. What the member tells of its requests ends its grace,
-   * and those that it does not name are gone. Answers that an earlier session may have lost are given again. Throws when a newer
-   * session is known.
+   * and those that it does not name are gone. Answers that an earlier session may have lost are given again. Throws when the member
+   * has been heard with a newer message: it has taken this one to be lost.
    */
   open(
-    { member: id, opening, leaseMs, waiting, running, others }: Member,
+    { member: id, leaseMs, waiting, running, others }: Member,
     message: ExchangeMessage,
   ): { readonly session: MemberSession; readonly answer: ExchangeAnswer } {
     const { admission } = this.#options;
-    const member = this.#known.get(id) ?? newMember(id, leaseMs);
-    if (opening <= member.opening) throw new Error("the member has a newer session");
+    const member = this.#known.get(id) ?? { id, leaseMs, said: 0, session: null, report: emptyReport() };
+    if (message.n <= member.said) throw new Error("the member has said more since");
     this.#known.set(id, member);
     if (leaseMs !== undefined) this.heard(id, leaseMs);
     const session: MemberSession = { member, notify: null, isOver: false };
     const before = member.session;
-    member.opening = opening;
     member.session = session;
-    member.grace = null;
+    member.said = message.n;
     if (before !== null) close(before);
     try {
       const named = new Set([...waiting, ...running, ...others]);
-      // A message that was sent later over the earlier session may have arrived before this one.
-      for (const { request, said } of admission.liveOf(id))
-        if (said < message.n && !named.has(request.requestId)) admission.depart(request.requestId, message.n);
-      member.decided = [];
+      for (const { request } of admission.liveOf(id))
+        if (!named.has(request.requestId)) admission.giveUp(request.requestId);
+      member.report.decided.length = 0;
       // Before those that wait, or they would get the slots of these.
-      member.unknown = running.filter((requestId) => !admission.runs(requestId, message.n));
+      member.report.unknown.push(...running.filter((requestId) => !admission.runs(requestId)));
       for (const requestId of waiting) {
-        const answer = admission.waits(requestId, message.n);
-        if (answer !== null) member.decided.push([requestId, answer]);
+        const answer = admission.waits(requestId);
+        if (answer !== null) member.report.decided.push([requestId, answer]);
       }
       return { session, answer: this.exchange(session, message) };
     } catch (error) {
@@ -117,28 +115,32 @@ export class Members {
 
   /** Handles one exchange. Ends come first: what they give back is free for the requests. Throws when the session is over. */
   exchange(session: MemberSession, message: ExchangeMessage): ExchangeAnswer {
-    const { admission, record } = this.#options;
+    const { admission, record, failed } = this.#options;
     const { member } = session;
     if (session.isOver) throw new Error("the session is over");
+    member.said = Math.max(member.said, message.n);
     if (member.leaseMs !== undefined) this.heard(member.id, member.leaseMs);
     for (const settlement of message.ends) this.#track(member, settlement.row, admission.end(settlement));
-    // One that departs may be new to this life of the Cell, and leaves a row all the same.
-    for (const request of message.returns) admission.takeBack(request, member.id, message.n);
-    for (const requestId of message.departures) admission.depart(requestId, message.n);
-    for (const requestId of message.withdrawals) admission.withdraw(requestId);
+    for (const request of message.returns) admission.comeBack(request, member.id);
+    for (const { requestId, isLost, held } of message.departures) {
+      // It leaves a row also when it is new to this life of the Cell.
+      if (held !== null) admission.comeBack(held, member.id);
+      if (isLost) admission.giveUp(requestId);
+      else admission.withdraw(requestId);
+    }
     for (const one of message.records) this.#track(member, one.row, record(one));
     for (const hit of message.hits) this.#hit(member, hit);
     for (const request of message.asks) {
       try {
-        const answer = admission.ask(request, member.id, message.n);
-        if (answer !== null) member.decided.push([request.requestId, answer]);
+        const answer = admission.ask(request, member.id);
+        if (answer !== null) member.report.decided.push([request.requestId, answer]);
       } catch (error) {
-        this.#options.failed(error);
+        failed(error);
         // Without an answer it would wait for ever; asked for in vain twice, it is refused.
-        member.decided.push([request.requestId, { verdict: "stale", items: [] }]);
+        member.report.decided.push([request.requestId, { verdict: "stale", items: [] }]);
       }
     }
-    return answerTo(member);
+    return takeReport(member);
   }
 
   async news(session: MemberSession): Promise<ExchangeAnswer> {
@@ -151,7 +153,7 @@ export class Members {
     }
     session.notify = null;
     // Another session carries what there is to report.
-    return session.isOver ? NO_NEWS : answerTo(member);
+    return session.isOver ? emptyReport() : takeReport(member);
   }
 
   /** Ends a session, whether its holder closed it or is gone; a second call does nothing. */
@@ -161,14 +163,11 @@ export class Members {
     close(session);
     member.session = null;
     const { admission } = this.#options;
-    if (admission.liveOf(member.id).length === 0) {
-      this.#known.delete(member.id);
-      return;
-    }
-    const grace = {};
-    member.grace = grace;
+    const own = [...admission.entries].filter((entry) => entry.member === member.id);
+    if (own.length === 0) this.#known.delete(member.id);
+    if (!own.some(isLive)) return;
     admission.quiet(member.id);
-    this.#pass(member, grace, GRACE_INTERVALS);
+    this.#passGrace(member, member.said, GRACE_INTERVALS);
   }
 
   /** The isolate is alive. `leaseMs`: see {@link Silence}. */
@@ -179,7 +178,7 @@ export class Members {
 
   /** Whether nothing is heard of the isolate. */
   isQuiet(id: string): boolean {
-    return (this.#known.get(id)?.grace ?? null) !== null || this.#options.silence.isQuiet(id);
+    return this.#known.get(id)?.session === null || this.#options.silence.isQuiet(id);
   }
 
   /** An interval of the Cell has passed: isolates that are gone lose their session and what they hold. */
@@ -187,45 +186,44 @@ export class Members {
     const { silence, admission } = this.#options;
     const { quiet, gone } = silence.pass();
     for (const id of gone) {
-      const session = this.#known.get(id)?.session ?? null;
-      if (session !== null) close(session);
+      const member = this.#known.get(id);
+      if (member !== undefined && member.session !== null) {
+        close(member.session);
+        member.session = null;
+      }
       this.#giveUp(id, SILENT_ROWS_WAIT_MS);
     }
     for (const id of quiet) admission.quiet(id);
+    const owners = new Set(Array.from(admission.entries, ({ member }) => member));
+    for (const [id, { session }] of this.#known) if (session === null && !owners.has(id)) this.#known.delete(id);
   }
 
   /** A request that had to wait has its answer. */
   decided({ member: id, request }: AdmissionEntry, answer: Decision | Stale): void {
     const member = this.#known.get(id);
     if (member === undefined) return;
-    member.decided.push([request.requestId, answer]);
+    member.report.decided.push([request.requestId, answer]);
     notify(member);
   }
 
-  #pass(member: KnownMember, grace: object, intervals: number): void {
+  /** `said`: what was its newest message when the grace began. A later one has ended it. */
+  #passGrace(member: KnownMember, said: number, intervals: number): void {
     this.#options.later(GRACE_INTERVAL_MS, () => {
-      if (member.grace !== grace) return;
-      if (intervals > 1) {
-        this.#pass(member, grace, intervals - 1);
-        return;
-      }
-      this.#giveUp(member.id);
+      if (member.said !== said) return;
+      if (intervals > 1) this.#passGrace(member, said, intervals - 1);
+      else this.#giveUp(member.id);
     });
   }
 
   #giveUp(id: string, rowsWaitMs?: number): void {
     const { admission } = this.#options;
-    const member = this.#known.get(id);
-    // Its grace is over with it, and must not end what the isolate has in a later session.
-    if (member !== undefined) member.grace = null;
-    this.#known.delete(id);
-    for (const entry of admission.liveOf(id)) admission.giveUp(entry, rowsWaitMs);
+    for (const { request } of admission.liveOf(id)) admission.giveUp(request.requestId, rowsWaitMs);
   }
 
   #hit(member: KnownMember, { revs, limits, row, again }: CacheHit): void {
     const { revisions, record, level } = this.#options;
     const answer = (verdict: CacheHitDecision): void => {
-      member.hits.push([row.request_id, verdict]);
+      member.report.hits.push([row.request_id, verdict]);
       notify(member);
     };
     const items = revisions.staleAmong(revs);
@@ -245,8 +243,8 @@ export class Members {
   #track(member: KnownMember, { request_id: requestId }: UsageRow, stored: Promise<void>): void {
     void stored
       .then(
-        () => member.stored.push(requestId),
-        () => member.refused.push(requestId),
+        () => member.report.stored.push(requestId),
+        () => member.report.refused.push(requestId),
       )
       .then((waiting) => {
         if (waiting === 1) this.#options.later(NEWS_MS, () => notify(member));
@@ -254,25 +252,8 @@ export class Members {
   }
 }
 
-const NO_NEWS: ExchangeAnswer = { decided: [], hits: [], stored: [], refused: [], unknown: [] };
-
-function newMember(id: string, leaseMs: number | undefined): KnownMember {
-  return {
-    id,
-    leaseMs,
-    opening: 0,
-    session: null,
-    grace: null,
-    decided: [],
-    hits: [],
-    stored: [],
-    refused: [],
-    unknown: [],
-  };
-}
-
-function hasNews({ decided, hits, stored, refused, unknown }: KnownMember): boolean {
-  return decided.length + hits.length + stored.length + refused.length + unknown.length > 0;
+function hasNews({ report }: KnownMember): boolean {
+  return Object.values(report).some(({ length }) => length > 0);
 }
 
 /** Lets the session carry what there is to report. */
@@ -285,12 +266,8 @@ function close(session: MemberSession): void {
   session.notify?.();
 }
 
-function answerTo(member: KnownMember): ExchangeAnswer {
-  const { decided, hits, stored, refused, unknown } = member;
-  member.decided = [];
-  member.hits = [];
-  member.stored = [];
-  member.refused = [];
-  member.unknown = [];
-  return { decided, hits, stored, refused, unknown };
+function takeReport(member: KnownMember): ExchangeAnswer {
+  const { report } = member;
+  member.report = emptyReport();
+  return report;
 }

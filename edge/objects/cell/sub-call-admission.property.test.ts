@@ -86,7 +86,7 @@ class Requests {
     const known = this.#subCalls[step.who % Math.max(1, this.#subCalls.length)];
     if (known === undefined) return;
     if (step.type === "again") ask({ ...known.request, waitedMs: 0 });
-    else admission.takeBack({ ...known.request, waitedMs: 0 }, "isolate");
+    else admission.comeBack({ ...known.request, waitedMs: 0 }, "isolate");
   }
 
   /** What the requests see, and what an operator sees of the slots. */
@@ -98,7 +98,7 @@ class Requests {
   /** Gives up every sub-call; returns how many rows each has in the end. */
   async endSubCalls(): Promise<readonly number[]> {
     const { admission, rows } = this.harness;
-    for (const { request } of this.#subCalls) admission.depart(request.requestId);
+    for (const { request } of this.#subCalls) admission.giveUp(request.requestId);
     await vi.advanceTimersByTimeAsync(6_000);
     return this.#subCalls.map(({ request }) => rows.filter((row) => row.request_id === request.requestId).length);
   }
@@ -107,7 +107,7 @@ class Requests {
     const one = requests[who % Math.max(1, requests.length)];
     if (one === undefined) return;
     if (how === "end") void this.harness.end(one, 7);
-    else this.harness.admission.depart(one.request.requestId);
+    else this.harness.admission.giveUp(one.request.requestId);
   }
 }
 
@@ -168,13 +168,13 @@ it.each([
           await lives.pass();
           continue;
         }
-        if (type === "lost") lives.admission.depart("s");
+        if (type === "lost") lives.admission.giveUp("s");
         else lives.begin();
         // Its isolate names it, or asks again because the answer was lost.
         const again = { ...first, waitedMs: 0 };
         for (let times = twice ? 2 : 1; times > 0; times -= 1)
           if (asks) lives.admission.ask(again, "isolate");
-          else lives.admission.takeBack(again, "isolate");
+          else lives.admission.comeBack(again, "isolate");
       }
       await lives.admission.end({ row: ROW, actualTokens: 35 });
       await lives.pass(60_000);

@@ -9,7 +9,6 @@ import { type AlertEvent, issues } from "../../../shared/alerts.ts";
 import type { AlertAck, AlertBatch } from "../../../shared/internal.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import type { Bindings } from "../../bindings.ts";
-import type { LedgerBatch, LedgerStatus } from "../../domain/admission/rpc.ts";
 import { RecentIds } from "../../domain/cell/recent-ids.ts";
 import { RequestCounters } from "../../domain/cell/request-counters.ts";
 import {
@@ -34,6 +33,7 @@ import {
   wasApplied,
 } from "../../domain/ledger/ledger-log.ts";
 import { requestIdOf, spanLine, storedRowLine, usageRowLine } from "../../domain/ledger/row-line.ts";
+import type { LedgerBatch, LedgerStatus } from "../../domain/ledger/rpc.ts";
 import { DEAD_LETTER_RETRY_MS } from "../../domain/ledger/send-plan.ts";
 import type { SpanRecord } from "../../domain/trace/trace.ts";
 import type { UpstreamOutcomes } from "../../domain/upstream/attempt-outcomes.ts";

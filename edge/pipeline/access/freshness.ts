@@ -79,7 +79,7 @@ export async function readUntilCurrent<T extends Known>(
       const items = revsOf(read);
       if (items.some((item) => item.rev < (newest.get(nameOf(item)) ?? 0))) break;
       const unasked = items.filter((item) => !newest.has(nameOf(item)));
-      const stale = unasked.length === 0 ? [] : await admission.staleAmong(unasked);
+      const stale = unasked.length === 0 ? [] : await admission.view.staleAmong(unasked);
       if (stale.length === 0) return read;
       for (const item of [...unasked, ...stale]) newest.set(nameOf(item), item.rev);
       directory.forget(stale);
@@ -95,7 +95,7 @@ const nameOf = ({ kind, id }: RevItem): string => `${kind} ${id}`;
 
 /** Returns when the Cell knows nothing newer, or cannot be reached. Throws 503 `key_store_unavailable`. */
 export async function mustBeCurrent(call: Call, items: readonly RevItem[]): Promise<void> {
-  const stale = await call.ports.admission.staleAmong(items).catch(() => []);
+  const stale = await call.ports.admission.view.staleAmong(items).catch(() => []);
   if (stale.length === 0) return;
   call.ports.directory.forget(stale);
   throw new GatewayError("key_store_unavailable");

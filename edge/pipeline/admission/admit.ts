@@ -38,7 +38,7 @@ export interface AdmittedRequest extends Prepared {
 export async function admit(call: Call, request: Prepared, reload: Reload): Promise<AdmittedRequest> {
   return await withSpan(call, "admission", async (span) => {
     span.set({ class: "rejected", queue_wait_ms: 0, group: request.principal.tenant.fairshare_group });
-    const admitted = await seekSlot(call, request, reload);
+    const admitted = await new SlotSeeker(call, request, reload).seek();
     admitted.permit.whenLost?.(() => call.slotLoss.lose());
     const { admission, queueWaitMs } = admitted;
     span.set({ class: admission, queue_wait_ms: queueWaitMs, group: admitted.message.group.name });
@@ -46,168 +46,149 @@ export async function admit(call: Call, request: Prepared, reload: Reload): Prom
   });
 }
 
-/** A request's place in the queue, if it has one. */
-interface Waiting {
-  /** Since when the request waits, epoch ms; null: it does not. */
-  sinceMs: number | null;
-  /** Its place, from the first answer on. */
-  permit: Permit | null;
-  /** It gives its place back, and asks for another one. */
-  anew: boolean;
-}
-
 type Reload = (request: Prepared) => Promise<Prepared>;
 
-async function seekSlot(call: Call, request: Prepared, reload: Reload): Promise<AdmittedRequest> {
-  const waiting: Waiting = { sinceMs: null, permit: null, anew: false };
-  let current = request;
-  let wasStale = false;
-  for (;;) {
-    const message = admissionMessage(call, current, waiting);
-    const answer = await requestAdmission(call, current, message, waiting);
-    waiting.anew = false;
-    if (answer.verdict === "stale") {
-      if (wasStale) {
-        const failure = new StageFailure(new GatewayError("key_store_unavailable"), current);
-        throw refusedInPlace(call, failure, current, waiting);
+/** One request on its way to its slot. */
+class SlotSeeker {
+  readonly #call: Call;
+  readonly #reload: Reload;
+  /** As its records were read last. */
+  #request: Prepared;
+  /** What the Cell has for it: a place, from the first answer on. */
+  #permit: Permit | null = null;
+  /** Since when it waits, epoch ms; null: it does not. */
+  #sinceMs: number | null = null;
+
+  constructor(call: Call, request: Prepared, reload: Reload) {
+    this.#call = call;
+    this.#request = request;
+    this.#reload = reload;
+  }
+
+  async seek(): Promise<AdmittedRequest> {
+    let wasStale = false;
+    let anew = false;
+    for (;;) {
+      const message = { ...admissionMessage(this.#call, this.#request, this.#waitedMs), anew };
+      const answer = await this.#ask(message);
+      anew = false;
+      if (answer.verdict === "stale") {
+        if (wasStale) throw this.#refused(new GatewayError("key_store_unavailable"));
+        wasStale = true;
+        await this.#judgeAgain(answer.items);
+        continue;
       }
-      wasStale = true;
-      current = await judgedAgain(call, answer.items, current, waiting, reload);
-      continue;
-    }
-    wasStale = false;
-    const { permit } = answer;
-    waiting.permit = permit;
-    const decision = answer.verdict === "waiting" ? await waitForDecision(call, current, permit, waiting) : answer;
-    if (decision === null) {
-      waiting.anew = true;
-      current = await judgedAgain(call, [], { ...current, queueEntryUnknown: true }, waiting, reload);
-    } else if (decision.verdict === "stale")
-      current = await judgedAgain(call, decision.items, current, waiting, reload);
-    else {
-      current = { ...current, queueWaitMs: waitedMs(call, waiting) ?? current.queueWaitMs };
-      return admittedBy(call, current, { message, permit }, decision);
+      wasStale = false;
+      this.#permit = answer.permit;
+      const decision = answer.verdict === "waiting" ? await this.#decision(answer.permit) : answer;
+      if (decision === null) {
+        anew = true;
+        this.#request = { ...this.#request, queueEntryUnknown: true };
+        await this.#judgeAgain([]);
+      } else if (decision.verdict === "stale") await this.#judgeAgain(decision.items);
+      else return this.#admitted(decision, message, answer.permit);
     }
   }
-}
 
-/**
- * The request with key, tenant and model as they are now. Throws their refusal: AlreadySettled when the request has a
- * place.
- */
-async function judgedAgain(
-  call: Call,
-  items: readonly RevItem[],
-  before: Prepared,
-  waiting: Waiting,
-  reload: Reload,
-): Promise<Prepared> {
-  call.ports.directory.forget(items);
-  try {
-    return await reload(before);
-  } catch (error) {
-    throw refusedInPlace(call, StageFailure.of(error, before), before, waiting);
+  get #waitedMs(): number | null {
+    return this.#sinceMs === null ? null : Math.max(0, this.#call.ports.clock() - this.#sinceMs);
   }
-}
 
-/**
- * A refusal in the form in which it is thrown. A request with a place hands in its row through the permit; the row
- * names the key and tenant.
- */
-function refusedInPlace(call: Call, failure: StageFailure, before: Prepared, waiting: Waiting): StageFailure {
-  const { permit } = waiting;
-  if (permit === null) return failure;
-  const { cause } = failure;
-  const known = { ...failure.known, queueWaitMs: waitedMs(call, waiting) ?? 0 };
-  const whose = { ...known, principal: known.principal ?? before.principal };
-  if (cause instanceof ClientGone)
-    settleWithoutSlot(call, whose, permit, { statusCode: 499, admission: "queued", failure: cause });
-  else {
-    const statusCode = cause instanceof GatewayError ? cause.status : 500;
-    settleWithoutSlot(call, whose, permit, { statusCode, failure: cause });
+  /**
+   * Sends the admission request, and awaits the answer even when the client leaves. Without an answer the Cell may have the request:
+   * its row gives back whatever the Cell grants it, even later.
+   */
+  async #ask(message: AdmissionRequest): Promise<AdmissionOutcome> {
+    try {
+      return await this.#call.ports.admission.admit(message, this.#permit);
+    } catch (error) {
+      const queueWaitMs = this.#waitedMs ?? this.#request.queueWaitMs;
+      throw new StageFailure(error, { ...this.#request, queueWaitMs, queueEntryUnknown: true });
+    }
   }
-  return new AlreadySettled(cause, known);
-}
 
-function waitedMs(call: Call, { sinceMs }: Waiting): number | null {
-  return sinceMs === null ? null : Math.max(0, call.ports.clock() - sinceMs);
-}
+  /** Reads key, tenant and model as they are now. Throws their refusal: AlreadySettled when the request has a place. */
+  async #judgeAgain(items: readonly RevItem[]): Promise<void> {
+    this.#call.ports.directory.forget(items);
+    try {
+      this.#request = await this.#reload(this.#request);
+    } catch (error) {
+      throw this.#refused(error);
+    }
+  }
 
-/** The result of a decision: the request with its slot. Throws AlreadySettled with the budgets' refusal. */
-function admittedBy(
-  call: Call,
-  request: Prepared,
-  held: Pick<AdmittedRequest, "message" | "permit">,
-  decision: Decision,
-): AdmittedRequest {
-  if (decision.verdict === "refused") {
+  /**
+   * A refusal in the form in which it is thrown. A request with a place hands in its row through the permit; the row
+   * names the key and tenant.
+   */
+  #refused(error: unknown): StageFailure {
+    const failure = StageFailure.of(error, this.#request);
+    if (this.#permit === null) return failure;
+    const { cause } = failure;
+    const known = { ...failure.known, queueWaitMs: this.#waitedMs ?? 0 };
+    const whose = { ...known, principal: known.principal ?? this.#request.principal };
+    const status = cause instanceof GatewayError ? cause.status : 500;
+    settleWithoutSlot(
+      this.#call,
+      whose,
+      this.#permit,
+      cause instanceof ClientGone ? left(cause) : refused(status, cause),
+    );
+    return new AlreadySettled(cause, known);
+  }
+
+  /**
+   * The Cell's decision once it is made; null when the place is lost. Throws the failure of 503 when the Cell stays away, and
+   * AlreadySettled when the client leaves.
+   */
+  async #decision(permit: Permit): Promise<Decision | Stale | null> {
+    const { clock } = this.#call.ports;
+    const { signal } = this.#call.request;
+    this.#sinceMs ??= clock();
+    const gone = Promise.withResolvers<never>();
+    const leave = () => gone.reject(new ClientGone());
+    if (signal.aborted) leave();
+    else signal.addEventListener("abort", leave, { once: true });
+    const decision = permit.decision();
+    try {
+      return await Promise.race([decision, gone.promise]);
+    } catch (error) {
+      decision.catch(() => undefined);
+      const known = { ...this.#request, queueWaitMs: this.#waitedMs ?? 0 };
+      if (error instanceof GatewayError) throw new StageFailure(error, { ...known, queueEntryUnknown: true });
+      if (!(error instanceof ClientGone)) return null;
+      settleWithoutSlot(this.#call, known, permit, left(error));
+      throw new AlreadySettled(error, known);
+    } finally {
+      gone.promise.catch(() => undefined);
+    }
+  }
+
+  /** The request with its slot. Throws AlreadySettled with the budgets' refusal. */
+  #admitted(decision: Decision, message: AdmissionRequest, permit: Permit): AdmittedRequest {
+    const request = { ...this.#request, queueWaitMs: this.#waitedMs ?? this.#request.queueWaitMs };
+    if (decision.verdict === "granted") return { ...request, message, permit, ...decision.grant };
     const { refusal } = decision;
-    const error = new GatewayError(refusal.code, {
-      headers: refusalHeaders(refusal, held.message),
-    });
+    const error = new GatewayError(refusal.code, { headers: refusalHeaders(refusal, message) });
     const known: Known = { ...request, level: refusal.level };
-    settleWithoutSlot(call, known, held.permit, { statusCode: error.status, failure: error });
+    settleWithoutSlot(this.#call, known, permit, refused(error.status, error));
     throw new AlreadySettled(error, known);
-  }
-  const { grant } = decision;
-  const { admission, queueWaitMs, level } = grant;
-  return { ...request, ...held, admission, queueWaitMs, level };
-}
-
-/**
- * Sends the admission request, and awaits the answer even when the client leaves. Without an answer the Cell may have the request:
- * its row gives back whatever the Cell grants it, even later.
- */
-async function requestAdmission(
-  call: Call,
-  request: Prepared,
-  message: AdmissionRequest,
-  waiting: Waiting,
-): Promise<AdmissionOutcome> {
-  try {
-    return await call.ports.admission.admit(message, waiting.permit);
-  } catch (error) {
-    const queueWaitMs = waitedMs(call, waiting) ?? request.queueWaitMs;
-    throw new StageFailure(error, { ...request, queueWaitMs, queueEntryUnknown: true });
-  }
-}
-
-/**
- * The Cell's decision once it is made; null when the place is lost. Throws the failure of 503 when the Cell stays away, and
- * AlreadySettled when the client leaves.
- */
-async function waitForDecision(
-  call: Call,
-  request: Prepared,
-  permit: Permit,
-  waiting: Waiting,
-): Promise<Decision | Stale | null> {
-  waiting.sinceMs ??= call.ports.clock();
-  const gone = Promise.withResolvers<never>();
-  const leave = () => gone.reject(new ClientGone());
-  if (call.request.signal.aborted) leave();
-  else call.request.signal.addEventListener("abort", leave, { once: true });
-  const decision = permit.decision();
-  try {
-    return await Promise.race([decision, gone.promise]);
-  } catch (error) {
-    decision.catch(() => undefined);
-    const known = { ...request, queueWaitMs: waitedMs(call, waiting) ?? 0 };
-    if (error instanceof GatewayError) throw new StageFailure(error, { ...known, queueEntryUnknown: true });
-    if (!(error instanceof ClientGone)) return null;
-    settleWithoutSlot(call, known, permit, { statusCode: 499, admission: "queued", failure: error });
-    throw new AlreadySettled(error, known);
-  } finally {
-    gone.promise.catch(() => undefined);
   }
 }
 
 /** How a request without a slot ends. */
 interface EndWithoutSlot {
   readonly statusCode: number;
-  readonly admission?: "rejected" | "queued";
+  readonly admission: "rejected" | "queued";
   readonly failure: unknown;
 }
+
+const left = (failure: ClientGone): EndWithoutSlot => ({ statusCode: 499, admission: "queued", failure });
+const refused = (statusCode: number, failure: unknown): EndWithoutSlot => ({
+  statusCode,
+  admission: "rejected",
+  failure,
+});
 
 /**
  * Hands in the row of a request that its budgets refused, or whose client left while it waited, without delaying the
@@ -215,13 +196,13 @@ interface EndWithoutSlot {
  * (docs/rules/admission.md#membership); the request holds no slot and no tokens any more.
  */
 function settleWithoutSlot(call: Call, known: Known, permit: Permit, end: EndWithoutSlot): void {
-  const row = usageRowOf(call, known, { ...end, admission: end.admission ?? "rejected" });
+  const row = usageRowOf(call, known, end);
   reportEnd(call, known, row, end);
   call.waitUntil(permit.settle({ row, actualTokens: 0 }));
 }
 
-/** The admission request; `waiting`: the request's place in the queue, which it usually does not have. */
-export function admissionMessage(call: Call, request: Prepared, waiting: Waiting | null = null): AdmissionRequest {
+/** `waitedMs`: how long the request has waited; null: it has no place in the queue. */
+export function admissionMessage(call: Call, request: Prepared, waitedMs: number | null = null): AdmissionRequest {
   const { principal, model, estimate } = request;
   const { key, tenant } = principal;
   const measure = request.measure();
@@ -237,8 +218,7 @@ export function admissionMessage(call: Call, request: Prepared, waiting: Waiting
     costTokens: estimate.totalTokens,
     revs: subjectRevs(call, request),
     openUntilMs: servedUntilMs(principal, call.ports.clock()),
-    waitedMs: waiting === null ? null : waitedMs(call, waiting),
-    anew: waiting?.anew === true,
+    waitedMs,
     limits: limitsOf(key, tenant),
     need: {
       bucketTokens: measure.kind === "free" ? 0 : estimate.totalTokens,

@@ -42,7 +42,7 @@ export class AutoRouterMemory {
     const { admission } = ports;
     const known = this.#loads.get(admission.cell) ?? new RefreshedValue<LoadReport>(LOAD_TERMS);
     this.#loads.set(admission.cell, known);
-    const read = async () => ({ inFlight: await admission.inFlightByModel(), chosen: new Map<string, number>() });
+    const read = async () => ({ inFlight: await admission.view.inFlightByModel(), chosen: new Map<string, number>() });
     return await known.get(ports.clock(), read).catch(() => ({ inFlight: new Map(), chosen: new Map() }));
   }
 }

@@ -16,7 +16,7 @@ import type { Known } from "../call/known.ts";
 export async function readLevel(call: Call, { level, principal }: Known): Promise<BucketLevel | null | undefined> {
   if (level !== undefined || principal === null) return level;
   const limits = ratedLimitsOf(principal.key, principal.tenant);
-  return limits === null ? level : await call.ports.admission.level(limits);
+  return limits === null ? level : await call.ports.admission.view.level(limits);
 }
 
 /** `x-ratelimit-*`; none without a known level. */

@@ -44,7 +44,7 @@ async function currentServers(call: Call, names: readonly string[]): Promise<rea
   const items = first.flatMap((server) =>
     server === null ? [] : [{ kind: "mcp" as const, id: server.name, rev: server.rev }],
   );
-  const stale = items.length === 0 ? [] : await admission.staleAmong(items);
+  const stale = items.length === 0 ? [] : await admission.view.staleAmong(items);
   const newest = new Map(stale.map(({ id, rev }) => [id, rev]));
   if (stale.length > 0) directory.forget(stale);
   const current = await Promise.all(

@@ -4,8 +4,7 @@
  * subrequests. Only the bench
  * bundles it, for a separate run; the measured gateway is the real one.
  */
-import { CellObject } from "../../../edge/objects/cell/cell.ts";
-import { SessionTarget } from "../../../edge/objects/cell/exchange-session.ts";
+import { CellObject, SessionTarget } from "../../../edge/objects/cell/cell.ts";
 import { LedgerObject } from "../../../edge/objects/ledger/ledger.ts";
 import { TenantBudgetObject } from "../../../edge/objects/tenant-budget/tenant-budget.ts";
 import worker, { Cell, Ledger, TenantBudget } from "../../../edge/worker.ts";

@@ -2,7 +2,7 @@
  * One life of the Cell in the simulation of exchanges: its real parts, put together as the Cell object does. The disk keeps
  * what outlives it: capacity, revisions, and that it was busy.
  */
-import { type AdmissionEntry, isLive } from "../../../edge/domain/admission/admission-entry.ts";
+import { isLive } from "../../../edge/domain/admission/admission-entry.ts";
 import { AdmissionMachine, type AdmissionOptions } from "../../../edge/domain/admission/admission-machine.ts";
 import type { BudgetPort } from "../../../edge/domain/admission/budget-port.ts";
 import type {
@@ -12,11 +12,12 @@ import type {
   Member,
 } from "../../../edge/domain/admission/exchange-messages.ts";
 import { chargedTokens } from "../../../edge/domain/admission/request-end.ts";
-import type { AdmissionRequest, Decision, LedgerBatch, Settlement, Stale } from "../../../edge/domain/admission/rpc.ts";
+import type { AdmissionRequest, Decision, Settlement, Stale } from "../../../edge/domain/admission/rpc.ts";
 import { Revisions } from "../../../edge/domain/cell/revisions.ts";
 import { schedulerEvents } from "../../../edge/domain/cell/scheduler-events.ts";
 import { createScheduler } from "../../../edge/domain/fairshare/scheduler.ts";
 import type { GrantCheck, Scheduler } from "../../../edge/domain/fairshare/types.ts";
+import type { LedgerBatch } from "../../../edge/domain/ledger/rpc.ts";
 import { BudgetGateway } from "../../../edge/objects/cell/budget-gateway.ts";
 import { LedgerWriter } from "../../../edge/objects/cell/ledger-writer.ts";
 import { type MemberSession, Members } from "../../../edge/objects/cell/members.ts";
@@ -61,21 +62,21 @@ class WatchedAdmission extends AdmissionMachine {
     this.#life = life;
   }
 
-  override ask(request: AdmissionRequest, member: string, said?: number): AdmissionAnswer | null {
+  override ask(request: AdmissionRequest, member: string): AdmissionAnswer | null {
     const before = this.liveOf(member).find((entry) => entry.request.requestId === request.requestId);
     this.#requests.set(request.requestId, request);
     this.#givenUp.delete(request.requestId);
     const keeps = before !== undefined && before.state !== "judged again" && request.anew !== true;
-    const answer = super.ask(request, member, said);
+    const answer = super.ask(request, member);
     if (answer === null || answer.verdict === "stale" || keeps) return answer;
     this.#truth.admitted(request);
     this.granted(request, answer);
     return answer;
   }
 
-  override waits(requestId: string, said?: number): Decision | Stale | null {
+  override waits(requestId: string): Decision | Stale | null {
     const wasLost = this.#givenUp.delete(requestId);
-    const answer = super.waits(requestId, said);
+    const answer = super.waits(requestId);
     const request = this.#requests.get(requestId);
     if (!wasLost || request === undefined || answer?.verdict === "stale") return answer;
     this.#truth.admitted(request);
@@ -90,13 +91,14 @@ class WatchedAdmission extends AdmissionMachine {
     await super.end(settlement);
   }
 
-  override giveUp(entry: AdmissionEntry): void {
+  override giveUp(requestId: string): void {
     // What it gives back may be granted in the same turn.
-    const run = isLive(entry) ? this.#truth.running.get(entry.request.requestId) : undefined;
+    const entry = [...this.entries].find(({ request }) => request.requestId === requestId);
+    const run = entry !== undefined && isLive(entry) ? this.#truth.running.get(requestId) : undefined;
     if (run?.heard === false) this.#truth.end(run.id, 0);
     else if (run !== undefined) this.#truth.uncount(run, "it was given up");
-    this.#givenUp.add(entry.request.requestId);
-    super.giveUp(entry);
+    this.#givenUp.add(requestId);
+    super.giveUp(requestId);
   }
 
   /** A request was granted, as its isolate will hear. */

@@ -4,7 +4,8 @@
  */
 import { CellAdmission } from "../../../edge/adapters/objects/cell-admission.ts";
 import { MemberAdmission } from "../../../edge/adapters/objects/member-admission.ts";
-import type { AdmissionRequest, Decision, Grant, LedgerApi, Stale } from "../../../edge/domain/admission/rpc.ts";
+import type { AdmissionRequest, Decision, Grant, Stale } from "../../../edge/domain/admission/rpc.ts";
+import type { LedgerApi } from "../../../edge/domain/ledger/rpc.ts";
 import type { Permit } from "../../../edge/ports.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import { Copies, NEED_NANO_USD, NEED_TOKENS, type Records } from "./records.ts";

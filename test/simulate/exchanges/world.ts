@@ -3,8 +3,9 @@
  * weather (faults and delays) on the wire. A scenario is played in it; then all faults end, all requests finish, and rows
  * and charges must agree.
  */
-import type { LedgerApi, LedgerBatch } from "../../../edge/domain/admission/rpc.ts";
+
 import type { BudgetLimits } from "../../../edge/domain/budget/limits.ts";
+import type { LedgerApi, LedgerBatch } from "../../../edge/domain/ledger/rpc.ts";
 import type { BudgetObjectApi } from "../../../edge/objects/object-ports.ts";
 import type { FairshareAlgorithm } from "../../../shared/fairshare/entitled-slots.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";

@@ -11,7 +11,6 @@ export const EMPTY_MESSAGE: ExchangeMessage = {
   n: 0,
   ends: [],
   departures: [],
-  withdrawals: [],
   records: [],
   hits: [],
   returns: [],

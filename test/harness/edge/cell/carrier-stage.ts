@@ -116,7 +116,11 @@ export class CarrierStage {
 
 export function idsOf({ asks, ends, records, returns, departures }: ExchangeMessage): string[] {
   const requests = [...returns, ...asks].map(({ requestId }) => requestId);
-  return [...[...ends, ...records].map(({ row }) => row.request_id), ...departures, ...requests];
+  return [
+    ...[...ends, ...records].map(({ row }) => row.request_id),
+    ...departures.map(({ requestId }) => requestId),
+    ...requests,
+  ];
 }
 
 export function exchangeAnswerOf({ asks, ends, records }: ExchangeMessage): Partial<ExchangeAnswer> {

@@ -18,7 +18,6 @@ export class MembersHarness {
   readonly world: AdmissionHarness;
   /** Rows of requests that asked for no slot; with a mark if they may have come before. */
   readonly recorded: string[] = [];
-  #opening = 0;
   #messages = 0;
   stores: (row: UsageRow) => Promise<void> = async () => undefined;
 
@@ -40,9 +39,8 @@ export class MembersHarness {
 
   /** Opens the next session of one isolate, which asks for these requests. */
   open(asks: readonly AdmissionRequest[] = [], member: Partial<Member> = {}, message: Partial<ExchangeMessage> = {}) {
-    this.#opening += 1;
     return this.members.open(
-      { member: "isolate", opening: this.#opening, waiting: [], running: [], others: [], ...member },
+      { member: "isolate", waiting: [], running: [], others: [], ...member },
       this.message({ asks, ...message }),
     );
   }

@@ -323,9 +323,11 @@ export class TestPipeline {
       settleOrphan: async (row) => {
         this.orphans.push(row);
       },
-      staleAmong: async (items) => this.stale(items),
-      level: async () => this.level,
-      inFlightByModel: async () => await this.inFlightByModel(),
+      view: {
+        staleAmong: async (items) => this.stale(items),
+        level: async () => this.level,
+        inFlightByModel: async () => await this.inFlightByModel(),
+      },
     };
   }
 }
