@@ -20,7 +20,7 @@ import {
 } from "../term-budget.ts";
 import { fullBucket, type OwnedBuckets, spentBucket } from "../token-bucket.ts";
 import type { GrantedLeases } from "./granted-leases.ts";
-import { HeldBucket } from "./held-bucket.ts";
+import { HeldBucket, type OutOfBucket } from "./held-bucket.ts";
 import type { StoredBuckets, StoredGrants, StoredKey, StoredState, StoredTenant } from "./stored.ts";
 
 type HeldBuckets = Readonly<Record<Rate, HeldBucket>>;
@@ -131,12 +131,31 @@ export class BudgetOwners {
     }
   }
 
+  /** Refills the buckets of these pools, before what is out of them changes. */
+  refill(pools: Iterable<string | null>, atMs: number): void {
+    for (const id of new Set([null, ...pools])) {
+      const owner = id === null ? this.#tenant : this.#keys.get(id);
+      if (owner?.buckets) for (const rate of RATE_NAMES) owner.buckets[rate].refill(atMs, this.#out(id, rate));
+    }
+  }
+
+  /** Lets buckets refill what is on leases that were lost. */
+  forgoLost(atMs: number): void {
+    const lost = this.#leases.takeLost();
+    for (const id of lost.owners) {
+      const owner = id === null ? this.#tenant : this.#keys.get(id);
+      if (!owner?.buckets) continue;
+      for (const rate of RATE_NAMES) owner.buckets[rate].forgo(lost.of(id)[rate], atMs, this.#out(id, rate));
+      this.#changed(owner);
+    }
+  }
+
   /** Adds to the buckets what comes back, and takes what was used beyond what had been drawn. */
   settle(gains: RateGains): void {
     for (const id of gains.owners) {
       const owner = id === null ? this.#tenant : this.#keys.get(id);
       if (!owner?.buckets) continue;
-      for (const rate of RATE_NAMES) owner.buckets[rate].settle(gains.of(id)[rate]);
+      for (const rate of RATE_NAMES) owner.buckets[rate].settle(gains.of(id)[rate], this.#out(id, rate));
       this.#changed(owner);
     }
   }
@@ -190,7 +209,7 @@ export class BudgetOwners {
     if (owner.buckets === null) return;
     for (const rate of RATE_NAMES) {
       const cap = perMinute(limits[whose], rate);
-      if (owner.buckets[rate].touch(cap, atMs, () => this.#out(keyId, rate))) this.#changed(owner);
+      if (owner.buckets[rate].touch(cap, atMs, this.#out(keyId, rate))) this.#changed(owner);
     }
   }
 
@@ -213,8 +232,11 @@ export class BudgetOwners {
   }
 
   /** What is out on lease of a bucket; what nobody knows of is not: it was counted as spent when the object started. */
-  #out(keyId: string | null, rate: Rate): number {
-    return amountOf(this.#leases.leasedOut(keyId, "known cells"), rate);
+  #out(keyId: string | null, rate: Rate): OutOfBucket {
+    return {
+      all: () => amountOf(this.#leases.leasedOut(keyId, "known cells"), rate),
+      unspent: () => amountOf(this.#leases.unspent(keyId), rate),
+    };
   }
 
   #restored(keyId: string | null, rates: StoredBuckets, atMs: number): HeldBuckets {
@@ -225,14 +247,16 @@ export class BudgetOwners {
     return byRate((rate) => {
       const kept = rates[rate];
       const held = kept === undefined ? this.#unknownBucket(keyId, atMs) : new HeldBucket(kept, atMs);
+      const out = this.#out(keyId, rate);
       const { capTokens } = held.stored.bucket;
       // A bucket that is younger than the checkpoint started full.
       const isYounger = capTokens === 0;
       const cap = isYounger ? Math.max(0, ...grants.map((row) => capOf(row, keyId, rate))) : capTokens;
-      held.touch(cap, atMs, () => this.#out(keyId, rate));
+      held.touch(cap, atMs, out);
       // What was granted in a damaged row may have been all of it.
       if (this.#stored.untracked) held.take(Math.max(0, held.stored.bucket.levelTokens));
       else if (!isYounger) held.take(amountOf(granted, rate));
+      held.keepWithin(out);
       return held;
     });
   }

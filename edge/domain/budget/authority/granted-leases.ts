@@ -6,6 +6,7 @@
  */
 import { type Amounts, isNothing, MAX_AMOUNTS, minus, NO_AMOUNTS, plus, smaller } from "../amounts.ts";
 import { type BindingLimit, type BudgetReport, LEASE_MAX_MS } from "../messages/rpc.ts";
+import { RateGains } from "../rates.ts";
 import type { GrantedLease, StoredLife, StoredState } from "./stored.ts";
 
 /** One life of a cell. */
@@ -53,6 +54,7 @@ export class GrantedLeases {
    * next alarm, which starts from the disk: what is not there would be measured from the start at every alarm.
    */
   unsaved = false;
+  #lost = new RateGains();
 
   /** The stored state, with every lease granted since. */
   constructor({ tenant, grants, untracked }: StoredState, nowMs: number) {
@@ -87,6 +89,14 @@ export class GrantedLeases {
     return sum;
   }
 
+  /** What Cells may still spend of what is out on lease of a key's own budget; null: of the tenant's. */
+  unspent(keyId: string | null): Amounts {
+    let sum = NO_AMOUNTS;
+    for (const { leases } of this.#lives)
+      for (const lease of leases.values()) if (keyId === null || lease.pool === keyId) sum = plus(sum, unspent(lease));
+    return sum;
+  }
+
   find(cell: string, life: number): CellLife | undefined {
     return this.#lives.find((known) => known.cell === cell && known.life === life);
   }
@@ -110,9 +120,11 @@ export class GrantedLeases {
     for (const each of this.#lives.filter((other) => other.cell === cell))
       for (const lease of each.leases.values()) {
         if (lease.settled || isOver(lease)) continue;
-        const lostAtMs = each === heard ? null : (lease.lostAtMs ?? nowMs);
-        if (lease.lostAtMs !== lostAtMs) this.unsaved = true;
-        lease.lostAtMs = lostAtMs;
+        if (each !== heard) this.#lose(lease, nowMs);
+        else if (lease.lostAtMs !== null) {
+          lease.lostAtMs = null;
+          this.unsaved = true;
+        }
       }
     return heard;
   }
@@ -123,10 +135,14 @@ export class GrantedLeases {
   declareLost(nowMs: number): void {
     for (const life of this.#lives)
       for (const lease of life.leases.values())
-        if ((lossDueMs(life, lease) ?? Infinity) <= nowMs) {
-          lease.lostAtMs = nowMs;
-          this.unsaved = true;
-        }
+        if ((lossDueMs(life, lease) ?? Infinity) <= nowMs) this.#lose(lease, nowMs);
+  }
+
+  /** What Cells could still have spent of leases that were lost since the last call, by owner of a bucket. */
+  takeLost(): RateGains {
+    const lost = this.#lost;
+    this.#lost = new RateGains();
+    return lost;
   }
 
   /** When {@link declareLost} may next find something; null: never. */
@@ -177,6 +193,13 @@ export class GrantedLeases {
       );
       return { cell, life, seenN, awaited: refusals, heardN, heardMs, leases: [...leases.values()] };
     });
+  }
+
+  #lose(lease: GrantedLease, nowMs: number): void {
+    if (lease.lostAtMs !== null) return;
+    this.#lost.add(lease.pool, unspent(lease), 1);
+    lease.lostAtMs = nowMs;
+    this.unsaved = true;
   }
 
   /** The record of a life; it is created when the life is new. */
@@ -247,6 +270,12 @@ export function isOvertaken({ leases }: CellLife, pool: string | null, n: number
 /** The part of a lease that is neither used nor given back. */
 export function unreturned({ granted, released, moved }: GrantedLease): Amounts {
   return minus(minus(granted, released), moved);
+}
+
+/** The part of a lease that its Cell may still spend; a Cell that is taken for dead spends nothing. */
+function unspent(lease: GrantedLease): Amounts {
+  if (lease.untilMs === null || lease.ended || lease.lostAtMs !== null || lease.settled) return NO_AMOUNTS;
+  return smaller(unreturned(lease), lease.spare ?? lease.granted);
 }
 
 /** Takes amounts out of a lease, for another lease to hold; returns what was missing. */

@@ -9,7 +9,7 @@
  */
 import { saturated } from "../../../../shared/amount.ts";
 import type { BudgetAlert } from "../alerts.ts";
-import { type ActualUsage, type Amounts, amountsUsed } from "../amounts.ts";
+import { type ActualUsage, type Amounts, amountsUsed, minus } from "../amounts.ts";
 import type { BudgetLimits, BudgetOwner } from "../limits.ts";
 import type { BudgetReport, LeaseAnswer, LeaseRequest, LeaseVerdict, ReportAnswer } from "../messages/rpc.ts";
 import {
@@ -153,7 +153,9 @@ export class TenantBudgetAuthority {
 
   /** Takes Cells for dead that have been silent for too long. */
   tick(nowMs: number): void {
-    this.#leases.declareLost(this.#time.at(nowMs));
+    const atMs = this.#time.at(nowMs);
+    this.#leases.declareLost(atMs);
+    this.#owners.forgoLost(atMs);
   }
 
   /**
@@ -209,7 +211,9 @@ export class TenantBudgetAuthority {
     life.awaited.delete(n);
     const { grant, ttlMs, ample } = verdict;
     this.#owners.take(pool, grant);
-    const lease = { ...newLease(n, pool, grant), untilMs: atMs + ttlMs, answered: { ttlMs, ample } };
+    const granted = { ...newLease(n, pool, grant), untilMs: atMs + ttlMs, answered: { ttlMs, ample } };
+    // Near a limit the request that waits draws its need at once, and what it does not use comes back with a report.
+    const lease = ample || request.ahead === true ? granted : { ...granted, spare: minus(grant, request.need) };
     life.leases.set(n, lease);
     const placed = { cell: life.cell, life: life.life, lease: { ...lease } };
     this.#granted.set(pool, [...(this.#granted.get(pool) ?? []), placed]);
@@ -224,6 +228,7 @@ export class TenantBudgetAuthority {
     const isNew = this.#leases.find(report.cell, report.life) === undefined;
     const atMs = this.#time.at(nowMs);
     const life = this.#leases.heardFrom(report.cell, report.life, atMs);
+    this.#owners.forgoLost(atMs);
     if (life === null) return null;
     // Stored before an older life is forgotten: otherwise that life's reports would count again after a crash.
     if (isNew) this.#dirty = true;
@@ -234,6 +239,10 @@ export class TenantBudgetAuthority {
     );
     // A bucket that is new takes what is out on lease: before the report changes that, and it comes back to the bucket.
     for (const { limits } of leases.flatMap(({ used }) => used)) this.#touch(limits, nowMs);
+    this.#owners.refill(
+      Array.from(life.leases.values(), ({ pool }) => pool),
+      atMs,
+    );
     const { gains, charges } = this.#leaseReports.apply(life, { ...report, leases }, atMs);
     for (const { limits, tags, used } of charges) {
       gains.add(limits.key.id, amountsUsed(used), -1);

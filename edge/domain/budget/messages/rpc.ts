@@ -111,6 +111,8 @@ export const LEASE_QUESTION = record({
   pool: orNull(text),
   need: AMOUNTS,
   want: AMOUNTS,
+  /** No request waits for it yet. Absent: one does, and draws its need as soon as the lease comes. */
+  ahead: orAbsent(flag),
   limits: LIMITS,
 });
 export type LeaseRequest = Of<typeof LEASE_QUESTION> & { readonly report: BudgetReport };

@@ -40,6 +40,8 @@ interface Asked {
   readonly sentAtMs: number;
   /** Nothing was free when it was sent: a refusal is final. */
   readonly empty: boolean;
+  /** No request waited for it. */
+  readonly ahead: boolean;
   /** The newest change that its report contains. */
   readonly reportedN: number;
   /** What requests have used since beyond what they had drawn and what was free: the lease request does not tell it. */
@@ -136,10 +138,10 @@ export class LeasePool {
     const { head, next } = this.waiting;
     if (head !== undefined) {
       this.#giveBack(nowMs);
-      return this.#requestLease(head, nowMs);
+      return this.#requestLease(head, nowMs, false);
     }
     if (next === undefined || nowMs < this.#prefetchFromMs || this.#mayDraw(next)) return null;
-    return this.#requestLease(next, nowMs);
+    return this.#requestLease(next, nowMs, true);
   }
 
   /** The lease request to send now so that the next requests like this one need not wait, if any. */
@@ -147,7 +149,7 @@ export class LeasePool {
     const current = this.#current;
     if (current === null || !current.lease.ample || this.#asked !== null || nowMs < this.#prefetchFromMs) return null;
     const little = !covers(this.#free, times(current.grant, RENEW_PART));
-    return little || nowMs >= current.untilMs - RENEW_AHEAD_MS ? this.#requestLease(piece, nowMs) : null;
+    return little || nowMs >= current.untilMs - RENEW_AHEAD_MS ? this.#requestLease(piece, nowMs, true) : null;
   }
 
   /** Takes back what a request did not use of a lease: it may be drawn again while no limit is near. True: it was taken. */
@@ -205,6 +207,7 @@ export class LeasePool {
         // A late lease still serves the requests that wait; the rest of it goes back at once.
         const current = this.#begin(asked, verdict, nowMs);
         const outcomes = this.overdraw(asked.overdrawn, nowMs) ? this.#draw(current, nowMs) : [];
+        if (!asked.ahead) this.#returnUnneeded(asked.need, nowMs);
         this.expire(nowMs);
         return outcomes;
       }
@@ -250,14 +253,38 @@ export class LeasePool {
     return this.waiting.giveUp(kind);
   }
 
-  #requestLease({ requestId, limits, need }: LeaseWaiter, nowMs: number): LeaseRequest {
+  /**
+   * Near a limit: gives back what the request would have drawn that has left meanwhile. The authority takes it to be drawn, and
+   * refills the buckets.
+   */
+  #returnUnneeded(need: Amounts, nowMs: number): void {
+    if (this.#current === null || this.#current.lease.ample) return;
+    const { lease, grant } = this.#current;
+    const unneeded = minus(this.#free, minus(grant, need));
+    if (isNothing(unneeded)) return;
+    this.#free = minus(this.#free, unneeded);
+    lease.release(unneeded);
+    this.#reports.changed(lease, reportDueMs(nowMs, false));
+  }
+
+  #requestLease({ requestId, limits, need }: LeaseWaiter, nowMs: number, ahead: boolean): LeaseRequest {
     const want = this.waiting.wish(limits, need, nowMs);
     const lease = this.#reports.begin(nowMs, this.id);
     const empty = isNothing(this.#free);
     const report = this.#reports.report(nowMs);
     const reportedN = report.sequence;
-    this.#asked = { lease, head: requestId, limits, need, sentAtMs: nowMs, empty, reportedN, overdrawn: NO_AMOUNTS };
-    return { report, limits, pool: this.id, n: lease.n, need, want };
+    this.#asked = {
+      lease,
+      head: requestId,
+      limits,
+      need,
+      sentAtMs: nowMs,
+      empty,
+      ahead,
+      reportedN,
+      overdrawn: NO_AMOUNTS,
+    };
+    return { report, limits, pool: this.id, n: lease.n, need, want, ahead };
   }
 
   #begin(
