@@ -135,7 +135,7 @@ describe("a bucket that is shared by two cells", () => {
     world.reserve(first, limitsWith({ tokensPerMinute: 6_000 }), TEN);
     while (world.calls.length > 0) world.deliver(world.nextCall());
     const lowered = limitsWith({ tokensPerMinute: 300, rev: 2 });
-    world.core.limitsChanged(lowered, "cell-0", world.coreMs);
+    world.core.limitsChanged(lowered, world.coreMs);
     let served = 0;
     for (let secs = 0; secs < 10; secs += 1) {
       served += serveAll(world, second, lowered);
@@ -152,24 +152,23 @@ it("buckets serve no more than their capacity at once, whatever is on lease and 
       const defined = new DefinedBuckets(world);
       world.watch = defined;
       let rev = 0;
-      let pools: readonly [BudgetLimits, BudgetLimits];
+      let [keyed, unkeyed] = [limitsWith({}), limitsWith({})];
       const change = (): void => {
         const at = (values: readonly number[]) => values[rev % values.length] ?? 0;
         rev += 1;
         const now: Caps = Object.fromEntries(Object.entries(given).map(([name, values]) => [name, at(values)]));
-        const keyed = limitsWith({ ...now, rev });
-        const { key } = limitsWith({ rev });
-        pools = [keyed, { ...keyed, key: { ...key, id: "key-2" } }];
-        for (const limits of pools) {
+        keyed = limitsWith({ ...now, rev });
+        unkeyed = { ...keyed, key: { ...limitsWith({ rev }).key, id: "key-2" } };
+        for (const limits of [keyed, unkeyed]) {
           defined.set(limits);
-          world.core.limitsChanged(limits, "cell-0", world.coreMs);
+          world.core.limitsChanged(limits, world.coreMs);
         }
         world.checkpoint();
       };
       change();
       for (const { do: what, a, b, plain } of sequence) {
         const cell = world.cell(a);
-        const limits = pools![plain ? 1 : 0];
+        const limits = plain ? unkeyed : keyed;
         const tokens = 1 + (b % 120);
         const need = { bucketTokens: tokens, termTokens: tokens, nanoUsd: 0, requests: 1 };
         if (what === "reserve") world.reserve(cell, limits, need);

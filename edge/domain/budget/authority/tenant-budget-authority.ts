@@ -7,6 +7,7 @@
  * tags; MonotonicClock turns it into the time that measures all durations. A number that is no amount is refused together
  * with the lease request or lease report that contains it.
  */
+import { issues } from "../../../../shared/alerts.ts";
 import { saturated } from "../../../../shared/amount.ts";
 import type { BudgetAlert } from "../alerts.ts";
 import { type ActualUsage, type Amounts, amountsUsed, minus } from "../amounts.ts";
@@ -28,7 +29,6 @@ import { type CellLife, GrantedLeases, isOvertaken, newLease, noteAwaited } from
 import { LeaseReportApplier } from "./lease-report-applier.ts";
 import { sizeLease } from "./lease-size.ts";
 import type { Checkpoint, PlacedLease, StoredGrants, StoredState } from "./stored.ts";
-import { UndeliveredAlerts } from "./undelivered-alerts.ts";
 
 /** How long after a Cell's death its last rows may still be on their way to the ledger. */
 const LEDGER_DELAY_MS = 30_000;
@@ -44,7 +44,8 @@ export class TenantBudgetAuthority {
   readonly #charged: ChargedRequests;
   readonly #leases: GrantedLeases;
   readonly #leaseReports: LeaseReportApplier;
-  readonly #alerts: UndeliveredAlerts;
+  /** By id. Each is kept until it is durable elsewhere. */
+  readonly #alerts: Map<string, BudgetAlert>;
   readonly #time = new MonotonicClock();
   /** Leases granted since the last checkpoint, by pool. */
   #granted: Map<string | null, readonly PlacedLease[]>;
@@ -56,14 +57,10 @@ export class TenantBudgetAuthority {
   constructor(stored: StoredState, monthOf: MonthOf, nowMs: number) {
     const { tenant, grants, untracked } = stored;
     const atMs = this.#time.at(nowMs);
-    this.#alerts = new UndeliveredAlerts(tenant?.alerts ?? []);
+    this.#alerts = new Map((tenant?.alerts ?? []).map((alert) => [alert.id, alert]));
     this.#charged = new ChargedRequests(stored.charged);
     this.#leases = new GrantedLeases(stored, atMs);
-    const onAlert = (alert: BudgetAlert) => {
-      this.#alerts.add(alert);
-      this.#dirty = true;
-    };
-    this.#owners = new BudgetOwners(stored, this.#leases, monthOf, onAlert, atMs);
+    this.#owners = new BudgetOwners(stored, this.#leases, monthOf, (alert) => this.#raise(alert), atMs);
     this.#leaseReports = new LeaseReportApplier(this.#leases, this.#charged);
     this.#checkpoint = tenant?.checkpoint ?? 0;
     this.#granted = new Map(grants.map(({ pool, leases }) => [pool, leases]));
@@ -74,6 +71,15 @@ export class TenantBudgetAuthority {
   /** True when a checkpoint is due, because a change is not stored. */
   get dirty(): boolean {
     return this.#dirty || this.#leases.unsaved || this.#owners.unsaved;
+  }
+
+  get undelivered(): readonly BudgetAlert[] {
+    return [...this.#alerts.values()];
+  }
+
+  /** Notes that alerts are durable elsewhere. */
+  delivered(alerts: readonly BudgetAlert[]): void {
+    for (const { id } of alerts) this.#dirty = this.#alerts.delete(id) || this.#dirty;
   }
 
   /** Applies the report that comes with it, then grants between need and want of every limit at once, or nothing. */
@@ -87,20 +93,18 @@ export class TenantBudgetAuthority {
     const limits = this.#owners.limitsOf(pool);
     const granted = { pool, checkpoint: this.#checkpoint, capTokens: bucket.capTokens, ...(limits && { limits }) };
     return {
-      answer: { report: this.#answer(report, life, nowMs), verdict, bucket, buckets },
+      answer: { report: this.#answer(report, life), verdict, bucket, buckets },
       grants: leases === undefined ? null : { ...granted, leases },
     };
   }
 
   /** Applies what is new in a report. */
   report(report: BudgetReport, nowMs: number): ReportAnswer {
-    return this.#answer(report, this.#hear(report, nowMs), nowMs);
+    return this.#answer(report, this.#hear(report, nowMs));
   }
 
-  /** Takes limits that have changed; returns the alerts that this Cell has to hand on. */
-  limitsChanged(limits: BudgetLimits, cell: string, nowMs: number): readonly BudgetAlert[] {
+  limitsChanged(limits: BudgetLimits, nowMs: number): void {
     if (!this.#isRefused(faultInLimits(limits), "the limits are as before", nowMs)) this.#touch(limits, nowMs);
-    return this.#alerts.assignTo(cell, this.#time.at(nowMs));
   }
 
   /** The buckets as of now, under the newest known limits. */
@@ -176,7 +180,7 @@ export class TenantBudgetAuthority {
     this.#checkpoint += 1;
     this.#granted = new Map();
     const { tenant, keys } = this.#owners.takeChanges();
-    const [alerts, lives] = [this.#alerts.all, this.#leases.toStore()];
+    const [alerts, lives] = [this.undelivered, this.#leases.toStore()];
     return {
       tenant: { checkpoint: this.#checkpoint, ...tenant, alerts, lives },
       keys,
@@ -224,7 +228,6 @@ export class TenantBudgetAuthority {
   /** Null: the life of the Cell is over and forgotten, or the report is invalid. */
   #hear(report: BudgetReport, nowMs: number): CellLife | null {
     if (this.#isRefused(faultInReport(report), "the report is not applied", nowMs)) return null;
-    for (const id of report.alertsSeen) if (this.#alerts.acknowledge(id)) this.#dirty = true;
     const isNew = this.#leases.find(report.cell, report.life) === undefined;
     const atMs = this.#time.at(nowMs);
     const life = this.#leases.heardFrom(report.cell, report.life, atMs);
@@ -253,10 +256,9 @@ export class TenantBudgetAuthority {
     return life;
   }
 
-  #answer({ cell, sequence }: BudgetReport, life: CellLife | null, nowMs: number): ReportAnswer {
+  #answer({ sequence }: BudgetReport, life: CellLife | null): ReportAnswer {
     // A report that is ignored need not be repeated.
-    const stored = life === null ? saturated(sequence) : life.storedN;
-    return { stored, alerts: this.#alerts.assignTo(cell, this.#time.at(nowMs)) };
+    return { stored: life === null ? saturated(sequence) : life.storedN, alerts: [] };
   }
 
   #touch(limits: BudgetLimits, nowMs: number): BudgetLimits {
@@ -266,8 +268,15 @@ export class TenantBudgetAuthority {
   /** Raises the alert of a fault; false when there is none. */
   #isRefused(field: string | null, consequence: string, nowMs: number): boolean {
     if (field === null) return false;
-    this.#alerts.addRefused(field, consequence, nowMs);
-    this.#dirty = true;
+    const issue = issues.budgetAmountRefused("budget object", field, consequence);
+    // The time makes it another alert when it happens again after this one has left.
+    const waits = this.undelivered.some(({ issueKey }) => issueKey === issue.issueKey);
+    if (!waits) this.#raise({ id: `${issue.issueKey}@${nowMs}`, ...issue });
     return true;
+  }
+
+  #raise(alert: BudgetAlert): void {
+    this.#alerts.set(alert.id, alert);
+    this.#dirty = true;
   }
 }

@@ -6,7 +6,7 @@
  * report replaces an older one, and the same report twice changes nothing. The Cell repeats its reports until the object
  * has stored them.
  */
-import { ALERT, type BudgetAlert } from "../alerts.ts";
+import { ALERT } from "../alerts.ts";
 import { AMOUNTS, type Amounts, countsIn, USED } from "../amounts.ts";
 import { type BudgetLimits, type BudgetOwner, LIMITS } from "../limits.ts";
 import { byRate, RATE_REASONS } from "../rates.ts";
@@ -90,7 +90,7 @@ const REPORT_FIELDS = {
    * Every requested lease that the Cell still knows. A lease with a number below `sequence` that is missing here is void.
    */
   open: listOf(amount),
-  /** Ids of alerts that are durable outside the Cell. */
+  /** None: objects of older releases expect it, whose alerts a Cell handed on. */
   alertsSeen: listOf(text),
 };
 /** The same without what it says of each lease, but the numbers: a lease with a fault is left out, and the others count. */
@@ -100,6 +100,7 @@ export type BudgetReport = RecordOf<typeof REPORT_FIELDS>;
 export const REPORT_ANSWER = record({
   /** What this life of the Cell reported up to this sequence is stored. */
   stored: amount,
+  /** None: Cells of older releases expect it, which handed alerts on. */
   alerts: listOf(ALERT),
 });
 export type ReportAnswer = Of<typeof REPORT_ANSWER>;
@@ -164,8 +165,8 @@ export function bucketsOf({ bucket, buckets }: Pick<LeaseAnswer, "bucket" | "buc
 export interface TenantBudgetApi {
   lease(request: LeaseRequest): Promise<LeaseAnswer>;
   report(report: BudgetReport): Promise<ReportAnswer>;
-  /** Notes limits that have changed; returns the alerts that the cell has to hand on (docs/rules/budgets.md#alerts). */
-  limitsChanged(limits: BudgetLimits, cell: string): Promise<readonly BudgetAlert[]>;
+  /** Notes limits that have changed (docs/rules/budgets.md#alerts). */
+  limitsChanged(limits: BudgetLimits): Promise<void>;
   /** The level for headers of responses that reserved nothing; null without a limit per minute. */
   level(limits: BudgetLimits): Promise<BucketLevel | null>;
   /** How much of a budget is used (docs/rules/budgets.md#usage-read). */

@@ -105,18 +105,13 @@ export class LeasePool {
     this.#reports = reports;
   }
 
-  /** The part that is leased and not drawn. */
-  get free(): Amounts {
-    return this.#free;
-  }
-
   get idle(): boolean {
     return this.#current === null && this.#asked === null && this.#standing === null && this.waiting.empty;
   }
 
-  /** When {@link expire} is to be called; null: not before something happens. */
-  get endsAtMs(): number | null {
-    if (this.#current === null) return this.#standing?.untilMs ?? null;
+  /** When {@link expire} is to be called; Infinity: not before something happens. */
+  get endsAtMs(): number {
+    if (this.#current === null) return this.#standing?.untilMs ?? Infinity;
     return Math.min(this.#current.untilMs, this.#drawnAtMs + IDLE_MS);
   }
 
@@ -156,7 +151,7 @@ export class LeasePool {
   takeBack(lease: HeldLease, unused: Amounts, nowMs: number): boolean {
     const current = this.#current;
     if (current?.lease !== lease || !lease.ample || nowMs >= current.untilMs) return false;
-    this.#free = plus(this.#free, unused);
+    this.#setFree(plus(this.#free, unused));
     return true;
   }
 
@@ -169,7 +164,7 @@ export class LeasePool {
     if (isNothing(over)) return true;
     const current = this.#current;
     if (current !== null && covers(this.#free, over)) {
-      this.#free = minus(this.#free, over);
+      this.#setFree(minus(this.#free, over));
       current.lease.release(over);
       this.#reports.changed(current.lease, reportDueMs(nowMs, current.lease.ample));
       return true;
@@ -195,7 +190,7 @@ export class LeasePool {
   /** Gives back the rest of a lease that ends, and drops a refusal or silence that has stood long enough. */
   expire(nowMs: number): void {
     this.#forgive(nowMs);
-    if (this.#current === null || nowMs < (this.endsAtMs ?? Infinity)) return;
+    if (this.#current === null || nowMs < this.endsAtMs) return;
     if (!this.#used) this.#prefetchFromMs = nowMs + UNUSED_MS;
     this.#giveBack(nowMs);
   }
@@ -234,7 +229,7 @@ export class LeasePool {
   #draw({ lease }: Current, nowMs: number): readonly LeaseOutcome[] {
     return this.waiting.draw(lease, (waiter) => {
       if (!this.#mayDraw(waiter)) return false;
-      this.#free = minus(this.#free, waiter.need);
+      this.#setFree(minus(this.#free, waiter.need));
       this.#used = true;
       this.#drawnAtMs = nowMs;
       return true;
@@ -262,7 +257,7 @@ export class LeasePool {
     const { lease, grant } = this.#current;
     const unneeded = minus(this.#free, minus(grant, need));
     if (isNothing(unneeded)) return;
-    this.#free = minus(this.#free, unneeded);
+    this.#setFree(minus(this.#free, unneeded));
     lease.release(unneeded);
     this.#reports.changed(lease, reportDueMs(nowMs, false));
   }
@@ -301,10 +296,16 @@ export class LeasePool {
     lease.granted = grant;
     lease.ample = ample;
     if (!ample) this.waiting.limitIsNear();
-    this.#free = grant;
+    this.#setFree(grant);
     const untilMs = sentAtMs + Math.min(ttlMs, LEASE_MAX_MS) - MARGIN_MS;
     this.#current = { lease, grant, limits, untilMs };
     return this.#current;
+  }
+
+  #setFree(free: Amounts): void {
+    this.#reports.free.add(this.id, this.#free, -1);
+    this.#reports.free.add(this.id, free, 1);
+    this.#free = free;
   }
 
   #giveBack(nowMs: number, ample = false): void {
@@ -312,7 +313,7 @@ export class LeasePool {
     const { lease } = this.#current;
     lease.release(this.#free);
     lease.ended = true;
-    this.#free = NO_AMOUNTS;
+    this.#setFree(NO_AMOUNTS);
     this.#current = null;
     this.#reports.changed(lease, reportDueMs(nowMs, ample && lease.ample));
   }
