@@ -6,14 +6,15 @@
 import { DurableObject } from "cloudflare:workers";
 import { TenantBudgetAuthority } from "../../domain/budget/authority/tenant-budget-authority.ts";
 import type { BudgetLimits, BudgetOwner } from "../../domain/budget/limits.ts";
-import type {
-  BudgetReport,
-  LeaseAnswer,
-  LeaseRequest,
-  ReportAnswer,
-  TenantBudgetApi,
+import {
+  type BudgetReport,
+  LEASE_QUESTION,
+  type LeaseAnswer,
+  type LeaseRequest,
+  type ReportAnswer,
+  type TenantBudgetApi,
 } from "../../domain/budget/messages/rpc.ts";
-import { faultInLeaseRequest } from "../../domain/budget/messages/validity.ts";
+import { isOf } from "../../domain/budget/shapes.ts";
 import { type BucketLevel, bucketsIn, tightestLevel } from "../../domain/budget/token-bucket.ts";
 import { type BudgetUsage, budgetUsageOf, periodStartMs } from "../../domain/budget/usage-view.ts";
 import type { Bindings } from "../../env.ts";
@@ -49,7 +50,7 @@ export class TenantBudgetObject extends DurableObject<Bindings> implements Tenan
 
   async lease(request: LeaseRequest): Promise<LeaseAnswer> {
     this.#lastCell = request.report.cell;
-    if (faultInLeaseRequest(request) === null && !this.#check.isFresh(request.limits, this.#ports.now())) {
+    if (isOf(LEASE_QUESTION, request) && !this.#check.isFresh(request.limits, this.#ports.now())) {
       // The cell's report is applied first: the ledger has the same rows, and they would count twice.
       this.#core.report(request.report, this.#ports.now());
       await this.#check.beforeDeciding(request.limits);

@@ -124,40 +124,23 @@ export class BudgetOwners {
 
   /** Debits the buckets of a lease of a pool. */
   take(pool: string | null, grant: Amounts): void {
-    for (const owner of [this.#tenant, pool === null ? undefined : this.#keys.get(pool)]) {
-      if (!owner?.buckets) continue;
-      for (const rate of RATE_NAMES) owner.buckets[rate].take(amountOf(grant, rate));
-      this.#changed(owner);
-    }
+    this.#change([null, pool], (bucket, rate) => bucket.take(amountOf(grant, rate)));
   }
 
   /** Refills the buckets of these pools, before what is out of them changes. */
   refill(pools: Iterable<string | null>, atMs: number): void {
-    for (const id of new Set([null, ...pools])) {
-      const owner = id === null ? this.#tenant : this.#keys.get(id);
-      if (owner?.buckets) for (const rate of RATE_NAMES) owner.buckets[rate].refill(atMs, this.#out(id, rate));
-    }
+    for (const [bucket, rate, id] of this.#buckets([null, ...pools])) bucket.refill(atMs, this.#out(id, rate));
   }
 
   /** Lets buckets refill what is on leases that were lost. */
   forgoLost(atMs: number): void {
     const lost = this.#leases.takeLost();
-    for (const id of lost.owners) {
-      const owner = id === null ? this.#tenant : this.#keys.get(id);
-      if (!owner?.buckets) continue;
-      for (const rate of RATE_NAMES) owner.buckets[rate].forgo(lost.of(id)[rate], atMs, this.#out(id, rate));
-      this.#changed(owner);
-    }
+    this.#change(lost.owners, (bucket, rate, id) => bucket.forgo(lost.of(id)[rate], atMs, this.#out(id, rate)));
   }
 
   /** Adds to the buckets what comes back, and takes what was used beyond what had been drawn. */
   settle(gains: RateGains): void {
-    for (const id of gains.owners) {
-      const owner = id === null ? this.#tenant : this.#keys.get(id);
-      if (!owner?.buckets) continue;
-      for (const rate of RATE_NAMES) owner.buckets[rate].settle(gains.of(id)[rate], this.#out(id, rate));
-      this.#changed(owner);
-    }
+    this.#change(gains.owners, (bucket, rate, id) => bucket.settle(gains.of(id)[rate], this.#out(id, rate)));
   }
 
   /** What is to be stored of the tenant, and of the keys that changed since the last call. */
@@ -178,6 +161,22 @@ export class BudgetOwners {
         ...(key.buckets === null ? {} : { rates: stored(key.buckets) }),
       })),
     };
+  }
+
+  /** The buckets of the tenant (null) and of keys, each once. */
+  *#buckets(ids: Iterable<string | null>): Generator<readonly [bucket: HeldBucket, rate: Rate, id: string | null]> {
+    for (const id of new Set(ids)) {
+      const owner = id === null ? this.#tenant : this.#keys.get(id);
+      if (owner?.buckets) for (const rate of RATE_NAMES) yield [owner.buckets[rate], rate, id];
+    }
+  }
+
+  #change(ids: Iterable<string | null>, change: (bucket: HeldBucket, rate: Rate, id: string | null) => void): void {
+    for (const [bucket, rate, id] of this.#buckets(ids)) {
+      change(bucket, rate, id);
+      const owner = id === null ? this.#tenant : this.#keys.get(id);
+      if (owner !== undefined) this.#changed(owner);
+    }
   }
 
   #changed(owner: { isChanged: boolean }): void {

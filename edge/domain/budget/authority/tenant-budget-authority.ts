@@ -10,17 +10,20 @@
 import { issues } from "../../../../shared/alerts.ts";
 import { saturated } from "../../../../shared/amount.ts";
 import type { BudgetAlert } from "../alerts.ts";
-import { type ActualUsage, type Amounts, amountsUsed, minus } from "../amounts.ts";
-import type { BudgetLimits, BudgetOwner } from "../limits.ts";
-import type { BudgetReport, LeaseAnswer, LeaseRequest, LeaseVerdict, ReportAnswer } from "../messages/rpc.ts";
+import { type ActualUsage, type Amounts, amountsUsed, minus, USED } from "../amounts.ts";
+import { type BudgetLimits, type BudgetOwner, LIMITS } from "../limits.ts";
 import {
-  faultInLeaseReport,
-  faultInLeaseRequest,
-  faultInLimits,
-  faultInReport,
-  faultInUsed,
-} from "../messages/validity.ts";
+  type BudgetReport,
+  LEASE_QUESTION,
+  LEASE_REPORT,
+  type LeaseAnswer,
+  type LeaseRequest,
+  type LeaseVerdict,
+  REPORT_FRAME,
+  type ReportAnswer,
+} from "../messages/rpc.ts";
 import { MonotonicClock } from "../monotonic-clock.ts";
+import { faultIn } from "../shapes.ts";
 import type { MonthOf, TermAccount } from "../term-budget.ts";
 import type { OwnedBuckets } from "../token-bucket.ts";
 import { BudgetOwners } from "./budget-owners.ts";
@@ -104,12 +107,14 @@ export class TenantBudgetAuthority {
   }
 
   limitsChanged(limits: BudgetLimits, nowMs: number): void {
-    if (!this.#isRefused(faultInLimits(limits), "the limits are as before", nowMs)) this.#touch(limits, nowMs);
+    if (!this.#isRefused(faultIn(LIMITS, limits, "limits"), "the limits are as before", nowMs))
+      this.#touch(limits, nowMs);
   }
 
   /** The buckets as of now, under the newest known limits. */
   buckets(limits: BudgetLimits, nowMs: number): OwnedBuckets {
-    if (!this.#isRefused(faultInLimits(limits), "its read is as of before", nowMs)) this.#touch(limits, nowMs);
+    if (!this.#isRefused(faultIn(LIMITS, limits, "limits"), "its read is as of before", nowMs))
+      this.#touch(limits, nowMs);
     return this.#owners.bucketsOf(limits.key.id);
   }
 
@@ -119,7 +124,7 @@ export class TenantBudgetAuthority {
     limits: BudgetLimits,
     nowMs: number,
   ): { readonly limits: BudgetLimits; readonly account: TermAccount; readonly reserved: Amounts } {
-    const faulty = this.#isRefused(faultInLimits(limits), "its read is as of before", nowMs);
+    const faulty = this.#isRefused(faultIn(LIMITS, limits, "limits"), "its read is as of before", nowMs);
     const newest = faulty ? limits : this.#touch(limits, nowMs);
     const reserved = this.#leases.leasedOut(whose === "tenant" ? null : limits.key.id);
     return { limits: newest, account: this.#owners.usedOf(whose, newest), reserved };
@@ -127,7 +132,7 @@ export class TenantBudgetAuthority {
 
   /** Takes the ledger's sum since the period `tag` began: it can only raise a counter. */
   applyLedgerSum(whose: BudgetOwner, limits: BudgetLimits, tag: string, sum: ActualUsage, nowMs: number): void {
-    const fault = faultInUsed(sum) ?? faultInLimits(limits);
+    const fault = faultIn(USED, sum, "used") ?? faultIn(LIMITS, limits, "limits");
     if (this.#isRefused(fault, "what the ledger has is not counted", nowMs)) return;
     this.#owners.raise(whose, this.#touch(limits, nowMs), tag, sum);
     this.#dirty = true;
@@ -189,7 +194,7 @@ export class TenantBudgetAuthority {
   }
 
   #verdict(request: LeaseRequest, life: CellLife | null, nowMs: number): LeaseVerdict {
-    const field = faultInReport(request.report) ?? faultInLeaseRequest(request);
+    const field = faultIn(REPORT_FRAME, request.report, "report") ?? faultIn(LEASE_QUESTION, request);
     if (field !== null) {
       this.#isRefused(field, "nothing is granted", nowMs);
       return { kind: "invalid", field };
@@ -227,7 +232,7 @@ export class TenantBudgetAuthority {
 
   /** Null: the life of the Cell is over and forgotten, or the report is invalid. */
   #hear(report: BudgetReport, nowMs: number): CellLife | null {
-    if (this.#isRefused(faultInReport(report), "the report is not applied", nowMs)) return null;
+    if (this.#isRefused(faultIn(REPORT_FRAME, report, "report"), "the report is not applied", nowMs)) return null;
     const isNew = this.#leases.find(report.cell, report.life) === undefined;
     const atMs = this.#time.at(nowMs);
     const life = this.#leases.heardFrom(report.cell, report.life, atMs);
@@ -238,7 +243,7 @@ export class TenantBudgetAuthority {
     noteAwaited(life, report);
     if (report.sequence <= life.heardN) return life;
     const leases = report.leases.filter(
-      (word) => !this.#isRefused(faultInLeaseReport(word), "the word on a lease is left out", nowMs),
+      (word) => !this.#isRefused(faultIn(LEASE_REPORT, word, "lease"), "the word on a lease is left out", nowMs),
     );
     // A bucket that is new takes what is out on lease: before the report changes that, and it comes back to the bucket.
     for (const { limits } of leases.flatMap(({ used }) => used)) this.#touch(limits, nowMs);

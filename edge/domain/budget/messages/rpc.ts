@@ -7,13 +7,14 @@
  * has stored them.
  */
 import { ALERT } from "../alerts.ts";
-import { AMOUNTS, type Amounts, countsIn, USED } from "../amounts.ts";
+import { AMOUNTS, type Amounts, countsIn, covers, USED } from "../amounts.ts";
 import { type BudgetLimits, type BudgetOwner, LIMITS } from "../limits.ts";
 import { byRate, RATE_REASONS } from "../rates.ts";
 import {
   amount,
   anyOf,
   flag,
+  isOf,
   listOf,
   type Of,
   oneOf,
@@ -105,7 +106,7 @@ export const REPORT_ANSWER = record({
 });
 export type ReportAnswer = Of<typeof REPORT_ANSWER>;
 
-/** What a lease request asks, besides its report. */
+/** What a lease request asks, besides its report, which is checked by itself. */
 export const LEASE_QUESTION = record({
   /** A retry repeats the number. */
   n: amount,
@@ -141,7 +142,7 @@ const VERDICT = anyOf(
 );
 export type LeaseVerdict = Of<typeof VERDICT>;
 
-export const LEASE_ANSWER = record({
+const LEASE_ANSWER = record({
   report: REPORT_ANSWER,
   verdict: VERDICT,
   /** The tenant's bucket of tokens after the verdict, for Cells of older releases. */
@@ -159,6 +160,13 @@ export function grantOf(grant: Amounts, need: Amounts): Amounts {
 /** The buckets of an answer; an object of an older release knows only the tenant's bucket of tokens. */
 export function bucketsOf({ bucket, buckets }: Pick<LeaseAnswer, "bucket" | "buckets">): OwnedBuckets {
   return buckets ?? { tenant: { ...byRate(() => NO_BUCKET), tokens: bucket }, key: null };
+}
+
+/** Whether a value can be the answer to a lease request: also whether a grant covers what was needed. */
+export function isLeaseAnswer(value: unknown, { need }: LeaseRequest): value is LeaseAnswer {
+  if (!isOf(LEASE_ANSWER, value)) return false;
+  const { verdict } = value;
+  return verdict.kind !== "granted" || covers(grantOf(verdict.grant, need), need);
 }
 
 /** RPC surface of the TenantBudget object, named by tenant id. */

@@ -18,19 +18,20 @@
  * the clock does not change them. A number that is no amount (docs/rules/budgets.md#amounts) is refused where it enters: it
  * is never held, reported or compared.
  */
+import { isAmount } from "../../../../shared/amount.ts";
 import { IndexedHeap } from "../../../../shared/fairshare/indexed-heap.ts";
-import { type ActualUsage, countsIn, NO_AMOUNTS, NOTHING_USED } from "../amounts.ts";
-import { type BudgetLimits, countedBy, needsLease, poolOf, unavailableCode } from "../limits.ts";
+import { type ActualUsage, AMOUNTS, type Amounts, countsIn, NO_AMOUNTS, NOTHING_USED, USED } from "../amounts.ts";
+import { type BudgetLimits, countedBy, LIMITS, needsLease, poolOf, unavailableCode } from "../limits.ts";
 import {
   type BudgetReport,
+  isLeaseAnswer,
   type LeaseAnswer,
   type LeaseRequest,
   REPORT_ANSWER,
   type ReportAnswer,
 } from "../messages/rpc.ts";
-import { faultInLimits, faultInNeed, faultInUsed, isLeaseAnswer, usedOrReserved } from "../messages/validity.ts";
 import { MonotonicClock } from "../monotonic-clock.ts";
-import { isOf } from "../shapes.ts";
+import { faultIn, isOf, record } from "../shapes.ts";
 import { type MonthOf, tagsOf } from "../term-budget.ts";
 import { type BucketLevel, retryAfterMs } from "../token-bucket.ts";
 import { Charges, type Reservation } from "./charges.ts";
@@ -39,6 +40,9 @@ import { LeasePool } from "./lease-pool.ts";
 import { type LeaseHolder, LeaseReports } from "./lease-reports.ts";
 import { type BudgetRequest, type LeaseOutcome, type LeaseWaiter, TypicalUse } from "./lease-waiters.ts";
 import { type AmountFault, type BudgetEffect, isRateRefusal, type ReservationVerdict, refusalCode } from "./verdict.ts";
+
+/** What must be valid of a request that is counted. */
+const ASKED = record({ need: AMOUNTS, limits: LIMITS });
 
 const INVALID: ReservationVerdict = { kind: "invalid", code: "budget_check_failed" };
 
@@ -97,7 +101,7 @@ export class CellBudget {
   expect(request: BudgetRequest, nowMs: number): readonly BudgetEffect[] {
     const { limits } = request;
     // A fault is refused later, when the request reserves.
-    if (faultInNeed(request) !== null || !needsLease(limits)) return [];
+    if (faultIn(ASKED, request) !== null || !needsLease(limits)) return [];
     const pool = this.#enter(request);
     pool.waiting.expect(this.#waiter(request, nowMs));
     return this.#pump(pool, this.#time.at(nowMs));
@@ -107,7 +111,7 @@ export class CellBudget {
   reserve(request: BudgetRequest, nowMs: number): readonly BudgetEffect[] {
     const { requestId, limits } = request;
     this.#forget(requestId);
-    if (this.#isFault(faultInNeed(request), "the request is rejected")) {
+    if (this.#isFault(faultIn(ASKED, request), "the request is rejected")) {
       return [{ type: "decided", requestId, verdict: INVALID }];
     }
     const waiter = this.#waiter(request, nowMs);
@@ -132,19 +136,19 @@ export class CellBudget {
 
   /** Admits a request without a check: nothing is reserved, and what it uses is charged at its end, with what it counts as. */
   admitUnchecked(request: BudgetRequest, nowMs: number): void {
-    if (this.#isFault(faultInLimits(request.limits), "what the request uses is not charged")) return;
-    const isCounted = !this.#isFault(faultInNeed(request), "it counts as no request");
+    if (this.#isFault(faultIn(LIMITS, request.limits, "limits"), "what the request uses is not charged")) return;
+    const isCounted = !this.#isFault(faultIn(ASKED, request), "it counts as no request");
     this.#holdUnchecked(this.#waiter(isCounted ? request : { ...request, need: NO_AMOUNTS }, nowMs));
   }
 
   /** Takes back a request that was settled in this life: at its end it is charged for what it has used since. */
   readmit(request: BudgetRequest, nowMs: number): void {
-    if (this.#isFault(faultInLimits(request.limits), "what the request uses is not charged")) return;
+    if (this.#isFault(faultIn(LIMITS, request.limits, "limits"), "what the request uses is not charged")) return;
     this.#hold(this.#waiter({ ...request, need: NO_AMOUNTS }, nowMs), null, "readmitted");
   }
 
   adopt(request: BudgetRequest, nowMs: number): void {
-    if (this.#isFault(faultInNeed(request), "nothing is reserved for the request that goes on")) {
+    if (this.#isFault(faultIn(ASKED, request), "nothing is reserved for the request that goes on")) {
       this.admitUnchecked({ ...request, need: NO_AMOUNTS }, nowMs);
       return;
     }
@@ -162,7 +166,7 @@ export class CellBudget {
     const reservation = this.#reservations.get(requestId);
     if (reservation === undefined) return;
     this.#reservations.delete(requestId);
-    const fault = this.#isFault(faultInUsed(used), "the request is charged as reserved");
+    const fault = this.#isFault(faultIn(USED, used, "used"), "the request is charged as reserved");
     const { lease, waiter } = reservation;
     const charged = fault ? usedOrReserved(used, lease === null ? NO_AMOUNTS : waiter.need) : used;
     this.#charges.end(reservation, { ...countsIn(waiter.need), ...charged }, goesOn, this.#time.at(nowMs));
@@ -326,4 +330,12 @@ export class CellBudget {
     if (field !== null) this.#faults.push({ field, consequence });
     return field !== null;
   }
+}
+
+/** What a request is charged when its end contains a number that is no amount: for that number, what was reserved. */
+function usedOrReserved({ tokens, nanoUsd }: ActualUsage, drawn: Amounts): ActualUsage {
+  return {
+    tokens: isAmount(tokens) ? tokens : drawn.termTokens,
+    nanoUsd: isAmount(nanoUsd) ? nanoUsd : drawn.nanoUsd,
+  };
 }
