@@ -230,10 +230,9 @@ export class BudgetOwners {
     return new TermPeriod(limits[whose].term, limits.tenant.timezone, nowMs, this.#monthOf);
   }
 
-  /** What is out on lease of a bucket; what nobody knows of is not: it was counted as spent when the object started. */
   #out(keyId: string | null, rate: Rate): OutOfBucket {
     return {
-      all: () => amountOf(this.#leases.leasedOut(keyId, "known cells"), rate),
+      all: () => amountOf(this.#leases.knownOut(keyId), rate),
       unspent: () => amountOf(this.#leases.unspent(keyId), rate),
     };
   }

@@ -79,22 +79,18 @@ export class GrantedLeases {
   }
 
   /** What is out on lease of a key's own budget; null: of the tenant's. */
-  leasedOut(keyId: string | null, of: "all cells" | "known cells" = "all cells"): Amounts {
-    let sum = NO_AMOUNTS;
-    for (const { cell, leases } of this.#lives) {
-      if (cell === UNKNOWN_CELL && of === "known cells") continue;
-      for (const lease of leases.values())
-        if (keyId === null || lease.pool === keyId || cell === UNKNOWN_CELL) sum = plus(sum, unreturned(lease));
-    }
-    return sum;
+  leasedOut(keyId: string | null): Amounts {
+    return this.#sum(keyId, unreturned);
   }
 
-  /** What Cells may still spend of what is out on lease of a key's own budget; null: of the tenant's. */
+  /** What is known to be out: not what a damaged row may have had, which was counted as spent when the object started. */
+  knownOut(keyId: string | null): Amounts {
+    return this.#sum(keyId, (lease, cell) => (cell === UNKNOWN_CELL ? NO_AMOUNTS : unreturned(lease)));
+  }
+
+  /** What Cells may still spend of it. */
   unspent(keyId: string | null): Amounts {
-    let sum = NO_AMOUNTS;
-    for (const { leases } of this.#lives)
-      for (const lease of leases.values()) if (keyId === null || lease.pool === keyId) sum = plus(sum, unspent(lease));
-    return sum;
+    return this.#sum(keyId, unspent);
   }
 
   find(cell: string, life: number): CellLife | undefined {
@@ -200,6 +196,14 @@ export class GrantedLeases {
     this.#lost.add(lease.pool, unspent(lease), 1);
     lease.lostAtMs = nowMs;
     this.unsaved = true;
+  }
+
+  #sum(keyId: string | null, part: (lease: GrantedLease, cell: string) => Amounts): Amounts {
+    let sum = NO_AMOUNTS;
+    for (const { cell, leases } of this.#lives)
+      for (const lease of leases.values())
+        if (keyId === null || lease.pool === keyId || cell === UNKNOWN_CELL) sum = plus(sum, part(lease, cell));
+    return sum;
   }
 
   /** The record of a life; it is created when the life is new. */
