@@ -129,7 +129,10 @@ export class BudgetOwners {
 
   /** Refills the buckets of these pools, before what is out of them changes. */
   refill(pools: Iterable<string | null>, atMs: number): void {
-    for (const [bucket, rate, id] of this.#buckets([null, ...pools])) bucket.refill(atMs, this.#out(id, rate));
+    for (const id of new Set([null, ...pools])) {
+      const buckets = id === null ? this.#tenant.buckets : this.#keys.get(id)?.buckets;
+      if (buckets) for (const rate of RATE_NAMES) buckets[rate].refill(atMs, this.#out(id, rate));
+    }
   }
 
   /** Lets buckets refill what is on leases that were lost. */
@@ -163,19 +166,13 @@ export class BudgetOwners {
     };
   }
 
-  /** The buckets of the tenant (null) and of keys, each once. */
-  *#buckets(ids: Iterable<string | null>): Generator<readonly [bucket: HeldBucket, rate: Rate, id: string | null]> {
+  /** Changes the buckets of the tenant (null) and of keys, each once. */
+  #change(ids: Iterable<string | null>, change: (bucket: HeldBucket, rate: Rate, id: string | null) => void): void {
     for (const id of new Set(ids)) {
       const owner = id === null ? this.#tenant : this.#keys.get(id);
-      if (owner?.buckets) for (const rate of RATE_NAMES) yield [owner.buckets[rate], rate, id];
-    }
-  }
-
-  #change(ids: Iterable<string | null>, change: (bucket: HeldBucket, rate: Rate, id: string | null) => void): void {
-    for (const [bucket, rate, id] of this.#buckets(ids)) {
-      change(bucket, rate, id);
-      const owner = id === null ? this.#tenant : this.#keys.get(id);
-      if (owner !== undefined) this.#changed(owner);
+      if (!owner?.buckets) continue;
+      for (const rate of RATE_NAMES) change(owner.buckets[rate], rate, id);
+      this.#changed(owner);
     }
   }
 

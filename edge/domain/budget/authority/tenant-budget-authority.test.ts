@@ -252,20 +252,6 @@ describe("the authority after a crash", () => {
 });
 
 describe("the alerts of a term budget", () => {
-  it("are raised once, and kept over a restart until they are delivered", () => {
-    const world = new BudgetSimulation(1);
-    const limits = limitsWith({ tenantTokens: 100 });
-    const ids = () => world.core.undelivered.map(({ id }) => id);
-    const warn = ["term_budget_warn:tenant-1@l:0"];
-    world.core.applyLedgerSum("tenant", limits, "l:0", { tokens: 85, nanoUsd: 0 }, world.coreMs);
-    world.core.applyLedgerSum("tenant", limits, "l:0", { tokens: 86, nanoUsd: 0 }, world.coreMs);
-    world.checkpoint();
-    world.crashAuthority();
-    expect(ids()).toEqual(warn);
-    world.core.delivered(world.core.undelivered);
-    expect({ left: ids(), isStored: !world.core.dirty }).toEqual({ left: [], isStored: false });
-  });
-
   /** A world in which a tenant of one cell has used 90 tokens of a cap of 1,000. */
   function usedNinety(): BudgetSimulation {
     const world = new BudgetSimulation(1);
