@@ -135,12 +135,6 @@ export class BudgetOwners {
     }
   }
 
-  /** Lets buckets refill what is on leases that were lost. */
-  forgoLost(atMs: number): void {
-    const lost = this.#leases.takeLost();
-    this.#change(lost.owners, (bucket, rate, id) => bucket.forgo(lost.of(id)[rate], atMs, this.#out(id, rate)));
-  }
-
   /** Adds to the buckets what comes back, and takes what was used beyond what had been drawn. */
   settle(gains: RateGains): void {
     this.#change(gains.owners, (bucket, rate, id) => bucket.settle(gains.of(id)[rate], this.#out(id, rate)));

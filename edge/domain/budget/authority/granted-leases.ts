@@ -4,9 +4,8 @@
  * life that stops reporting counts as spent until the ledger has been asked (docs/rules/budgets.md#lives-of-a-cell). Times are
  * of the authority's MonotonicClock.
  */
-import { type Amounts, isNothing, MAX_AMOUNTS, minus, NO_AMOUNTS, plus, smaller } from "../amounts.ts";
+import { type Amounts, isNothing, larger, MAX_AMOUNTS, minus, NO_AMOUNTS, plus, smaller } from "../amounts.ts";
 import { type BindingLimit, type BudgetReport, LEASE_MAX_MS } from "../messages/rpc.ts";
-import { RateGains } from "../rates.ts";
 import type { GrantedLease, StoredLife, StoredState } from "./stored.ts";
 
 /** One life of a cell. */
@@ -44,6 +43,9 @@ const READ_BY_FIRST_RELEASE: ReadonlySet<BindingLimit> = new Set(["rate", "key",
 /** The disk knows the last message of a Cell with outstanding leases this exactly. */
 const HEARD_WITHIN_MS = SILENCE_MS / 3;
 
+/** Refills the buckets of pools up to now, before what is out of them changes. */
+type RefillPools = (pools: Iterable<string | null>) => void;
+
 /** In place of a Cell, for a lease whose Cell is not known. No Cell has this name. */
 const UNKNOWN_CELL = "";
 
@@ -54,7 +56,6 @@ export class GrantedLeases {
    * next alarm, which starts from the disk: what is not there would be measured from the start at every alarm.
    */
   unsaved = false;
-  #lost = new RateGains();
 
   /** The stored state, with every lease granted since. */
   constructor({ tenant, grants, untracked }: StoredState, nowMs: number) {
@@ -106,39 +107,35 @@ export class GrantedLeases {
    * Notes a message of a life of a Cell: that life runs, and older lives of the Cell are over. Null: the life itself is
    * over and forgotten.
    */
-  heardFrom(cell: string, life: number, nowMs: number): CellLife | null {
+  heardFrom(cell: string, life: number, nowMs: number, refill: RefillPools): CellLife | null {
     const newest = this.isNewest({ cell, life });
     if (!newest && this.find(cell, life) === undefined) return null;
     const heard = this.#life(cell, life, nowMs);
     heard.lastHeardMs = nowMs;
     if (nowMs - heard.storedHeardMs > HEARD_WITHIN_MS && heard.leases.size > 0) this.unsaved = true;
     if (!newest) return heard;
+    const lost: GrantedLease[] = [];
     for (const each of this.#lives.filter((other) => other.cell === cell))
       for (const lease of each.leases.values()) {
         if (lease.settled || isOver(lease)) continue;
-        if (each !== heard) this.#lose(lease, nowMs);
+        if (each !== heard) lost.push(lease);
         else if (lease.lostAtMs !== null) {
           lease.lostAtMs = null;
           this.unsaved = true;
         }
       }
+    this.#lose(lost, nowMs, refill);
     return heard;
   }
 
   /**
    * Takes leases for lost whose Cell did not report their end in time, and all leases of a Cell that has long been silent.
    */
-  declareLost(nowMs: number): void {
-    for (const life of this.#lives)
-      for (const lease of life.leases.values())
-        if ((lossDueMs(life, lease) ?? Infinity) <= nowMs) this.#lose(lease, nowMs);
-  }
-
-  /** What Cells could still have spent of leases that were lost since the last call, by owner of a bucket. */
-  takeLost(): RateGains {
-    const lost = this.#lost;
-    this.#lost = new RateGains();
-    return lost;
+  declareLost(nowMs: number, refill: RefillPools): void {
+    const lost = this.#lives.flatMap((life) =>
+      [...life.leases.values()].filter((lease) => (lossDueMs(life, lease) ?? Infinity) <= nowMs),
+    );
+    this.#lose(lost, nowMs, refill);
   }
 
   /** When {@link declareLost} may next find something; null: never. */
@@ -191,10 +188,15 @@ export class GrantedLeases {
     });
   }
 
-  #lose(lease: GrantedLease, nowMs: number): void {
-    if (lease.lostAtMs !== null) return;
-    this.#lost.add(lease.pool, unspent(lease), 1);
-    lease.lostAtMs = nowMs;
+  /** From now on buckets refill what Cells could have spent of these leases. */
+  #lose(leases: readonly GrantedLease[], nowMs: number, refill: RefillPools): void {
+    const lost = leases.filter(({ lostAtMs }) => lostAtMs === null);
+    if (lost.length === 0) return;
+    refill(lost.map(({ pool }) => pool));
+    for (const lease of lost) {
+      lease.forgone = larger(lease.forgone ?? NO_AMOUNTS, unspent(lease));
+      lease.lostAtMs = nowMs;
+    }
     this.unsaved = true;
   }
 
@@ -280,6 +282,14 @@ export function unreturned({ granted, released, moved }: GrantedLease): Amounts 
 function unspent(lease: GrantedLease): Amounts {
   if (lease.untilMs === null || lease.ended || lease.lostAtMs !== null || lease.settled) return NO_AMOUNTS;
   return smaller(unreturned(lease), lease.spare ?? lease.granted);
+}
+
+/** What comes back to the buckets of amounts that are returned to a lease, of which `used` was spent. */
+export function comesBack(lease: GrantedLease, returned: Amounts, used: Amounts): Amounts {
+  if (lease.forgone === undefined) return returned;
+  const refilled = smaller(lease.forgone, minus(returned, used));
+  lease.forgone = minus(lease.forgone, refilled);
+  return minus(returned, refilled);
 }
 
 /** Takes amounts out of a lease, for another lease to hold; returns what was missing. */

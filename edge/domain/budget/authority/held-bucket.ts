@@ -59,13 +59,6 @@ export class HeldBucket {
     this.touch(this.stored.bucket.capTokens, atMs, out);
   }
 
-  /** Waits no longer for tokens that were out: it refills by itself, and they do not fill it when they come back after all. */
-  forgo(tokens: number, atMs: number, out: OutOfBucket): void {
-    this.refill(atMs, { ...out, unspent: () => out.unspent() + tokens });
-    const { bucket, uncoveredTokens } = this.stored;
-    if (bucket.capTokens > 0) this.stored = { bucket, uncoveredTokens: clamped(uncoveredTokens + tokens) };
-  }
-
   /** Adds tokens that come back; negative: more was used than had been drawn. `out`: what is out after that. */
   settle(deltaTokens: number, out: OutOfBucket): void {
     const { bucket, uncoveredTokens } = this.stored;

@@ -29,7 +29,7 @@ import type { OwnedBuckets } from "../token-bucket.ts";
 import { BudgetOwners } from "./budget-owners.ts";
 import { ChargedRequests } from "./charged-requests.ts";
 import { type CellLife, GrantedLeases, isOvertaken, newLease, noteAwaited } from "./granted-leases.ts";
-import { LeaseReportApplier } from "./lease-report-applier.ts";
+import { LeaseReportApplier, voidIn } from "./lease-report-applier.ts";
 import { sizeLease } from "./lease-size.ts";
 import type { Checkpoint, PlacedLease, StoredGrants, StoredState } from "./stored.ts";
 
@@ -163,8 +163,7 @@ export class TenantBudgetAuthority {
   /** Takes Cells for dead that have been silent for too long. */
   tick(nowMs: number): void {
     const atMs = this.#time.at(nowMs);
-    this.#leases.declareLost(atMs);
-    this.#owners.forgoLost(atMs);
+    this.#leases.declareLost(atMs, (pools) => this.#owners.refill(pools, atMs));
   }
 
   /**
@@ -235,8 +234,8 @@ export class TenantBudgetAuthority {
     if (this.#isRefused(faultIn(REPORT_FRAME, report, "report"), "the report is not applied", nowMs)) return null;
     const isNew = this.#leases.find(report.cell, report.life) === undefined;
     const atMs = this.#time.at(nowMs);
-    const life = this.#leases.heardFrom(report.cell, report.life, atMs);
-    this.#owners.forgoLost(atMs);
+    const refill = (pools: Iterable<string | null>) => this.#owners.refill(pools, atMs);
+    const life = this.#leases.heardFrom(report.cell, report.life, atMs, refill);
     if (life === null) return null;
     // Stored before an older life is forgotten: otherwise that life's reports would count again after a crash.
     if (isNew) this.#dirty = true;
@@ -247,10 +246,7 @@ export class TenantBudgetAuthority {
     );
     // A bucket that is new takes what is out on lease: before the report changes that, and it comes back to the bucket.
     for (const { limits } of leases.flatMap(({ used }) => used)) this.#touch(limits, nowMs);
-    this.#owners.refill(
-      Array.from(life.leases.values(), ({ pool }) => pool),
-      atMs,
-    );
+    refill([...leases, ...voidIn(life, report)].map(({ pool }) => pool));
     const { gains, charges } = this.#leaseReports.apply(life, { ...report, leases }, atMs);
     for (const { limits, tags, used } of charges) {
       gains.add(limits.key.id, amountsUsed(used), -1);
