@@ -47,13 +47,16 @@ export class Ledger extends LedgerObject {
 /** The budgets of a tenant, named by its id. */
 export class TenantBudget extends TenantBudgetObject {
   constructor(state: DurableObjectState, bindings: Bindings) {
-    const { clickhouse } = parseEnv(bindings);
+    const { clickhouse, cell: ownCell, cells } = parseEnv(bindings);
+    const stubs = new ObjectStubs(bindings, cells);
     super(state, bindings, {
       now,
       log: consoleLog,
       monthOf,
       monthBounds,
       ledgerSum: async (whose, id, sinceMs, untilMs) => await ledgerSum(clickhouse, whose, id, sinceMs, untilMs),
+      deliverAlerts: async (cell, alerts) =>
+        await alertsBy(() => stubs.ledger(alertLedgerOf(cell ?? ownCell)), state).deliver(alerts),
     });
   }
 }

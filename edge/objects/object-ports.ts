@@ -78,6 +78,11 @@ export interface TenantBudgetPorts {
   readonly monthOf: MonthOf;
   readonly monthBounds: MonthBounds;
   readonly ledgerSum: LedgerSum;
+  /**
+   * Sends alerts to the Ledger that keeps those of a Cell; null: of the one that the gateway is named after. Resolves when they are
+   * on its disk; rejects when it was not reached.
+   */
+  readonly deliverAlerts: (cell: string | null, alerts: readonly AlertEvent[]) => Promise<void>;
 }
 
 /**

@@ -10,9 +10,12 @@ import type {
   LeaseRequest,
   TenantBudgetApi,
 } from "../../edge/domain/budget/messages/rpc.ts";
+import type { LedgerObject } from "../../edge/objects/ledger/ledger.ts";
 import type { TenantBudgetObject } from "../../edge/objects/tenant-budget/tenant-budget.ts";
 import { limitsWith } from "../harness/edge/budget/simulation.ts";
+import { waitFor } from "../harness/wait-for.ts";
 
+const { LEDGER } = env as unknown as { LEDGER: DurableObjectNamespace<LedgerObject> };
 const namespace = (env as unknown as { TENANT_BUDGET: DurableObjectNamespace<TenantBudgetObject> }).TENANT_BUDGET;
 
 const EMPTY: BudgetReport = { cell: "a", life: 1, sequence: 1, leases: [], open: [], alertsSeen: [] };
@@ -182,19 +185,29 @@ describe("TenantBudget", () => {
       ratio: 0,
       state: "ok",
     });
-    const answer = await stub.report(end(limits, 1, 100));
-    expect(answer.alerts.map((alert) => alert.issueKey)).toEqual([
-      "term_budget_warn:tenant-1",
-      "term_budget_exhausted:tenant-1",
-    ]);
-    expect(answer.alerts[1]).toMatchObject({
-      title: "Tenant budget exhausted",
-      detail: "Acme: 100 of 100 tokens (lifetime)",
-    });
+    await stub.report(end(limits, 1, 100));
     expect(await stub.usage("tenant", limits, null)).toMatchObject({
       reserved_tokens: 0,
       ratio: 1,
       state: "exhausted",
+    });
+  });
+
+  it("delivers by its alarm an alert that no message of a cell has caused, and does so once", async () => {
+    const stub = tenant();
+    const cell = `cell-${crypto.randomUUID()}`;
+    const ledger = LEDGER.getByName(`${cell}:0`);
+    await stub.report({ ...spend(limitsWith({ tenantTokens: 1_000 }), 100), cell });
+    expect(await stub.usage("tenant", limitsWith({ tenantTokens: 100, rev: 2 }), null)).toMatchObject({ ratio: 1 });
+    const raised = async () => (await ledger.alerts(null)).alerts;
+    const [alert, ...others] = await waitFor(raised, (alerts) => alerts.length > 0);
+    expect({ alert, others }).toMatchObject({
+      alert: {
+        issueKey: "term_budget_exhausted:tenant-1",
+        title: "Tenant budget exhausted",
+        detail: "Acme: 100 of 100 tokens (lifetime)",
+      },
+      others: [],
     });
   });
 });

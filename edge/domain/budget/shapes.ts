@@ -27,10 +27,15 @@ export function isOf<T>(shape: Shape<T>, value: unknown): value is T {
   return shape(value) === null;
 }
 
-/** The name of the first part that is invalid, below `name`; null: the value has the shape. */
-export function faultIn(name: string, shape: Shape<unknown>, value: unknown): string | null {
+/**
+ * The first part that is invalid, with `name` for the value itself, for human readers; null: the value has the shape. What enters
+ * the budgets was clamped by its caller, so a fault is a defect of the gateway: who finds one refuses the whole message part, stores
+ * none of it and reports the name (docs/rules/budgets.md#amounts).
+ */
+export function faultIn(shape: Shape<unknown>, value: unknown, name = ""): string | null {
   const path = shape(value);
-  return path === null ? null : name + path;
+  if (path === null) return null;
+  return name === "" ? path.slice(1) : name + path;
 }
 
 function shapeOf<T>(is: (value: unknown) => boolean): Shape<T> {

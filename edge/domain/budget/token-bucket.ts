@@ -67,12 +67,14 @@ export function fullBucket(capTokens: number, nowMs: number): TokenBucket {
 }
 
 /**
- * The bucket as of now under the current cap: refilled at its old rate, then cut to a changed cap; a new bucket is full.
+ * The bucket as of now under the current cap: refilled at its old rate but for what is `unspent`, then cut to a changed cap; a
+ * new bucket is full.
  */
-export function touchBucket(bucket: TokenBucket, capTokens: number, nowMs: number): TokenBucket {
+export function touchBucket(bucket: TokenBucket, capTokens: number, nowMs: number, unspent = 0): TokenBucket {
   if (bucket.capTokens === 0) return fullBucket(capTokens, Math.max(nowMs, bucket.atMs));
   const elapsedMs = Math.max(0, nowMs - bucket.atMs);
-  const refilled = Math.min(bucket.capTokens, bucket.levelTokens + (elapsedMs * bucket.capTokens) / MINUTE_MS);
+  const gained = bucket.levelTokens + (elapsedMs * bucket.capTokens) / MINUTE_MS;
+  const refilled = Math.max(bucket.levelTokens, Math.min(bucket.capTokens - unspent, gained));
   const level = Math.max(-capTokens, Math.min(capTokens, refilled));
   return { capTokens, levelTokens: level, atMs: Math.max(bucket.atMs, nowMs) };
 }

@@ -84,7 +84,12 @@ describe("a budget object that answers anything", () => {
           return answerTo(answers[calls % answers.length], message) as never;
         };
         const { gateway, verdicts } = budgetGatewayOf({
-          budgetOf: () => ({ lease: reply, report: reply, level: async () => null, limitsChanged: async () => [] }),
+          budgetOf: () => ({
+            lease: reply,
+            report: reply,
+            level: async () => null,
+            limitsChanged: async () => undefined,
+          }),
         });
         const limits = limitsWith({ tokensPerMinute: 1_000, tenantTokens: AMOUNT_MAX });
         for (const [at, { tokens, expected, waitMs }] of requests.entries()) {
@@ -132,7 +137,7 @@ describe("a budget object that answers anything", () => {
       };
       const report = async (message: BudgetReport): Promise<never> => answerTo("heard", message) as never;
       const { gateway, verdicts, alerts } = budgetGatewayOf({
-        budgetOf: () => ({ lease, report, level: async () => null, limitsChanged: async () => [] }),
+        budgetOf: () => ({ lease, report, level: async () => null, limitsChanged: async () => undefined }),
       });
       for (let at = 0; at < 100; at += 1) {
         gateway.reserve(budgetRequestOf(`r${at}`, limitsWith({ tokensPerMinute: 100 }), needOf(10)));

@@ -26,11 +26,9 @@ function requestOf(requestId: string, caps: Caps, tokens = 10): AdmissionRequest
   };
 }
 
-function world(failOpen: boolean, deliversAlerts = true) {
+function world(failOpen: boolean) {
   const budgets = new TestBudgets(Date.now);
   const alerts: string[] = [];
-  const delivered = Promise.withResolvers<undefined>();
-  if (deliversAlerts) delivered.resolve(undefined);
   const gateway = new RecordedGateway({
     cell: "c",
     failOpen,
@@ -38,10 +36,6 @@ function world(failOpen: boolean, deliversAlerts = true) {
     nextLife: () => FIRST_LIFE,
     monthOf: thirtyDayMonthOf,
     budgetOf: (tenantId) => budgets.budgetOf(tenantId),
-    deliverAlert: async (alert) => {
-      alerts.push(alert.issueKey);
-      await delivered.promise;
-    },
     raise: (issue) => alerts.push(issue.issueKey),
   });
   return { budgets, verdicts: gateway.verdicts, alerts, gateway };
@@ -82,8 +76,9 @@ describe("a Cell's budgets", () => {
     });
   });
 
-  it("hand on the alert of a lowered cap, and leave nothing behind when nothing answers", async () => {
-    const { budgets, alerts, gateway } = world(true);
+  it("tell the budget object of a lowered cap, and leave nothing behind when nothing answers", async () => {
+    const { budgets, gateway } = world(true);
+    const alerts = () => budgets.core("tenant-1").undelivered.map(({ issueKey }) => issueKey);
     const request = requestOf("r1", { tenantTokens: 100 });
     gateway.reserve(request);
     await vi.advanceTimersByTimeAsync(0);
@@ -92,13 +87,16 @@ describe("a Cell's budgets", () => {
     const lowered = limitsWith({ tenantTokens: 7, rev: 2 });
     budgets.reach = "down";
     await gateway.limitsChanged(lowered);
-    expect(alerts).toEqual([]);
+    expect(alerts()).toEqual([]);
     budgets.reach = "up";
     await gateway.limitsChanged(lowered);
     await vi.advanceTimersByTimeAsync(30_000);
     await gateway.limitsChanged(lowered);
     await vi.advanceTimersByTimeAsync(30_000);
-    expect({ alerts, timers: vi.getTimerCount() }).toEqual({ alerts: ["term_budget_exhausted:tenant-1"], timers: 0 });
+    expect({ alerts: alerts(), timers: vi.getTimerCount() }).toEqual({
+      alerts: ["term_budget_exhausted:tenant-1"],
+      timers: 0,
+    });
   });
 
   it("return everything when nothing is used, and forget an idle tenant", async () => {
@@ -161,7 +159,7 @@ describe("a Cell's budgets", () => {
       const refusal = { code: "tenant_budget_exhausted", retryAfterMs: null, level: null };
       for (const id of ["r1", "r2"]) expect(verdicts.get(id)).toEqual({ kind: "refused", refusal });
       expect({ alerts, unchecked: gateway.unchecked }).toEqual({
-        alerts: ["term_budget_exhausted:tenant-1"],
+        alerts: [],
         unchecked: 0,
       });
     },
@@ -212,37 +210,6 @@ describe("a Cell's budgets", () => {
     expect(alerts).toEqual([]);
     await vi.advanceTimersByTimeAsync(60_000);
     expect(alerts).toEqual(["redis_budget_reconcile_failed", "redis_key_term_usage_failed", "redis_term_usage_failed"]);
-  });
-
-  it("deliver the alerts of a budget once per period and level", async () => {
-    const { alerts, gateway } = world(true);
-    for (const [id, used] of [
-      ["r1", 85],
-      ["r2", 20],
-      ["r3", 0],
-    ] as const) {
-      const request = requestOf(id, { tenantTokens: 100 });
-      gateway.reserve(request);
-      await vi.advanceTimersByTimeAsync(0);
-      gateway.settle(request, { tokens: used, nanoUsd: 0 });
-      await vi.advanceTimersByTimeAsync(20_000);
-    }
-    expect(alerts).toEqual(["term_budget_warn:tenant-1", "term_budget_exhausted:tenant-1"]);
-  });
-
-  it.each([
-    ["leave the object when they are safe", true, 0],
-    ["stay with the object while they are not", false, 1],
-  ])("have alerts that %s, because the Cell may end before they arrive", async (_, delivers, kept) => {
-    const { budgets, alerts, gateway } = world(true, delivers);
-    const request = requestOf("r1", { tenantTokens: 100 });
-    gateway.reserve(request);
-    await vi.advanceTimersByTimeAsync(0);
-    gateway.settle(request, { tokens: 85, nanoUsd: 0 });
-    await vi.advanceTimersByTimeAsync(40_000);
-    expect(alerts).toEqual(["term_budget_warn:tenant-1"]);
-    const other = { cell: "other", life: 1, sequence: 1, leases: [], open: [], alertsSeen: [] };
-    expect(budgets.core(request.limits.tenant.id).report(other, Date.now() + 60_000).alerts).toHaveLength(kept);
   });
 
   it("read an unknown level from the object, and return none if the object does not answer", async () => {

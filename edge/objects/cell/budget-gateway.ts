@@ -8,11 +8,9 @@
 import { type Issue, issues } from "../../../shared/alerts.ts";
 import type { BudgetDecision, BudgetPort, BudgetVerdict, LateDecisions } from "../../domain/admission/budget-port.ts";
 import type { AdmissionRequest } from "../../domain/admission/rpc.ts";
-import { ALERT, type BudgetAlert } from "../../domain/budget/alerts.ts";
 import type { ActualUsage } from "../../domain/budget/amounts.ts";
 import { type BudgetLimits, isCapped } from "../../domain/budget/limits.ts";
 import { isRated } from "../../domain/budget/rates.ts";
-import { isOf, listOf } from "../../domain/budget/shapes.ts";
 import { CellBudget } from "../../domain/budget/spender/cell-budget.ts";
 import type { LeaseHolder } from "../../domain/budget/spender/lease-reports.ts";
 import type { BudgetEffect, ReservationVerdict } from "../../domain/budget/spender/verdict.ts";
@@ -43,8 +41,6 @@ export interface BudgetGatewayOptions {
   readonly budgetOf: (tenantId: string) => BudgetObjectApi;
   /** Takes the decisions that come after the call that requested them. */
   readonly late: Pick<LateDecisions, "put">;
-  /** Takes an alert that must arrive once; resolves when an object that outlives this Cell keeps it. */
-  readonly deliverAlert: (alert: BudgetAlert) => Promise<void>;
   /** Takes a failure, whether new or repeated. */
   readonly raise: (issue: Issue) => void;
 }
@@ -119,13 +115,7 @@ export class BudgetGateway implements BudgetPort {
    * answer, the next message about a request brings the limits.
    */
   async limitsChanged(limits: BudgetLimits): Promise<void> {
-    const alerts = await this.#call(
-      limits.tenant.id,
-      async (object) => await object.limitsChanged(limits, this.#options.cell),
-    );
-    if (!isOf(listOf(ALERT), alerts) || alerts.length === 0) return;
-    const account = this.#accounts.get(limits.tenant.id) ?? this.#account(limits);
-    for (const alert of alerts) void this.#deliver(account, alert);
+    await this.#call(limits.tenant.id, async (object) => await object.limitsChanged(limits));
   }
 
   #with(
@@ -190,9 +180,6 @@ export class BudgetGateway implements BudgetPort {
             (answer, nowMs) => account.budget.reported(effect.report, answer, nowMs),
           );
           break;
-        case "alert":
-          void this.#deliver(account, effect.alert);
-          break;
         default:
           effect satisfies never;
       }
@@ -206,13 +193,6 @@ export class BudgetGateway implements BudgetPort {
     for (const { field, consequence } of budget.takeFaults()) {
       this.#options.raise(issues.budgetAmountRefused(`cell ${this.#options.cell}`, field, consequence));
     }
-  }
-
-  /** Delivers an alert. The budget object keeps it until it is durable elsewhere. */
-  async #deliver(account: Account, alert: BudgetAlert): Promise<void> {
-    await this.#options.deliverAlert(alert);
-    account.budget.alertDelivered(alert.id);
-    this.#arm(account);
   }
 
   /** What a budget's verdict means for the request. */

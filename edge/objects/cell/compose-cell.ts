@@ -11,7 +11,6 @@ import { createScheduler } from "../../domain/fairshare/scheduler.ts";
 import type { Scheduler } from "../../domain/fairshare/types.ts";
 import type { Env } from "../../env.ts";
 import type { CellPorts } from "../object-ports.ts";
-import { AlertForwarder } from "./alert-forwarder.ts";
 import { BudgetGateway } from "./budget-gateway.ts";
 import { CellStore } from "./cell-store.ts";
 import { CompletedRows } from "./completed-rows.ts";
@@ -86,7 +85,6 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
   const writer = new LedgerWriter(cell, ledgerShards, ports.ledger);
   const rows = new CompletedRows({ cell, counters, writer, heartbeat, now });
 
-  const alerts = new AlertForwarder(ports.alerts, now);
   const budget = new BudgetGateway({
     cell,
     failOpen: settings.failOpen,
@@ -95,7 +93,6 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
     monthOf: ports.monthOf,
     budgetOf: ports.budgetOf,
     late: { put: (decisions) => admission.applyBudgetDecisions(decisions) },
-    deliverAlert: async (alert) => await alerts.deliver(alert),
     raise: (issue) => ports.alerts.raise(issue),
   });
 

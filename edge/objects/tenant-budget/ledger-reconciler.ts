@@ -27,6 +27,8 @@ const CELLS_REPORT_MS = 20_000;
  */
 const UNCAPPED_STALE_MS = 20_000;
 
+type LedgerReconcilerPorts = Pick<TenantBudgetPorts, "now" | "monthOf" | "monthBounds" | "ledgerSum">;
+
 /** Times are those of the check's MonotonicClock. */
 interface Check {
   readonly tag: string;
@@ -42,11 +44,11 @@ interface Check {
 
 export class LedgerReconciler {
   readonly #core: TenantBudgetAuthority;
-  readonly #ports: Omit<TenantBudgetPorts, "log">;
+  readonly #ports: LedgerReconcilerPorts;
   readonly #checks = new Map<string, Check>();
   readonly #time = new MonotonicClock();
 
-  constructor(core: TenantBudgetAuthority, ports: Omit<TenantBudgetPorts, "log">) {
+  constructor(core: TenantBudgetAuthority, ports: LedgerReconcilerPorts) {
     this.#core = core;
     this.#ports = ports;
   }

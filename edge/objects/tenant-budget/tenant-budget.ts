@@ -5,17 +5,17 @@
  */
 import { DurableObject } from "cloudflare:workers";
 import type { Bindings } from "../../bindings.ts";
-import type { BudgetAlert } from "../../domain/budget/alerts.ts";
 import { TenantBudgetAuthority } from "../../domain/budget/authority/tenant-budget-authority.ts";
 import type { BudgetLimits, BudgetOwner } from "../../domain/budget/limits.ts";
-import type {
-  BudgetReport,
-  LeaseAnswer,
-  LeaseRequest,
-  ReportAnswer,
-  TenantBudgetApi,
+import {
+  type BudgetReport,
+  LEASE_QUESTION,
+  type LeaseAnswer,
+  type LeaseRequest,
+  type ReportAnswer,
+  type TenantBudgetApi,
 } from "../../domain/budget/messages/rpc.ts";
-import { faultInLeaseRequest } from "../../domain/budget/messages/validity.ts";
+import { isOf } from "../../domain/budget/shapes.ts";
 import { type BucketLevel, bucketsIn, tightestLevel } from "../../domain/budget/token-bucket.ts";
 import { type BudgetUsage, budgetUsageOf, periodStartMs } from "../../domain/budget/usage-view.ts";
 import { objectName } from "../object-name.ts";
@@ -25,8 +25,8 @@ import { LedgerReconciler } from "./ledger-reconciler.ts";
 
 /** Changes other than leases are written to disk this long after they happened. */
 const CHECKPOINT_MS = 5_000;
-/** When the ledger did not answer for a dead cell, it is read again after this long. */
-const RETRY_LEDGER_MS = 10_000;
+/** When the ledger did not answer for a dead cell, or the Ledger for alerts, it is called again after this long. */
+const RETRY_MS = 10_000;
 
 export class TenantBudgetObject extends DurableObject<Bindings> implements TenantBudgetApi {
   readonly #ports: TenantBudgetPorts;
@@ -34,6 +34,9 @@ export class TenantBudgetObject extends DurableObject<Bindings> implements Tenan
   readonly #core: TenantBudgetAuthority;
   readonly #check: LedgerReconciler;
   #alarmAtMs: number | null = null;
+  /** The Cell that was heard last: the Ledger beside it gets the alerts. */
+  #lastCell: string | null = null;
+  #alertsFromMs = 0;
 
   constructor(state: DurableObjectState, bindings: Bindings, ports: TenantBudgetPorts) {
     super(state, bindings);
@@ -46,7 +49,8 @@ export class TenantBudgetObject extends DurableObject<Bindings> implements Tenan
   }
 
   async lease(request: LeaseRequest): Promise<LeaseAnswer> {
-    if (faultInLeaseRequest(request) === null && !this.#check.isFresh(request.limits, this.#ports.now())) {
+    this.#lastCell = request.report.cell;
+    if (isOf(LEASE_QUESTION, request) && !this.#check.isFresh(request.limits, this.#ports.now())) {
       // The cell's report is applied first: the ledger has the same rows, and they would count twice.
       this.#core.report(request.report, this.#ports.now());
       await this.#check.beforeDeciding(request.limits);
@@ -58,16 +62,16 @@ export class TenantBudgetObject extends DurableObject<Bindings> implements Tenan
   }
 
   async report(report: BudgetReport): Promise<ReportAnswer> {
+    this.#lastCell = report.cell;
     const answer = this.#core.report(report, this.#ports.now());
     await this.#arm();
     return answer;
   }
 
-  async limitsChanged(limits: BudgetLimits, cell: string): Promise<readonly BudgetAlert[]> {
+  async limitsChanged(limits: BudgetLimits): Promise<void> {
     await this.#check.beforeDeciding(limits);
-    const alerts = this.#core.limitsChanged(limits, cell, this.#ports.now());
+    this.#core.limitsChanged(limits, this.#ports.now());
     await this.#arm();
-    return alerts;
   }
 
   async level(limits: BudgetLimits): Promise<BucketLevel | null> {
@@ -103,7 +107,7 @@ export class TenantBudgetObject extends DurableObject<Bindings> implements Tenan
     try {
       // Not only after the ledger has answered.
       this.#checkpoint();
-      await this.#settleDeadCells();
+      await Promise.all([this.#deliverAlerts(), this.#settleDeadCells()]);
       this.#checkpoint();
     } catch (error) {
       const reason = error instanceof Error ? error.name : "unknown";
@@ -124,6 +128,21 @@ export class TenantBudgetObject extends DurableObject<Bindings> implements Tenan
     }
   }
 
+  /** Never rejects: what did not arrive is sent again under the same id. */
+  async #deliverAlerts(): Promise<void> {
+    const alerts = this.#core.undelivered;
+    const nowMs = this.#ports.now();
+    try {
+      await this.#ports.deliverAlerts(
+        this.#lastCell,
+        alerts.map((alert) => ({ ...alert, atMs: nowMs, count: 1 })),
+      );
+      this.#core.delivered(alerts);
+    } catch {
+      this.#alertsFromMs = nowMs + RETRY_MS;
+    }
+  }
+
   /** Leases of dead cells count as spent until the ledger was read for every counter concerned. */
   async #settleDeadCells(): Promise<void> {
     this.#core.tick(this.#ports.now());
@@ -132,13 +151,14 @@ export class TenantBudgetObject extends DurableObject<Bindings> implements Tenan
     if (unanswered !== null) this.#core.ledgerSettled(unanswered);
   }
 
-  /** Sets the one alarm: for the checkpoint, or for the next check of silent cells. An earlier alarm stays. */
+  /** Sets the one alarm: for the checkpoint, alerts, or the next check of silent cells. An earlier alarm stays. */
   async #arm(): Promise<void> {
     const nowMs = this.#ports.now();
     const wakeMs = this.#core.nextWakeMs();
-    const wake = wakeMs === null ? null : Math.max(wakeMs, nowMs + (wakeMs <= nowMs ? RETRY_LEDGER_MS : 0));
+    const wake = wakeMs === null ? null : Math.max(wakeMs, nowMs + (wakeMs <= nowMs ? RETRY_MS : 0));
     const save = this.#core.dirty ? nowMs + CHECKPOINT_MS : null;
-    const atMs = Math.min(wake ?? Infinity, save ?? Infinity);
+    const alert = this.#core.undelivered.length === 0 ? null : Math.max(nowMs, this.#alertsFromMs);
+    const atMs = Math.min(wake ?? Infinity, save ?? Infinity, alert ?? Infinity);
     if (atMs === Infinity || (this.#alarmAtMs !== null && this.#alarmAtMs <= atMs)) return;
     this.#alarmAtMs = atMs;
     try {

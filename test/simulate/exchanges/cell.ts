@@ -134,7 +134,6 @@ export class CellLife {
       monthOf: thirtyDayMonthOf,
       budgetOf: (tenantId) => around.budgetOf(context, tenantId),
       late: { put: (decisions) => this.admission.applyBudgetDecisions(decisions) },
-      deliverAlert: async () => undefined,
       raise: () => undefined,
     });
     let made!: Scheduler;

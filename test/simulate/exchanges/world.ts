@@ -269,7 +269,7 @@ export class World {
       lease: async (request) => await call(async () => await object.lease(request)),
       report: async (report) => await call(async () => await object.report(report)),
       level: async (limits) => await call(async () => await object.level(limits)),
-      limitsChanged: async (limits, cell) => await call(async () => await object.limitsChanged(limits, cell)),
+      limitsChanged: async (limits) => await call(async () => await object.limitsChanged(limits)),
     };
   }
 

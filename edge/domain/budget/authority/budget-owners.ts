@@ -20,7 +20,7 @@ import {
 } from "../term-budget.ts";
 import { fullBucket, type OwnedBuckets, spentBucket } from "../token-bucket.ts";
 import type { GrantedLeases } from "./granted-leases.ts";
-import { HeldBucket } from "./held-bucket.ts";
+import { HeldBucket, type OutOfBucket } from "./held-bucket.ts";
 import type { StoredBuckets, StoredGrants, StoredKey, StoredState, StoredTenant } from "./stored.ts";
 
 type HeldBuckets = Readonly<Record<Rate, HeldBucket>>;
@@ -124,21 +124,20 @@ export class BudgetOwners {
 
   /** Debits the buckets of a lease of a pool. */
   take(pool: string | null, grant: Amounts): void {
-    for (const owner of [this.#tenant, pool === null ? undefined : this.#keys.get(pool)]) {
-      if (!owner?.buckets) continue;
-      for (const rate of RATE_NAMES) owner.buckets[rate].take(amountOf(grant, rate));
-      this.#changed(owner);
+    this.#change([null, pool], (bucket, rate) => bucket.take(amountOf(grant, rate)));
+  }
+
+  /** Refills the buckets of these pools, before what is out of them changes. */
+  refill(pools: Iterable<string | null>, atMs: number): void {
+    for (const id of new Set([null, ...pools])) {
+      const buckets = id === null ? this.#tenant.buckets : this.#keys.get(id)?.buckets;
+      if (buckets) for (const rate of RATE_NAMES) buckets[rate].refill(atMs, this.#out(id, rate));
     }
   }
 
   /** Adds to the buckets what comes back, and takes what was used beyond what had been drawn. */
   settle(gains: RateGains): void {
-    for (const id of gains.owners) {
-      const owner = id === null ? this.#tenant : this.#keys.get(id);
-      if (!owner?.buckets) continue;
-      for (const rate of RATE_NAMES) owner.buckets[rate].settle(gains.of(id)[rate]);
-      this.#changed(owner);
-    }
+    this.#change(gains.owners, (bucket, rate, id) => bucket.settle(gains.of(id)[rate], this.#out(id, rate)));
   }
 
   /** What is to be stored of the tenant, and of the keys that changed since the last call. */
@@ -159,6 +158,16 @@ export class BudgetOwners {
         ...(key.buckets === null ? {} : { rates: stored(key.buckets) }),
       })),
     };
+  }
+
+  /** Changes the buckets of the tenant (null) and of keys, each once. */
+  #change(ids: Iterable<string | null>, change: (bucket: HeldBucket, rate: Rate, id: string | null) => void): void {
+    for (const id of new Set(ids)) {
+      const owner = id === null ? this.#tenant : this.#keys.get(id);
+      if (!owner?.buckets) continue;
+      for (const rate of RATE_NAMES) change(owner.buckets[rate], rate, id);
+      this.#changed(owner);
+    }
   }
 
   #changed(owner: { isChanged: boolean }): void {
@@ -190,7 +199,7 @@ export class BudgetOwners {
     if (owner.buckets === null) return;
     for (const rate of RATE_NAMES) {
       const cap = perMinute(limits[whose], rate);
-      if (owner.buckets[rate].touch(cap, atMs, () => this.#out(keyId, rate))) this.#changed(owner);
+      if (owner.buckets[rate].touch(cap, atMs, this.#out(keyId, rate))) this.#changed(owner);
     }
   }
 
@@ -212,9 +221,11 @@ export class BudgetOwners {
     return new TermPeriod(limits[whose].term, limits.tenant.timezone, nowMs, this.#monthOf);
   }
 
-  /** What is out on lease of a bucket; what nobody knows of is not: it was counted as spent when the object started. */
-  #out(keyId: string | null, rate: Rate): number {
-    return amountOf(this.#leases.leasedOut(keyId, "known cells"), rate);
+  #out(keyId: string | null, rate: Rate): OutOfBucket {
+    return {
+      all: () => amountOf(this.#leases.knownOut(keyId), rate),
+      unspent: () => amountOf(this.#leases.unspent(keyId), rate),
+    };
   }
 
   #restored(keyId: string | null, rates: StoredBuckets, atMs: number): HeldBuckets {
@@ -225,14 +236,16 @@ export class BudgetOwners {
     return byRate((rate) => {
       const kept = rates[rate];
       const held = kept === undefined ? this.#unknownBucket(keyId, atMs) : new HeldBucket(kept, atMs);
+      const out = this.#out(keyId, rate);
       const { capTokens } = held.stored.bucket;
       // A bucket that is younger than the checkpoint started full.
       const isYounger = capTokens === 0;
       const cap = isYounger ? Math.max(0, ...grants.map((row) => capOf(row, keyId, rate))) : capTokens;
-      held.touch(cap, atMs, () => this.#out(keyId, rate));
+      held.touch(cap, atMs, out);
       // What was granted in a damaged row may have been all of it.
       if (this.#stored.untracked) held.take(Math.max(0, held.stored.bucket.levelTokens));
       else if (!isYounger) held.take(amountOf(granted, rate));
+      held.keepWithin(out);
       return held;
     });
   }

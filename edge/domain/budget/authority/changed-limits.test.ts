@@ -15,9 +15,10 @@ describe("limits that have changed", () => {
     world.charge(world.cell(0), capped(100, 1), { tokens: 90, nanoUsd: 0 });
     world.calm(20_000);
     unload(world);
-    world.core.limitsChanged(capped(200, 2), "cell-0", world.coreMs);
+    world.core.limitsChanged(capped(200, 2), world.coreMs);
     unload(world);
-    const alerts = world.core.limitsChanged(capped(100, 3), "cell-0", world.coreMs);
+    world.core.limitsChanged(capped(100, 3), world.coreMs);
+    const alerts = world.core.undelivered;
     expect(alerts.map(({ id }) => id)).toEqual(["term_budget_warn:tenant-1@l:0#2"]);
   });
 
@@ -26,7 +27,7 @@ describe("limits that have changed", () => {
     world.charge(world.cell(0), capped(1_000, 1), { tokens: 5, nanoUsd: 0 });
     world.calm(20_000);
     unload(world);
-    world.core.limitsChanged(capped(120, 9), "cell-0", world.coreMs);
+    world.core.limitsChanged(capped(120, 9), world.coreMs);
     unload(world);
     expect(world.core.read("tenant", capped(1_000, 1), world.coreMs).limits.tenant.term.tokens).toBe(120);
   });
@@ -35,8 +36,9 @@ describe("limits that have changed", () => {
     const world = new BudgetSimulation(1);
     const weekly = limitsWith({ tenantTokens: 100, rev: 2 });
     const unknown = { ...weekly, tenant: { ...weekly.tenant, term: { ...weekly.tenant.term, period: "weekly" } } };
-    world.core.limitsChanged(capped(1_000, 1), "cell-0", world.coreMs);
-    const alerts = world.core.limitsChanged(unknown as typeof weekly, "cell-0", world.coreMs);
+    world.core.limitsChanged(capped(1_000, 1), world.coreMs);
+    world.core.limitsChanged(unknown as typeof weekly, world.coreMs);
+    const alerts = world.core.undelivered;
     world.checkpoint();
     expect({ issues: alerts.map(({ issueKey }) => issueKey), damaged: world.disk.load().damaged }).toEqual({
       issues: ["budget_amount_refused"],

@@ -4,7 +4,7 @@
  * life that stops reporting counts as spent until the ledger has been asked (docs/rules/budgets.md#lives-of-a-cell). Times are
  * of the authority's MonotonicClock.
  */
-import { type Amounts, isNothing, MAX_AMOUNTS, minus, NO_AMOUNTS, plus, smaller } from "../amounts.ts";
+import { type Amounts, isNothing, larger, MAX_AMOUNTS, minus, NO_AMOUNTS, plus, smaller } from "../amounts.ts";
 import { type BindingLimit, type BudgetReport, LEASE_MAX_MS } from "../messages/rpc.ts";
 import type { GrantedLease, StoredLife, StoredState } from "./stored.ts";
 
@@ -43,6 +43,9 @@ const READ_BY_FIRST_RELEASE: ReadonlySet<BindingLimit> = new Set(["rate", "key",
 /** The disk knows the last message of a Cell with outstanding leases this exactly. */
 const HEARD_WITHIN_MS = SILENCE_MS / 3;
 
+/** Refills the buckets of pools up to now, before what is out of them changes. */
+type RefillPools = (pools: Iterable<string | null>) => void;
+
 /** In place of a Cell, for a lease whose Cell is not known. No Cell has this name. */
 const UNKNOWN_CELL = "";
 
@@ -77,14 +80,18 @@ export class GrantedLeases {
   }
 
   /** What is out on lease of a key's own budget; null: of the tenant's. */
-  leasedOut(keyId: string | null, of: "all cells" | "known cells" = "all cells"): Amounts {
-    let sum = NO_AMOUNTS;
-    for (const { cell, leases } of this.#lives) {
-      if (cell === UNKNOWN_CELL && of === "known cells") continue;
-      for (const lease of leases.values())
-        if (keyId === null || lease.pool === keyId || cell === UNKNOWN_CELL) sum = plus(sum, unreturned(lease));
-    }
-    return sum;
+  leasedOut(keyId: string | null): Amounts {
+    return this.#sum(keyId, unreturned);
+  }
+
+  /** What is known to be out: not what a damaged row may have had, which was counted as spent when the object started. */
+  knownOut(keyId: string | null): Amounts {
+    return this.#sum(keyId, (lease, cell) => (cell === UNKNOWN_CELL ? NO_AMOUNTS : unreturned(lease)));
+  }
+
+  /** What Cells may still spend of it. */
+  unspent(keyId: string | null): Amounts {
+    return this.#sum(keyId, unspent);
   }
 
   find(cell: string, life: number): CellLife | undefined {
@@ -100,33 +107,35 @@ export class GrantedLeases {
    * Notes a message of a life of a Cell: that life runs, and older lives of the Cell are over. Null: the life itself is
    * over and forgotten.
    */
-  heardFrom(cell: string, life: number, nowMs: number): CellLife | null {
+  heardFrom(cell: string, life: number, nowMs: number, refill: RefillPools): CellLife | null {
     const newest = this.isNewest({ cell, life });
     if (!newest && this.find(cell, life) === undefined) return null;
     const heard = this.#life(cell, life, nowMs);
     heard.lastHeardMs = nowMs;
     if (nowMs - heard.storedHeardMs > HEARD_WITHIN_MS && heard.leases.size > 0) this.unsaved = true;
     if (!newest) return heard;
+    const lost: GrantedLease[] = [];
     for (const each of this.#lives.filter((other) => other.cell === cell))
       for (const lease of each.leases.values()) {
         if (lease.settled || isOver(lease)) continue;
-        const lostAtMs = each === heard ? null : (lease.lostAtMs ?? nowMs);
-        if (lease.lostAtMs !== lostAtMs) this.unsaved = true;
-        lease.lostAtMs = lostAtMs;
+        if (each !== heard) lost.push(lease);
+        else if (lease.lostAtMs !== null) {
+          lease.lostAtMs = null;
+          this.unsaved = true;
+        }
       }
+    this.#lose(lost, nowMs, refill);
     return heard;
   }
 
   /**
    * Takes leases for lost whose Cell did not report their end in time, and all leases of a Cell that has long been silent.
    */
-  declareLost(nowMs: number): void {
-    for (const life of this.#lives)
-      for (const lease of life.leases.values())
-        if ((lossDueMs(life, lease) ?? Infinity) <= nowMs) {
-          lease.lostAtMs = nowMs;
-          this.unsaved = true;
-        }
+  declareLost(nowMs: number, refill: RefillPools): void {
+    const lost = this.#lives.flatMap((life) =>
+      [...life.leases.values()].filter((lease) => (lossDueMs(life, lease) ?? Infinity) <= nowMs),
+    );
+    this.#lose(lost, nowMs, refill);
   }
 
   /** When {@link declareLost} may next find something; null: never. */
@@ -177,6 +186,26 @@ export class GrantedLeases {
       );
       return { cell, life, seenN, awaited: refusals, heardN, heardMs, leases: [...leases.values()] };
     });
+  }
+
+  /** From now on buckets refill what Cells could have spent of these leases. */
+  #lose(leases: readonly GrantedLease[], nowMs: number, refill: RefillPools): void {
+    const lost = leases.filter(({ lostAtMs }) => lostAtMs === null);
+    if (lost.length === 0) return;
+    refill(lost.map(({ pool }) => pool));
+    for (const lease of lost) {
+      lease.forgone = larger(lease.forgone ?? NO_AMOUNTS, unspent(lease));
+      lease.lostAtMs = nowMs;
+    }
+    this.unsaved = true;
+  }
+
+  #sum(keyId: string | null, part: (lease: GrantedLease, cell: string) => Amounts): Amounts {
+    let sum = NO_AMOUNTS;
+    for (const { cell, leases } of this.#lives)
+      for (const lease of leases.values())
+        if (keyId === null || lease.pool === keyId || cell === UNKNOWN_CELL) sum = plus(sum, part(lease, cell));
+    return sum;
   }
 
   /** The record of a life; it is created when the life is new. */
@@ -247,6 +276,20 @@ export function isOvertaken({ leases }: CellLife, pool: string | null, n: number
 /** The part of a lease that is neither used nor given back. */
 export function unreturned({ granted, released, moved }: GrantedLease): Amounts {
   return minus(minus(granted, released), moved);
+}
+
+/** The part of a lease that its Cell may still spend; a Cell that is taken for dead spends nothing. */
+function unspent(lease: GrantedLease): Amounts {
+  if (lease.untilMs === null || lease.ended || lease.lostAtMs !== null || lease.settled) return NO_AMOUNTS;
+  return smaller(unreturned(lease), lease.spare ?? lease.granted);
+}
+
+/** What comes back to the buckets of amounts that are returned to a lease, of which `used` was spent. */
+export function comesBack(lease: GrantedLease, returned: Amounts, used: Amounts): Amounts {
+  if (lease.forgone === undefined) return returned;
+  const refilled = smaller(lease.forgone, minus(returned, used));
+  lease.forgone = minus(lease.forgone, refilled);
+  return minus(returned, refilled);
 }
 
 /** Takes amounts out of a lease, for another lease to hold; returns what was missing. */

@@ -1,9 +1,19 @@
 /**
  * One bucket as the tenant's budget object keeps it, through crashes of the object. Times are of the object's MonotonicClock.
+ * Invariant: what it holds and what Cells may still spend of it are together no more than its capacity, so it does not refill
+ * what is out, and a lease that comes back fills it no further (docs/rules/budgets.md#per-minute-buckets).
  */
 import { clamped } from "../amounts.ts";
 import { adjustBucket, touchBucket } from "../token-bucket.ts";
 import type { StoredBucket } from "./stored.ts";
+
+/** What is out on lease of a bucket. */
+export interface OutOfBucket {
+  /** In all, what running requests hold included. */
+  readonly all: () => number;
+  /** What Cells may still spend. */
+  readonly unspent: () => number;
+}
 
 export class HeldBucket {
   stored: StoredBucket;
@@ -14,13 +24,25 @@ export class HeldBucket {
     this.stored = { bucket: { ...bucket, atMs }, uncoveredTokens: Math.max(0, uncoveredTokens) };
   }
 
-  /** Refills it; a new one starts full, less what is `out` on lease already. True: the cap has changed. */
-  touch(capTokens: number, atMs: number, out: () => number): boolean {
+  /** Refills it; a new one starts full, less what is out on lease already. True: the cap has changed. */
+  touch(capTokens: number, atMs: number, out: OutOfBucket): boolean {
     const { bucket, uncoveredTokens } = this.stored;
-    const isNew = bucket.capTokens === 0 && capTokens > 0;
-    this.stored = { bucket: touchBucket(bucket, capTokens, atMs), uncoveredTokens: isNew ? 0 : uncoveredTokens };
-    if (isNew) this.take(out());
-    return bucket.capTokens !== capTokens;
+    if (bucket.capTokens === capTokens && atMs <= bucket.atMs) return false;
+    if (bucket.capTokens === 0) {
+      this.stored = { bucket: touchBucket(bucket, capTokens, atMs), uncoveredTokens: 0 };
+      this.take(out.all());
+      return capTokens > 0;
+    }
+    this.stored = { bucket: touchBucket(bucket, capTokens, atMs, out.unspent()), uncoveredTokens };
+    if (bucket.capTokens === capTokens) return false;
+    this.keepWithin(out);
+    return true;
+  }
+
+  /** Takes what it holds together with what is unspent beyond its capacity. */
+  keepWithin(out: OutOfBucket): void {
+    const { capTokens, levelTokens } = this.stored.bucket;
+    this.take(Math.max(0, levelTokens + out.unspent() - capTokens));
   }
 
   /** What it does not cover even at its largest debt is noted: tokens that come back reduce this first. */
@@ -32,13 +54,21 @@ export class HeldBucket {
     this.stored = { bucket: taken, uncoveredTokens: clamped(uncoveredTokens + Math.max(0, missing)) };
   }
 
-  /** Adds tokens that come back; negative: more was used than had been drawn. */
-  settle(deltaTokens: number): void {
+  /** Refills it up to now. To be called before what is out changes. */
+  refill(atMs: number, out: OutOfBucket): void {
+    this.touch(this.stored.bucket.capTokens, atMs, out);
+  }
+
+  /** Adds tokens that come back; negative: more was used than had been drawn. `out`: what is out after that. */
+  settle(deltaTokens: number, out: OutOfBucket): void {
     const { bucket, uncoveredTokens } = this.stored;
     const covered = Math.max(0, Math.min(deltaTokens, uncoveredTokens));
+    const returned = deltaTokens - covered;
+    const room = bucket.capTokens - out.unspent() - bucket.levelTokens;
     this.stored = {
-      bucket: adjustBucket(bucket, deltaTokens - covered),
-      uncoveredTokens: uncoveredTokens - covered,
+      bucket: adjustBucket(bucket, returned > 0 ? Math.max(0, Math.min(returned, room)) : returned),
+      // What will not come back is not to be waited for.
+      uncoveredTokens: Math.min(uncoveredTokens - covered, out.all()),
     };
   }
 }

@@ -6,6 +6,7 @@
 import {
   type ActualUsage,
   type Amounts,
+  amountsUsed,
   isNothing,
   larger,
   minus,
@@ -17,7 +18,7 @@ import {
 import type { BudgetReport, LeaseReport, OpenedLease, UsedLine } from "../messages/rpc.ts";
 import { RateGains } from "../rates.ts";
 import type { ChargedRequests } from "./charged-requests.ts";
-import { type CellLife, type GrantedLeases, moveOut, newLease, unreturned } from "./granted-leases.ts";
+import { type CellLife, comesBack, type GrantedLeases, moveOut, newLease, unreturned } from "./granted-leases.ts";
 import type { GrantedLease } from "./stored.ts";
 
 /** The changes that a report brings. */
@@ -64,7 +65,8 @@ export class LeaseReportApplier {
     } else if (request === null || opened === null) {
       const before = lease.released;
       lease.released = larger(before, smaller(word.released, lease.granted));
-      change.gains.add(lease.pool, minus(lease.released, before), 1);
+      const spent = newlyUsed.reduce((sum, line) => plus(sum, amountsUsed(line.used)), NO_AMOUNTS);
+      change.gains.add(lease.pool, comesBack(lease, minus(lease.released, before), spent), 1);
       change.charges.push(...newlyUsed);
     } else if (ends) {
       const since = opened.as === "readmitted";
@@ -119,15 +121,17 @@ export class LeaseReportApplier {
   }
 }
 
-/**
- * Releases leases that the Cell requested before the report and does not know: their answer was lost, and nothing was
- * drawn.
- */
-function takeVoid(life: CellLife, { sequence, open }: BudgetReport, change: LeaseChange): void {
+/** Leases that the Cell requested before the report and does not know: their answer was lost, and nothing was drawn. */
+export function voidIn(life: CellLife, { sequence, open }: BudgetReport): readonly GrantedLease[] {
   const known = new Set(open);
-  for (const lease of life.leases.values()) {
-    if (lease.answered === null || lease.n >= sequence || lease.settled || known.has(lease.n)) continue;
-    change.gains.add(lease.pool, unreturned(lease), 1);
+  return [...life.leases.values()].filter(
+    ({ n, answered, settled }) => answered !== null && n < sequence && !settled && !known.has(n),
+  );
+}
+
+function takeVoid(life: CellLife, report: BudgetReport, change: LeaseChange): void {
+  for (const lease of voidIn(life, report)) {
+    change.gains.add(lease.pool, comesBack(lease, unreturned(lease), NO_AMOUNTS), 1);
     lease.released = lease.granted;
     lease.ended = true;
   }

@@ -37,6 +37,10 @@ const LEASE = record({
   n: amount,
   pool: orNull(text),
   granted: AMOUNTS,
+  /** The part of it that no request had waited for. Absent: all of it. */
+  spare: orAbsent(AMOUNTS),
+  /** What the buckets have refilled since it was lost: it does not fill them when it comes back after all. Absent: nothing. */
+  forgone: orAbsent(AMOUNTS),
   /** What its Cell reported as ended or given back. */
   released: AMOUNTS,
   /** What single requests that now have leases of their own had drawn from it. */

@@ -7,28 +7,31 @@
  * tags; MonotonicClock turns it into the time that measures all durations. A number that is no amount is refused together
  * with the lease request or lease report that contains it.
  */
+import { issues } from "../../../../shared/alerts.ts";
 import { saturated } from "../../../../shared/amount.ts";
 import type { BudgetAlert } from "../alerts.ts";
-import { type ActualUsage, type Amounts, amountsUsed } from "../amounts.ts";
-import type { BudgetLimits, BudgetOwner } from "../limits.ts";
-import type { BudgetReport, LeaseAnswer, LeaseRequest, LeaseVerdict, ReportAnswer } from "../messages/rpc.ts";
+import { type ActualUsage, type Amounts, amountsUsed, minus, USED } from "../amounts.ts";
+import { type BudgetLimits, type BudgetOwner, LIMITS } from "../limits.ts";
 import {
-  faultInLeaseReport,
-  faultInLeaseRequest,
-  faultInLimits,
-  faultInReport,
-  faultInUsed,
-} from "../messages/validity.ts";
+  type BudgetReport,
+  LEASE_QUESTION,
+  LEASE_REPORT,
+  type LeaseAnswer,
+  type LeaseRequest,
+  type LeaseVerdict,
+  REPORT_FRAME,
+  type ReportAnswer,
+} from "../messages/rpc.ts";
 import { MonotonicClock } from "../monotonic-clock.ts";
+import { faultIn } from "../shapes.ts";
 import type { MonthOf, TermAccount } from "../term-budget.ts";
 import type { OwnedBuckets } from "../token-bucket.ts";
 import { BudgetOwners } from "./budget-owners.ts";
 import { ChargedRequests } from "./charged-requests.ts";
 import { type CellLife, GrantedLeases, isOvertaken, newLease, noteAwaited } from "./granted-leases.ts";
-import { LeaseReportApplier } from "./lease-report-applier.ts";
+import { LeaseReportApplier, voidIn } from "./lease-report-applier.ts";
 import { sizeLease } from "./lease-size.ts";
 import type { Checkpoint, PlacedLease, StoredGrants, StoredState } from "./stored.ts";
-import { UndeliveredAlerts } from "./undelivered-alerts.ts";
 
 /** How long after a Cell's death its last rows may still be on their way to the ledger. */
 const LEDGER_DELAY_MS = 30_000;
@@ -44,7 +47,8 @@ export class TenantBudgetAuthority {
   readonly #charged: ChargedRequests;
   readonly #leases: GrantedLeases;
   readonly #leaseReports: LeaseReportApplier;
-  readonly #alerts: UndeliveredAlerts;
+  /** By id. Each is kept until it is durable elsewhere. */
+  readonly #alerts: Map<string, BudgetAlert>;
   readonly #time = new MonotonicClock();
   /** Leases granted since the last checkpoint, by pool. */
   #granted: Map<string | null, readonly PlacedLease[]>;
@@ -56,14 +60,10 @@ export class TenantBudgetAuthority {
   constructor(stored: StoredState, monthOf: MonthOf, nowMs: number) {
     const { tenant, grants, untracked } = stored;
     const atMs = this.#time.at(nowMs);
-    this.#alerts = new UndeliveredAlerts(tenant?.alerts ?? []);
+    this.#alerts = new Map((tenant?.alerts ?? []).map((alert) => [alert.id, alert]));
     this.#charged = new ChargedRequests(stored.charged);
     this.#leases = new GrantedLeases(stored, atMs);
-    const onAlert = (alert: BudgetAlert) => {
-      this.#alerts.add(alert);
-      this.#dirty = true;
-    };
-    this.#owners = new BudgetOwners(stored, this.#leases, monthOf, onAlert, atMs);
+    this.#owners = new BudgetOwners(stored, this.#leases, monthOf, (alert) => this.#raise(alert), atMs);
     this.#leaseReports = new LeaseReportApplier(this.#leases, this.#charged);
     this.#checkpoint = tenant?.checkpoint ?? 0;
     this.#granted = new Map(grants.map(({ pool, leases }) => [pool, leases]));
@@ -74,6 +74,15 @@ export class TenantBudgetAuthority {
   /** True when a checkpoint is due, because a change is not stored. */
   get dirty(): boolean {
     return this.#dirty || this.#leases.unsaved || this.#owners.unsaved;
+  }
+
+  get undelivered(): readonly BudgetAlert[] {
+    return [...this.#alerts.values()];
+  }
+
+  /** Notes that alerts are durable elsewhere. */
+  delivered(alerts: readonly BudgetAlert[]): void {
+    for (const { id } of alerts) this.#dirty = this.#alerts.delete(id) || this.#dirty;
   }
 
   /** Applies the report that comes with it, then grants between need and want of every limit at once, or nothing. */
@@ -87,25 +96,25 @@ export class TenantBudgetAuthority {
     const limits = this.#owners.limitsOf(pool);
     const granted = { pool, checkpoint: this.#checkpoint, capTokens: bucket.capTokens, ...(limits && { limits }) };
     return {
-      answer: { report: this.#answer(report, life, nowMs), verdict, bucket, buckets },
+      answer: { report: this.#answer(report, life), verdict, bucket, buckets },
       grants: leases === undefined ? null : { ...granted, leases },
     };
   }
 
   /** Applies what is new in a report. */
   report(report: BudgetReport, nowMs: number): ReportAnswer {
-    return this.#answer(report, this.#hear(report, nowMs), nowMs);
+    return this.#answer(report, this.#hear(report, nowMs));
   }
 
-  /** Takes limits that have changed; returns the alerts that this Cell has to hand on. */
-  limitsChanged(limits: BudgetLimits, cell: string, nowMs: number): readonly BudgetAlert[] {
-    if (!this.#isRefused(faultInLimits(limits), "the limits are as before", nowMs)) this.#touch(limits, nowMs);
-    return this.#alerts.assignTo(cell, this.#time.at(nowMs));
+  limitsChanged(limits: BudgetLimits, nowMs: number): void {
+    if (!this.#isRefused(faultIn(LIMITS, limits, "limits"), "the limits are as before", nowMs))
+      this.#touch(limits, nowMs);
   }
 
   /** The buckets as of now, under the newest known limits. */
   buckets(limits: BudgetLimits, nowMs: number): OwnedBuckets {
-    if (!this.#isRefused(faultInLimits(limits), "its read is as of before", nowMs)) this.#touch(limits, nowMs);
+    if (!this.#isRefused(faultIn(LIMITS, limits, "limits"), "its read is as of before", nowMs))
+      this.#touch(limits, nowMs);
     return this.#owners.bucketsOf(limits.key.id);
   }
 
@@ -115,7 +124,7 @@ export class TenantBudgetAuthority {
     limits: BudgetLimits,
     nowMs: number,
   ): { readonly limits: BudgetLimits; readonly account: TermAccount; readonly reserved: Amounts } {
-    const faulty = this.#isRefused(faultInLimits(limits), "its read is as of before", nowMs);
+    const faulty = this.#isRefused(faultIn(LIMITS, limits, "limits"), "its read is as of before", nowMs);
     const newest = faulty ? limits : this.#touch(limits, nowMs);
     const reserved = this.#leases.leasedOut(whose === "tenant" ? null : limits.key.id);
     return { limits: newest, account: this.#owners.usedOf(whose, newest), reserved };
@@ -123,7 +132,7 @@ export class TenantBudgetAuthority {
 
   /** Takes the ledger's sum since the period `tag` began: it can only raise a counter. */
   applyLedgerSum(whose: BudgetOwner, limits: BudgetLimits, tag: string, sum: ActualUsage, nowMs: number): void {
-    const fault = faultInUsed(sum) ?? faultInLimits(limits);
+    const fault = faultIn(USED, sum, "used") ?? faultIn(LIMITS, limits, "limits");
     if (this.#isRefused(fault, "what the ledger has is not counted", nowMs)) return;
     this.#owners.raise(whose, this.#touch(limits, nowMs), tag, sum);
     this.#dirty = true;
@@ -153,7 +162,8 @@ export class TenantBudgetAuthority {
 
   /** Takes Cells for dead that have been silent for too long. */
   tick(nowMs: number): void {
-    this.#leases.declareLost(this.#time.at(nowMs));
+    const atMs = this.#time.at(nowMs);
+    this.#leases.declareLost(atMs, (pools) => this.#owners.refill(pools, atMs));
   }
 
   /**
@@ -174,7 +184,7 @@ export class TenantBudgetAuthority {
     this.#checkpoint += 1;
     this.#granted = new Map();
     const { tenant, keys } = this.#owners.takeChanges();
-    const [alerts, lives] = [this.#alerts.all, this.#leases.toStore()];
+    const [alerts, lives] = [this.undelivered, this.#leases.toStore()];
     return {
       tenant: { checkpoint: this.#checkpoint, ...tenant, alerts, lives },
       keys,
@@ -183,7 +193,7 @@ export class TenantBudgetAuthority {
   }
 
   #verdict(request: LeaseRequest, life: CellLife | null, nowMs: number): LeaseVerdict {
-    const field = faultInReport(request.report) ?? faultInLeaseRequest(request);
+    const field = faultIn(REPORT_FRAME, request.report, "report") ?? faultIn(LEASE_QUESTION, request);
     if (field !== null) {
       this.#isRefused(field, "nothing is granted", nowMs);
       return { kind: "invalid", field };
@@ -209,7 +219,9 @@ export class TenantBudgetAuthority {
     life.awaited.delete(n);
     const { grant, ttlMs, ample } = verdict;
     this.#owners.take(pool, grant);
-    const lease = { ...newLease(n, pool, grant), untilMs: atMs + ttlMs, answered: { ttlMs, ample } };
+    const granted = { ...newLease(n, pool, grant), untilMs: atMs + ttlMs, answered: { ttlMs, ample } };
+    // Near a limit the request that waits draws its need at once, and what it does not use comes back with a report.
+    const lease = ample || request.ahead === true ? granted : { ...granted, spare: minus(grant, request.need) };
     life.leases.set(n, lease);
     const placed = { cell: life.cell, life: life.life, lease: { ...lease } };
     this.#granted.set(pool, [...(this.#granted.get(pool) ?? []), placed]);
@@ -219,21 +231,22 @@ export class TenantBudgetAuthority {
 
   /** Null: the life of the Cell is over and forgotten, or the report is invalid. */
   #hear(report: BudgetReport, nowMs: number): CellLife | null {
-    if (this.#isRefused(faultInReport(report), "the report is not applied", nowMs)) return null;
-    for (const id of report.alertsSeen) if (this.#alerts.acknowledge(id)) this.#dirty = true;
+    if (this.#isRefused(faultIn(REPORT_FRAME, report, "report"), "the report is not applied", nowMs)) return null;
     const isNew = this.#leases.find(report.cell, report.life) === undefined;
     const atMs = this.#time.at(nowMs);
-    const life = this.#leases.heardFrom(report.cell, report.life, atMs);
+    const refill = (pools: Iterable<string | null>) => this.#owners.refill(pools, atMs);
+    const life = this.#leases.heardFrom(report.cell, report.life, atMs, refill);
     if (life === null) return null;
     // Stored before an older life is forgotten: otherwise that life's reports would count again after a crash.
     if (isNew) this.#dirty = true;
     noteAwaited(life, report);
     if (report.sequence <= life.heardN) return life;
     const leases = report.leases.filter(
-      (word) => !this.#isRefused(faultInLeaseReport(word), "the word on a lease is left out", nowMs),
+      (word) => !this.#isRefused(faultIn(LEASE_REPORT, word, "lease"), "the word on a lease is left out", nowMs),
     );
     // A bucket that is new takes what is out on lease: before the report changes that, and it comes back to the bucket.
     for (const { limits } of leases.flatMap(({ used }) => used)) this.#touch(limits, nowMs);
+    refill([...leases, ...voidIn(life, report)].map(({ pool }) => pool));
     const { gains, charges } = this.#leaseReports.apply(life, { ...report, leases }, atMs);
     for (const { limits, tags, used } of charges) {
       gains.add(limits.key.id, amountsUsed(used), -1);
@@ -244,10 +257,9 @@ export class TenantBudgetAuthority {
     return life;
   }
 
-  #answer({ cell, sequence }: BudgetReport, life: CellLife | null, nowMs: number): ReportAnswer {
+  #answer({ sequence }: BudgetReport, life: CellLife | null): ReportAnswer {
     // A report that is ignored need not be repeated.
-    const stored = life === null ? saturated(sequence) : life.storedN;
-    return { stored, alerts: this.#alerts.assignTo(cell, this.#time.at(nowMs)) };
+    return { stored: life === null ? saturated(sequence) : life.storedN, alerts: [] };
   }
 
   #touch(limits: BudgetLimits, nowMs: number): BudgetLimits {
@@ -257,8 +269,15 @@ export class TenantBudgetAuthority {
   /** Raises the alert of a fault; false when there is none. */
   #isRefused(field: string | null, consequence: string, nowMs: number): boolean {
     if (field === null) return false;
-    this.#alerts.addRefused(field, consequence, nowMs);
-    this.#dirty = true;
+    const issue = issues.budgetAmountRefused("budget object", field, consequence);
+    // The time makes it another alert when it happens again after this one has left.
+    const waits = this.undelivered.some(({ issueKey }) => issueKey === issue.issueKey);
+    if (!waits) this.#raise({ id: `${issue.issueKey}@${nowMs}`, ...issue });
     return true;
+  }
+
+  #raise(alert: BudgetAlert): void {
+    this.#alerts.set(alert.id, alert);
+    this.#dirty = true;
   }
 }

@@ -6,14 +6,15 @@
  * report replaces an older one, and the same report twice changes nothing. The Cell repeats its reports until the object
  * has stored them.
  */
-import { ALERT, type BudgetAlert } from "../alerts.ts";
-import { AMOUNTS, type Amounts, countsIn, USED } from "../amounts.ts";
+import { ALERT } from "../alerts.ts";
+import { AMOUNTS, type Amounts, countsIn, covers, USED } from "../amounts.ts";
 import { type BudgetLimits, type BudgetOwner, LIMITS } from "../limits.ts";
 import { byRate, RATE_REASONS } from "../rates.ts";
 import {
   amount,
   anyOf,
   flag,
+  isOf,
   listOf,
   type Of,
   oneOf,
@@ -90,7 +91,7 @@ const REPORT_FIELDS = {
    * Every requested lease that the Cell still knows. A lease with a number below `sequence` that is missing here is void.
    */
   open: listOf(amount),
-  /** Ids of alerts that are durable outside the Cell. */
+  /** None: objects of older releases expect it, whose alerts a Cell handed on. */
   alertsSeen: listOf(text),
 };
 /** The same without what it says of each lease, but the numbers: a lease with a fault is left out, and the others count. */
@@ -100,17 +101,20 @@ export type BudgetReport = RecordOf<typeof REPORT_FIELDS>;
 export const REPORT_ANSWER = record({
   /** What this life of the Cell reported up to this sequence is stored. */
   stored: amount,
+  /** None: Cells of older releases expect it, which handed alerts on. */
   alerts: listOf(ALERT),
 });
 export type ReportAnswer = Of<typeof REPORT_ANSWER>;
 
-/** What a lease request asks, besides its report. */
+/** What a lease request asks, besides its report, which is checked by itself. */
 export const LEASE_QUESTION = record({
   /** A retry repeats the number. */
   n: amount,
   pool: orNull(text),
   need: AMOUNTS,
   want: AMOUNTS,
+  /** No request waits for it yet. Absent: one does, and draws its need as soon as the lease comes. */
+  ahead: orAbsent(flag),
   limits: LIMITS,
 });
 export type LeaseRequest = Of<typeof LEASE_QUESTION> & { readonly report: BudgetReport };
@@ -138,7 +142,7 @@ const VERDICT = anyOf(
 );
 export type LeaseVerdict = Of<typeof VERDICT>;
 
-export const LEASE_ANSWER = record({
+const LEASE_ANSWER = record({
   report: REPORT_ANSWER,
   verdict: VERDICT,
   /** The tenant's bucket of tokens after the verdict, for Cells of older releases. */
@@ -158,12 +162,19 @@ export function bucketsOf({ bucket, buckets }: Pick<LeaseAnswer, "bucket" | "buc
   return buckets ?? { tenant: { ...byRate(() => NO_BUCKET), tokens: bucket }, key: null };
 }
 
+/** Whether a value can be the answer to a lease request: also whether a grant covers what was needed. */
+export function isLeaseAnswer(value: unknown, { need }: LeaseRequest): value is LeaseAnswer {
+  if (!isOf(LEASE_ANSWER, value)) return false;
+  const { verdict } = value;
+  return verdict.kind !== "granted" || covers(grantOf(verdict.grant, need), need);
+}
+
 /** RPC surface of the TenantBudget object, named by tenant id. */
 export interface TenantBudgetApi {
   lease(request: LeaseRequest): Promise<LeaseAnswer>;
   report(report: BudgetReport): Promise<ReportAnswer>;
-  /** Notes limits that have changed; returns the alerts that the cell has to hand on (docs/rules/budgets.md#alerts). */
-  limitsChanged(limits: BudgetLimits, cell: string): Promise<readonly BudgetAlert[]>;
+  /** Notes limits that have changed (docs/rules/budgets.md#alerts). */
+  limitsChanged(limits: BudgetLimits): Promise<void>;
   /** The level for headers of responses that reserved nothing; null without a limit per minute. */
   level(limits: BudgetLimits): Promise<BucketLevel | null>;
   /** How much of a budget is used (docs/rules/budgets.md#usage-read). */

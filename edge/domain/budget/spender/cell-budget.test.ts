@@ -153,25 +153,6 @@ describe("a cell's budget of one cell decides as if every request were sent to t
 });
 
 describe("a cell's budget", () => {
-  it("gets an alert that another cell has received only when that cell does not handle it", () => {
-    const world = new BudgetSimulation(2);
-    const caps = { tenantTokens: 100 };
-    const { id } = tryRequest(world, caps, 100);
-    world.settle(world.cell(0), id, { tokens: 100, nanoUsd: 0 });
-    world.advance(1_000);
-    world.deliver(world.nextCall());
-    const alertIds = ["term_budget_warn:tenant-1@l:0", "term_budget_exhausted:tenant-1@l:0"];
-    expect(world.alerts).toEqual(alertIds);
-    world.crashCell(world.cell(0), false);
-    world.reserve(world.cell(1), limitsWith(caps), need(10));
-    world.calm(30_000);
-    expect(world.alerts).toEqual(alertIds);
-    world.nowMs += 60_000;
-    world.reserve(world.cell(1), limitsWith(caps), need(10));
-    world.calm(10_000);
-    expect(world.alerts).toEqual([...alertIds, ...alertIds]);
-  });
-
   it("includes in the level what it settled while a lease was on its way", () => {
     const world = new BudgetSimulation(1);
     const caps = { tokensPerMinute: 600 };
@@ -251,15 +232,6 @@ describe("a cell's budget", () => {
       account: { usedTokens: 80 },
       reserved: NO_AMOUNTS,
     });
-  });
-
-  it("delivers each alert once", () => {
-    const world = new BudgetSimulation(2);
-    const { id } = tryRequest(world, { tenantTokens: 100 }, 90);
-    const cell = world.cell(0);
-    world.settle(cell, id, { tokens: 90, nanoUsd: 0 });
-    world.calm(40_000);
-    expect(world.alerts).toEqual(["term_budget_warn:tenant-1@l:0"]);
   });
 });
 

@@ -10,26 +10,28 @@
  * 3. The request left before the verdict: `withdraw`. It ended: `settle` with what was used; zero is a full refund.
  * 4. A request goes on that an earlier life of the Cell had let through: `adopt`. A request was lost: `settle` with `goesOn`,
  * and `readmit` when it comes back.
- * 5. Effect `ask`: call TenantBudget.lease, then `answered`. Effect `report`: call TenantBudget.report, then `reported`. Effect
- * `alert`: hand it to the Ledger, then call `alertDelivered`. Keep one timer at {@link CellBudget.nextWakeMs} and call `tick`.
+ * 5. Effect `ask`: call TenantBudget.lease, then `answered`. Effect `report`: call TenantBudget.report, then `reported`. Keep one
+ * timer at {@link CellBudget.nextWakeMs} and call `tick`.
  * 6. After every call: report the faults that {@link CellBudget.takeFaults} returns.
  *
  * `nowMs` is what the Cell's clock shows. It decides period tags. Durations are measured by MonotonicClock, so that setting
  * the clock does not change them. A number that is no amount (docs/rules/budgets.md#amounts) is refused where it enters: it
  * is never held, reported or compared.
  */
-import { type ActualUsage, type Amounts, countsIn, NO_AMOUNTS, NOTHING_USED, plus } from "../amounts.ts";
-import { type BudgetLimits, countedBy, needsLease, poolOf, unavailableCode } from "../limits.ts";
+import { isAmount } from "../../../../shared/amount.ts";
+import { IndexedHeap } from "../../../../shared/fairshare/indexed-heap.ts";
+import { type ActualUsage, AMOUNTS, type Amounts, countsIn, NO_AMOUNTS, NOTHING_USED, USED } from "../amounts.ts";
+import { type BudgetLimits, countedBy, LIMITS, needsLease, poolOf, unavailableCode } from "../limits.ts";
 import {
   type BudgetReport,
+  isLeaseAnswer,
   type LeaseAnswer,
   type LeaseRequest,
   REPORT_ANSWER,
   type ReportAnswer,
 } from "../messages/rpc.ts";
-import { faultInLimits, faultInNeed, faultInUsed, isLeaseAnswer, usedOrReserved } from "../messages/validity.ts";
 import { MonotonicClock } from "../monotonic-clock.ts";
-import { isOf } from "../shapes.ts";
+import { faultIn, isOf, record } from "../shapes.ts";
 import { type MonthOf, tagsOf } from "../term-budget.ts";
 import { type BucketLevel, retryAfterMs } from "../token-bucket.ts";
 import { Charges, type Reservation } from "./charges.ts";
@@ -38,6 +40,9 @@ import { LeasePool } from "./lease-pool.ts";
 import { type LeaseHolder, LeaseReports } from "./lease-reports.ts";
 import { type BudgetRequest, type LeaseOutcome, type LeaseWaiter, TypicalUse } from "./lease-waiters.ts";
 import { type AmountFault, type BudgetEffect, isRateRefusal, type ReservationVerdict, refusalCode } from "./verdict.ts";
+
+/** What must be valid of a request that is counted. */
+const ASKED = record({ need: AMOUNTS, limits: LIMITS });
 
 const INVALID: ReservationVerdict = { kind: "invalid", code: "budget_check_failed" };
 
@@ -49,7 +54,13 @@ interface CellBudgetOptions {
 
 export class CellBudget {
   readonly #reports: LeaseReports;
+  /** Those that have something to do, and the same by when that is due. */
   readonly #pools = new Map<string | null, LeasePool>();
+  readonly #due = new IndexedHeap<LeasePool>((a, b) => (a.endsAtMs < b.endsAtMs ? -1 : 1));
+  /** Those in which something changed that nobody has acted upon. */
+  readonly #stirred = new Set<LeasePool>();
+  /** By id of a request: where it waits, or is expected. */
+  readonly #waitsIn = new Map<string, LeasePool>();
   /** Of all pools, because a pool lives only as long as it has something to do. */
   readonly #typical = new TypicalUse();
   readonly #buckets: KnownBuckets;
@@ -62,7 +73,7 @@ export class CellBudget {
 
   constructor(holder: LeaseHolder, { monthOf, failOpen }: CellBudgetOptions) {
     this.#reports = new LeaseReports(holder);
-    this.#buckets = new KnownBuckets(this.#reports.gains, (pool) => this.#free(pool));
+    this.#buckets = new KnownBuckets(this.#reports.gains, this.#reports.free);
     this.#charges = new Charges(this.#reports, this.#typical, this.#pools);
     this.#monthOf = monthOf;
     this.#failOpen = failOpen;
@@ -70,7 +81,7 @@ export class CellBudget {
 
   /** True when nothing is held, no request waits, and everything has been reported and stored. */
   get idle(): boolean {
-    return this.#reservations.size === 0 && this.#reports.empty && [...this.#pools.values()].every((pool) => pool.idle);
+    return this.#reservations.size === 0 && this.#reports.empty && this.#pools.size === 0;
   }
 
   /** Since when settlements cannot be delivered, and for how long (docs/rules/budgets.md#unreachable). */
@@ -90,8 +101,8 @@ export class CellBudget {
   expect(request: BudgetRequest, nowMs: number): readonly BudgetEffect[] {
     const { limits } = request;
     // A fault is refused later, when the request reserves.
-    if (faultInNeed(request) !== null || !needsLease(limits)) return [];
-    const pool = this.#pool(poolOf(limits));
+    if (faultIn(ASKED, request) !== null || !needsLease(limits)) return [];
+    const pool = this.#enter(request);
     pool.waiting.expect(this.#waiter(request, nowMs));
     return this.#pump(pool, this.#time.at(nowMs));
   }
@@ -99,9 +110,8 @@ export class CellBudget {
   /** Draws for a request that has its slot: from all buckets and budgets at once, or from none of them. */
   reserve(request: BudgetRequest, nowMs: number): readonly BudgetEffect[] {
     const { requestId, limits } = request;
-    // Its limits may have changed since it was expected, and with them its pool.
     this.#forget(requestId);
-    if (this.#isFault(faultInNeed(request), "the request is rejected")) {
+    if (this.#isFault(faultIn(ASKED, request), "the request is rejected")) {
       return [{ type: "decided", requestId, verdict: INVALID }];
     }
     const waiter = this.#waiter(request, nowMs);
@@ -110,7 +120,7 @@ export class CellBudget {
       return [{ type: "decided", requestId, verdict: { kind: "ok", level: null } }];
     }
     const atMs = this.#time.at(nowMs);
-    const pool = this.#pool(poolOf(limits));
+    const pool = this.#enter(request);
     pool.waiting.wait(waiter);
     const effects = this.#pump(pool, atMs);
     const renewal = pool.renewal(waiter, atMs);
@@ -126,19 +136,19 @@ export class CellBudget {
 
   /** Admits a request without a check: nothing is reserved, and what it uses is charged at its end, with what it counts as. */
   admitUnchecked(request: BudgetRequest, nowMs: number): void {
-    if (this.#isFault(faultInLimits(request.limits), "what the request uses is not charged")) return;
-    const isCounted = !this.#isFault(faultInNeed(request), "it counts as no request");
+    if (this.#isFault(faultIn(LIMITS, request.limits, "limits"), "what the request uses is not charged")) return;
+    const isCounted = !this.#isFault(faultIn(ASKED, request), "it counts as no request");
     this.#holdUnchecked(this.#waiter(isCounted ? request : { ...request, need: NO_AMOUNTS }, nowMs));
   }
 
   /** Takes back a request that was settled in this life: at its end it is charged for what it has used since. */
   readmit(request: BudgetRequest, nowMs: number): void {
-    if (this.#isFault(faultInLimits(request.limits), "what the request uses is not charged")) return;
+    if (this.#isFault(faultIn(LIMITS, request.limits, "limits"), "what the request uses is not charged")) return;
     this.#hold(this.#waiter({ ...request, need: NO_AMOUNTS }, nowMs), null, "readmitted");
   }
 
   adopt(request: BudgetRequest, nowMs: number): void {
-    if (this.#isFault(faultInNeed(request), "nothing is reserved for the request that goes on")) {
+    if (this.#isFault(faultIn(ASKED, request), "nothing is reserved for the request that goes on")) {
       this.admitUnchecked({ ...request, need: NO_AMOUNTS }, nowMs);
       return;
     }
@@ -156,10 +166,12 @@ export class CellBudget {
     const reservation = this.#reservations.get(requestId);
     if (reservation === undefined) return;
     this.#reservations.delete(requestId);
-    const fault = this.#isFault(faultInUsed(used), "the request is charged as reserved");
+    const fault = this.#isFault(faultIn(USED, used, "used"), "the request is charged as reserved");
     const { lease, waiter } = reservation;
     const charged = fault ? usedOrReserved(used, lease === null ? NO_AMOUNTS : waiter.need) : used;
     this.#charges.end(reservation, { ...countsIn(waiter.need), ...charged }, goesOn, this.#time.at(nowMs));
+    const pool = this.#pools.get(poolOf(waiter.limits));
+    if (pool !== undefined) this.#stir(pool);
   }
 
   /** Takes the answer to a lease request. Null: none came in time; an invalid answer counts as none. */
@@ -170,9 +182,10 @@ export class CellBudget {
     if (heard?.verdict.kind === "invalid")
       this.#isFault(`${heard.verdict.field} of an ask`, "the requests that wait are rejected");
     if (heard !== null) this.#buckets.answered(request, heard, atMs);
-    const alerts = this.#heard(request.report, heard?.report ?? null, atMs);
-    const decided = this.#decided(this.#pool(request.pool).answered(request.n, heard, atMs), atMs);
-    return [...alerts, ...decided, ...this.tick(nowMs)];
+    this.#reports.answered(request.report, heard?.report ?? null, atMs);
+    const pool = this.#pool(request.pool);
+    const decided = this.#decided(pool.answered(request.n, heard, atMs), atMs);
+    return [...decided, ...this.#pump(pool, atMs), ...this.tick(nowMs)];
   }
 
   /** Takes the answer to a report, as {@link answered} does. */
@@ -180,26 +193,18 @@ export class CellBudget {
     const heard = answer !== null && isOf(REPORT_ANSWER, answer) ? answer : null;
     if (heard !== answer) this.#isFault("the budget object's answer to a report", "it counts as no answer");
     this.#reports.isReporting = false;
-    return [...this.#heard(report, heard, this.#time.at(nowMs)), ...this.tick(nowMs)];
-  }
-
-  /** Notes that an alert is durable elsewhere; until then the authority keeps it. */
-  alertDelivered(id: string): void {
-    this.#reports.alertDelivered(id);
+    this.#reports.answered(report, heard, this.#time.at(nowMs));
+    return this.tick(nowMs);
   }
 
   /** Gives back what has ended, and reports what is due. */
   tick(nowMs: number): readonly BudgetEffect[] {
     const atMs = this.#time.at(nowMs);
     const effects: BudgetEffect[] = [];
-    for (const pool of this.#pools.values()) {
+    for (const pool of this.#stirred) effects.push(...this.#pump(pool, atMs));
+    for (let pool = this.#due.peek(); pool !== undefined && pool.endsAtMs <= atMs; pool = this.#due.peek()) {
       pool.expire(atMs);
       effects.push(...this.#pump(pool, atMs));
-    }
-    for (const { id, idle } of this.#pools.values()) {
-      if (!idle) continue;
-      this.#pools.delete(id);
-      this.#buckets.forget(id);
     }
     if ((this.#reports.nextMs() ?? Infinity) > atMs) return effects;
     this.#reports.isReporting = true;
@@ -208,8 +213,7 @@ export class CellBudget {
 
   /** When {@link tick} is to be called next, by the Cell's clock as last shown; null: not before something happens. */
   nextWakeMs(): number | null {
-    let nextMs = this.#reports.nextMs() ?? Infinity;
-    for (const { endsAtMs } of this.#pools.values()) nextMs = Math.min(nextMs, endsAtMs ?? Infinity);
+    const nextMs = Math.min(this.#reports.nextMs() ?? Infinity, this.#due.peek()?.endsAtMs ?? Infinity);
     return nextMs === Infinity ? null : this.#time.clockAt(nextMs);
   }
 
@@ -221,8 +225,20 @@ export class CellBudget {
     return this.#buckets.level(limits, this.#time.at(nowMs));
   }
 
+  /** The pool in which a request waits from now on: its limits may have changed since it was expected, and with them its pool. */
+  #enter({ requestId, limits }: BudgetRequest): LeasePool {
+    this.#forget(requestId);
+    const pool = this.#pool(poolOf(limits));
+    this.#waitsIn.set(requestId, pool);
+    return pool;
+  }
+
   #forget(requestId: string): void {
-    for (const pool of this.#pools.values()) pool.waiting.forget(requestId);
+    const pool = this.#waitsIn.get(requestId);
+    if (pool === undefined) return;
+    pool.waiting.forget(requestId);
+    this.#waitsIn.delete(requestId);
+    this.#stir(pool);
   }
 
   /** A request in the periods of the clock's `nowMs`. */
@@ -247,9 +263,21 @@ export class CellBudget {
     return pool;
   }
 
-  #free(pool: string | null): Amounts {
-    if (pool !== null) return this.#pools.get(pool)?.free ?? NO_AMOUNTS;
-    return [...this.#pools.values()].reduce((sum, { free }) => plus(sum, free), NO_AMOUNTS);
+  /** Puts a pool in its place by when it is due, or forgets it when it has nothing to do. */
+  #keep(pool: LeasePool): void {
+    if (!pool.idle) {
+      this.#due.put(pool);
+      return;
+    }
+    this.#pools.delete(pool.id);
+    this.#due.remove(pool);
+    this.#stirred.delete(pool);
+    this.#buckets.forget(pool.id);
+  }
+
+  #stir(pool: LeasePool): void {
+    this.#stirred.add(pool);
+    this.#keep(pool);
   }
 
   #ask(request: LeaseRequest): BudgetEffect {
@@ -261,12 +289,15 @@ export class CellBudget {
     const served = pool.serve(atMs, () => this.#buckets.of(pool.id, atMs));
     const decided = this.#decided(served, atMs);
     const request = pool.nextAsk(atMs);
+    this.#stirred.delete(pool);
+    this.#keep(pool);
     return request === null ? decided : [...decided, this.#ask(request)];
   }
 
   #decided(outcomes: readonly LeaseOutcome[], atMs: number): readonly BudgetEffect[] {
     return outcomes.map((outcome) => {
       const { waiter } = outcome;
+      this.#waitsIn.delete(waiter.requestId);
       if (outcome.kind === "drawn") this.#hold(waiter, outcome.lease);
       if (outcome.kind === "unavailable" && this.#failOpen) this.#holdUnchecked(waiter);
       return { type: "decided", requestId: waiter.requestId, verdict: this.#verdict(outcome, atMs) };
@@ -294,13 +325,17 @@ export class CellBudget {
     }
   }
 
-  #heard(report: BudgetReport, answer: ReportAnswer | null, atMs: number): readonly BudgetEffect[] {
-    return this.#reports.answered(report, answer, atMs).map((alert) => ({ type: "alert", alert }));
-  }
-
   /** Records a fault; false when there is none. */
   #isFault(field: string | null, consequence: string): boolean {
     if (field !== null) this.#faults.push({ field, consequence });
     return field !== null;
   }
+}
+
+/** What a request is charged when its end contains a number that is no amount: for that number, what was reserved. */
+function usedOrReserved({ tokens, nanoUsd }: ActualUsage, drawn: Amounts): ActualUsage {
+  return {
+    tokens: isAmount(tokens) ? tokens : drawn.termTokens,
+    nanoUsd: isAmount(nanoUsd) ? nanoUsd : drawn.nanoUsd,
+  };
 }

@@ -2,10 +2,9 @@
  * The buckets of a tenant and its keys as one Cell knows them: what the authority said last, and what this Cell's leases gave
  * back or used since. Times are of the Cell's MonotonicClock; the authority has a clock of its own.
  */
-import type { Amounts } from "../amounts.ts";
 import { type BudgetLimits, OWNERS } from "../limits.ts";
 import { bucketsOf, LEASE_MAX_MS, type LeaseAnswer, type LeaseRequest } from "../messages/rpc.ts";
-import { amountOf, byRate, isRated, perMinute, type Rate, type RateGains, type RateLimits } from "../rates.ts";
+import { byRate, isRated, perMinute, type Rate, type RateGains, type RateLimits } from "../rates.ts";
 import {
   adjustBucket,
   type BucketLevel,
@@ -28,16 +27,16 @@ interface HeardBuckets {
 const KNOWN_MS = LEASE_MAX_MS;
 
 export class KnownBuckets {
-  readonly #freeOf: (pool: string | null) => Amounts;
+  readonly #free: RateGains;
   readonly #gains: RateGains;
   readonly #gainsAt = new WeakMap<LeaseRequest, { readonly tenant: Gains; readonly key: Gains }>();
   /** Of the tenant (null), and of the keys that have a pool. */
   readonly #heard = new Map<string | null, HeardBuckets>();
 
-  /** `gains`: of the leases of this Cell. `freeOf`: what is leased and not drawn, of a key's pool; null: of all. */
-  constructor(gains: RateGains, freeOf: (pool: string | null) => Amounts) {
+  /** `gains`: of the leases of this Cell. `free`: what is leased and not drawn. */
+  constructor(gains: RateGains, free: RateGains) {
     this.#gains = gains;
-    this.#freeOf = freeOf;
+    this.#free = free;
   }
 
   /** Notes a lease request: its report contains every change so far. */
@@ -57,6 +56,7 @@ export class KnownBuckets {
     if (pool === null) return;
     this.#heard.delete(pool);
     this.#gains.forget(pool);
+    this.#free.forget(pool);
   }
 
   /** The authority's buckets that bind a pool as of now, under limits that may have changed; null before its first answer. */
@@ -76,8 +76,8 @@ export class KnownBuckets {
       const id = owner === "tenant" ? null : limits.key.id;
       const known = this.#known(id, nowMs, limits[owner]);
       if (known === null || nowMs - (this.#heard.get(id)?.atMs ?? 0) > KNOWN_MS) return undefined;
-      const free = this.#freeOf(id);
-      levels.push(byRate((rate) => adjustBucket(known[rate], amountOf(free, rate))));
+      const free = this.#free.of(id);
+      levels.push(byRate((rate) => adjustBucket(known[rate], free[rate])));
     }
     return tightestLevel(levels);
   }

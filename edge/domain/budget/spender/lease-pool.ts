@@ -40,6 +40,8 @@ interface Asked {
   readonly sentAtMs: number;
   /** Nothing was free when it was sent: a refusal is final. */
   readonly empty: boolean;
+  /** No request waited for it. */
+  readonly ahead: boolean;
   /** The newest change that its report contains. */
   readonly reportedN: number;
   /** What requests have used since beyond what they had drawn and what was free: the lease request does not tell it. */
@@ -103,18 +105,13 @@ export class LeasePool {
     this.#reports = reports;
   }
 
-  /** The part that is leased and not drawn. */
-  get free(): Amounts {
-    return this.#free;
-  }
-
   get idle(): boolean {
     return this.#current === null && this.#asked === null && this.#standing === null && this.waiting.empty;
   }
 
-  /** When {@link expire} is to be called; null: not before something happens. */
-  get endsAtMs(): number | null {
-    if (this.#current === null) return this.#standing?.untilMs ?? null;
+  /** When {@link expire} is to be called; Infinity: not before something happens. */
+  get endsAtMs(): number {
+    if (this.#current === null) return this.#standing?.untilMs ?? Infinity;
     return Math.min(this.#current.untilMs, this.#drawnAtMs + IDLE_MS);
   }
 
@@ -136,10 +133,10 @@ export class LeasePool {
     const { head, next } = this.waiting;
     if (head !== undefined) {
       this.#giveBack(nowMs);
-      return this.#requestLease(head, nowMs);
+      return this.#requestLease(head, nowMs, false);
     }
     if (next === undefined || nowMs < this.#prefetchFromMs || this.#mayDraw(next)) return null;
-    return this.#requestLease(next, nowMs);
+    return this.#requestLease(next, nowMs, true);
   }
 
   /** The lease request to send now so that the next requests like this one need not wait, if any. */
@@ -147,14 +144,14 @@ export class LeasePool {
     const current = this.#current;
     if (current === null || !current.lease.ample || this.#asked !== null || nowMs < this.#prefetchFromMs) return null;
     const little = !covers(this.#free, times(current.grant, RENEW_PART));
-    return little || nowMs >= current.untilMs - RENEW_AHEAD_MS ? this.#requestLease(piece, nowMs) : null;
+    return little || nowMs >= current.untilMs - RENEW_AHEAD_MS ? this.#requestLease(piece, nowMs, true) : null;
   }
 
   /** Takes back what a request did not use of a lease: it may be drawn again while no limit is near. True: it was taken. */
   takeBack(lease: HeldLease, unused: Amounts, nowMs: number): boolean {
     const current = this.#current;
     if (current?.lease !== lease || !lease.ample || nowMs >= current.untilMs) return false;
-    this.#free = plus(this.#free, unused);
+    this.#setFree(plus(this.#free, unused));
     return true;
   }
 
@@ -167,7 +164,7 @@ export class LeasePool {
     if (isNothing(over)) return true;
     const current = this.#current;
     if (current !== null && covers(this.#free, over)) {
-      this.#free = minus(this.#free, over);
+      this.#setFree(minus(this.#free, over));
       current.lease.release(over);
       this.#reports.changed(current.lease, reportDueMs(nowMs, current.lease.ample));
       return true;
@@ -193,7 +190,7 @@ export class LeasePool {
   /** Gives back the rest of a lease that ends, and drops a refusal or silence that has stood long enough. */
   expire(nowMs: number): void {
     this.#forgive(nowMs);
-    if (this.#current === null || nowMs < (this.endsAtMs ?? Infinity)) return;
+    if (this.#current === null || nowMs < this.endsAtMs) return;
     if (!this.#used) this.#prefetchFromMs = nowMs + UNUSED_MS;
     this.#giveBack(nowMs);
   }
@@ -205,6 +202,7 @@ export class LeasePool {
         // A late lease still serves the requests that wait; the rest of it goes back at once.
         const current = this.#begin(asked, verdict, nowMs);
         const outcomes = this.overdraw(asked.overdrawn, nowMs) ? this.#draw(current, nowMs) : [];
+        if (!asked.ahead) this.#returnUnneeded(asked.need, nowMs);
         this.expire(nowMs);
         return outcomes;
       }
@@ -231,7 +229,7 @@ export class LeasePool {
   #draw({ lease }: Current, nowMs: number): readonly LeaseOutcome[] {
     return this.waiting.draw(lease, (waiter) => {
       if (!this.#mayDraw(waiter)) return false;
-      this.#free = minus(this.#free, waiter.need);
+      this.#setFree(minus(this.#free, waiter.need));
       this.#used = true;
       this.#drawnAtMs = nowMs;
       return true;
@@ -250,14 +248,38 @@ export class LeasePool {
     return this.waiting.giveUp(kind);
   }
 
-  #requestLease({ requestId, limits, need }: LeaseWaiter, nowMs: number): LeaseRequest {
+  /**
+   * Near a limit: gives back what the request would have drawn that has left meanwhile. The authority takes it to be drawn, and
+   * refills the buckets.
+   */
+  #returnUnneeded(need: Amounts, nowMs: number): void {
+    if (this.#current === null || this.#current.lease.ample) return;
+    const { lease, grant } = this.#current;
+    const unneeded = minus(this.#free, minus(grant, need));
+    if (isNothing(unneeded)) return;
+    this.#setFree(minus(this.#free, unneeded));
+    lease.release(unneeded);
+    this.#reports.changed(lease, reportDueMs(nowMs, false));
+  }
+
+  #requestLease({ requestId, limits, need }: LeaseWaiter, nowMs: number, ahead: boolean): LeaseRequest {
     const want = this.waiting.wish(limits, need, nowMs);
     const lease = this.#reports.begin(nowMs, this.id);
     const empty = isNothing(this.#free);
     const report = this.#reports.report(nowMs);
     const reportedN = report.sequence;
-    this.#asked = { lease, head: requestId, limits, need, sentAtMs: nowMs, empty, reportedN, overdrawn: NO_AMOUNTS };
-    return { report, limits, pool: this.id, n: lease.n, need, want };
+    this.#asked = {
+      lease,
+      head: requestId,
+      limits,
+      need,
+      sentAtMs: nowMs,
+      empty,
+      ahead,
+      reportedN,
+      overdrawn: NO_AMOUNTS,
+    };
+    return { report, limits, pool: this.id, n: lease.n, need, want, ahead };
   }
 
   #begin(
@@ -274,10 +296,16 @@ export class LeasePool {
     lease.granted = grant;
     lease.ample = ample;
     if (!ample) this.waiting.limitIsNear();
-    this.#free = grant;
+    this.#setFree(grant);
     const untilMs = sentAtMs + Math.min(ttlMs, LEASE_MAX_MS) - MARGIN_MS;
     this.#current = { lease, grant, limits, untilMs };
     return this.#current;
+  }
+
+  #setFree(free: Amounts): void {
+    this.#reports.free.add(this.id, this.#free, -1);
+    this.#reports.free.add(this.id, free, 1);
+    this.#free = free;
   }
 
   #giveBack(nowMs: number, ample = false): void {
@@ -285,7 +313,7 @@ export class LeasePool {
     const { lease } = this.#current;
     lease.release(this.#free);
     lease.ended = true;
-    this.#free = NO_AMOUNTS;
+    this.#setFree(NO_AMOUNTS);
     this.#current = null;
     this.#reports.changed(lease, reportDueMs(nowMs, ample && lease.ample));
   }

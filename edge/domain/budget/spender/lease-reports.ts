@@ -4,7 +4,6 @@
  * authority may lack, so it may be lost, repeated or overtaken. A lease is forgotten once it is over and the authority has
  * stored that. Times are of the Cell's MonotonicClock.
  */
-import type { BudgetAlert } from "../alerts.ts";
 import { type ActualUsage, type Amounts, amountsUsed, covers, isNothing, NO_AMOUNTS, plus } from "../amounts.ts";
 import { type BudgetLimits, poolOf } from "../limits.ts";
 import type {
@@ -104,7 +103,6 @@ const CONFIRM_MS = 10_000;
 /** A Cell with outstanding leases reports at least this often, to show that it lives. */
 const HEARTBEAT_MS = 60_000;
 const RETRY_MS = 1_000;
-const ALERTS_REMEMBERED = 1_000;
 
 /** Which Cell holds the leases, and how it numbers them. */
 export interface LeaseHolder {
@@ -123,6 +121,8 @@ export class LeaseReports {
   readonly #leases = new Map<number, HeldLease>();
   /** What leases gave back to the buckets, less what requests used. */
   readonly gains = new RateGains();
+  /** What pools have leased and not drawn. */
+  readonly free = new RateGains();
   /** Number of the newest change, and of the newest change that a message has reported. */
   changedN = 0;
   reportedN = 0;
@@ -134,9 +134,6 @@ export class LeaseReports {
   #dueMs: number | null = null;
   #lastTalkMs = 0;
   #retryMs: number | null = null;
-  /** Alerts that were received, and whether each is durable elsewhere. */
-  readonly #alertsSeen = new Map<string, boolean>();
-  readonly #alertsToAck = new Set<string>();
   /** A report is under way. Lease requests carry reports as well and do not count here. */
   isReporting = false;
 
@@ -146,7 +143,7 @@ export class LeaseReports {
 
   /** True when no lease is outstanding, and everything has been reported and stored. */
   get empty(): boolean {
-    return this.#leases.size === 0 && this.#alertsToAck.size === 0 && !this.isReporting;
+    return this.#leases.size === 0 && !this.isReporting;
   }
 
   /**
@@ -190,63 +187,36 @@ export class LeaseReports {
         .filter((lease) => lease.granted !== null && lease.changedN > this.#storedN)
         .map(({ report }) => report),
       open: leases.filter((lease) => lease.opened === null && !lease.void).map(({ n }) => n),
-      alertsSeen: [...this.#alertsToAck],
+      alertsSeen: [],
     };
     this.reportedN = this.changedN;
     return report;
   }
 
-  /**
-   * Takes the answer to any message, null: there was none. Returns the alerts that are new. Answers may come in any order.
-   */
-  answered({ sequence, alertsSeen }: BudgetReport, answer: ReportAnswer | null, nowMs: number): readonly BudgetAlert[] {
+  /** Takes the answer to any message, null: there was none. Answers may come in any order. */
+  answered({ sequence }: BudgetReport, answer: ReportAnswer | null, nowMs: number): void {
     if (answer === null) {
       this.failingSinceMs ??= nowMs;
       this.#retryMs = nowMs + RETRY_MS;
       if (this.#leases.size > 0) this.#due(this.#retryMs);
-      return [];
+      return;
     }
-    const { stored, alerts } = answer;
     this.#lastTalkMs = nowMs;
     this.#retryMs = null;
     this.failingSinceMs = null;
     this.#heardN = Math.max(this.#heardN, sequence);
-    if (stored > this.#storedN) {
-      this.#storedN = stored;
-      for (const lease of this.#leases.values())
-        if (lease.over && lease.changedN <= stored) this.#leases.delete(lease.n);
-    }
-    for (const id of alertsSeen) this.#alertsToAck.delete(id);
-    return this.#freshAmong(alerts);
-  }
-
-  /** Notes that the alert will arrive even if this Cell is lost: the authority need not keep it. */
-  alertDelivered(id: string): void {
-    this.#alertsSeen.set(id, true);
-    this.#alertsToAck.add(id);
+    if (answer.stored <= this.#storedN) return;
+    this.#storedN = answer.stored;
+    for (const lease of this.#leases.values())
+      if (lease.over && lease.changedN <= this.#storedN) this.#leases.delete(lease.n);
   }
 
   /** When a report should leave; null: nothing to report, or a report is under way. */
   nextMs(): number | null {
     if (this.isReporting) return null;
-    const confirms = this.#alertsToAck.size > 0 || this.#heardN > this.#storedN;
-    const waits = confirms ? CONFIRM_MS : this.#leases.size > 0 ? HEARTBEAT_MS : null;
+    const waits = this.#heardN > this.#storedN ? CONFIRM_MS : this.#leases.size > 0 ? HEARTBEAT_MS : null;
     const times = [this.#dueMs, waits === null ? null : this.#lastTalkMs + waits].filter((at) => at !== null);
     return times.length === 0 ? null : Math.max(Math.min(...times), this.#retryMs ?? Number.NEGATIVE_INFINITY);
-  }
-
-  #freshAmong(alerts: readonly BudgetAlert[]): readonly BudgetAlert[] {
-    const fresh = alerts.filter((alert) => !this.#alertsSeen.has(alert.id));
-    for (const { id } of alerts) {
-      const safe = this.#alertsSeen.get(id) ?? false;
-      this.#alertsSeen.set(id, safe);
-      if (safe) this.#alertsToAck.add(id);
-    }
-    for (const id of this.#alertsSeen.keys()) {
-      if (this.#alertsSeen.size <= ALERTS_REMEMBERED) break;
-      this.#alertsSeen.delete(id);
-    }
-    return fresh;
   }
 
   #due(atMs: number): void {

@@ -1,5 +1,4 @@
 /** What a Cell's budget decides: its verdicts on requests, and the messages that it wants sent. Plain data. */
-import type { BudgetAlert } from "../alerts.ts";
 import type { BindingLimit, BudgetReport, LeaseRequest } from "../messages/rpc.ts";
 import { RATE_NAMES, RATES, type Rate, type RateReason } from "../rates.ts";
 import type { BucketLevel } from "../token-bucket.ts";
@@ -34,8 +33,7 @@ export interface AmountFault {
 export type BudgetEffect =
   | { readonly type: "decided"; readonly requestId: string; readonly verdict: ReservationVerdict }
   | { readonly type: "ask"; readonly request: LeaseRequest }
-  | { readonly type: "report"; readonly report: BudgetReport }
-  | { readonly type: "alert"; readonly alert: BudgetAlert };
+  | { readonly type: "report"; readonly report: BudgetReport };
 
 /** Whether a limit per minute refuses. */
 export function isRateRefusal(limit: BindingLimit): limit is RateReason {

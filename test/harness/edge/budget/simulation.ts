@@ -176,6 +176,7 @@ export class BudgetSimulation {
   advance(ms: number): void {
     this.nowMs += ms;
     this.core.tick(this.coreMs);
+    this.#deliverAlerts();
     for (const cell of this.cells) this.run(cell, cell.budget.tick(this.clockOf(cell)));
   }
 
@@ -186,9 +187,6 @@ export class BudgetSimulation {
         this.calls.push({ cell, budget, body: { kind: "lease", request: effect.request }, open: true });
       } else if (effect.type === "report") {
         this.calls.push({ cell, budget, body: { kind: "report", report: effect.report }, open: true });
-      } else if (effect.type === "alert") {
-        this.alerts.push(effect.alert.id);
-        budget.alertDelivered(effect.alert.id);
       } else {
         this.#decided(cell, effect.requestId, effect.verdict);
       }
@@ -197,15 +195,26 @@ export class BudgetSimulation {
 
   /** The authority sees a call. A lease it denies must leave everything as it was. */
   process(call: PendingCall): LeaseAnswer | ReportAnswer {
-    if (call.body.kind === "report") return this.core.report(call.body.report, this.coreMs);
+    if (call.body.kind === "report") {
+      const answer = this.core.report(call.body.report, this.coreMs);
+      this.#deliverAlerts();
+      return answer;
+    }
     const { request } = call.body;
     this.core.report(request.report, this.coreMs);
     const before = this.facts(request.limits);
     const { answer, grants } = this.core.lease(request, this.coreMs);
     if (grants !== null) this.disk.putGrants(grants);
+    this.#deliverAlerts();
     if (answer.verdict.kind !== "granted" && this.facts(request.limits) !== before)
       throw new Error("a denial changed something");
     return answer;
+  }
+
+  #deliverAlerts(): void {
+    const alerts = this.core.undelivered;
+    this.alerts.push(...alerts.map(({ id }) => id));
+    this.core.delivered(alerts);
   }
 
   facts(limits: BudgetLimits): string {

@@ -60,7 +60,6 @@ export class AdmissionHarness {
       monthOf: thirtyDayMonthOf,
       budgetOf: (tenantId) => this.budgets.budgetOf(tenantId),
       late: { put: (decisions) => this.admission.applyBudgetDecisions(decisions) },
-      deliverAlert: async () => undefined,
       raise: () => undefined,
     });
     let scheduler!: Scheduler;

@@ -68,7 +68,6 @@ export function budgetGatewayOf({
     nextLife,
     monthOf: thirtyDayMonthOf,
     budgetOf,
-    deliverAlert: async (alert) => void alerts.push(alert),
     raise: (issue) => alerts.push(issue),
   });
   return { gateway, verdicts: gateway.verdicts, alerts };

@@ -41,9 +41,8 @@ export class CellLives {
       budgetOf: (tenantId) =>
         life === this.#alive
           ? this.budgets.budgetOf(tenantId)
-          : { lease: silent, report: silent, level: async () => null, limitsChanged: async () => [] },
+          : { lease: silent, report: silent, level: async () => null, limitsChanged: async () => undefined },
       late: { put: (decisions) => admission.applyBudgetDecisions(decisions) },
-      deliverAlert: async () => undefined,
       raise: () => undefined,
     });
     const admission: AdmissionMachine = new AdmissionMachine(

@@ -53,7 +53,7 @@ export class TestBudgets {
           core.checkpoint();
           return answer;
         }),
-      limitsChanged: async (limits, cell) => await this.#answer(() => core.limitsChanged(limits, cell, this.#now())),
+      limitsChanged: async (limits) => await this.#answer(() => core.limitsChanged(limits, this.#now())),
       level: async (limits: BudgetLimits): Promise<BucketLevel | null> =>
         await this.#answer(() => tightestLevel(bucketsIn(core.buckets(limits, this.#now())))),
     };
