@@ -23,7 +23,8 @@ export const EVENT_MEANINGS: Readonly<Record<string, string>> = {
     "the stored credential of an upstream cannot be decrypted: is GATEWAY_ENCRYPTION_KEY the right one?",
   compressor_failed: "the compression sidecar failed or was late; the text was left unchanged",
   exchange_lost: "the connection to an object broke; open calls are repeated",
-  identity_not_provisioned: "the control service did not create the key of a new identity; its next request tries again",
+  identity_not_provisioned:
+    "the control service did not create the key of a new identity; its next request tries again",
   key_store_failed: "the key-value store does not answer; keys that are not known yet are refused with 503",
   ledger_shipping_failed: "usage rows could not be written to the analytics store; they are kept and retried",
   request: "a request ended",
@@ -65,7 +66,8 @@ export const EVENT_MEANINGS: Readonly<Record<string, string>> = {
   migrated: "the database schema was updated",
   model_health_changed: "a model or endpoint was found to be up or down",
   plaintext_forgotten: "the database files were rewritten without secrets in plaintext",
-  plaintext_in_database_files: "secrets are encrypted now, but old files of the database may still hold them in plaintext",
+  plaintext_in_database_files:
+    "secrets are encrypted now, but old files of the database may still hold them in plaintext",
   plaintext_not_forgotten: "the database files could not be rewritten; they may hold secrets in plaintext",
   provisioner_started: "a provisioner that runs alone has started",
   provisioner_tick: "the provisioner did something, or its outcome changed",
