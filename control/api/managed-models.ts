@@ -35,8 +35,7 @@ export function managedModelRoutes(app: Api, deps: Pick<ApiDeps, "provisioner">)
     method: "get",
     path: "/api/v1/jobsched/resources",
     summary: "Read what the job scheduler offers: partitions, nodes, accounts, qos",
-    description:
-      "For forms. Cached for a minute. `accounts` and `qos` are empty when the scheduler has no accounting.",
+    description: "For forms. Cached for a minute. `accounts` and `qos` are empty when the scheduler has no accounting.",
     tag,
     answer: schedulerResourcesSchema,
     reaches: "job scheduler",

@@ -29,15 +29,12 @@ interface DoctorOptions {
 export function doctorCommand(program: Command, release: string): void {
   program
     .command("doctor")
-    .description("check a running installation (stores, cells, clocks, certificates, permissions, lag) and say what to fix")
+    .description(
+      "check a running installation (stores, cells, clocks, certificates, permissions, lag) and say what to fix",
+    )
     .option("--metrics <url>", "the metrics listener (default: port 9091 beside the admin listener)", toWebUrl)
     .option("--edge <url>", "an address of the data plane; may be repeated", gathered(toWebUrl), [])
-    .option(
-      "--tls <host:port>",
-      "a TLS endpoint whose certificate to check; may be repeated",
-      gathered(toEndpoint),
-      [],
-    )
+    .option("--tls <host:port>", "a TLS endpoint whose certificate to check; may be repeated", gathered(toEndpoint), [])
     .option("--backups <folder>", "the folder of backups, for the age of the newest")
     .option("--backup-hours <hours>", "how old the newest backup may be", toPositive, 26)
     .option("--timeout <secs>", `for each part, at most ${TIMEOUT_SECS_MAX}`, toTimeout, 5)

@@ -107,7 +107,11 @@ function withFields(command: Command): Command {
     .option("--input-cost <usd>", "USD per input token", toNumber)
     .option("--output-cost <usd>", "USD per output token", toNumber)
     .option("--cached-input-cost <usd>", "USD per cached input token; `none`: as other input tokens", toNumberOrNone)
-    .option("--reasoning-output-cost <usd>", "USD per reasoning output token; `none`: as other output tokens", toNumberOrNone)
+    .option(
+      "--reasoning-output-cost <usd>",
+      "USD per reasoning output token; `none`: as other output tokens",
+      toNumberOrNone,
+    )
     .option("--second-cost <usd>", "USD per second of transcribed audio", toNumber)
     .option("--context-window <tokens>", "tokens, 0 for unknown", toNumber);
 }

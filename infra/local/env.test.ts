@@ -80,8 +80,12 @@ describe("readStackEnv", () => {
     const { tls, variables } = read({ GATEWAY_TLS_CERT_FILE: "tls/full.pem", GATEWAY_TLS_KEY_FILE: "/run/key.pem" });
     expect(tls).toEqual({ certFile: "/srv/gateway/tls/full.pem", keyFile: "/run/key.pem" });
     expect({ tls: read({}).tls, variables }).toEqual({ tls: null, variables: {} });
-    expect(() => read({ GATEWAY_TLS_CERT_FILE: "a" })).toThrow(/^GATEWAY_TLS_KEY_FILE is required with GATEWAY_TLS_CERT/);
-    expect(() => read({ GATEWAY_TLS_KEY_FILE: "a" })).toThrow(/^GATEWAY_TLS_CERT_FILE is required with GATEWAY_TLS_KEY/);
+    expect(() => read({ GATEWAY_TLS_CERT_FILE: "a" })).toThrow(
+      /^GATEWAY_TLS_KEY_FILE is required with GATEWAY_TLS_CERT/,
+    );
+    expect(() => read({ GATEWAY_TLS_KEY_FILE: "a" })).toThrow(
+      /^GATEWAY_TLS_CERT_FILE is required with GATEWAY_TLS_KEY/,
+    );
   });
 
   it("runs the Worker in one process by default; auto leaves a core to the objects", () => {

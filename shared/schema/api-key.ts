@@ -91,9 +91,7 @@ export const updateKeySchema = z
 /** POST /keys/{id}/rotate (docs/rules/keys.md#rotation). */
 export const rotateKeySchema = z
   .object({
-    grace_secs: whole(0, GRACE_MAX_SECS)
-      .default(0)
-      .meta({ description: "How long the old secret stays valid" }),
+    grace_secs: whole(0, GRACE_MAX_SECS).default(0).meta({ description: "How long the old secret stays valid" }),
   })
   .meta({ id: "RotateApiKey" });
 

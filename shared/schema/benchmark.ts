@@ -41,10 +41,7 @@ export type BenchmarkPoint = z.infer<typeof benchmarkPointSchema>;
 
 /** The figures of a whole benchmark; null: nothing that they could be of. */
 const benchmarkResultSchema = z.object({
-  requests: z
-    .number()
-    .int()
-    .meta({ description: "Completed or failed; requests cut off at the end are not counted" }),
+  requests: z.number().int().meta({ description: "Completed or failed; requests cut off at the end are not counted" }),
   errors: z.number().int().meta({ description: "Anything but a complete 2xx answer" }),
   duration_ms: z.number().int(),
   throughput_rps: z.number().meta({ description: "Successes" }),
@@ -65,9 +62,7 @@ export const benchmarkSchema = z
     id: z.string(),
     started_by: z.string(),
     plan: planSchema,
-    state: z
-      .enum(["running", "done", "stopped", "lost"])
-      .meta({ description: "`lost`: the process that ran it died" }),
+    state: z.enum(["running", "done", "stopped", "lost"]).meta({ description: "`lost`: the process that ran it died" }),
     result: benchmarkResultSchema.nullable().meta({ description: "While it runs, the figures so far" }),
     created_at: timestamp,
     ended_at: timestamp.nullable(),

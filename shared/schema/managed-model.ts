@@ -147,9 +147,7 @@ export const managedModelSchema = z
     model_name: z.string(),
     model_type: z.enum(MODEL_TYPES),
     upstream_model: z.string(),
-    replicas: z
-      .record(z.enum(REPLICA_STATES), replicaCount)
-      .meta({ description: "Number of replicas in each state" }),
+    replicas: z.record(z.enum(REPLICA_STATES), replicaCount).meta({ description: "Number of replicas in each state" }),
   })
   .meta({ id: "ManagedModel" });
 export type ManagedModel = z.infer<typeof managedModelSchema>;

@@ -186,7 +186,8 @@ export const usageBreakdownSchema = z
     tenant_id: z.string(),
     ...totals,
     success_requests: count.meta({
-      description: "With a status of 2xx or 3xx. If there are more of them than `cache_hits` and the cost is 0, no price was set",
+      description:
+        "With a status of 2xx or 3xx. If there are more of them than `cache_hits` and the cost is 0, no price was set",
     }),
     error_requests: errors,
     cache_hits: count.meta({ description: "Answered by the response cache, which costs nothing" }),

@@ -73,7 +73,7 @@ describe("who waits, and why", () => {
       () => gated.seen(first.mark).length,
       (count) => count === 3,
     );
-    await dialog.getByText("It waits no more.").waitFor();
+    await dialog.getByText("Left the queue").waitFor();
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
     expect(new URL(page.url()).searchParams.get("open")).toBeNull();

@@ -67,9 +67,7 @@ export type Jobsched = z.infer<typeof jobschedSchema>;
 export const jobschedResolvedQuerySchema = z.object({
   outcome: oneOf(TICK_OUTCOMES).optional(),
   error: reportedText(500).optional(),
-  holder: requiredText(100)
-    .meta({ description: "Unique name of the process that wants to act" })
-    .optional(),
+  holder: requiredText(100).meta({ description: "Unique name of the process that wants to act" }).optional(),
 });
 
 export const jobschedResolvedSchema = z
