@@ -2,15 +2,12 @@
  * Clusters under test: real stores and one bucket, which all instances share, and instances that are processes of their own
  * (`npm start` without its installation), so that a test can stop, kill and start each alone.
  */
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
-import { jsonLine } from "../../infra/local/process/child.ts";
 import { Gateway } from "../harness/gateway.ts";
 import { ownPort } from "../harness/own-port.ts";
+import { type ProgramProcess, startProgram } from "../harness/program-process.ts";
 import { startSharedStores } from "../harness/shared-stores.ts";
 import { bucketOptions, startBucketServer } from "./bucket-server.ts";
 import { type BucketWay, openBucketWay } from "./bucket-way.ts";
@@ -18,7 +15,6 @@ import { skewedClock } from "./clock-skew.ts";
 import { cellOwner } from "./object-owner.ts";
 import { PeerWays } from "./peer-ways.ts";
 
-const ROOT = join(import.meta.dirname, "../..");
 /** By how much the runtime's lease and takeover times are shortened: a lease of 20 s takes 4. */
 const TIME_DIVISOR = 5;
 const SECRET = "a secret that every instance of the cluster has";
@@ -67,7 +63,7 @@ export interface Cluster {
 export async function startCluster(): Promise<Cluster> {
   const folder = mkdtempSync(join(tmpdir(), "gateway-cluster-"));
   const [stores, bucket] = await Promise.all([startSharedStores(), startBucketServer()]);
-  const running = new Set<ChildProcess>();
+  const running = new Set<ProgramProcess>();
   const instances = new Map<string, Instance>();
   const ways = new PeerWays();
   let count = 0;
@@ -80,7 +76,6 @@ export async function startCluster(): Promise<Cluster> {
       const peers = await ways.open(port);
       const { address } = peers;
       const env = {
-        PATH: process.env["PATH"],
         NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
         GATEWAY_DATA_DIR: join(folder, `instance-${count}`),
         GATEWAY_DASHBOARD: "0",
@@ -100,51 +95,39 @@ export async function startCluster(): Promise<Cluster> {
         ...(clockAheadSecs === 0 ? {} : skewedClock(folder, clockAheadSecs)),
         ...more,
       };
-      const child = spawn(process.execPath, [join(import.meta.dirname, "instance.ts"), String(TIME_DIVISOR)], {
-        cwd: ROOT,
-        env,
-        stdio: ["pipe", "pipe", "inherit"],
-        // a group of its own, which is paused as a whole
-        detached: true,
-      });
-      running.add(child);
-      peers.of(child.pid as number);
-      const exited = once(child, "exit").then(async ([code]) => {
-        running.delete(child);
+      const command = {
+        command: process.execPath,
+        args: [join(import.meta.dirname, "instance.ts"), String(TIME_DIVISOR)],
+      };
+      // a group of its own, which is paused as a whole
+      const program = startProgram(command, env, "instance_ready", true);
+      running.add(program);
+      peers.of(program.pid);
+      const exited = program.exited.then(async (code) => {
+        running.delete(program);
         instances.delete(address);
         await Promise.all([way.close(), peers.close()]);
-        return code as number | null;
+        return code;
       });
-      const lines: string[] = [];
-      const ready = new Promise<Record<string, unknown> | null>((resolve) => {
-        createInterface({ input: child.stdout })
-          .on("line", (line) => {
-            const message = jsonLine(line);
-            if (message?.["event"] === "instance_ready") resolve(message);
-            else lines.push(line);
-          })
-          .once("close", () => resolve(null));
-      });
-      const message = await ready;
-      if (message === null) throw new Error(`an instance did not start: ${lines.slice(-5).join(" | ")}`);
-      const at = message as Record<"proxyUrl" | "adminUrl" | "adminToken" | "metricsUrl", string>;
+      const signal = (name: NodeJS.Signals): void => void process.kill(-program.pid, name);
+      const at = (await program.ready) as Record<"proxyUrl" | "adminUrl" | "adminToken" | "metricsUrl", string>;
       const instance: Instance = {
         gateway: new Gateway(at),
         metricsUrl: at.metricsUrl,
         bucket: way,
         cutOff: () => peers.cut(),
         rejoin: () => peers.heal(),
-        lines,
+        lines: program.lines,
         stop: async () => {
-          child.kill("SIGTERM");
+          await program.end();
           return await exited;
         },
         kill: async () => {
-          child.kill("SIGKILL");
+          await program.end("SIGKILL");
           await exited;
         },
-        pause: () => void process.kill(-(child.pid as number), "SIGSTOP"),
-        resume: () => void process.kill(-(child.pid as number), "SIGCONT"),
+        pause: () => signal("SIGSTOP"),
+        resume: () => signal("SIGCONT"),
       };
       instances.set(address, instance);
       return instance;
@@ -157,10 +140,9 @@ export async function startCluster(): Promise<Cluster> {
     },
     close: async () => {
       await Promise.all(
-        [...running].map(async (child) => {
-          process.kill(-(child.pid as number), "SIGCONT");
-          child.kill("SIGTERM");
-          await once(child, "exit");
+        [...running].map(async (program) => {
+          process.kill(-program.pid, "SIGCONT");
+          await program.end();
         }),
       );
       await Promise.all([stores.close(), bucket.close()]);
