@@ -16,10 +16,10 @@ import { Gateway } from "../../harness/gateway.ts";
 import { stackEnv } from "../../harness/global-setup.ts";
 import { CLIENT_ID, CLIENT_SECRET, PERSON_HEADER, startSignInProvider } from "../../harness/sign-in-provider.ts";
 import { startTestUpstream } from "../../harness/test-upstream.ts";
+import { Walk } from "../walks/walk.ts";
 import { walkAsOperator } from "../walks/walk-operator.ts";
 import { walkAsTenant } from "../walks/walk-tenant.ts";
 import { SLOTS, startTraffic, type Traffic } from "./traffic.ts";
-import { writeWalk } from "./walk-pages.ts";
 
 const FOLDER = join(import.meta.dirname, "../../../docs/console");
 const THEMES = ["light", "dark"] as const;
@@ -240,4 +240,37 @@ function contents(): string {
     .map(({ name, title }) => `[${title.toLowerCase()}](${name}.md)`)
     .join(",\n");
   return `# The console in pictures\n\nMade by \`npm run console:shots\`, from a gateway in use on one machine. Walks by clicks:\n${walks}.\n\n${sections.join("\n")}`;
+}
+
+interface WalkPage {
+  readonly folder: string;
+  /** Of the page, and the beginning of the names of its pictures. */
+  readonly name: string;
+  readonly title: string;
+  readonly intro: string;
+  /** Takes a picture of a page under a name. */
+  readonly take: (page: Page, name: string) => Promise<void>;
+}
+
+/** Walks through the console, and writes a page of what was clicked and what was seen. */
+async function writeWalk(options: WalkPage, walkOn: (walk: Walk) => Promise<unknown>): Promise<void> {
+  const { folder, name, title, intro, take } = options;
+  const parts: string[] = [];
+  let told = 0;
+  const walk: Walk = new Walk(async (seen, page) => {
+    const picture = `${name}-${parts.length + 1}`;
+    await take(page, picture);
+    parts.push(`${steps(walk, told)}## ${seen}\n\n![${seen}](${picture}.png)\n`);
+    told = walk.steps.length;
+  });
+  await walkOn(walk);
+  const whole = `${walk.clicks} clicks, ${walk.steps.length - walk.clicks} other things done.`;
+  const text = [`# ${title}\n`, `${intro} ${whole}\n`, ...parts, steps(walk, told)].join("\n").trimEnd();
+  writeFileSync(join(folder, `${name}.md`), `${text}\n`);
+}
+
+/** What was done from one step on, as a numbered list. */
+function steps(walk: Walk, from: number): string {
+  const lines = walk.steps.slice(from).map(({ who, did }, at) => `${from + at + 1}. ${who} ${did}.`);
+  return lines.length === 0 ? "" : `${lines.join("\n")}\n\n`;
 }
