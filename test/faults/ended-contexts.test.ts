@@ -4,30 +4,24 @@
  *
  * @module-tag long
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Stack, startStack } from "../../infra/local/stack.ts";
+import type { Stack } from "../../infra/local/stack.ts";
 import { AccountedCalls } from "../harness/accounted-calls.ts";
 import { END_CONTEXT_AFTER_HEADER } from "../harness/ended-contexts.ts";
 import { Gateway } from "../harness/gateway.ts";
-import { stackEnv } from "../harness/global-setup.ts";
+import { startTestStack } from "../harness/test-stack.ts";
 import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 const ENDED = { [END_CONTEXT_AFTER_HEADER]: "1500" };
 
-let folder: string;
 let upstream: TestUpstream;
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "gateway-ended-contexts-"));
   upstream = await startTestUpstream();
 });
 afterAll(async () => {
   await upstream.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 describe.each([
@@ -37,10 +31,10 @@ describe.each([
   let stack: Stack;
   let gateway: Gateway;
   beforeAll(async () => {
-    stack = await startStack({
-      env: stackEnv(join(folder, String(workers)), { GATEWAY_WORKERS: String(workers) }),
-      workerEntry: "test/objects/ended-contexts/worker.ts",
-    });
+    stack = await startTestStack(
+      { GATEWAY_WORKERS: String(workers) },
+      { workerEntry: "test/objects/ended-contexts/worker.ts" },
+    );
     gateway = new Gateway(stack);
   });
   afterAll(async () => await stack.stop());

@@ -20,26 +20,12 @@ import { type IssuerKey, newIssuerKey, signToken } from "../harness/issuer-key.t
 import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
-/** An OIDC provider: it publishes keys over HTTP and signs tokens with any of them, or with keys that it never published. */
-interface OidcIssuer {
-  /** Its `iss`; below it is `/.well-known/jwks.json`. */
-  readonly url: string;
-  /** The keys that it publishes now. */
-  readonly published: JWK[];
-  /** The status with which it answers requests for its key set; 200 unless a test changes it. */
-  status: number;
-  /** How often its key set was read so far. */
-  readonly reads: () => number;
-  newKey(alg?: string): Promise<IssuerKey>;
-  /** A token that is valid for ten minutes unless claims or header say otherwise; null removes a claim. */
-  sign(key: IssuerKey, claims?: Readonly<Record<string, unknown>>, header?: object): Promise<string>;
-  close(): Promise<void>;
-}
+type OidcIssuer = Awaited<ReturnType<typeof startOidcIssuer>>;
 
 const KEYS_PATH = "/.well-known/jwks.json";
 
-/** Starts it on a free loopback port. It publishes nothing at first. */
-async function startOidcIssuer(audience: string): Promise<OidcIssuer> {
+/** An OIDC provider: it publishes keys over HTTP, none at first, and signs tokens with any of them, or with keys that it never published. */
+async function startOidcIssuer(audience: string) {
   const published: JWK[] = [];
   let kids = 0;
   const sink = await startHttpSink(({ url }) => {
@@ -48,16 +34,25 @@ async function startOidcIssuer(audience: string): Promise<OidcIssuer> {
     return { ...answer, headers: { ...headers, ...(issuer.status === 302 ? { location: "/elsewhere" } : {}) } };
   });
   const { url } = sink;
-  const issuer: OidcIssuer = {
+  const issuer = {
+    /** Its `iss`; below it is `/.well-known/jwks.json`. */
     url,
+    /** The keys that it publishes now. */
     published,
+    /** The status with which it answers requests for its key set; 200 unless a test changes it. */
     status: 200,
-    reads: () => sink.asked.filter((asked) => asked.url === KEYS_PATH).length,
-    newKey: async (alg = "RS256") => {
+    /** How often its key set was read so far. */
+    reads: (): number => sink.asked.filter((asked) => asked.url === KEYS_PATH).length,
+    newKey: async (alg = "RS256"): Promise<IssuerKey> => {
       kids += 1;
       return await newIssuerKey(`key-${kids}`, alg);
     },
-    sign: async (key, claims = {}, header = {}) => {
+    /** A token that is valid for ten minutes unless claims or header say otherwise; null removes a claim. */
+    sign: async (
+      key: IssuerKey,
+      claims: Readonly<Record<string, unknown>> = {},
+      header: object = {},
+    ): Promise<string> => {
       const nowSecs = Math.floor(Date.now() / 1000);
       const stated = { iss: url, aud: audience, iat: nowSecs, exp: nowSecs + 600, ...claims };
       return await signToken(key, stated, header);

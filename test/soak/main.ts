@@ -6,16 +6,13 @@
 
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type ServerResponse } from "node:http";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { parseArgs, promisify } from "node:util";
 import { listen } from "../../infra/local/http/listen.ts";
-import { type Stack, startStack } from "../../infra/local/stack.ts";
+import type { Stack } from "../../infra/local/stack.ts";
 import { Gateway, type Minted } from "../harness/gateway.ts";
-import { stackEnv } from "../harness/global-setup.ts";
+import { startTestStack } from "../harness/test-stack.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 type SoakUpstream = Awaited<ReturnType<typeof startSoakUpstream>>;
@@ -295,16 +292,17 @@ if (!(minutes > 0) || !Number.isInteger(streams) || streams < 1) {
   console.error("usage: npm run test:area -- soak [--minutes 10] [--streams 200]");
   process.exit(2);
 }
-const folder = mkdtempSync(join(tmpdir(), "gateway-soak-"));
 const upstream = await startSoakUpstream();
 const slots = String(Math.max(1, Math.floor(SLOTS_PER_STREAM * streams)));
 let lost = 0;
-const stack = await startStack({
-  env: stackEnv(folder, { GATEWAY_GLOBAL_MAX_IN_FLIGHT: slots }),
-  log: (line) => {
-    if (line.includes('"event":"exchange_lost"')) lost += 1;
+const stack = await startTestStack(
+  { GATEWAY_GLOBAL_MAX_IN_FLIGHT: slots },
+  {
+    log: (line) => {
+      if (line.includes('"event":"exchange_lost"')) lost += 1;
+    },
   },
-});
+);
 try {
   const problems = await soak({ stack, upstream, lostSessions: () => lost }, minutes, streams);
   for (const problem of problems) console.error(`FAILED: ${problem}`);
@@ -312,5 +310,4 @@ try {
 } finally {
   await stack.stop();
   await upstream.close();
-  rmSync(folder, { recursive: true, force: true });
 }

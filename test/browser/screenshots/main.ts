@@ -4,17 +4,16 @@
  * (`-- portal walk-tenant`) only the pictures whose names begin so are made anew. Exit code 1 when a picture is too large or a page
  * is not there.
  */
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Browser, type BrowserContext, chromium, type Page, type Request } from "playwright-core";
 import type { DashboardAccess } from "../../../infra/local/dashboard.ts";
-import { startStack } from "../../../infra/local/stack.ts";
 import { launchChromium } from "../../harness/browser/chromium.ts";
 import { makeTemplate } from "../../harness/database-template.ts";
 import { Gateway } from "../../harness/gateway.ts";
-import { stackEnv } from "../../harness/global-setup.ts";
 import { CLIENT_ID, CLIENT_SECRET, PERSON_HEADER, startSignInProvider } from "../../harness/sign-in-provider.ts";
+import { startTestStack } from "../../harness/test-stack.ts";
 import { startTestUpstream } from "../../harness/test-upstream.ts";
 import { Walk } from "../walks/walk.ts";
 import { walkAsOperator } from "../walks/walk-operator.ts";
@@ -80,19 +79,16 @@ const unanswered = new WeakMap<BrowserContext, Set<Request>>();
 const isWanted = (name: string): boolean => WANTED.length === 0 || WANTED.some((begin) => name.startsWith(begin));
 
 await makeTemplate();
-const dataDir = mkdtempSync(join(tmpdir(), "gateway-shots-"));
 const upstream = await startTestUpstream();
 const provider = await startSignInProvider();
 const browser = await launchChromium();
-const stack = await startStack({
-  env: stackEnv(dataDir, {
-    GATEWAY_DASHBOARD: "1",
-    GATEWAY_DASHBOARD_LISTEN: "127.0.0.1:0",
-    GATEWAY_GLOBAL_MAX_IN_FLIGHT: String(SLOTS),
-    OIDC_PROVIDERS: JSON.stringify([
-      { ...PROVIDER, issuer: provider.issuer, client_id: CLIENT_ID, client_secret: CLIENT_SECRET },
-    ]),
-  }),
+const stack = await startTestStack({
+  GATEWAY_DASHBOARD: "1",
+  GATEWAY_DASHBOARD_LISTEN: "127.0.0.1:0",
+  GATEWAY_GLOBAL_MAX_IN_FLIGHT: String(SLOTS),
+  OIDC_PROVIDERS: JSON.stringify([
+    { ...PROVIDER, issuer: provider.issuer, client_id: CLIENT_ID, client_secret: CLIENT_SECRET },
+  ]),
 });
 try {
   const gateway = new Gateway(stack);
@@ -111,7 +107,6 @@ try {
   await stack.stop();
   await upstream.close();
   await provider.close();
-  rmSync(dataDir, { recursive: true, force: true });
 }
 
 /** A window of the console in which an admin, or nobody, has signed in. */
