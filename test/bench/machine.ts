@@ -5,24 +5,10 @@ import { PEER } from "./peer.ts";
 
 const require = createRequire(import.meta.url);
 
-export interface Machine {
-  readonly at: string;
-  readonly cpu: string;
-  readonly cores: number;
-  readonly memoryGb: number;
-  readonly kernel: string;
-  readonly node: string;
-  readonly workerd: string;
-  readonly peer: string;
-  /**
-   * Processes that wanted the CPU before the run began, mean of a minute: the work of other processes makes figures
-   * useless.
-   */
-  readonly loadBefore: number;
-}
+export type Machine = ReturnType<typeof readMachine>;
 
 /** Reads it; must be called before anything is started. */
-export function readMachine(): Machine {
+export function readMachine() {
   return {
     at: new Date().toISOString(),
     cpu: cpus()[0]?.model.trim() ?? "unknown",
@@ -32,6 +18,10 @@ export function readMachine(): Machine {
     node: process.version,
     workerd: (require("workerd/package.json") as { version: string }).version,
     peer: PEER,
+    /**
+     * Processes that wanted the CPU before the run began, mean of a minute: the work of other processes makes figures
+     * useless.
+     */
     loadBefore: loadavg()[0] ?? 0,
   };
 }

@@ -63,14 +63,7 @@ function tableOf(load: Load, all: readonly Figures[]): string {
 const ENDING_MS = 8_000;
 const COUNTING_MS = 15_000;
 
-export interface BenchRun {
-  readonly all: readonly Measured[];
-  readonly counted: readonly Counted[];
-  /** Which parts were missing; the other results are valid without them. */
-  readonly notes: readonly string[];
-  /** Why the run is void; empty when it is valid. */
-  readonly problems: readonly string[];
-}
+export type BenchRun = Awaited<ReturnType<typeof run>>;
 
 async function measureAll(options: Options, places: Places, untilMs: number, notes: string[]): Promise<Measured[]> {
   const { generator, governed, targets } = places;
@@ -95,7 +88,7 @@ async function measureAll(options: Options, places: Places, untilMs: number, not
 }
 
 /** Runs what the options ask for, and prints each load's table as soon as it is complete. */
-export async function run(options: Options, places: Places): Promise<BenchRun> {
+export async function run(options: Options, places: Places) {
   const counts = options.counts && places.governed !== null;
   const untilMs = options.withinMs - ENDING_MS - (counts ? COUNTING_MS : 0);
   const notes = [...places.notes];
@@ -107,9 +100,11 @@ export async function run(options: Options, places: Places): Promise<BenchRun> {
   ].filter((rows) => rows !== undefined);
   const rows = ledgers.length === 0 ? null : ledgers.reduce((sum, each) => sum + each);
   if (rows !== null) console.log(`the gateway was sent ${sent} requests; the ledger has ${rows} rows\n`);
-  const problems = voidReasons(all, rows);
-  if (!counts) return { all, counted: [], notes, problems };
-  await Promise.all([places.governed?.stack.stop(), places.workers?.stack.stop()]);
-  const counted = await countOperations(places);
-  return { all, counted, notes, problems };
+  let counted: readonly Counted[] = [];
+  if (counts) {
+    await Promise.all([places.governed?.stack.stop(), places.workers?.stack.stop()]);
+    counted = await countOperations(places);
+  }
+  /** `notes`: which parts were missing; the other results are valid without them. `problems`: why the run is void. */
+  return { all, counted, notes, problems: voidReasons(all, rows) };
 }

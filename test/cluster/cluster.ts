@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Gateway } from "../harness/gateway.ts";
+import { stackEnv } from "../harness/global-setup.ts";
 import { ownPort } from "../harness/own-port.ts";
 import { type ProgramProcess, startProgram } from "../harness/program-process.ts";
 import { startSharedStores } from "../harness/shared-stores.ts";
@@ -20,26 +21,9 @@ const TIME_DIVISOR = 5;
 const SECRET = "a secret that every instance of the cluster has";
 
 /** One instance of a cluster. */
-export interface Instance {
-  readonly gateway: Gateway;
-  readonly metricsUrl: string;
-  /** Its own way to the bucket. */
-  readonly bucket: BucketWay;
-  /** Cuts it off from the other instances, and from nothing else. */
-  cutOff(): void;
-  /** Ends that. */
-  rejoin(): void;
-  /** What it has printed. */
-  readonly lines: readonly string[];
-  /** Sends SIGTERM and resolves with the exit code. */
-  stop(): Promise<number | null>;
-  /** Kills the launcher with SIGKILL; its guard kills the runtime in the same moment, as when a machine loses power. */
-  kill(): Promise<void>;
-  /** Stops all its processes where they are (SIGSTOP), as when a virtual machine is paused. */
-  pause(): void;
-  /** Lets them go on (SIGCONT). */
-  resume(): void;
-}
+export type Instance = ReturnType<typeof instanceOf>;
+
+export type Cluster = Awaited<ReturnType<typeof startCluster>>;
 
 /** How one instance differs from the others. */
 interface InstanceOptions {
@@ -49,18 +33,8 @@ interface InstanceOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** The stores that the instances share. */
-export interface Cluster {
-  /** Starts one more instance; resolves when it is ready. Rejects with its last lines. */
-  join(options?: InstanceOptions): Promise<Instance>;
-  /** The instance that owns the Cell now, by the runtime's records in the bucket. Throws when none of the running ones does. */
-  owner(): Instance;
-  /** Stops every instance and store. */
-  close(): Promise<void>;
-}
-
-/** Starts the stores. */
-export async function startCluster(): Promise<Cluster> {
+/** Starts the stores that the instances of a cluster share. */
+export async function startCluster() {
   const folder = mkdtempSync(join(tmpdir(), "gateway-cluster-"));
   const [stores, bucket] = await Promise.all([startSharedStores(), startBucketServer()]);
   const running = new Set<ProgramProcess>();
@@ -69,7 +43,8 @@ export async function startCluster(): Promise<Cluster> {
   let count = 0;
 
   return {
-    join: async ({ clockAheadSecs = 0, env: more = {} } = {}) => {
+    /** Starts one more instance; resolves when it is ready. Rejects with its last lines. */
+    join: async ({ clockAheadSecs = 0, env: more = {} }: InstanceOptions = {}): Promise<Instance> => {
       count += 1;
       const way = await openBucketWay(bucket.url);
       const port = await ownPort();
@@ -77,14 +52,8 @@ export async function startCluster(): Promise<Cluster> {
       const { address } = peers;
       const env = {
         NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
-        GATEWAY_DATA_DIR: join(folder, `instance-${count}`),
-        GATEWAY_DASHBOARD: "0",
-        GATEWAY_MODEL_HEALTH_ENABLED: "0",
-        GATEWAY_PROXY_LISTEN: "127.0.0.1:0",
-        GATEWAY_ADMIN_LISTEN: "127.0.0.1:0",
-        GATEWAY_METRICS_LISTEN: "127.0.0.1:0",
+        ...stackEnv(join(folder, `instance-${count}`), stores.env),
         GATEWAY_ADMIN_TOKEN: "admin-of-the-cluster",
-        ...stores.env,
         // longer than the shortened lease
         GATEWAY_ADMISSION_PATIENCE_SECS: "8",
         GATEWAY_CLUSTER_BUCKET: "s3://gateway/objects",
@@ -95,50 +64,29 @@ export async function startCluster(): Promise<Cluster> {
         ...(clockAheadSecs === 0 ? {} : skewedClock(folder, clockAheadSecs)),
         ...more,
       };
-      const command = {
-        command: process.execPath,
-        args: [join(import.meta.dirname, "instance.ts"), String(TIME_DIVISOR)],
-      };
+      const args = [join(import.meta.dirname, "instance.ts"), String(TIME_DIVISOR)];
       // a group of its own, which is paused as a whole
-      const program = startProgram(command, env, "instance_ready", true);
+      const program = startProgram({ command: process.execPath, args }, env, "instance_ready", true);
       running.add(program);
       peers.of(program.pid);
-      const exited = program.exited.then(async (code) => {
+      const closed = program.exited.then(async () => {
         running.delete(program);
         instances.delete(address);
         await Promise.all([way.close(), peers.close()]);
-        return code;
       });
-      const signal = (name: NodeJS.Signals): void => void process.kill(-program.pid, name);
-      const at = (await program.ready) as Record<"proxyUrl" | "adminUrl" | "adminToken" | "metricsUrl", string>;
-      const instance: Instance = {
-        gateway: new Gateway(at),
-        metricsUrl: at.metricsUrl,
-        bucket: way,
-        cutOff: () => peers.cut(),
-        rejoin: () => peers.heal(),
-        lines: program.lines,
-        stop: async () => {
-          await program.end();
-          return await exited;
-        },
-        kill: async () => {
-          await program.end("SIGKILL");
-          await exited;
-        },
-        pause: () => signal("SIGSTOP"),
-        resume: () => signal("SIGCONT"),
-      };
+      const instance = instanceOf(program, (await program.ready) as Addresses, { way, peers, closed });
       instances.set(address, instance);
       return instance;
     },
-    owner: () => {
+    /** The instance that owns the Cell now, by the runtime's records in the bucket. Throws when none of the running ones does. */
+    owner: (): Instance => {
       const address = cellOwner((end) => bucket.read(end));
       const owner = instances.get(address ?? "");
       if (owner === undefined) throw new Error(`no running instance owns the Cell; the record names ${address}`);
       return owner;
     },
-    close: async () => {
+    /** Stops every instance and store. */
+    close: async (): Promise<void> => {
       await Promise.all(
         [...running].map(async (program) => {
           process.kill(-program.pid, "SIGCONT");
@@ -148,5 +96,43 @@ export async function startCluster(): Promise<Cluster> {
       await Promise.all([stores.close(), bucket.close()]);
       rmSync(folder, { recursive: true, force: true });
     },
+  };
+}
+
+type Addresses = Record<"proxyUrl" | "adminUrl" | "adminToken" | "metricsUrl", string>;
+
+/** What a test may do to an instance. */
+interface Ways {
+  readonly way: BucketWay;
+  readonly peers: Awaited<ReturnType<PeerWays["open"]>>;
+  /** Resolves when it has ended and its ways are closed. */
+  readonly closed: Promise<void>;
+}
+
+function instanceOf(program: ProgramProcess, at: Addresses, { way, peers, closed }: Ways) {
+  const end = async (signal: NodeJS.Signals): Promise<number | null> => {
+    const code = await program.end(signal);
+    await closed;
+    return code;
+  };
+  return {
+    gateway: new Gateway(at),
+    metricsUrl: at.metricsUrl,
+    /** Its own way to the bucket. */
+    bucket: way,
+    /** Cuts it off from the other instances, and from nothing else. */
+    cutOff: peers.cut,
+    /** Ends that. */
+    rejoin: peers.heal,
+    /** What it has printed. */
+    lines: program.lines,
+    /** Sends SIGTERM and resolves with the exit code. */
+    stop: async (): Promise<number | null> => await end("SIGTERM"),
+    /** Kills the launcher with SIGKILL; its guard kills the runtime in the same moment, as when a machine loses power. */
+    kill: async (): Promise<void> => void (await end("SIGKILL")),
+    /** Stops all its processes where they are (SIGSTOP), as when a virtual machine is paused. */
+    pause: (): void => void process.kill(-program.pid, "SIGSTOP"),
+    /** Lets them go on (SIGCONT). */
+    resume: (): void => void process.kill(-program.pid, "SIGCONT"),
   };
 }

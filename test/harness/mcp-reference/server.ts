@@ -12,15 +12,10 @@ import { listen } from "../../../infra/local/http/listen.ts";
 import { registerData } from "./data.ts";
 import { registerTools } from "./tools.ts";
 
-export interface ReferenceServer {
-  readonly url: string;
-  /** Sessions that were begun and that their client has not ended. */
-  readonly sessions: ReadonlySet<string>;
-  close(): Promise<void>;
-}
+export type ReferenceServer = Awaited<ReturnType<typeof startReferenceServer>>;
 
 /** Starts it on a free loopback port; with `jsonReplies` it replies as JSON instead of in event streams. */
-export async function startReferenceServer({ jsonReplies = false } = {}): Promise<ReferenceServer> {
+export async function startReferenceServer({ jsonReplies = false } = {}) {
   const transports = new Map<string, StreamableHTTPServerTransport>();
   const sessions = new Set<string>();
   const begin = async (): Promise<StreamableHTTPServerTransport> => {
@@ -54,8 +49,9 @@ export async function startReferenceServer({ jsonReplies = false } = {}): Promis
   const listening = await listen(http, "127.0.0.1", 0);
   return {
     url: `${listening.url}/mcp`,
-    sessions,
-    close: async () => {
+    /** Sessions that were begun and that their client has not ended. */
+    sessions: sessions as ReadonlySet<string>,
+    close: async (): Promise<void> => {
       await Promise.all([...transports.values()].map(async (transport) => await transport.close()));
       await listening.close();
     },
