@@ -3,13 +3,38 @@
  * none; a run in which a request failed or a row is missing is void and ends with exit code 1.
  */
 import { writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { availableParallelism, cpus, loadavg, release, totalmem } from "node:os";
 import { perRequest } from "./counting/cost.ts";
 import { type Goal, goalsOf, isReached } from "./goals.ts";
-import { type Machine, readMachine } from "./machine.ts";
 import { type Options, readOptions } from "./options.ts";
+import { PEER } from "./peer.ts";
 import { type BenchRun, run } from "./run.ts";
 import { inSession } from "./session.ts";
 import { ratesWithin, summaryOf } from "./summary.ts";
+
+const require = createRequire(import.meta.url);
+
+type Machine = ReturnType<typeof readMachine>;
+
+/** Reads it; must be called before anything is started. */
+function readMachine() {
+  return {
+    at: new Date().toISOString(),
+    cpu: cpus()[0]?.model.trim() ?? "unknown",
+    cores: availableParallelism(),
+    memoryGb: Math.round(totalmem() / 2 ** 30),
+    kernel: `${process.platform} ${release()}`,
+    node: process.version,
+    workerd: (require("workerd/package.json") as { version: string }).version,
+    peer: PEER,
+    /**
+     * Processes that wanted the CPU before the run began, mean of a minute: the work of other processes makes figures
+     * useless.
+     */
+    loadBefore: loadavg()[0] ?? 0,
+  };
+}
 
 const shown = (value: number, digits: number): string => (Number.isNaN(value) ? "-" : value.toFixed(digits));
 

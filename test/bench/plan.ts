@@ -4,7 +4,7 @@
  */
 import type { Load } from "./loads.ts";
 
-export interface Pace {
+interface Pace {
   readonly coreRounds: number;
   readonly otherRounds: number;
   readonly sliceMs: number;

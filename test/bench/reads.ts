@@ -8,8 +8,7 @@ import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { type FilledControl, type MeasuredAnswer, startFilledControl } from "../harness/filled-control.ts";
-import { pageAt } from "../harness/ledger-pages.ts";
-import { type LedgerRead, ledgerReads } from "../harness/ledger-reads.ts";
+import { type LedgerRead, ledgerReads, pageAt } from "../harness/ledger-reads.ts";
 import { plainTable } from "../harness/text-table.ts";
 
 /** A read with its answers; at the first one the engine has nothing in its memory. */

@@ -2,7 +2,7 @@
  * The data plane serves while its stores and the control service are away, and has delivered everything when they are
  * back (docs/rules/freshness.md#store-down, docs/rules/settlement-and-rows.md#custody).
  */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { startRedisBridge } from "../../infra/local/redis/bridge.ts";
 import { memoryBackend } from "../../infra/local/redis/memory-backend.ts";
 import type { Stack } from "../../infra/local/stack.ts";
@@ -10,17 +10,11 @@ import { busyClients, statusOf } from "../harness/busy-clients.ts";
 import { Gateway, type Minted } from "../harness/gateway.ts";
 import { ownPort } from "../harness/own-port.ts";
 import { startTestStack } from "../harness/test-stack.ts";
-import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
+import { startTestUpstream } from "../harness/test-upstream.ts";
+import { useStarted } from "../harness/use-started.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
-let upstream: TestUpstream;
-
-beforeAll(async () => {
-  upstream = await startTestUpstream();
-});
-afterAll(async () => {
-  await upstream.close();
-});
+const upstream = useStarted(startTestUpstream);
 
 async function serve(gateway: Gateway, minted: Minted, count: number): Promise<void> {
   for (let left = count; left > 0; left -= 1) {
@@ -42,8 +36,8 @@ describe("the key-value store", () => {
     const port = Number(new URL(bridge.url).port);
     const [stack, gateway] = await started({ GATEWAY_REDIS_URL: bridge.url, GATEWAY_REDIS_TOKEN: "token" });
     try {
-      const known = await gateway.mint(upstream.url);
-      const unknown = await gateway.mint(upstream.url);
+      const known = await gateway.mint(upstream().url);
+      const unknown = await gateway.mint(upstream().url);
       await serve(gateway, known, 5);
       await bridge.close();
       await serve(gateway, known, 5);
@@ -73,7 +67,7 @@ describe("the key-value store", () => {
     const port = Number(new URL(bridge.url).port);
     const [stack, gateway] = await started({ GATEWAY_REDIS_URL: bridge.url, GATEWAY_REDIS_TOKEN: "token" });
     try {
-      const minted = await gateway.mint(upstream.url);
+      const minted = await gateway.mint(upstream().url);
       const clients = busyClients(gateway, minted, 50);
       await clients.served(100);
       await bridge.close();
