@@ -14,8 +14,7 @@ import type { KeySummary, UsageTotals } from "../../shared/schema/usage-reads.ts
 import { NIL_UUID } from "../../shared/usage-row.ts";
 import { type FilledControl, startFilledControl } from "../../test/harness/filled-control.ts";
 import { type Fill, filledKey, filledTenant } from "../../test/harness/ledger-fill.ts";
-import { pageAt } from "../../test/harness/ledger-pages.ts";
-import { ledgerReads } from "../../test/harness/ledger-reads.ts";
+import { ledgerReads, pageAt } from "../../test/harness/ledger-reads.ts";
 import { DAY_MS } from "../../test/harness/ledger-traffic.ts";
 
 const FILL: Fill = { rows: 200_000, days: 12, tenants: 60, keysEach: 5, models: 12, endMs: Date.now() };

@@ -1,10 +1,6 @@
 /** What an isolate holds that is cut off from its Cell, and what others get (docs/rules/admission.md#leases-of-isolates). */
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import {
-  type AdmissionHarness,
-  type AskedRequest,
-  admissionHarnessOf,
-} from "../../test/harness/edge/cell/admission-harness.ts";
+import { AdmissionHarness, type AskedRequest } from "../../test/harness/edge/cell/admission-harness.ts";
 import { admissionRequestOf, EMPTY_MESSAGE } from "../../test/harness/edge/cell/admission-requests.ts";
 import type { AdmissionRequest } from "../domain/admission/rpc.ts";
 
@@ -33,7 +29,7 @@ function pass({ members }: AdmissionHarness, intervals: number): void {
 }
 
 it("keeps its slots until they are taken back, and gets no other ones meanwhile", async () => {
-  const world = admissionHarnessOf("weighted", 2);
+  const world = new AdmissionHarness("weighted", 2);
   const { end, scheduler, rows } = world;
   const lost = arrive(world, "lost", "cut off");
   const ends = arrive(world, "ends", "here");
@@ -60,7 +56,7 @@ it("keeps its slots until they are taken back, and gets no other ones meanwhile"
 });
 
 it("keeps its slots for the lease that it states, even if it sends nothing else", () => {
-  const world = admissionHarnessOf("weighted", 2);
+  const world = new AdmissionHarness("weighted", 2);
   const patient = arrive(world, "patient", "other settings", {}, 25_000);
   const lost = arrive(world, "lost", "cut off");
   const heldAfter = (intervals: number) => {
@@ -75,7 +71,7 @@ it("keeps its slots for the lease that it states, even if it sends nothing else"
 });
 
 it("gets its turn by its age when it is back and asks again", async () => {
-  const world = admissionHarnessOf("weighted", 1);
+  const world = new AdmissionHarness("weighted", 1);
   const ends = arrive(world, "ends", "here");
   const waits = arrive(world, "waits", "slow");
   pass(world, 2);
@@ -87,7 +83,7 @@ it("gets its turn by its age when it is back and asks again", async () => {
 describe("the row of a request that was taken back", () => {
   /** One request waits, and one was granted a slot after it had waited; both are taken back. */
   async function takenBack() {
-    const world = admissionHarnessOf("weighted", 1);
+    const world = new AdmissionHarness("weighted", 1);
     const ends = arrive(world, "ends", "here");
     const granted = arrive(world, "granted", "cut off");
     const waits = arrive(world, "waits", "cut off");
@@ -148,7 +144,7 @@ describe("a grant that may not have arrived", () => {
     rows.map(({ request_id, status_code, total_tokens }) => [request_id, status_code, total_tokens]);
 
   it.each(ways)("leaves the row to the request that asks again and is served, if lost with %s", async (way) => {
-    const world = admissionHarnessOf("weighted", 1);
+    const world = new AdmissionHarness("weighted", 1);
     const lost = arrive(world, "asks again", "cut off");
     expect(lost.state).toBe("running");
     lostBy[way](world, lost);
@@ -160,7 +156,7 @@ describe("a grant that may not have arrived", () => {
   });
 
   it.each(ways)("leaves the row to the isolate that refused the request meanwhile, if lost with %s", async (way) => {
-    const world = admissionHarnessOf("weighted", 1);
+    const world = new AdmissionHarness("weighted", 1);
     const lost = arrive(world, "refused", "cut off");
     lostBy[way](world, lost);
     await world.end(lost, 0, { status_code: 503 });
@@ -169,7 +165,7 @@ describe("a grant that may not have arrived", () => {
   });
 
   it.each(ways)("is settled at the estimate when nobody comes back, after it was lost with %s", async (way) => {
-    const world = admissionHarnessOf("weighted", 1);
+    const world = new AdmissionHarness("weighted", 1);
     lostBy[way](world, arrive(world, "gone", "cut off"));
     await vi.advanceTimersByTimeAsync(5_999);
     expect(rowsOf(world)).toEqual([]);
@@ -181,7 +177,7 @@ describe("a grant that may not have arrived", () => {
 describe.each(["weighted", "hierarchical"] as const)("the other isolates of its tenant, %s", (algorithm) => {
   /** Four requests run here and three wait at the isolate that is cut off, ahead of five that wait here. */
   function cutOff() {
-    const world = admissionHarnessOf(algorithm, 4);
+    const world = new AdmissionHarness(algorithm, 4);
     const many = (ids: readonly string[], member: string) => ids.map((id) => arrive(world, id, member));
     const running = many(["r1", "r2", "r3", "r4"], "here");
     const gone = many(["g1", "g2", "g3"], "cut off");
@@ -233,7 +229,7 @@ describe.each(["weighted", "hierarchical"] as const)("the other isolates of its 
 });
 
 it("loses its session with what it holds, and lists its requests in the next one", async () => {
-  const world = admissionHarnessOf("weighted", 2);
+  const world = new AdmissionHarness("weighted", 2);
   const member = { member: "cut off", leaseMs: 5_000, running: [], others: [] };
   const asks = ["runs", "goes on"].map((id) => admissionRequestOf(id, "tenant-1"));
   const first = world.members.open({ ...member, waiting: [] }, { ...EMPTY_MESSAGE, n: 1, asks });

@@ -2,7 +2,7 @@
 import type { PerRequest } from "./counting/cost.ts";
 import type { Figures } from "./figures.ts";
 import type { TargetName } from "./loads.ts";
-import { difference, type Measured, summaryOf } from "./summary.ts";
+import { difference, figuresIn, type Measured, summaryOf } from "./summary.ts";
 
 export interface Goal {
   readonly what: string;
@@ -20,8 +20,7 @@ export function isReached({ value, atLeast, atMost }: Goal): boolean | null {
 
 /** The goals. `counted`: the operations of a request among many at once; null when they were not counted. */
 export function goalsOf(all: readonly Measured[], counted: PerRequest | null): readonly Goal[] {
-  const of = (load: string, target: TargetName = "governed"): Figures | undefined =>
-    all.find((measured) => measured.load.name === load)?.figures.find((figures) => figures.target === target);
+  const of = (load: string, target: TargetName = "governed"): Figures | undefined => figuresIn(all, load, target);
   const overFloor = (load: string): number | null => of(load)?.overFloor?.median ?? null;
   const concurrencies = [1, 4, 16, 32, 64, 256];
   const overPeer = concurrencies.flatMap((count) => of(`c${count}`)?.overPeer?.median ?? []);

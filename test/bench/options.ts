@@ -1,21 +1,9 @@
 /** The bench's command line. An unknown name ends the bench with a list of the known names. */
 import { closeSync, openSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { LOADS, type Load, QUICK_TARGETS, TARGETS, type TargetName } from "./loads.ts";
-import type { Pace } from "./plan.ts";
+import { LOADS, QUICK_TARGETS, TARGETS, type TargetName } from "./loads.ts";
 
-export interface Options {
-  readonly loads: readonly Load[];
-  readonly targets: ReadonlySet<TargetName>;
-  /** Whether billed operations are counted as well. */
-  readonly counts: boolean;
-  readonly tenants: number;
-  readonly json: string | undefined;
-  readonly mode: "quick" | "full";
-  readonly pace: Pace;
-  /** The time for the whole run, with its start and its end. */
-  readonly withinMs: number;
-}
+export type Options = ReturnType<typeof readOptions>;
 
 const QUICK = {
   pace: { coreRounds: 3, otherRounds: 1, sliceMs: 600, warmMs: 250 },
@@ -63,7 +51,7 @@ function writable(path: string | undefined): string | undefined {
 }
 
 /** Reads the arguments; ends the process when they are invalid. */
-export function readOptions(args: readonly string[]): Options {
+export function readOptions(args: readonly string[]) {
   const parsed = (() => {
     try {
       return parseArgs({
@@ -90,9 +78,12 @@ export function readOptions(args: readonly string[]): Options {
   const only = parsed.only?.split(",");
   const loads = only?.filter((name) => name !== OPERATIONS);
   return {
-    mode: parsed.quick ? "quick" : "full",
+    mode: parsed.quick ? ("quick" as const) : ("full" as const),
     loads: chosen(loads, LOADS, ({ name }) => name),
-    targets: new Set(parsed.targets === undefined ? mode.targets : chosen(parsed.targets.split(","), TARGETS, String)),
+    targets: new Set<TargetName>(
+      parsed.targets === undefined ? mode.targets : chosen(parsed.targets.split(","), TARGETS, String),
+    ),
+    /** Whether billed operations are counted as well. */
     counts: only === undefined || only.includes(OPERATIONS),
     tenants: mode.tenants,
     json: writable(parsed.json),
@@ -102,6 +93,7 @@ export function readOptions(args: readonly string[]): Options {
       sliceMs: whole("slice-ms", pace.sliceMs),
       warmMs: pace.warmMs,
     },
+    /** The time for the whole run, with its start and its end. */
     withinMs: mode.withinMs,
   };
 }

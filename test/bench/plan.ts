@@ -4,7 +4,7 @@
  */
 import type { Load } from "./loads.ts";
 
-export interface Pace {
+interface Pace {
   readonly coreRounds: number;
   readonly otherRounds: number;
   readonly sliceMs: number;
@@ -21,15 +21,8 @@ const SHORTEST_MS = 200;
 
 const roundsOf = (load: Load, pace: Pace): number => (load.core ? pace.coreRounds : pace.otherRounds);
 
-/** The instructions of {@link measure} for one load. */
-interface LoadPlan {
-  readonly rounds: number;
-  readonly sliceMs: number;
-  readonly warmMs: number;
-}
-
 /** The plan of each load within `withinMs` for all of them; the normal pace when that leaves enough time. */
-export function planFor(all: readonly WantedPlan[], pace: Pace, withinMs: number): (load: Load) => LoadPlan {
+export function planFor(all: readonly WantedPlan[], pace: Pace, withinMs: number) {
   let [fixedMs, scaledMs] = [0, 0];
   for (const { load, targets } of all) {
     const rounds = roundsOf(load, pace);
@@ -38,5 +31,5 @@ export function planFor(all: readonly WantedPlan[], pace: Pace, withinMs: number
   }
   const scale = Math.min(1, Math.max(0, withinMs - fixedMs) / Math.max(1, scaledMs));
   const scaled = (ms: number): number => Math.max(SHORTEST_MS, Math.round(ms * scale));
-  return (load) => ({ rounds: roundsOf(load, pace), sliceMs: scaled(pace.sliceMs), warmMs: scaled(pace.warmMs) });
+  return (load: Load) => ({ rounds: roundsOf(load, pace), sliceMs: scaled(pace.sliceMs), warmMs: scaled(pace.warmMs) });
 }

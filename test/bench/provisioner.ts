@@ -3,21 +3,20 @@
  * this machine and the recorded double of Slurm, and how many calls each makes. The provisioner runs alone, so that its calls
  * of the Management API go over HTTP. It reports figures and checks none.
  */
+
 import { randomUUID } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type Server } from "node:http";
-import { loadavg, tmpdir } from "node:os";
-import { join } from "node:path";
+import { loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { createLog } from "../../control/kernel/log.ts";
 import { composeProvisioner, type RunningProvisioner } from "../../control/provisioner/compose-provisioner.ts";
 import { parseLoneProvisionerEnv } from "../../control/provisioner/provisioner-env.ts";
-import { type Stack, startStack } from "../../infra/local/stack.ts";
+import type { Stack } from "../../infra/local/stack.ts";
 import type { Model } from "../../shared/schema/model.ts";
 import { makeTemplate } from "../harness/database-template.ts";
 import { Gateway } from "../harness/gateway.ts";
-import { stackEnv } from "../harness/global-setup.ts";
 import { type SlurmDouble, startSlurmDouble } from "../harness/slurm-double.ts";
+import { startTestStack } from "../harness/test-stack.ts";
 import { type Spread, spreadOf } from "./spread.ts";
 
 const QUIET_TICKS = 9;
@@ -39,14 +38,13 @@ const { values } = parseArgs({
 const specs = Number(values.specs);
 const replicas = Number(values.replicas);
 
-const folder = mkdtempSync(join(tmpdir(), "gateway-bench-provisioner-"));
 const { double, close } = await startSlurmDouble();
 const calls: Calls = { management: 0, probes: 0 };
 const servers: Server[] = [];
 let stack: Stack | undefined;
 try {
   await makeTemplate();
-  stack = await startStack({ env: stackEnv(folder, { GATEWAY_PROVISIONER_ENABLED: "false" }), log: () => undefined });
+  stack = await startTestStack({ GATEWAY_PROVISIONER_ENABLED: "false" }, { log: () => undefined });
   await fill(new Gateway(stack), double);
   const provisioner = provisionerOf(stack);
   await report(`submits ${specs * replicas} jobs`, provisioner);
@@ -74,7 +72,6 @@ try {
     server.close();
   }
   close();
-  rmSync(folder, { recursive: true, force: true });
 }
 
 /** Registers the models and what is to be kept running of each. */

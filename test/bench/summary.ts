@@ -8,10 +8,10 @@ export interface Measured {
   readonly figures: readonly Figures[];
 }
 
-const figuresOf = (all: readonly Measured[], name: string, target: TargetName): Figures | undefined =>
+export const figuresIn = (all: readonly Measured[], name: string, target: TargetName): Figures | undefined =>
   all.find(({ load }) => load.name === name)?.figures.find((figures) => figures.target === target);
-const governed = (all: readonly Measured[], name: string): Figures | undefined => figuresOf(all, name, "governed");
-const workers = (all: readonly Measured[], name: string): Figures | undefined => figuresOf(all, name, "workers");
+const governed = (all: readonly Measured[], name: string): Figures | undefined => figuresIn(all, name, "governed");
+const workers = (all: readonly Measured[], name: string): Figures | undefined => figuresIn(all, name, "workers");
 
 /** A figure of the gateway / that of the bare Worker. */
 function byFloor(
@@ -20,7 +20,7 @@ function byFloor(
   read: (figures: Figures) => number | undefined,
 ): number | null {
   const [own, floor] = (["governed", "floor"] as const).map((target) => {
-    const figures = figuresOf(all, name, target);
+    const figures = figuresIn(all, name, target);
     return figures === undefined ? undefined : read(figures);
   });
   return own === undefined || floor === undefined ? null : own / floor;
@@ -82,10 +82,10 @@ export function summaryOf(all: readonly Measured[]) {
     // of the time that gaps between chunks gain or lose on the way
     stream_gap_p99_over_floor_1000: byFloor(all, "streams-1000", ({ gapMs }) => gapMs?.p99),
     guardrails_cpu_ms_4k: difference(
-      figuresOf(all, "guardrails", "guarded")?.cpuMsPerRequest?.median,
+      figuresIn(all, "guardrails", "guarded")?.cpuMsPerRequest?.median,
       governed(all, "guardrails")?.cpuMsPerRequest?.median,
     ),
-    switched_off_cpu_over_governed: figuresOf(all, "guardrails", "switched-off")?.cpuOverGoverned?.median ?? null,
+    switched_off_cpu_over_governed: figuresIn(all, "guardrails", "switched-off")?.cpuOverGoverned?.median ?? null,
   };
 }
 

@@ -15,12 +15,7 @@ export interface StoredObject {
 }
 
 /** A running bucket server. */
-export interface BucketServer {
-  readonly url: string;
-  /** The content of the first object whose key ends like this; null: there is none. */
-  read(end: string): string | null;
-  close(): Promise<void>;
-}
+export type BucketServer = Awaited<ReturnType<typeof startBucketServer>>;
 
 /** Keys of one page of a list, as S3 has it. */
 const PAGE = 1_000;
@@ -61,7 +56,7 @@ export async function startBucketServer({
   page = PAGE,
   accessKey = ACCESS_KEY,
   objects = new Map<string, StoredObject>(),
-}: BucketServerOptions = {}): Promise<BucketServer> {
+}: BucketServerOptions = {}) {
   // no tag of an earlier server on the same objects
   let writes = Date.now();
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -126,11 +121,12 @@ export async function startBucketServer({
   const listening = await listen(server, "127.0.0.1", 0);
   return {
     url: listening.url,
-    read: (end) => {
+    /** The content of the first object whose key ends like this; null: there is none. */
+    read: (end: string): string | null => {
       for (const [key, { body }] of objects) if (key.endsWith(end)) return body.toString("utf8");
       return null;
     },
-    close: async () => {
+    close: async (): Promise<void> => {
       server.closeAllConnections();
       await listening.close();
     },

@@ -11,17 +11,10 @@ import { passOn } from "./held-bytes.ts";
 type WayState = "open" | "silent" | "refuses";
 
 /** A way to a bucket server. */
-export interface BucketWay {
-  readonly url: string;
-  /** From now on. Opened again, it passes on what it held. */
-  set(state: WayState): void;
-  /** Delays what the instance sends from now on, so that each call takes so much longer, in ms. */
-  slowBy(ms: number): void;
-  close(): Promise<void>;
-}
+export type BucketWay = Awaited<ReturnType<typeof openBucketWay>>;
 
 /** Opens a way to the server at `bucketUrl`. */
-export async function openBucketWay(bucketUrl: string): Promise<BucketWay> {
+export async function openBucketWay(bucketUrl: string) {
   const { hostname, port } = new URL(bucketUrl);
   const sockets = new Set<Socket>();
   let [state, delayMs] = ["open" as WayState, 0];
@@ -42,16 +35,18 @@ export async function openBucketWay(bucketUrl: string): Promise<BucketWay> {
   const listening = await listen(server, "127.0.0.1", 0);
   return {
     url: listening.url,
-    set: (next) => {
+    /** From now on. Opened again, it passes on what it held. */
+    set: (next: WayState): void => {
       if (state === "silent") opened.resolve();
       if (next === "silent") opened = Promise.withResolvers();
       state = next;
       if (next === "refuses") for (const socket of sockets) socket.resetAndDestroy();
     },
-    slowBy: (ms) => {
+    /** Delays what the instance sends from now on, so that each call takes so much longer, in ms. */
+    slowBy: (ms: number): void => {
       delayMs = ms;
     },
-    close: async () => {
+    close: async (): Promise<void> => {
       opened.resolve();
       for (const socket of sockets) socket.destroy();
       await listening.close();

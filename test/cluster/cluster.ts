@@ -2,15 +2,13 @@
  * Clusters under test: real stores and one bucket, which all instances share, and instances that are processes of their own
  * (`npm start` without its installation), so that a test can stop, kill and start each alone.
  */
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
-import { jsonLine } from "../../infra/local/process/child.ts";
 import { Gateway } from "../harness/gateway.ts";
+import { stackEnv } from "../harness/global-setup.ts";
 import { ownPort } from "../harness/own-port.ts";
+import { type ProgramProcess, startProgram } from "../harness/program-process.ts";
 import { startSharedStores } from "../harness/shared-stores.ts";
 import { bucketOptions, startBucketServer } from "./bucket-server.ts";
 import { type BucketWay, openBucketWay } from "./bucket-way.ts";
@@ -18,32 +16,14 @@ import { skewedClock } from "./clock-skew.ts";
 import { cellOwner } from "./object-owner.ts";
 import { PeerWays } from "./peer-ways.ts";
 
-const ROOT = join(import.meta.dirname, "../..");
 /** By how much the runtime's lease and takeover times are shortened: a lease of 20 s takes 4. */
 const TIME_DIVISOR = 5;
 const SECRET = "a secret that every instance of the cluster has";
 
 /** One instance of a cluster. */
-export interface Instance {
-  readonly gateway: Gateway;
-  readonly metricsUrl: string;
-  /** Its own way to the bucket. */
-  readonly bucket: BucketWay;
-  /** Cuts it off from the other instances, and from nothing else. */
-  cutOff(): void;
-  /** Ends that. */
-  rejoin(): void;
-  /** What it has printed. */
-  readonly lines: readonly string[];
-  /** Sends SIGTERM and resolves with the exit code. */
-  stop(): Promise<number | null>;
-  /** Kills the launcher with SIGKILL; its guard kills the runtime in the same moment, as when a machine loses power. */
-  kill(): Promise<void>;
-  /** Stops all its processes where they are (SIGSTOP), as when a virtual machine is paused. */
-  pause(): void;
-  /** Lets them go on (SIGCONT). */
-  resume(): void;
-}
+export type Instance = ReturnType<typeof instanceOf>;
+
+export type Cluster = Awaited<ReturnType<typeof startCluster>>;
 
 /** How one instance differs from the others. */
 interface InstanceOptions {
@@ -53,43 +33,27 @@ interface InstanceOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** The stores that the instances share. */
-export interface Cluster {
-  /** Starts one more instance; resolves when it is ready. Rejects with its last lines. */
-  join(options?: InstanceOptions): Promise<Instance>;
-  /** The instance that owns the Cell now, by the runtime's records in the bucket. Throws when none of the running ones does. */
-  owner(): Instance;
-  /** Stops every instance and store. */
-  close(): Promise<void>;
-}
-
-/** Starts the stores. */
-export async function startCluster(): Promise<Cluster> {
+/** Starts the stores that the instances of a cluster share. */
+export async function startCluster() {
   const folder = mkdtempSync(join(tmpdir(), "gateway-cluster-"));
   const [stores, bucket] = await Promise.all([startSharedStores(), startBucketServer()]);
-  const running = new Set<ChildProcess>();
+  const running = new Set<ProgramProcess>();
   const instances = new Map<string, Instance>();
   const ways = new PeerWays();
   let count = 0;
 
   return {
-    join: async ({ clockAheadSecs = 0, env: more = {} } = {}) => {
+    /** Starts one more instance; resolves when it is ready. Rejects with its last lines. */
+    join: async ({ clockAheadSecs = 0, env: more = {} }: InstanceOptions = {}): Promise<Instance> => {
       count += 1;
       const way = await openBucketWay(bucket.url);
       const port = await ownPort();
       const peers = await ways.open(port);
       const { address } = peers;
       const env = {
-        PATH: process.env["PATH"],
         NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
-        GATEWAY_DATA_DIR: join(folder, `instance-${count}`),
-        GATEWAY_DASHBOARD: "0",
-        GATEWAY_MODEL_HEALTH_ENABLED: "0",
-        GATEWAY_PROXY_LISTEN: "127.0.0.1:0",
-        GATEWAY_ADMIN_LISTEN: "127.0.0.1:0",
-        GATEWAY_METRICS_LISTEN: "127.0.0.1:0",
+        ...stackEnv(join(folder, `instance-${count}`), stores.env),
         GATEWAY_ADMIN_TOKEN: "admin-of-the-cluster",
-        ...stores.env,
         // longer than the shortened lease
         GATEWAY_ADMISSION_PATIENCE_SECS: "8",
         GATEWAY_CLUSTER_BUCKET: "s3://gateway/objects",
@@ -100,71 +64,75 @@ export async function startCluster(): Promise<Cluster> {
         ...(clockAheadSecs === 0 ? {} : skewedClock(folder, clockAheadSecs)),
         ...more,
       };
-      const child = spawn(process.execPath, [join(import.meta.dirname, "instance.ts"), String(TIME_DIVISOR)], {
-        cwd: ROOT,
-        env,
-        stdio: ["pipe", "pipe", "inherit"],
-        // a group of its own, which is paused as a whole
-        detached: true,
-      });
-      running.add(child);
-      peers.of(child.pid as number);
-      const exited = once(child, "exit").then(async ([code]) => {
-        running.delete(child);
+      const args = [join(import.meta.dirname, "instance.ts"), String(TIME_DIVISOR)];
+      // a group of its own, which is paused as a whole
+      const program = startProgram({ command: process.execPath, args }, env, "instance_ready", true);
+      running.add(program);
+      peers.of(program.pid);
+      const closed = program.exited.then(async () => {
+        running.delete(program);
         instances.delete(address);
         await Promise.all([way.close(), peers.close()]);
-        return code as number | null;
       });
-      const lines: string[] = [];
-      const ready = new Promise<Record<string, unknown> | null>((resolve) => {
-        createInterface({ input: child.stdout })
-          .on("line", (line) => {
-            const message = jsonLine(line);
-            if (message?.["event"] === "instance_ready") resolve(message);
-            else lines.push(line);
-          })
-          .once("close", () => resolve(null));
-      });
-      const message = await ready;
-      if (message === null) throw new Error(`an instance did not start: ${lines.slice(-5).join(" | ")}`);
-      const at = message as Record<"proxyUrl" | "adminUrl" | "adminToken" | "metricsUrl", string>;
-      const instance: Instance = {
-        gateway: new Gateway(at),
-        metricsUrl: at.metricsUrl,
-        bucket: way,
-        cutOff: () => peers.cut(),
-        rejoin: () => peers.heal(),
-        lines,
-        stop: async () => {
-          child.kill("SIGTERM");
-          return await exited;
-        },
-        kill: async () => {
-          child.kill("SIGKILL");
-          await exited;
-        },
-        pause: () => void process.kill(-(child.pid as number), "SIGSTOP"),
-        resume: () => void process.kill(-(child.pid as number), "SIGCONT"),
-      };
+      const instance = instanceOf(program, (await program.ready) as Addresses, { way, peers, closed });
       instances.set(address, instance);
       return instance;
     },
-    owner: () => {
+    /** The instance that owns the Cell now, by the runtime's records in the bucket. Throws when none of the running ones does. */
+    owner: (): Instance => {
       const address = cellOwner((end) => bucket.read(end));
       const owner = instances.get(address ?? "");
       if (owner === undefined) throw new Error(`no running instance owns the Cell; the record names ${address}`);
       return owner;
     },
-    close: async () => {
+    /** Stops every instance and store. */
+    close: async (): Promise<void> => {
       await Promise.all(
-        [...running].map(async (child) => {
-          process.kill(-(child.pid as number), "SIGCONT");
-          child.kill("SIGTERM");
-          await once(child, "exit");
+        [...running].map(async (program) => {
+          process.kill(-program.pid, "SIGCONT");
+          await program.end();
         }),
       );
       await Promise.all([stores.close(), bucket.close()]);
       rmSync(folder, { recursive: true, force: true });
     },
+  };
+}
+
+type Addresses = Record<"proxyUrl" | "adminUrl" | "adminToken" | "metricsUrl", string>;
+
+/** What a test may do to an instance. */
+interface Ways {
+  readonly way: BucketWay;
+  readonly peers: Awaited<ReturnType<PeerWays["open"]>>;
+  /** Resolves when it has ended and its ways are closed. */
+  readonly closed: Promise<void>;
+}
+
+function instanceOf(program: ProgramProcess, at: Addresses, { way, peers, closed }: Ways) {
+  const end = async (signal: NodeJS.Signals): Promise<number | null> => {
+    const code = await program.end(signal);
+    await closed;
+    return code;
+  };
+  return {
+    gateway: new Gateway(at),
+    metricsUrl: at.metricsUrl,
+    /** Its own way to the bucket. */
+    bucket: way,
+    /** Cuts it off from the other instances, and from nothing else. */
+    cutOff: peers.cut,
+    /** Ends that. */
+    rejoin: peers.heal,
+    /** What it has printed. */
+    lines: program.lines,
+    /** Sends SIGTERM and resolves with the exit code. */
+    stop: async (): Promise<number | null> => await end("SIGTERM"),
+    /** Kills the launcher with SIGKILL; its guard kills the runtime in the same moment, as when a machine loses power. */
+    kill: async (): Promise<void> => void (await end("SIGKILL")),
+    /** Stops all its processes where they are (SIGSTOP), as when a virtual machine is paused. */
+    pause: (): void => void process.kill(-program.pid, "SIGSTOP"),
+    /** Lets them go on (SIGCONT). */
+    resume: (): void => void process.kill(-program.pid, "SIGCONT"),
   };
 }

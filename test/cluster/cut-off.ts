@@ -12,20 +12,12 @@ const SLOTS = 4;
 /** How many of them streams of the instance that is cut off hold. */
 const HELD = 2;
 
-/** What happened, from the cut on, ms. */
-interface CutOff {
-  /** When the last stream of the instance that was cut off had ended. */
-  readonly endedAfterMs: number;
-  /** When all slots were in use again. */
-  readonly givenAfterMs: number;
-}
-
 /** Begins the streams; `cut` cuts the instance `holder` off from the Cell, which `other` reaches. */
 export async function holdWhileCutOff(
   { holder, other }: { readonly holder: Instance; readonly other: Instance },
   upstream: TestUpstream,
   cut: () => void,
-): Promise<CutOff> {
+) {
   const minted = await other.gateway.mint(upstream.url, "chunks=1000,pace=100", { max_in_flight: SLOTS });
   const leaving = new AbortController();
   const stream = async (through: Instance): Promise<string> => {
@@ -57,5 +49,10 @@ export async function holdWhileCutOff(
   await Promise.all(further);
   // Not one call more at any moment, and none is left out.
   expect(upstream.peak(minted.mark)).toBe(SLOTS);
-  return { endedAfterMs, givenAfterMs };
+  return {
+    /** When the last stream of the instance that was cut off had ended. */
+    endedAfterMs,
+    /** When all slots were in use again. */
+    givenAfterMs,
+  };
 }

@@ -47,7 +47,7 @@ it("an instance serves what another one has served, also when that one has left"
       return response.headers.get("x-gateway-request-id") ?? "";
     };
     const requests = [await ask(gateway.proxyUrl), await ask(second)];
-    expect(await planes.edge.stop()).toBe(0);
+    expect(await planes.edge.end()).toBe(0);
     requests.push(await ask(second));
     for (const request of requests)
       expect(await gateway.row(minted.tenant.id, request)).toMatchObject({ status_code: 200 });

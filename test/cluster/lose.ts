@@ -26,18 +26,8 @@ interface Loss {
   readonly isOwed?: (atMs: number, lostAtMs: number, backAtMs: number) => boolean;
 }
 
-/** What the clients saw. */
-interface Seen {
-  /** Statuses other than 200 that clients of the others got; 0: no whole answer. */
-  readonly statuses: readonly number[];
-  /** The same of the clients of the lost instance. */
-  readonly lostStatuses: readonly number[];
-  /** The longest time in which no client of the others got an answer, in ms. */
-  readonly longestMs: number;
-}
-
-/** Does it, and checks the rows and the cap. */
-export async function lose({ fault, upstream, others, lost, how, isOwed = () => true }: Loss): Promise<Seen> {
+/** Does it, and checks the rows and the cap. What the clients saw. */
+export async function lose({ fault, upstream, others, lost, how, isOwed = () => true }: Loss) {
   const [{ gateway }] = others as readonly [Instance, ...Instance[]];
   const minted = await gateway.mint(upstream.url, "delay=20", { max_in_flight: CAP });
   const loads = others.map((each) => startLoad(each.gateway, minted, CLIENTS));
@@ -71,8 +61,11 @@ export async function lose({ fault, upstream, others, lost, how, isOwed = () => 
   expect(upstream.peak(minted.mark)).toBeGreaterThanOrEqual(CAP);
   expect(upstream.peak(minted.mark) - cutOff).toBeLessThanOrEqual(CAP);
   return {
+    /** Statuses other than 200 that clients of the others got; 0: no whole answer. */
     statuses: loads.flatMap((each) => [...each.others]),
+    /** The same of the clients of the lost instance. */
     lostStatuses: [...(lostLoad?.others ?? [])],
+    /** The longest time in which no client of the others got an answer. */
     longestMs: longest.ms,
   };
 }

@@ -8,19 +8,6 @@ import { connect, createServer, type Socket } from "node:net";
 import { type Listening, listen } from "../../infra/local/http/listen.ts";
 import { passOn } from "./held-bytes.ts";
 
-/** The way to one instance. */
-interface PeerWay {
-  /** The address at which the others reach it, as host:port. */
-  readonly address: string;
-  /** Names the process group of the instance, once it has one. */
-  of(group: number): void;
-  /** Cuts the instance off from the others, in both directions. */
-  cut(): void;
-  /** Passes on what was held, and everything after it. */
-  heal(): void;
-  close(): Promise<void>;
-}
-
 /** The ways of one cluster. */
 export class PeerWays {
   /** The groups that are cut off, and what waits for the end of that. */
@@ -28,7 +15,7 @@ export class PeerWays {
   readonly #groups = new Set<number>();
 
   /** Opens the way to the instance that listens on this port of loopback. */
-  async open(port: number): Promise<PeerWay> {
+  async open(port: number) {
     const sockets = new Set<Socket>();
     let own: number | null = null;
     const server = createServer({ allowHalfOpen: true }, (peer) => {
@@ -48,20 +35,24 @@ export class PeerWays {
     });
     const listening: Listening = await listen(server, "127.0.0.1", 0);
     return {
+      /** The address at which the others reach it, as host:port. */
       address: new URL(listening.url).host,
-      of: (group) => {
+      /** Names the process group of the instance, once it has one. */
+      of: (group: number): void => {
         own = group;
         this.#groups.add(group);
       },
-      cut: () => {
+      /** Cuts the instance off from the others, in both directions. */
+      cut: (): void => {
         if (own !== null) this.#cut.set(own, Promise.withResolvers());
       },
-      heal: () => {
+      /** Passes on what was held, and everything after it. */
+      heal: (): void => {
         if (own === null) return;
         this.#cut.get(own)?.resolve();
         this.#cut.delete(own);
       },
-      close: async () => {
+      close: async (): Promise<void> => {
         for (const socket of sockets) socket.destroy();
         await listening.close();
       },

@@ -11,24 +11,7 @@ import type { Instance } from "./cluster.ts";
 const STREAMS = 100;
 const FURTHER = 60;
 
-/** What happened, as in the tables of docs/cluster.md#one-machine-lost-under-load. */
-interface StreamsLost {
-  readonly whole: number;
-  readonly cutOff: number;
-  /** Streams through other instances that were cut off or refused. */
-  readonly othersHurt: number;
-  readonly furtherServed: number;
-  /** From the kill until the first byte of a further request, ms; Infinity: none was served. */
-  readonly servedAfterMs: number;
-  /** Streams of other instances, and further requests, whose row is there. */
-  readonly rowsFound: number;
-  readonly rowsExpected: number;
-  /** Rows of the streams that were cut off. */
-  readonly rowsOfCutOff: number;
-  readonly doubled: number;
-  /** The most calls of the upstream that ran at once, without those that were cut off. */
-  readonly mostAtOnce: number;
-}
+type StreamsLost = Awaited<ReturnType<typeof killUnderStreams>>;
 
 /** What is needed of an instance. */
 type Killable = Pick<Instance, "gateway" | "kill">;
@@ -61,13 +44,16 @@ function follow(through: Killable, minted: Minted): Stream {
   return stream;
 }
 
-/** Kills `killed` under the streams of all `instances`. `upstreamUrl`: where they reach the upstream. */
+/**
+ * Kills `killed` under the streams of all `instances`; what happened is in the table of docs/operations.md. `upstreamUrl`: where they
+ * reach the upstream.
+ */
 export async function killUnderStreams(
   instances: readonly Killable[],
   killed: Killable,
   upstream: TestUpstream,
   upstreamUrl = upstream.url,
-): Promise<StreamsLost> {
+) {
   const others: readonly Killable[] = instances.filter((each) => each !== killed);
   const [{ gateway }] = others as readonly [Killable, ...Killable[]];
   const minted = await gateway.mint(upstreamUrl, "chunks=100,pace=100", { max_in_flight: STREAMS });
@@ -97,14 +83,18 @@ export async function killUnderStreams(
   return {
     whole: streams.length - cutOff.length,
     cutOff: cutOff.length,
+    /** Streams through other instances that were cut off or refused. */
     othersHurt: all.filter(({ through, end }) => through !== killed && end === "lost").length,
     furtherServed: further.filter(({ end }) => end === "whole").length,
+    /** From the kill until the first byte of a further request; Infinity: none was served. */
     servedAfterMs:
       Math.min(...further.map(({ end, beganMs }) => (end === "whole" ? beganMs : Number.POSITIVE_INFINITY))) - killedMs,
+    /** Rows of streams of other instances and of further requests. */
     rowsExpected: owed.length,
     rowsFound: owed.filter((id) => rows.includes(id)).length,
     rowsOfCutOff: cutOff.filter(({ requestId }) => rows.includes(requestId)).length,
     doubled: rows.length - new Set(rows).size,
+    /** The most calls of the upstream that ran at once, without those that were cut off. */
     mostAtOnce: Math.max(
       0,
       ...calls.map(({ fromMs: at }) => calls.filter(({ fromMs, untilMs }) => fromMs <= at && at < untilMs).length),

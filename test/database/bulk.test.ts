@@ -3,7 +3,7 @@
  * that has very many are read page by page.
  */
 import { createServer } from "node:http";
-import { eq } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/node-postgres";
 import pg from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -16,8 +16,32 @@ import { memoryBackend } from "../../infra/local/redis/memory-backend.ts";
 import { startControl, type TestControl } from "../harness/control.ts";
 import { newDatabase } from "../harness/control-database.ts";
 import { type ControlProcess, PROCESS_TOKEN, startControlProcess } from "../harness/control-process.ts";
-import { seedMany } from "../harness/many-tenants.ts";
 import { waitFor } from "../harness/wait-for.ts";
+
+interface Quantity {
+  readonly tenants: number;
+  readonly keysEach: number;
+  /** How many keys one more tenant has, whose name is `large`. */
+  readonly keysOfLarge: number;
+}
+
+/** Fills an empty database. The key hashes belong to no secret. */
+async function seedMany(db: Database, { tenants, keysEach, keysOfLarge }: Quantity): Promise<void> {
+  await db.execute(sql`
+    INSERT INTO tenants (name, rev, created_at)
+    SELECT CASE n WHEN 0 THEN 'large' ELSE 'tenant ' || n END, nextval('config_rev'), timestamptz '2026-01-01' + n * interval '1 minute'
+    FROM generate_series(0, ${tenants}::int) AS n`);
+  await db.execute(sql`
+    INSERT INTO api_keys (tenant_id, name, key_prefix, key_hash, disabled, rev, created_at)
+    SELECT tenants.id, 'key ' || n, 'sk_' || left(md5(tenants.id::text || n), 15),
+      md5(tenants.id::text) || md5(tenants.id::text || n),
+      n = 1 AND right(tenants.name, 2) = '00', nextval('config_rev'), tenants.created_at + n * interval '1 second'
+    FROM tenants, generate_series(1, CASE tenants.name WHEN 'large' THEN ${keysOfLarge}::int ELSE ${keysEach}::int END) AS n`);
+  await db.execute(sql`
+    INSERT INTO audit_log (actor, action, entity_type, entity_id, ts)
+    SELECT 'admin', 'create_key', 'api_key', id::text, created_at FROM api_keys`);
+  await db.execute(sql`ANALYZE`);
+}
 
 const QUANTITY = { tenants: 10_000, keysEach: 4, keysOfLarge: 10_000 };
 const KEYS = QUANTITY.tenants * QUANTITY.keysEach + QUANTITY.keysOfLarge;

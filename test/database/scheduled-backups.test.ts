@@ -32,7 +32,7 @@ const start = async (more: Readonly<Record<string, string>>): Promise<ControlPro
 };
 const names = async (): Promise<readonly string[]> =>
   (await placeNamed(TO, bucketOptions(bucket.url)).names(new AbortController().signal)).toSorted();
-const storedBy = ({ log }: ControlProcess): number => log.filter((line) => line["event"] === "backup_stored").length;
+const storedBy = ({ log }: ControlProcess): number => log().filter((line) => line["event"] === "backup_stored").length;
 /** How many backups these say that they have stored, once one does: a backup is at its place before it is verified and logged. */
 const storedOnce = async (some: readonly ControlProcess[]): Promise<number> =>
   await waitFor(

@@ -3,27 +3,22 @@
  * another year at the same instant.
  */
 import { sql } from "drizzle-orm";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { Tenant } from "../../shared/schema/tenant.ts";
-import { startControl, type TestControl } from "../harness/control.ts";
+import { startControl } from "../harness/control.ts";
+import { useStarted } from "../harness/use-started.ts";
 
-let control: TestControl;
-beforeAll(async () => {
-  control = await startControl();
-});
-afterAll(async () => {
-  await control.close();
-});
+const control = useStarted(startControl);
 
 it.each(["America/New_York", "Asia/Tokyo", "Asia/Kolkata"])(
   "times are read as they were written in %s",
   async (zone) => {
-    const { db } = control.connection;
+    const { db } = control().connection;
     const { rows } = (await db.execute(sql`SELECT current_database() AS name`)) as unknown as {
       rows: { name: string }[];
     };
     await db.execute(sql.raw(`ALTER DATABASE ${rows[0]?.name ?? ""} SET timezone = '${zone}'`));
-    const there = await startControl({ beside: control });
+    const there = await startControl({ beside: control() });
     try {
       const shown = (await there.connection.db.execute(sql`SHOW timezone`)) as unknown as {
         rows: { TimeZone: string }[];

@@ -4,20 +4,17 @@
  *
  * @module-tag long
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { expect, it } from "vitest";
-import { type Stack, startStack } from "../../infra/local/stack.ts";
+import type { Stack } from "../../infra/local/stack.ts";
 import { ratesIn } from "../../shared/fields/rates.ts";
 import { INTERNAL_PATHS } from "../../shared/internal.ts";
 import type { BudgetRead, BudgetSubject } from "../../shared/internal-budgets.ts";
 import type { BudgetUsage } from "../../shared/schema/budget.ts";
 import { Gateway, type Minted } from "../harness/gateway.ts";
-import { stackEnv } from "../harness/global-setup.ts";
 import { startHttpSink } from "../harness/http-sink.ts";
 import { startMailServer } from "../harness/mail-server.ts";
 import { alertsIn } from "../harness/object-faults.ts";
+import { startTestStack } from "../harness/test-stack.ts";
 import { startTestUpstream } from "../harness/test-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
@@ -41,10 +38,9 @@ async function settled(stack: Stack, { tenant }: Minted, used: number): Promise<
 
 it("reports budgets used up while the control service was down, once each and in order", async () => {
   const upstream = await startTestUpstream();
-  const folder = mkdtempSync(join(tmpdir(), "gateway-alerts-"));
   const [hook, mail] = [await startHttpSink(), await startMailServer()];
   const lines: string[] = [];
-  const stack = await startStack({ env: stackEnv(folder), log: (line) => lines.push(line) });
+  const stack = await startTestStack({}, { log: (line) => lines.push(line) });
   try {
     const gateway = new Gateway(stack);
     const email = { smtp_host: "127.0.0.1", smtp_port: mail.port, starttls: false };
@@ -97,15 +93,13 @@ it("reports budgets used up while the control service was down, once each and in
   } finally {
     await stack.stop();
     await Promise.all([upstream.close(), hook.close(), mail.close()]);
-    rmSync(folder, { recursive: true, force: true });
   }
 });
 
 it("reports a cap that is set at or below what is used, though no request follows", async () => {
   const upstream = await startTestUpstream();
-  const folder = mkdtempSync(join(tmpdir(), "gateway-lowered-"));
   const hook = await startHttpSink();
-  const stack = await startStack({ env: stackEnv(folder) });
+  const stack = await startTestStack();
   try {
     const gateway = new Gateway(stack);
     await gateway.must("PUT", "/settings/alerts", { slack_webhook_url: hook.url });
@@ -130,15 +124,13 @@ it("reports a cap that is set at or below what is used, though no request follow
   } finally {
     await stack.stop();
     await Promise.all([upstream.close(), hook.close()]);
-    rmSync(folder, { recursive: true, force: true });
   }
 });
 
 it("counts all failures of an upstream in its messages, without a further failure at the end", async () => {
   const upstream = await startTestUpstream();
-  const folder = mkdtempSync(join(tmpdir(), "gateway-repeats-"));
   const hook = await startHttpSink();
-  const stack = await startStack({ env: stackEnv(folder) });
+  const stack = await startTestStack();
   try {
     const gateway = new Gateway(stack);
     await gateway.must("PUT", "/settings/alerts", { slack_webhook_url: hook.url, min_interval_secs: 5 });
@@ -162,6 +154,5 @@ it("counts all failures of an upstream in its messages, without a further failur
   } finally {
     await stack.stop();
     await Promise.all([upstream.close(), hook.close()]);
-    rmSync(folder, { recursive: true, force: true });
   }
 });

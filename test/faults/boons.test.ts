@@ -4,22 +4,19 @@
  * (docs/rules/boons.md#order).
  * @module-tag check
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Stack, startStack } from "../../infra/local/stack.ts";
+import type { Stack } from "../../infra/local/stack.ts";
 import type { Model } from "../../shared/schema/model.ts";
 import { Gateway, type Minted } from "../harness/gateway.ts";
-import { stackEnv } from "../harness/global-setup.ts";
 import { type HttpSink, startHttpSink } from "../harness/http-sink.ts";
+import { startTestStack } from "../harness/test-stack.ts";
 import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 /** Nothing listens here. */
 const AWAY = "http://127.0.0.1:9";
 
-let folder: string;
 let stack: Stack;
 let upstream: TestUpstream;
 let sidecar: HttpSink;
@@ -27,7 +24,6 @@ let tools: HttpSink;
 let gateway: Gateway;
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "gateway-boons-"));
   upstream = await startTestUpstream();
   sidecar = await startHttpSink();
   sidecar.answer = () => null;
@@ -35,7 +31,7 @@ beforeAll(async () => {
   tools.answer = () => ({ status: 500, body: "broken" });
   // What hangs gets time enough to be asked at all, on a busy machine too.
   const more = { GATEWAY_COMPRESSOR_URL: sidecar.url, GATEWAY_COMPRESSOR_TIMEOUT_MS: "2000" };
-  stack = await startStack({ env: stackEnv(folder, more) });
+  stack = await startTestStack(more);
   gateway = new Gateway(stack);
   const helper = async (model_name: string, api_base: string, more: object = {}): Promise<Model> =>
     await gateway.must<Model>("POST", "/models", { model_name, upstream_model: "plain", api_base, ...more });
@@ -62,7 +58,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await stack.stop();
   await Promise.all([upstream.close(), sidecar.close(), tools.close()]);
-  rmSync(folder, { recursive: true, force: true });
 });
 
 /** Sends a chat; returns what the client got, and what the model's own upstream was sent. */

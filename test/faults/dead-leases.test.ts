@@ -10,10 +10,9 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";
 import { readStored } from "../../edge/domain/budget/authority/stored.ts";
-import { startStack } from "../../infra/local/stack.ts";
 import { Gateway } from "../harness/gateway.ts";
-import { stackEnv } from "../harness/global-setup.ts";
 import { startedAgain } from "../harness/started-again.ts";
+import { startTestStack } from "../harness/test-stack.ts";
 import { startTestUpstream } from "../harness/test-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
@@ -48,9 +47,8 @@ function outstandingLeases(folder: string): number | null {
 }
 
 it("what a killed Cell held is free for the next request, which comes minutes later", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "gateway-dead-leases-"));
   const upstream = await startTestUpstream();
-  const stack = await startStack({ env: stackEnv(folder) });
+  const stack = await startTestStack();
   try {
     const gateway = new Gateway(stack);
     const minted = await gateway.mint(upstream.url);
@@ -67,9 +65,9 @@ it("what a killed Cell held is free for the next request, which comes minutes la
     process.kill(pid ?? 0, "SIGKILL");
     await startedAgain(workerd, pid);
     const readable = (leases: number | null) => leases !== null;
-    expect(await waitFor(() => outstandingLeases(folder), readable)).toBeGreaterThan(0);
+    expect(await waitFor(() => outstandingLeases(stack.dataDir), readable)).toBeGreaterThan(0);
     await waitFor(
-      () => outstandingLeases(folder),
+      () => outstandingLeases(stack.dataDir),
       (leases) => leases === 0,
     );
     const usage = await gateway.must("GET", `/tenants/${minted.tenant.id}/budget/usage`);
@@ -78,6 +76,5 @@ it("what a killed Cell held is free for the next request, which comes minutes la
   } finally {
     await stack.stop();
     await upstream.close();
-    rmSync(folder, { recursive: true, force: true });
   }
 });

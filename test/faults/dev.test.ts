@@ -43,7 +43,7 @@ it("hands secrets on unchanged and hidden, whatever characters they contain", as
   const secrets = [pepper, GATEWAY_ENCRYPTION_KEY, stack.adminToken, await deriveInternalToken(stack.adminToken)];
   for (const secret of secrets) expect(await processesOf(secret)).toEqual([]);
   // Others on this machine may name the variable.
-  const own = await processesBelow(stack.process.pid as number);
+  const own = await processesBelow(stack.pid);
   expect(own.filter((line) => line.includes("wrangler"))).not.toEqual([]);
   expect(own.filter((line) => line.includes("GATEWAY_INTERNAL_TOKEN"))).toEqual([]);
   expect(await stack.end("SIGTERM")).toBe(0);

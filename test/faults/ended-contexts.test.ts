@@ -4,32 +4,20 @@
  *
  * @module-tag long
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Stack, startStack } from "../../infra/local/stack.ts";
+import type { Stack } from "../../infra/local/stack.ts";
 import { AccountedCalls } from "../harness/accounted-calls.ts";
 import { END_CONTEXT_AFTER_HEADER } from "../harness/ended-contexts.ts";
 import { Gateway } from "../harness/gateway.ts";
-import { stackEnv } from "../harness/global-setup.ts";
 import { startedAgain } from "../harness/started-again.ts";
-import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
+import { startTestStack } from "../harness/test-stack.ts";
+import { startTestUpstream } from "../harness/test-upstream.ts";
+import { useStarted } from "../harness/use-started.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 const ENDED = { [END_CONTEXT_AFTER_HEADER]: "1500" };
 
-let folder: string;
-let upstream: TestUpstream;
-
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "gateway-ended-contexts-"));
-  upstream = await startTestUpstream();
-});
-afterAll(async () => {
-  await upstream.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+const upstream = useStarted(startTestUpstream);
 
 describe.each([
   { where: "beside others in its isolate", workers: 1 },
@@ -38,10 +26,10 @@ describe.each([
   let stack: Stack;
   let gateway: Gateway;
   beforeAll(async () => {
-    stack = await startStack({
-      env: stackEnv(join(folder, String(workers)), { GATEWAY_WORKERS: String(workers) }),
-      workerEntry: "test/objects/ended-contexts/worker.ts",
-    });
+    stack = await startTestStack(
+      { GATEWAY_WORKERS: String(workers) },
+      { workerEntry: "test/objects/ended-contexts/worker.ts" },
+    );
     gateway = new Gateway(stack);
   });
   afterAll(async () => await stack.stop());
@@ -60,17 +48,17 @@ describe.each([
     ["streams its answer", "chunks=1000,pace=100,fails=1"],
     ["waits for its upstream", "hang,fails=1"],
   ])("gives its slot to the next, and leaves one row, while it %s", async (what, behaviour) => {
-    const minted = await gateway.mint(upstream.url, behaviour, { max_in_flight: 1 });
+    const minted = await gateway.mint(upstream().url, behaviour, { max_in_flight: 1 });
     const beside = {
       ...minted,
-      model: (await gateway.mint(upstream.url, "chunks=120,pace=100")).model,
+      model: (await gateway.mint(upstream().url, "chunks=120,pace=100")).model,
       mark: "beside",
     };
     const calls = new AccountedCalls();
     // The first in its isolate, it has the session of all others.
     const ended = calls.send(through(own), minted, { stream: true, headers: ENDED });
     await waitFor(
-      () => upstream.seen(minted.mark).length,
+      () => upstream().seen(minted.mark).length,
       (seen) => seen === 1,
     );
     const [waiter, stream] = [calls.send(through(other), minted), calls.send(through(other), beside, { stream: true })];
@@ -78,7 +66,7 @@ describe.each([
     expect(isWhole).toBe(false);
     const served = await waiter;
     expect({ waiter: served.isWhole, stream: (await stream).isWhole }).toEqual({ waiter: true, stream: true });
-    expect(upstream.seen(minted.mark)[0]?.cutOff).toBe(true);
+    expect(upstream().seen(minted.mark)[0]?.cutOff).toBe(true);
     await quiet();
     const servedAfterMs = served.untilMs - untilMs;
     await calls.account(minted, { fault: `context ended ${where}: ${what}`, gateway, clients: 3, servedAfterMs });
@@ -87,7 +75,7 @@ describe.each([
   });
 
   it("gives its place to the next, and leaves one row, while it waits in the queue", async () => {
-    const minted = await gateway.mint(upstream.url, "chunks=30,pace=100,fails=1", { max_in_flight: 1 });
+    const minted = await gateway.mint(upstream().url, "chunks=30,pace=100,fails=1", { max_in_flight: 1 });
     const calls = new AccountedCalls();
     const isQueued = async (queued: number): Promise<void> => {
       await waitFor(
@@ -102,14 +90,14 @@ describe.each([
     const next = calls.send(through(other), minted);
     const [{ untilMs }, served] = [await ended, await next];
     expect({ holder: (await holder).isWhole, next: served.isWhole }).toEqual({ holder: true, next: true });
-    expect(upstream.seen(minted.mark)).toHaveLength(2);
+    expect(upstream().seen(minted.mark)).toHaveLength(2);
     await quiet();
     const servedAfterMs = served.untilMs - untilMs;
     await calls.account(minted, { fault: `context ended ${where}: queued`, gateway, clients: 3, servedAfterMs });
   });
 
   it.runIf(workers > 1)("leaves the row of a refusal to the others when the objects are lost with it", async () => {
-    const [refused, served] = [await gateway.mint(upstream.url), await gateway.mint(upstream.url)];
+    const [refused, served] = [await gateway.mint(upstream().url), await gateway.mint(upstream().url)];
     await gateway.must("PATCH", `/tenants/${refused.tenant.id}/status`, { status: "suspended" });
     const objects = stack.parts.get("workerd");
     const pid = objects?.pid ?? 0;

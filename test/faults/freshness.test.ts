@@ -2,22 +2,16 @@
  * The guarantee of a confirmed change, while the data plane is restarted or stalled (docs/rules/freshness.md#revisions,
  * docs/rules/freshness.md#write-path).
  */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { useBridgedStack } from "../harness/bridged-stack.ts";
 import { busyClients, statusOf, verdictOn } from "../harness/busy-clients.ts";
 import type { Minted } from "../harness/gateway.ts";
 import { startedAgain } from "../harness/started-again.ts";
-import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
+import { startTestUpstream } from "../harness/test-upstream.ts";
+import { useStarted } from "../harness/use-started.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
-let upstream: TestUpstream;
-
-beforeAll(async () => {
-  upstream = await startTestUpstream();
-});
-afterAll(async () => {
-  await upstream.close();
-});
+const upstream = useStarted(startTestUpstream);
 
 // With one process the isolates die together with the objects; with several processes they survive the objects and keep
 // what they have read.
@@ -45,7 +39,7 @@ const disabledUnderLoad = (workers: number): void => {
   }
 
   it("stays refused through a restart of the Cell, and is served at once after it is enabled", async () => {
-    const minted = await bridged.gateway.mint(upstream.url, "delay=5");
+    const minted = await bridged.gateway.mint(upstream().url, "delay=5");
     const clients = busyClients(bridged.gateway, minted, 50);
     await clients.served(100);
     await confirmDisabled(minted, true);
@@ -57,7 +51,7 @@ const disabledUnderLoad = (workers: number): void => {
   });
 
   it("stays refused through a restart of the Cell when the store still holds the earlier record", async () => {
-    const minted = await bridged.gateway.mint(upstream.url);
+    const minted = await bridged.gateway.mint(upstream().url);
     expect(await verdictOn(bridged.gateway, minted)).toBe(200);
     const storeReturns = await bridged.storeLeaves();
     expect(await setDisabled(minted, true)).toBe("pending");
@@ -76,7 +70,7 @@ const disabledUnderLoad = (workers: number): void => {
   });
 
   it("is pending while the Cell is stopped, and the key is refused when the Cell resumes", async () => {
-    const minted = await bridged.gateway.mint(upstream.url);
+    const minted = await bridged.gateway.mint(upstream().url);
     expect(await verdictOn(bridged.gateway, minted)).toBe(200);
     const pid = runtime();
     process.kill(pid, "SIGSTOP");

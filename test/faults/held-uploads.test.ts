@@ -4,22 +4,19 @@
  * launcher's front.
  * @module-tag check
  */
-import { mkdtempSync, rmSync } from "node:fs";
+
 import { createServer, type Server } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Stack, startStack } from "../../infra/local/stack.ts";
+import type { Stack } from "../../infra/local/stack.ts";
 import { Gateway, type Minted } from "../harness/gateway.ts";
-import { stackEnv } from "../harness/global-setup.ts";
+import { startTestStack } from "../harness/test-stack.ts";
 import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 const MIB = 1024 * 1024;
 const BODY_MAX_BYTES = 32 * MIB;
 
-const dataDir = mkdtempSync(join(tmpdir(), "gateway-held-"));
 let stack: Stack;
 let gateway: Gateway;
 let upstream: TestUpstream;
@@ -28,7 +25,7 @@ const servers: Server[] = [];
 
 beforeAll(async () => {
   upstream = await startTestUpstream();
-  stack = await startStack({ env: stackEnv(dataDir) });
+  stack = await startTestStack();
   gateway = new Gateway(stack);
 });
 afterAll(async () => {
@@ -36,7 +33,6 @@ afterAll(async () => {
   for (const server of servers) server.close();
   await stack.stop();
   await upstream.close();
-  rmSync(dataDir, { recursive: true, force: true });
 });
 
 const addresses = [

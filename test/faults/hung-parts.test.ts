@@ -2,19 +2,16 @@
  * Parts that hang and do not end: the launcher notices it, ends them and starts them again; nothing is lost
  * (docs/rules/local-stack.md#supervision).
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { processStart } from "../../control/db/process-start.mjs";
-import { type Stack, startStack } from "../../infra/local/stack.ts";
+import type { Stack } from "../../infra/local/stack.ts";
 import { Gateway, type Minted } from "../harness/gateway.ts";
-import { stackEnv } from "../harness/global-setup.ts";
 import { startedAgain } from "../harness/started-again.ts";
+import { startTestStack } from "../harness/test-stack.ts";
 import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
-let folder: string;
 let stack: Stack;
 let upstream: TestUpstream;
 let gateway: Gateway;
@@ -22,20 +19,17 @@ let minted: Minted;
 const log: string[] = [];
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "gateway-hung-"));
   upstream = await startTestUpstream();
-  stack = await startStack({
-    env: stackEnv(folder),
-    log: (line) => void log.push(line),
-    liveness: { graceMs: 0, everyMs: 200, answerWithinMs: 1_000, checks: 5 },
-  });
+  stack = await startTestStack(
+    {},
+    { log: (line) => void log.push(line), liveness: { graceMs: 0, everyMs: 200, answerWithinMs: 1_000, checks: 5 } },
+  );
   gateway = new Gateway(stack);
   minted = await gateway.mint(upstream.url, "plain");
 });
 afterAll(async () => {
   await stack.stop();
   await upstream.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 describe("a part that is alive and hangs", () => {

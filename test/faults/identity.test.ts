@@ -7,6 +7,7 @@ import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { JWK } from "jose";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Stack, startStack } from "../../infra/local/stack.ts";
 import type { ApiKey } from "../../shared/schema/api-key.ts";
@@ -14,10 +15,52 @@ import type { Model } from "../../shared/schema/model.ts";
 import type { Tenant } from "../../shared/schema/tenant.ts";
 import { Gateway } from "../harness/gateway.ts";
 import { stackEnv } from "../harness/global-setup.ts";
-import type { IssuerKey } from "../harness/issuer-key.ts";
-import { type OidcIssuer, startOidcIssuer } from "../harness/oidc-issuer.ts";
+import { jsonAnswer, startHttpSink } from "../harness/http-sink.ts";
+import { type IssuerKey, newIssuerKey, signToken } from "../harness/issuer-key.ts";
 import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
+
+type OidcIssuer = Awaited<ReturnType<typeof startOidcIssuer>>;
+
+const KEYS_PATH = "/.well-known/jwks.json";
+
+/** An OIDC provider: it publishes keys over HTTP, none at first, and signs tokens with any of them, or with keys that it never published. */
+async function startOidcIssuer(audience: string) {
+  const published: JWK[] = [];
+  let kids = 0;
+  const sink = await startHttpSink(({ url }) => {
+    if (url !== KEYS_PATH) return { status: 404 };
+    const { headers, ...answer } = jsonAnswer({ keys: published }, issuer.status);
+    return { ...answer, headers: { ...headers, ...(issuer.status === 302 ? { location: "/elsewhere" } : {}) } };
+  });
+  const { url } = sink;
+  const issuer = {
+    /** Its `iss`; below it is `/.well-known/jwks.json`. */
+    url,
+    /** The keys that it publishes now. */
+    published,
+    /** The status with which it answers requests for its key set; 200 unless a test changes it. */
+    status: 200,
+    /** How often its key set was read so far. */
+    reads: (): number => sink.asked.filter((asked) => asked.url === KEYS_PATH).length,
+    newKey: async (alg = "RS256"): Promise<IssuerKey> => {
+      kids += 1;
+      return await newIssuerKey(`key-${kids}`, alg);
+    },
+    /** A token that is valid for ten minutes unless claims or header say otherwise; null removes a claim. */
+    sign: async (
+      key: IssuerKey,
+      claims: Readonly<Record<string, unknown>> = {},
+      header: object = {},
+    ): Promise<string> => {
+      const nowSecs = Math.floor(Date.now() / 1000);
+      const stated = { iss: url, aud: audience, iat: nowSecs, exp: nowSecs + 600, ...claims };
+      return await signToken(key, stated, header);
+    },
+    close: sink.close,
+  };
+  return issuer;
+}
 
 let upstream: TestUpstream;
 let people: OidcIssuer;

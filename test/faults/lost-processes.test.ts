@@ -4,30 +4,24 @@
  *
  * @module-tag long
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Stack, startStack } from "../../infra/local/stack.ts";
+import type { Stack } from "../../infra/local/stack.ts";
 import { sleep } from "../../shared/sleep.ts";
 import { Gateway } from "../harness/gateway.ts";
-import { stackEnv } from "../harness/global-setup.ts";
 import { LOSSES, loseProcess, pauseFor } from "../harness/process-loss.ts";
 import { startedAgain } from "../harness/started-again.ts";
+import { startTestStack } from "../harness/test-stack.ts";
 import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
 
 const BETWEEN_MS = 700;
 
-let folder: string;
 let upstream: TestUpstream;
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "gateway-lost-processes-"));
   upstream = await startTestUpstream();
 });
 afterAll(async () => {
   await upstream.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 describe.each([
@@ -38,7 +32,7 @@ describe.each([
   let stack: Stack;
   let gateway: Gateway;
   beforeAll(async () => {
-    stack = await startStack({ env: stackEnv(join(folder, name), { GATEWAY_WORKERS: String(workers) }) });
+    stack = await startTestStack({ GATEWAY_WORKERS: String(workers) });
     gateway = new Gateway(stack);
   });
   afterAll(async () => await stack.stop());

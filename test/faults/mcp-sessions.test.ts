@@ -3,29 +3,23 @@
  * it (docs/rules/mcp.md#sessions).
  * @module-tag check
  */
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { storeKeys } from "../../shared/records.ts";
 import { sha256Hex } from "../../shared/sha256.ts";
 import { useBridgedStack } from "../harness/bridged-stack.ts";
 import type { Minted } from "../harness/gateway.ts";
-import { type McpUpstream, startMcpUpstream } from "../harness/mcp-upstream.ts";
+import { startMcpUpstream } from "../harness/mcp-upstream.ts";
+import { useStarted } from "../harness/use-started.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 const DAY_SECS = 24 * 60 * 60;
 const bridged = useBridgedStack();
-let upstream: McpUpstream;
-
-beforeAll(async () => {
-  upstream = await startMcpUpstream();
-});
-afterAll(async () => {
-  await upstream.close();
-});
+const upstream = useStarted(startMcpUpstream);
 
 it("is renewed by use, and passes while the store is down", async () => {
-  const [own, other] = await Promise.all([bridged.gateway.mint(upstream.url), bridged.gateway.mint(upstream.url)]);
+  const [own, other] = await Promise.all([bridged.gateway.mint(upstream().url), bridged.gateway.mint(upstream().url)]);
   const id = `session-${own.mark}`;
-  await bridged.gateway.must("POST", "/mcp-servers", { name: own.mark, upstream_url: upstream.url });
+  await bridged.gateway.must("POST", "/mcp-servers", { name: own.mark, upstream_url: upstream().url });
   const statusOf = async ({ secret }: Minted, rest = "/status=200"): Promise<number> => {
     const headers = { authorization: `Bearer ${secret}`, "mcp-session-id": id };
     const response = await fetch(`${bridged.stack.proxyUrl}/mcp/${own.mark}${rest}`, {

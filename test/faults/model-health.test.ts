@@ -4,21 +4,18 @@
  *
  * @module-tag long
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
-import { type Stack, startStack } from "../../infra/local/stack.ts";
+import type { Stack } from "../../infra/local/stack.ts";
 import type { Model } from "../../shared/schema/model.ts";
 import type { ModelEndpoint } from "../../shared/schema/model-endpoint.ts";
 import type { ModelHealthDetail } from "../../shared/schema/model-health.ts";
 import { Gateway, type Minted } from "../harness/gateway.ts";
-import { stackEnv } from "../harness/global-setup.ts";
 import { type HttpSink, type SinkAnswer, startHttpSink } from "../harness/http-sink.ts";
 import { alertsIn } from "../harness/object-faults.ts";
+import { startTestStack } from "../harness/test-stack.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "gateway-health-"));
 const lines: string[] = [];
 const COMPLETION = {
   id: "c",
@@ -42,16 +39,15 @@ beforeAll(async () => {
       ? { headers: { "content-type": "application/json" }, body: JSON.stringify(COMPLETION) }
       : chat;
   };
-  stack = await startStack({
-    env: stackEnv(folder, { GATEWAY_MODEL_HEALTH_ENABLED: "1", GATEWAY_MODEL_HEALTH_TIMEOUT_SECS: "1" }),
-    log: (line) => lines.push(line),
-  });
+  stack = await startTestStack(
+    { GATEWAY_MODEL_HEALTH_ENABLED: "1", GATEWAY_MODEL_HEALTH_TIMEOUT_SECS: "1" },
+    { log: (line) => lines.push(line) },
+  );
   gateway = new Gateway(stack);
 });
 afterAll(async () => {
   await stack.stop();
   await upstream.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 beforeEach(() => {
   answers = {};

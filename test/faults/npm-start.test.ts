@@ -27,7 +27,7 @@ describe("npm start", () => {
       async () => await processesOf(dataDir),
       (left) => left.length === 0,
     );
-    await waitFor(stack.output, (text) => text.includes("The gateway has stopped."));
+    expect(stack.lines.join("\n")).toContain("The gateway has stopped.");
     await expect(fetch(`${stack.proxyUrl}/health`)).rejects.toThrow();
   };
   it("ends whole by SIGTERM to npm", async () => await endsBy("SIGTERM"));

@@ -4,15 +4,13 @@
  *
  * @module-tag check
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type Stack, startStack } from "../../infra/local/stack.ts";
+import type { Stack } from "../../infra/local/stack.ts";
 import { sleep } from "../../shared/sleep.ts";
 import { Gateway } from "../harness/gateway.ts";
-import { stackEnv } from "../harness/global-setup.ts";
 import { startLoad } from "../harness/ledger-load.ts";
+import { startTestStack } from "../harness/test-stack.ts";
 import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
@@ -21,21 +19,18 @@ const ENOUGH = 100;
 /** The launcher must not take the runtime to be hung. */
 const PATIENT = { graceMs: 0, everyMs: 1_000, answerWithinMs: 60_000, checks: 60 };
 
-let folder: string;
 let upstream: TestUpstream;
 let stack: Stack;
 let gateway: Gateway;
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "gateway-paused-"));
   upstream = await startTestUpstream();
-  stack = await startStack({ env: stackEnv(folder), liveness: PATIENT });
+  stack = await startTestStack({}, { liveness: PATIENT });
   gateway = new Gateway(stack);
 });
 afterAll(async () => {
   await stack.stop();
   await upstream.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 /** It is stopped three times, each time with other requests under way. */

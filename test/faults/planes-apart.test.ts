@@ -83,7 +83,7 @@ it("a data plane alone serves what the control service knows, and ends in order"
     expect(row).toMatchObject({ model: minted.model.model_name, status_code: 200 });
     await gateway.must("DELETE", `/keys/${minted.key.id}`);
     expect((await gateway.chat(minted)).status).toBe(401);
-    expect(await planes.edge.stop()).toBe(0);
+    expect(await planes.edge.end()).toBe(0);
     expect(planes.edge.lines.at(-1)).toContain("The data plane has stopped.");
     await expect(fetch(`${gateway.proxyUrl}/health`)).rejects.toThrow();
   } finally {

@@ -112,14 +112,14 @@ describe("the data folder", () => {
 
     const GATEWAY_ENCRYPTION_KEY = randomBytes(32).toString("base64");
     const second = await launchReady(dataDir, { GATEWAY_ENCRYPTION_KEY });
-    expect(second.output()).toContain('"event":"plaintext_forgotten"');
+    expect(second.lines.join("\n")).toContain('"event":"plaintext_forgotten"');
     expect({ withSecret: filesWith(secret), withLater: filesWith(later) }).toEqual({
       withSecret: [],
       withLater: [],
     });
     expect(await second.end("SIGKILL")).toBeNull();
     const third = await launchReady(dataDir, { GATEWAY_ENCRYPTION_KEY });
-    expect(third.output()).not.toContain("plaintext_forgotten");
+    expect(third.lines.join("\n")).not.toContain("plaintext_forgotten");
     expect(await third.end("SIGTERM")).toBe(0);
     expect({ withSecret: filesWith(secret), withLater: filesWith(later), open: open() }).toEqual({
       withSecret: [],

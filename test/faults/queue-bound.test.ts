@@ -3,29 +3,24 @@
  * tenant wait.
  * @module-tag check
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type Stack, startStack } from "../../infra/local/stack.ts";
+import type { Stack } from "../../infra/local/stack.ts";
 import { Gateway } from "../harness/gateway.ts";
-import { stackEnv } from "../harness/global-setup.ts";
+import { startTestStack } from "../harness/test-stack.ts";
 import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
-let folder: string;
 let stack: Stack;
 let upstream: TestUpstream;
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "gateway-queue-"));
   upstream = await startTestUpstream();
-  stack = await startStack({ env: stackEnv(folder, { GATEWAY_MAX_QUEUED_PER_TENANT: "2" }) });
+  stack = await startTestStack({ GATEWAY_MAX_QUEUED_PER_TENANT: "2" });
 });
 afterAll(async () => {
   await stack.stop();
   await upstream.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 it("refuses one more with 429 `queue_full` and Retry-After, and drops no waiting request", async () => {

@@ -5,7 +5,9 @@
  *
  * @module-tag long
  */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -19,7 +21,22 @@ import { startedAgain } from "../harness/started-again.ts";
 import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { readReleasedWorker } from "../released/released-worker.ts";
-import { buildUploadedWorker } from "../released/uploaded-worker.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+const WRANGLER = join(ROOT, "node_modules/wrangler/bin/wrangler.js");
+
+/** Today's Worker as `npm run deploy` uploads it: what wrangler makes of the sources, made small. Throws when wrangler cannot. */
+function buildUploadedWorker(): Uint8Array {
+  const folder = mkdtempSync(join(tmpdir(), "gateway-upload-"));
+  try {
+    const args = ["deploy", "--dry-run", "--env", "production", "--outdir", folder];
+    const env = { ...process.env, CI: "true", WRANGLER_SEND_METRICS: "false" };
+    execFileSync(process.execPath, [WRANGLER, ...args], { cwd: ROOT, env, stdio: ["ignore", "ignore", "inherit"] });
+    return readFileSync(join(folder, "worker.js"));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
 
 const WORKERS = 2;
 /** What the test upstreams report of each request. */

@@ -5,14 +5,11 @@
  * slot depends on how long each one takes, which is not guaranteed.
  */
 import { randomUUID } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
-import { type Stack, startStack } from "../../infra/local/stack.ts";
+import type { Stack } from "../../infra/local/stack.ts";
 import type { FairshareLive } from "../../shared/schema/load.ts";
 import { Gateway, type Minted } from "../harness/gateway.ts";
-import { stackEnv } from "../harness/global-setup.ts";
+import { startTestStack } from "../harness/test-stack.ts";
 import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
@@ -21,12 +18,10 @@ const SLOTS = 8;
 const CLIENTS_OF_EACH = 32;
 const RUN_MS = 15_000;
 
-let folder: string;
 let stack: Stack;
 let upstream: TestUpstream;
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "gateway-saturation-"));
   upstream = await startTestUpstream();
 });
 afterEach(async () => {
@@ -34,14 +29,13 @@ afterEach(async () => {
 });
 afterAll(async () => {
   await upstream.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 it.each([1, 3])(
   "is shared 7 to 1, always full and never more, and no request fails: %i Worker processes",
   async (workers) => {
     const env = { GATEWAY_GLOBAL_MAX_IN_FLIGHT: String(SLOTS), GATEWAY_WORKERS: String(workers) };
-    stack = await startStack({ env: stackEnv(join(folder, String(workers)), env) });
+    stack = await startTestStack(env);
     const gateway = new Gateway(stack);
     const mark = `mark-${randomUUID()}`;
     const tenants: Minted[] = [];

@@ -4,29 +4,25 @@
  * reads slowly is not.
  * @module-tag check
  */
-import { mkdtempSync, rmSync } from "node:fs";
+
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { type Stack, startStack } from "../../infra/local/stack.ts";
+import type { Stack } from "../../infra/local/stack.ts";
 import { Gateway, type Minted } from "../harness/gateway.ts";
-import { stackEnv } from "../harness/global-setup.ts";
+import { startTestStack } from "../harness/test-stack.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
-const dataDir = mkdtempSync(join(tmpdir(), "gateway-stalled-"));
 let stack: Stack;
 let gateway: Gateway;
 
 beforeAll(async () => {
-  stack = await startStack({ env: stackEnv(dataDir, { GATEWAY_STALLED_READER_SECS: "2" }) });
+  stack = await startTestStack({ GATEWAY_STALLED_READER_SECS: "2" });
   gateway = new Gateway(stack);
 });
 afterAll(async () => {
   await stack.stop();
-  rmSync(dataDir, { recursive: true, force: true });
 });
 
 const event = (letters: number): string =>

@@ -28,7 +28,7 @@ async function failure(
 ): Promise<{ code: number | null; lines: readonly string[] }> {
   const started = launch(dataDir, more);
   const code = await started.exited;
-  return { code, lines: started.output().trim().split("\n") };
+  return { code, lines: started.lines };
 }
 
 describe("a start that cannot succeed", () => {
@@ -79,7 +79,7 @@ describe("a start that cannot succeed", () => {
   it("says that the Worker under development is one process", async () => {
     const started = launchDev(dataDir, { GATEWAY_WORKERS: "2" });
     expect(await started.exited).toBe(1);
-    expect(started.output()).toMatch(/^gateway: GATEWAY_WORKERS must be 1 with npm run dev[^\n]*\n$/);
+    expect(started.lines).toEqual([expect.stringMatching(/^gateway: GATEWAY_WORKERS must be 1 with npm run dev/)]);
   });
 });
 
@@ -89,7 +89,7 @@ describe("an end", () => {
     expect(await stack.end(signal)).toBe(0);
     expect(await processesOf(dataDir)).toEqual([]);
     // its output is a pipe here: each line is one object that names its part
-    const printed = stack.output().trim().split("\n");
+    const printed = stack.lines;
     expect(printed.map((line) => (JSON.parse(line) as { part?: string }).part)).not.toContain(undefined);
     expect(JSON.parse(printed.at(-1) ?? "")).toMatchObject({ part: "stack", event: "stopped" });
   };

@@ -2,31 +2,19 @@
  * The data plane serves while its stores and the control service are away, and has delivered everything when they are
  * back (docs/rules/freshness.md#store-down, docs/rules/settlement-and-rows.md#custody).
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { startRedisBridge } from "../../infra/local/redis/bridge.ts";
 import { memoryBackend } from "../../infra/local/redis/memory-backend.ts";
-import { type Stack, startStack } from "../../infra/local/stack.ts";
+import type { Stack } from "../../infra/local/stack.ts";
 import { busyClients, statusOf } from "../harness/busy-clients.ts";
 import { Gateway, type Minted } from "../harness/gateway.ts";
-import { stackEnv } from "../harness/global-setup.ts";
 import { ownPort } from "../harness/own-port.ts";
-import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
+import { startTestStack } from "../harness/test-stack.ts";
+import { startTestUpstream } from "../harness/test-upstream.ts";
+import { useStarted } from "../harness/use-started.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
-let upstream: TestUpstream;
-let folder: string;
-
-beforeAll(async () => {
-  upstream = await startTestUpstream();
-  folder = mkdtempSync(join(tmpdir(), "gateway-away-"));
-});
-afterAll(async () => {
-  await upstream.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+const upstream = useStarted(startTestUpstream);
 
 async function serve(gateway: Gateway, minted: Minted, count: number): Promise<void> {
   for (let left = count; left > 0; left -= 1) {
@@ -36,8 +24,8 @@ async function serve(gateway: Gateway, minted: Minted, count: number): Promise<v
   }
 }
 
-async function started(name: string, env: Readonly<Record<string, string>>): Promise<[Stack, Gateway]> {
-  const stack = await startStack({ env: stackEnv(join(folder, name), env) });
+async function started(env: Readonly<Record<string, string>>): Promise<[Stack, Gateway]> {
+  const stack = await startTestStack(env);
   return [stack, new Gateway(stack)];
 }
 
@@ -46,10 +34,10 @@ describe("the key-value store", () => {
     const backend = memoryBackend();
     let bridge = await startRedisBridge({ backend, token: "token", port: await ownPort() });
     const port = Number(new URL(bridge.url).port);
-    const [stack, gateway] = await started("store", { GATEWAY_REDIS_URL: bridge.url, GATEWAY_REDIS_TOKEN: "token" });
+    const [stack, gateway] = await started({ GATEWAY_REDIS_URL: bridge.url, GATEWAY_REDIS_TOKEN: "token" });
     try {
-      const known = await gateway.mint(upstream.url);
-      const unknown = await gateway.mint(upstream.url);
+      const known = await gateway.mint(upstream().url);
+      const unknown = await gateway.mint(upstream().url);
       await serve(gateway, known, 5);
       await bridge.close();
       await serve(gateway, known, 5);
@@ -77,9 +65,9 @@ describe("the key-value store", () => {
     const backend = memoryBackend();
     let bridge = await startRedisBridge({ backend, token: "token", port: await ownPort() });
     const port = Number(new URL(bridge.url).port);
-    const [stack, gateway] = await started("revoke", { GATEWAY_REDIS_URL: bridge.url, GATEWAY_REDIS_TOKEN: "token" });
+    const [stack, gateway] = await started({ GATEWAY_REDIS_URL: bridge.url, GATEWAY_REDIS_TOKEN: "token" });
     try {
-      const minted = await gateway.mint(upstream.url);
+      const minted = await gateway.mint(upstream().url);
       const clients = busyClients(gateway, minted, 50);
       await clients.served(100);
       await bridge.close();

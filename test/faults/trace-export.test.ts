@@ -3,16 +3,14 @@
  *
  * @module-tag long
  */
-import { mkdtempSync, rmSync } from "node:fs";
+
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Stack, startStack } from "../../infra/local/stack.ts";
+import type { Stack } from "../../infra/local/stack.ts";
 import { Gateway } from "../harness/gateway.ts";
-import { stackEnv } from "../harness/global-setup.ts";
+import { startTestStack } from "../harness/test-stack.ts";
 import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
@@ -53,17 +51,15 @@ const sink = createServer((request, response) => {
   });
 });
 
-let folder: string;
 let upstream: TestUpstream;
 let stack: Stack;
 let gateway: Gateway;
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "gateway-traces-"));
   upstream = await startTestUpstream();
   await new Promise<void>((resolve) => sink.listen(0, "127.0.0.1", resolve));
   const endpoint = `http://127.0.0.1:${(sink.address() as AddressInfo).port}/`;
-  stack = await startStack({ env: stackEnv(folder, { GATEWAY_OTEL_ENDPOINT: endpoint }) });
+  stack = await startTestStack({ GATEWAY_OTEL_ENDPOINT: endpoint });
   gateway = new Gateway(stack);
 });
 afterAll(async () => {
@@ -71,7 +67,6 @@ afterAll(async () => {
   await upstream.close();
   sink.closeAllConnections();
   sink.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 const hex = (bytes: Uint8Array | undefined): string => Buffer.from(bytes ?? []).toString("hex");

@@ -4,37 +4,32 @@
  * configuration are shared.
  * @module-tag check
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Stack, startStack } from "../../infra/local/stack.ts";
+import type { Stack } from "../../infra/local/stack.ts";
 import { type Exposition, readExposition, scrapeWith } from "../harness/exposition.ts";
 import { Gateway, type Minted } from "../harness/gateway.ts";
-import { stackEnv } from "../harness/global-setup.ts";
 import { SPECIFIED_METRICS, shownMetrics, specifiedMetrics } from "../harness/specified-metrics.ts";
+import { startTestStack } from "../harness/test-stack.ts";
 import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 const CELLS = ["local", "second"] as const;
 
-let folder: string;
 let stack: Stack;
 let upstream: TestUpstream;
 /** The gateway, reached through each cell. */
 let by: Readonly<Record<(typeof CELLS)[number], Gateway>>;
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "gateway-cells-"));
   upstream = await startTestUpstream();
-  stack = await startStack({ env: stackEnv(folder), moreCells: ["second"] });
+  stack = await startTestStack({}, { moreCells: ["second"] });
   const at = (cell: string): Gateway => new Gateway({ ...stack, proxyUrl: stack.cellUrls.get(cell) ?? "" });
   by = { local: at("local"), second: at("second") };
 });
 afterAll(async () => {
   await stack.stop();
   await upstream.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 const loadOf = async (cell: string) =>

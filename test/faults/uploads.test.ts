@@ -2,16 +2,15 @@
  * Fifty large uploads at once: each arrives complete, and the memory of the Worker's process stays small.
  * @module-tag check
  */
+
 import { createHash, randomBytes } from "node:crypto";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { Agent, createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Stack, startStack } from "../../infra/local/stack.ts";
+import type { Stack } from "../../infra/local/stack.ts";
 import { Gateway, type Minted } from "../harness/gateway.ts";
-import { stackEnv } from "../harness/global-setup.ts";
+import { startTestStack } from "../harness/test-stack.ts";
 
 const UPLOADS = 50;
 const MIB = 1024 * 1024;
@@ -32,14 +31,13 @@ const upstream = createServer((incoming, response) => {
     response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ sha256, size, declared }));
   });
 });
-const dataDir = mkdtempSync(join(tmpdir(), "gateway-uploads-"));
 let stack: Stack;
 let gateway: Gateway;
 let minted: Minted;
 
 beforeAll(async () => {
   await new Promise<void>((resolve) => upstream.listen(0, "127.0.0.1", resolve));
-  stack = await startStack({ env: stackEnv(dataDir) });
+  stack = await startTestStack();
   gateway = new Gateway(stack);
   minted = await gateway.mint(`http://127.0.0.1:${(upstream.address() as AddressInfo).port}/v1`, "upstream-name");
 });
@@ -47,7 +45,6 @@ afterAll(async () => {
   await stack.stop();
   upstream.close();
   upstream.closeAllConnections();
-  rmSync(dataDir, { recursive: true, force: true });
 });
 
 /** A body as the client writes it, with the SHA-256 and the size of the body that the upstream must get. */

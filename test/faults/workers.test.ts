@@ -5,20 +5,19 @@
  *
  * @module-tag long
  */
-import { mkdtempSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Stack, startStack } from "../../infra/local/stack.ts";
+import type { Stack } from "../../infra/local/stack.ts";
 import type { UsageLogTotals } from "../../shared/schema/usage.ts";
 import { ADMISSION_CLASSES } from "../../shared/usage-values.ts";
 import { readExposition, scrapeWith } from "../harness/exposition.ts";
 import { type GatedUpstream, startGatedUpstream } from "../harness/gated-upstream.ts";
 import { Gateway, type Minted } from "../harness/gateway.ts";
-import { stackEnv } from "../harness/global-setup.ts";
 import { account, startLoad } from "../harness/ledger-load.ts";
 import { alertsIn } from "../harness/object-faults.ts";
 import { startedAgain } from "../harness/started-again.ts";
+import { startTestStack } from "../harness/test-stack.ts";
 import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
@@ -26,26 +25,25 @@ const WORKERS = 3;
 const CLIENTS = 8;
 const ENOUGH = 100;
 
-let folder: string;
 let stack: Stack;
 let upstream: TestUpstream;
 let gateway: Gateway;
 const lines: string[] = [];
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "gateway-workers-"));
   upstream = await startTestUpstream();
-  stack = await startStack({
-    env: stackEnv(folder, { GATEWAY_WORKERS: String(WORKERS) }),
-    log: (line) => void lines.push(line),
-    liveness: { graceMs: 0, everyMs: 500, answerWithinMs: 2_000, checks: 5 },
-  });
+  stack = await startTestStack(
+    { GATEWAY_WORKERS: String(WORKERS) },
+    {
+      log: (line) => void lines.push(line),
+      liveness: { graceMs: 0, everyMs: 500, answerWithinMs: 2_000, checks: 5 },
+    },
+  );
   gateway = new Gateway(stack);
 });
 afterAll(async () => {
   await stack.stop();
   await upstream.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 /** The gateway, reached at each Worker process directly, in their order. */
@@ -215,8 +213,8 @@ describe("a Worker process that hangs", () => {
 
 describe("several Worker processes", () => {
   it("reach the objects by a socket that only its owner can use", () => {
-    expect(statSync(join(folder, "worker", "objects.sock")).mode & 0o077).toBe(0);
-    expect(statSync(join(folder, "worker")).mode & 0o077).toBe(0);
+    expect(statSync(join(stack.dataDir, "worker", "objects.sock")).mode & 0o077).toBe(0);
+    expect(statSync(join(stack.dataDir, "worker")).mode & 0o077).toBe(0);
   });
 
   it("share one cap, and one queue in its order", async () => {

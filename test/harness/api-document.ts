@@ -45,16 +45,9 @@ type Written = Omit<Operation, "method" | "path" | "parameters" | "responses"> &
   readonly responses: Readonly<Record<string, Answer | { $ref: string }>>;
 };
 
-export interface ApiDocument {
-  readonly text: string;
-  readonly operations: readonly Operation[];
-  /** The faults of a value; empty when the schema accepts it. */
-  complaints(schema: AnySchemaObject, value: unknown): readonly string[];
-  /** The schema that a reference names, or the schema itself. */
-  resolved(schema: AnySchemaObject): AnySchemaObject;
-}
+export type ApiDocument = ReturnType<typeof readDocument>;
 
-export function readDocument(text: string): ApiDocument {
+export function readDocument(text: string) {
   const document = JSON.parse(text) as {
     paths: Record<string, Record<string, Written>>;
     components: { schemas: Record<string, AnySchemaObject>; responses: Record<string, Answer> };
@@ -70,21 +63,27 @@ export function readDocument(text: string): ApiDocument {
   return {
     text,
     operations: Object.entries(document.paths).flatMap(([path, methods]) =>
-      Object.entries(methods).map(([method, { parameters = [], responses, ...operation }]) => ({
-        ...operation,
-        parameters,
-        responses: Object.fromEntries(Object.entries(responses).map(([status, answer]) => [status, answerOf(answer)])),
-        method,
-        path,
-      })),
+      Object.entries(methods).map(
+        ([method, { parameters = [], responses, ...operation }]): Operation => ({
+          ...operation,
+          parameters,
+          responses: Object.fromEntries(
+            Object.entries(responses).map(([status, answer]) => [status, answerOf(answer)]),
+          ),
+          method,
+          path,
+        }),
+      ),
     ),
-    complaints: (schema, value) => {
+    /** The faults of a value; empty when the schema accepts it. */
+    complaints: (schema: AnySchemaObject, value: unknown): readonly string[] => {
       const validate = compiled.get(schema) ?? ajv.compile({ ...schema, components: document.components });
       compiled.set(schema, validate);
       if (validate(value)) return [];
       return (validate.errors ?? []).map((error) => `${error.instancePath || "body"} ${error.message}`);
     },
-    resolved: (schema) => {
+    /** The schema that a reference names, or the schema itself. */
+    resolved: (schema: AnySchemaObject): AnySchemaObject => {
       const name = typeof schema["$ref"] === "string" ? schema["$ref"].split("/").at(-1) : undefined;
       return (name === undefined ? undefined : document.components.schemas[name]) ?? schema;
     },

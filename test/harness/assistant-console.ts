@@ -1,35 +1,24 @@
 /** The console's assistant for tests: questions, proposals and their runs, by a browser in which the admin has signed in. */
 import type { AssistantEvent, AssistantProposal } from "../../shared/assistant.ts";
 import { EventReader } from "../../shared/sse/event-reader.ts";
-import { startConsole, type TestConsole } from "./console.ts";
-import type { ConsoleBrowser } from "./console-browser.ts";
+import { startConsole } from "./console.ts";
 
 const EVENT_MAX_CHARACTERS = 10_000_000;
 
-export interface AssistantConsole {
-  readonly testing: TestConsole;
-  readonly admin: ConsoleBrowser;
-  /** The Management API itself. Throws for a refusal. */
-  readonly api: TestConsole["control"]["must"];
-  /** The events of an answer. Throws when there is none. */
-  readonly ask: (
-    text: string,
-    history?: readonly unknown[],
-    browser?: ConsoleBrowser,
-  ) => Promise<readonly AssistantEvent[]>;
-  /** A change that the model proposes when it is asked for it. Throws when it does not. */
-  readonly proposed: (change: string, parameters: object, body?: object) => Promise<AssistantProposal>;
-  readonly run: (token: string, browser?: ConsoleBrowser) => Promise<Response>;
-}
+export type AssistantConsole = Awaited<ReturnType<typeof startAssistantConsole>>;
 
 /** Starts a console whose assistant asks the model at `url`, which ends with `/v1`. */
-export async function startAssistantConsole(url: string): Promise<AssistantConsole> {
+export async function startAssistantConsole(url: string) {
   const testing = await startConsole({ GATEWAY_PROXY_BASE_URL: url.replace(/\/v1$/, "") });
   const admin = await testing.admin();
   const { must: api } = testing.control;
   await api("POST", "/models", { model_name: "brain", api_base: "http://127.0.0.1:9" });
   await api("PUT", "/settings/assistant", { brain_model: "brain" });
-  const ask: AssistantConsole["ask"] = async (text, history = [], browser = admin) => {
+  const ask = async (
+    text: string,
+    history: readonly unknown[] = [],
+    browser = admin,
+  ): Promise<readonly AssistantEvent[]> => {
     const response = await browser.send("POST", "/api/assistant/ask", { text, history });
     if (response.headers.get("content-type") !== "text/event-stream")
       throw new Error(`no answer: ${response.status} ${await response.text()}`);
@@ -38,15 +27,19 @@ export async function startAssistantConsole(url: string): Promise<AssistantConso
   return {
     testing,
     admin,
+    /** The Management API itself. Throws for a refusal. */
     api,
+    /** The events of an answer. Throws when there is none. */
     ask,
-    proposed: async (change, parameters, body) => {
+    /** A change that the model proposes when it is asked for it. Throws when it does not. */
+    proposed: async (change: string, parameters: object, body?: object): Promise<AssistantProposal> => {
       const events = await ask(calling({ propose_change: { change, parameters, body } }));
       const [proposal] = proposalsOf(events);
       if (proposal === undefined) throw new Error(JSON.stringify(events));
       return proposal;
     },
-    run: async (token, browser = admin) => await browser.send("POST", "/api/assistant/run", { token }),
+    run: async (token: string, browser = admin): Promise<Response> =>
+      await browser.send("POST", "/api/assistant/run", { token }),
   };
 }
 

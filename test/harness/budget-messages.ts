@@ -22,8 +22,7 @@ import {
 import { budgetUsageOf } from "../../edge/domain/budget/usage-view.ts";
 import { AMOUNT_MAX, isAmount } from "../../shared/amount.ts";
 import { anyNumber, mostlyAmounts } from "./any-number.ts";
-import { NOTHING_STORED } from "./edge/budget/nothing-stored.ts";
-import { SimulatedDisk } from "./edge/budget/simulated-disk.ts";
+import { NOTHING_STORED, SimulatedDisk } from "./edge/budget/simulated-disk.ts";
 import { type Caps, limitsWith, thirtyDayMonthOf } from "./edge/budget/simulation.ts";
 
 const amounts = fc.record({ bucketTokens: mostlyAmounts, termTokens: mostlyAmounts, nanoUsd: mostlyAmounts });

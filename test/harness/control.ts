@@ -8,13 +8,11 @@ import type { RaisedAlert } from "../../control/alerts/alert-sink.ts";
 import { AnalyticsStore } from "../../control/analytics/store.ts";
 import { createApp } from "../../control/api/app.ts";
 import { AuthRefusals } from "../../control/api/auth-refusals.ts";
-import type { Api } from "../../control/api/types.ts";
 import { Cells } from "../../control/cells/cells.ts";
 import { type Connection, connect } from "../../control/db/connect.ts";
 import { migrate } from "../../control/db/migrate.ts";
 import { importBackupKey } from "../../control/encryption/secret-macs.ts";
 import { composeHealth } from "../../control/health/compose-health.ts";
-import type { Prober } from "../../control/health/prober.ts";
 import { HotStore } from "../../control/hot-store/hot-store.ts";
 import { ProvisionerCounters } from "../../control/jobsched/provisioner-counters.ts";
 import type { VerbContext } from "../../control/kernel/context.ts";
@@ -42,42 +40,9 @@ export const ADMIN_TOKEN = "admin-token-of-a-test";
 export const INTERNAL_TOKEN = "internal-token-of-a-test";
 
 /** What replicas of one service share. */
-interface Places {
-  readonly databaseUrl: string;
-  readonly storeUrl: string;
-  readonly cellUrl: string;
-  readonly cell: TestControl["cell"];
-  stopStore(): Promise<void>;
-  close(): Promise<void>;
-}
+type Places = Awaited<ReturnType<typeof startPlaces>>;
 
-export interface TestControl {
-  readonly connection: Connection;
-  readonly app: Api;
-  readonly ctx: VerbContext;
-  readonly store: HotStore;
-  readonly publisher: OutboxPublisher;
-  readonly resync: Resync;
-  /** The health prober; it runs only when a test calls it. */
-  readonly prober: Prober;
-  readonly benchmarks: BenchmarkRuns;
-  /** The alerts that the prober's checks have raised. */
-  readonly alerts: readonly RaisedAlert[];
-  /** What the metrics count of the provisioner. */
-  readonly provisioner: ProvisionerCounters;
-  /** What the cell received: the changed records, and those with values for its scheduler. */
-  readonly cell: { readonly items: RevItem[]; readonly changes: Change[]; fail: boolean };
-  /** Sends a request with the admin token and a JSON body. */
-  request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>;
-  /** A request below `/api/v1` that must succeed. Throws for a refusal. */
-  readonly must: <T>(method: string, path: string, body?: unknown) => Promise<T>;
-  /** Signals to running requests that the service ends. */
-  end(): void;
-  /** Stops and starts the key-value store's listener. */
-  stopStore(): Promise<void>;
-  readonly places: Places;
-  close(): Promise<void>;
-}
+export type TestControl = Awaited<ReturnType<typeof startControl>>;
 
 /** How the service differs from the usual one: an encryption key of its own, no pepper, the permissive address policy. */
 export interface ControlOptions {
@@ -85,7 +50,7 @@ export interface ControlOptions {
    * The service of which this one is a replica: the same database, store and cell, but other connections. Not possible on
    * PGlite, which has one connection.
    */
-  readonly beside?: TestControl;
+  readonly beside?: { readonly places: Places };
   /** The address at which this service reaches the key-value store, when it is not the store's own. */
   readonly storeUrl?: string;
   /** Base64 of 32 bytes; null for a service without encryption. */
@@ -111,10 +76,9 @@ export interface ControlOptions {
   readonly recipes?: readonly Recipe[];
 }
 
-export async function startControl(options: ControlOptions = {}): Promise<TestControl> {
+export async function startControl(options: ControlOptions = {}) {
   const log = pino({ level: "silent" });
   const places = options.beside?.places ?? (await startPlaces());
-  const { cell } = places;
   const connection = await openMigrated(places.databaseUrl);
   const answerWithinMs = options.answerWithinMs ?? 60_000;
   const cells = new Cells([{ cell: "local", url: places.cellUrl }], "internal", answerWithinMs);
@@ -163,10 +127,9 @@ export async function startControl(options: ControlOptions = {}): Promise<TestCo
     log,
   });
   const ending = new AbortController();
-  const refused: RaisedAlert[] = [];
   const refusals = new AuthRefusals({
     log,
-    sink: { take: async (taken) => void refused.push(...taken) },
+    sink: { take: async () => undefined },
     cell: "local",
     proxies: new TrustedProxies([]),
     now: Date.now,
@@ -195,7 +158,12 @@ export async function startControl(options: ControlOptions = {}): Promise<TestCo
     provisioner,
     log,
   });
-  const request: TestControl["request"] = async (method, path, body, headers = {}) =>
+  const request = async (
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<Response> =>
     await app.request(path, {
       method,
       headers: { authorization: `Bearer ${ADMIN_TOKEN}`, ...headers },
@@ -208,22 +176,30 @@ export async function startControl(options: ControlOptions = {}): Promise<TestCo
     store,
     publisher,
     resync,
+    /** The health prober; it runs only when a test calls it. */
     prober,
     benchmarks,
-    alerts,
+    /** The alerts that the prober's checks have raised. */
+    alerts: alerts as readonly RaisedAlert[],
+    /** What the metrics count of the provisioner. */
     provisioner,
-    cell,
+    /** What the cell received: the changed records, and those with values for its scheduler. */
+    cell: places.cell,
+    /** Sends a request with the admin token and a JSON body. */
     request,
+    /** A request below `/api/v1` that must succeed. Throws for a refusal. */
     must: async <T>(method: string, path: string, body?: unknown): Promise<T> => {
       const response = await request(method, `/api/v1${path}`, body);
       const text = await response.text();
       if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`);
       return (text === "" ? null : JSON.parse(text)) as T;
     },
-    end: () => ending.abort(),
-    stopStore: async () => await places.stopStore(),
+    /** Signals to running requests that the service ends. */
+    end: (): void => ending.abort(),
+    /** Stops the key-value store's listener. */
+    stopStore: async (): Promise<void> => await places.stopStore(),
     places,
-    close: async () => {
+    close: async (): Promise<void> => {
       await prober.stop();
       await benchmarks.stop();
       if (options.beside === undefined) await places.close();
@@ -244,10 +220,10 @@ async function openMigrated(databaseUrl: string): Promise<Connection> {
   return connection;
 }
 
-async function startPlaces(): Promise<Places> {
+async function startPlaces() {
   const databaseUrl = await newDatabase();
   const bridge = await startRedisBridge({ backend: memoryBackend(), token: "t" });
-  const cell: TestControl["cell"] = { items: [], changes: [], fail: false };
+  const cell = { items: [] as RevItem[], changes: [] as Change[], fail: false };
   const sink = await startHttpSink(({ url, body }) => {
     if (cell.fail) return { status: 500 };
     if (url === INTERNAL_PATHS.budgetRebuild)
@@ -271,7 +247,7 @@ async function startPlaces(): Promise<Places> {
     cellUrl: sink.url,
     cell,
     stopStore,
-    close: async () => {
+    close: async (): Promise<void> => {
       await stopStore();
       await sink.close();
     },

@@ -9,25 +9,22 @@ import { programPath } from "./program-path.ts";
 import { waitFor } from "./wait-for.ts";
 
 /** The content of a scrape. */
-export interface Exposition {
-  readonly families: PromMetrics;
-  /** The value of a counter or gauge with exactly these labels; undefined when there is none. */
-  value(name: string, labels: Readonly<Record<string, string>>): number | undefined;
-  histogram(name: string, labels: Readonly<Record<string, string>>): PromHistogramData | undefined;
-  /** The faults of the text; empty when there are none. */
-  readonly faults: readonly string[];
-}
+export type Exposition = Awaited<ReturnType<typeof readExposition>>;
+
+type Labels = Readonly<Record<string, string>>;
 
 /** Reads a text. Rejects when the reader cannot read it. */
-export async function readExposition(text: string): Promise<Exposition> {
+export async function readExposition(text: string) {
   const lines = text.split("\n");
   const families = await getMetricsFromIterator(lines[Symbol.iterator]());
-  const find = <T extends PromData | PromHistogramData>(name: string, labels: Readonly<Record<string, string>>) =>
+  const find = <T extends PromData | PromHistogramData>(name: string, labels: Labels) =>
     (families[name]?.data as T[] | undefined)?.find((each) => identity(each.labels) === identity(labels));
   return {
     families,
-    value: (name, labels) => find<PromData>(name, labels)?.value,
-    histogram: (name, labels) => find<PromHistogramData>(name, labels),
+    /** The value of a counter or gauge with exactly these labels; undefined when there is none. */
+    value: (name: string, labels: Labels): number | undefined => find<PromData>(name, labels)?.value,
+    histogram: (name: string, labels: Labels) => find<PromHistogramData>(name, labels),
+    /** The faults of the text; empty when there are none. */
     faults: [...faultsOfLines(lines), ...faultsOfSeries(families), ...faultsByPromtool(text)],
   };
 }
@@ -43,7 +40,7 @@ export async function scrapeWith(cells: readonly string[], metricsUrl: string): 
   );
 }
 
-function identity(labels: Readonly<Record<string, string>>): string {
+function identity(labels: Labels): string {
   return JSON.stringify(Object.entries(labels).sort(([one], [two]) => (one < two ? -1 : 1)));
 }
 

@@ -32,6 +32,10 @@ export interface Minted {
   readonly mark: string;
 }
 
+/** Who sends a chat, and to which model. */
+type ChatCaller = Pick<Minted, "secret" | "mark"> &
+  Partial<Pick<Minted, "tenant" | "key">> & { readonly model: Pick<Model, "model_name"> };
+
 interface ChatOptions {
   readonly stream?: boolean;
   readonly body?: Readonly<Record<string, unknown>>;
@@ -100,7 +104,7 @@ export class Gateway {
   }
 
   /** A chat request of a minted tenant. */
-  async chat(minted: Minted, options: ChatOptions = {}): Promise<Response> {
+  async chat(minted: ChatCaller, options: ChatOptions = {}): Promise<Response> {
     return await fetch(`${this.#at.proxyUrl}/v1/chat/completions`, {
       method: "POST",
       headers: { authorization: `Bearer ${minted.secret}`, "content-type": "application/json", ...options.headers },

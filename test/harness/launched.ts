@@ -2,99 +2,59 @@
  * A stack started as a user starts it: the launcher's entry as a process of its own, so that a test can kill it, send it
  * signals and start it again on the same folder.
  */
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { stackEnv } from "./global-setup.ts";
-import { waitFor } from "./wait-for.ts";
+import { type ProgramProcess, startProgram } from "./program-process.ts";
 
-const ROOT = join(import.meta.dirname, "../..");
+type Variables = Readonly<Record<string, string>>;
 
 export type Launched = Awaited<ReturnType<typeof whenReady>>;
 
-interface Starting {
-  readonly process: ChildProcess;
-  readonly output: () => string;
-  readonly exited: Promise<number | null>;
-}
-
 /** Starts the program of `npm start` for a test; it ends with the test at the latest. */
-export function launch(dataDir: string, more: Readonly<Record<string, string>> = {}): Starting {
-  return spawned(process.execPath, [join(ROOT, "infra/local/main.ts")], stackEnv(dataDir, more));
+export function launch(dataDir: string, more: Variables = {}): ProgramProcess {
+  return started(process.execPath, "infra/local/main.ts", stackEnv(dataDir, more));
 }
 
 /** Starts the program of `npm run dev` in the same way. */
-export function launchDev(dataDir: string, more: Readonly<Record<string, string>> = {}): Starting {
-  return spawned(process.execPath, [join(ROOT, "infra/local/dev.ts")], stackEnv(dataDir, more));
+export function launchDev(dataDir: string, more: Variables = {}): ProgramProcess {
+  return started(process.execPath, "infra/local/dev.ts", stackEnv(dataDir, more));
 }
 
 /** Starts the program of `npm run provisioner`, which gets these variables alone. */
-export function launchProvisioner(variables: Readonly<Record<string, string>>): Starting {
-  return spawned(process.execPath, [join(ROOT, "control/provisioner/main.ts")], variables);
+export function launchProvisioner(variables: Variables): ProgramProcess {
+  return started(process.execPath, "control/provisioner/main.ts", variables);
 }
 
-export function launchWithNpm(dataDir: string): Starting {
-  return spawned("npm", ["start"], stackEnv(dataDir));
+export function launchWithNpm(dataDir: string): ProgramProcess {
+  return started("npm", "start", stackEnv(dataDir));
 }
 
-function spawned(command: string, args: readonly string[], variables: Readonly<Record<string, string>>): Starting {
-  const child = spawn(command, args, {
-    cwd: ROOT,
-    env: {
-      PATH: process.env["PATH"],
-      HOME: process.env["HOME"],
-      NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
-      ...variables,
-    },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let output = "";
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on("data", (chunk: Buffer) => {
-      output += chunk.toString();
-    });
-  }
-  const exited = new Promise<number | null>((resolve) => child.on("close", (code) => resolve(code)));
+function started(command: string, argument: string, variables: Variables): ProgramProcess {
+  const { HOME, NODE_COMPILE_CACHE } = process.env;
+  const program = startProgram({ command, args: [argument] }, { HOME, NODE_COMPILE_CACHE, ...variables }, "ready");
   // a test that fails must leave no running stack
-  onTestFinished(async () => {
-    child.kill("SIGKILL");
-    await exited;
-  });
-  return { process: child, output: () => output, exited };
+  onTestFinished(async () => void (await program.end("SIGKILL")));
+  return program;
 }
 
 /** Starts it and waits until it says that it is ready. */
-export async function launchReady(dataDir: string, more: Readonly<Record<string, string>> = {}): Promise<Launched> {
+export async function launchReady(dataDir: string, more: Variables = {}): Promise<Launched> {
   return await whenReady(launch(dataDir, more), dataDir);
 }
 
-/** The running stack that a started process reports. Throws its output when it ends instead. */
-export async function whenReady({ process: child, output, exited }: Starting, dataDir: string) {
-  let ended = false;
-  void exited.then(() => {
-    ended = true;
-  });
-  await waitFor(output, (text) => ended || /The gateway is ready\..*\n/.test(text));
-  if (ended) throw new Error(`the stack ended: ${output()}`);
-  const ready = output()
-    .split("\n")
-    .find((line) => line.includes("The gateway is ready."));
-  const reported = JSON.parse(ready ?? "{}") as Readonly<Record<string, string>>;
+/** The running stack that a started process reports. Throws its last lines when it ends instead. */
+export async function whenReady(program: ProgramProcess, dataDir: string) {
+  const reported = (await program.ready) as Variables;
   const address = (field: string): string => new URL(reported[field] ?? "").origin;
   return {
-    process: child,
+    ...program,
     proxyUrl: address("data_plane"),
     adminUrl: address("management_api"),
     metricsUrl: address("metrics"),
     adminToken: readFileSync(join(dataDir, "admin-token"), "utf8").trim(),
-    /** All output so far. */
-    output,
-    /** Sends a signal and waits for the end; returns the exit code, null when it was killed. */
-    end: async (signal: NodeJS.Signals): Promise<number | null> => {
-      child.kill(signal);
-      return await exited;
-    },
   };
 }
 

@@ -87,9 +87,30 @@ export function ledgerReads(stored: Stored, someDays: readonly number[]): readon
 }
 
 /** The page of requests after `cursor`. */
-export function ledgerPage(stored: Stored, name: string, cursor: string): LedgerRead {
+function ledgerPage(stored: Stored, name: string, cursor: string): LedgerRead {
   const { since, page } = asked(stored.fill.days, stored);
   return { name, path: `/usage/logs?${since}${cursor}`, budgetRows: page };
+}
+
+const PAGE_ROWS = 50;
+
+/** A store that was filled. */
+interface Filled {
+  readonly stored: Stored;
+  rows<T>(statement: string): Promise<readonly T[]>;
+}
+
+/** Page `number` of all requests, 50 rows each; 1 is the newest. Throws when there are not so many. */
+export async function pageAt(control: Filled, number: number): Promise<LedgerRead> {
+  const name = `usage/logs page ${number}`;
+  if (number === 1) return ledgerPage(control.stored, name, "");
+  const [last] = await control.rows<{ ts_ms: number; request_id: string }>(
+    `SELECT toUnixTimestamp64Milli(ts) AS ts_ms, toString(r.request_id) AS request_id FROM gateway.usage_raw AS r
+     WHERE request_type NOT IN ('health_probe', 'benchmark')
+     ORDER BY ts DESC, toString(r.request_id) DESC LIMIT 1 OFFSET ${(number - 1) * PAGE_ROWS - 1}`,
+  );
+  if (last === undefined) throw new Error(`there are fewer than ${number} pages`);
+  return ledgerPage(control.stored, name, `&before_ms=${last.ts_ms}&before_request_id=${last.request_id}`);
 }
 
 const tenant = `tenant_id=${filledTenant(3)}`;

@@ -18,8 +18,6 @@ export interface SeenMcpCall {
   readonly say: (text: string | null) => void;
 }
 
-export type McpUpstream = Awaited<ReturnType<typeof startMcpUpstream>>;
-
 export async function startMcpUpstream() {
   const calls: SeenMcpCall[] = [];
   const server = createServer((request, response) => {

@@ -2,37 +2,25 @@
  * A gateway whose planes are processes of their own, as in containers: a control service, a data plane, and the stores that both
  * share: PostgreSQL, a store behind the Redis protocol, and a ClickHouse engine.
  */
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { type InnerAddress, innerOf, startFrontProxy } from "../../infra/local/front.ts";
-import { jsonLine, startGuard } from "../../infra/local/process/child.ts";
+import { startGuard } from "../../infra/local/process/child.ts";
 import { memoryBackend } from "../../infra/local/redis/memory-backend.ts";
 import { Gateway } from "./gateway.ts";
 import { startPostgres } from "./postgres.ts";
+import { type ProgramCommand, type ProgramProcess, startProgram } from "./program-process.ts";
 import { startRedisServer } from "./redis-protocol.ts";
 import { startClickhouse } from "./shared-stores.ts";
 
-const ROOT = join(import.meta.dirname, "../..");
 const PASSWORD = "password-of-the-stores";
 const ADMIN_TOKEN = "admin-token-of-the-planes";
 const INTERNAL_TOKEN = "token-between-the-planes";
 
-/** How a plane is started: a command, its arguments, and the variables that it needs besides those of every place. */
-export interface PlaneCommand {
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly env?: Readonly<Record<string, string>>;
-}
-
-type Plane = ReturnType<typeof startPlane>[0];
-
 /** Starts the stores and both planes, the data plane with variables of its own. Rejects with the last lines of a plane that does not start. */
 export async function startPlanes(
-  commands: Readonly<Record<"control" | "edge", PlaneCommand>>,
+  commands: Readonly<Record<"control" | "edge", ProgramCommand>>,
   dataDir: string,
   ofEdge: Readonly<Record<string, string>> = {},
 ) {
@@ -53,10 +41,10 @@ export async function startPlanes(
     GATEWAY_CLICKHOUSE_PASSWORD: PASSWORD,
     GATEWAY_INTERNAL_TOKEN: INTERNAL_TOKEN,
   };
-  const running: Plane[] = [];
+  const running: ProgramProcess[] = [];
   /** Stops what still runs, and the stores. */
   const close = async (): Promise<void> => {
-    await Promise.all(running.map(async (plane) => await plane.stop()));
+    await Promise.all(running.map(async (plane) => await plane.end()));
     await toEdge.close();
     await clickhouse.stop(2_000);
     guard.close();
@@ -65,12 +53,10 @@ export async function startPlanes(
     await postgres.stop();
     rmSync(folder, { recursive: true, force: true });
   };
-  const start = async (command: PlaneCommand, env: Readonly<Record<string, string>>, event: string) => {
-    const [plane, ready] = startPlane(command, { ...env, ...stores }, event);
+  const start = async (command: ProgramCommand, env: Readonly<Record<string, string>>, event: string) => {
+    const plane = startProgram(command, { ...env, ...stores }, event);
     running.push(plane);
-    const message = await ready;
-    if (message === null) throw new Error(`a plane did not start: ${plane.lines.slice(-5).join(" | ")}`);
-    return { plane, message };
+    return { plane, message: await plane.ready };
   };
   try {
     const control = await start(
@@ -112,37 +98,4 @@ export async function startPlanes(
     await close();
     throw error;
   }
-}
-
-/**
- * Starts a process; `ready` resolves with the line of its output that has the event, or with null when it ends before that.
- */
-export function startPlane(
-  { command, args, env: own = {} }: PlaneCommand,
-  env: Readonly<Record<string, string>>,
-  event: string,
-) {
-  const child: ChildProcess = spawn(command, args, {
-    cwd: ROOT,
-    env: { PATH: process.env["PATH"], ...env, ...own },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  /** What it has written. */
-  const lines: string[] = [];
-  const ended = once(child, "close").then(([code]) => code as number | null);
-  const { promise: ready, resolve } = Promise.withResolvers<Record<string, unknown> | null>();
-  void ended.then(() => resolve(null));
-  for (const stream of [child.stdout, child.stderr])
-    if (stream !== null)
-      createInterface({ input: stream }).on("line", (line) => {
-        lines.push(line);
-        const message = jsonLine(line);
-        if (message?.["event"] === event) resolve(message);
-      });
-  /** Sends SIGTERM; resolves with the exit code, null when it was killed. */
-  const stop = async (): Promise<number | null> => {
-    child.kill("SIGTERM");
-    return await ended;
-  };
-  return [{ lines: lines as readonly string[], stop }, ready] as const;
 }

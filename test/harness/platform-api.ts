@@ -51,15 +51,9 @@ export interface PlatformState {
   whileChanging: ((change: string) => Promise<void> | void) | null;
 }
 
-interface PlatformApi {
-  readonly url: string;
-  /** The next state; a test sets it before it deploys. */
-  state: PlatformState;
-  close(): Promise<void>;
-}
-
 /** Starts it on loopback. `worker`: the only name that it knows. */
-export async function startPlatformApi(worker: string, state: PlatformState): Promise<PlatformApi> {
+export async function startPlatformApi(worker: string, state: PlatformState) {
+  /** `state`: the next one; a test sets it before it deploys. */
   const api = { state };
   const server = createServer((request, response) => {
     void answer(api.state, worker, request).then(({ status, body }) => {

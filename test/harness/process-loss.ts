@@ -49,18 +49,8 @@ interface ProcessLoss {
   readonly how: () => Promise<void>;
 }
 
-/** What the clients noticed of it. */
-interface Noticed {
-  /** The statuses of calls through other processes that had no whole answer; 0: none at all. */
-  readonly others: readonly number[];
-  /** The same of calls through the process. */
-  readonly own: readonly number[];
-  /** A call that waited was served before any stream through another process had ended, so with a slot of the lost one. */
-  readonly hasSlotBack: boolean;
-}
-
-/** Does it, and checks every row, the budget and the slots. */
-export async function loseProcess(loss: ProcessLoss): Promise<Noticed> {
+/** Does it, and checks every row, the budget and the slots. What the clients noticed. */
+export async function loseProcess(loss: ProcessLoss) {
   const { fault, upstream, pausedMs, gateways, lost, ends, losesCell, endsOthers, reader, how } = loss;
   const before = gateways();
   const chunks = ((pausedMs ?? LONGER_MS) + LONGER_MS) / PACE_MS;
@@ -114,8 +104,11 @@ export async function loseProcess(loss: ProcessLoss): Promise<Noticed> {
   expect(upstream.peak(few.mark) - cutOff).toBeLessThanOrEqual(SLOTS);
   const notWhole = calls.ended.filter(({ isWhole }) => !isWhole);
   return {
+    /** The statuses of calls through other processes that had no whole answer; 0: none at all. */
     others: notWhole.filter((call) => !isOwn(call)).map(({ status }) => status),
+    /** The same of calls through the process. */
     own: notWhole.filter(isOwn).map(({ status }) => status),
+    /** A call that waited was served before any stream through another process had ended, so with a slot of the lost one. */
     hasSlotBack: first(waited.filter(({ isWhole }) => isWhole)) < first(streamed.filter((call) => !isOwn(call))),
   };
 }

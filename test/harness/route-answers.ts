@@ -2,8 +2,30 @@
  * The answer to each route of an upstream, in the shapes of the services that clients know. Every answer that reports
  * tokens reports 11 in and 22 out.
  */
-import type { ServerResponse } from "node:http";
-import type { SeenCall } from "./seen-call.ts";
+import type { IncomingHttpHeaders, ServerResponse } from "node:http";
+
+/** A file in a form, as it arrived. */
+export interface SeenFile {
+  readonly name: string;
+  readonly type: string;
+  readonly size: number;
+  readonly sha256: string;
+}
+
+/** What an upstream records of a call: enough to check that it arrived whole, whatever its body was. */
+export interface SeenCall {
+  readonly method: string;
+  /** Path and query. */
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly size: number;
+  readonly sha256: string;
+  /** Of JSON bodies; null for others. */
+  readonly json: Readonly<Record<string, unknown>> | null;
+  /** Text fields of forms. */
+  readonly fields: Readonly<Record<string, string>>;
+  readonly files: Readonly<Record<string, SeenFile>>;
+}
 
 /** The audio that `speech` answers: bytes of every value, more than one chunk. */
 export const SPOKEN = Uint8Array.from({ length: 200_000 }, (_, at) => (at * 31) % 256);

@@ -18,26 +18,17 @@ export const ANN = { sub: "ann", email: "ann@example.org", name: "Ann", email_ve
  */
 export const PERSON_HEADER = "x-test-person";
 
-export interface SignInProvider {
-  readonly issuer: string;
-  /** Claims of the next ID tokens besides those of every token; undefined removes one. */
-  claims: Readonly<Record<string, unknown>>;
-  /** Signs with a key that is not published. */
-  forged: boolean;
-  /** Answers every request with 503. */
-  away: boolean;
-  /** The address to which it sends the browser that comes with this address. */
-  readonly consent: (authorization: string) => URL;
-  close(): Promise<void>;
-}
+export type SignInProvider = Awaited<ReturnType<typeof startSignInProvider>>;
 
-export async function startSignInProvider(): Promise<SignInProvider> {
+type Claims = Readonly<Record<string, unknown>>;
+
+export async function startSignInProvider() {
   const published = await newIssuerKey("one", "RS256");
   const other = await newIssuerKey("one", "RS256");
   /** What a code was given for; each is redeemed once. */
   const codes = new Map<
     string,
-    { challenge: string; nonce: string | null; redirectUri: string; claims: Readonly<Record<string, unknown>> | null }
+    { challenge: string; nonce: string | null; redirectUri: string; claims: Claims | null }
   >();
   const sink = await startHttpSink(async ({ url, headers, body }) => {
     if (provider.away) return jsonAnswer({}, 503);
@@ -85,7 +76,7 @@ export async function startSignInProvider(): Promise<SignInProvider> {
     const idToken = await signToken(provider.forged ? other : published, stated);
     return { access_token: "a", token_type: "Bearer", id_token: idToken };
   }
-  function consent(authorization: string, claims: Readonly<Record<string, unknown>> | null): URL {
+  function consent(authorization: string, claims: Claims | null): URL {
     const asked = new URL(authorization).searchParams;
     const code = randomUUID();
     const redirectUri = asked.get("redirect_uri") ?? "";
@@ -95,12 +86,16 @@ export async function startSignInProvider(): Promise<SignInProvider> {
     back.searchParams.set("state", asked.get("state") ?? "");
     return back;
   }
-  const provider: SignInProvider = {
+  const provider = {
     issuer,
-    claims: ANN,
+    /** Claims of the next ID tokens besides those of every token; undefined removes one. */
+    claims: ANN as Claims,
+    /** Signs with a key that is not published. */
     forged: false,
+    /** Answers every request with 503. */
     away: false,
-    consent: (authorization) => consent(authorization, null),
+    /** The address to which it sends the browser that comes with this address. */
+    consent: (authorization: string): URL => consent(authorization, null),
     close: sink.close,
   };
   return provider;

@@ -5,8 +5,7 @@
  */
 import { createServer } from "node:http";
 import { listen } from "../../infra/local/http/listen.ts";
-import type { SeenRequest } from "./seen-request.ts";
-import { answer } from "./upstream-answers.ts";
+import { answer, type SeenRequest } from "./upstream-answers.ts";
 import { behaviourNow, behaviourOf } from "./upstream-behaviour.ts";
 
 export type TestUpstream = Awaited<ReturnType<typeof startTestUpstream>>;

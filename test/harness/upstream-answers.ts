@@ -2,11 +2,25 @@
  * The answers of a test upstream: one JSON document or one event stream, as its behaviour says. Each reports a usage of 11
  * and 22 tokens unless the behaviour says otherwise.
  */
-import type { ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
-import type { SeenRequest } from "./seen-request.ts";
 import type { Behaviour } from "./upstream-behaviour.ts";
+
+/** What a test upstream records of a request. */
+export interface SeenRequest {
+  readonly path: string;
+  readonly headers: IncomingMessage["headers"];
+  readonly body: Record<string, unknown>;
+  /** Chunks of the stream written so far. */
+  chunksWritten: number;
+  /** The gateway closed the connection before the answer was complete. */
+  cutOff: boolean;
+  done: boolean;
+  /** When it had arrived whole, and when its answer was completely written or its connection had ended; epoch ms. */
+  readonly fromMs: number;
+  untilMs: number;
+}
 
 function usageOf(behaviour: Behaviour): object {
   const [prompt_tokens, completion_tokens] = [behaviour.number("in", 11), behaviour.number("out", 22)];

@@ -5,18 +5,13 @@
 import { createHash, randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Gateway, Minted } from "./gateway.ts";
-import { answerRoute } from "./route-answers.ts";
-import type { SeenCall, SeenFile } from "./seen-call.ts";
+import { answerRoute, type SeenCall, type SeenFile } from "./route-answers.ts";
 import { useServer } from "./use-started.ts";
 
-interface RouteUpstream {
-  /** The base to register as api_base; requests below `/<mark>` are recorded under that mark. */
-  baseOf(mark: string): string;
-  seen(mark: string): readonly SeenCall[];
-}
+type RouteUpstream = ReturnType<typeof useRouteUpstream>;
 
 /** Registers the hooks; the upstream is there once tests run. */
-export function useRouteUpstream(): RouteUpstream {
+export function useRouteUpstream() {
   const calls = new Map<string, SeenCall[]>();
   const origin = useServer((request, response) => {
     readCall(request).then(
@@ -28,8 +23,9 @@ export function useRouteUpstream(): RouteUpstream {
     );
   });
   return {
-    baseOf: (mark) => `${origin()}/${mark}/v1`,
-    seen: (mark) => calls.get(mark) ?? [],
+    /** The base to register as api_base; requests below `/<mark>` are recorded under that mark. */
+    baseOf: (mark: string): string => `${origin()}/${mark}/v1`,
+    seen: (mark: string): readonly SeenCall[] => calls.get(mark) ?? [],
   };
 }
 

@@ -2,9 +2,124 @@
  * The Cell is reset under load (docs/rules/admission.md#reset): streams go on, slots are counted again,
  * the cap is kept, and every row is written once.
  */
+
+import { env } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
+import type { Bindings } from "../../edge/bindings.ts";
+import { limitsOf } from "../../edge/domain/budget/limits.ts";
+import type { TenantBudgetApi } from "../../edge/domain/budget/messages/rpc.ts";
+import type { BudgetUsage } from "../../edge/domain/budget/usage-view.ts";
+import { run } from "../../edge/pipeline/run.ts";
+import { keyOf, tenantOf } from "../harness/edge/pipeline/records.ts";
+import { TestPipeline } from "../harness/edge/pipeline/world.ts";
 import { waitFor } from "../harness/wait-for.ts";
-import { Crowd } from "./crowd.ts";
+import { ObjectIsolate } from "./exchange-isolate.ts";
+
+const bindings = env as unknown as Bindings;
+
+/** One stream, from the side of the upstream. */
+interface Live {
+  readonly requestId: string;
+  /** Sends one more event to the client. */
+  emit(text: string): void;
+  finish(): void;
+}
+
+/** One request, from the side of its client. */
+interface Client {
+  readonly requestId: string;
+  /** The text that has arrived so far. */
+  text(): string;
+  /** The status, once the whole answer has arrived. Rejects when the answer breaks off. */
+  readonly ended: Promise<number>;
+}
+
+/**
+ * Many requests of one tenant through the real pipeline, Cell, Ledger and budget. The upstream of each request streams until the
+ * test ends it.
+ */
+class Crowd {
+  readonly isolate: ObjectIsolate;
+  readonly live = new Map<string, Live>();
+  /** The largest number of streams that ran at once. */
+  peak = 0;
+  readonly #world = new TestPipeline();
+  readonly #tenantId = crypto.randomUUID();
+
+  constructor(name: string) {
+    const budget = { tokens: 1_000_000, cost_usd: null, period: "lifetime", started_at_ms: null } as const;
+    this.#world.key = keyOf({ tenant: tenantOf({ id: this.#tenantId, budget }) });
+    this.isolate = new ObjectIsolate(name, this.#world.received().ports);
+  }
+
+  request(): Client {
+    const requestId = crypto.randomUUID();
+    const body = JSON.stringify({ model: "tiny", stream: true, max_tokens: 40, messages: [] });
+    const received = this.#world.received({ body });
+    const ports = {
+      ...received.ports,
+      clock: Date.now,
+      random: { uuid: () => requestId, fraction: () => 0 },
+      admission: this.isolate.admission,
+      upstream: { fetch: async () => this.#answer(requestId) },
+    };
+    let text = "";
+    const read = async (): Promise<number> => {
+      const response = await run({ ...received, ports });
+      const decoder = new TextDecoder();
+      for await (const chunk of response.body ?? []) text += decoder.decode(chunk, { stream: true });
+      return response.status;
+    };
+    const ended = read();
+    ended.catch(() => undefined);
+    return { requestId, text: () => text, ended };
+  }
+
+  /** Resolves when all work that was given to `waitUntil` has ended. */
+  async settled(): Promise<void> {
+    await this.#world.settled();
+    await Promise.all(this.isolate.carriers);
+  }
+
+  /** The ids of the rows on the Ledger's disk, and the sum of their tokens. */
+  async rows(): Promise<{ readonly ids: readonly string[]; readonly tokens: number }> {
+    const rows = await this.isolate.rows();
+    return {
+      ids: rows.map((row) => String(row["request_id"])),
+      tokens: rows.reduce((sum, row) => sum + Number(row["total_tokens"]), 0),
+    };
+  }
+
+  async usage(): Promise<BudgetUsage> {
+    const { key } = this.#world;
+    if (key?.tenant == null) throw new Error("the crowd has a tenant");
+    const budget = bindings.TENANT_BUDGET.getByName(this.#tenantId) as unknown as TenantBudgetApi;
+    return await budget.usage("tenant", limitsOf(key, key.tenant), null);
+  }
+
+  #answer(requestId: string): Response {
+    const { live } = this;
+    const encoder = new TextEncoder();
+    const body = new ReadableStream({
+      type: "bytes",
+      start: (source) => {
+        const emit = (text: string): void => source.enqueue(encoder.encode(`data: ${text}\n\n`));
+        const finish = (): void => {
+          live.delete(requestId);
+          emit("[DONE]");
+          source.close();
+        };
+        live.set(requestId, { requestId, emit, finish });
+        this.peak = Math.max(this.peak, live.size);
+        emit("begun");
+      },
+      cancel: () => {
+        live.delete(requestId);
+      },
+    });
+    return new Response(body, { headers: { "content-type": "text/event-stream" } });
+  }
+}
 
 const CAP = 4;
 

@@ -4,8 +4,7 @@
  */
 import { describe, expect, it } from "vitest";
 import { mainRows } from "../harness/main-rows.ts";
-import { type Act, broken, playCrash } from "./crash-play.ts";
-import type { CrashScene } from "./crash-scene.ts";
+import { type Act, broken, type CrashScene, playCrash } from "./crash-scene.ts";
 
 type Source = ReadableByteStreamController;
 

@@ -7,8 +7,7 @@
 import { describe, expect, it } from "vitest";
 import { modelOf } from "../harness/edge/pipeline/records.ts";
 import { mainRows } from "../harness/main-rows.ts";
-import { type Act, broken, playCrash } from "./crash-play.ts";
-import type { CrashScene } from "./crash-scene.ts";
+import { type Act, broken, type CrashScene, playCrash } from "./crash-scene.ts";
 
 /** What the runtime throws for a call whose connection broke. */
 function disconnected(): never {

@@ -4,6 +4,7 @@
  * forgets to give back.
  */
 import { env } from "cloudflare:test";
+import { expect } from "vitest";
 import type { Bindings } from "../../edge/bindings.ts";
 import type { AdmissionRequest } from "../../edge/domain/admission/rpc.ts";
 import type { TenantBudgetApi } from "../../edge/domain/budget/messages/rpc.ts";
@@ -192,4 +193,47 @@ export class CrashScene {
     delete this.cell[at];
     happens?.();
   }
+}
+
+type Billed = "nothing" | "estimate" | "what was seen";
+
+/** One crash test: what breaks, and what the request should leave behind in Cell, Ledger and budget. */
+export interface Act {
+  readonly what: string;
+  readonly arrange: (scene: CrashScene) => void;
+  /** The status that the client gets; null: the client gets no answer, or only a part of it. */
+  readonly answer: number | null;
+  /** The one usage row that the request leaves; null: it leaves none. */
+  readonly left: null | readonly [status: number, billed: Billed];
+}
+
+export function broken(): never {
+  throw new TypeError("a fault of a test");
+}
+
+/** Prepares a scene, runs its request to its end, and compares what it left with what it should leave. */
+export async function playCrash({ arrange, answer, left }: Act): Promise<void> {
+  const scene = await CrashScene.open();
+  arrange(scene);
+  expect(await scene.run()).toBe(answer);
+  await scene.emptied();
+  const rows = await waitFor(
+    async () => await scene.rows(),
+    ({ length }) => left === null || length > 0,
+  );
+  expect(rows.map(billedAs)).toEqual(left === null ? [] : [left[1]]);
+  const [row] = rows;
+  if (left !== null && row !== undefined) {
+    expect(row["status_code"]).toBe(left[0]);
+    expect(Number(row["cost_usd"]) > 0).toBe(left[1] !== "nothing");
+  }
+  const used = await scene.usedTokens();
+  if (used !== null) expect(used).toBe(Number(row?.["total_tokens"] ?? 0));
+}
+
+function billedAs(row: Readonly<Record<string, unknown>>): Billed | "something else" {
+  if (row["total_tokens"] === 0) return "nothing";
+  const [total, estimated] = [Number(row["total_tokens"]), Number(row["estimated_tokens"])];
+  if (total > estimated) return "something else";
+  return total === estimated ? "estimate" : "what was seen";
 }

@@ -11,20 +11,15 @@ import {
   ElicitRequestSchema,
   LoggingMessageNotificationSchema,
 } from "@modelcontextprotocol/sdk/types.js";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { McpServer } from "../../shared/schema/mcp-server.ts";
 import { useGateway } from "../harness/fixture.ts";
-import { type ReferenceServer, startReferenceServer } from "../harness/mcp-reference/server.ts";
+import { startReferenceServer } from "../harness/mcp-reference/server.ts";
+import { useStarted } from "../harness/use-started.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 const fixture = useGateway();
-let reference: ReferenceServer;
-beforeAll(async () => {
-  reference = await startReferenceServer();
-});
-afterAll(async () => {
-  await reference.close();
-});
+const reference = useStarted(startReferenceServer);
 
 interface Connected {
   readonly url: string;
@@ -37,7 +32,7 @@ interface Connected {
 async function connect(): Promise<Connected> {
   const { gateway, upstream } = fixture;
   const minted = await gateway.mint(upstream.url);
-  const body = { name: minted.mark, upstream_url: reference.url };
+  const body = { name: minted.mark, upstream_url: reference().url };
   const { id: serverId } = await gateway.must<McpServer>("POST", "/mcp-servers", body);
   const url = `${gateway.proxyUrl}/mcp/${minted.mark}`;
   const headers = { authorization: `Bearer ${minted.secret}` };
@@ -62,9 +57,9 @@ describe("the MCP client", () => {
     });
     expect((await client.getPrompt({ name: "test_simple_prompt" })).messages).toHaveLength(1);
     const session = transport.sessionId ?? "";
-    expect(reference.sessions.has(session)).toBe(true);
+    expect(reference().sessions.has(session)).toBe(true);
     await transport.terminateSession();
-    expect(reference.sessions.has(session)).toBe(false);
+    expect(reference().sessions.has(session)).toBe(false);
     await client.close();
   });
 

@@ -6,31 +6,27 @@
 import { randomUUID } from "node:crypto";
 import OpenAI from "openai";
 import { zodFunction, zodResponseFormat } from "openai/helpers/zod";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { startChatScript } from "../harness/chat-script.ts";
 import { useGateway } from "../harness/fixture.ts";
+import { useStarted } from "../harness/use-started.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 const fixture = useGateway();
-let upstream: Awaited<ReturnType<typeof startChatScript>>;
-
-beforeAll(async () => {
-  upstream = await startChatScript();
-});
-afterAll(async () => {
-  await upstream.close();
-});
+const upstream = useStarted(startChatScript);
 
 const Event = z.object({ name: z.string().min(1), day: z.iso.date(), guests: z.array(z.string()) });
 const PARTY = { name: "party", day: "2026-11-22", guests: ["Ann", "Bob"] };
 const SAID = `Here it is:\n\`\`\`json\n${JSON.stringify(PARTY, null, 2)}\n\`\`\``;
 
 /** A model that answers so, and a client of it. */
-async function scene(...said: Parameters<typeof upstream.say> extends [string, ...infer Rest] ? Rest : never) {
+async function scene(
+  ...said: Parameters<ReturnType<typeof upstream>["say"]> extends [string, ...infer Rest] ? Rest : never
+) {
   const name = `lax-${randomUUID()}`;
-  upstream.say(name, ...said);
-  const minted = await fixture.gateway.mint(upstream.url, name, {
+  upstream().say(name, ...said);
+  const minted = await fixture.gateway.mint(upstream().url, name, {
     boons: ["structured_output"],
     supports_response_schema: false,
     supports_function_calling: false,
@@ -51,7 +47,7 @@ describe("the parse helpers of the OpenAI SDK", () => {
     expect(data.choices[0]?.message.parsed).toEqual(PARTY);
     expect(response.headers.get("x-gateway-boons")).toBe("structured_output");
     expect(response.headers.get("x-gateway-boons-warning")).toBeNull();
-    const [sent] = upstream.seen(minted.model.upstream_model);
+    const [sent] = upstream().seen(minted.model.upstream_model);
     expect(sent).not.toHaveProperty("response_format");
     expect(sent?.["messages"]).toMatchObject([
       { role: "system", content: expect.stringContaining('"guests"') as string },
@@ -67,7 +63,7 @@ describe("the parse helpers of the OpenAI SDK", () => {
     expect(completion.choices[0]?.message.parsed).toEqual(PARTY);
     expect(completion.choices[0]?.finish_reason).toBe("stop");
     expect(completion.usage?.total_tokens).toBe(33);
-    const [sent] = upstream.seen(minted.model.upstream_model);
+    const [sent] = upstream().seen(minted.model.upstream_model);
     expect(sent).toMatchObject({ stream: false });
     expect(sent).not.toHaveProperty("stream_options");
   });
@@ -78,7 +74,7 @@ describe("the parse helpers of the OpenAI SDK", () => {
     expect(completion.choices[0]?.message.parsed).toEqual(PARTY);
     expect(completion.usage?.total_tokens).toBe(33);
     await fixture.gateway.row(minted.tenant.id, completion._request_id ?? null);
-    expect(upstream.seen(minted.model.upstream_model)).toHaveLength(2);
+    expect(upstream().seen(minted.model.upstream_model)).toHaveLength(2);
     const rows = await waitFor(
       async () => await fixture.gateway.rows(minted.tenant.id),
       (found) => found.length === 2,
@@ -119,7 +115,7 @@ describe("the parse helpers of the OpenAI SDK", () => {
       asked: [{ party: "party" }],
       event: PARTY,
     });
-    const sent = upstream.seen(minted.model.upstream_model);
+    const sent = upstream().seen(minted.model.upstream_model);
     expect(sent).toHaveLength(2);
     for (const one of sent) {
       expect(one).not.toHaveProperty("response_format");

@@ -4,35 +4,34 @@
  * and prints it; SIMULATION_SEED sets it too.
  */
 import { parseArgs } from "node:util";
+import { plainTable } from "../harness/text-table.ts";
 import { measure, type Report } from "./measure.ts";
 import { runScenario } from "./run.ts";
 import { SCENARIOS, type Scenario } from "./scenarios.ts";
 import { simulationSeed } from "./seed.ts";
 import { shareErrorTable } from "./share-errors.ts";
 
-const percent = (value: number): string => `${(100 * value).toFixed(2)} %`.padStart(10);
+const percent = (value: number): string => `${(100 * value).toFixed(2)} %`;
 
 function print(scenario: Scenario, seed: number, report: Report): string {
-  const rows = report.tenants.map(
-    (row) =>
-      `${row.id.padEnd(14)}${String(row.requests).padStart(9)}${percent(row.share)}${percent(row.entitled)}` +
-      `${row.waitP50Ms.toFixed(0).padStart(12)}${row.waitP99Ms.toFixed(0).padStart(12)}`,
-  );
-  const sets = report.sets.map(
-    (row) => `${row.id.padEnd(14)}${String(row.requests).padStart(9)}${percent(row.share)}${percent(row.entitled)}`,
-  );
+  const shared = ({ id, requests, share, entitled }: Report["sets"][0]) => [
+    id,
+    requests,
+    percent(share),
+    percent(entitled),
+  ];
+  const tenants = report.tenants.map((row) => [...shared(row), row.waitP50Ms.toFixed(0), row.waitP99Ms.toFixed(0)]);
   const unit = scenario.algorithm === "weighted" ? "served tokens" : "slot time";
+  const heads = ["requests", "share", "entitled"];
   return [
     `${scenario.name}: ${scenario.title}`,
     `${scenario.algorithm}, ${scenario.slots} slots, ${scenario.endMs / 1000} s, seed ${seed}; shares of ${unit}`,
     "",
-    `${"tenant".padEnd(14)} requests     share  entitled wait p50 ms wait p99 ms`,
-    ...rows,
+    plainTable([["tenant", ...heads, "wait p50 ms", "wait p99 ms"], ...tenants]),
     "",
-    `${"set".padEnd(14)} requests     share  entitled`,
-    ...sets,
+    plainTable([["set", ...heads], ...report.sets.map(shared)]),
     "",
-    `utilisation ${percent(report.utilisation).trim()}, Jain index ${report.jain.toFixed(4)}, ` +
+    `utilisation ${percent(report.utilisation)}, Jain index ${report.jain.toFixed(4)}, ` +
       `${convergence(report.convergeMs)}, ` +
       `still queued ${report.leftQueued}`,
   ].join("\n");

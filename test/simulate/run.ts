@@ -2,11 +2,15 @@
  * Runs a scenario through the scheduler as a discrete-event simulation: it reads no clock, and all randomness comes from
  * the seed. Every second of simulated time is one window, with what each tenant held, was served and was entitled to.
  */
-
 import { createScheduler } from "../../edge/domain/fairshare/scheduler.ts";
-import type { Arrival, Scheduler, SchedulerEvent, SchedulerGrant } from "../../edge/domain/fairshare/types.ts";
+import type {
+  Arrival,
+  Scheduler,
+  SchedulerEvent,
+  SchedulerGrant,
+  SchedulerSnapshot,
+} from "../../edge/domain/fairshare/types.ts";
 import { IndexedHeap } from "../../shared/fairshare/indexed-heap.ts";
-import { entitlements } from "./entitlements.ts";
 import { type Random, seededRandom } from "./random.ts";
 import type { Range, Scenario, TenantPlan } from "./scenarios.ts";
 
@@ -288,4 +292,25 @@ function modelsOf(plan: TenantPlan): readonly string[] {
 
 function add(totals: Map<string, number>, id: string, amount: number): void {
   totals.set(id, (totals.get(id) ?? 0) + amount);
+}
+
+/**
+ * In weighted mode a share by weight; in hierarchical mode the group's slot cap, split by weight among its active tenants.
+ * Groups of equal weight take turns at a slot that cannot be divided among them, so they are entitled to the same.
+ */
+function entitlements(snapshot: SchedulerSnapshot): ReadonlyMap<string, number> {
+  const groups = new Map(snapshot.groups.map((group) => [group.name, group]));
+  const slotsOf = (weight: number): number => {
+    const equals = snapshot.groups.filter((group) => group.weight === weight && group.inFlight + group.queued > 0);
+    return equals.reduce((sum, group) => sum + group.slotCap, 0) / equals.length;
+  };
+  const active = snapshot.tenants.filter((tenant) => tenant.inFlight > 0 || tenant.queued > 0);
+  return new Map(
+    active.map((tenant) => {
+      const group = groups.get(tenant.fairshareGroup);
+      if (snapshot.algorithm === "weighted" || group === undefined) return [tenant.tenantId, tenant.weightShare];
+      const withinGroup = group.weightShare > 0 ? tenant.weightShare / group.weightShare : 0;
+      return [tenant.tenantId, (withinGroup * slotsOf(group.weight)) / snapshot.maxInFlight];
+    }),
+  );
 }

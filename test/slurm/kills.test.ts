@@ -170,8 +170,7 @@ it("is kept in order by a provisioner that runs alone, and by the next one", { t
   const first = launchProvisioner(variables);
   await world.edit({ model: 0, kind: "target", target: 2 });
   await world.inOrder();
-  first.process.kill("SIGTERM");
-  expect(await first.exited).toBe(0);
+  expect(await first.end("SIGTERM")).toBe(0);
   await world.edit({ model: 0, kind: "target", target: 1 });
   launchProvisioner(variables);
   await world.inOrder();

@@ -123,11 +123,7 @@ export class ManagedScenario {
     serial += 1;
     const tenant = await this.gateway.must<Tenant>("POST", "/tenants", { name: `tenant ${serial} of ${model_name}` });
     const { secret } = await this.gateway.must<CreatedKey>("POST", `/tenants/${tenant.id}/keys`, { name: "key" });
-    const response = await fetch(`${this.gateway.proxyUrl}/v1/chat/completions`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
-      body: JSON.stringify({ model: model_name, messages: [{ role: "user", content: "hi" }], stream }),
-    });
+    const response = await this.gateway.chat({ secret, model: { model_name }, mark: "hi" }, { stream });
     const text = await response.text();
     if (!response.ok) throw new Error(`${response.status}: ${text}`);
     if (!stream) return (JSON.parse(text) as Answer).choices[0]?.message?.content ?? "";

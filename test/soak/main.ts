@@ -3,17 +3,180 @@
  * Prints a report; the exit code is 1 when a slot or a row is missing, when a row is written twice, when a session with the
  * Cell is lost, or when the memory of the Worker's runtime keeps growing.
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { parseArgs } from "node:util";
-import { type Stack, startStack } from "../../infra/local/stack.ts";
+
+import { execFile } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { createServer, type ServerResponse } from "node:http";
+import { setTimeout as pause } from "node:timers/promises";
+import { parseArgs, promisify } from "node:util";
+import { listen } from "../../infra/local/http/listen.ts";
+import type { Stack } from "../../infra/local/stack.ts";
 import { Gateway, type Minted } from "../harness/gateway.ts";
-import { stackEnv } from "../harness/global-setup.ts";
+import { startTestStack } from "../harness/test-stack.ts";
 import { waitFor } from "../harness/wait-for.ts";
-import { type Asked, load } from "./clients.ts";
-import { median, watchMemory } from "./memory.ts";
-import { type SoakUpstream, startSoakUpstream } from "./upstream.ts";
+
+type SoakUpstream = Awaited<ReturnType<typeof startSoakUpstream>>;
+
+const event = (delta: object): string => `data: ${JSON.stringify({ choices: [{ index: 0, delta }] })}\n\n`;
+
+async function answer(response: ServerResponse): Promise<void> {
+  const fate = Math.random();
+  if (fate < 0.01) {
+    response.writeHead(429, { "content-type": "application/json" }).end('{"error":{"message":"later"}}');
+    return;
+  }
+  response.writeHead(200, { "content-type": "text/event-stream" });
+  const chunks = 5 + Math.floor(60 * Math.random());
+  const breaksAt = fate < 0.02 ? Math.floor(chunks / 2) : Number.POSITIVE_INFINITY;
+  const paceMs = 10 + Math.floor(50 * Math.random());
+  for (let at = 0; at < chunks && !response.destroyed; at += 1) {
+    if (at >= breaksAt) {
+      response.destroy();
+      return;
+    }
+    response.write(event({ content: "word ".repeat(1 + (at % 5)) }));
+    await pause(paceMs);
+  }
+  const usage = { prompt_tokens: 20, completion_tokens: chunks, total_tokens: 20 + chunks };
+  response.end(`data: ${JSON.stringify({ choices: [], usage })}\n\ndata: [DONE]\n\n`);
+}
+
+/** Streams of random length and pace, some of which break off or are refused. It records only that a request came, by its mark. */
+async function startSoakUpstream() {
+  const seen = new Set<string>();
+  let underWay = 0;
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    underWay += 1;
+    response.on("close", () => {
+      underWay -= 1;
+    });
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const mark = /soak-[0-9a-f-]{36}/.exec(Buffer.concat(chunks).toString("utf8"))?.[0];
+      if (mark !== undefined) seen.add(mark);
+      void answer(response);
+    });
+  });
+  const listening = await listen(server, "127.0.0.1", 0);
+  return {
+    url: `${listening.url}/v1`,
+    seen: seen as ReadonlySet<string>,
+    underWay: (): number => underWay,
+    close: async (): Promise<void> => await listening.close(),
+  };
+}
+
+/** How a request ended. A client sends its next one then, and leaves at a random moment: before the answer, in the stream, or never. */
+type Fate = "finished" | "left in the stream" | "left before the answer" | "cut off";
+
+/** One request, from the side of its client. */
+interface Asked {
+  readonly tenantId: string;
+  readonly fate: Fate;
+  /** The id in the answer's header; null when the client got no answer. */
+  readonly requestId: string | null;
+  readonly status: number | null;
+}
+
+/** When a client leaves: after so many milliseconds without an answer, or after so many chunks. */
+interface Departure {
+  readonly afterMs: number | null;
+  readonly afterChunks: number | null;
+}
+
+function departure(): Departure {
+  const chance = Math.random();
+  if (chance < 0.15) return { afterMs: Math.floor(200 * Math.random() ** 2), afterChunks: null };
+  if (chance < 0.45) return { afterMs: null, afterChunks: Math.floor(30 * Math.random()) };
+  return { afterMs: null, afterChunks: null };
+}
+
+async function sendRequest(gateway: Gateway, minted: Minted, mark: string): Promise<Asked> {
+  const { afterMs, afterChunks } = departure();
+  const leaving = new AbortController();
+  const answered = new AbortController();
+  if (afterMs !== null)
+    void pause(afterMs, undefined, { signal: answered.signal }).then(
+      () => leaving.abort(),
+      () => undefined,
+    );
+  let requestId: string | null = null;
+  let status: number | null = null;
+  const asked = (fate: Fate): Asked => ({ tenantId: minted.tenant.id, fate, requestId, status });
+  try {
+    const response = await gateway.chat(minted, {
+      stream: true,
+      headers: { "x-session-id": mark },
+      body: { messages: [{ role: "user", content: mark }] },
+      signal: leaving.signal,
+    });
+    answered.abort();
+    requestId = response.headers.get("x-gateway-request-id");
+    status = response.status;
+    let chunks = 0;
+    for await (const _chunk of response.body ?? []) {
+      chunks += 1;
+      if (afterChunks !== null && chunks > afterChunks) {
+        leaving.abort();
+        return asked("left in the stream");
+      }
+    }
+    return asked("finished");
+  } catch {
+    if (!leaving.signal.aborted) return asked("cut off");
+    return asked(requestId === null ? "left before the answer" : "left in the stream");
+  } finally {
+    answered.abort();
+  }
+}
+
+/** Keeps `count` clients busy until the deadline, spread over the tenants; returns every request by its mark. */
+async function load(
+  gateway: Gateway,
+  tenants: readonly Minted[],
+  count: number,
+  untilMs: number,
+): Promise<ReadonlyMap<string, Asked>> {
+  const all = new Map<string, Asked>();
+  const client = async (at: number): Promise<void> => {
+    const minted = tenants[at % tenants.length];
+    if (minted === undefined) throw new Error("no tenants");
+    while (Date.now() < untilMs) {
+      const mark = `soak-${randomUUID()}`;
+      all.set(mark, await sendRequest(gateway, minted, mark));
+    }
+  };
+  await Promise.all(Array.from({ length: count }, async (_, at) => await client(at)));
+  return all;
+}
+
+const EVERY_MS = 1000;
+
+/** Reads the memory of `pid` in megabytes, once per second until it is stopped. */
+function watchMemory(pid: number) {
+  const readings: number[] = [];
+  const stopping = new AbortController();
+  const run = promisify(execFile);
+  const reading = (async () => {
+    while (!stopping.signal.aborted) {
+      const { stdout } = await run("ps", ["-o", "rss=", "-p", String(pid)]);
+      readings.push(Number(stdout) / 1024);
+      await pause(EVERY_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
+    }
+  })();
+  return {
+    readings,
+    stop: async (): Promise<void> => {
+      stopping.abort();
+      await reading;
+    },
+  };
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+}
 
 const TENANTS = 5;
 /** Fewer slots than clients, so that some clients always wait. */
@@ -129,16 +292,17 @@ if (!(minutes > 0) || !Number.isInteger(streams) || streams < 1) {
   console.error("usage: npm run test:area -- soak [--minutes 10] [--streams 200]");
   process.exit(2);
 }
-const folder = mkdtempSync(join(tmpdir(), "gateway-soak-"));
 const upstream = await startSoakUpstream();
 const slots = String(Math.max(1, Math.floor(SLOTS_PER_STREAM * streams)));
 let lost = 0;
-const stack = await startStack({
-  env: stackEnv(folder, { GATEWAY_GLOBAL_MAX_IN_FLIGHT: slots }),
-  log: (line) => {
-    if (line.includes('"event":"exchange_lost"')) lost += 1;
+const stack = await startTestStack(
+  { GATEWAY_GLOBAL_MAX_IN_FLIGHT: slots },
+  {
+    log: (line) => {
+      if (line.includes('"event":"exchange_lost"')) lost += 1;
+    },
   },
-});
+);
 try {
   const problems = await soak({ stack, upstream, lostSessions: () => lost }, minutes, streams);
   for (const problem of problems) console.error(`FAILED: ${problem}`);
@@ -146,5 +310,4 @@ try {
 } finally {
   await stack.stop();
   await upstream.close();
-  rmSync(folder, { recursive: true, force: true });
 }

@@ -6,22 +6,19 @@
  * @module-tag long
  */
 import { randomUUID } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startRedisBridge } from "../../infra/local/redis/bridge.ts";
 import { memoryBackend } from "../../infra/local/redis/memory-backend.ts";
-import { type Stack, startStack } from "../../infra/local/stack.ts";
+import type { Stack } from "../../infra/local/stack.ts";
 import type { AlertKey } from "../../shared/catalogues/alerts.ts";
 import type { BudgetUsage } from "../../shared/schema/budget.ts";
 import type { McpServer } from "../../shared/schema/mcp-server.ts";
 import { ALERT_KEYS, ALERTS_SPEC } from "../harness/alert-keys.ts";
 import { Gateway, type Minted } from "../harness/gateway.ts";
-import { stackEnv } from "../harness/global-setup.ts";
 import { type HttpSink, startHttpSink } from "../harness/http-sink.ts";
 import { blockObject } from "../harness/object-faults.ts";
 import { startedAgain } from "../harness/started-again.ts";
+import { startTestStack } from "../harness/test-stack.ts";
 import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
@@ -36,7 +33,6 @@ interface Message {
   readonly detail: string;
 }
 
-let folder: string;
 let stack: Stack;
 let upstream: TestUpstream;
 /** The operators' chat channel. */
@@ -64,14 +60,13 @@ async function read(work: Promise<Response>): Promise<Response> {
 }
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "gateway-alert-keys-"));
   upstream = await startTestUpstream();
   chat = await startHttpSink();
   bridge = await startRedisBridge({ backend: memoryBackend(), token: "token" });
-  stack = await startStack({
-    env: stackEnv(folder, { GATEWAY_REDIS_URL: bridge.url, GATEWAY_REDIS_TOKEN: "token" }),
-    log: (line) => log.push(line),
-  });
+  stack = await startTestStack(
+    { GATEWAY_REDIS_URL: bridge.url, GATEWAY_REDIS_TOKEN: "token" },
+    { log: (line) => log.push(line) },
+  );
   gateway = new Gateway(stack);
   await savedSecrets();
   await unsettled();
@@ -84,7 +79,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await stack?.stop();
   await Promise.all([upstream.close(), chat.close(), bridge.close()]);
-  rmSync(folder, { recursive: true, force: true });
 });
 
 /** Saves channels, one of which works, and the address of a scheduler that does not exist. */
@@ -101,7 +95,7 @@ async function savedSecrets(): Promise<void> {
 /** A request that is served while its usage cannot be settled; the alert comes after 30 s. */
 async function unsettled(): Promise<void> {
   const minted = await gateway.mint(upstream.url);
-  blockObject(folder, "TenantBudget", minted.tenant.id);
+  blockObject(stack.dataDir, "TenantBudget", minted.tenant.id);
   await gateway.must("PUT", `/tenants/${minted.tenant.id}/quota`, { tokens_per_minute: 1_000_000 });
   await gateway.must("PATCH", `/tenants/${minted.tenant.id}/budget`, { budget_tokens: 1_000_000 });
   await gateway.must("PUT", `/keys/${minted.key.id}`, { budget_tokens: 1_000_000 });

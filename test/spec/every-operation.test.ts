@@ -7,17 +7,14 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createApp } from "../../control/api/app.ts";
 import { buildDocument } from "../../control/api/document.ts";
 import type { ApiDeps } from "../../control/api/types.ts";
-import { type Stack, startStack } from "../../infra/local/stack.ts";
+import type { Stack } from "../../infra/local/stack.ts";
 import { type Operation, readDocument } from "../harness/api-document.ts";
-import { stackEnv } from "../harness/global-setup.ts";
 import { type Send, targetOf, unique } from "../harness/route-targets.ts";
+import { startTestStack } from "../harness/test-stack.ts";
 import { fillIn, hostileValues, wrongBodies } from "../harness/wrong-values.ts";
 
 const document = readDocument(JSON.stringify(buildDocument(createApp({ adminToken: "" } as unknown as ApiDeps), "")));
@@ -44,15 +41,12 @@ const MAY_BE_REFUSED: Readonly<Record<string, string>> = {
   "get /api/v1/jobsched/resources": "jobsched_not_configured",
 };
 
-let dataDir: string;
 let stack: Stack;
 beforeAll(async () => {
-  dataDir = mkdtempSync(join(tmpdir(), "gateway-operations-"));
-  stack = await startStack({ env: stackEnv(dataDir) });
+  stack = await startTestStack();
 });
 afterAll(async () => {
   await stack.stop();
-  rmSync(dataDir, { recursive: true, force: true });
 });
 
 const send: Send = async (method, path, body, headers = {}) =>

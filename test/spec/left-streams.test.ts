@@ -3,12 +3,38 @@
  * (docs/rules/settlement-and-rows.md#what-was-seen): leaving early does not exceed the caps of its tenant.
  */
 import { describe, expect, it } from "vitest";
-import { LAST_ECHO, startEchoUpstream } from "../harness/echo-upstream.ts";
 import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
+import { type HttpSink, jsonAnswer, type SinkAnswer, startHttpSink } from "../harness/http-sink.ts";
 import { mainRows } from "../harness/main-rows.ts";
 import { useStarted } from "../harness/use-started.ts";
 import { waitFor } from "../harness/wait-for.ts";
+
+/** The last text that it writes. */
+const LAST_ECHO = '"truncation":"disabled",';
+const WORDS = 20;
+
+/**
+ * An upstream of the responses route that repeats `text` and `tools` of the request in its answer, as the API does, and then stops
+ * before the usage. A client gets only what was sent before.
+ */
+const startEchoUpstream = async (): Promise<HttpSink> =>
+  await startHttpSink(({ body }) => answer(JSON.parse(body) as Record<string, unknown>));
+
+function answer({ text, tools, stream }: Readonly<Record<string, unknown>>): SinkAnswer {
+  const content = [{ type: "output_text", text: "word ".repeat(WORDS) }];
+  const head = { id: "resp_1", object: "response", output: [{ type: "message", role: "assistant", content }] };
+  const whole = `${JSON.stringify({ ...head, status: "completed", text, tools }).slice(0, -1)},${LAST_ECHO}`;
+  if (stream !== true) return { ...jsonAnswer({}), body: whole, open: true };
+  const event = (data: object): string => `data: ${JSON.stringify(data)}\n\n`;
+  const begun = { id: "resp_1", object: "response", status: "in_progress", output: [], text, tools, usage: null };
+  const body = [
+    event({ type: "response.created", response: begun }),
+    event({ type: "response.output_text.delta", delta: "word " }).repeat(WORDS),
+    `data: {"type":"response.completed","response":${whole}`,
+  ].join("");
+  return { headers: { "content-type": "text/event-stream" }, body, open: true };
+}
 
 const fixture = useGateway();
 const echo = useStarted(startEchoUpstream);

@@ -3,14 +3,12 @@
  * (docs/rules/fairshare.md#admissible-heads, docs/rules/admission.md#judged-again), and ends no request. On a stack of
  * its own: its four slots are used by these tests only.
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { type Stack, startStack } from "../../infra/local/stack.ts";
+import type { Stack } from "../../infra/local/stack.ts";
 import type { FairshareLive } from "../../shared/schema/load.ts";
 import { Gateway, type Minted } from "../harness/gateway.ts";
-import { stackEnv } from "../harness/global-setup.ts";
+import { startTestStack } from "../harness/test-stack.ts";
 import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
@@ -21,14 +19,13 @@ let gateway: Gateway;
 let clients: AbortController[] = [];
 /** Answers that ended although their clients had not left, and failures that the stack logged: what a failed wait shows. */
 let ended: string[] = [];
-const dataDir = mkdtempSync(join(tmpdir(), "gateway-live-"));
 
 beforeAll(async () => {
   upstream = await startTestUpstream();
-  stack = await startStack({
-    env: stackEnv(dataDir, { GATEWAY_GLOBAL_MAX_IN_FLIGHT: "4" }),
-    log: (line) => /failed|unreachable|did not answer|again/.test(line) && ended.push(line.slice(0, 300)),
-  });
+  stack = await startTestStack(
+    { GATEWAY_GLOBAL_MAX_IN_FLIGHT: "4" },
+    { log: (line) => /failed|unreachable|did not answer|again/.test(line) && ended.push(line.slice(0, 300)) },
+  );
   gateway = new Gateway(stack);
 });
 afterEach(async () => {
@@ -43,7 +40,6 @@ afterEach(async () => {
 afterAll(async () => {
   await stack.stop();
   await upstream.close();
-  rmSync(dataDir, { recursive: true, force: true });
 });
 
 /** A client whose answer does not end before the client leaves. */

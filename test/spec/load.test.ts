@@ -2,30 +2,26 @@
  * Capacity, headroom and the scheduler, live (docs/rules/fairshare.md#live-view, docs/rules/fairshare.md#capacity,
  * docs/rules/fairshare.md#headroom), on a stack of its own, because the capacity is shared.
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Stack, startStack } from "../../infra/local/stack.ts";
+import type { Stack } from "../../infra/local/stack.ts";
 import { type GatedUpstream, startGatedUpstream } from "../harness/gated-upstream.ts";
 import { Gateway } from "../harness/gateway.ts";
-import { stackEnv } from "../harness/global-setup.ts";
+import { startTestStack } from "../harness/test-stack.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 let stack: Stack;
 let upstream: GatedUpstream;
 let gateway: Gateway;
-const dataDir = mkdtempSync(join(tmpdir(), "gateway-load-"));
 
 beforeAll(async () => {
   upstream = await startGatedUpstream();
-  stack = await startStack({ env: stackEnv(dataDir, { GATEWAY_GLOBAL_MAX_IN_FLIGHT: "4" }) });
+  stack = await startTestStack({ GATEWAY_GLOBAL_MAX_IN_FLIGHT: "4" });
   gateway = new Gateway(stack);
 });
 afterAll(async () => {
   await stack.stop();
   await upstream.close();
-  rmSync(dataDir, { recursive: true, force: true });
 });
 
 describe("the capacity of a cell", () => {

@@ -2,23 +2,17 @@
  * What answers owe by the kind of their route, when an upstream reports little or nothing
  * (docs/rules/settlement-and-rows.md#tokens-owed, docs/rules/settlement-and-rows.md#what-was-seen).
  */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { UsageLog } from "../../shared/schema/usage.ts";
 import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
-import { type HttpSink, startHttpSink } from "../harness/http-sink.ts";
+import { startHttpSink } from "../harness/http-sink.ts";
 import { mainRows } from "../harness/main-rows.ts";
+import { useStarted } from "../harness/use-started.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 const fixture = useGateway();
-let upstream: HttpSink;
-
-beforeAll(async () => {
-  upstream = await startHttpSink();
-});
-afterAll(async () => {
-  await upstream.close();
-});
+const upstream = useStarted(startHttpSink);
 
 async function served(minted: Minted, path: string, body: object): Promise<UsageLog> {
   const response = await fetch(`${fixture.gateway.proxyUrl}${path}`, {
@@ -41,8 +35,8 @@ describe("a route that creates no text", () => {
     ["/v1/classify", { input: text }, { data: [] }, 10],
     ["/v1/embeddings", { input: text }, { data: [], usage: { total_tokens: 62 } }, 62],
   ])("%s owes input only (case %#)", async (path, body, answer, inputTokens) => {
-    const minted = await fixture.gateway.mint(upstream.url);
-    upstream.answer = () => ({ headers: { "content-type": "application/json" }, body: JSON.stringify(answer) });
+    const minted = await fixture.gateway.mint(upstream().url);
+    upstream().answer = () => ({ headers: { "content-type": "application/json" }, body: JSON.stringify(answer) });
     expect(await served(minted, path, body)).toMatchObject({
       input_tokens: inputTokens,
       output_tokens: 0,
@@ -56,10 +50,10 @@ mainRows(1)([
   ["/v1/tokenize", { count: 9, tokens: [1, 2, 3] }],
   ["/v1/detokenize", { prompt: "hello" }],
 ])("%s owes nothing, and takes nothing of a tenant's minute", async (path, answer) => {
-  const minted = await fixture.gateway.mint(upstream.url);
+  const minted = await fixture.gateway.mint(upstream().url);
   // One token would be enough to have the next request refused.
   await fixture.gateway.must("PUT", `/tenants/${minted.tenant.id}/quota`, { tokens_per_minute: 1 });
-  upstream.answer = () => ({ headers: { "content-type": "application/json" }, body: JSON.stringify(answer) });
+  upstream().answer = () => ({ headers: { "content-type": "application/json" }, body: JSON.stringify(answer) });
   for (let round = 0; round < 3; round += 1) {
     const row = await served(minted, path, {
       messages: [{ role: "user", content: "x".repeat(4_000) }],
@@ -93,8 +87,8 @@ it("a stream that is left after 10 tokens owes these, not the stated limit", asy
 });
 
 it("a transcription whose answer has no place for its length owes the minute that was reserved", async () => {
-  const minted = await fixture.gateway.mint(upstream.url, "plain", { input_cost_per_second: 0.002 });
-  upstream.answer = () => ({ headers: { "content-type": "text/plain" }, body: "hello" });
+  const minted = await fixture.gateway.mint(upstream().url, "plain", { input_cost_per_second: 0.002 });
+  upstream().answer = () => ({ headers: { "content-type": "text/plain" }, body: "hello" });
   const body = new FormData();
   body.set("model", minted.model.model_name);
   body.set("file", new File(["x"], "x.wav"));

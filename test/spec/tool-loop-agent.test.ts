@@ -5,26 +5,21 @@
  * @module-tag check
  */
 import OpenAI from "openai";
-import { afterAll, beforeAll, expect, inject, it } from "vitest";
+import { expect, inject, it } from "vitest";
 import type { BudgetUsage } from "../../shared/schema/budget.ts";
 import type { UsageLog } from "../../shared/schema/usage.ts";
 import { useGateway } from "../harness/fixture.ts";
-import { type ReferenceServer, startReferenceServer } from "../harness/mcp-reference/server.ts";
+import { startReferenceServer } from "../harness/mcp-reference/server.ts";
 import { StackLog } from "../harness/stack-log.ts";
 import { useToolLoop } from "../harness/tool-loop-fixture.ts";
 import { TURN_USAGE } from "../harness/tool-model.ts";
+import { useStarted } from "../harness/use-started.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 const fixture = useGateway();
 const loop = useToolLoop(fixture);
 const log = new StackLog(inject("logFile"));
-let server: ReferenceServer;
-beforeAll(async () => {
-  server = await startReferenceServer();
-});
-afterAll(async () => {
-  await server.close();
-});
+const server = useStarted(startReferenceServer);
 
 const REQUESTS = 6;
 /** Turns of the model for each request: four that call tools, and the answer. */
@@ -44,7 +39,7 @@ type Messages = OpenAI.ChatCompletionMessageParam[];
 
 it("loses no row and holds nothing over thirty turns of an agent that leaves in the middle", async () => {
   const { gateway } = fixture;
-  const minted = await loop.mint([server]);
+  const minted = await loop.mint([server()]);
   const budget = { budget_period: "lifetime", budget_tokens: 1_000_000, budget_cost_usd: 1_000_000 };
   await gateway.must("PATCH", `/tenants/${minted.tenant.id}/budget`, budget);
   const client = new OpenAI({ apiKey: minted.secret, baseURL: `${gateway.proxyUrl}/v1`, maxRetries: 0 });
@@ -109,7 +104,7 @@ it("loses no row and holds nothing over thirty turns of an agent that leaves in 
 
   expect(usage.used_cost_usd).toBeCloseTo(sumOf(rows, "cost_usd"), 6);
   await waitFor(
-    () => server.sessions.size,
+    () => server().sessions.size,
     (open) => open === 0,
   );
 });

@@ -5,19 +5,17 @@
  *
  * @module-tag check
  */
+
 import { randomUUID } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { fnv1a64 } from "../../edge/domain/bytes/fnv1a.ts";
-import { type Stack, startStack } from "../../infra/local/stack.ts";
+import type { Stack } from "../../infra/local/stack.ts";
 import type { Model } from "../../shared/schema/model.ts";
 import type { UsageLog } from "../../shared/schema/usage.ts";
 import type { Span } from "../../shared/schema/usage-reads.ts";
 import { dataOf } from "../harness/fixture.ts";
 import { Gateway, type Minted } from "../harness/gateway.ts";
-import { stackEnv } from "../harness/global-setup.ts";
+import { startTestStack } from "../harness/test-stack.ts";
 import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
 import { garbage } from "../harness/upstream-answers.ts";
 import { waitFor } from "../harness/wait-for.ts";
@@ -51,7 +49,6 @@ const lines: string[] = [];
 let upstream: TestUpstream;
 let stack: Stack;
 let gateway: Gateway;
-let folder: string;
 let caller: Minted;
 
 const nameOf = (entry: Case, mode: Mode): string => `${entry.behaviour} ${mode}`;
@@ -59,16 +56,14 @@ const expected = (entry: Case, mode: Mode): ExpectedOutcome => (mode === "own ad
 
 beforeAll(async () => {
   upstream = await startTestUpstream();
-  folder = mkdtempSync(join(tmpdir(), "gateway-outcomes-"));
   const env = { GATEWAY_UPSTREAM_BASE_URL: upstream.at("default", "plain"), GATEWAY_UPSTREAM_TIMEOUT_SECS: "2" };
-  stack = await startStack({ env: stackEnv(folder, env), log: (line) => lines.push(line) });
+  stack = await startTestStack(env, { log: (line) => lines.push(line) });
   gateway = new Gateway(stack);
   caller = await gateway.mint(upstream.url);
 });
 afterAll(async () => {
   await stack.stop();
   await upstream.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 /** Sends a request for each case, and waits for their rows. */

@@ -5,17 +5,15 @@
  *
  * @module-tag check
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { startRedisBridge } from "../../infra/local/redis/bridge.ts";
 import { memoryBackend } from "../../infra/local/redis/memory-backend.ts";
-import { type Stack, startStack } from "../../infra/local/stack.ts";
+import type { Stack } from "../../infra/local/stack.ts";
 import { storeKeys } from "../../shared/records.ts";
 import { lessOf, type Operations } from "../bench/counting/operations.ts";
 import { Gateway, type Minted } from "../harness/gateway.ts";
-import { stackEnv } from "../harness/global-setup.ts";
+import { startTestStack } from "../harness/test-stack.ts";
 import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
@@ -30,7 +28,6 @@ const LONG = 40;
 const LONG_MS = 3_000;
 
 let reads = 0;
-let folder: string;
 let upstream: TestUpstream;
 let bridge: Awaited<ReturnType<typeof startRedisBridge>> | undefined;
 let stack: Stack | undefined;
@@ -38,7 +35,6 @@ let gateway: Gateway;
 let minted: Minted;
 
 async function start(): Promise<void> {
-  folder = mkdtempSync(join(tmpdir(), "gateway-warm-"));
   const memory = memoryBackend();
   const call: typeof memory.call = async (command) => {
     const [name, key = ""] = command;
@@ -46,13 +42,13 @@ async function start(): Promise<void> {
     return await memory.call(command);
   };
   bridge = await startRedisBridge({ backend: { ...memory, call }, token: "token" });
-  stack = await startStack({
-    env: stackEnv(folder, {
+  stack = await startTestStack(
+    {
       GATEWAY_REDIS_URL: bridge.url,
       GATEWAY_REDIS_TOKEN: "token",
-    }),
-    workerEntry: "test/bench/counting/worker.ts",
-  });
+    },
+    { workerEntry: "test/bench/counting/worker.ts" },
+  );
   gateway = new Gateway(stack);
   minted = await gateway.mint(upstream.url);
   const tenant = `/tenants/${minted.tenant.id}`;
@@ -66,7 +62,6 @@ beforeAll(async () => {
 afterEach(async () => {
   await stack?.stop();
   await bridge?.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 afterAll(async () => await upstream.close());
 

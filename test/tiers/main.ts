@@ -5,13 +5,49 @@
  * slowest files. After a failed step, running steps finish and no further step starts. The exit code is 1 when a step failed, and 2
  * when the tier or area is unknown or a program is missing.
  */
-import { mkdtempSync, rmSync } from "node:fs";
+
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { installPrograms } from "./programs.ts";
+import { programPath } from "../harness/program-path.ts";
 import { runPhases } from "./run-phases.ts";
-import { AREAS, type Phase, TIERS } from "./steps.ts";
+import { AREAS, type Phase, type Program, TIERS } from "./steps.ts";
 import { readReports, summary } from "./summary.ts";
+
+/** The Debian packages of programs that some steps need and no npm package has. */
+const PACKAGES: Readonly<Record<Program, readonly string[]>> = {
+  chromium: ["chromium", "fonts-dejavu-core"],
+  cc: ["gcc", "libc6-dev"],
+  prometheus: ["prometheus"],
+  caddy: ["caddy"],
+  nginx: ["nginx-light"],
+};
+/** Other names that do as well. */
+const NAMES: Partial<Record<Program, readonly string[]>> = {
+  chromium: ["chromium", "chromium-browser", "google-chrome"],
+};
+
+/** Installs what is missing. Returns the command that would, where this machine or user cannot; null when all is there. */
+function installPrograms(programs: readonly Program[]): string | null {
+  const missing = programs.filter((name) => !(NAMES[name] ?? [name]).some(isInstalled));
+  if (missing.length === 0) return null;
+  const words = ["install", "-qq", "-y", "--no-install-recommends", ...missing.flatMap((name) => PACKAGES[name])];
+  const canInstall = process.getuid?.() === 0 && programPath("apt-get") !== undefined;
+  // The list of packages may be there already, or be too old.
+  if (canInstall && (aptGet(words) || (aptGet(["update", "-qq"]) && aptGet(words)))) return null;
+  return `apt-get ${words.join(" ")}`;
+}
+
+function isInstalled(name: string): boolean {
+  return programPath(name) !== undefined || existsSync(`/usr/sbin/${name}`);
+}
+
+function aptGet(words: readonly string[]): boolean {
+  // RUNLEVEL keeps a service that a package brings from being started.
+  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive", RUNLEVEL: "1" };
+  return spawnSync("apt-get", words, { env, stdio: ["ignore", "ignore", "inherit"] }).status === 0;
+}
 
 process.exitCode = await main(process.argv.slice(2));
 // the launcher's channel would keep this process

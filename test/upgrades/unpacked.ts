@@ -58,16 +58,8 @@ export class Unpacked {
   }
 
   /** A request with a key: its status, its id, and the answer. */
-  async ask({ proxyUrl }: Gateway, secret = this.contents.secret): Promise<readonly [number, string, string]> {
-    const answer = await fetch(`${proxyUrl}/v1/chat/completions`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
-      body: JSON.stringify({
-        model: this.contents.model.model_name,
-        messages: [{ role: "user", content: "hello" }],
-        stream: true,
-      }),
-    });
+  async ask(gateway: Gateway, secret = this.contents.secret): Promise<readonly [number, string, string]> {
+    const answer = await gateway.chat({ secret, model: this.contents.model, mark: "upgraded" }, { stream: true });
     return [answer.status, answer.headers.get("x-gateway-request-id") ?? "", await answer.text()];
   }
 

@@ -7,7 +7,7 @@ import fc from "fast-check";
 import { beforeEach, expect, it, vi } from "vitest";
 import { zeroUsageRow } from "../../../shared/usage-row.ts";
 import type { Caps } from "../../../test/harness/edge/budget/simulation.ts";
-import { type AdmissionHarness, admissionHarnessOf } from "../../../test/harness/edge/cell/admission-harness.ts";
+import { AdmissionHarness } from "../../../test/harness/edge/cell/admission-harness.ts";
 import { admissionRequestOf, subCallOf } from "../../../test/harness/edge/cell/admission-requests.ts";
 import { propertyRuns } from "../../../test/harness/property-runs.ts";
 import {
@@ -93,7 +93,7 @@ class History {
   readonly #ends: Promise<void>[] = [];
 
   constructor(algorithm: "weighted" | "hierarchical") {
-    this.world = admissionHarnessOf(algorithm, 2);
+    this.world = new AdmissionHarness(algorithm, 2);
     const isQuiet = (isolate: string) => this.#quiet.has(isolate);
     const decided: AdmissionHarness["members"]["decided"] = (entry, answer) => this.#decided(entry, answer.verdict);
     Object.assign(this.world.members, { decided, isQuiet });

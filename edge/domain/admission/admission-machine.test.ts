@@ -1,7 +1,7 @@
 /** A Cell's admission, request by request: what comes back, what is charged, and what late messages change. */
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { Caps } from "../../../test/harness/edge/budget/simulation.ts";
-import { type AdmissionHarness, admissionHarnessOf } from "../../../test/harness/edge/cell/admission-harness.ts";
+import { AdmissionHarness } from "../../../test/harness/edge/cell/admission-harness.ts";
 import { admissionRequestOf, subCallOf } from "../../../test/harness/edge/cell/admission-requests.ts";
 import type { AdmissionRequest } from "./rpc.ts";
 
@@ -32,7 +32,7 @@ const rowsOf = ({ rows }: AdmissionHarness) =>
 
 describe("a slot", () => {
   it("is held while the budget object decides, and free in the turn of a refusal", async () => {
-    const world = admissionHarnessOf("weighted", 1);
+    const world = new AdmissionHarness("weighted", 1);
     const first = world.ask({
       ...requestOf("first", SMALL_BUCKET),
       need: { bucketTokens: 41, termTokens: 41, nanoUsd: 0 },
@@ -53,7 +53,7 @@ describe("a slot", () => {
   });
 
   it("is refused to thousands of waiting requests in one turn", async () => {
-    const world = admissionHarnessOf("weighted", 1);
+    const world = new AdmissionHarness("weighted", 1);
     const holder = world.ask(requestOf("holder", FREE, "other"));
     const waiting = Array.from({ length: 5_000 }, (_, index) => world.ask(requestOf(`r${index}`, SMALL_BUDGET)));
     await pass(world, 0);
@@ -72,7 +72,7 @@ describe("a slot", () => {
   });
 
   it("is counted above the cap for a request that a former life let through, and once", () => {
-    const world = admissionHarnessOf("weighted", 1);
+    const world = new AdmissionHarness("weighted", 1);
     const first = world.ask(requestOf("first"));
     const waits = world.ask(requestOf("waits"));
     for (const id of ["back", "back", "first"]) world.admission.comeBack({ ...requestOf(id), waitedMs: 0 }, "isolate");
@@ -85,7 +85,7 @@ describe("a slot", () => {
   });
 
   it("comes back from a request that asks anew, which queues again at its age", async () => {
-    const world = admissionHarnessOf("weighted", 1);
+    const world = new AdmissionHarness("weighted", 1);
     const late = world.ask(requestOf("late"));
     const next = world.ask(requestOf("next"));
     await pass(world, 50);
@@ -104,7 +104,7 @@ describe("a slot", () => {
   });
 
   it("comes back from a request that asks anew on old records, and so does its row", async () => {
-    const world = admissionHarnessOf("weighted", 1);
+    const world = new AdmissionHarness("weighted", 1);
     const request = world.ask(requestOf("one"));
     world.revisions.note([{ kind: "tenant", id: "t", rev: 2 }], 0);
     world.ask({ ...requestOf("one"), waitedMs: 0, anew: true });
@@ -124,7 +124,7 @@ describe("a slot", () => {
 
 describe("a request that was given up", () => {
   it("has its row in the end, although there was no room for it at first", async () => {
-    const world = admissionHarnessOf("weighted", 1);
+    const world = new AdmissionHarness("weighted", 1);
     world.ask(requestOf("one"));
     world.hasRoom = false;
     world.admission.giveUp("one");
@@ -139,7 +139,7 @@ describe("a request that was given up", () => {
     ["comes back and uses less", 5, 10],
     ["comes back and uses more", 13, 13],
   ])("and %s, is charged once", async (_, uses, charged) => {
-    const world = admissionHarnessOf("weighted", 1);
+    const world = new AdmissionHarness("weighted", 1);
     const request = requestOf("one", SMALL_BUDGET);
     const one = world.ask(request);
     await pass(world, 0);
@@ -154,7 +154,7 @@ describe("a request that was given up", () => {
     ["less", 5, 10],
     ["more", 13, 13],
   ])("and asks again, is charged once when it uses %s", async (_, uses, charged) => {
-    const world = admissionHarnessOf("weighted", 1);
+    const world = new AdmissionHarness("weighted", 1);
     const request = requestOf("one", SMALL_BUDGET);
     const one = world.ask(request);
     await pass(world, 0);
@@ -171,7 +171,7 @@ describe("a request that was given up", () => {
   });
 
   it("has used nothing when its isolate was told that the Cell is away, and may ask again", async () => {
-    const world = admissionHarnessOf("weighted", 1);
+    const world = new AdmissionHarness("weighted", 1);
     const request = requestOf("one", SMALL_BUDGET);
     world.ask(request);
     await pass(world, 0);
@@ -189,7 +189,7 @@ describe("a request that was given up", () => {
   });
 
   it("is admitted as fast when its first message was lost, and its row is checked", async () => {
-    const world = admissionHarnessOf("weighted", 1);
+    const world = new AdmissionHarness("weighted", 1);
     const one = world.ask({ ...requestOf("one"), again: true });
     expect(one.decision).toMatchObject({ verdict: "granted", grant: { admission: "fast", queueWaitMs: 0 } });
     await world.end(one, 10);
@@ -197,7 +197,7 @@ describe("a request that was given up", () => {
   });
 
   it("refunds nothing twice to the bucket", async () => {
-    const world = admissionHarnessOf("weighted", 1);
+    const world = new AdmissionHarness("weighted", 1);
     const request = requestOf("one", SMALL_BUCKET);
     const one = world.ask(request);
     await pass(world, 0);
@@ -211,7 +211,7 @@ describe("a request that was given up", () => {
   });
 
   it("is charged once, also after its row was written", async () => {
-    const world = admissionHarnessOf("weighted", 1);
+    const world = new AdmissionHarness("weighted", 1);
     const request = requestOf("one", SMALL_BUDGET);
     const one = world.ask(request);
     await pass(world, 0);
@@ -227,7 +227,7 @@ describe("a request that was given up", () => {
   });
 
   it("counts its tokens once for its tenant's share when it comes back", async () => {
-    const world = admissionHarnessOf("weighted", 3);
+    const world = new AdmissionHarness("weighted", 3);
     world.ask(requestOf("keeps the cell busy", FREE, "busy"));
     const one = world.ask(requestOf("one"));
     world.admission.giveUp("one");
@@ -238,7 +238,7 @@ describe("a request that was given up", () => {
   });
 
   it("is charged at the estimate if it ran, whether it had waited or not, else nothing", async () => {
-    const world = admissionHarnessOf("weighted", 1);
+    const world = new AdmissionHarness("weighted", 1);
     const [atOnce, waited] = [world.ask(requestOf("at once")), world.ask(requestOf("waited"))];
     world.ask(requestOf("waits"));
     world.admission.giveUp("at once");
@@ -256,7 +256,7 @@ describe("a request that was given up", () => {
   });
 
   it("leaves its row to the end that comes meanwhile", async () => {
-    const world = admissionHarnessOf("weighted", 1);
+    const world = new AdmissionHarness("weighted", 1);
     const one = world.ask(requestOf("one"));
     world.admission.giveUp("one");
     await pass(world, ROW_WAITS_MS - 1);
@@ -266,7 +266,7 @@ describe("a request that was given up", () => {
   });
 
   it("has waited no longer than for its slot, if its budgets refused it", async () => {
-    const world = admissionHarnessOf("weighted", 1);
+    const world = new AdmissionHarness("weighted", 1);
     const one = world.ask(admissionRequestOf("one", "t", {}, { tenantTokens: 0 }));
     await pass(world, 2_000);
     expect(one.state).toBe("refused");
@@ -279,7 +279,7 @@ describe("a request that was given up", () => {
 describe("a waiting request that was given up", () => {
   /** One runs, and two of one isolate wait; the first one is given up, 40 ms after it came. */
   async function givenUp() {
-    const world = admissionHarnessOf("weighted", 1);
+    const world = new AdmissionHarness("weighted", 1);
     const holder = world.ask(requestOf("holder"), "other");
     const [first, second] = [world.ask(requestOf("first")), world.ask(requestOf("second"))];
     await pass(world, 40);
@@ -339,7 +339,7 @@ describe("a waiting request that was given up", () => {
 
 describe("a message that comes late", () => {
   it("gives no slot, no charge and no row to a request that has ended", async () => {
-    const world = admissionHarnessOf("weighted", 1);
+    const world = new AdmissionHarness("weighted", 1);
     const request = requestOf("one", SMALL_BUDGET);
     const one = world.ask(request);
     await pass(world, 0);
@@ -357,7 +357,7 @@ describe("a message that comes late", () => {
   });
 
   it("asks for a slot or a place that the request has: it keeps it, with its answer", async () => {
-    const world = admissionHarnessOf("weighted", 1);
+    const world = new AdmissionHarness("weighted", 1);
     const [runs, waits] = [world.ask(requestOf("runs")), world.ask(requestOf("waits"))];
     const told = [runs, waits].map(({ request }) => world.admission.ask({ ...request, waitedMs: 0 }, "isolate"));
     expect(told).toMatchObject([{ verdict: "granted" }, { verdict: "waiting" }]);
@@ -365,7 +365,7 @@ describe("a message that comes late", () => {
   });
 
   it("has its row compared with the log when another life may have written one", async () => {
-    const world = admissionHarnessOf("weighted", 8);
+    const world = new AdmissionHarness("weighted", 8);
     const [plain, waited] = [world.ask(requestOf("plain")), world.ask({ ...requestOf("waited"), waitedMs: 5 })];
     for (const one of [plain, waited]) await world.end(one, 1);
     for (const id of ["back", "left"]) world.admission.comeBack({ ...requestOf(id), waitedMs: 0 }, "isolate");
@@ -378,7 +378,7 @@ describe("a message that comes late", () => {
 });
 
 it("gives up the requests of an isolate without granting any of them what comes back", () => {
-  const world = admissionHarnessOf("weighted", 2);
+  const world = new AdmissionHarness("weighted", 2);
   for (const id of ["r1", "r2", "w1", "w2"]) world.ask(requestOf(id), "lost");
   world.ask(subCallOf(requestOf("sub-call")), "lost");
   world.ask(requestOf("other"));
@@ -390,7 +390,7 @@ it("gives up the requests of an isolate without granting any of them what comes 
 });
 
 it("tells a request of its grant that could not be entered the first time", () => {
-  const world = admissionHarnessOf("weighted", 1);
+  const world = new AdmissionHarness("weighted", 1);
   const first = world.ask(requestOf("first"));
   const { changed } = world;
   world.changed = () => {

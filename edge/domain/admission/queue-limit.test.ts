@@ -2,7 +2,7 @@
  * A queue takes a limited number of requests, and a request that is in it stays (docs/rules/admission.md#queue-bounds).
  */
 import { describe, expect, it } from "vitest";
-import { admissionHarnessOf } from "../../../test/harness/edge/cell/admission-harness.ts";
+import { AdmissionHarness } from "../../../test/harness/edge/cell/admission-harness.ts";
 import { admissionRequestOf } from "../../../test/harness/edge/cell/admission-requests.ts";
 import { MAX_QUEUED } from "./queue-limit.ts";
 
@@ -10,7 +10,7 @@ const FULL = { verdict: "refused", refusal: { code: "queue_full", retryAfterMs: 
 
 describe("a tenant's queue", () => {
   it("takes up to its limit and refuses one more, which holds nothing; other tenants still fit", async () => {
-    const { ask, end, admission, scheduler, rows } = admissionHarnessOf("weighted", 1, 3);
+    const { ask, end, admission, scheduler, rows } = new AdmissionHarness("weighted", 1, 3);
     ask(admissionRequestOf("holder", "a"));
     const queued = ["1", "2", "3"].map((id) => ask(admissionRequestOf(id, "a")));
     const beyond = ask(admissionRequestOf("4", "a"));
@@ -30,7 +30,7 @@ describe("a tenant's queue", () => {
   });
 
   it("that is full does not keep the tenant from a model that has free slots", () => {
-    const { ask } = admissionHarnessOf("weighted", 8, 1);
+    const { ask } = new AdmissionHarness("weighted", 8, 1);
     const full = { model: { name: "full", admissionWeight: 100, maxInFlight: 1 } };
     expect(["1", "2", "3"].map((id) => ask(admissionRequestOf(id, "a", full)).decision?.verdict)).toEqual([
       "granted",
@@ -41,13 +41,13 @@ describe("a tenant's queue", () => {
   });
 
   it("has no limit of its own when the limit is 0", () => {
-    const { ask, scheduler } = admissionHarnessOf("weighted", 1, 0);
+    const { ask, scheduler } = new AdmissionHarness("weighted", 1, 0);
     for (let at = 0; at < 200; at += 1) ask(admissionRequestOf(`r${at}`, "a"));
     expect(scheduler.queued).toBe(199);
   });
 
   it("drops no waiting request that is judged again or that lost its place to a reset", async () => {
-    const { ask, end, scheduler, revisions } = admissionHarnessOf("weighted", 1, 2);
+    const { ask, end, scheduler, revisions } = new AdmissionHarness("weighted", 1, 2);
     const holder = ask(admissionRequestOf("holder", "a"));
     ask(admissionRequestOf("1", "a"));
     ask(admissionRequestOf("2", "a"));
@@ -64,7 +64,7 @@ describe("a tenant's queue", () => {
 
 describe("a cell's queue", () => {
   it("is limited over all tenants", () => {
-    const { ask, scheduler } = admissionHarnessOf("weighted", 1, 0);
+    const { ask, scheduler } = new AdmissionHarness("weighted", 1, 0);
     for (let at = 0; at <= MAX_QUEUED; at += 1) ask(admissionRequestOf(`r${at}`, `t${at % 500}`));
     expect(scheduler.queued).toBe(MAX_QUEUED);
     expect(ask(admissionRequestOf("one more", "t1")).decision).toEqual(FULL);

@@ -3,7 +3,7 @@
  * clock, and after its tokens came.
  */
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { type AdmissionHarness, admissionHarnessOf } from "../../../test/harness/edge/cell/admission-harness.ts";
+import { AdmissionHarness } from "../../../test/harness/edge/cell/admission-harness.ts";
 import { admissionRequestOf as plainAsk } from "../../../test/harness/edge/cell/admission-requests.ts";
 import { REVISION_KEEP_MS } from "../cell/revisions.ts";
 import type { AdmissionRequest } from "./rpc.ts";
@@ -29,7 +29,7 @@ function reservedOf(world: AdmissionHarness, request: AdmissionRequest): number 
 
 describe("a waiting request whose tenant changed", () => {
   it("learns it at its turn, holds nothing, and the slot goes to the next request", async () => {
-    const world = admissionHarnessOf("weighted", 1);
+    const world = new AdmissionHarness("weighted", 1);
     const { ask, end, scheduler, rows } = world;
     const holder = ask(requestOf("holder", "h"));
     const [stale, next] = [ask(requestOf("stale", "a")), ask(requestOf("next", "b"))];
@@ -48,7 +48,7 @@ describe("a waiting request whose tenant changed", () => {
   });
 
   it("learns it however long it has waited, even after other changes were forgotten", async () => {
-    const world = admissionHarnessOf("weighted", 1);
+    const world = new AdmissionHarness("weighted", 1);
     const { ask, end, revisions } = world;
     const holder = ask(requestOf("holder", "h"));
     const parked = ask(requestOf("parked", "a"));
@@ -63,7 +63,7 @@ describe("a waiting request whose tenant changed", () => {
   });
 
   it("takes its place again with newer records, ahead of later ones, and counts its whole wait", async () => {
-    const world = admissionHarnessOf("weighted", 1);
+    const world = new AdmissionHarness("weighted", 1);
     const { ask, end } = world;
     const holder = ask(requestOf("holder", "h"));
     ask(requestOf("1", "a"));
@@ -82,7 +82,7 @@ describe("a waiting request whose tenant changed", () => {
   });
 
   it("may find its records changed again and again, and is served in the end", async () => {
-    const world = admissionHarnessOf("weighted", 1);
+    const world = new AdmissionHarness("weighted", 1);
     const { ask, end } = world;
     let holder = ask(requestOf("holder", "h"));
     let entry = ask(requestOf("1", "a"));
@@ -103,7 +103,7 @@ describe("a waiting request whose tenant changed", () => {
   });
 
   it("writes one row for its refusal or lost client, and leaves its place to the next request", async () => {
-    const world = admissionHarnessOf("weighted", 1);
+    const world = new AdmissionHarness("weighted", 1);
     const { ask, end, rows } = world;
     const holder = ask(requestOf("holder", "h"));
     const [refused, gone] = [ask(requestOf("refused", "a")), ask(requestOf("gone", "a"))];
@@ -122,7 +122,7 @@ describe("a waiting request whose tenant changed", () => {
   });
 
   it("returns the tokens that were fetched for it", async () => {
-    const world = admissionHarnessOf("weighted", 1);
+    const world = new AdmissionHarness("weighted", 1);
     const { ask, end } = world;
     const holder = ask(requestOf("holder", "h"));
     const stale = ask(requestOf("stale", "a", 1, 100));
@@ -145,7 +145,7 @@ describe("a request whose tenant changed while its tokens were on their way", ()
     ["came", 100],
     ["were refused", 5],
   ])("is judged again though they %s, keeps its place, and the slot goes to the next", async (_, tokensPerMinute) => {
-    const world = admissionHarnessOf("weighted", 1);
+    const world = new AdmissionHarness("weighted", 1);
     const { ask, end, scheduler } = world;
     const first = ask(requestOf("first", "a", 1, tokensPerMinute));
     const next = ask(requestOf("next", "b"));
@@ -173,7 +173,7 @@ describe("a request whose tenant changed while its tokens were on their way", ()
 
 describe("a waiting request whose access window ends", () => {
   it("is judged again from that instant on, not before, and not in the turn of its arrival", async () => {
-    const world = admissionHarnessOf("weighted", 2);
+    const world = new AdmissionHarness("weighted", 2);
     const { ask, end } = world;
     const until = { openUntilMs: 100 };
     const holders = ["h1", "h2"].map((id) => ask(requestOf(id, "h")));
@@ -194,7 +194,7 @@ describe("a waiting request whose access window ends", () => {
 
 describe("judging again", () => {
   it("compares nothing before a record changes, and each waiting request once after that", async () => {
-    const world = admissionHarnessOf("weighted", 1);
+    const world = new AdmissionHarness("weighted", 1);
     const { ask, end, revisions } = world;
     let holder = ask(requestOf("0", "a"));
     const entries = Array.from({ length: 20 }, (_, at) => ask(requestOf(`${at + 1}`, "a")));
@@ -211,7 +211,7 @@ describe("judging again", () => {
   });
 
   it("costs nothing when 1,000 keys change under 10,000 requests, then one comparison a turn", async () => {
-    const world = admissionHarnessOf("weighted", 1);
+    const world = new AdmissionHarness("weighted", 1);
     const { ask, end, admission, revisions } = world;
     const ofKey = (id: string, key: number, rev: number): AdmissionRequest => ({
       ...requestOf(id, "a"),
@@ -263,7 +263,7 @@ describe("a tenant's requests per minute", () => {
   }
 
   it("count one that its Worker asks for again before it has the answer", async () => {
-    const world = admissionHarnessOf("weighted", 4);
+    const world = new AdmissionHarness("weighted", 4);
     world.ask(oneOf("asks twice"));
     await vi.advanceTimersByTimeAsync(0);
     const again = world.ask(oneOf("asks twice"));
@@ -273,7 +273,7 @@ describe("a tenant's requests per minute", () => {
   });
 
   it("count none that is sent back at its turn, and none that gives its grant back", async () => {
-    const world = admissionHarnessOf("weighted", 1);
+    const world = new AdmissionHarness("weighted", 1);
     const stale = world.ask(oneOf("stale"));
     change(world, "a", 2);
     await vi.advanceTimersByTimeAsync(0);

@@ -2,7 +2,7 @@
 
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { Caps } from "../../../test/harness/edge/budget/simulation.ts";
-import { admissionHarnessOf } from "../../../test/harness/edge/cell/admission-harness.ts";
+import { AdmissionHarness } from "../../../test/harness/edge/cell/admission-harness.ts";
 import { admissionRequestOf } from "../../../test/harness/edge/cell/admission-requests.ts";
 import { waitingForBudget } from "./admission-entry.ts";
 
@@ -16,7 +16,7 @@ const CASES = (["weighted", "hierarchical"] as const).flatMap((algorithm) =>
 
 describe("a long queue of a tenant with no budget left", () => {
   it.each(CASES)("is refused in the few calls that its first requests need: %s %o", async (algorithm, caps) => {
-    const world = admissionHarnessOf(algorithm, 2);
+    const world = new AdmissionHarness(algorithm, 2);
     const { ask, end, scheduler, budgets } = world;
     const holder = ask(admissionRequestOf("holder", "rich"));
     const other = ask(admissionRequestOf("other", "rich"));
@@ -32,7 +32,7 @@ describe("a long queue of a tenant with no budget left", () => {
   });
 
   it("is refused together with its first request when its budget object does not answer", async () => {
-    const world = admissionHarnessOf("weighted", 2);
+    const world = new AdmissionHarness("weighted", 2);
     const { ask, end, scheduler, budgets } = world;
     budgets.reach = "silent";
     const holders = ["a", "b"].map((id) => ask(admissionRequestOf(id, "rich")));
@@ -51,7 +51,7 @@ describe("a long queue of a tenant with no budget left", () => {
   });
 
   it("is shown as waiting for its budget while it holds slots", () => {
-    const world = admissionHarnessOf("hierarchical", 1);
+    const world = new AdmissionHarness("hierarchical", 1);
     const { ask, scheduler, budgets } = world;
     budgets.reach = "silent";
     const caps = { tenantTokens: 9 };

@@ -6,6 +6,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { AMOUNT_MAX } from "../../../shared/amount.ts";
+import { usageOf } from "../../../test/harness/edge/budget/real-usage.ts";
 import { BudgetSimulation, type Caps, limitsWith } from "../../../test/harness/edge/budget/simulation.ts";
 import {
   applyStep,
@@ -15,7 +16,6 @@ import {
   REQUEST_STEPS,
   type SimulationOptions,
 } from "../../../test/harness/edge/budget/simulation-steps.ts";
-import { amountsOf } from "../../../test/harness/edge/budget/totals.ts";
 import { propertyRuns } from "../../../test/harness/property-runs.ts";
 import { clamped, covers, isNothing } from "./amounts.ts";
 import { type BudgetLimits, needsLease } from "./limits.ts";
@@ -55,8 +55,8 @@ function holds(world: BudgetSimulation, limits: BudgetLimits): void {
   if (!needsLease(limits)) return;
   // What live requests hold is out on lease.
   const { reserved } = world.core.read("tenant", limits, world.coreMs);
-  const { termTokens, nanoUsd } = amountsOf(world.drawn);
-  expect(covers(reserved, { bucketTokens: 0, termTokens, nanoUsd })).toBe(true);
+  const { tokens, nanoUsd } = usageOf(world.drawn);
+  expect(covers(reserved, { bucketTokens: 0, termTokens: tokens, nanoUsd })).toBe(true);
 }
 
 /** Every counter is what the world knows, nothing is reserved, and the cells have nothing left to say. */

@@ -7,11 +7,7 @@ import fc from "fast-check";
 import { beforeEach, expect, it, vi } from "vitest";
 import { type UsageRow, zeroUsageRow } from "../../../shared/usage-row.ts";
 import { limitsWith } from "../../../test/harness/edge/budget/simulation.ts";
-import {
-  type AdmissionHarness,
-  type AskedRequest,
-  admissionHarnessOf,
-} from "../../../test/harness/edge/cell/admission-harness.ts";
+import { AdmissionHarness, type AskedRequest } from "../../../test/harness/edge/cell/admission-harness.ts";
 import { admissionRequestOf, subCallOf } from "../../../test/harness/edge/cell/admission-requests.ts";
 import { budgetRequestOf } from "../../../test/harness/edge/cell/budget-gateway.ts";
 import { CellLives } from "../../../test/harness/edge/cell/cell-lives.ts";
@@ -60,7 +56,7 @@ class Requests {
   readonly #subCalls: AskedRequest[] = [];
 
   constructor(algorithm: "weighted" | "hierarchical") {
-    this.harness = admissionHarnessOf(algorithm, 2);
+    this.harness = new AdmissionHarness(algorithm, 2);
   }
 
   step(step: typeof requestStep extends fc.Arbitrary<infer T> ? T : never): void {

@@ -1,6 +1,6 @@
 /** The check of a new budget object against a ledger that answers slowly. */
 import { describe, expect, it, vi } from "vitest";
-import { NOTHING_STORED } from "../../../test/harness/edge/budget/nothing-stored.ts";
+import { NOTHING_STORED } from "../../../test/harness/edge/budget/simulated-disk.ts";
 import { limitsWith, thirtyDayMonthOf } from "../../../test/harness/edge/budget/simulation.ts";
 import { ledgerSum } from "../../adapters/ledger-sums.ts";
 import { monthBounds, monthOf } from "../../adapters/zone-months.ts";

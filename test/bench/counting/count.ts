@@ -21,7 +21,6 @@ export interface CountedLoad {
 }
 
 export interface Counted {
-  readonly concurrency: number;
   readonly of: CountedLoad;
   readonly operations: Operations;
   /** CPU time of the whole runtime per request, counters included; null: this system does not say. */
@@ -94,7 +93,7 @@ export async function countOperations(
       const operations = lessOf(await counts(), before);
       const cpuMs =
         cpuBeforeMs === null || cpuAfterMs === null ? null : (cpuAfterMs - cpuBeforeMs) / operations.requests;
-      all.push({ of, concurrency: load.concurrency, operations, cpuMs });
+      all.push({ of, operations, cpuMs });
     }
     return all;
   } finally {

@@ -2,10 +2,65 @@
  * The load generator, a process of its own: it runs the slices that it gets, one at a time, and answers each with its
  * results. Clients keep their connections from slice to slice, so that rounds do not measure connecting.
  */
+
+import { Client, type Dispatcher } from "undici";
 import { watchParent } from "../../../infra/local/process/watch-parent.ts";
-import { FRESH, type Slice, type SliceResult } from "../slice.ts";
-import { clockMs, type StreamTimes } from "./answer-reader.ts";
-import { LoadClient } from "./client.ts";
+import { FRESH, type Slice, type SliceReading, type SliceResult } from "../slice.ts";
+import { AnswerReader, clockMs, type StreamTimes } from "./answer-reader.ts";
+
+interface CallOutcome {
+  readonly ms: number;
+  /** Null when it ended well. */
+  readonly failure: string | null;
+}
+
+const LONGEST_MS = 120_000;
+
+/**
+ * One connection that stays open, one request at a time. It never retries: a request that does not end well is an outcome.
+ */
+class LoadClient {
+  readonly #client: Client;
+
+  constructor(origin: string) {
+    this.#client = new Client(origin, {
+      keepAliveTimeout: LONGEST_MS,
+      keepAliveMaxTimeout: LONGEST_MS,
+      headersTimeout: LONGEST_MS,
+      bodyTimeout: LONGEST_MS,
+    });
+  }
+
+  /** Sends one request and reads its answer to the end. Never rejects. */
+  async send(
+    path: string,
+    headers: Readonly<Record<string, string>>,
+    body: string | Buffer,
+    reading: SliceReading,
+    times: StreamTimes,
+  ): Promise<CallOutcome> {
+    return await new Promise((resolve) => {
+      const calledMs = clockMs();
+      const reader = new AnswerReader(reading, times, calledMs);
+      let status = 0;
+      const end = (failure: string | null): void => resolve({ ms: clockMs() - calledMs, failure });
+      const handler: Dispatcher.DispatchHandler = {
+        onRequestStart: () => undefined,
+        onResponseStart: (_controller, statusCode) => {
+          status = statusCode;
+        },
+        onResponseData: (_controller, chunk) => reader.read(status, chunk),
+        onResponseEnd: () => end(reader.verdict(status)),
+        onResponseError: (_controller, error) => end((error as NodeJS.ErrnoException).code ?? error.name),
+      };
+      this.#client.dispatch({ path, method: "POST", headers, body }, handler);
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#client.destroy();
+  }
+}
 
 const clients = new Map<string, LoadClient[]>();
 let serial = 0;

@@ -4,22 +4,21 @@
  * (`-- portal walk-tenant`) only the pictures whose names begin so are made anew. Exit code 1 when a picture is too large or a page
  * is not there.
  */
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Browser, type BrowserContext, chromium, type Page, type Request } from "playwright-core";
 import type { DashboardAccess } from "../../../infra/local/dashboard.ts";
-import { startStack } from "../../../infra/local/stack.ts";
 import { launchChromium } from "../../harness/browser/chromium.ts";
 import { makeTemplate } from "../../harness/database-template.ts";
 import { Gateway } from "../../harness/gateway.ts";
-import { stackEnv } from "../../harness/global-setup.ts";
 import { CLIENT_ID, CLIENT_SECRET, PERSON_HEADER, startSignInProvider } from "../../harness/sign-in-provider.ts";
+import { startTestStack } from "../../harness/test-stack.ts";
 import { startTestUpstream } from "../../harness/test-upstream.ts";
+import { Walk } from "../walks/walk.ts";
 import { walkAsOperator } from "../walks/walk-operator.ts";
 import { walkAsTenant } from "../walks/walk-tenant.ts";
 import { SLOTS, startTraffic, type Traffic } from "./traffic.ts";
-import { writeWalk } from "./walk-pages.ts";
 
 const FOLDER = join(import.meta.dirname, "../../../docs/console");
 const THEMES = ["light", "dark"] as const;
@@ -80,19 +79,16 @@ const unanswered = new WeakMap<BrowserContext, Set<Request>>();
 const isWanted = (name: string): boolean => WANTED.length === 0 || WANTED.some((begin) => name.startsWith(begin));
 
 await makeTemplate();
-const dataDir = mkdtempSync(join(tmpdir(), "gateway-shots-"));
 const upstream = await startTestUpstream();
 const provider = await startSignInProvider();
 const browser = await launchChromium();
-const stack = await startStack({
-  env: stackEnv(dataDir, {
-    GATEWAY_DASHBOARD: "1",
-    GATEWAY_DASHBOARD_LISTEN: "127.0.0.1:0",
-    GATEWAY_GLOBAL_MAX_IN_FLIGHT: String(SLOTS),
-    OIDC_PROVIDERS: JSON.stringify([
-      { ...PROVIDER, issuer: provider.issuer, client_id: CLIENT_ID, client_secret: CLIENT_SECRET },
-    ]),
-  }),
+const stack = await startTestStack({
+  GATEWAY_DASHBOARD: "1",
+  GATEWAY_DASHBOARD_LISTEN: "127.0.0.1:0",
+  GATEWAY_GLOBAL_MAX_IN_FLIGHT: String(SLOTS),
+  OIDC_PROVIDERS: JSON.stringify([
+    { ...PROVIDER, issuer: provider.issuer, client_id: CLIENT_ID, client_secret: CLIENT_SECRET },
+  ]),
 });
 try {
   const gateway = new Gateway(stack);
@@ -111,7 +107,6 @@ try {
   await stack.stop();
   await upstream.close();
   await provider.close();
-  rmSync(dataDir, { recursive: true, force: true });
 }
 
 /** A window of the console in which an admin, or nobody, has signed in. */
@@ -240,4 +235,37 @@ function contents(): string {
     .map(({ name, title }) => `[${title.toLowerCase()}](${name}.md)`)
     .join(",\n");
   return `# The console in pictures\n\nMade by \`npm run console:shots\`, from a gateway in use on one machine. Walks by clicks:\n${walks}.\n\n${sections.join("\n")}`;
+}
+
+interface WalkPage {
+  readonly folder: string;
+  /** Of the page, and the beginning of the names of its pictures. */
+  readonly name: string;
+  readonly title: string;
+  readonly intro: string;
+  /** Takes a picture of a page under a name. */
+  readonly take: (page: Page, name: string) => Promise<void>;
+}
+
+/** Walks through the console, and writes a page of what was clicked and what was seen. */
+async function writeWalk(options: WalkPage, walkOn: (walk: Walk) => Promise<unknown>): Promise<void> {
+  const { folder, name, title, intro, take } = options;
+  const parts: string[] = [];
+  let told = 0;
+  const walk: Walk = new Walk(async (seen, page) => {
+    const picture = `${name}-${parts.length + 1}`;
+    await take(page, picture);
+    parts.push(`${steps(walk, told)}## ${seen}\n\n![${seen}](${picture}.png)\n`);
+    told = walk.steps.length;
+  });
+  await walkOn(walk);
+  const whole = `${walk.clicks} clicks, ${walk.steps.length - walk.clicks} other things done.`;
+  const text = [`# ${title}\n`, `${intro} ${whole}\n`, ...parts, steps(walk, told)].join("\n").trimEnd();
+  writeFileSync(join(folder, `${name}.md`), `${text}\n`);
+}
+
+/** What was done from one step on, as a numbered list. */
+function steps(walk: Walk, from: number): string {
+  const lines = walk.steps.slice(from).map(({ who, did }, at) => `${from + at + 1}. ${who} ${did}.`);
+  return lines.length === 0 ? "" : `${lines.join("\n")}\n\n`;
 }

@@ -29,16 +29,10 @@ interface Caller {
   readonly secrets: readonly string[];
 }
 
-/** What runs until it is ended. */
-export interface Traffic {
-  readonly tenants: readonly Tenant[];
-  /** A model whose servers the gateway would start. */
-  readonly managedId: string;
-  end(): void;
-}
+export type Traffic = Awaited<ReturnType<typeof startTraffic>>;
 
 /** Fills an empty gateway; resolves when the finished requests have their rows and others wait. */
-export async function startTraffic(gateway: Gateway, upstream: TestUpstream): Promise<Traffic> {
+export async function startTraffic(gateway: Gateway, upstream: TestUpstream) {
   for (const { name, behaviour } of MODELS)
     await gateway.must("POST", "/models", {
       model_name: name,
@@ -72,14 +66,10 @@ export async function startTraffic(gateway: Gateway, upstream: TestUpstream): Pr
     callers.push({ tenant: made, secrets });
   }
   const ending = new AbortController();
-  const ask = async (nth: number, model: string, signal = ending.signal): Promise<void> => {
+  const ask = async (nth: number, model_name: string): Promise<void> => {
     const { secrets } = callers[nth % callers.length] as Caller;
-    const answer = await fetch(`${gateway.proxyUrl}/v1/chat/completions`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${secrets[nth % secrets.length]}`, "content-type": "application/json" },
-      body: JSON.stringify({ model, stream: true, messages: [{ role: "user", content: `Question ${nth}` }] }),
-      signal,
-    });
+    const caller = { secret: secrets[nth % secrets.length] ?? "", model: { model_name }, mark: `question ${nth}` };
+    const answer = await gateway.chat(caller, { stream: true, signal: ending.signal });
     await answer.text();
   };
   for (let first = 0; first < FINISHED_REQUESTS; first += SLOTS)
@@ -98,5 +88,11 @@ export async function startTraffic(gateway: Gateway, upstream: TestUpstream): Pr
     async () => await gateway.stats(),
     ({ in_flight, queued }) => in_flight === SLOTS && queued > SLOTS,
   );
-  return { managedId, tenants: callers.map(({ tenant }) => tenant), end: () => ending.abort() };
+  return {
+    /** A model whose servers the gateway would start. */
+    managedId,
+    tenants: callers.map(({ tenant }) => tenant),
+    /** Ends what runs. */
+    end: (): void => ending.abort(),
+  };
 }

@@ -7,7 +7,7 @@ import { type BrowserContext, type BrowserContextOptions, chromium, type Page } 
 import { inject, onTestFinished } from "vitest";
 import type { Tenant } from "../../../shared/schema/tenant.ts";
 import type { User } from "../../../shared/schema/user.ts";
-import { type Fixture, useGateway } from "../fixture.ts";
+import { useGateway } from "../fixture.ts";
 import { PERSON_HEADER } from "../sign-in-provider.ts";
 import { useStarted } from "../use-started.ts";
 import { PROVIDER } from "./browser-setup.ts";
@@ -42,16 +42,6 @@ export interface Visit {
   readonly problems: () => readonly string[];
 }
 
-interface ConsoleFixture extends Fixture {
-  /** The console's origin. */
-  readonly url: string;
-  readonly admin: { readonly email: string; readonly password: string };
-  /** Opens a private window, closed with the test. */
-  open(opening?: Opening): Promise<Visit>;
-  /** Signs a person of the provider in, with these claims, as a browser does. */
-  signInAtProvider(context: BrowserContext, claims: Readonly<Record<string, unknown>>): Promise<void>;
-}
-
 /** Registers the hooks of a file that needs only the browser; what it returns opens private windows once tests run. */
 export function useBrowser(): (options: BrowserContextOptions) => Promise<BrowserContext> {
   const browser = useStarted(async () => await chromium.connect(inject("browserAddress")));
@@ -69,14 +59,17 @@ export function useBrowser(): (options: BrowserContextOptions) => Promise<Browse
 }
 
 /** Registers the hooks of a test file; what it returns can be used once tests run. */
-export function useConsole(): ConsoleFixture {
+export function useConsole() {
   const fixture = useGateway();
   const access = inject("consoleAccess");
   if (access === null) throw new Error("the stack of this project has no console");
   const { url, email, password } = access;
   const newContext = useBrowser();
 
-  const signInAtProvider: ConsoleFixture["signInAtProvider"] = async (context, claims) => {
+  const signInAtProvider = async (
+    context: BrowserContext,
+    claims: Readonly<Record<string, unknown>>,
+  ): Promise<void> => {
     const headers = { [PERSON_HEADER]: JSON.stringify(claims) };
     await context.request.get(`${url}/auth/oidc/${PROVIDER.id}?return_to=/api/session`, { headers });
   };
@@ -109,10 +102,13 @@ export function useConsole(): ConsoleFixture {
     get upstream() {
       return fixture.upstream;
     },
+    /** The console's origin. */
     url,
     admin: { email, password },
+    /** Signs a person of the provider in, with these claims, as a browser does. */
     signInAtProvider,
-    open: async ({ as = "nobody", width = 1280, height = 800, ...options } = {}) => {
+    /** Opens a private window, closed with the test. */
+    open: async ({ as = "nobody", width = 1280, height = 800, ...options }: Opening = {}): Promise<Visit> => {
       const context = await newContext({ baseURL: url, viewport: { width, height }, ...options });
       const who = await person(context, as);
       const page = await context.newPage();

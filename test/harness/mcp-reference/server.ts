@@ -5,22 +5,17 @@
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage } from "node:http";
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
-import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
+import { type EventStore, StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import { listen } from "../../../infra/local/http/listen.ts";
 import { registerData } from "./data.ts";
-import { KeptEvents } from "./kept-events.ts";
 import { registerTools } from "./tools.ts";
 
-export interface ReferenceServer {
-  readonly url: string;
-  /** Sessions that were begun and that their client has not ended. */
-  readonly sessions: ReadonlySet<string>;
-  close(): Promise<void>;
-}
+export type ReferenceServer = Awaited<ReturnType<typeof startReferenceServer>>;
 
 /** Starts it on a free loopback port; with `jsonReplies` it replies as JSON instead of in event streams. */
-export async function startReferenceServer({ jsonReplies = false } = {}): Promise<ReferenceServer> {
+export async function startReferenceServer({ jsonReplies = false } = {}) {
   const transports = new Map<string, StreamableHTTPServerTransport>();
   const sessions = new Set<string>();
   const begin = async (): Promise<StreamableHTTPServerTransport> => {
@@ -54,8 +49,9 @@ export async function startReferenceServer({ jsonReplies = false } = {}): Promis
   const listening = await listen(http, "127.0.0.1", 0);
   return {
     url: `${listening.url}/mcp`,
-    sessions,
-    close: async () => {
+    /** Sessions that were begun and that their client has not ended. */
+    sessions: sessions as ReadonlySet<string>,
+    close: async (): Promise<void> => {
       await Promise.all([...transports.values()].map(async (transport) => await transport.close()));
       await listening.close();
     },
@@ -76,4 +72,31 @@ function newServer(): Server {
 function isLocal(request: IncomingMessage): boolean {
   const { origin } = request.headers;
   return origin === undefined || ["localhost", "127.0.0.1", "[::1]"].includes(new URL(origin).hostname);
+}
+
+/** The events of a session, kept for clients that resume a stream (`Last-Event-ID`). */
+class KeptEvents implements EventStore {
+  readonly #events: { readonly id: string; readonly stream: string; readonly message: JSONRPCMessage }[] = [];
+
+  async storeEvent(stream: string, message: JSONRPCMessage): Promise<string> {
+    const id = `${stream}/${this.#events.length}`;
+    this.#events.push({ id, stream, message });
+    return id;
+  }
+
+  async getStreamIdForEventId(id: string): Promise<string | undefined> {
+    return this.#events.find((event) => event.id === id)?.stream;
+  }
+
+  async replayEventsAfter(
+    lastId: string,
+    { send }: { send: (id: string, message: JSONRPCMessage) => Promise<void> },
+  ): Promise<string> {
+    const at = this.#events.findIndex((event) => event.id === lastId);
+    const stream = this.#events[at]?.stream ?? "";
+    // A priming event has an id and no content.
+    const missed = this.#events.slice(at + 1).filter((event) => event.stream === stream && "jsonrpc" in event.message);
+    for (const { id, message } of missed) await send(id, message);
+    return stream;
+  }
 }

@@ -8,6 +8,7 @@ import { limitsOf } from "../../../edge/domain/budget/limits.ts";
 import type { Change, RevItem } from "../../../shared/internal.ts";
 import { zeroUsageRow } from "../../../shared/usage-row.ts";
 import { admissionRequestOf } from "../../harness/edge/cell/admission-requests.ts";
+import { keyOf, tenantOf } from "../../harness/edge/pipeline/records.ts";
 
 /** The tokens that a request reserves, which is also the most that it uses. */
 export const NEED_TOKENS = 10;
@@ -104,7 +105,7 @@ export class Copies {
       costTokens: NEED_TOKENS,
       revs,
       row,
-      limits: limitsOf(keyFacts(`k${tenantAt}`, this.#get(`key:k${tenantAt}`).rev), facts),
+      limits: limitsOf(keyOf({ key_id: `k${tenantAt}`, rev: this.#get(`key:k${tenantAt}`).rev }), facts),
       need: { bucketTokens: NEED_TOKENS, termTokens: NEED_TOKENS, nanoUsd: NEED_NANO_USD },
       estimate: { inputTokens: 4, outputTokens: NEED_TOKENS - 4, costUsd: NEED_NANO_USD / 1e9 },
     });
@@ -118,21 +119,9 @@ export class Copies {
 }
 
 const NO_CAPS: Tenant = { maxInFlight: null, tokensPerMinute: 0, termTokens: null };
-const NO_BUDGET = { tokens: null, cost_usd: null, period: null, started_at_ms: null };
 
 function tenantFacts(id: string, { tokensPerMinute, termTokens }: Tenant, rev: number) {
-  const budget = termTokens === null ? NO_BUDGET : { ...NO_BUDGET, tokens: termTokens, period: "lifetime" as const };
-  return {
-    id,
-    name: id,
-    timezone: "UTC",
-    tokens_per_minute: tokensPerMinute,
-    budget,
-    active_until_ms: null,
-    rev,
-  };
-}
-
-function keyFacts(id: string, rev: number) {
-  return { key_id: id, key_name: id, key_prefix: id, budget: NO_BUDGET, rev };
+  const { budget } = tenantOf();
+  const limited = termTokens === null ? budget : { ...budget, tokens: termTokens, period: "lifetime" as const };
+  return tenantOf({ id, name: id, tokens_per_minute: tokensPerMinute, budget: limited, rev });
 }

@@ -22,9 +22,10 @@ interface BoonScene {
 /** A row. What a chat shows is its status and the addresses that it reached, in order. */
 interface BoonChange {
   readonly name: string;
-  /** Writes before the first chat. */
-  readonly first: (scene: BoonScene) => readonly Write[];
-  readonly before: string;
+  /** Writes before the first chat; absent: none. */
+  readonly first?: (scene: BoonScene) => readonly Write[];
+  /** Absent: it reaches its own model alone. */
+  readonly before?: string;
   readonly change: (scene: BoonScene) => Write;
   readonly after: string;
   /** The chat asks for `auto`. */
@@ -84,14 +85,7 @@ export const NOTHING_ON: readonly Write[] = [
 
 /** In the order in which the pipeline uses what is changed. */
 export const BOON_CHANGES: readonly BoonChange[] = [
-  {
-    name: "settings: classifier on",
-    first: () => [],
-    before: "200 own",
-    change: classifier(true),
-    after: "200 helper, own",
-    auto: true,
-  },
+  { name: "settings: classifier on", change: classifier(true), after: "200 helper, own", auto: true },
   {
     name: "settings: classifier off",
     first: (scene) => [classifier(true)(scene)],
@@ -100,13 +94,7 @@ export const BOON_CHANGES: readonly BoonChange[] = [
     after: "200 own",
     auto: true,
   },
-  {
-    name: "tenant: guard model asked for",
-    first: () => [],
-    before: "200 own",
-    change: judged,
-    after: "200 helper, own",
-  },
+  { name: "tenant: guard model asked for", change: judged, after: "200 helper, own" },
   {
     name: "tenant: guardrails gone",
     first: (scene) => [judged(scene)],
@@ -130,13 +118,7 @@ export const BOON_CHANGES: readonly BoonChange[] = [
     change: ({ helper }) => ["DELETE", `/models/${helper.id}`],
     after: "503",
   },
-  {
-    name: "settings: vision on",
-    first: () => [],
-    before: "200 own",
-    change: vision(true),
-    after: "200 helper, own",
-  },
+  { name: "settings: vision on", change: vision(true), after: "200 helper, own" },
   {
     name: "settings: vision off",
     first: (scene) => [vision(true)(scene)],
@@ -158,13 +140,7 @@ export const BOON_CHANGES: readonly BoonChange[] = [
     change: (scene) => model(scene, { boons: [] }),
     after: "200 own",
   },
-  {
-    name: "settings: compression on",
-    first: () => [],
-    before: "200 own",
-    change: () => compression(true),
-    after: "200 compressed, own",
-  },
+  { name: "settings: compression on", change: () => compression(true), after: "200 compressed, own" },
   {
     name: "tenant: compression off",
     first: () => [compression(true)],
@@ -175,17 +151,10 @@ export const BOON_CHANGES: readonly BoonChange[] = [
   {
     name: "tenant: compression as for all",
     first: (scene) => [compression(true), tenant(scene, "compression", { enabled: false })],
-    before: "200 own",
     change: (scene) => tenant(scene, "compression", null),
     after: "200 compressed, own",
   },
-  {
-    name: "settings: tool loop on",
-    first: () => [],
-    before: "200 own",
-    change: () => loop(true),
-    after: "200 tools, own",
-  },
+  { name: "settings: tool loop on", change: () => loop(true), after: "200 tools, own" },
   {
     name: "settings: tool loop off",
     first: () => [loop(true)],
@@ -216,15 +185,10 @@ export const BOON_CHANGES: readonly BoonChange[] = [
   },
 ];
 
-/** The upstreams of all cells, as one server. */
-export interface BoonStage {
-  make(gateway: Gateway): Promise<BoonScene>;
-  /** Sends a chat; returns what it shows. */
-  show(gateway: Gateway, scene: BoonScene, row: BoonChange): Promise<string>;
-  close(): Promise<void>;
-}
+export type BoonStage = Awaited<ReturnType<typeof startBoonStage>>;
 
-export async function startBoonStage(): Promise<BoonStage> {
+/** The upstreams of all cells, as one server. */
+export async function startBoonStage() {
   const sink = await startHttpSink();
   sink.answer = ({ url, body }) => (url.includes("/v1/") ? completion() : toolReply(body));
   const reached = (cell: string, from: number): readonly string[] =>
@@ -233,7 +197,7 @@ export async function startBoonStage(): Promise<BoonStage> {
       return of === cell ? [name] : [];
     });
   return {
-    make: async (gateway) => {
+    make: async (gateway: Gateway): Promise<BoonScene> => {
       const cell = randomUUID();
       const at = (name: string): string => `${sink.url}/${cell}/${name}`;
       const [helper, tools] = await Promise.all([
@@ -256,7 +220,8 @@ export async function startBoonStage(): Promise<BoonStage> {
       await gateway.must("PATCH", `/tenants/${minted.tenant.id}/allowlist`, allowed);
       return { minted, helper, tools, at };
     },
-    show: async (gateway, { minted, at }, { auto }) => {
+    /** Sends a chat; returns what it shows. */
+    show: async (gateway: Gateway, { minted, at }: BoonScene, { auto }: BoonChange): Promise<string> => {
       const from = sink.asked.length;
       // another text each time: the classifier is asked for a text that it does not know
       const text = { type: "text", text: `what is this? ${randomUUID()}` };
@@ -269,7 +234,7 @@ export async function startBoonStage(): Promise<BoonStage> {
       const compressed = response.headers.has("x-gateway-compression") ? ["compressed"] : [];
       return `${response.status} ${[...compressed, ...new Set(reached(cell, from))].join(", ")}`.trim();
     },
-    close: async () => await sink.close(),
+    close: sink.close,
   };
 }
 

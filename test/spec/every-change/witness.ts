@@ -5,8 +5,7 @@
 import { createServer, type ServerResponse } from "node:http";
 import { setTimeout as pass } from "node:timers/promises";
 import { listen } from "../../../infra/local/http/listen.ts";
-import { answerRoute } from "../../harness/route-answers.ts";
-import type { SeenCall } from "../../harness/seen-call.ts";
+import { answerRoute, type SeenCall } from "../../harness/route-answers.ts";
 import { readCall } from "../../harness/upstream-routes.ts";
 
 /** The header that names the cell of the table; it is forwarded to the upstream like other headers. */

@@ -1,83 +1,90 @@
-/** What the requests of a world really drew and used, as exact sums, independent of what budgets count. */
+/**
+ * What the requests of a world really drew and used, independent of what budgets count. The sums are exact however large they have
+ * grown: one that stopped at the largest amount would make what is out on lease vanish when some of it comes back.
+ */
 import type { ActualUsage, Amounts } from "../../../../edge/domain/budget/amounts.ts";
-import { addTotals, amountsOf, NO_TOTALS, type Totals, totalsOf } from "./totals.ts";
+import { saturated } from "../../../../shared/amount.ts";
 
-interface ExactUsage {
-  readonly tokens: bigint;
+interface Totals {
+  readonly bucketTokens: bigint;
+  readonly termTokens: bigint;
   readonly nanoUsd: bigint;
 }
 
-const NO_SUM: ExactUsage = { tokens: 0n, nanoUsd: 0n };
+const NOTHING: Totals = { bucketTokens: 0n, termTokens: 0n, nanoUsd: 0n };
 
-function positive(value: bigint): bigint {
-  return value < 0n ? 0n : value;
+function zip(a: Totals, b: Totals, combine: (x: bigint, y: bigint) => bigint): Totals {
+  return {
+    bucketTokens: combine(a.bucketTokens, b.bucketTokens),
+    termTokens: combine(a.termTokens, b.termTokens),
+    nanoUsd: combine(a.nanoUsd, b.nanoUsd),
+  };
 }
 
-function add(sum: ExactUsage, tokens: bigint, nanoUsd: bigint): ExactUsage {
-  return { tokens: sum.tokens + tokens, nanoUsd: sum.nanoUsd + nanoUsd };
+export function addTotals(a: Totals, b: Totals): Totals {
+  return zip(a, b, (x, y) => x + y);
+}
+
+/** How much the first are more than the second, where they are. */
+const excess = (a: Totals, b: Totals): Totals => zip(a, b, (x, y) => (x > y ? x - y : 0n));
+
+export function totalsOf({ bucketTokens, termTokens, nanoUsd }: Amounts): Totals {
+  return { bucketTokens: BigInt(bucketTokens), termTokens: BigInt(termTokens), nanoUsd: BigInt(nanoUsd) };
+}
+
+/** Nothing of it was drawn from the bucket. */
+const usedTotals = ({ tokens, nanoUsd }: ActualUsage): Totals =>
+  totalsOf({ bucketTokens: 0, termTokens: tokens, nanoUsd });
+
+/** As budgets count it: what is more than the largest amount stops there, and what is negative is 0. */
+export function usageOf({ termTokens, nanoUsd }: Totals): ActualUsage {
+  return { tokens: saturated(Number(termTokens)), nanoUsd: saturated(Number(nanoUsd)) };
 }
 
 export class RealUsage {
-  /** Of requests whose end was reported. */
-  settled: ExactUsage = NO_SUM;
-  /** As much of it as had been drawn from the bucket. */
-  settledRate = 0n;
+  /** Of requests whose end was reported; of the bucket as much of it as had been drawn there. */
+  settled = NOTHING;
   /** By how much requests used more than they had drawn. */
-  overuse: ExactUsage = NO_SUM;
+  overuse = NOTHING;
   /** The largest amount that one request needed: a lease may have the size for an earlier request. */
-  largest: Totals = NO_TOTALS;
+  largest = NOTHING;
   /** Requests that drew from the buckets of requests. */
   admitted = 0;
   /** Of all requests that have a row in the ledger. */
-  ledger: ExactUsage = NO_SUM;
+  ledger = NOTHING;
   /** Drawn by requests of which only the ledger has heard since. */
-  orphans: Totals = NO_TOTALS;
+  orphans = NOTHING;
 
   asked(need: Amounts): void {
-    const amounts = totalsOf(need);
-    const larger = (a: bigint, b: bigint) => (a < b ? b : a);
-    this.largest = {
-      bucketTokens: larger(this.largest.bucketTokens, amounts.bucketTokens),
-      termTokens: larger(this.largest.termTokens, amounts.termTokens),
-      nanoUsd: larger(this.largest.nanoUsd, amounts.nanoUsd),
-    };
+    this.largest = addTotals(this.largest, excess(totalsOf(need), this.largest));
   }
 
   /** A request ends that had drawn `need` and used this much, of which `before` was counted before. */
   ended(need: Amounts, used: ActualUsage, before: ActualUsage): void {
-    const [tokens, nanoUsd] = [BigInt(used.tokens), BigInt(used.nanoUsd)];
-    const [moreTokens, moreUsd] = [
-      positive(tokens - BigInt(before.tokens)),
-      positive(nanoUsd - BigInt(before.nanoUsd)),
-    ];
-    const drawn = totalsOf(need);
-    this.settled = add(this.settled, moreTokens, moreUsd);
-    this.ledger = add(this.ledger, moreTokens, moreUsd);
-    const [alreadyOver, over] = [BigInt(before.tokens), tokens].map((all) => positive(all - drawn.termTokens));
-    const [alreadyDear, dear] = [BigInt(before.nanoUsd), nanoUsd].map((all) => positive(all - drawn.nanoUsd));
-    this.overuse = add(this.overuse, (over ?? 0n) - (alreadyOver ?? 0n), (dear ?? 0n) - (alreadyDear ?? 0n));
-    if (before.tokens === 0) this.settledRate += tokens < drawn.bucketTokens ? tokens : drawn.bucketTokens;
+    const [all, earlier, drawn] = [usedTotals(used), usedTotals(before), totalsOf(need)];
+    const more = excess(all, earlier);
+    const bucketTokens = before.tokens > 0 ? 0n : BigInt(Math.min(used.tokens, need.bucketTokens));
+    this.settled = addTotals(this.settled, { ...more, bucketTokens });
+    this.ledger = addTotals(this.ledger, more);
+    this.overuse = addTotals(
+      this.overuse,
+      zip(excess(all, drawn), excess(earlier, drawn), (x, y) => x - y),
+    );
   }
 
   /** What was drawn counts as spent: the ledger has all of it, and no Cell reports it. */
   spentUnheard(need: Amounts): void {
-    const drawn = totalsOf(need);
-    this.ledger = add(this.ledger, drawn.termTokens, drawn.nanoUsd);
-    this.orphans = addTotals(this.orphans, drawn);
+    this.ledger = addTotals(this.ledger, totalsOf(need));
+    this.orphans = addTotals(this.orphans, totalsOf(need));
   }
 
   /** What the ledger answers. */
   get ledgerSum(): ActualUsage {
-    return asActual(this.ledger);
+    return usageOf(this.ledger);
   }
 
   /** What counters are to have in the end when nothing was lost. */
   get settledSum(): ActualUsage {
-    return asActual(this.settled);
+    return usageOf(this.settled);
   }
-}
-
-function asActual({ tokens, nanoUsd }: ExactUsage): ActualUsage {
-  const amounts = amountsOf({ bucketTokens: 0n, termTokens: tokens, nanoUsd });
-  return { tokens: amounts.termTokens, nanoUsd: amounts.nanoUsd };
 }

@@ -4,7 +4,18 @@ import {
   readStored,
   type StoredGrants,
   type StoredRows,
+  type StoredState,
 } from "../../../../edge/domain/budget/authority/stored.ts";
+
+/** The storage of an authority that has never been used. */
+export const NOTHING_STORED: StoredState = {
+  tenant: null,
+  keys: [],
+  grants: [],
+  charged: [],
+  untracked: false,
+  keysUntracked: false,
+};
 
 export class SimulatedDisk {
   #tenant: string | null = null;

@@ -116,7 +116,7 @@ export function applyStep(
 /** The cap that is passed by more than one request, and what requests used beyond what they had reserved; null: none is. */
 export function passedCap(world: BudgetSimulation, limits: BudgetLimits): string | null {
   const { drawn, truth } = world;
-  const taken = { tokens: Number(drawn.bucketTokens + truth.settledRate), requests: truth.admitted };
+  const taken = { tokens: Number(drawn.bucketTokens + truth.settled.bucketTokens), requests: truth.admitted };
   for (const owner of ["tenant", "key"] as const)
     for (const rate of RATE_NAMES) {
       const cap = perMinute(limits[owner], rate);
@@ -126,7 +126,7 @@ export function passedCap(world: BudgetSimulation, limits: BudgetLimits): string
   const end = (cap: number) => BigInt(Math.max(cap, 1));
   for (const { tokens, nanoUsd } of [limits.tenant.term, limits.key.term]) {
     const { largest, overuse, settled } = truth;
-    const usedTokens = drawn.termTokens + settled.tokens - overuse.tokens - largest.termTokens;
+    const usedTokens = drawn.termTokens + settled.termTokens - overuse.termTokens - largest.termTokens;
     const usedUsd = drawn.nanoUsd + settled.nanoUsd - overuse.nanoUsd - largest.nanoUsd;
     if (tokens !== null && usedTokens >= end(tokens)) return `${usedTokens} of ${tokens} tokens`;
     if (nanoUsd !== null && usedUsd >= end(nanoUsd)) return `${usedUsd} of ${nanoUsd} nano-USD`;

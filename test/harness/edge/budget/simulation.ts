@@ -14,9 +14,8 @@ import type { BudgetLimits } from "../../../../edge/domain/budget/limits.ts";
 import type { LeaseAnswer, ReportAnswer } from "../../../../edge/domain/budget/messages/rpc.ts";
 import type { BudgetRequest } from "../../../../edge/domain/budget/spender/lease-waiters.ts";
 import type { BudgetEffect, ReservationVerdict } from "../../../../edge/domain/budget/spender/verdict.ts";
-import { NOTHING_STORED } from "./nothing-stored.ts";
-import { RealUsage } from "./real-usage.ts";
-import { SimulatedDisk } from "./simulated-disk.ts";
+import { addTotals, RealUsage, totalsOf } from "./real-usage.ts";
+import { NOTHING_STORED, SimulatedDisk } from "./simulated-disk.ts";
 import {
   budgetsIn,
   type LostRequest,
@@ -25,7 +24,6 @@ import {
   type SimulatedCell,
   type SimulatedRequest,
 } from "./simulation-parts.ts";
-import { addTotals, type Totals, totalsOf } from "./totals.ts";
 
 /**
  * Months of 30 days, the same in every zone; the month of 1970 is in the middle of the numbers that month names can
@@ -91,7 +89,7 @@ export class BudgetSimulation {
   }
 
   /** Sum of what live requests hold, those of dead cells included. */
-  get drawn(): Totals {
+  get drawn() {
     const live = this.cells.flatMap((cell) => [...cell.live.values()]);
     return live
       .filter(({ charged }) => charged === undefined)

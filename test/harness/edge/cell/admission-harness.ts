@@ -11,6 +11,7 @@ import { createScheduler } from "../../../../edge/domain/fairshare/scheduler.ts"
 import type { Scheduler } from "../../../../edge/domain/fairshare/types.ts";
 import { BudgetGateway } from "../../../../edge/objects/cell/budget-gateway.ts";
 import { Members } from "../../../../edge/objects/cell/members.ts";
+import type { BudgetObjectApi } from "../../../../edge/objects/object-ports.ts";
 import type { UsageRow } from "../../../../shared/usage-row.ts";
 import { thirtyDayMonthOf } from "../budget/simulation.ts";
 import { TestBudgets } from "./test-budgets.ts";
@@ -25,6 +26,14 @@ export interface AskedRequest {
   readonly decision: Decision | Stale | null;
   /** Null: the Cell gave it up, or it has ended. */
   readonly state: RequestState | null;
+}
+
+/** What a test may put in the place of the usual parts: one life, whose budgets are always within reach. */
+interface Surroundings {
+  readonly now: () => number;
+  readonly later: (delayMs: number, run: () => void) => void;
+  readonly nextLife: () => number;
+  readonly budgetOf: (tenantId: string) => BudgetObjectApi;
 }
 
 /** A Cell's admission at time 0; a test moves `nowMs`. Isolates are silent after 10 s, in sweeps of 2 s. */
@@ -49,16 +58,24 @@ export class AdmissionHarness {
   readonly granted: string[] = [];
   readonly #answers = new Map<string, Decision | Stale>();
 
-  constructor(algorithm: "weighted" | "hierarchical", maxInFlight: number, maxQueuedPerTenant: number) {
-    const now = () => this.nowMs;
-    const later = (delayMs: number, run: () => void) => void setTimeout(run, delayMs);
+  constructor(
+    algorithm: "weighted" | "hierarchical",
+    maxInFlight: number,
+    maxQueuedPerTenant = 10_000,
+    {
+      now = () => this.nowMs,
+      later = (delayMs, run) => void setTimeout(run, delayMs),
+      nextLife = () => FIRST_LIFE,
+      budgetOf = (tenantId) => this.budgets.budgetOf(tenantId),
+    }: Partial<Surroundings> = {},
+  ) {
     const budget = new BudgetGateway({
       cell: "c",
       failOpen: false,
       now,
-      nextLife: () => FIRST_LIFE,
+      nextLife,
       monthOf: thirtyDayMonthOf,
-      budgetOf: (tenantId) => this.budgets.budgetOf(tenantId),
+      budgetOf,
       late: { put: (decisions) => this.admission.applyBudgetDecisions(decisions) },
       raise: () => undefined,
     });
@@ -141,12 +158,4 @@ export class AdmissionHarness {
     else this.#answers.set(requestId, answer);
     if (answer.verdict === "granted") this.granted.push(requestId);
   }
-}
-
-export function admissionHarnessOf(
-  algorithm: "weighted" | "hierarchical",
-  maxInFlight: number,
-  maxQueuedPerTenant = 10_000,
-): AdmissionHarness {
-  return new AdmissionHarness(algorithm, maxInFlight, maxQueuedPerTenant);
 }

@@ -4,7 +4,7 @@ import type { ExchangeAnswer, ExchangeMessage, Member } from "../../../../edge/d
 import type { AdmissionRequest, Settlement } from "../../../../edge/domain/admission/rpc.ts";
 import type { MemberSession, Members } from "../../../../edge/objects/cell/members.ts";
 import type { UsageRow } from "../../../../shared/usage-row.ts";
-import { type AdmissionHarness, admissionHarnessOf } from "./admission-harness.ts";
+import { AdmissionHarness } from "./admission-harness.ts";
 import { admissionRequestOf, EMPTY_MESSAGE } from "./admission-requests.ts";
 
 /** How long the requests of an isolate without a session keep what they hold (members.ts), ms. */
@@ -22,7 +22,7 @@ export class MembersHarness {
   stores: (row: UsageRow) => Promise<void> = async () => undefined;
 
   constructor(slots: number) {
-    this.world = admissionHarnessOf("weighted", slots);
+    this.world = new AdmissionHarness("weighted", slots);
     this.world.record = async ({ row }, again) => {
       this.recorded.push(again ? `${row.request_id} again` : row.request_id);
       await this.stores(row);

@@ -13,7 +13,7 @@ import type {
   TenantBudgetApi,
 } from "../../../../edge/domain/budget/messages/rpc.ts";
 import { type BucketLevel, bucketsIn, tightestLevel } from "../../../../edge/domain/budget/token-bucket.ts";
-import { NOTHING_STORED } from "../budget/nothing-stored.ts";
+import { NOTHING_STORED } from "../budget/simulated-disk.ts";
 import { thirtyDayMonthOf } from "../budget/simulation.ts";
 
 type Reach = "up" | "down" | "silent";

@@ -30,7 +30,7 @@ export class BoonWorld extends TestPipeline {
   /** What each model's upstream answers: to its first call, its second, and so on; the last answer stays. */
   readonly #answers = new Map<string, Answer[]>();
   readonly #sent = new Map<string, Record<string, unknown>[]>();
-  readonly #permits: TestPermit[] = [];
+  readonly permits: TestPermit[] = [];
 
   /** `answers`: of the request's own model. */
   constructor(settings: Partial<BoonsValue>, model: Partial<ModelRecord>, ...answers: Answer[]) {
@@ -52,7 +52,7 @@ export class BoonWorld extends TestPipeline {
     };
     this.subCallPermit = async () => {
       const permit = new TestPermit();
-      this.#permits.push(permit);
+      this.permits.push(permit);
       return permit;
     };
   }
@@ -71,7 +71,7 @@ export class BoonWorld extends TestPipeline {
 
   /** The rows of sub-calls. */
   get subRows(): readonly UsageRow[] {
-    return this.#permits.flatMap(({ settlement }) => (settlement === null ? [] : [settlement.row]));
+    return this.permits.flatMap(({ settlement }) => (settlement === null ? [] : [settlement.row]));
   }
 
   /** The client's answer to a chat, when everything about it has ended. */

@@ -3,10 +3,9 @@
 import type { JsonObject } from "../../../../edge/domain/json/document.ts";
 import { run } from "../../../../edge/pipeline/run.ts";
 import type { UpstreamCall } from "../../../../edge/ports.ts";
-import { boonsValueSchema } from "../../../../shared/schema/settings/boons.ts";
-import { mcpServerOf, modelOf, settingsOf } from "./records.ts";
-import { endpoint } from "./upstreams.ts";
-import { TestPermit, TestPipeline } from "./world.ts";
+import type { BoonsValue } from "../../../../shared/schema/settings/boons.ts";
+import { BoonWorld } from "./boon-world.ts";
+import { mcpServerOf } from "./records.ts";
 
 /** What an upstream or a server answers to a body. */
 export type Reply = (body: JsonObject, call: UpstreamCall) => Response | Promise<Response>;
@@ -29,10 +28,7 @@ export const saying =
     completion({ role: "assistant", content }, "stop", "last");
 
 /** A model with a tool server, whose answers are given in turn; the last one stays. */
-export class LoopWorld extends TestPipeline {
-  readonly client = new AbortController();
-  readonly permits: TestPermit[] = [];
-  readonly asked: JsonObject[] = [];
+export class LoopWorld extends BoonWorld {
   readonly served: JsonObject[] = [];
   /** The headers of every call of the server. */
   readonly serverHeaders: UpstreamCall["headers"][] = [];
@@ -43,25 +39,17 @@ export class LoopWorld extends TestPipeline {
   lists: readonly JsonObject[] = [{ tools: [{ name: "search", inputSchema: { type: "object", properties: {} } }] }];
   #ids = 0;
 
-  constructor(replies: readonly Reply[], settings: JsonObject = {}) {
-    super();
-    this.model = modelOf({ endpoints: [endpoint("model")], tool_servers: ["tools"] });
+  constructor(replies: readonly Reply[], settings: Partial<BoonsValue> = {}) {
+    const answers = replies.map((reply) => async (call: UpstreamCall) => await reply(this.asked.at(-1) ?? {}, call));
+    super({ tool_loop_enabled: true, ...settings }, { tool_servers: ["tools"] }, ...answers);
     this.mcpServer = mcpServerOf({ auth_header: "sealed" });
-    this.settings.set("boons", settingsOf(boonsValueSchema.parse({ tool_loop_enabled: true, ...settings })));
-    this.maxBodyBytes = 1_000_000;
-    this.subCallPermit = async () => {
-      const permit = new TestPermit();
-      this.permits.push(permit);
-      return permit;
-    };
-    this.upstream = async (call) => {
-      if (new URL(call.url).hostname === "mcp.test") return await this.#serve(call);
-      const body = (await new Response(call.body as Uint8Array<ArrayBuffer>).json()) as JsonObject;
-      this.asked.push(body);
-      const reply = replies[Math.min(this.asked.length, replies.length) - 1];
-      if (reply === undefined) throw new Error("no reply is left");
-      return await reply(body, call);
-    };
+    const { upstream } = this;
+    this.upstream = async (call) =>
+      new URL(call.url).hostname === "mcp.test" ? await this.#serve(call) : await upstream(call);
+  }
+
+  get asked(): readonly JsonObject[] {
+    return this.sentTo("own");
   }
 
   /** The answer of the server to `notifications/initialized`. */
