@@ -76,6 +76,7 @@ export const ERROR_TABLE = {
   identity_unavailable: { status: 503, message: "identity provisioning unavailable" },
   upstream_timeout: { status: 504, message: "upstream request timed out" },
   address_blocked: { status: 400, message: "<x> resolves to a blocked address" },
+  unknown_field: { status: 400, message: "unknown field <x>" },
   unknown_fairshare_group: { status: 400, message: "fairshare group '<x>' does not exist", param: "fairshare_group" },
   no_alert_channel: { status: 400, message: "no alert channels are configured" },
   autotune_unsupported: { status: 400, message: "autotune supports chat and embedding models only" },

@@ -22,6 +22,7 @@ export function explainError(code: string): ErrorExplanation | null {
 /** Codes that only the Management API answers with. */
 const MANAGEMENT_CODES: ReadonlySet<string> = new Set<ErrorCode>([
   "address_blocked",
+  "unknown_field",
   "unknown_fairshare_group",
   "no_alert_channel",
   "autotune_unsupported",

@@ -70,9 +70,10 @@ export function buildDocument(app: Api, version: string): object {
       title: "Gateway Management API",
       version,
       description:
-        "Tenants, keys, models, budgets and usage of the gateway. Every route but the three of the service itself needs `Authorization: Bearer <GATEWAY_ADMIN_TOKEN>`. Errors have one shape; `error.details` names every refused field. Unknown fields are ignored.",
+        "Tenants, keys, models, budgets and usage of the gateway. Every route but the three of the service itself needs `Authorization: Bearer <GATEWAY_ADMIN_TOKEN>`. Errors have one shape; `error.details` names every refused field. A field that does not exist is refused. PATCH merges: an absent field keeps its value, null sets the default. In a create, null is the default.",
       contact: { name: "The operator of this gateway" },
-      license: { name: "Apache-2.0" },
+      // The type is of a version of OpenAPI that had no identifier.
+      license: { name: "Apache-2.0", identifier: "Apache-2.0" } as { name: string },
     },
     servers: [{ url: "/", description: "This gateway's admin listener" }],
     security: [{ adminToken: [] }],
@@ -146,6 +147,21 @@ const ERROR_EXAMPLES: Readonly<Record<string, readonly [ErrorCode, ErrorOptions]
   503: ["database_unavailable", {}],
 };
 
+/** A query is text. A parameter whose text must be a number, or true or false, has that type. */
+function typeOfQuery({ pattern, enum: values, default: initial, ...schema }: SchemaNode): SchemaNode {
+  if (values?.join() === "true,false") return { ...schema, type: "boolean" };
+  const least = typeof pattern === "string" ? /^\^(\\d|\[1-9\]\\d)(\*|\{[\d,]+\})\$$/.exec(pattern)?.[1] : undefined;
+  if (least === undefined)
+    return {
+      ...schema,
+      ...(pattern === undefined ? {} : { pattern }),
+      ...(values === undefined ? {} : { enum: values }),
+      ...(initial === undefined ? {} : { default: initial }),
+    };
+  const number = initial === undefined ? {} : { default: Number(initial) };
+  return { ...schema, type: "integer", minimum: least === "\\d" ? 0 : 1, ...number };
+}
+
 function describeOperation(method: string, operation: Operation, document: object): void {
   const { parameters = [], responses } = operation;
   const names = parameters.map((parameter) => parameter.name);
@@ -161,6 +177,7 @@ function describeOperation(method: string, operation: Operation, document: objec
     .filter((sentence) => sentence !== "")
     .join(" ");
   for (const parameter of parameters) {
+    if (parameter.in === "query") parameter.schema = typeOfQuery(parameter.schema);
     const example = parameter.example ?? exampleOf(parameter.name, [parameter.schema.type ?? "string"].flat());
     if (example !== undefined && parameter.schema.enum === undefined) parameter.example = example;
   }

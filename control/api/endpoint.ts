@@ -1,8 +1,8 @@
 /**
  * One route: its place in the OpenAPI document, its handler and its answer, declared together. The handler returns the
- * value that the answer's schema describes, and this file makes the response from it. A handler gets the body as the client
- * sent it; the verb parses the body with the same schema that the document shows. Bytes that are not UTF-8 are refused,
- * never replaced.
+ * value that the answer's schema describes, and this file makes the response from it. Fields that the schema does not know
+ * are refused here; the verb parses the body with the same schema that the document shows. Bytes that are not UTF-8 are
+ * refused, never replaced.
  */
 import type { Context } from "hono";
 import { z } from "zod";
@@ -13,6 +13,7 @@ import { FORMATS } from "../kernel/csv.ts";
 import { runOnce } from "../kernel/idempotency.ts";
 import { refuseRepeated } from "../kernel/parse.ts";
 import { csvAnswer, listPages, wantsCsv } from "./csv-answer.ts";
+import { type StrictBodies, strictBodies } from "./strict-body.ts";
 import type { Api, ApiTypes } from "./types.ts";
 
 type RouteContext = Context<ApiTypes>;
@@ -76,7 +77,7 @@ interface Call<Path extends string, Query extends z.ZodObject> {
   readonly path: Readonly<Record<NamesIn<Path>, string>>;
   /** The query as the client sent it; the verb parses it. */
   readonly query: { readonly [Name in keyof z.output<Query>]?: string };
-  /** The JSON body as the client sent it; undefined for a route without a body. */
+  /** The JSON body, without unknown fields (strict-body.ts); undefined for a route without a body. */
   readonly body: unknown;
   /** Aborted when the caller leaves. */
   readonly signal: AbortSignal;
@@ -92,6 +93,8 @@ interface Endpoint<K extends Kind, Path extends string, Query extends z.ZodObjec
   readonly description?: string | undefined;
   readonly tag: string;
   readonly body?: z.ZodType;
+  /** The body is a file that another version may have written: fields that this version does not know are ignored. */
+  readonly isFile?: true;
   readonly query?: Query;
   readonly answer?: Answer;
   /** The part behind the gateway that the answer needs; the route answers 502 when it cannot be reached. */
@@ -134,7 +137,11 @@ const errorBodySchema = z
 
 /** The query of every paged list, as the document shows it; the verb validates. */
 const pageQuerySchema = z.object({
-  limit: z.string().optional().meta({ description: "1 to 1000, default 100" }),
+  limit: z
+    .string()
+    .regex(/^[1-9]\d*$/)
+    .optional()
+    .meta({ description: "1 to 1000, default 100; more is 1000" }),
   cursor: z.string().optional().meta({ description: "From the link header of the page before" }),
 });
 
@@ -180,14 +187,16 @@ export function endpoint<
   const bodyIsOptional = isBodyOptional(declared);
   const parameters = Object.keys(query?.shape ?? {});
   addToDocument(app, declared, bodyIsOptional);
+  const strict: StrictBodies = route.isFile ? (body) => ({ body }) : strictBodies(app, declared);
   app.on(route.method.toUpperCase(), route.path.replace(/\{(\w+)\}/g, ":$1"), async (c) => {
     refuseRepeated({ getAll: (name) => c.req.queries(name) ?? [] }, parameters);
     const { text, input } = route.body === undefined ? NO_BODY : await readBody(c, bodyIsOptional);
+    const { body, judge } = strict(input);
     const callOf = (ctx: VerbContext): Call<string, z.ZodObject> => ({
-      ctx,
+      ctx: judge === undefined ? ctx : { ...ctx, judge },
       path: c.req.param() as Record<string, string>,
       query: c.req.query(),
-      body: input,
+      body,
       signal: c.req.raw.signal,
     });
     const handle = async (ctx: VerbContext): Promise<unknown> => await declared.handler(callOf(ctx));

@@ -419,7 +419,11 @@ export interface paths {
         delete: operations["deleteKeysId"];
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Change fields of a key; null sets the default
+         * @description Change fields of a key; null sets the default. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         */
+        patch: operations["patchKeysId"];
         trace?: never;
     };
     "/api/v1/keys/{id}/budget/usage": {
@@ -591,7 +595,11 @@ export interface paths {
         delete: operations["deleteMcpServersId"];
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Change fields of an MCP server; null clears
+         * @description Change fields of an MCP server; null clears. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         */
+        patch: operations["patchMcpServersId"];
         trace?: never;
     };
     "/api/v1/mcp-servers/{id}/test": {
@@ -651,8 +659,8 @@ export interface paths {
          */
         get: operations["getModelsId"];
         /**
-         * Update a model
-         * @description Update a model. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * Update a model; an omitted field keeps its value
+         * @description Update a model; an omitted field keeps its value. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
          */
         put: operations["putModelsId"];
         post?: never;
@@ -663,7 +671,11 @@ export interface paths {
         delete: operations["deleteModelsId"];
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Change fields of a model; null sets the default
+         * @description An omitted field keeps its value. Null clears `api_key`. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         */
+        patch: operations["patchModelsId"];
         trace?: never;
     };
     "/api/v1/models/{id}/autotune": {
@@ -1587,8 +1599,8 @@ export interface paths {
          */
         get: operations["getTenantsId"];
         /**
-         * Update name, description and contact of a tenant
-         * @description Update name, description and contact of a tenant. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * Update name, description, contact and time zone of a tenant
+         * @description Update name, description, contact and time zone of a tenant. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
          */
         put: operations["putTenantsId"];
         post?: never;
@@ -1599,7 +1611,11 @@ export interface paths {
         delete: operations["deleteTenantsId"];
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Change fields of a tenant; null sets the default
+         * @description An omitted field keeps its value, also within a policy. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         */
+        patch: operations["patchTenantsId"];
         trace?: never;
     };
     "/api/v1/tenants/{id}/allowlist": {
@@ -1636,8 +1652,8 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Replace the budget of a tenant
-         * @description Replace the budget of a tenant. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * Change the budget of a tenant; null clears
+         * @description Change the budget of a tenant; null clears. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
          */
         patch: operations["patchTenantsIdBudget"];
         trace?: never;
@@ -1676,8 +1692,8 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Replace or clear the compression policy of a tenant
-         * @description Null falls back to the global settings. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * Change or clear the compression policy of a tenant
+         * @description What it omits keeps its value. Null falls back to the global settings. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
          */
         patch: operations["patchTenantsIdCompression"];
         trace?: never;
@@ -1716,8 +1732,8 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Replace or clear the guardrails policy of a tenant
-         * @description A policy that is set is on. What it omits takes its default: block, no scanners, fail open. The scanner `harm` needs a `guard_model`. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * Change or clear the guardrails policy of a tenant
+         * @description A policy that is set is on. What it omits keeps its value; in a new policy, it is the default: block, no scanners, fail open. The scanner `harm` needs a `guard_model`. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
          */
         patch: operations["patchTenantsIdGuardrails"];
         trace?: never;
@@ -1755,8 +1771,8 @@ export interface paths {
         };
         get?: never;
         /**
-         * Replace the quota of a tenant
-         * @description Replace the quota of a tenant. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * Set the quota of a tenant; an omitted cap is none
+         * @description Set the quota of a tenant; an omitted cap is none. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
          */
         put: operations["putTenantsIdQuota"];
         post?: never;
@@ -1780,8 +1796,8 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Replace when a tenant may be served
-         * @description Replace when a tenant may be served. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * Change when a tenant may be served
+         * @description Change when a tenant may be served. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
          */
         patch: operations["patchTenantsIdSchedule"];
         trace?: never;
@@ -2865,6 +2881,8 @@ export interface components {
             budget_tokens?: number | null;
             /** @default  */
             description?: string;
+            /** @default false */
+            disabled?: boolean;
             /** Format: date-time */
             expires_at?: string | null;
             /** @default  */
@@ -2873,6 +2891,8 @@ export interface components {
             requests_per_minute?: number;
             /** @default 0 */
             tokens_per_minute?: number;
+            /** @default false */
+            tracing_enabled?: boolean;
         };
         CreatedApiKey: {
             key: components["schemas"]["ApiKey"];
@@ -2960,7 +2980,7 @@ export interface components {
         CreateRecipe: {
             /** @default  */
             author?: string;
-            body: components["schemas"]["RecipeBody"];
+            body: components["schemas"]["RecipeFields"];
             /** @default  */
             description?: string;
             name: string;
@@ -2974,6 +2994,34 @@ export interface components {
             port_base?: number | null;
         };
         CreateTenant: {
+            /**
+             * Format: date-time
+             * @default null
+             */
+            active_from?: string | null;
+            /**
+             * Format: date-time
+             * @default null
+             */
+            active_until?: string | null;
+            allowed_models?: string[] | null;
+            budget_cost_usd?: number | null;
+            /** @enum {string|null} */
+            budget_period?: "lifetime" | "monthly" | "term" | null;
+            /** Format: date-time */
+            budget_started_at?: string | null;
+            budget_tokens?: number | null;
+            /** @default null */
+            compression_policy?: {
+                /** @default false */
+                allow_lossy?: boolean;
+                /** @default false */
+                code_compaction?: boolean;
+                /** @default false */
+                dedup?: boolean;
+                /** @default false */
+                enabled?: boolean;
+            } | null;
             /** @default  */
             contact?: string;
             /** @default  */
@@ -2981,18 +3029,49 @@ export interface components {
             /** @default default */
             fairshare_group?: string;
             /** @default null */
+            guardrails_policy?: {
+                /**
+                 * @default block
+                 * @enum {string}
+                 */
+                action?: "block" | "redact" | "log_only";
+                /** @default [] */
+                ban_keywords?: string[];
+                /** @default true */
+                fail_open?: boolean;
+                /** @default null */
+                guard_model?: string | null;
+                /** @default [] */
+                input_scanners?: ("prompt_injection" | "pii" | "ban_keywords" | "harm")[];
+                /** @default [] */
+                output_scanners?: ("pii" | "ban_keywords" | "harm")[];
+            } | null;
+            /** @default null */
             max_in_flight?: number | null;
             name: string;
             /** @default  */
             organization?: string;
             /** @default 0 */
             requests_per_minute?: number;
+            /**
+             * @default active
+             * @enum {string}
+             */
+            status?: "active" | "suspended" | "archived";
             /** @default false */
             synthetic?: boolean;
             /** @default UTC */
             timezone?: string;
             /** @default 0 */
             tokens_per_minute?: number;
+            /** @default false */
+            tracing_enabled?: boolean;
+            /** @default [] */
+            weekly_windows?: {
+                day: number;
+                end_min: number;
+                start_min: number;
+            }[];
             /** @default 100 */
             weight?: number;
         };
@@ -3454,10 +3533,6 @@ export interface components {
         ModelCapacity: {
             max_in_flight: number | null;
         };
-        ModelCapacityMode: {
-            /** @enum {string} */
-            capacity_mode: "static" | "tuned";
-        };
         ModelCost: {
             co2_g: number;
             /** @description USD, rounded to 9 decimals */
@@ -3642,6 +3717,83 @@ export interface components {
             tenant_count: number;
             tokens: number;
         };
+        PatchApiKey: {
+            allowed_models?: string[] | null;
+            budget_cost_usd?: number | null;
+            /** @enum {string|null} */
+            budget_period?: "lifetime" | "monthly" | "term" | null;
+            /** Format: date-time */
+            budget_started_at?: string | null;
+            budget_tokens?: number | null;
+            description?: string | null;
+            disabled?: boolean | null;
+            /** Format: date-time */
+            expires_at?: string | null;
+            name?: string | null;
+            requests_per_minute?: number | null;
+            tokens_per_minute?: number | null;
+            tracing_enabled?: boolean | null;
+        };
+        PatchMcpServer: {
+            auth_header?: string | null;
+            enabled?: boolean | null;
+            name?: string;
+            upstream_url?: string;
+        };
+        PatchModel: {
+            admission_weight?: number | null;
+            api_base?: string | null;
+            api_key?: string | null;
+            boons?: ("vision" | "structured_output" | "compression")[] | null;
+            cache_enabled?: boolean | null;
+            /** @description 1 to 2592000 while cache_enabled is true */
+            cache_ttl_secs?: number | null;
+            /** @description null: the price of other input tokens */
+            cached_input_cost_per_token?: number | null;
+            /** @enum {string|null} */
+            capacity_mode?: "static" | "tuned" | null;
+            context_window?: number | null;
+            /** @description Stored only: input_cost_per_second is what audio is billed by */
+            cost_per_audio_second?: number | null;
+            cost_per_character?: number | null;
+            cost_per_image?: number | null;
+            debug_diagnostics?: boolean | null;
+            description?: string | null;
+            enabled?: boolean | null;
+            /** @enum {string|null} */
+            endpoint_selection_mode?: "failover" | "load_balance" | "session_hash" | null;
+            energy_slots_per_node?: number | null;
+            health?: {
+                alerts_enabled?: boolean | null;
+                check_interval_secs?: number | null;
+                checks_enabled?: boolean | null;
+                failure_threshold?: number | null;
+                maintenance_note?: string | null;
+                /** Format: date-time */
+                maintenance_until?: string | null;
+            } | null;
+            /** @description Per second of audio that is transcribed or translated */
+            input_cost_per_second?: number | null;
+            input_cost_per_token?: number | null;
+            max_in_flight?: number | null;
+            max_retries?: number | null;
+            model_name?: string;
+            /** @enum {string|null} */
+            model_type?: "chat" | "embedding" | "audio_transcription" | "audio_speech" | "image" | null;
+            output_cost_per_token?: number | null;
+            /** @description null: the price of other output tokens */
+            reasoning_output_cost_per_token?: number | null;
+            request_timeout_secs?: number | null;
+            retry_backoff_ms?: number | null;
+            supports_function_calling?: boolean | null;
+            supports_response_schema?: boolean | null;
+            supports_system_messages?: boolean | null;
+            supports_tool_choice?: boolean | null;
+            supports_vision?: boolean | null;
+            tags?: string[] | null;
+            tool_servers?: string[] | null;
+            upstream_model?: string | null;
+        };
         PatchReplica: {
             cancel_requested?: boolean;
             endpoint_id?: string | null;
@@ -3654,6 +3806,53 @@ export interface components {
             restart_count?: number;
             /** @enum {string} */
             state?: "pending" | "starting" | "healthy" | "draining" | "lost";
+        };
+        PatchTenant: {
+            /** Format: date-time */
+            active_from?: string | null;
+            /** Format: date-time */
+            active_until?: string | null;
+            allowed_models?: string[] | null;
+            budget_cost_usd?: number | null;
+            /** @enum {string|null} */
+            budget_period?: "lifetime" | "monthly" | "term" | null;
+            /** Format: date-time */
+            budget_started_at?: string | null;
+            budget_tokens?: number | null;
+            compression_policy?: {
+                allow_lossy?: boolean | null;
+                code_compaction?: boolean | null;
+                dedup?: boolean | null;
+                enabled?: boolean | null;
+            } | null;
+            contact?: string | null;
+            description?: string | null;
+            fairshare_group?: string | null;
+            guardrails_policy?: {
+                /** @enum {string|null} */
+                action?: "block" | "redact" | "log_only" | null;
+                ban_keywords?: string[] | null;
+                fail_open?: boolean | null;
+                guard_model?: string | null;
+                input_scanners?: ("prompt_injection" | "pii" | "ban_keywords" | "harm")[] | null;
+                output_scanners?: ("pii" | "ban_keywords" | "harm")[] | null;
+            } | null;
+            max_in_flight?: number | null;
+            name?: string;
+            organization?: string | null;
+            requests_per_minute?: number | null;
+            /** @enum {string|null} */
+            status?: "active" | "suspended" | "archived" | null;
+            synthetic?: boolean | null;
+            timezone?: string | null;
+            tokens_per_minute?: number | null;
+            tracing_enabled?: boolean | null;
+            weekly_windows?: {
+                day: number;
+                end_min: number;
+                start_min: number;
+            }[] | null;
+            weight?: number | null;
         };
         PowerReading: {
             cluster_watts: number;
@@ -3721,7 +3920,7 @@ export interface components {
             name: string;
             updated_at: string | null;
         };
-        RecipeBody: {
+        RecipeFields: {
             account?: string | null;
             constraints?: string | null;
             cpus_per_task?: number | null;
@@ -4006,6 +4205,14 @@ export interface components {
             url?: string;
             user?: string;
         };
+        SetModelCapacityMode: {
+            /** @enum {string} */
+            capacity_mode: "static" | "tuned";
+        };
+        SetTenantStatus: {
+            /** @enum {string} */
+            status: "active" | "suspended" | "archived";
+        };
         SetUsageRetention: {
             days: number;
         };
@@ -4108,28 +4315,19 @@ export interface components {
             allowed_models: string[] | null;
         };
         TenantBudget: {
-            /** @default null */
             budget_cost_usd?: number | null;
-            /**
-             * @default null
-             * @enum {string|null}
-             */
+            /** @enum {string|null} */
             budget_period?: "lifetime" | "monthly" | "term" | null;
             /** Format: date-time */
             budget_started_at?: string | null;
-            /** @default null */
             budget_tokens?: number | null;
         };
         TenantCompression: {
             policy: {
-                /** @default false */
-                allow_lossy?: boolean;
-                /** @default false */
-                code_compaction?: boolean;
-                /** @default false */
-                dedup?: boolean;
-                /** @default false */
-                enabled?: boolean;
+                allow_lossy?: boolean | null;
+                code_compaction?: boolean | null;
+                dedup?: boolean | null;
+                enabled?: boolean | null;
             } | null;
         };
         TenantGroup: {
@@ -4137,21 +4335,13 @@ export interface components {
         };
         TenantGuardrails: {
             policy: {
-                /**
-                 * @default block
-                 * @enum {string}
-                 */
-                action?: "block" | "redact" | "log_only";
-                /** @default [] */
-                ban_keywords?: string[];
-                /** @default true */
-                fail_open?: boolean;
-                /** @default null */
+                /** @enum {string|null} */
+                action?: "block" | "redact" | "log_only" | null;
+                ban_keywords?: string[] | null;
+                fail_open?: boolean | null;
                 guard_model?: string | null;
-                /** @default [] */
-                input_scanners?: ("prompt_injection" | "pii" | "ban_keywords" | "harm")[];
-                /** @default [] */
-                output_scanners?: ("pii" | "ban_keywords" | "harm")[];
+                input_scanners?: ("prompt_injection" | "pii" | "ban_keywords" | "harm")[] | null;
+                output_scanners?: ("pii" | "ban_keywords" | "harm")[] | null;
             } | null;
         };
         TenantQuota: {
@@ -4161,27 +4351,16 @@ export interface components {
             tokens_per_minute: number;
         };
         TenantSchedule: {
-            /**
-             * Format: date-time
-             * @default null
-             */
+            /** Format: date-time */
             active_from?: string | null;
-            /**
-             * Format: date-time
-             * @default null
-             */
+            /** Format: date-time */
             active_until?: string | null;
-            timezone?: string;
-            /** @default [] */
+            timezone?: string | null;
             weekly_windows?: {
                 day: number;
                 end_min: number;
                 start_min: number;
-            }[];
-        };
-        TenantStatus: {
-            /** @enum {string} */
-            status: "active" | "suspended" | "archived";
+            }[] | null;
         };
         TenantSynthetic: {
             synthetic: boolean;
@@ -4212,12 +4391,12 @@ export interface components {
             /** Format: date-time */
             budget_started_at?: string | null;
             budget_tokens?: number | null;
-            description?: string;
+            description?: string | null;
             /** Format: date-time */
             expires_at?: string | null;
-            name?: string;
-            requests_per_minute?: number;
-            tokens_per_minute?: number;
+            name?: string | null;
+            requests_per_minute?: number | null;
+            tokens_per_minute?: number | null;
         };
         UpdateMcpServer: {
             auth_header?: string | null;
@@ -4289,16 +4468,16 @@ export interface components {
         };
         UpdateRecipe: {
             author?: string;
-            body?: components["schemas"]["RecipeBody"];
+            body?: components["schemas"]["RecipeFields"];
             description?: string;
             name?: string;
         };
         UpdateTenant: {
-            contact?: string;
-            description?: string;
+            contact?: string | null;
+            description?: string | null;
             name?: string;
-            organization?: string;
-            timezone?: string;
+            organization?: string | null;
+            timezone?: string | null;
         };
         UpdateUser: {
             /** @enum {string} */
@@ -4711,12 +4890,12 @@ export interface operations {
                 entity_type?: string;
                 /** @description `csv` for a file of CSV, like the header Accept: text/csv */
                 format?: "json" | "csv";
-                /** @description 1 to 1000, default 100 */
-                limit?: string;
+                /** @description 1 to 1000, default 100; more is 1000 */
+                limit?: number | string;
                 /** @description The id of a model: what happened to its replicas, also to those that are gone */
                 replicas_of?: string;
-                since_ms?: string;
-                until_ms?: string;
+                since_ms?: number | string;
+                until_ms?: number | string;
             };
             header?: never;
             path?: never;
@@ -4766,7 +4945,7 @@ export interface operations {
     postBackupRestore: {
         parameters: {
             query?: {
-                dry_run?: "true" | "false";
+                dry_run?: boolean | string;
             };
             header?: {
                 /** @description Who the audit log names for this change, default `admin`. */
@@ -4984,15 +5163,15 @@ export interface operations {
         parameters: {
             query?: {
                 end_day?: string;
-                include_internal?: "true" | "false";
+                include_internal?: boolean | string;
                 key_id?: string;
                 model?: string;
-                since_ms?: string;
+                since_ms?: number | string;
                 start_day?: string;
                 tenant_id?: string;
                 /** @description IANA zone by whose clock days begin and end, default UTC */
                 timezone?: string;
-                until_ms?: string;
+                until_ms?: number | string;
             };
             header?: never;
             path?: never;
@@ -5021,8 +5200,8 @@ export interface operations {
                 cursor?: string;
                 /** @description `csv` for a file of CSV, like the header Accept: text/csv */
                 format?: "json" | "csv";
-                /** @description 1 to 1000, default 100 */
-                limit?: string;
+                /** @description 1 to 1000, default 100; more is 1000 */
+                limit?: number | string;
             };
             header?: never;
             path?: never;
@@ -5126,7 +5305,7 @@ export interface operations {
         parameters: {
             query?: {
                 cell?: string;
-                since_ms?: string;
+                since_ms?: number | string;
             };
             header?: never;
             path?: never;
@@ -5260,11 +5439,11 @@ export interface operations {
             query?: {
                 /** @description From the link header of the page before */
                 cursor?: string;
-                disabled?: "true" | "false";
+                disabled?: boolean | string;
                 /** @description `csv` for a file of CSV, like the header Accept: text/csv */
                 format?: "json" | "csv";
-                /** @description 1 to 1000, default 100 */
-                limit?: string;
+                /** @description 1 to 1000, default 100; more is 1000 */
+                limit?: number | string;
                 /** @description Substring of name or key_prefix, in any case */
                 q?: string;
                 tenant_id?: string;
@@ -5379,6 +5558,43 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    patchKeysId: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Who the audit log names for this change, default `admin`. */
+                "x-gateway-audit-actor"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PatchApiKey"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    "x-gateway-sync"?: "pending";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiKey"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict2"];
+            413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -5526,8 +5742,8 @@ export interface operations {
     getKeysIdUsage: {
         parameters: {
             query?: {
-                include_internal?: "true" | "false";
-                since_ms?: string;
+                include_internal?: boolean | string;
+                since_ms?: number | string;
             };
             header?: never;
             path: {
@@ -5559,8 +5775,8 @@ export interface operations {
                 cursor?: string;
                 /** @description `csv` for a file of CSV, like the header Accept: text/csv */
                 format?: "json" | "csv";
-                /** @description 1 to 1000, default 100 */
-                limit?: string;
+                /** @description 1 to 1000, default 100; more is 1000 */
+                limit?: number | string;
             };
             header?: never;
             path?: never;
@@ -5592,8 +5808,8 @@ export interface operations {
                 cursor?: string;
                 /** @description `csv` for a file of CSV, like the header Accept: text/csv */
                 format?: "json" | "csv";
-                /** @description 1 to 1000, default 100 */
-                limit?: string;
+                /** @description 1 to 1000, default 100; more is 1000 */
+                limit?: number | string;
             };
             header?: never;
             path?: never;
@@ -5746,6 +5962,43 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    patchMcpServersId: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Who the audit log names for this change, default `admin`. */
+                "x-gateway-audit-actor"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PatchMcpServer"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    "x-gateway-sync"?: "pending";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["McpServer"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict2"];
+            413: components["responses"]["TooLarge"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     postMcpServersIdTest: {
         parameters: {
             query?: never;
@@ -5784,8 +6037,8 @@ export interface operations {
                 cursor?: string;
                 /** @description `csv` for a file of CSV, like the header Accept: text/csv */
                 format?: "json" | "csv";
-                /** @description 1 to 1000, default 100 */
-                limit?: string;
+                /** @description 1 to 1000, default 100; more is 1000 */
+                limit?: number | string;
                 /** @description A part of model_name or upstream_model, in any case */
                 q?: string;
             };
@@ -5937,6 +6190,43 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    patchModelsId: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Who the audit log names for this change, default `admin`. */
+                "x-gateway-audit-actor"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PatchModel"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    "x-gateway-sync"?: "pending";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Model"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict2"];
+            413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -6102,7 +6392,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ModelCapacityMode"];
+                "application/json": components["schemas"]["SetModelCapacityMode"];
             };
         };
         responses: {
@@ -6132,8 +6422,8 @@ export interface operations {
                 cursor?: string;
                 /** @description `csv` for a file of CSV, like the header Accept: text/csv */
                 format?: "json" | "csv";
-                /** @description 1 to 1000, default 100 */
-                limit?: string;
+                /** @description 1 to 1000, default 100; more is 1000 */
+                limit?: number | string;
             };
             header?: never;
             path: {
@@ -6533,8 +6823,8 @@ export interface operations {
                 cursor?: string;
                 /** @description `csv` for a file of CSV, like the header Accept: text/csv */
                 format?: "json" | "csv";
-                /** @description 1 to 1000, default 100 */
-                limit?: string;
+                /** @description 1 to 1000, default 100; more is 1000 */
+                limit?: number | string;
             };
             header?: never;
             path: {
@@ -6804,8 +7094,8 @@ export interface operations {
     getOverviewSummary: {
         parameters: {
             query?: {
-                include_internal?: "true" | "false";
-                since_ms?: string;
+                include_internal?: boolean | string;
+                since_ms?: number | string;
             };
             header?: never;
             path?: never;
@@ -6834,8 +7124,8 @@ export interface operations {
                 cursor?: string;
                 /** @description `csv` for a file of CSV, like the header Accept: text/csv */
                 format?: "json" | "csv";
-                /** @description 1 to 1000, default 100 */
-                limit?: string;
+                /** @description 1 to 1000, default 100; more is 1000 */
+                limit?: number | string;
             };
             header?: never;
             path?: never;
@@ -6972,8 +7262,8 @@ export interface operations {
                 cursor?: string;
                 /** @description `csv` for a file of CSV, like the header Accept: text/csv */
                 format?: "json" | "csv";
-                /** @description 1 to 1000, default 100 */
-                limit?: string;
+                /** @description 1 to 1000, default 100; more is 1000 */
+                limit?: number | string;
                 model_id?: string;
                 state?: "pending" | "starting" | "healthy" | "draining" | "lost";
             };
@@ -7714,8 +8004,8 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Name of its fairshare group */
                 group?: string;
-                /** @description 1 to 1000, default 100 */
-                limit?: string;
+                /** @description 1 to 1000, default 100; more is 1000 */
+                limit?: number | string;
                 /** @description A part of name, description or contact, in any case */
                 q?: string;
                 status?: "active" | "suspended" | "archived";
@@ -7868,6 +8158,43 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    patchTenantsId: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Who the audit log names for this change, default `admin`. */
+                "x-gateway-audit-actor"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PatchTenant"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    "x-gateway-sync"?: "pending";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Tenant"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict2"];
+            413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -8089,8 +8416,8 @@ export interface operations {
                 cursor?: string;
                 /** @description `csv` for a file of CSV, like the header Accept: text/csv */
                 format?: "json" | "csv";
-                /** @description 1 to 1000, default 100 */
-                limit?: string;
+                /** @description 1 to 1000, default 100; more is 1000 */
+                limit?: number | string;
             };
             header?: never;
             path: {
@@ -8247,7 +8574,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["TenantStatus"];
+                "application/json": components["schemas"]["SetTenantStatus"];
             };
         };
         responses: {
@@ -8385,13 +8712,13 @@ export interface operations {
         parameters: {
             query?: {
                 group_by?: "tenant" | "key" | "model";
-                include_internal?: "true" | "false";
+                include_internal?: boolean | string;
                 key_id?: string;
-                limit?: string;
+                limit?: number | string;
                 model?: string;
-                since_ms?: string;
+                since_ms?: number | string;
                 tenant_id?: string;
-                until_ms?: string;
+                until_ms?: number | string;
             };
             header?: never;
             path?: never;
@@ -8419,16 +8746,16 @@ export interface operations {
                 end_day?: string;
                 /** @description `csv` for a file of CSV, like the header Accept: text/csv */
                 format?: "json" | "csv";
-                include_internal?: "true" | "false";
+                include_internal?: boolean | string;
                 key_id?: string;
-                limit?: string;
+                limit?: number | string;
                 model?: string;
-                since_ms?: string;
+                since_ms?: number | string;
                 start_day?: string;
                 tenant_id?: string;
                 /** @description IANA zone by whose clock days begin and end, default UTC */
                 timezone?: string;
-                until_ms?: string;
+                until_ms?: number | string;
             };
             header?: never;
             path?: never;
@@ -8454,12 +8781,12 @@ export interface operations {
     getUsageCache: {
         parameters: {
             query?: {
-                include_internal?: "true" | "false";
+                include_internal?: boolean | string;
                 key_id?: string;
                 model?: string;
-                since_ms?: string;
+                since_ms?: number | string;
                 tenant_id?: string;
-                until_ms?: string;
+                until_ms?: number | string;
             };
             header?: never;
             path?: never;
@@ -8516,7 +8843,7 @@ export interface operations {
                 /** @description `csv` for a file of CSV, like the header Accept: text/csv */
                 format?: "json" | "csv";
                 group_by?: "day" | "tenant" | "key" | "model" | "key_model";
-                include_internal?: "true" | "false";
+                include_internal?: boolean | string;
                 key_id?: string;
                 model?: string;
                 start_day?: string;
@@ -8548,13 +8875,13 @@ export interface operations {
     getUsageKeys: {
         parameters: {
             query?: {
-                include_internal?: "true" | "false";
+                include_internal?: boolean | string;
                 key_id?: string;
-                limit?: string;
+                limit?: number | string;
                 model?: string;
-                since_ms?: string;
+                since_ms?: number | string;
                 tenant_id?: string;
-                until_ms?: string;
+                until_ms?: number | string;
             };
             header?: never;
             path?: never;
@@ -8579,9 +8906,9 @@ export interface operations {
     getUsageKeysSummary: {
         parameters: {
             query?: {
-                include_internal?: "true" | "false";
-                limit?: string;
-                since_ms?: string;
+                include_internal?: boolean | string;
+                limit?: number | string;
+                since_ms?: number | string;
                 tenant_id?: string;
             };
             header?: never;
@@ -8608,27 +8935,27 @@ export interface operations {
         parameters: {
             query?: {
                 admission?: "fast" | "queued" | "rejected" | "boon";
-                before_ms?: string;
+                before_ms?: number | string;
                 before_request_id?: string;
                 cache_status?: "hit" | "miss" | "off";
                 cell?: string;
                 error_code?: string;
                 /** @description `csv` for a file of CSV, like the header Accept: text/csv */
                 format?: "json" | "csv";
-                include_internal?: "true" | "false";
+                include_internal?: boolean | string;
                 key_id?: string;
-                limit?: string;
-                min_queue_wait_ms?: string;
-                min_total_ms?: string;
+                limit?: number | string;
+                min_queue_wait_ms?: number | string;
+                min_total_ms?: number | string;
                 model?: string;
                 request_id?: string;
                 request_type?: "chat" | "completion" | "responses" | "embedding" | "audio" | "image" | "rerank" | "moderation" | "other" | "vision_boon" | "structured_output_boon" | "tool_loop" | "guardrails_boon" | "health_probe" | "benchmark";
                 session_id?: string;
-                since_ms?: string;
+                since_ms?: number | string;
                 status?: "success" | "error";
                 tenant_id?: string;
-                traced_only?: "true" | "false";
-                until_ms?: string;
+                traced_only?: boolean | string;
+                until_ms?: number | string;
             };
             header?: never;
             path?: never;
@@ -8709,19 +9036,19 @@ export interface operations {
                 cache_status?: "hit" | "miss" | "off";
                 cell?: string;
                 error_code?: string;
-                include_internal?: "true" | "false";
+                include_internal?: boolean | string;
                 key_id?: string;
-                min_queue_wait_ms?: string;
-                min_total_ms?: string;
+                min_queue_wait_ms?: number | string;
+                min_total_ms?: number | string;
                 model?: string;
                 request_id?: string;
                 request_type?: "chat" | "completion" | "responses" | "embedding" | "audio" | "image" | "rerank" | "moderation" | "other" | "vision_boon" | "structured_output_boon" | "tool_loop" | "guardrails_boon" | "health_probe" | "benchmark";
                 session_id?: string;
-                since_ms?: string;
+                since_ms?: number | string;
                 status?: "success" | "error";
                 tenant_id?: string;
-                traced_only?: "true" | "false";
-                until_ms?: string;
+                traced_only?: boolean | string;
+                until_ms?: number | string;
             };
             header?: never;
             path?: never;
@@ -8747,12 +9074,12 @@ export interface operations {
     getUsageModels: {
         parameters: {
             query?: {
-                include_internal?: "true" | "false";
+                include_internal?: boolean | string;
                 key_id?: string;
                 model?: string;
-                since_ms?: string;
+                since_ms?: number | string;
                 tenant_id?: string;
-                until_ms?: string;
+                until_ms?: number | string;
             };
             header?: never;
             path?: never;
@@ -8777,13 +9104,13 @@ export interface operations {
     getUsageSeries: {
         parameters: {
             query?: {
-                bucket_ms?: string;
-                include_internal?: "true" | "false";
+                bucket_ms?: number | string;
+                include_internal?: boolean | string;
                 key_id?: string;
                 model?: string;
-                since_ms?: string;
+                since_ms?: number | string;
                 tenant_id?: string;
-                until_ms?: string;
+                until_ms?: number | string;
             };
             header?: never;
             path?: never;
@@ -8808,13 +9135,13 @@ export interface operations {
     getUsageSeriesModels: {
         parameters: {
             query?: {
-                bucket_ms?: string;
-                include_internal?: "true" | "false";
+                bucket_ms?: number | string;
+                include_internal?: boolean | string;
                 key_id?: string;
                 model?: string;
-                since_ms?: string;
+                since_ms?: number | string;
                 tenant_id?: string;
-                until_ms?: string;
+                until_ms?: number | string;
             };
             header?: never;
             path?: never;
@@ -8839,13 +9166,13 @@ export interface operations {
     getUsageSeriesTenants: {
         parameters: {
             query?: {
-                bucket_ms?: string;
-                include_internal?: "true" | "false";
+                bucket_ms?: number | string;
+                include_internal?: boolean | string;
                 key_id?: string;
                 model?: string;
-                since_ms?: string;
+                since_ms?: number | string;
                 tenant_id?: string;
-                until_ms?: string;
+                until_ms?: number | string;
             };
             header?: never;
             path?: never;
@@ -8874,8 +9201,8 @@ export interface operations {
                 cursor?: string;
                 /** @description `csv` for a file of CSV, like the header Accept: text/csv */
                 format?: "json" | "csv";
-                /** @description 1 to 1000, default 100 */
-                limit?: string;
+                /** @description 1 to 1000, default 100; more is 1000 */
+                limit?: number | string;
                 /** @description Substring of email or name, in any case */
                 q?: string;
                 status?: "pending" | "active" | "disabled";

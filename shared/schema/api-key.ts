@@ -13,8 +13,8 @@ import {
   modelNames,
   oneOf,
   optionalName,
+  patchShape,
   queryText,
-  rateFields,
   storedBudget,
   storedId,
   storedRates,
@@ -66,27 +66,24 @@ export const storedKey = {
 /** What a body says of when a key ends and which models it may use; an omitted field stays undefined. */
 const limitFields = { expires_at: timestamp.nullable().optional(), allowed_models: modelNames.optional() };
 
-/** POST /tenants/{id}/keys */
-export const createKeySchema = z
-  .object({
-    name: optionalName.default(""),
-    description: descriptionField.default(""),
-    ...limitFields,
-    ...storedRates,
-    ...budgetFields,
-  })
-  .meta({ id: "CreateApiKey" });
+/** What an admin sets of a key, besides whether it is disabled or traced; the defaults are those of a new one. */
+const details = {
+  name: optionalName.default(""),
+  description: descriptionField.default(""),
+  ...limitFields,
+  ...storedRates,
+  ...budgetFields,
+};
+const settable = { ...details, disabled: storedKey.disabled, tracing_enabled: storedKey.tracing_enabled };
 
-/** PUT /keys/{id}: what is omitted keeps its value, null clears. */
-export const updateKeySchema = z
-  .object({
-    name: optionalName.optional(),
-    description: descriptionField.optional(),
-    ...limitFields,
-    ...rateFields,
-    ...budgetFields,
-  })
-  .meta({ id: "UpdateApiKey" });
+/** POST /tenants/{id}/keys */
+export const createKeySchema = z.object(settable).meta({ id: "CreateApiKey" });
+
+/** PATCH /keys/{id} */
+export const patchKeySchema = z.object(patchShape(settable)).meta({ id: "PatchApiKey" });
+
+/** PUT /keys/{id} */
+export const updateKeySchema = z.object(patchShape(details)).meta({ id: "UpdateApiKey" });
 
 /** POST /keys/{id}/rotate (docs/rules/keys.md#rotation). */
 export const rotateKeySchema = z

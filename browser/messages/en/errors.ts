@@ -100,6 +100,8 @@ export const errorTexts = {
   address_blocked: "The address leads to a network that the gateway never calls.",
   address_blocked_fix:
     "Give an address that is reachable from outside, or allow private networks where that is possible.",
+  unknown_field: "The request has a field that does not exist.",
+  unknown_field_fix: "The answer names the field and the most similar one that exists: correct the name.",
   unknown_fairshare_group: "There is no fairshare group of this name.",
   unknown_fairshare_group_fix: "Choose an existing group, or create this one first.",
   no_alert_channel: "No channel for alerts is configured.",
