@@ -36,6 +36,7 @@ const MANAGEMENT_CODES: ReadonlySet<string> = new Set<ErrorCode>([
   "method_not_allowed",
   "already_exists",
   "autotune_running",
+  "changed_meanwhile",
   "idempotency_key_reuse",
   "idempotency_in_progress",
   "cell_unreachable",

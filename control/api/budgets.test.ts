@@ -57,7 +57,13 @@ describe("the budget of a tenant", () => {
   it("merges, in the record and in the copy", async () => {
     const body = { budget_tokens: 0, budget_cost_usd: 1.5, budget_period: " Monthly ", budget_started_at: START };
     const after = await setBudget(body);
-    expect(after).toEqual({ ...tenant, ...body, budget_period: "monthly", updated_at: after.updated_at });
+    expect(after).toEqual({
+      ...tenant,
+      ...body,
+      budget_period: "monthly",
+      updated_at: after.updated_at,
+      rev: after.rev,
+    });
     const copy = await keyCopy();
     expect(copy?.tenant?.budget).toEqual({
       tokens: 0,
@@ -107,7 +113,7 @@ describe("an update of a key", () => {
     [{ budget_started_at: "2027-01-01T00:00:00+01:00" }, { budget_started_at: "2026-12-31T23:00:00.000Z" }],
   ])("of %j changes %j and keeps the rest", async (body, changed) => {
     const after = await send<ApiKey>("PUT", `/api/v1/keys/${key.id}`, body);
-    expect(after).toEqual({ ...key, ...changed, updated_at: after.updated_at });
+    expect(after).toEqual({ ...key, ...changed, updated_at: after.updated_at, rev: after.rev });
     const copy = await keyCopy();
     expect(copy).toMatchObject({
       key_name: after.name,

@@ -80,7 +80,10 @@ describe("the document", () => {
       for (const { in: place, name, schema } of parameters)
         if (place === "query") types.set(name, (types.get(name) ?? new Set()).add(schema["type"]));
     const named = (type: string): readonly string[] =>
-      [...types].filter(([, seen]) => seen.has(type)).map(([name]) => name).sort();
+      [...types]
+        .filter(([, seen]) => seen.has(type))
+        .map(([name]) => name)
+        .sort();
     expect(named("boolean")).toEqual(["disabled", "dry_run", "include_internal", "traced_only"]);
     expect(named("integer")).toEqual([
       "before_ms",

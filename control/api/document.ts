@@ -129,6 +129,9 @@ const SYNC = {
 const LINK = {
   link: { description: 'The next page, `rel="next"`; absent on the last.', schema: { type: "string" } },
 };
+const ETAG = {
+  etag: { description: "The `rev` of the record in quotes, for `if-match`.", schema: { type: "string" } },
+};
 const REPLAYED = {
   "idempotency-replayed": {
     description: "`true` when this is the stored answer of an earlier request.",
@@ -142,6 +145,7 @@ const ERROR_EXAMPLES: Readonly<Record<string, readonly [ErrorCode, ErrorOptions]
   403: ["builtin_recipe", {}],
   404: ["not_found", {}],
   409: ["already_exists", { value: "tenant 'research'", param: "name" }],
+  412: ["changed_meanwhile", { present: { id: "5f9c2b1e-6a0d-4a52-9c0e-0d9a7b1f2c3d", rev: 43 } }],
   413: ["request_too_large", {}],
   502: ["cell_unreachable", { value: "local" }],
   503: ["database_unavailable", {}],
@@ -189,10 +193,23 @@ function describeOperation(method: string, operation: Operation, document: objec
     for (const content of Object.values(answer.content ?? {}))
       content.example = error === undefined ? sampleOf(content.schema, document) : errorBody(...error);
     if (status.startsWith("2")) {
-      const headers = { ...(isPaged ? LINK : {}), ...(isWrite ? SYNC : {}), ...(isCreate ? REPLAYED : {}) };
+      const headers = {
+        ...(isPaged ? LINK : {}),
+        ...(isWrite ? SYNC : {}),
+        ...(isCreate ? REPLAYED : {}),
+        ...(hasRevision(answer, document) ? ETAG : {}),
+      };
       if (Object.keys(headers).length > 0) answer.headers = headers;
     }
   }
+}
+
+function hasRevision({ content }: Answer, document: object): boolean {
+  const schema = content?.["application/json"]?.schema;
+  const { schemas } = (document as { readonly components: { readonly schemas: Record<string, SchemaNode> } })
+    .components;
+  const named = schema?.$ref === undefined ? schema : schemas[schema.$ref.split("/").at(-1) ?? ""];
+  return named?.properties?.["rev"] !== undefined;
 }
 
 /** The package's type describes an older JSON Schema than the one that the package reads. */
@@ -206,6 +223,7 @@ const ERROR_NAMES: Readonly<Record<string, string>> = {
   403: "Forbidden",
   404: "NotFound",
   409: "Conflict",
+  412: "ChangedMeanwhile",
   413: "TooLarge",
   502: "Unreachable",
   503: "Unavailable",

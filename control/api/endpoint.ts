@@ -13,6 +13,7 @@ import { FORMATS } from "../kernel/csv.ts";
 import { runOnce } from "../kernel/idempotency.ts";
 import { refuseRepeated } from "../kernel/parse.ts";
 import { csvAnswer, listPages, wantsCsv } from "./csv-answer.ts";
+import { etagOf, PRECONDITION, preconditionOf, presentSchema, writesRevision } from "./precondition.ts";
 import { type StrictBodies, strictBodies } from "./strict-body.ts";
 import type { Api, ApiTypes } from "./types.ts";
 
@@ -131,6 +132,7 @@ const errorBodySchema = z
       code: z.string().nullable(),
       param: z.string().nullable(),
       details: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
+      present: presentSchema,
     }),
   })
   .meta({ id: "Error" });
@@ -186,14 +188,21 @@ export function endpoint<
   const declared: AnyEndpoint = query === undefined ? checked : { ...checked, query };
   const bodyIsOptional = isBodyOptional(declared);
   const parameters = Object.keys(query?.shape ?? {});
-  addToDocument(app, declared, bodyIsOptional);
+  const hasRevision = writesRevision(app, declared);
+  addToDocument(app, declared, { bodyIsOptional, hasRevision });
   const strict: StrictBodies = route.isFile ? (body) => ({ body }) : strictBodies(app, declared);
   app.on(route.method.toUpperCase(), route.path.replace(/\{(\w+)\}/g, ":$1"), async (c) => {
     refuseRepeated({ getAll: (name) => c.req.queries(name) ?? [] }, parameters);
     const { text, input } = route.body === undefined ? NO_BODY : await readBody(c, bodyIsOptional);
+    const isRead = route.kind === "read" || route.kind === "page" || route.kind === "file";
+    const precondition = isRead ? undefined : preconditionOf(c.req.header("if-match"), hasRevision);
     const { body, judge } = strict(input);
+    const judges = [precondition, judge].filter((one) => one !== undefined);
+    const judgeAll = (record: object): void => {
+      for (const one of judges) one(record);
+    };
     const callOf = (ctx: VerbContext): Call<string, z.ZodObject> => ({
-      ctx: judge === undefined ? ctx : { ...ctx, judge },
+      ctx: judges.length === 0 ? ctx : { ...ctx, judge: judgeAll },
       path: c.req.param() as Record<string, string>,
       query: c.req.query(),
       body,
@@ -234,7 +243,11 @@ function isBodyOptional({ method, body }: AnyEndpoint): boolean {
   return method === "post" && body?.safeParse({}).success === true;
 }
 
-function addToDocument(app: Api, route: AnyEndpoint, bodyIsOptional: boolean): void {
+function addToDocument(
+  app: Api,
+  route: AnyEndpoint,
+  { bodyIsOptional, hasRevision }: { readonly bodyIsOptional: boolean; readonly hasRevision: boolean },
+): void {
   const names = [...route.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? "");
   app.openAPIRegistry.registerPath({
     method: route.method,
@@ -252,6 +265,7 @@ function addToDocument(app: Api, route: AnyEndpoint, bodyIsOptional: boolean): v
       })),
       ...(route.method === "get" ? [] : [ACTOR_HEADER]),
       ...(route.kind === "create" ? [IDEMPOTENCY_HEADER] : []),
+      ...(hasRevision ? [PRECONDITION.parameter] : []),
     ],
     request: {
       ...(route.query === undefined ? {} : { query: route.query }),
@@ -271,14 +285,14 @@ function addToDocument(app: Api, route: AnyEndpoint, bodyIsOptional: boolean): v
               },
             },
           }),
-      ...errorAnswers(route, names.length > 0),
+      ...errorAnswers(route, { isNamed: names.length > 0, hasRevision }),
     },
   });
 }
 
 function errorAnswers(
   { body, query, kind, reaches, forbids, method }: AnyEndpoint,
-  named: boolean,
+  { isNamed, hasRevision }: { readonly isNamed: boolean; readonly hasRevision: boolean },
 ): Record<number, object> {
   const creates = kind === "create";
   const descriptions: Readonly<Record<number, string | false | undefined>> = {
@@ -288,10 +302,11 @@ function errorAnswers(
         "A field is missing or malformed; `error.details` names each one."),
     401: "The admin token is missing or wrong.",
     403: forbids,
-    404: (named || (query !== undefined && "cell" in query.shape)) && "There is no such resource.",
+    404: (isNamed || (query !== undefined && "cell" in query.shape)) && "There is no such resource.",
     409:
       (body !== undefined || creates) &&
       `Another resource has this value${creates ? ", or the idempotency key is in use" : ""}.`,
+    412: hasRevision && PRECONDITION.refusal,
     413: body !== undefined && "The body is too large.",
     502: reaches !== undefined && `The ${reaches} does not answer.`,
     503: "A store cannot be reached.",
@@ -308,7 +323,7 @@ function errorAnswers(
 const ANSWERS: Readonly<
   Record<Kind, (c: RouteContext, handle: (ctx: VerbContext) => Promise<unknown>, text: string) => Promise<Response>>
 > = {
-  read: async (c, handle) => c.json((await handle(c.var.ctx)) as object),
+  read: async (c, handle) => withEtag(c, (await handle(c.var.ctx)) as object),
   page: async (c, handle) => paged(c, (await handle(c.var.ctx)) as Page<unknown>),
   write: async (c, handle) => written(c, (await handle(c.var.ctx)) as Written<unknown>),
   create: async (c, handle, text) => await created(c, async (ctx) => (await handle(ctx)) as Written<unknown>, text),
@@ -318,7 +333,13 @@ const ANSWERS: Readonly<
 /** Answers a write: the record, and whether a cell has not confirmed it yet. */
 function written(c: RouteContext, { record, sync }: Written<unknown>): Response {
   if (sync === "pending") c.header("x-gateway-sync", "pending");
-  return record === null ? c.body(null, 204) : c.json(record as object, 200);
+  return record === null ? c.body(null, 204) : withEtag(c, record as object);
+}
+
+function withEtag(c: RouteContext, answer: object): Response {
+  const etag = etagOf(answer);
+  if (etag !== null) c.header("etag", etag);
+  return c.json(answer, 200);
 }
 
 /** Answers a create, once per Idempotency-Key (docs/rules/management-api.md#idempotency). */

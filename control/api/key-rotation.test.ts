@@ -117,6 +117,7 @@ describe("a rotation", () => {
       ...key,
       key_prefix: rotated.secret.slice(0, 18),
       updated_at: rotated.key.updated_at,
+      rev: rotated.key.rev,
     });
     expect({ oldCopy: await copy(secret), newKeyId: (await copy(rotated.secret))?.key_id }).toEqual({
       oldCopy: null,

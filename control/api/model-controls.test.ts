@@ -43,7 +43,7 @@ describe("controls of a model", () => {
       "x-gateway-sync": null,
     });
     const after = (await response.json()) as Model;
-    expect(after).toEqual({ ...model, ...body, updated_at: after.updated_at });
+    expect(after).toEqual({ ...model, ...body, updated_at: after.updated_at, rev: after.rev });
     expect(await read()).toEqual(after);
     const { rev } = await copy();
     expect(await copy()).toEqual({ ...before, ...body, rev });

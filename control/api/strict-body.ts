@@ -10,6 +10,7 @@ import { type Fields, fits, isFields, type JsonSchema, propertiesOf } from "../k
 import { nearestName } from "../kernel/nearest-name.ts";
 import { refuseIfAny } from "../kernel/parse.ts";
 import { unknownFields } from "../kernel/unknown-field.ts";
+import { changedMeanwhile, type Judge } from "./precondition.ts";
 import type { Api } from "./types.ts";
 
 /** As many as a person reads, and as cost little to find. */
@@ -28,7 +29,7 @@ interface StrictBody {
   /** The body for the verb. Without nulls in a creation, where null means the default. */
   readonly body: unknown;
   /** Refuses the fields that differ from the record as it is. Undefined if the body repeats none. */
-  readonly judge?: (record: object) => void;
+  readonly judge?: Judge;
 }
 
 /** Judges a body of one route. Throws 400. */
@@ -56,6 +57,7 @@ export function strictBodies(app: Api, route: BodyRoute): StrictBodies {
       body: given,
       judge: (record) => {
         const present = record as Fields;
+        if (Object.hasOwn(repeated, "rev") && repeated["rev"] !== present["rev"]) throw changedMeanwhile(record);
         const changed = names.filter((name) => !isDeepStrictEqual(repeated[name], present[name]));
         refuseIfAny(changed.map((path) => ({ path, message: otherwise(routeOf(path), "set by the gateway") })));
       },

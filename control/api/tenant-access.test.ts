@@ -45,7 +45,7 @@ describe("the schedule", () => {
     const body = { timezone: "Europe/Berlin", active_from: "2026-01-01T01:00:00+01:00", active_until: UNTIL };
     const set = (await (await patch("schedule", { ...body, weekly_windows: [WINDOW] })).json()) as Tenant;
     const changed = { timezone: "Europe/Berlin", active_from: FROM, active_until: UNTIL, weekly_windows: [WINDOW] };
-    expect(set).toEqual({ ...tenant, ...changed, updated_at: set.updated_at });
+    expect(set).toEqual({ ...tenant, ...changed, updated_at: set.updated_at, rev: set.rev });
     expect(await copy()).toMatchObject({
       timezone: "Europe/Berlin",
       active_from_ms: Date.parse(FROM),
@@ -53,10 +53,10 @@ describe("the schedule", () => {
       weekly_windows: [WINDOW],
     });
     const moved = (await (await patch("schedule", { timezone: "UTC" })).json()) as Tenant;
-    expect(moved).toEqual({ ...set, timezone: "UTC", updated_at: moved.updated_at });
+    expect(moved).toEqual({ ...set, timezone: "UTC", updated_at: moved.updated_at, rev: moved.rev });
     const nothing = { active_from: null, active_until: null, weekly_windows: null };
     const cleared = (await (await patch("schedule", nothing)).json()) as Tenant;
-    expect(cleared).toEqual({ ...tenant, timezone: "UTC", updated_at: cleared.updated_at });
+    expect(cleared).toEqual({ ...tenant, timezone: "UTC", updated_at: cleared.updated_at, rev: cleared.rev });
     expect(await copy()).toMatchObject({ active_from_ms: null, active_until_ms: null, weekly_windows: [] });
     expect(control.cell.items.map((item) => [item.kind, item.id])).toEqual([
       ["tenant", tenant.id],
@@ -115,7 +115,7 @@ describe("the allow-list", () => {
   ])("%j is kept as %j", async (given, kept) => {
     await patch("allowlist", { allowed_models: ["before"] });
     const after = (await (await patch("allowlist", { allowed_models: given })).json()) as Tenant;
-    expect(after).toEqual({ ...tenant, allowed_models: kept, updated_at: after.updated_at });
+    expect(after).toEqual({ ...tenant, allowed_models: kept, updated_at: after.updated_at, rev: after.rev });
     expect(await copy()).toMatchObject({ allowed_models: kept });
   });
 

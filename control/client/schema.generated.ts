@@ -2316,6 +2316,8 @@ export interface components {
             name: string;
             previous_secret_until: string | null;
             requests_per_minute: number;
+            /** @description Grows with every write of the record; `If-Match` takes it */
+            rev: number;
             tenant_id: string;
             tokens_per_minute: number;
             tracing_enabled: boolean;
@@ -3163,12 +3165,18 @@ export interface components {
                 }[];
                 message: string;
                 param: string | null;
+                /** @description With `changed_meanwhile`: the record as it is */
+                present?: {
+                    [key: string]: unknown;
+                };
                 type: string;
             };
         };
         FairshareGroup: {
             created_at: string;
             name: string;
+            /** @description Grows with every write of the record; `If-Match` takes it */
+            rev: number;
             updated_at: string;
             weight: number;
         };
@@ -3385,6 +3393,8 @@ export interface components {
             name: string;
             previous_secret_until: string | null;
             requests_per_minute: number;
+            /** @description Grows with every write of the record; `If-Match` takes it */
+            rev: number;
             tenant_id: string;
             tenant_name: string;
             tokens_per_minute: number;
@@ -3456,6 +3466,8 @@ export interface components {
             enabled: boolean;
             id: string;
             name: string;
+            /** @description Grows with every write of the record; `If-Match` takes it */
+            rev: number;
             updated_at: string;
             upstream_url: string;
             /** @description What to know of this write; absent when there is nothing, and on reads */
@@ -3510,6 +3522,8 @@ export interface components {
             reasoning_output_cost_per_token: number | null;
             request_timeout_secs: number | null;
             retry_backoff_ms: number;
+            /** @description Grows with every write of the record; `If-Match` takes it */
+            rev: number;
             supports_function_calling: boolean;
             supports_response_schema: boolean;
             supports_system_messages: boolean;
@@ -3565,6 +3579,8 @@ export interface components {
             model_id: string;
             name: string;
             priority: number;
+            /** @description Grows with every write of the record; `If-Match` takes it */
+            rev: number;
             updated_at: string;
             /** @description What to know of this write; absent when there is nothing, and on reads */
             warnings?: string[];
@@ -4295,6 +4311,8 @@ export interface components {
             name: string;
             organization: string;
             requests_per_minute: number;
+            /** @description Grows with every write of the record; `If-Match` takes it */
+            rev: number;
             /** @enum {string} */
             status: "active" | "suspended" | "archived";
             synthetic: boolean;
@@ -4699,6 +4717,15 @@ export interface components {
         };
     };
     responses: {
+        /** @description The record has changed since it was read; `error.present` is the record as it is. */
+        ChangedMeanwhile: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
         /** @description Another resource has this value, or the idempotency key is in use. */
         Conflict: {
             headers: {
@@ -5247,6 +5274,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `true` when this is the stored answer of an earlier request. */
                     "idempotency-replayed"?: "true";
                     /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
@@ -5268,6 +5297,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description Who the audit log names for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -5285,6 +5316,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -5297,6 +5330,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -5485,6 +5519,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -5500,6 +5536,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description Who the audit log names for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -5517,6 +5555,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -5529,6 +5569,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -5537,6 +5578,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description Who the audit log names for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -5558,6 +5601,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            412: components["responses"]["ChangedMeanwhile"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -5565,6 +5609,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description Who the audit log names for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -5582,6 +5628,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -5594,6 +5642,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -5628,6 +5677,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description Who the audit log names for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -5645,6 +5696,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -5657,6 +5710,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -5706,6 +5760,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description Who the audit log names for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -5723,6 +5779,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -5735,6 +5793,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -5855,6 +5914,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `true` when this is the stored answer of an earlier request. */
                     "idempotency-replayed"?: "true";
                     /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
@@ -5886,6 +5947,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -5901,6 +5964,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description Who the audit log names for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -5918,6 +5983,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -5930,6 +5997,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -5938,6 +6006,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description Who the audit log names for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -5959,6 +6029,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            412: components["responses"]["ChangedMeanwhile"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -5966,6 +6037,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description Who the audit log names for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -5983,6 +6056,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -5995,6 +6070,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -6086,6 +6162,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `true` when this is the stored answer of an earlier request. */
                     "idempotency-replayed"?: "true";
                     /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
@@ -6117,6 +6195,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -6132,6 +6212,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description Who the audit log names for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -6149,6 +6231,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -6161,6 +6245,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -6169,6 +6254,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description Who the audit log names for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -6190,6 +6277,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            412: components["responses"]["ChangedMeanwhile"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -6197,6 +6285,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description Who the audit log names for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -6214,6 +6304,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -6226,6 +6318,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -6271,6 +6364,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description Who the audit log names for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -6288,6 +6383,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -6300,6 +6397,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -6308,6 +6406,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description Who the audit log names for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -6325,6 +6425,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -6337,6 +6439,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -6345,6 +6448,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description Who the audit log names for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -6362,6 +6467,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -6374,6 +6481,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -6382,6 +6490,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description Who the audit log names for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -6399,6 +6509,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -6411,6 +6523,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -6474,6 +6587,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `true` when this is the stored answer of an earlier request. */
                     "idempotency-replayed"?: "true";
                     /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
@@ -6496,6 +6611,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description Who the audit log names for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -6514,6 +6631,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -6526,6 +6645,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -6534,6 +6654,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description Who the audit log names for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -6556,6 +6678,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            412: components["responses"]["ChangedMeanwhile"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -6783,6 +6906,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description Who the audit log names for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -6800,6 +6925,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -6812,6 +6939,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -6928,6 +7056,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description Who the audit log names for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -6945,6 +7075,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -6957,6 +7089,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -8054,6 +8187,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `true` when this is the stored answer of an earlier request. */
                     "idempotency-replayed"?: "true";
                     /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
@@ -8085,6 +8220,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -8100,6 +8237,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description Who the audit log names for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -8117,6 +8256,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -8129,6 +8270,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -8137,6 +8279,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description Who the audit log names for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -8158,6 +8302,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            412: components["responses"]["ChangedMeanwhile"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -8165,6 +8310,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description Who the audit log names for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -8182,6 +8329,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -8194,6 +8343,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -8202,6 +8352,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description Who the audit log names for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -8219,6 +8371,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -8231,6 +8385,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -8239,6 +8394,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description Who the audit log names for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -8256,6 +8413,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -8268,6 +8427,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -8302,6 +8462,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description Who the audit log names for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -8319,6 +8481,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -8331,6 +8495,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -8339,6 +8504,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description Who the audit log names for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -8356,6 +8523,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -8368,6 +8537,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -8376,6 +8546,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description Who the audit log names for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -8393,6 +8565,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -8405,6 +8579,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -8490,6 +8665,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description Who the audit log names for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -8507,6 +8684,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -8519,6 +8698,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -8527,6 +8707,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description Who the audit log names for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -8544,6 +8726,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -8556,6 +8740,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -8564,6 +8749,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description Who the audit log names for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -8581,6 +8768,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -8593,6 +8782,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -8601,6 +8791,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description Who the audit log names for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -8618,6 +8810,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -8630,6 +8824,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -8638,6 +8833,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description Who the audit log names for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -8655,6 +8852,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -8667,6 +8866,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -8675,6 +8875,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description Who the audit log names for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -8692,6 +8894,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -8704,6 +8908,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };

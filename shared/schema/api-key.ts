@@ -15,6 +15,7 @@ import {
   optionalName,
   patchShape,
   queryText,
+  revField,
   storedBudget,
   storedId,
   storedRates,
@@ -24,7 +25,7 @@ import {
   whole,
 } from "./common.ts";
 
-export const apiKeySchema = z.object(recordShape(KEY_FIELDS)).meta({ id: "ApiKey" });
+export const apiKeySchema = z.object({ ...recordShape(KEY_FIELDS), rev: revField }).meta({ id: "ApiKey" });
 
 /** A row of GET /keys. */
 export const listedKeySchema = apiKeySchema.extend({ tenant_name: z.string() }).meta({ id: "ListedApiKey" });

@@ -142,6 +142,12 @@ const budgetPeriod = z.preprocess(
   oneOf(BUDGET_PERIODS).nullable(),
 );
 
+/** The revision of a record (docs/rules/management-api.md#lost-updates). */
+export const revField = z
+  .number()
+  .int()
+  .meta({ description: "Grows with every write of the record; `If-Match` takes it" });
+
 /** Warnings in the answer of a write. Absent when there are none, and in reads. */
 export const warningsField = z
   .array(z.string())

@@ -5,11 +5,20 @@
 import * as z from "zod";
 import { recordShape, type StoredShape } from "../fields/field-table.ts";
 import { MCP_SERVER_FIELDS } from "../fields/mcp-server-fields.ts";
-import { flag, patchShape, requiredText, storedId, storedSecret, storedTimes, warningsField } from "./common.ts";
+import {
+  flag,
+  patchShape,
+  requiredText,
+  revField,
+  storedId,
+  storedSecret,
+  storedTimes,
+  warningsField,
+} from "./common.ts";
 import { refuseNoUrl } from "./upstream.ts";
 
 export const mcpServerSchema = z
-  .object({ ...recordShape(MCP_SERVER_FIELDS), warnings: warningsField })
+  .object({ ...recordShape(MCP_SERVER_FIELDS), rev: revField, warnings: warningsField })
   .meta({ id: "McpServer" });
 
 export type McpServer = z.infer<typeof mcpServerSchema>;

@@ -14,6 +14,7 @@ import {
   oneOf,
   queryText,
   requiredText,
+  revField,
   storedId,
   storedSecret,
   storedTimes,
@@ -113,7 +114,9 @@ const modelFields = {
   debug_diagnostics: flag,
 };
 
-export const modelSchema = z.object({ ...recordShape(MODEL_FIELDS), warnings: warningsField }).meta({ id: "Model" });
+export const modelSchema = z
+  .object({ ...recordShape(MODEL_FIELDS), rev: revField, warnings: warningsField })
+  .meta({ id: "Model" });
 
 export type Model = z.infer<typeof modelSchema>;
 

@@ -17,6 +17,7 @@ import {
   patchShape,
   queryText,
   rateFields,
+  revField,
   storedBudget,
   storedId,
   storedRates,
@@ -35,7 +36,11 @@ import {
 } from "./tenant-policy.ts";
 
 export const tenantSchema = z
-  .object({ ...movedAfter(recordShape(TENANT_FIELDS), "status", "fairshare_group"), warnings: warningsField })
+  .object({
+    ...movedAfter(recordShape(TENANT_FIELDS), "status", "fairshare_group"),
+    rev: revField,
+    warnings: warningsField,
+  })
   .meta({ id: "Tenant" });
 
 export type Tenant = z.infer<typeof tenantSchema>;

@@ -134,6 +134,8 @@ export const errorTexts = {
   idempotency_key_reuse_fix: "Use a new idempotency key for each request.",
   idempotency_in_progress: "A request with this idempotency key is still running.",
   idempotency_in_progress_fix: "Wait for its answer, then repeat it if you need the answer again.",
+  changed_meanwhile: "Somebody else has changed the record since it was read.",
+  changed_meanwhile_fix: "Read the record again, and send the change once more.",
   jobsched_unreachable: "The job scheduler does not answer.",
   jobsched_unreachable_fix: "Test the settings of the job scheduler, which name what is wrong.",
   cell_unreachable: "The cell does not answer.",
