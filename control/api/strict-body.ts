@@ -6,7 +6,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import { GatewayError } from "../../shared/errors.ts";
-import { type Fields, fits, isFields, type JsonSchema, propertiesOf } from "../kernel/json-schema.ts";
+import { type Fields, isFields, type JsonSchema, propertiesOf, withoutNulls } from "../kernel/json-schema.ts";
 import { nearestName } from "../kernel/nearest-name.ts";
 import { refuseIfAny } from "../kernel/parse.ts";
 import { unknownFields } from "../kernel/unknown-field.ts";
@@ -99,19 +99,6 @@ function split(fields: Fields, isKept: (name: string) => boolean): readonly [Fie
   const entries = Object.entries(fields);
   const kept = entries.filter(([name]) => isKept(name));
   return [Object.fromEntries(kept), Object.fromEntries(entries.filter(([name]) => !isKept(name)))];
-}
-
-/** A body without the nulls that its schema does not take. */
-function withoutNulls(schema: JsonSchema, value: unknown): unknown {
-  if (!isFields(value)) return value;
-  const own = propertiesOf(schema);
-  return Object.fromEntries(
-    Object.entries(value).flatMap(([name, inner]) => {
-      const known = own[name];
-      if (!isFields(known)) return [[name, inner]];
-      return inner === null && !fits(known, null) ? [] : [[name, withoutNulls(known, inner)]];
-    }),
-  );
 }
 
 /** The route that sets a field of the same record; of several the one with the shortest path. */

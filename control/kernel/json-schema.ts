@@ -39,6 +39,19 @@ export function fits(schema: JsonSchema, value: unknown): boolean {
   );
 }
 
+/** A body of a creation without the nulls that its schema does not take: there, null is the default. */
+export function withoutNulls(schema: JsonSchema, value: unknown): unknown {
+  if (!isFields(value)) return value;
+  const own = propertiesOf(schema);
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, inner]) => {
+      const known = own[name];
+      if (!isFields(known)) return [[name, inner]];
+      return inner === null && !fits(known, null) ? [] : [[name, withoutNulls(known, inner)]];
+    }),
+  );
+}
+
 /** The schemas of a keyword that lists schemas. */
 export function schemasIn(value: unknown): readonly JsonSchema[] {
   return Array.isArray(value) ? value.filter(isFields) : [];
