@@ -4,7 +4,7 @@ import { fits, isFields, type JsonSchema, propertiesOf, schemasIn } from "./json
 type Path = readonly (string | number)[];
 
 /** A field that a schema does not know, and the names that it knows in that place. */
-export interface UnknownField {
+interface UnknownField {
   readonly path: Path;
   readonly known: readonly string[];
 }

@@ -230,7 +230,6 @@ export const modelReliabilitySchema = z
   .meta({ id: "ModelReliability" });
 
 export type CreateModel = z.infer<typeof createModelSchema>;
-export type UpdateModel = z.infer<typeof updateModelSchema>;
 
 /** POST /models/validate */
 export const validateModelSchema = z

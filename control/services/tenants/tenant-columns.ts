@@ -35,26 +35,22 @@ export function mergedGuardrails(
   given: PatchTenant["guardrails_policy"],
   before: TenantRow | null,
   at: string,
-): TenantRow["guardrails_policy"] | undefined {
-  return merged(guardrailsPolicyBody, given, before?.guardrails_policy ?? null, at);
+): TenantRow["guardrails_policy"] {
+  return merged(guardrailsPolicyBody, given, before?.guardrails_policy, at);
 }
 
 /** The policy after a change; null falls back to the global settings. */
 export function mergedCompression(
   given: PatchTenant["compression_policy"],
   before: TenantRow | null,
-): TenantRow["compression_policy"] | undefined {
-  return merged(compressionPolicyBody, given, before?.compression_policy ?? null, "compression_policy");
+): TenantRow["compression_policy"] {
+  return merged(compressionPolicyBody, given, before?.compression_policy, "compression_policy");
 }
 
-function merged<Policy>(
-  schema: z.ZodType<Policy>,
-  given: object | null | undefined,
-  before: Policy | null,
-  at: string,
-): Policy | null | undefined {
+/** Undefined: nothing changes. */
+function merged(schema: z.ZodType, given: object | null | undefined, before: unknown, at: string): unknown {
   if (given === null || given === undefined) return given;
-  const judged = schema.safeParse({ ...before, ...dropUndefined(given) });
+  const judged = schema.safeParse({ ...(before as object | null | undefined), ...dropUndefined(given) });
   if (!judged.success) refuseIfAny(errorDetailsOf(judged.error, [at]));
   return judged.data;
 }
