@@ -23,9 +23,18 @@ const OLD_COMPILER = `data:text/javascript,${encodeURIComponent(
 
 type Source = Parameters<typeof import("openapi-typescript")["default"]>[0];
 
-/** Examples do not appear in types; as comments they would be most of the file. */
-function withoutExamples(name: string, value: unknown): unknown {
-  return name === "example" || name === "examples" ? undefined : value;
+/**
+ * Examples do not appear in types; as comments they would be most of the file. A query is text in the end, so this client's
+ * callers can also give a number or a flag as its text.
+ */
+function forTypes(name: string, value: unknown): unknown {
+  if (name === "example" || name === "examples") return undefined;
+  const { in: place, schema } = (value ?? {}) as {
+    readonly in?: unknown;
+    readonly schema?: { readonly type?: string };
+  };
+  const isTyped = place === "query" && (schema?.type === "integer" || schema?.type === "boolean");
+  return isTyped ? { ...(value as object), schema: { ...schema, type: [schema.type, "string"] } } : value;
 }
 
 /** The text of the file, generated from today's routes. */
@@ -38,7 +47,7 @@ async function generate(): Promise<string> {
     const { default: openapiTypescript, astToString } = await import("openapi-typescript");
     // No route is called, so the document needs no store.
     const app = createApp({ adminToken: "" } as unknown as ApiDeps);
-    const document = JSON.parse(JSON.stringify(buildDocument(app, "")), withoutExamples) as Source;
+    const document = JSON.parse(JSON.stringify(buildDocument(app, "")), forTypes) as Source;
     return HEAD + astToString(await openapiTypescript(document, { alphabetize: true, defaultNonNullable: false }));
   } finally {
     hooks.deregister();

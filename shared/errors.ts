@@ -76,6 +76,7 @@ export const ERROR_TABLE = {
   identity_unavailable: { status: 503, message: "identity provisioning unavailable" },
   upstream_timeout: { status: 504, message: "upstream request timed out" },
   address_blocked: { status: 400, message: "<x> resolves to a blocked address" },
+  unknown_field: { status: 400, message: "unknown field <x>" },
   unknown_fairshare_group: { status: 400, message: "fairshare group '<x>' does not exist", param: "fairshare_group" },
   no_alert_channel: { status: 400, message: "no alert channels are configured" },
   autotune_unsupported: { status: 400, message: "autotune supports chat and embedding models only" },
@@ -92,6 +93,7 @@ export const ERROR_TABLE = {
   autotune_running: { status: 409, message: "autotune is already running" },
   idempotency_key_reuse: { status: 409, message: "idempotency key was used with a different request" },
   idempotency_in_progress: { status: 409, message: "a request with this idempotency key is still running" },
+  changed_meanwhile: { status: 412, message: "the record has changed since it was read" },
   jobsched_unreachable: { status: 502, message: "job scheduler is unreachable" },
   cell_unreachable: { status: 502, message: "cell '<x>' is unreachable" },
   database_unavailable: { status: 503, message: "database unavailable" },
@@ -114,6 +116,7 @@ interface ErrorBody {
     readonly code: string | null;
     readonly param: string | null;
     readonly details?: readonly ErrorDetail[];
+    readonly present?: object;
   };
 }
 
@@ -127,6 +130,8 @@ export interface ErrorOptions {
    */
   readonly complaint?: string;
   readonly details?: readonly ErrorDetail[];
+  /** With `changed_meanwhile`: the record as it is. */
+  readonly present?: object;
   /** Headers of the answer, with lower-case names (`retry-after`, `allow`, `x-should-retry`). */
   readonly headers?: Readonly<Record<string, string>>;
   /** For the log only, never sent. */
@@ -148,6 +153,7 @@ export function errorType(status: number): ErrorType {
     case 404:
       return "not_found_error";
     case 409:
+    case 412:
       return "conflict_error";
     case 429:
       return "rate_limit_error";
@@ -170,6 +176,7 @@ export function errorBody(code: ErrorCode, options: ErrorOptions = {}): ErrorBod
       code,
       param,
       ...(options.details === undefined ? {} : { details: options.details }),
+      ...(options.present === undefined ? {} : { present: options.present }),
     },
   };
 }

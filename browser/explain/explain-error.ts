@@ -22,6 +22,7 @@ export function explainError(code: string): ErrorExplanation | null {
 /** Codes that only the Management API answers with. */
 const MANAGEMENT_CODES: ReadonlySet<string> = new Set<ErrorCode>([
   "address_blocked",
+  "unknown_field",
   "unknown_fairshare_group",
   "no_alert_channel",
   "autotune_unsupported",
@@ -35,6 +36,7 @@ const MANAGEMENT_CODES: ReadonlySet<string> = new Set<ErrorCode>([
   "method_not_allowed",
   "already_exists",
   "autotune_running",
+  "changed_meanwhile",
   "idempotency_key_reuse",
   "idempotency_in_progress",
   "cell_unreachable",

@@ -13,14 +13,16 @@ const DEFAULT = "admin";
 const CHARACTERS_MAX = 256;
 
 /**
- * The actor, trimmed and cut to 256 characters. Throws 400 for a character that would break or reorder the line that shows
- * the actor.
+ * The actor, trimmed. Throws 400 for more than 256 characters, and for a character that would break or reorder the line that
+ * shows the actor.
  */
 export function actorOf(header: string | undefined): string {
   const actor = decoded(header ?? "").trim();
   if (/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u.test(actor))
     throw fieldError(HEADER, "must not contain control characters or line breaks");
-  return Array.from(actor).slice(0, CHARACTERS_MAX).join("") || DEFAULT;
+  if (Array.from(actor).length > CHARACTERS_MAX)
+    throw fieldError(HEADER, `must be at most ${CHARACTERS_MAX} characters`);
+  return actor || DEFAULT;
 }
 
 /**

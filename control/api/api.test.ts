@@ -34,6 +34,7 @@ const ROUTES: readonly (readonly [method: string, path: string, body: object | n
   ["PUT", `/api/v1/tenants/${ABSENT}/quota`, { tokens_per_minute: 0 }],
   ["PATCH", `/api/v1/tenants/${ABSENT}/group`, { fairshare_group: "default" }],
   ["PUT", `/api/v1/tenants/${ABSENT}`, { description: "d" }],
+  ["PATCH", `/api/v1/tenants/${ABSENT}`, { description: "d" }],
   ["PATCH", `/api/v1/tenants/${ABSENT}/guardrails`, { policy: null }],
   ["PATCH", `/api/v1/tenants/${ABSENT}/compression`, { policy: null }],
   ["PUT", `/api/v1/tenants/${ABSENT}/tracing`, { tracing_enabled: true }],
@@ -47,6 +48,7 @@ const ROUTES: readonly (readonly [method: string, path: string, body: object | n
   ["GET", `/api/v1/keys/${ABSENT}/budget/usage`, null],
   ["GET", `/api/v1/keys/${ABSENT}`, null],
   ["PUT", `/api/v1/keys/${ABSENT}`, { name: "x" }],
+  ["PATCH", `/api/v1/keys/${ABSENT}`, { name: "x" }],
   ["POST", `/api/v1/keys/${ABSENT}/rotate`, {}],
   ["PUT", `/api/v1/keys/${ABSENT}/disabled`, { disabled: true }],
   ["PUT", `/api/v1/keys/${ABSENT}/tracing`, { tracing_enabled: true }],
@@ -58,6 +60,7 @@ const ROUTES: readonly (readonly [method: string, path: string, body: object | n
   ["POST", "/api/v1/guardrails/test", { text: "x", policy: {} }],
   ["GET", `/api/v1/models/${ABSENT}`, null],
   ["PUT", `/api/v1/models/${ABSENT}`, { upstream_model: "x", api_base: "" }],
+  ["PATCH", `/api/v1/models/${ABSENT}`, { upstream_model: "x" }],
   ["DELETE", `/api/v1/models/${ABSENT}`, null],
   ["PUT", `/api/v1/models/${ABSENT}/capacity`, { max_in_flight: 2 }],
   ["PUT", `/api/v1/models/${ABSENT}/capacity-mode`, { capacity_mode: "tuned" }],
@@ -125,6 +128,7 @@ const ROUTES: readonly (readonly [method: string, path: string, body: object | n
   ["POST", "/api/v1/mcp-servers", { name: "x", upstream_url: "http://127.0.0.1/mcp" }],
   ["GET", `/api/v1/mcp-servers/${ABSENT}`, null],
   ["PUT", `/api/v1/mcp-servers/${ABSENT}`, { enabled: false }],
+  ["PATCH", `/api/v1/mcp-servers/${ABSENT}`, { enabled: false }],
   ["DELETE", `/api/v1/mcp-servers/${ABSENT}`, null],
   ["POST", `/api/v1/mcp-servers/${ABSENT}/test`, null],
   ["GET", "/api/v1/usage/logs", null],
@@ -216,6 +220,21 @@ describe("what no route serves", () => {
       status: 405,
       allow: "GET, POST",
     });
+  });
+
+  it.each([
+    ["/api/v1/models/health", "GET, POST", ["DELETE", "PATCH", "PUT"]],
+    ["/api/v1/models/validate", "POST", ["DELETE", "GET", "HEAD", "PATCH", "PUT"]],
+  ])("is 405 on %s, which is no model, with %s", async (path, allow, others) => {
+    for (const method of others) {
+      const response = await control.request(method, path);
+      expect({ method, status: response.status, allow: response.headers.get("allow") }).toEqual({
+        method,
+        status: 405,
+        allow,
+      });
+    }
+    expect((await control.request("HEAD", "/api/v1/tenants")).status).toBe(200);
   });
 
   it("says what runs, and on which schema", async () => {

@@ -5,6 +5,7 @@
  * (docs/rules/errors.md#management-codes).
  */
 import { OpenAPIHono } from "@hono/zod-openapi";
+import type { MiddlewareHandler } from "hono";
 import { GatewayError } from "../../shared/errors.ts";
 import { assistantRoutes } from "./assistant.ts";
 import { autotuneRoutes } from "./autotune.ts";
@@ -37,7 +38,7 @@ export function createApp(deps: ApiDeps): Api {
   app.openAPIRegistry.registerComponent("securitySchemes", "adminToken", { type: "http", scheme: "bearer" });
   publicRoutes(app, deps);
   internalRoutes(app, deps);
-  app.use("/api/v1/*", authenticate(deps), limitBody);
+  app.use("/api/v1/*", authenticate(deps), limitBody, ownMethods(app));
   tenantRoutes(app);
   keyRoutes(app);
   modelHealthRoutes(app, deps);
@@ -61,10 +62,7 @@ export function createApp(deps: ApiDeps): Api {
   userRoutes(app);
   app.notFound((c) => {
     const methods = methodsOf(app, c.req.path);
-    const error =
-      methods.length === 0
-        ? new GatewayError("not_found")
-        : new GatewayError("method_not_allowed", { headers: { allow: methods.join(", ") } });
+    const error = methods.length === 0 ? new GatewayError("not_found") : notAllowed(methods);
     return Response.json(error.body, { status: error.status, headers: error.headers });
   });
   app.onError((error) => {
@@ -76,8 +74,28 @@ export function createApp(deps: ApiDeps): Api {
   return app;
 }
 
+/**
+ * A path without parameters answers its own methods only, also where it looks like a path with parameters:
+ * `/models/health` is no model.
+ */
+function ownMethods(app: Api): MiddlewareHandler<ApiTypes> {
+  let literal: ReadonlyMap<string, readonly string[]> | undefined;
+  return async (c, next) => {
+    const routes = app.routes.filter(({ method, path }) => method !== "ALL" && !path.includes(":"));
+    literal ??= new Map(routes.map(({ path }) => [path, methodsOf({ routes }, path)]));
+    const methods = literal.get(c.req.path);
+    const method = c.req.method === "HEAD" ? "GET" : c.req.method;
+    if (methods !== undefined && !methods.includes(method)) throw notAllowed(methods);
+    await next();
+  };
+}
+
+function notAllowed(methods: readonly string[]): GatewayError {
+  return new GatewayError("method_not_allowed", { headers: { allow: methods.join(", ") } });
+}
+
 /** Methods that a path answers, sorted. */
-function methodsOf(app: Api, path: string): readonly string[] {
+function methodsOf(app: Pick<Api, "routes">, path: string): readonly string[] {
   const matching = app.routes
     .filter((route) => route.method !== "ALL" && patternOf(route.path).test(path))
     .map((route) => route.method);

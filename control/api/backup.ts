@@ -29,6 +29,7 @@ export function backupRoutes(app: Api, deps: ApiDeps): void {
     tag,
     query: restoreQuerySchema,
     body: backupSchema,
+    isFile: true,
     answer: restoreReportSchema,
     handler: async ({ ctx, query, body }) => await restoreBackup(ctx, body, query),
   });

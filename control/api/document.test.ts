@@ -16,6 +16,38 @@ afterAll(async () => {
   await control.close();
 });
 
+interface Schema {
+  readonly $ref?: string;
+  readonly enum?: readonly unknown[];
+  readonly type?: string | readonly string[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly items?: Schema;
+  readonly anyOf?: readonly Schema[];
+  readonly allOf?: readonly Schema[];
+}
+
+const pascal = (name: string): string => name.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
+
+/** The names of the types inside a schema: an enumeration or object is named after the fields that lead to it. */
+function inlineNames(name: string, schema: Schema): readonly string[] {
+  const { properties = {}, items, anyOf = [], allOf = [] } = schema;
+  const inner = Object.entries(properties).flatMap(([field, one]) =>
+    parts(one).some(({ $ref }) => $ref !== undefined) ? [] : [[name + pascal(field), one] as const],
+  );
+  const typed = inner.filter(([, one]) => parts(one).some(isType)).map(([own]) => own);
+  const below = [...[items ?? []].flat(), ...anyOf, ...allOf].map((one) => [name, one] as const);
+  return [...typed, ...[...inner, ...below].flatMap(([own, one]) => inlineNames(own, one))];
+}
+
+const parts = ({ items, anyOf = [], ...one }: Schema): readonly Schema[] => [
+  one,
+  ...[items ?? []].flat().flatMap(parts),
+  ...anyOf.flatMap(parts),
+];
+
+const isType = ({ enum: values, type, properties }: Schema): boolean =>
+  values !== undefined || properties !== undefined || [type].flat().includes("object");
+
 /** One finding for every operation that breaks a rule. */
 const findings = (holds: (operation: ApiDocument["operations"][number]) => boolean): readonly string[] =>
   document.operations.filter((operation) => !holds(operation)).map(({ method, path }) => `${method} ${path}`);
@@ -40,6 +72,40 @@ describe("the document", () => {
         documented: inPath,
       });
     }
+  });
+
+  it("types the parameters of queries: numbers, flags, and texts", () => {
+    const types = new Map<string, Set<unknown>>();
+    for (const { parameters } of document.operations)
+      for (const { in: place, name, schema } of parameters)
+        if (place === "query") types.set(name, (types.get(name) ?? new Set()).add(schema["type"]));
+    const named = (type: string): readonly string[] =>
+      [...types]
+        .filter(([, seen]) => seen.has(type))
+        .map(([name]) => name)
+        .sort();
+    expect(named("boolean")).toEqual(["disabled", "dry_run", "include_internal", "traced_only"]);
+    expect(named("integer")).toEqual([
+      "before_ms",
+      "bucket_ms",
+      "limit",
+      "min_queue_wait_ms",
+      "min_total_ms",
+      "since_ms",
+      "until_ms",
+    ]);
+    expect([...types].filter(([, seen]) => seen.size !== 1)).toEqual([]);
+  });
+
+  it("has no component with the name that a generator gives to a type inside another one", () => {
+    const { components, info } = JSON.parse(document.text) as {
+      components: { schemas: Record<string, Schema> };
+      info: { license: unknown };
+    };
+    const inline = Object.entries(components.schemas).flatMap(([name, schema]) => inlineNames(name, schema));
+    expect(inline.filter((name) => name in components.schemas)).toEqual([]);
+    expect(inline).toContain("TenantStatus");
+    expect(info.license).toEqual({ name: "Apache-2.0", identifier: "Apache-2.0" });
   });
 
   it("says of every operation what it does, needs and answers, errors included", () => {

@@ -70,9 +70,10 @@ export function buildDocument(app: Api, version: string): object {
       title: "Gateway Management API",
       version,
       description:
-        "Tenants, keys, models, budgets and usage of the gateway. Every route but the three of the service itself needs `Authorization: Bearer <GATEWAY_ADMIN_TOKEN>`. Errors have one shape; `error.details` names every refused field. Unknown fields are ignored.",
+        "Tenants, keys, models, budgets and usage of the gateway. Every route but the three of the service itself needs `Authorization: Bearer <GATEWAY_ADMIN_TOKEN>`. Errors have one shape; `error.details` names every refused field. A field that does not exist is refused. PATCH merges: an absent field keeps its value, null sets the default. In a create, null is the default.",
       contact: { name: "The operator of this gateway" },
-      license: { name: "Apache-2.0" },
+      // The type is of a version of OpenAPI that had no identifier.
+      license: { name: "Apache-2.0", identifier: "Apache-2.0" } as { name: string },
     },
     servers: [{ url: "/", description: "This gateway's admin listener" }],
     security: [{ adminToken: [] }],
@@ -128,6 +129,9 @@ const SYNC = {
 const LINK = {
   link: { description: 'The next page, `rel="next"`; absent on the last.', schema: { type: "string" } },
 };
+const ETAG = {
+  etag: { description: "The `rev` of the record in quotes, for `if-match`.", schema: { type: "string" } },
+};
 const REPLAYED = {
   "idempotency-replayed": {
     description: "`true` when this is the stored answer of an earlier request.",
@@ -141,10 +145,26 @@ const ERROR_EXAMPLES: Readonly<Record<string, readonly [ErrorCode, ErrorOptions]
   403: ["builtin_recipe", {}],
   404: ["not_found", {}],
   409: ["already_exists", { value: "tenant 'research'", param: "name" }],
+  412: ["changed_meanwhile", { present: { id: "5f9c2b1e-6a0d-4a52-9c0e-0d9a7b1f2c3d", rev: 43 } }],
   413: ["request_too_large", {}],
   502: ["cell_unreachable", { value: "local" }],
   503: ["database_unavailable", {}],
 };
+
+/** A query is text. A parameter whose text must be a number, or true or false, has that type. */
+function typeOfQuery({ pattern, enum: values, default: initial, ...schema }: SchemaNode): SchemaNode {
+  if (values?.join() === "true,false") return { ...schema, type: "boolean" };
+  const least = typeof pattern === "string" ? /^\^(\\d|\[1-9\]\\d)(\*|\{[\d,]+\})\$$/.exec(pattern)?.[1] : undefined;
+  if (least === undefined)
+    return {
+      ...schema,
+      ...(pattern === undefined ? {} : { pattern }),
+      ...(values === undefined ? {} : { enum: values }),
+      ...(initial === undefined ? {} : { default: initial }),
+    };
+  const number = initial === undefined ? {} : { default: Number(initial) };
+  return { ...schema, type: "integer", minimum: least === "\\d" ? 0 : 1, ...number };
+}
 
 function describeOperation(method: string, operation: Operation, document: object): void {
   const { parameters = [], responses } = operation;
@@ -161,6 +181,7 @@ function describeOperation(method: string, operation: Operation, document: objec
     .filter((sentence) => sentence !== "")
     .join(" ");
   for (const parameter of parameters) {
+    if (parameter.in === "query") parameter.schema = typeOfQuery(parameter.schema);
     const example = parameter.example ?? exampleOf(parameter.name, [parameter.schema.type ?? "string"].flat());
     if (example !== undefined && parameter.schema.enum === undefined) parameter.example = example;
   }
@@ -172,10 +193,23 @@ function describeOperation(method: string, operation: Operation, document: objec
     for (const content of Object.values(answer.content ?? {}))
       content.example = error === undefined ? sampleOf(content.schema, document) : errorBody(...error);
     if (status.startsWith("2")) {
-      const headers = { ...(isPaged ? LINK : {}), ...(isWrite ? SYNC : {}), ...(isCreate ? REPLAYED : {}) };
+      const headers = {
+        ...(isPaged ? LINK : {}),
+        ...(isWrite ? SYNC : {}),
+        ...(isCreate ? REPLAYED : {}),
+        ...(hasRevision(answer, document) ? ETAG : {}),
+      };
       if (Object.keys(headers).length > 0) answer.headers = headers;
     }
   }
+}
+
+function hasRevision({ content }: Answer, document: object): boolean {
+  const schema = content?.["application/json"]?.schema;
+  const { schemas } = (document as { readonly components: { readonly schemas: Record<string, SchemaNode> } })
+    .components;
+  const named = schema?.$ref === undefined ? schema : schemas[schema.$ref.split("/").at(-1) ?? ""];
+  return named?.properties?.["rev"] !== undefined;
 }
 
 /** The package's type describes an older JSON Schema than the one that the package reads. */
@@ -189,6 +223,7 @@ const ERROR_NAMES: Readonly<Record<string, string>> = {
   403: "Forbidden",
   404: "NotFound",
   409: "Conflict",
+  412: "ChangedMeanwhile",
   413: "TooLarge",
   502: "Unreachable",
   503: "Unavailable",

@@ -1,8 +1,8 @@
 /**
  * One route: its place in the OpenAPI document, its handler and its answer, declared together. The handler returns the
- * value that the answer's schema describes, and this file makes the response from it. A handler gets the body as the client
- * sent it; the verb parses the body with the same schema that the document shows. Bytes that are not UTF-8 are refused,
- * never replaced.
+ * value that the answer's schema describes, and this file makes the response from it. Fields that the schema does not know
+ * are refused here; the verb parses the body with the same schema that the document shows. Bytes that are not UTF-8 are
+ * refused, never replaced.
  */
 import type { Context } from "hono";
 import { z } from "zod";
@@ -13,6 +13,8 @@ import { FORMATS } from "../kernel/csv.ts";
 import { runOnce } from "../kernel/idempotency.ts";
 import { refuseRepeated } from "../kernel/parse.ts";
 import { csvAnswer, listPages, wantsCsv } from "./csv-answer.ts";
+import { etagOf, PRECONDITION, preconditionOf, presentSchema, writesRevision } from "./precondition.ts";
+import { type StrictBodies, strictBodies } from "./strict-body.ts";
 import type { Api, ApiTypes } from "./types.ts";
 
 type RouteContext = Context<ApiTypes>;
@@ -76,7 +78,7 @@ interface Call<Path extends string, Query extends z.ZodObject> {
   readonly path: Readonly<Record<NamesIn<Path>, string>>;
   /** The query as the client sent it; the verb parses it. */
   readonly query: { readonly [Name in keyof z.output<Query>]?: string };
-  /** The JSON body as the client sent it; undefined for a route without a body. */
+  /** The JSON body, without unknown fields (strict-body.ts); undefined for a route without a body. */
   readonly body: unknown;
   /** Aborted when the caller leaves. */
   readonly signal: AbortSignal;
@@ -92,6 +94,8 @@ interface Endpoint<K extends Kind, Path extends string, Query extends z.ZodObjec
   readonly description?: string | undefined;
   readonly tag: string;
   readonly body?: z.ZodType;
+  /** The body is a file that another version may have written: fields that this version does not know are ignored. */
+  readonly isFile?: true;
   readonly query?: Query;
   readonly answer?: Answer;
   /** The part behind the gateway that the answer needs; the route answers 502 when it cannot be reached. */
@@ -128,13 +132,18 @@ const errorBodySchema = z
       code: z.string().nullable(),
       param: z.string().nullable(),
       details: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
+      present: presentSchema,
     }),
   })
   .meta({ id: "Error" });
 
 /** The query of every paged list, as the document shows it; the verb validates. */
 const pageQuerySchema = z.object({
-  limit: z.string().optional().meta({ description: "1 to 1000, default 100" }),
+  limit: z
+    .string()
+    .regex(/^[1-9]\d*$/)
+    .optional()
+    .meta({ description: "1 to 1000, default 100; more is 1000" }),
   cursor: z.string().optional().meta({ description: "From the link header of the previous page" }),
 });
 
@@ -179,15 +188,24 @@ export function endpoint<
   const declared: AnyEndpoint = query === undefined ? checked : { ...checked, query };
   const bodyIsOptional = isBodyOptional(declared);
   const parameters = Object.keys(query?.shape ?? {});
-  addToDocument(app, declared, bodyIsOptional);
+  const hasRevision = writesRevision(app, declared);
+  addToDocument(app, declared, { bodyIsOptional, hasRevision });
+  const strict: StrictBodies = route.isFile ? (body) => ({ body }) : strictBodies(app, declared);
   app.on(route.method.toUpperCase(), route.path.replace(/\{(\w+)\}/g, ":$1"), async (c) => {
     refuseRepeated({ getAll: (name) => c.req.queries(name) ?? [] }, parameters);
     const { text, input } = route.body === undefined ? NO_BODY : await readBody(c, bodyIsOptional);
+    const isRead = route.kind === "read" || route.kind === "page" || route.kind === "file";
+    const precondition = isRead ? undefined : preconditionOf(c.req.header("if-match"), hasRevision);
+    const { body, judge } = strict(input);
+    const judges = [precondition, judge].filter((one) => one !== undefined);
+    const judgeAll = (record: object): void => {
+      for (const one of judges) one(record);
+    };
     const callOf = (ctx: VerbContext): Call<string, z.ZodObject> => ({
-      ctx,
+      ctx: judges.length === 0 ? ctx : { ...ctx, judge: judgeAll },
       path: c.req.param() as Record<string, string>,
       query: c.req.query(),
-      body: input,
+      body,
       signal: c.req.raw.signal,
     });
     const handle = async (ctx: VerbContext): Promise<unknown> => await declared.handler(callOf(ctx));
@@ -225,7 +243,11 @@ function isBodyOptional({ method, body }: AnyEndpoint): boolean {
   return method === "post" && body?.safeParse({}).success === true;
 }
 
-function addToDocument(app: Api, route: AnyEndpoint, bodyIsOptional: boolean): void {
+function addToDocument(
+  app: Api,
+  route: AnyEndpoint,
+  { bodyIsOptional, hasRevision }: { readonly bodyIsOptional: boolean; readonly hasRevision: boolean },
+): void {
   const names = [...route.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? "");
   app.openAPIRegistry.registerPath({
     method: route.method,
@@ -243,6 +265,7 @@ function addToDocument(app: Api, route: AnyEndpoint, bodyIsOptional: boolean): v
       })),
       ...(route.method === "get" ? [] : [ACTOR_HEADER]),
       ...(route.kind === "create" ? [IDEMPOTENCY_HEADER] : []),
+      ...(hasRevision ? [PRECONDITION.parameter] : []),
     ],
     request: {
       ...(route.query === undefined ? {} : { query: route.query }),
@@ -262,14 +285,14 @@ function addToDocument(app: Api, route: AnyEndpoint, bodyIsOptional: boolean): v
               },
             },
           }),
-      ...errorAnswers(route, names.length > 0),
+      ...errorAnswers(route, { isNamed: names.length > 0, hasRevision }),
     },
   });
 }
 
 function errorAnswers(
   { body, query, kind, reaches, forbids, method }: AnyEndpoint,
-  named: boolean,
+  { isNamed, hasRevision }: { readonly isNamed: boolean; readonly hasRevision: boolean },
 ): Record<number, object> {
   const creates = kind === "create";
   const descriptions: Readonly<Record<number, string | false | undefined>> = {
@@ -279,10 +302,11 @@ function errorAnswers(
         "A field is missing or malformed; `error.details` names each one."),
     401: "The admin token is missing or wrong.",
     403: forbids,
-    404: (named || (query !== undefined && "cell" in query.shape)) && "The resource does not exist.",
+    404: (isNamed || (query !== undefined && "cell" in query.shape)) && "The resource does not exist.",
     409:
       (body !== undefined || creates) &&
       `Another resource has this value${creates ? ", or the idempotency key is in use" : ""}.`,
+    412: hasRevision && PRECONDITION.refusal,
     413: body !== undefined && "The body is too large.",
     502: reaches !== undefined && `The ${reaches} does not respond.`,
     503: "A store cannot be reached.",
@@ -299,7 +323,7 @@ function errorAnswers(
 const ANSWERS: Readonly<
   Record<Kind, (c: RouteContext, handle: (ctx: VerbContext) => Promise<unknown>, text: string) => Promise<Response>>
 > = {
-  read: async (c, handle) => c.json((await handle(c.var.ctx)) as object),
+  read: async (c, handle) => withEtag(c, (await handle(c.var.ctx)) as object),
   page: async (c, handle) => paged(c, (await handle(c.var.ctx)) as Page<unknown>),
   write: async (c, handle) => written(c, (await handle(c.var.ctx)) as Written<unknown>),
   create: async (c, handle, text) => await created(c, async (ctx) => (await handle(ctx)) as Written<unknown>, text),
@@ -309,7 +333,13 @@ const ANSWERS: Readonly<
 /** Answers a write: the record, and whether a cell has not confirmed it yet. */
 function written(c: RouteContext, { record, sync }: Written<unknown>): Response {
   if (sync === "pending") c.header("x-gateway-sync", "pending");
-  return record === null ? c.body(null, 204) : c.json(record as object, 200);
+  return record === null ? c.body(null, 204) : withEtag(c, record as object);
+}
+
+function withEtag(c: RouteContext, answer: object): Response {
+  const etag = etagOf(answer);
+  if (etag !== null) c.header("etag", etag);
+  return c.json(answer, 200);
 }
 
 /** Answers a create, once per Idempotency-Key (docs/rules/management-api.md#idempotency). */

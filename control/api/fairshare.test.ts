@@ -43,6 +43,7 @@ describe("fairshare groups", () => {
       weight: 100,
       created_at: expect.any(String),
       updated_at: expect.any(String),
+      rev: expect.any(Number),
     });
   });
 

@@ -24,10 +24,16 @@ const tag = "API keys";
 
 /** The routes that each change some fields of a key, all made in the same way; `at` is the path below the key's own. */
 const CHANGES = [
-  { at: "", change: keyChanges.details, summary: "Update name, description, expiry, models and budget of a key" },
-  { at: "/disabled", change: keyChanges.disabled, summary: "Disable or enable a key" },
-  { at: "/tracing", change: keyChanges.tracing, summary: "Turn span tracing of a key on or off" },
-];
+  { method: "patch", at: "", change: keyChanges.all, summary: "Change fields of a key; null sets the default" },
+  {
+    method: "put",
+    at: "",
+    change: keyChanges.details,
+    summary: "Update name, description, expiry, models and budget of a key",
+  },
+  { method: "put", at: "/disabled", change: keyChanges.disabled, summary: "Disable or enable a key" },
+  { method: "put", at: "/tracing", change: keyChanges.tracing, summary: "Turn span tracing of a key on or off" },
+] as const;
 
 export function keyRoutes(app: Api): void {
   endpoint(app, {
@@ -80,10 +86,10 @@ export function keyRoutes(app: Api): void {
     answer: createdKeySchema,
     handler: async ({ ctx, path, body }) => await rotateKey(ctx, path.id, body),
   });
-  for (const { at, change, summary } of CHANGES) {
+  for (const { method, at, change, summary } of CHANGES) {
     endpoint(app, {
       kind: "write",
-      method: "put",
+      method,
       path: `/api/v1/keys/{id}${at}`,
       summary,
       tag,

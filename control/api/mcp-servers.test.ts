@@ -48,6 +48,7 @@ describe("an MCP server", () => {
       enabled: true,
       created_at: expect.any(String),
       updated_at: expect.any(String),
+      rev: expect.any(Number),
     });
     expect(await (await control.request("GET", `${ALL}/${server.id}`)).json()).toEqual(server);
     expect(await copy(server.name)).toMatchObject({ v: 1, id: server.id, enabled: true });
@@ -62,6 +63,7 @@ describe("an MCP server", () => {
       upstream_url: "http://127.0.0.1:10/",
       enabled: false,
       updated_at: changed.updated_at,
+      rev: changed.rev,
       warnings: [expect.stringContaining("auth_header was kept")],
     });
     expect(await copy(server.name)).toMatchObject({ upstream_url: "http://127.0.0.1:10/", enabled: false });

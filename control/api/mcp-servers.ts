@@ -6,13 +6,14 @@ import {
   createMcpServerSchema,
   mcpServerSchema,
   mcpServerTestSchema,
+  patchMcpServerSchema,
   updateMcpServerSchema,
 } from "../../shared/schema/mcp-server.ts";
 import { createMcpServer } from "../services/mcp-servers/create-mcp-server.ts";
 import { deleteMcpServer } from "../services/mcp-servers/delete-mcp-server.ts";
 import { getMcpServer, listMcpServers } from "../services/mcp-servers/read-mcp-servers.ts";
 import { testMcpServer } from "../services/mcp-servers/test-mcp-server.ts";
-import { updateMcpServer } from "../services/mcp-servers/update-mcp-server.ts";
+import { patchMcpServer, updateMcpServer } from "../services/mcp-servers/update-mcp-server.ts";
 import { endpoint } from "./endpoint.ts";
 import type { Api } from "./types.ts";
 
@@ -58,6 +59,16 @@ export function mcpServerRoutes(app: Api): void {
     body: updateMcpServerSchema,
     answer: mcpServerSchema,
     handler: async ({ ctx, path, body }) => await updateMcpServer(ctx, path.id, body),
+  });
+  endpoint(app, {
+    kind: "write",
+    method: "patch",
+    path: one,
+    summary: "Change fields of an MCP server; null clears",
+    tag,
+    body: patchMcpServerSchema,
+    answer: mcpServerSchema,
+    handler: async ({ ctx, path, body }) => await patchMcpServer(ctx, path.id, body),
   });
   endpoint(app, {
     kind: "write",

@@ -62,6 +62,7 @@ describe("endpoints of a model", () => {
       last_message: null,
       created_at: endpoint.created_at,
       updated_at: endpoint.created_at,
+      rev: endpoint.rev,
     });
     const after = await copy();
     const [{ api_key, ...shown } = { api_key: null }] = after.endpoints;

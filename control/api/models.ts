@@ -7,6 +7,7 @@ import {
   modelFilterSchema,
   modelSchema,
   modelValidationSchema,
+  patchModelSchema,
   updateModelSchema,
   validateModelSchema,
 } from "../../shared/schema/model.ts";
@@ -14,7 +15,7 @@ import { createModel } from "../services/models/create-model.ts";
 import { deleteModel } from "../services/models/delete-model.ts";
 import { modelChanges } from "../services/models/model-changes.ts";
 import { getModel, listModels } from "../services/models/read-models.ts";
-import { updateModel } from "../services/models/update-model.ts";
+import { patchModel, updateModel } from "../services/models/update-model.ts";
 import { validateModel } from "../services/models/validate-model.ts";
 import { endpoint } from "./endpoint.ts";
 import type { Api } from "./types.ts";
@@ -91,11 +92,22 @@ export function modelRoutes(app: Api): void {
     kind: "write",
     method: "put",
     path: one,
-    summary: "Update a model",
+    summary: "Update a model; an omitted field keeps its value",
     tag,
     body: updateModelSchema,
     answer: modelSchema,
     handler: async ({ ctx, path, body }) => await updateModel(ctx, path.id, body),
+  });
+  endpoint(app, {
+    kind: "write",
+    method: "patch",
+    path: one,
+    summary: "Change fields of a model; null sets the default",
+    description: "An omitted field keeps its value. Null clears `api_key`.",
+    tag,
+    body: patchModelSchema,
+    answer: modelSchema,
+    handler: async ({ ctx, path, body }) => await patchModel(ctx, path.id, body),
   });
   endpoint(app, {
     kind: "write",

@@ -36,7 +36,7 @@ async function send<T>(method: string, path: string, body?: object, status = 200
 }
 
 it("are kept, changed and removed, and named in the audit log without their scripts", async () => {
-  const body = { partition: "gpu", preamble: "export TOKEN=planted", unknown: 1 };
+  const body = { partition: "gpu", preamble: "export TOKEN=planted" };
   const made = await send<Recipe>("POST", "", { name: "ours", body });
   expect(made).toMatchObject({ name: "ours", author: "", builtin: false });
   expect(made.body).toEqual({ partition: "gpu", preamble: "export TOKEN=planted" });

@@ -41,24 +41,42 @@ const UNTIL = "2027-01-01T00:00:00.000Z";
 const WINDOW = { day: 6, start_min: 0, end_min: 1440 };
 
 describe("the schedule", () => {
-  it("replaces its three fields; what is omitted is cleared, but for the time zone", async () => {
+  it("merges: what is omitted stays, and null clears", async () => {
     const body = { timezone: "Europe/Berlin", active_from: "2026-01-01T01:00:00+01:00", active_until: UNTIL };
     const set = (await (await patch("schedule", { ...body, weekly_windows: [WINDOW] })).json()) as Tenant;
     const changed = { timezone: "Europe/Berlin", active_from: FROM, active_until: UNTIL, weekly_windows: [WINDOW] };
-    expect(set).toEqual({ ...tenant, ...changed, updated_at: set.updated_at });
+    expect(set).toEqual({ ...tenant, ...changed, updated_at: set.updated_at, rev: set.rev });
     expect(await copy()).toMatchObject({
       timezone: "Europe/Berlin",
       active_from_ms: Date.parse(FROM),
       active_until_ms: Date.parse(UNTIL),
       weekly_windows: [WINDOW],
     });
-    const cleared = (await (await patch("schedule", {})).json()) as Tenant;
-    expect(cleared).toEqual({ ...tenant, timezone: "Europe/Berlin", updated_at: cleared.updated_at });
+    const moved = (await (await patch("schedule", { timezone: "UTC" })).json()) as Tenant;
+    expect(moved).toEqual({ ...set, timezone: "UTC", updated_at: moved.updated_at, rev: moved.rev });
+    const nothing = { active_from: null, active_until: null, weekly_windows: null };
+    const cleared = (await (await patch("schedule", nothing)).json()) as Tenant;
+    expect(cleared).toEqual({ ...tenant, timezone: "UTC", updated_at: cleared.updated_at, rev: cleared.rev });
     expect(await copy()).toMatchObject({ active_from_ms: null, active_until_ms: null, weekly_windows: [] });
     expect(control.cell.items.map((item) => [item.kind, item.id])).toEqual([
       ["tenant", tenant.id],
       ["tenant", tenant.id],
+      ["tenant", tenant.id],
     ]);
+  });
+
+  it("refuses an end that is not after the start that is stored, and the reverse", async () => {
+    await patch("schedule", { active_from: FROM, active_until: UNTIL });
+    for (const [body, message] of [
+      [{ active_until: FROM }, "must be after active_from"],
+      [{ active_from: UNTIL }, "must be after active_from"],
+    ] as const) {
+      const response = await patch("schedule", body);
+      expect({ status: response.status, body: await response.json() }).toMatchObject({
+        status: 400,
+        body: { error: { details: [{ path: "active_until", message }] } },
+      });
+    }
   });
 
   it.each([
@@ -66,7 +84,6 @@ describe("the schedule", () => {
     [{ active_from: UNTIL, active_until: FROM }, "active_until"],
     [{ active_from: FROM, active_until: FROM }, "active_until"],
     [{ timezone: "Mars/Base" }, "timezone"],
-    [{ weekly_windows: null }, "weekly_windows"],
     [{ weekly_windows: {} }, "weekly_windows"],
     [{ weekly_windows: [WINDOW, { ...WINDOW, day: 7 }] }, "weekly_windows.1.day"],
     [{ weekly_windows: [{ ...WINDOW, start_min: -1 }] }, "weekly_windows.0.start_min"],
@@ -98,7 +115,7 @@ describe("the allow-list", () => {
   ])("%j is kept as %j", async (given, kept) => {
     await patch("allowlist", { allowed_models: ["before"] });
     const after = (await (await patch("allowlist", { allowed_models: given })).json()) as Tenant;
-    expect(after).toEqual({ ...tenant, allowed_models: kept, updated_at: after.updated_at });
+    expect(after).toEqual({ ...tenant, allowed_models: kept, updated_at: after.updated_at, rev: after.rev });
     expect(await copy()).toMatchObject({ allowed_models: kept });
   });
 

@@ -54,7 +54,7 @@ describe("controls of a tenant", () => {
       "x-gateway-sync": null,
     });
     const after = (await response.json()) as Tenant;
-    expect(after).toEqual({ ...tenant, ...changed, updated_at: after.updated_at });
+    expect(after).toEqual({ ...tenant, ...changed, updated_at: after.updated_at, rev: after.rev });
     expect(await read()).toEqual(after);
     const copy = await keyCopy();
     expect(copy?.tenant).toMatchObject(changed);

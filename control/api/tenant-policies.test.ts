@@ -73,7 +73,9 @@ describe("policies of a tenant", () => {
       entity_id: tenant.id,
       detail: { changed: { guardrails_policy: [null, stored] } },
     });
-    expect(await send("PATCH", `${path}/guardrails`, { policy: {} })).toMatchObject({ guardrails_policy: GUARDRAILS });
+    const merged = { ...stored, fail_open: false, ban_keywords: [] };
+    const change = { fail_open: false, ban_keywords: null };
+    expect(await send("PATCH", `${path}/guardrails`, { policy: change })).toMatchObject({ guardrails_policy: merged });
     expect(await send("PATCH", `${path}/guardrails`, { policy: null })).toMatchObject({ guardrails_policy: null });
     const compression = { ...COMPRESSION, enabled: true, dedup: true };
     expect(await send("PATCH", `${path}/compression`, { policy: { enabled: true, dedup: true } })).toMatchObject({
@@ -154,7 +156,7 @@ describe("an update of a tenant", () => {
     const fields = { description: " d ", organization: "o", contact: "c", timezone: "Europe/Berlin" };
     const kept = { ...fields, description: "d" };
     expect(await send("PUT", path, fields)).toMatchObject({ ...kept, name: tenant.name });
-    expect(await send("PUT", path, { name: `${tenant.name}-b`, status: "archived" })).toMatchObject({
+    expect(await send("PUT", path, { name: `${tenant.name}-b`, status: "active" })).toMatchObject({
       ...kept,
       name: `${tenant.name}-b`,
       status: "active",

@@ -26,10 +26,20 @@ interface ChangeRoute {
 export const TENANT_CHANGES: readonly ChangeRoute[] = [
   { method: "patch", at: "status", change: tenantChanges.status, summary: "Set the status of a tenant" },
   { method: "patch", at: "weight", change: tenantChanges.weight, summary: "Set the weight of a tenant in its group" },
-  { method: "put", at: "quota", change: tenantChanges.quota, summary: "Replace the quota of a tenant" },
+  {
+    method: "put",
+    at: "quota",
+    change: tenantChanges.quota,
+    summary: "Set the quota of a tenant; an omitted cap is none",
+  },
   { method: "patch", at: "group", change: tenantChanges.group, summary: "Move a tenant to another fairshare group" },
-  { method: "patch", at: "budget", change: tenantChanges.budget, summary: "Replace the budget of a tenant" },
-  { method: "patch", at: "schedule", change: tenantChanges.schedule, summary: "Replace the access times of a tenant" },
+  {
+    method: "patch",
+    at: "budget",
+    change: tenantChanges.budget,
+    summary: "Change the budget of a tenant; null clears",
+  },
+  { method: "patch", at: "schedule", change: tenantChanges.schedule, summary: "Change when a tenant may be served" },
   {
     method: "patch",
     at: "allowlist",
@@ -40,16 +50,16 @@ export const TENANT_CHANGES: readonly ChangeRoute[] = [
     method: "patch",
     at: "guardrails",
     change: tenantChanges.guardrails,
-    summary: "Replace or clear the guardrails policy of a tenant",
+    summary: "Change or clear the guardrails policy of a tenant",
     description:
-      "A policy is active once it is set. Omitted fields get their defaults: block, no scanners, fail open. The scanner `harm` needs a `guard_model`.",
+      "A policy is active once it is set. Omitted fields keep their values; in a new policy they get their defaults: block, no scanners, fail open. The scanner `harm` needs a `guard_model`.",
   },
   {
     method: "patch",
     at: "compression",
     change: tenantChanges.compression,
-    summary: "Replace or clear the compression policy of a tenant",
-    description: "Null falls back to the global settings.",
+    summary: "Change or clear the compression policy of a tenant",
+    description: "What it omits keeps its value. Null falls back to the global settings.",
   },
   {
     method: "put",
@@ -99,11 +109,22 @@ export function tenantRoutes(app: Api): void {
     kind: "write",
     method: "put",
     path: one,
-    summary: "Update name, description and contact of a tenant",
+    summary: "Update name, description, contact and time zone of a tenant",
     tag,
     body: tenantChanges.details.body,
     answer: tenantSchema,
     handler: async ({ ctx, path, body }) => await tenantChanges.details.apply(ctx, path.id, body),
+  });
+  endpoint(app, {
+    kind: "write",
+    method: "patch",
+    path: one,
+    summary: "Change fields of a tenant; null sets the default",
+    description: "An omitted field keeps its value, also within a policy.",
+    tag,
+    body: tenantChanges.all.body,
+    answer: tenantSchema,
+    handler: async ({ ctx, path, body }) => await tenantChanges.all.apply(ctx, path.id, body),
   });
   endpoint(app, {
     kind: "write",

@@ -39,14 +39,14 @@ const PLACES: readonly Place[] = [
     "active_from",
     "PATCH",
     () => `/tenants/${tenant.id}/schedule`,
-    (at) => ({ active_from: at }),
+    (at) => ({ active_from: at, active_until: null }),
   ],
   [
     "the end of a tenant's access",
     "active_until",
     "PATCH",
     () => `/tenants/${tenant.id}/schedule`,
-    (at) => ({ active_until: at }),
+    (at) => ({ active_until: at, active_from: null }),
   ],
   [
     "the start of a tenant's budget",

@@ -5,6 +5,7 @@
 import { createHash } from "node:crypto";
 import type { AssistantChange, AssistantProposal } from "../../shared/assistant.ts";
 import { visibleJson } from "../../shared/printable.ts";
+import { withoutNulls } from "../kernel/json-schema.ts";
 import type { ApiCall } from "./model-tools.ts";
 import type { AssistantOperation } from "./operations.ts";
 import { LINKS, type StoredRecord } from "./record-reads.ts";
@@ -118,8 +119,9 @@ function fieldsSet(
   { own }: Records,
 ): readonly FieldSet[] {
   const route = `${method} ${path}`;
-  const given = bodyOf(call);
   const isCreation = !isUpdate({ method, path });
+  const sent = bodyOf(call);
+  const given = isCreation && schema !== null ? (withoutNulls(schema, sent) as StoredRecord) : sent;
   // What a creation sets is not what the record has that it is created in.
   const before = isCreation ? null : own;
   const valueBefore = (field: string): unknown => {

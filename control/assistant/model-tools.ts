@@ -5,8 +5,9 @@
  */
 import { visibleJson } from "../../shared/printable.ts";
 import { isStorableJson } from "../../shared/schema/common.ts";
-import type { AssistantOperation, JsonSchema } from "./operations.ts";
-import { unknownField } from "./unknown-field.ts";
+import type { JsonSchema } from "../kernel/json-schema.ts";
+import { unknownFields } from "../kernel/unknown-field.ts";
+import type { AssistantOperation } from "./operations.ts";
 
 /** A tool in the form of chat completions. */
 export interface ModelTool {
@@ -87,9 +88,8 @@ function judgeChange(operation: AssistantOperation, given: Fields): JudgedCall {
 function bodyProblem({ body: schema }: AssistantOperation, body: unknown): string | null {
   if (schema === null) return body === null ? null : "this change takes no `body`";
   if (!isFields(body)) return "`body` must be an object";
-  const unknown = unknownField(schema, body);
-  // The Management API ignores a field that it does not know: what a person is shown would not be what happens.
-  if (unknown !== null)
+  const unknown = [...unknownFields(schema, body)][0]?.path.join(".");
+  if (unknown !== undefined)
     return `\`body\` has the unknown field ${JSON.stringify(unknown.slice(0, NAMED_MAX_CHARACTERS))}`;
   const required = Array.isArray(schema["required"]) ? (schema["required"] as unknown[]) : [];
   const missing = required.find((name) => typeof name === "string" && !Object.hasOwn(body, name));

@@ -3,6 +3,7 @@
  * each route that the console's browser may reach as well. Pure. The document is our own; what is not in the list of the
  * console's routes cannot become an operation, whatever the document has.
  */
+import type { JsonSchema } from "../kernel/json-schema.ts";
 
 /** A route that an admin's browser may reach. */
 export interface ReachableRoute {
@@ -27,15 +28,16 @@ export interface AssistantOperation {
   readonly body: JsonSchema | null;
 }
 
-/** A JSON schema as it is shown to a model. */
-export interface JsonSchema {
-  readonly [keyword: string]: unknown;
-}
+const ONE_PART = "the routes of single parts say by their names what is about to change, and each can be switched off";
 
 /** Routes that the assistant never gets, and why. */
 const NOT_FOR_THE_ASSISTANT: Readonly<Record<string, string>> = {
   "GET /backup/export": "the whole configuration with its sealed credentials is no text for a model",
   "POST /backup/restore": "a file of the whole configuration does not fit into a conversation",
+  "PATCH /tenants/{id}": ONE_PART,
+  "PATCH /keys/{id}": ONE_PART,
+  "PATCH /models/{id}": ONE_PART,
+  "PATCH /mcp-servers/{id}": ONE_PART,
 };
 
 /** Left out of what a model is shown: it needs none of them to fill a field. */

@@ -26,7 +26,12 @@ import {
   tenantStatusSchema,
   updateTenantSchema,
 } from "../../shared/schema/tenant.ts";
-import { tenantGuardrailsSchema } from "../../shared/schema/tenant-policy.ts";
+import {
+  compressionPolicyBody,
+  guardrailsPolicyBody,
+  tenantCompressionSchema,
+  tenantGuardrailsSchema,
+} from "../../shared/schema/tenant-policy.ts";
 import { dropUndefined } from "../kernel/parse.ts";
 import { budgetColumns } from "../resources/budget-columns.ts";
 
@@ -39,8 +44,6 @@ export const AT_RUN = Symbol("when it is run");
 interface Meaning {
   /** What it makes of each value; undefined: it keeps the stored one. Absent: each is stored as it is given. */
   readonly body?: z.ZodType;
-  /** Fields of which null keeps the stored value. */
-  readonly nullKeeps?: readonly string[];
   /** Fields that are objects, of which a member that is left out keeps its value. */
   readonly merged?: readonly string[];
   /** Fields of the record that follow from a body, instead of what it says of them, and besides. A new record has nothing before. */
@@ -50,29 +53,26 @@ interface Meaning {
 const CAPS = ["budget_tokens", "budget_cost_usd", "budget_period"] as const;
 
 const MEANINGS: Readonly<Record<string, Meaning>> = {
-  "POST /tenants": { body: createTenantSchema },
+  "POST /tenants": { body: createTenantSchema, follows: budgetStart },
   "PUT /tenants/{id}": { body: updateTenantSchema },
   "PATCH /tenants/{id}/allowlist": { body: tenantAllowlistSchema },
-  "PATCH /tenants/{id}/budget": { body: tenantBudgetSchema, follows: budgetStart },
+  "PATCH /tenants/{id}/budget": { body: tenantBudgetSchema, follows: changedBudgetStart },
+  "PATCH /tenants/{id}/compression": {
+    body: tenantCompressionSchema,
+    follows: mergedPolicy(compressionPolicyBody, "compression_policy"),
+  },
   "PATCH /tenants/{id}/group": { body: tenantGroupSchema },
-  "PATCH /tenants/{id}/guardrails": { body: tenantGuardrailsSchema },
+  "PATCH /tenants/{id}/guardrails": {
+    body: tenantGuardrailsSchema,
+    follows: mergedPolicy(guardrailsPolicyBody, "guardrails_policy"),
+  },
   "PATCH /tenants/{id}/schedule": { body: tenantScheduleSchema },
   "PATCH /tenants/{id}/status": { body: tenantStatusSchema },
   "POST /tenants/{id}/keys": { body: createKeySchema, follows: budgetStart },
-  "PUT /keys/{id}": {
-    body: updateKeySchema,
-    follows: (body, before) =>
-      [...CAPS, "budget_started_at"].some((name) => body[name] !== undefined)
-        ? budgetStart(
-            { ...Object.fromEntries(CAPS.map((name) => [name, before[name]])), ...dropUndefined(body) },
-            before,
-          )
-        : {},
-  },
+  "PUT /keys/{id}": { body: updateKeySchema, follows: changedBudgetStart },
   "POST /models": { body: createModelSchema },
   "PUT /models/{id}": {
     body: updateModelSchema,
-    nullKeeps: ["max_in_flight"],
     merged: ["health"],
     follows: credential("api_key", "api_key_set"),
   },
@@ -116,14 +116,13 @@ export function storedValues(
   given: Fields,
   before: Fields | null,
 ): { readonly named: Fields; readonly following: Fields } {
-  const { body: schema, nullKeeps = [], merged = [], follows } = MEANINGS[route] ?? {};
+  const { body: schema, merged = [], follows } = MEANINGS[route] ?? {};
   const parsed = schema?.safeParse(given);
   // A body that the API will refuse is shown as it is.
   const made = parsed?.success === true ? (parsed.data as Fields) : given;
   const meant = Object.fromEntries(
     Object.entries(given).map(([name, value]) => {
-      const stored = Object.hasOwn(made, name) ? made[name] : schema === undefined ? value : undefined;
-      return [name, stored === null && nullKeeps.includes(name) ? undefined : stored];
+      return [name, Object.hasOwn(made, name) ? made[name] : schema === undefined ? value : undefined];
     }),
   );
   const named = Object.fromEntries(
@@ -138,6 +137,25 @@ export function storedValues(
   );
   const isKnown = parsed?.success !== false && (before !== null || route.startsWith("POST "));
   return { named, following: isKnown && follows !== undefined ? follows(meant, before ?? {}) : {} };
+}
+
+/** The same after a change of some of its fields, of which the others keep their values. */
+function changedBudgetStart(body: Fields, before: Fields): Fields {
+  if ([...CAPS, "budget_started_at"].every((name) => body[name] === undefined)) return {};
+  return budgetStart(
+    { ...Object.fromEntries(CAPS.map((name) => [name, before[name]])), ...dropUndefined(body) },
+    before,
+  );
+}
+
+/** The whole policy after a change of some of its fields. */
+function mergedPolicy(schema: z.ZodType, field: string) {
+  return ({ policy }: Fields, before: Fields): Fields => {
+    const now = before[field];
+    if (!isFields(policy)) return {};
+    const whole = schema.safeParse({ ...(isFields(now) ? now : {}), ...dropUndefined(policy) });
+    return whole.success ? { policy: whole.data } : {};
+  };
 }
 
 /** When a budget begins (control/resources/budget-columns.ts). */

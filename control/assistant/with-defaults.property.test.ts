@@ -7,7 +7,8 @@ import { tenantGuardrailsSchema } from "../../shared/schema/tenant-policy.ts";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
 import { buildDocument } from "../api/document.ts";
 import { LIVE_RULES } from "../dashboard/live/live-rules.ts";
-import { type AssistantOperation, type JsonSchema, operationsOf } from "./operations.ts";
+import type { JsonSchema } from "../kernel/json-schema.ts";
+import { type AssistantOperation, operationsOf } from "./operations.ts";
 import { defaultFields, withDefaults } from "./with-defaults.ts";
 
 let control: TestControl;

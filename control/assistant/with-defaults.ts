@@ -2,9 +2,7 @@
  * What a body means where it leaves fields out (docs/rules/assistant.md#proposals): the Management API fills them with the
  * defaults of its document. Pure.
  */
-import type { JsonSchema } from "./operations.ts";
-
-type Fields = Readonly<Record<string, unknown>>;
+import { type Fields, isFields, type JsonSchema, partsOf, propertiesOf } from "../kernel/json-schema.ts";
 
 /** The fields at the top of a body that it leaves to their defaults. */
 export function defaultFields(schema: JsonSchema | null, body: Fields): readonly (readonly [string, unknown])[] {
@@ -28,26 +26,4 @@ export function withDefaults(schema: JsonSchema, value: unknown): unknown {
     return [name, isFields(known) ? withDefaults(known, inner) : inner] as const;
   });
   return Object.fromEntries([...given, ...defaultFields(schema, value)]);
-}
-
-/** The schema of each field that an object may have. */
-function propertiesOf(schema: JsonSchema): Fields {
-  return Object.fromEntries(
-    partsOf(schema).flatMap(({ properties }) => (isFields(properties) ? Object.entries(properties) : [])),
-  );
-}
-
-/** A schema and what holds with it: of choices the one that has fields or items, where it is the only one. */
-function partsOf(schema: JsonSchema): readonly JsonSchema[] {
-  const { anyOf, allOf } = schema;
-  const choices = schemasIn(anyOf).filter(({ properties, items }) => properties !== undefined || items !== undefined);
-  return [schema, ...schemasIn(allOf).flatMap(partsOf), ...(choices.length === 1 ? choices.flatMap(partsOf) : [])];
-}
-
-function schemasIn(value: unknown): readonly JsonSchema[] {
-  return Array.isArray(value) ? value.filter(isFields) : [];
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

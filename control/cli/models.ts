@@ -62,10 +62,10 @@ export function modelCommands(program: Command): void {
   withFields(models.command("set <model>").description("change a model; an omitted option stays")).action(
     async (model: string, options: ModelOptions, command: Command) => {
       const session = sessionOf(command);
-      const { id, upstream_model, api_base } = await findModel(session, model);
-      const body = { upstream_model, api_base, ...fieldsOf(options) };
+      const { id } = await findModel(session, model);
+      const body = fieldsOf(options);
       session.record(
-        await session.bodyOf(session.client.PUT("/api/v1/models/{id}", { params: { path: { id } }, body })),
+        await session.bodyOf(session.client.PATCH("/api/v1/models/{id}", { params: { path: { id } }, body })),
       );
     },
   );
@@ -78,10 +78,10 @@ export function modelCommands(program: Command): void {
       .description(`${word} a model`)
       .action(async (model: string, _options: object, command: Command) => {
         const session = sessionOf(command);
-        const { id, upstream_model, api_base } = await findModel(session, model);
-        const body = { upstream_model, api_base, enabled };
+        const { id } = await findModel(session, model);
+        const body = { enabled };
         session.record(
-          await session.bodyOf(session.client.PUT("/api/v1/models/{id}", { params: { path: { id } }, body })),
+          await session.bodyOf(session.client.PATCH("/api/v1/models/{id}", { params: { path: { id } }, body })),
         );
       });
   }

@@ -39,7 +39,7 @@ export function recipeCommands(program: Command): void {
         command: Command,
       ) => {
         const session = sessionOf(command);
-        const body = { name, ...options, body: readObject(file) as Schemas["RecipeBody"] };
+        const body = { name, ...options, body: readObject(file) as Schemas["RecipeFields"] };
         session.record(await session.bodyOf(session.client.POST("/api/v1/recipes", { body })));
       },
     );

@@ -2,11 +2,11 @@
  * `gateway tenants`
  */
 import type { Command } from "commander";
-import { RATE_FIELD_NAMES, ratesIn } from "../../shared/fields/rates.ts";
+import { RATE_FIELD_NAMES } from "../../shared/fields/rates.ts";
 import type { Schemas } from "../client/client.ts";
 import { findTenant, page, toList, toNumber, toNumberOrNone } from "./arguments.ts";
 import { type RateOptions, ratesOf, withRates } from "./rate-options.ts";
-import { sessionOf } from "./session.ts";
+import { type Session, sessionOf } from "./session.ts";
 
 interface CreateOptions extends RateOptions {
   readonly weight?: number;
@@ -33,7 +33,7 @@ const at = (tenant: Schemas["Tenant"]) => ({ params: { path: { id: tenant.id } }
 function filtersOf({ search, status, group }: ListOptions) {
   return {
     ...(search === undefined ? {} : { q: search }),
-    ...(status === undefined ? {} : { status: status as Schemas["TenantStatus"]["status"] }),
+    ...(status === undefined ? {} : { status: status as Schemas["SetTenantStatus"]["status"] }),
     ...(group === undefined ? {} : { group }),
   };
 }
@@ -94,59 +94,54 @@ export function tenantCommands(program: Command): void {
     .command("status <tenant> <status>")
     .description("set the status: active, suspended or archived")
     .action(async (tenant: string, status: string, _options: object, command: Command) => {
-      const session = sessionOf(command);
-      const body = { status: status as Schemas["TenantStatus"]["status"] };
-      const found = await findTenant(session, tenant);
-      session.record(await session.bodyOf(session.client.PATCH("/api/v1/tenants/{id}/status", { ...at(found), body })));
+      await change(sessionOf(command), tenant, { status: status as Schemas["SetTenantStatus"]["status"] });
     });
   withRates(tenants.command("quota <tenant>"))
-    .description("set its limits; an omitted limit per minute stays")
-    .option("--max-in-flight <n>", "max concurrency (slots in each cell), or none", toNumberOrNone, null)
-    .action(async (tenant: string, options: RateOptions & { maxInFlight: number | null }, command: Command) => {
-      const session = sessionOf(command);
-      const found = await findTenant(session, tenant);
-      const body = { ...ratesIn(found), ...ratesOf(options), max_in_flight: options.maxInFlight };
-      session.record(await session.bodyOf(session.client.PUT("/api/v1/tenants/{id}/quota", { ...at(found), body })));
+    .description("set its limits; an omitted limit stays as it is")
+    .option("--max-in-flight <n>", "max concurrency (slots in each cell), or none", toNumberOrNone)
+    .action(async (tenant: string, options: RateOptions & { maxInFlight?: number | null }, command: Command) => {
+      const { maxInFlight } = options;
+      const body = { ...ratesOf(options), ...(maxInFlight === undefined ? {} : { max_in_flight: maxInFlight }) };
+      await change(sessionOf(command), tenant, body);
     });
   tenants
     .command("weight <tenant>")
     .argument("<weight>", "1 to 1000000", toNumber)
     .description("set the fairshare weight")
     .action(async (tenant: string, weight: number, _options: object, command: Command) => {
-      const session = sessionOf(command);
-      const found = await findTenant(session, tenant);
-      const body = { weight };
-      session.record(await session.bodyOf(session.client.PATCH("/api/v1/tenants/{id}/weight", { ...at(found), body })));
+      await change(sessionOf(command), tenant, { weight });
     });
   tenants
     .command("budget <tenant>")
-    .description("replace the budget; without limits it is cleared. Shows what has been used with --used")
-    .option("--tokens <n>", "limit in tokens", toNumberOrNone)
-    .option("--usd <n>", "limit in USD", toNumberOrNone)
-    .option("--period <period>", "lifetime, monthly or term")
+    .description("change the term budget; an omitted option stays as it is. Shows what has been used with --used")
+    .option("--tokens <n>", "limit in tokens, or none", toNumberOrNone)
+    .option("--usd <n>", "limit in USD, or none", toNumberOrNone)
+    .option("--period <period>", "lifetime, monthly or term, or none")
     .option("--used", "change nothing, show what has been used")
     .action(async (tenant: string, options: BudgetOptions & { used?: boolean }, command: Command) => {
       const session = sessionOf(command);
-      const found = await findTenant(session, tenant);
-      if (options.used === true)
-        return session.record(await session.bodyOf(session.client.GET("/api/v1/tenants/{id}/budget/usage", at(found))));
-      const body = {
-        budget_tokens: options.tokens ?? null,
-        budget_cost_usd: options.usd ?? null,
-        budget_period: (options.period ?? null) as Schemas["TenantBudget"]["budget_period"] & (string | null),
-      };
-      session.record(await session.bodyOf(session.client.PATCH("/api/v1/tenants/{id}/budget", { ...at(found), body })));
+      const { tokens, usd, period, used } = options;
+      if (used === true) {
+        const found = at(await findTenant(session, tenant));
+        return session.record(await session.bodyOf(session.client.GET("/api/v1/tenants/{id}/budget/usage", found)));
+      }
+      await change(session, tenant, {
+        ...(tokens === undefined ? {} : { budget_tokens: tokens }),
+        ...(usd === undefined ? {} : { budget_cost_usd: usd }),
+        ...(period === undefined
+          ? {}
+          : {
+              budget_period: (period === "none" ? null : period) as NonNullable<
+                Schemas["TenantBudget"]["budget_period"]
+              >,
+            }),
+      });
     });
   tenants
     .command("models <tenant> <names>")
     .description("set the allowed models, separated by commas; `all` for every model")
     .action(async (tenant: string, names: string, _options: object, command: Command) => {
-      const session = sessionOf(command);
-      const found = await findTenant(session, tenant);
-      const body = { allowed_models: names === "all" ? null : toList(names) };
-      session.record(
-        await session.bodyOf(session.client.PATCH("/api/v1/tenants/{id}/allowlist", { ...at(found), body })),
-      );
+      await change(sessionOf(command), tenant, { allowed_models: names === "all" ? null : toList(names) });
     });
   tenants
     .command("delete <tenant>")
@@ -157,4 +152,10 @@ export function tenantCommands(program: Command): void {
       await session.bodyOf(session.client.DELETE("/api/v1/tenants/{id}", at(found)));
       session.say(`tenant '${found.name}' and its keys are deleted`);
     });
+}
+
+/** Changes the given fields, and no other. */
+async function change(session: Session, tenant: string, body: Schemas["PatchTenant"]): Promise<void> {
+  const found = at(await findTenant(session, tenant));
+  session.record(await session.bodyOf(session.client.PATCH("/api/v1/tenants/{id}", { ...found, body })));
 }

@@ -419,7 +419,11 @@ export interface paths {
         delete: operations["deleteKeysId"];
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Change fields of a key; null sets the default
+         * @description Change fields of a key; null sets the default. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
+         */
+        patch: operations["patchKeysId"];
         trace?: never;
     };
     "/api/v1/keys/{id}/budget/usage": {
@@ -591,7 +595,11 @@ export interface paths {
         delete: operations["deleteMcpServersId"];
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Change fields of an MCP server; null clears
+         * @description Change fields of an MCP server; null clears. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
+         */
+        patch: operations["patchMcpServersId"];
         trace?: never;
     };
     "/api/v1/mcp-servers/{id}/test": {
@@ -651,8 +659,8 @@ export interface paths {
          */
         get: operations["getModelsId"];
         /**
-         * Update a model
-         * @description Update a model. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
+         * Update a model; an omitted field keeps its value
+         * @description Update a model; an omitted field keeps its value. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         put: operations["putModelsId"];
         post?: never;
@@ -663,7 +671,11 @@ export interface paths {
         delete: operations["deleteModelsId"];
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Change fields of a model; null sets the default
+         * @description An omitted field keeps its value. Null clears `api_key`. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
+         */
+        patch: operations["patchModelsId"];
         trace?: never;
     };
     "/api/v1/models/{id}/autotune": {
@@ -1587,8 +1599,8 @@ export interface paths {
          */
         get: operations["getTenantsId"];
         /**
-         * Update name, description and contact of a tenant
-         * @description Update name, description and contact of a tenant. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
+         * Update name, description, contact and time zone of a tenant
+         * @description Update name, description, contact and time zone of a tenant. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         put: operations["putTenantsId"];
         post?: never;
@@ -1599,7 +1611,11 @@ export interface paths {
         delete: operations["deleteTenantsId"];
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Change fields of a tenant; null sets the default
+         * @description An omitted field keeps its value, also within a policy. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
+         */
+        patch: operations["patchTenantsId"];
         trace?: never;
     };
     "/api/v1/tenants/{id}/allowlist": {
@@ -1636,8 +1652,8 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Replace the budget of a tenant
-         * @description Replace the budget of a tenant. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
+         * Change the budget of a tenant; null clears
+         * @description Change the budget of a tenant; null clears. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         patch: operations["patchTenantsIdBudget"];
         trace?: never;
@@ -1676,8 +1692,8 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Replace or clear the compression policy of a tenant
-         * @description Null falls back to the global settings. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
+         * Change or clear the compression policy of a tenant
+         * @description What it omits keeps its value. Null falls back to the global settings. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         patch: operations["patchTenantsIdCompression"];
         trace?: never;
@@ -1716,8 +1732,8 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Replace or clear the guardrails policy of a tenant
-         * @description A policy is active once it is set. Omitted fields get their defaults: block, no scanners, fail open. The scanner `harm` needs a `guard_model`. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
+         * Change or clear the guardrails policy of a tenant
+         * @description A policy is active once it is set. Omitted fields keep their values; in a new policy they get their defaults: block, no scanners, fail open. The scanner `harm` needs a `guard_model`. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         patch: operations["patchTenantsIdGuardrails"];
         trace?: never;
@@ -1755,8 +1771,8 @@ export interface paths {
         };
         get?: never;
         /**
-         * Replace the quota of a tenant
-         * @description Replace the quota of a tenant. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
+         * Set the quota of a tenant; an omitted cap is none
+         * @description Set the quota of a tenant; an omitted cap is none. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         put: operations["putTenantsIdQuota"];
         post?: never;
@@ -1780,8 +1796,8 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Replace the access times of a tenant
-         * @description Replace the access times of a tenant. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
+         * Change when a tenant may be served
+         * @description Change when a tenant may be served. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
          */
         patch: operations["patchTenantsIdSchedule"];
         trace?: never;
@@ -2300,6 +2316,8 @@ export interface components {
             name: string;
             previous_secret_until: string | null;
             requests_per_minute: number;
+            /** @description Grows with every write of the record; `If-Match` takes it */
+            rev: number;
             tenant_id: string;
             tokens_per_minute: number;
             tracing_enabled: boolean;
@@ -2865,6 +2883,8 @@ export interface components {
             budget_tokens?: number | null;
             /** @default  */
             description?: string;
+            /** @default false */
+            disabled?: boolean;
             /** Format: date-time */
             expires_at?: string | null;
             /** @default  */
@@ -2873,6 +2893,8 @@ export interface components {
             requests_per_minute?: number;
             /** @default 0 */
             tokens_per_minute?: number;
+            /** @default false */
+            tracing_enabled?: boolean;
         };
         CreatedApiKey: {
             key: components["schemas"]["ApiKey"];
@@ -2960,7 +2982,7 @@ export interface components {
         CreateRecipe: {
             /** @default  */
             author?: string;
-            body: components["schemas"]["RecipeBody"];
+            body: components["schemas"]["RecipeFields"];
             /** @default  */
             description?: string;
             name: string;
@@ -2974,6 +2996,34 @@ export interface components {
             port_base?: number | null;
         };
         CreateTenant: {
+            /**
+             * Format: date-time
+             * @default null
+             */
+            active_from?: string | null;
+            /**
+             * Format: date-time
+             * @default null
+             */
+            active_until?: string | null;
+            allowed_models?: string[] | null;
+            budget_cost_usd?: number | null;
+            /** @enum {string|null} */
+            budget_period?: "lifetime" | "monthly" | "term" | null;
+            /** Format: date-time */
+            budget_started_at?: string | null;
+            budget_tokens?: number | null;
+            /** @default null */
+            compression_policy?: {
+                /** @default false */
+                allow_lossy?: boolean;
+                /** @default false */
+                code_compaction?: boolean;
+                /** @default false */
+                dedup?: boolean;
+                /** @default false */
+                enabled?: boolean;
+            } | null;
             /** @default  */
             contact?: string;
             /** @default  */
@@ -2981,18 +3031,49 @@ export interface components {
             /** @default default */
             fairshare_group?: string;
             /** @default null */
+            guardrails_policy?: {
+                /**
+                 * @default block
+                 * @enum {string}
+                 */
+                action?: "block" | "redact" | "log_only";
+                /** @default [] */
+                ban_keywords?: string[];
+                /** @default true */
+                fail_open?: boolean;
+                /** @default null */
+                guard_model?: string | null;
+                /** @default [] */
+                input_scanners?: ("prompt_injection" | "pii" | "ban_keywords" | "harm")[];
+                /** @default [] */
+                output_scanners?: ("pii" | "ban_keywords" | "harm")[];
+            } | null;
+            /** @default null */
             max_in_flight?: number | null;
             name: string;
             /** @default  */
             organization?: string;
             /** @default 0 */
             requests_per_minute?: number;
+            /**
+             * @default active
+             * @enum {string}
+             */
+            status?: "active" | "suspended" | "archived";
             /** @default false */
             synthetic?: boolean;
             /** @default UTC */
             timezone?: string;
             /** @default 0 */
             tokens_per_minute?: number;
+            /** @default false */
+            tracing_enabled?: boolean;
+            /** @default [] */
+            weekly_windows?: {
+                day: number;
+                end_min: number;
+                start_min: number;
+            }[];
             /** @default 100 */
             weight?: number;
         };
@@ -3084,12 +3165,18 @@ export interface components {
                 }[];
                 message: string;
                 param: string | null;
+                /** @description With `changed_meanwhile`: the record as it is */
+                present?: {
+                    [key: string]: unknown;
+                };
                 type: string;
             };
         };
         FairshareGroup: {
             created_at: string;
             name: string;
+            /** @description Grows with every write of the record; `If-Match` takes it */
+            rev: number;
             updated_at: string;
             weight: number;
         };
@@ -3306,6 +3393,8 @@ export interface components {
             name: string;
             previous_secret_until: string | null;
             requests_per_minute: number;
+            /** @description Grows with every write of the record; `If-Match` takes it */
+            rev: number;
             tenant_id: string;
             tenant_name: string;
             tokens_per_minute: number;
@@ -3377,6 +3466,8 @@ export interface components {
             enabled: boolean;
             id: string;
             name: string;
+            /** @description Grows with every write of the record; `If-Match` takes it */
+            rev: number;
             updated_at: string;
             upstream_url: string;
             /** @description Warnings about this write; absent when there are none, and on reads */
@@ -3431,6 +3522,8 @@ export interface components {
             reasoning_output_cost_per_token: number | null;
             request_timeout_secs: number | null;
             retry_backoff_ms: number;
+            /** @description Grows with every write of the record; `If-Match` takes it */
+            rev: number;
             supports_function_calling: boolean;
             supports_response_schema: boolean;
             supports_system_messages: boolean;
@@ -3453,10 +3546,6 @@ export interface components {
         };
         ModelCapacity: {
             max_in_flight: number | null;
-        };
-        ModelCapacityMode: {
-            /** @enum {string} */
-            capacity_mode: "static" | "tuned";
         };
         ModelCost: {
             co2_g: number;
@@ -3490,6 +3579,8 @@ export interface components {
             model_id: string;
             name: string;
             priority: number;
+            /** @description Grows with every write of the record; `If-Match` takes it */
+            rev: number;
             updated_at: string;
             /** @description Warnings about this write; absent when there are none, and on reads */
             warnings?: string[];
@@ -3642,6 +3733,83 @@ export interface components {
             tenant_count: number;
             tokens: number;
         };
+        PatchApiKey: {
+            allowed_models?: string[] | null;
+            budget_cost_usd?: number | null;
+            /** @enum {string|null} */
+            budget_period?: "lifetime" | "monthly" | "term" | null;
+            /** Format: date-time */
+            budget_started_at?: string | null;
+            budget_tokens?: number | null;
+            description?: string | null;
+            disabled?: boolean | null;
+            /** Format: date-time */
+            expires_at?: string | null;
+            name?: string | null;
+            requests_per_minute?: number | null;
+            tokens_per_minute?: number | null;
+            tracing_enabled?: boolean | null;
+        };
+        PatchMcpServer: {
+            auth_header?: string | null;
+            enabled?: boolean | null;
+            name?: string;
+            upstream_url?: string;
+        };
+        PatchModel: {
+            admission_weight?: number | null;
+            api_base?: string | null;
+            api_key?: string | null;
+            boons?: ("vision" | "structured_output" | "compression")[] | null;
+            cache_enabled?: boolean | null;
+            /** @description 1 to 2592000 while cache_enabled is true */
+            cache_ttl_secs?: number | null;
+            /** @description null: the price of other input tokens */
+            cached_input_cost_per_token?: number | null;
+            /** @enum {string|null} */
+            capacity_mode?: "static" | "tuned" | null;
+            context_window?: number | null;
+            /** @description Stored but not used: audio is billed by input_cost_per_second */
+            cost_per_audio_second?: number | null;
+            cost_per_character?: number | null;
+            cost_per_image?: number | null;
+            debug_diagnostics?: boolean | null;
+            description?: string | null;
+            enabled?: boolean | null;
+            /** @enum {string|null} */
+            endpoint_selection_mode?: "failover" | "load_balance" | "session_hash" | null;
+            energy_slots_per_node?: number | null;
+            health?: {
+                alerts_enabled?: boolean | null;
+                check_interval_secs?: number | null;
+                checks_enabled?: boolean | null;
+                failure_threshold?: number | null;
+                maintenance_note?: string | null;
+                /** Format: date-time */
+                maintenance_until?: string | null;
+            } | null;
+            /** @description Per second of audio that is transcribed or translated */
+            input_cost_per_second?: number | null;
+            input_cost_per_token?: number | null;
+            max_in_flight?: number | null;
+            max_retries?: number | null;
+            model_name?: string;
+            /** @enum {string|null} */
+            model_type?: "chat" | "embedding" | "audio_transcription" | "audio_speech" | "image" | null;
+            output_cost_per_token?: number | null;
+            /** @description null: the price of other output tokens */
+            reasoning_output_cost_per_token?: number | null;
+            request_timeout_secs?: number | null;
+            retry_backoff_ms?: number | null;
+            supports_function_calling?: boolean | null;
+            supports_response_schema?: boolean | null;
+            supports_system_messages?: boolean | null;
+            supports_tool_choice?: boolean | null;
+            supports_vision?: boolean | null;
+            tags?: string[] | null;
+            tool_servers?: string[] | null;
+            upstream_model?: string | null;
+        };
         PatchReplica: {
             cancel_requested?: boolean;
             endpoint_id?: string | null;
@@ -3654,6 +3822,53 @@ export interface components {
             restart_count?: number;
             /** @enum {string} */
             state?: "pending" | "starting" | "healthy" | "draining" | "lost";
+        };
+        PatchTenant: {
+            /** Format: date-time */
+            active_from?: string | null;
+            /** Format: date-time */
+            active_until?: string | null;
+            allowed_models?: string[] | null;
+            budget_cost_usd?: number | null;
+            /** @enum {string|null} */
+            budget_period?: "lifetime" | "monthly" | "term" | null;
+            /** Format: date-time */
+            budget_started_at?: string | null;
+            budget_tokens?: number | null;
+            compression_policy?: {
+                allow_lossy?: boolean | null;
+                code_compaction?: boolean | null;
+                dedup?: boolean | null;
+                enabled?: boolean | null;
+            } | null;
+            contact?: string | null;
+            description?: string | null;
+            fairshare_group?: string | null;
+            guardrails_policy?: {
+                /** @enum {string|null} */
+                action?: "block" | "redact" | "log_only" | null;
+                ban_keywords?: string[] | null;
+                fail_open?: boolean | null;
+                guard_model?: string | null;
+                input_scanners?: ("prompt_injection" | "pii" | "ban_keywords" | "harm")[] | null;
+                output_scanners?: ("pii" | "ban_keywords" | "harm")[] | null;
+            } | null;
+            max_in_flight?: number | null;
+            name?: string;
+            organization?: string | null;
+            requests_per_minute?: number | null;
+            /** @enum {string|null} */
+            status?: "active" | "suspended" | "archived" | null;
+            synthetic?: boolean | null;
+            timezone?: string | null;
+            tokens_per_minute?: number | null;
+            tracing_enabled?: boolean | null;
+            weekly_windows?: {
+                day: number;
+                end_min: number;
+                start_min: number;
+            }[] | null;
+            weight?: number | null;
         };
         PowerReading: {
             cluster_watts: number;
@@ -3721,7 +3936,7 @@ export interface components {
             name: string;
             updated_at: string | null;
         };
-        RecipeBody: {
+        RecipeFields: {
             account?: string | null;
             constraints?: string | null;
             cpus_per_task?: number | null;
@@ -4006,6 +4221,14 @@ export interface components {
             url?: string;
             user?: string;
         };
+        SetModelCapacityMode: {
+            /** @enum {string} */
+            capacity_mode: "static" | "tuned";
+        };
+        SetTenantStatus: {
+            /** @enum {string} */
+            status: "active" | "suspended" | "archived";
+        };
         SetUsageRetention: {
             days: number;
         };
@@ -4088,6 +4311,8 @@ export interface components {
             name: string;
             organization: string;
             requests_per_minute: number;
+            /** @description Grows with every write of the record; `If-Match` takes it */
+            rev: number;
             /** @enum {string} */
             status: "active" | "suspended" | "archived";
             synthetic: boolean;
@@ -4108,28 +4333,19 @@ export interface components {
             allowed_models: string[] | null;
         };
         TenantBudget: {
-            /** @default null */
             budget_cost_usd?: number | null;
-            /**
-             * @default null
-             * @enum {string|null}
-             */
+            /** @enum {string|null} */
             budget_period?: "lifetime" | "monthly" | "term" | null;
             /** Format: date-time */
             budget_started_at?: string | null;
-            /** @default null */
             budget_tokens?: number | null;
         };
         TenantCompression: {
             policy: {
-                /** @default false */
-                allow_lossy?: boolean;
-                /** @default false */
-                code_compaction?: boolean;
-                /** @default false */
-                dedup?: boolean;
-                /** @default false */
-                enabled?: boolean;
+                allow_lossy?: boolean | null;
+                code_compaction?: boolean | null;
+                dedup?: boolean | null;
+                enabled?: boolean | null;
             } | null;
         };
         TenantGroup: {
@@ -4137,21 +4353,13 @@ export interface components {
         };
         TenantGuardrails: {
             policy: {
-                /**
-                 * @default block
-                 * @enum {string}
-                 */
-                action?: "block" | "redact" | "log_only";
-                /** @default [] */
-                ban_keywords?: string[];
-                /** @default true */
-                fail_open?: boolean;
-                /** @default null */
+                /** @enum {string|null} */
+                action?: "block" | "redact" | "log_only" | null;
+                ban_keywords?: string[] | null;
+                fail_open?: boolean | null;
                 guard_model?: string | null;
-                /** @default [] */
-                input_scanners?: ("prompt_injection" | "pii" | "ban_keywords" | "harm")[];
-                /** @default [] */
-                output_scanners?: ("pii" | "ban_keywords" | "harm")[];
+                input_scanners?: ("prompt_injection" | "pii" | "ban_keywords" | "harm")[] | null;
+                output_scanners?: ("pii" | "ban_keywords" | "harm")[] | null;
             } | null;
         };
         TenantQuota: {
@@ -4161,27 +4369,16 @@ export interface components {
             tokens_per_minute: number;
         };
         TenantSchedule: {
-            /**
-             * Format: date-time
-             * @default null
-             */
+            /** Format: date-time */
             active_from?: string | null;
-            /**
-             * Format: date-time
-             * @default null
-             */
+            /** Format: date-time */
             active_until?: string | null;
-            timezone?: string;
-            /** @default [] */
+            timezone?: string | null;
             weekly_windows?: {
                 day: number;
                 end_min: number;
                 start_min: number;
-            }[];
-        };
-        TenantStatus: {
-            /** @enum {string} */
-            status: "active" | "suspended" | "archived";
+            }[] | null;
         };
         TenantSynthetic: {
             synthetic: boolean;
@@ -4212,12 +4409,12 @@ export interface components {
             /** Format: date-time */
             budget_started_at?: string | null;
             budget_tokens?: number | null;
-            description?: string;
+            description?: string | null;
             /** Format: date-time */
             expires_at?: string | null;
-            name?: string;
-            requests_per_minute?: number;
-            tokens_per_minute?: number;
+            name?: string | null;
+            requests_per_minute?: number | null;
+            tokens_per_minute?: number | null;
         };
         UpdateMcpServer: {
             auth_header?: string | null;
@@ -4289,16 +4486,16 @@ export interface components {
         };
         UpdateRecipe: {
             author?: string;
-            body?: components["schemas"]["RecipeBody"];
+            body?: components["schemas"]["RecipeFields"];
             description?: string;
             name?: string;
         };
         UpdateTenant: {
-            contact?: string;
-            description?: string;
+            contact?: string | null;
+            description?: string | null;
             name?: string;
-            organization?: string;
-            timezone?: string;
+            organization?: string | null;
+            timezone?: string | null;
         };
         UpdateUser: {
             /** @enum {string} */
@@ -4520,6 +4717,15 @@ export interface components {
         };
     };
     responses: {
+        /** @description The record has changed since it was read; `error.present` is the record as it is. */
+        ChangedMeanwhile: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
         /** @description Another resource has this value, or the idempotency key is in use. */
         Conflict: {
             headers: {
@@ -4711,12 +4917,12 @@ export interface operations {
                 entity_type?: string;
                 /** @description `csv` for a CSV file, like the header Accept: text/csv */
                 format?: "json" | "csv";
-                /** @description 1 to 1000, default 100 */
-                limit?: string;
+                /** @description 1 to 1000, default 100; more is 1000 */
+                limit?: number | string;
                 /** @description The id of a model: what happened to its replicas, also to those that are gone */
                 replicas_of?: string;
-                since_ms?: string;
-                until_ms?: string;
+                since_ms?: number | string;
+                until_ms?: number | string;
             };
             header?: never;
             path?: never;
@@ -4766,7 +4972,7 @@ export interface operations {
     postBackupRestore: {
         parameters: {
             query?: {
-                dry_run?: "true" | "false";
+                dry_run?: boolean | string;
             };
             header?: {
                 /** @description The actor in the audit log for this change, default `admin`. */
@@ -4984,15 +5190,15 @@ export interface operations {
         parameters: {
             query?: {
                 end_day?: string;
-                include_internal?: "true" | "false";
+                include_internal?: boolean | string;
                 key_id?: string;
                 model?: string;
-                since_ms?: string;
+                since_ms?: number | string;
                 start_day?: string;
                 tenant_id?: string;
                 /** @description IANA time zone in which days start and end, default UTC */
                 timezone?: string;
-                until_ms?: string;
+                until_ms?: number | string;
             };
             header?: never;
             path?: never;
@@ -5021,8 +5227,8 @@ export interface operations {
                 cursor?: string;
                 /** @description `csv` for a CSV file, like the header Accept: text/csv */
                 format?: "json" | "csv";
-                /** @description 1 to 1000, default 100 */
-                limit?: string;
+                /** @description 1 to 1000, default 100; more is 1000 */
+                limit?: number | string;
             };
             header?: never;
             path?: never;
@@ -5068,6 +5274,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `true` when this is the stored answer of an earlier request. */
                     "idempotency-replayed"?: "true";
                     /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
@@ -5089,6 +5297,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -5106,6 +5316,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -5118,6 +5330,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -5126,7 +5339,7 @@ export interface operations {
         parameters: {
             query?: {
                 cell?: string;
-                since_ms?: string;
+                since_ms?: number | string;
             };
             header?: never;
             path?: never;
@@ -5260,11 +5473,11 @@ export interface operations {
             query?: {
                 /** @description From the link header of the previous page */
                 cursor?: string;
-                disabled?: "true" | "false";
+                disabled?: boolean | string;
                 /** @description `csv` for a CSV file, like the header Accept: text/csv */
                 format?: "json" | "csv";
-                /** @description 1 to 1000, default 100 */
-                limit?: string;
+                /** @description 1 to 1000, default 100; more is 1000 */
+                limit?: number | string;
                 /** @description A part of name or key_prefix, case-insensitive */
                 q?: string;
                 tenant_id?: string;
@@ -5306,6 +5519,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -5321,6 +5536,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -5338,6 +5555,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -5350,6 +5569,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -5358,6 +5578,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -5379,6 +5601,49 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            412: components["responses"]["ChangedMeanwhile"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    patchKeysId: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
+                /** @description The actor in the audit log for this change, default `admin`. */
+                "x-gateway-audit-actor"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PatchApiKey"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
+                    "x-gateway-sync"?: "pending";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiKey"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
+            413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -5412,6 +5677,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -5429,6 +5696,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -5441,6 +5710,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -5490,6 +5760,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -5507,6 +5779,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -5519,6 +5793,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -5526,8 +5801,8 @@ export interface operations {
     getKeysIdUsage: {
         parameters: {
             query?: {
-                include_internal?: "true" | "false";
-                since_ms?: string;
+                include_internal?: boolean | string;
+                since_ms?: number | string;
             };
             header?: never;
             path: {
@@ -5559,8 +5834,8 @@ export interface operations {
                 cursor?: string;
                 /** @description `csv` for a CSV file, like the header Accept: text/csv */
                 format?: "json" | "csv";
-                /** @description 1 to 1000, default 100 */
-                limit?: string;
+                /** @description 1 to 1000, default 100; more is 1000 */
+                limit?: number | string;
             };
             header?: never;
             path?: never;
@@ -5592,8 +5867,8 @@ export interface operations {
                 cursor?: string;
                 /** @description `csv` for a CSV file, like the header Accept: text/csv */
                 format?: "json" | "csv";
-                /** @description 1 to 1000, default 100 */
-                limit?: string;
+                /** @description 1 to 1000, default 100; more is 1000 */
+                limit?: number | string;
             };
             header?: never;
             path?: never;
@@ -5639,6 +5914,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `true` when this is the stored answer of an earlier request. */
                     "idempotency-replayed"?: "true";
                     /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
@@ -5670,6 +5947,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -5685,6 +5964,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -5702,6 +5983,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -5714,6 +5997,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -5722,6 +6006,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -5743,6 +6029,49 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            412: components["responses"]["ChangedMeanwhile"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    patchMcpServersId: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
+                /** @description The actor in the audit log for this change, default `admin`. */
+                "x-gateway-audit-actor"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PatchMcpServer"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
+                    "x-gateway-sync"?: "pending";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["McpServer"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
+            413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -5784,8 +6113,8 @@ export interface operations {
                 cursor?: string;
                 /** @description `csv` for a CSV file, like the header Accept: text/csv */
                 format?: "json" | "csv";
-                /** @description 1 to 1000, default 100 */
-                limit?: string;
+                /** @description 1 to 1000, default 100; more is 1000 */
+                limit?: number | string;
                 /** @description A part of model_name or upstream_model, case-insensitive */
                 q?: string;
             };
@@ -5833,6 +6162,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `true` when this is the stored answer of an earlier request. */
                     "idempotency-replayed"?: "true";
                     /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
@@ -5864,6 +6195,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -5879,6 +6212,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -5896,6 +6231,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -5908,6 +6245,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -5916,6 +6254,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -5937,6 +6277,49 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            412: components["responses"]["ChangedMeanwhile"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    patchModelsId: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
+                /** @description The actor in the audit log for this change, default `admin`. */
+                "x-gateway-audit-actor"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PatchModel"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
+                    "x-gateway-sync"?: "pending";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Model"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
+            413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -5981,6 +6364,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -5998,6 +6383,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -6010,6 +6397,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -6018,6 +6406,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -6035,6 +6425,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -6047,6 +6439,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -6055,6 +6448,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -6072,6 +6467,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -6084,6 +6481,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -6092,6 +6490,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -6102,13 +6502,15 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ModelCapacityMode"];
+                "application/json": components["schemas"]["SetModelCapacityMode"];
             };
         };
         responses: {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -6121,6 +6523,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -6132,8 +6535,8 @@ export interface operations {
                 cursor?: string;
                 /** @description `csv` for a CSV file, like the header Accept: text/csv */
                 format?: "json" | "csv";
-                /** @description 1 to 1000, default 100 */
-                limit?: string;
+                /** @description 1 to 1000, default 100; more is 1000 */
+                limit?: number | string;
             };
             header?: never;
             path: {
@@ -6184,6 +6587,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `true` when this is the stored answer of an earlier request. */
                     "idempotency-replayed"?: "true";
                     /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
@@ -6206,6 +6611,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -6224,6 +6631,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -6236,6 +6645,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -6244,6 +6654,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -6266,6 +6678,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            412: components["responses"]["ChangedMeanwhile"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -6493,6 +6906,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -6510,6 +6925,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -6522,6 +6939,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -6533,8 +6951,8 @@ export interface operations {
                 cursor?: string;
                 /** @description `csv` for a CSV file, like the header Accept: text/csv */
                 format?: "json" | "csv";
-                /** @description 1 to 1000, default 100 */
-                limit?: string;
+                /** @description 1 to 1000, default 100; more is 1000 */
+                limit?: number | string;
             };
             header?: never;
             path: {
@@ -6638,6 +7056,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -6655,6 +7075,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -6667,6 +7089,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -6804,8 +7227,8 @@ export interface operations {
     getOverviewSummary: {
         parameters: {
             query?: {
-                include_internal?: "true" | "false";
-                since_ms?: string;
+                include_internal?: boolean | string;
+                since_ms?: number | string;
             };
             header?: never;
             path?: never;
@@ -6834,8 +7257,8 @@ export interface operations {
                 cursor?: string;
                 /** @description `csv` for a CSV file, like the header Accept: text/csv */
                 format?: "json" | "csv";
-                /** @description 1 to 1000, default 100 */
-                limit?: string;
+                /** @description 1 to 1000, default 100; more is 1000 */
+                limit?: number | string;
             };
             header?: never;
             path?: never;
@@ -6972,8 +7395,8 @@ export interface operations {
                 cursor?: string;
                 /** @description `csv` for a CSV file, like the header Accept: text/csv */
                 format?: "json" | "csv";
-                /** @description 1 to 1000, default 100 */
-                limit?: string;
+                /** @description 1 to 1000, default 100; more is 1000 */
+                limit?: number | string;
                 model_id?: string;
                 state?: "pending" | "starting" | "healthy" | "draining" | "lost";
             };
@@ -7714,8 +8137,8 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Name of its fairshare group */
                 group?: string;
-                /** @description 1 to 1000, default 100 */
-                limit?: string;
+                /** @description 1 to 1000, default 100; more is 1000 */
+                limit?: number | string;
                 /** @description A part of name, description or contact, case-insensitive */
                 q?: string;
                 status?: "active" | "suspended" | "archived";
@@ -7764,6 +8187,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `true` when this is the stored answer of an earlier request. */
                     "idempotency-replayed"?: "true";
                     /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
@@ -7795,6 +8220,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -7810,6 +8237,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -7827,6 +8256,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -7839,6 +8270,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -7847,6 +8279,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -7868,6 +8302,49 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            412: components["responses"]["ChangedMeanwhile"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    patchTenantsId: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
+                /** @description The actor in the audit log for this change, default `admin`. */
+                "x-gateway-audit-actor"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PatchTenant"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
+                    "x-gateway-sync"?: "pending";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Tenant"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
+            413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -7875,6 +8352,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -7892,6 +8371,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -7904,6 +8385,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -7912,6 +8394,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -7929,6 +8413,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -7941,6 +8427,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -7975,6 +8462,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -7992,6 +8481,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -8004,6 +8495,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -8012,6 +8504,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -8029,6 +8523,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -8041,6 +8537,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -8049,6 +8546,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -8066,6 +8565,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -8078,6 +8579,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -8089,8 +8591,8 @@ export interface operations {
                 cursor?: string;
                 /** @description `csv` for a CSV file, like the header Accept: text/csv */
                 format?: "json" | "csv";
-                /** @description 1 to 1000, default 100 */
-                limit?: string;
+                /** @description 1 to 1000, default 100; more is 1000 */
+                limit?: number | string;
             };
             header?: never;
             path: {
@@ -8163,6 +8665,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -8180,6 +8684,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -8192,6 +8698,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -8200,6 +8707,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -8217,6 +8726,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -8229,6 +8740,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -8237,6 +8749,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -8247,13 +8761,15 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["TenantStatus"];
+                "application/json": components["schemas"]["SetTenantStatus"];
             };
         };
         responses: {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -8266,6 +8782,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -8274,6 +8791,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -8291,6 +8810,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -8303,6 +8824,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -8311,6 +8833,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -8328,6 +8852,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -8340,6 +8866,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -8348,6 +8875,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -8365,6 +8894,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -8377,6 +8908,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -8385,13 +8917,13 @@ export interface operations {
         parameters: {
             query?: {
                 group_by?: "tenant" | "key" | "model";
-                include_internal?: "true" | "false";
+                include_internal?: boolean | string;
                 key_id?: string;
-                limit?: string;
+                limit?: number | string;
                 model?: string;
-                since_ms?: string;
+                since_ms?: number | string;
                 tenant_id?: string;
-                until_ms?: string;
+                until_ms?: number | string;
             };
             header?: never;
             path?: never;
@@ -8419,16 +8951,16 @@ export interface operations {
                 end_day?: string;
                 /** @description `csv` for a CSV file, like the header Accept: text/csv */
                 format?: "json" | "csv";
-                include_internal?: "true" | "false";
+                include_internal?: boolean | string;
                 key_id?: string;
-                limit?: string;
+                limit?: number | string;
                 model?: string;
-                since_ms?: string;
+                since_ms?: number | string;
                 start_day?: string;
                 tenant_id?: string;
                 /** @description IANA time zone in which days start and end, default UTC */
                 timezone?: string;
-                until_ms?: string;
+                until_ms?: number | string;
             };
             header?: never;
             path?: never;
@@ -8454,12 +8986,12 @@ export interface operations {
     getUsageCache: {
         parameters: {
             query?: {
-                include_internal?: "true" | "false";
+                include_internal?: boolean | string;
                 key_id?: string;
                 model?: string;
-                since_ms?: string;
+                since_ms?: number | string;
                 tenant_id?: string;
-                until_ms?: string;
+                until_ms?: number | string;
             };
             header?: never;
             path?: never;
@@ -8516,7 +9048,7 @@ export interface operations {
                 /** @description `csv` for a CSV file, like the header Accept: text/csv */
                 format?: "json" | "csv";
                 group_by?: "day" | "tenant" | "key" | "model" | "key_model";
-                include_internal?: "true" | "false";
+                include_internal?: boolean | string;
                 key_id?: string;
                 model?: string;
                 start_day?: string;
@@ -8548,13 +9080,13 @@ export interface operations {
     getUsageKeys: {
         parameters: {
             query?: {
-                include_internal?: "true" | "false";
+                include_internal?: boolean | string;
                 key_id?: string;
-                limit?: string;
+                limit?: number | string;
                 model?: string;
-                since_ms?: string;
+                since_ms?: number | string;
                 tenant_id?: string;
-                until_ms?: string;
+                until_ms?: number | string;
             };
             header?: never;
             path?: never;
@@ -8579,9 +9111,9 @@ export interface operations {
     getUsageKeysSummary: {
         parameters: {
             query?: {
-                include_internal?: "true" | "false";
-                limit?: string;
-                since_ms?: string;
+                include_internal?: boolean | string;
+                limit?: number | string;
+                since_ms?: number | string;
                 tenant_id?: string;
             };
             header?: never;
@@ -8608,27 +9140,27 @@ export interface operations {
         parameters: {
             query?: {
                 admission?: "fast" | "queued" | "rejected" | "boon";
-                before_ms?: string;
+                before_ms?: number | string;
                 before_request_id?: string;
                 cache_status?: "hit" | "miss" | "off";
                 cell?: string;
                 error_code?: string;
                 /** @description `csv` for a CSV file, like the header Accept: text/csv */
                 format?: "json" | "csv";
-                include_internal?: "true" | "false";
+                include_internal?: boolean | string;
                 key_id?: string;
-                limit?: string;
-                min_queue_wait_ms?: string;
-                min_total_ms?: string;
+                limit?: number | string;
+                min_queue_wait_ms?: number | string;
+                min_total_ms?: number | string;
                 model?: string;
                 request_id?: string;
                 request_type?: "chat" | "completion" | "responses" | "embedding" | "audio" | "image" | "rerank" | "moderation" | "other" | "vision_boon" | "structured_output_boon" | "tool_loop" | "guardrails_boon" | "health_probe" | "benchmark";
                 session_id?: string;
-                since_ms?: string;
+                since_ms?: number | string;
                 status?: "success" | "error";
                 tenant_id?: string;
-                traced_only?: "true" | "false";
-                until_ms?: string;
+                traced_only?: boolean | string;
+                until_ms?: number | string;
             };
             header?: never;
             path?: never;
@@ -8709,19 +9241,19 @@ export interface operations {
                 cache_status?: "hit" | "miss" | "off";
                 cell?: string;
                 error_code?: string;
-                include_internal?: "true" | "false";
+                include_internal?: boolean | string;
                 key_id?: string;
-                min_queue_wait_ms?: string;
-                min_total_ms?: string;
+                min_queue_wait_ms?: number | string;
+                min_total_ms?: number | string;
                 model?: string;
                 request_id?: string;
                 request_type?: "chat" | "completion" | "responses" | "embedding" | "audio" | "image" | "rerank" | "moderation" | "other" | "vision_boon" | "structured_output_boon" | "tool_loop" | "guardrails_boon" | "health_probe" | "benchmark";
                 session_id?: string;
-                since_ms?: string;
+                since_ms?: number | string;
                 status?: "success" | "error";
                 tenant_id?: string;
-                traced_only?: "true" | "false";
-                until_ms?: string;
+                traced_only?: boolean | string;
+                until_ms?: number | string;
             };
             header?: never;
             path?: never;
@@ -8747,12 +9279,12 @@ export interface operations {
     getUsageModels: {
         parameters: {
             query?: {
-                include_internal?: "true" | "false";
+                include_internal?: boolean | string;
                 key_id?: string;
                 model?: string;
-                since_ms?: string;
+                since_ms?: number | string;
                 tenant_id?: string;
-                until_ms?: string;
+                until_ms?: number | string;
             };
             header?: never;
             path?: never;
@@ -8777,13 +9309,13 @@ export interface operations {
     getUsageSeries: {
         parameters: {
             query?: {
-                bucket_ms?: string;
-                include_internal?: "true" | "false";
+                bucket_ms?: number | string;
+                include_internal?: boolean | string;
                 key_id?: string;
                 model?: string;
-                since_ms?: string;
+                since_ms?: number | string;
                 tenant_id?: string;
-                until_ms?: string;
+                until_ms?: number | string;
             };
             header?: never;
             path?: never;
@@ -8808,13 +9340,13 @@ export interface operations {
     getUsageSeriesModels: {
         parameters: {
             query?: {
-                bucket_ms?: string;
-                include_internal?: "true" | "false";
+                bucket_ms?: number | string;
+                include_internal?: boolean | string;
                 key_id?: string;
                 model?: string;
-                since_ms?: string;
+                since_ms?: number | string;
                 tenant_id?: string;
-                until_ms?: string;
+                until_ms?: number | string;
             };
             header?: never;
             path?: never;
@@ -8839,13 +9371,13 @@ export interface operations {
     getUsageSeriesTenants: {
         parameters: {
             query?: {
-                bucket_ms?: string;
-                include_internal?: "true" | "false";
+                bucket_ms?: number | string;
+                include_internal?: boolean | string;
                 key_id?: string;
                 model?: string;
-                since_ms?: string;
+                since_ms?: number | string;
                 tenant_id?: string;
-                until_ms?: string;
+                until_ms?: number | string;
             };
             header?: never;
             path?: never;
@@ -8874,8 +9406,8 @@ export interface operations {
                 cursor?: string;
                 /** @description `csv` for a CSV file, like the header Accept: text/csv */
                 format?: "json" | "csv";
-                /** @description 1 to 1000, default 100 */
-                limit?: string;
+                /** @description 1 to 1000, default 100; more is 1000 */
+                limit?: number | string;
                 /** @description A part of email or name, case-insensitive */
                 q?: string;
                 status?: "pending" | "active" | "disabled";

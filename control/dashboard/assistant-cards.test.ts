@@ -29,24 +29,18 @@ const rows = ({ changes }: AssistantProposal) =>
 describe("a card", () => {
   it("shows what a replacing write resets because the call does not name it", async () => {
     const tenant = await newTenant("with-a-term");
-    const active_until = "2030-01-01T00:00:00.000Z";
-    const weekly_windows = [{ day: 1, start_min: 0, end_min: 60 }];
-    await assistant.api("PATCH", `/tenants/${tenant.id}/schedule`, { active_until, weekly_windows });
-    await assistant.api("PATCH", `/tenants/${tenant.id}/budget`, { budget_tokens: 5, budget_period: "monthly" });
+    const caps = { max_in_flight: 4, budget_tokens: 5, budget_period: "monthly" };
+    await assistant.api("PATCH", `/tenants/${tenant.id}`, caps);
 
-    const schedule = await assistant.proposed("patch_tenants_id_schedule", { id: tenant.id }, { weekly_windows: [] });
-    expect(rows(schedule)).toEqual([
-      ["weekly_windows", JSON.stringify(weekly_windows), "[]", false],
-      ["active_until", `"${active_until}"`, "null", true],
+    const quota = await assistant.proposed("put_tenants_id_quota", { id: tenant.id }, { tokens_per_minute: 60 });
+    expect(rows(quota)).toEqual([
+      ["tokens_per_minute", "0", "60", false],
+      ["max_in_flight", "4", "null", true],
     ]);
     const budget = await assistant.proposed("patch_tenants_id_budget", { id: tenant.id }, { budget_cost_usd: 1 });
-    expect(rows(budget)).toEqual([
-      ["budget_cost_usd", "null", "1", false],
-      ["budget_tokens", "5", "null", true],
-      ["budget_period", '"monthly"', "null", true],
-    ]);
-    for (const proposal of [schedule, budget]) expect((await run(proposal)).status).toBe(200);
-    expect(await now(tenant)).toMatchObject({ active_until: null, budget_tokens: null, budget_period: null });
+    expect(rows(budget)).toEqual([["budget_cost_usd", "null", "1", false]]);
+    for (const proposal of [quota, budget]) expect((await run(proposal)).status).toBe(200);
+    expect(await now(tenant)).toMatchObject({ max_in_flight: null, budget_tokens: 5, budget_period: "monthly" });
   });
 
   it("shows the defaults within a value, and those of something new that set anything", async () => {

@@ -339,7 +339,7 @@ describe("what others have written", () => {
       api_base: "http://127.0.0.1:9",
       tags: [field(60)],
     });
-    await api("POST", "/mcp-servers", { name: "hostile", description: ORDER, upstream_url: "http://127.0.0.1:9/mcp" });
+    await api("POST", "/mcp-servers", { name: "hostile", upstream_url: "http://127.0.0.1:9/mcp" });
     const { tools } = (await (await admin.get("/api/assistant")).json()) as AssistantState;
     const before = await newestAudit();
     const reads = tools.filter(({ method, path }) => method === "GET" && !path.includes("{"));

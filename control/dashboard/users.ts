@@ -11,7 +11,8 @@ import { LOCAL_PROVIDER } from "../resources/user-record.ts";
 
 /** Users that wait for approval: whoever has an account at a public provider could otherwise fill the table. */
 const PENDING_MAX = 1000;
-const EMAIL_MAX = 320;
+/** The audit log names a person by the email. */
+const EMAIL_MAX = 256;
 const NAME_MAX = 200;
 
 /** Who a provider says has signed in. */

@@ -24,6 +24,8 @@ export async function setHealthConfig(
   const fields = healthColumns(parse(healthConfigSchema, input));
   return await write(ctx, async (tx, journal) => {
     const before = await lockModel(tx, modelId);
+    const [known] = await tx.select().from(modelHealth).where(eq(modelHealth.model_id, modelId));
+    ctx.judge?.(healthSummary(before.row, known ?? null));
     const now = ctx.now();
     const [row] = await tx
       .update(models)

@@ -41,6 +41,11 @@ export interface VerbContext {
   readonly checkIntervalSecs: number;
   /** Called after the commit of a write that has made a health check due. */
   readonly checkIsDue: () => void;
+  /**
+   * Every change of a record calls it with the record as it is, once that is locked. What it throws undoes the write: the
+   * caller has sent something that holds for another state of the record only.
+   */
+  readonly judge?: (record: object) => void;
   /** Runs at the end of a write's transaction. What it throws undoes the write. */
   readonly beforeCommit?: (tx: Transaction, record: unknown) => Promise<void>;
 }

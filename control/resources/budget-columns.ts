@@ -3,6 +3,7 @@
  * budget without caps has none, so that a cap that is set later does not count from an old start.
  */
 import type { TenantRow } from "../db/schema/tenancy.ts";
+import { dropUndefined } from "../kernel/parse.ts";
 
 type Columns = Pick<TenantRow, "budget_tokens" | "budget_cost_usd" | "budget_period" | "budget_started_at">;
 
@@ -13,6 +14,23 @@ interface Wanted {
   readonly budget_period?: string | null | undefined;
   readonly budget_started_at?: string | null | undefined;
 }
+
+/**
+ * The columns after a change of some of the four fields: none if it names none of them. An omitted field keeps its value;
+ * without a row before, it is null.
+ */
+export function changedBudget(given: Wanted, before: Columns | null, now: Date): Partial<Columns> {
+  if (before !== null && Object.values(budgetIn(given)).every((value) => value === undefined)) return {};
+  const merged = { ...before, ...dropUndefined(budgetIn(given)), budget_started_at: given.budget_started_at };
+  return budgetColumns(merged, before?.budget_started_at ?? null, now);
+}
+
+const budgetIn = ({ budget_tokens, budget_cost_usd, budget_period, budget_started_at }: Wanted) => ({
+  budget_tokens,
+  budget_cost_usd,
+  budget_period,
+  budget_started_at,
+});
 
 /** Columns that replace the budget; omitted caps and an omitted period become null. */
 export function budgetColumns(wanted: Wanted, startedBefore: Date | null, now: Date): Columns {

@@ -63,6 +63,7 @@ async function applyRule<Body>(
 ): Promise<Written<Model>> {
   return await write(ctx, async (tx, journal) => {
     const before = await lockModel(tx, id);
+    ctx.judge?.(modelRecord(before));
     const now = ctx.now();
     const columns = rule.columns(body, now);
     const [row] = await tx

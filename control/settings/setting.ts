@@ -77,6 +77,7 @@ export function settingVerbs<Value extends object, Body extends object, Shown ex
     read: async (ctx) => await rule.show(ctx, await readSetting(ctx, rule.setting)),
     save: async (ctx, input) => {
       const body = parse(rule.body, input);
+      ctx.judge?.(await rule.show(ctx, await readSetting(ctx, rule.setting)));
       await rule.check?.(ctx, body);
       const merge = async (before: Value): Promise<Value> =>
         rule.merge === undefined ? { ...before, ...dropUndefined(body) } : await rule.merge(ctx, before, body);

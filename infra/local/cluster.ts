@@ -121,8 +121,8 @@ export function readCluster(
   const parsed = schema.safeParse(variables);
   const problems = (parsed.error?.issues ?? []).map(({ path, message }) => {
     const name = path.join(".");
-    return variables[name] === undefined && !message.startsWith("is needed")
-      ? `${name} is needed in a cluster`
+    return variables[name] === undefined && !message.startsWith("is required")
+      ? `${name} is required in a cluster`
       : `${name} ${message}`;
   });
   const needed = {
@@ -131,7 +131,7 @@ export function readCluster(
     ...(hasControl && hasConsole ? NEEDED_BY_CONSOLE : {}),
   };
   for (const [name, what] of Object.entries(needed))
-    if (variables[name] === undefined) problems.push(`${name} is needed in a cluster: ${what}`);
+    if (variables[name] === undefined) problems.push(`${name} is required in a cluster: ${what}`);
   // A request that waits for less is refused whenever a machine is lost. Whether it is a number at all, the Worker judges.
   const leaseSecs = RUNTIME_LEASE_SECS / clusterTimeDivisor;
   if (Number(variables["GATEWAY_ADMISSION_PATIENCE_SECS"] ?? CLUSTER_PATIENCE_SECS) <= leaseSecs)

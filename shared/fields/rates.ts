@@ -12,8 +12,3 @@ export const NO_RATES = byRateField(0);
 
 /** Picks them of a schema. */
 export const RATE_PICK = byRateField(true);
-
-/** The limits per minute of something that has them. */
-export function ratesIn<T extends { readonly [R in RateField]?: unknown }>(of: T): Pick<T, RateField> {
-  return Object.fromEntries(RATE_FIELD_NAMES.map((name) => [name, of[name]])) as Pick<T, RateField>;
-}

@@ -13,8 +13,9 @@ import {
   modelNames,
   oneOf,
   optionalName,
+  patchShape,
   queryText,
-  rateFields,
+  revField,
   storedBudget,
   storedId,
   storedRates,
@@ -24,7 +25,7 @@ import {
   whole,
 } from "./common.ts";
 
-export const apiKeySchema = z.object(recordShape(KEY_FIELDS)).meta({ id: "ApiKey" });
+export const apiKeySchema = z.object({ ...recordShape(KEY_FIELDS), rev: revField }).meta({ id: "ApiKey" });
 
 /** A row of GET /keys. */
 export const listedKeySchema = apiKeySchema.extend({ tenant_name: z.string() }).meta({ id: "ListedApiKey" });
@@ -66,27 +67,24 @@ export const storedKey = {
 /** What a body says of when a key ends and which models it may use; an omitted field stays undefined. */
 const limitFields = { expires_at: timestamp.nullable().optional(), allowed_models: modelNames.optional() };
 
-/** POST /tenants/{id}/keys */
-export const createKeySchema = z
-  .object({
-    name: optionalName.default(""),
-    description: descriptionField.default(""),
-    ...limitFields,
-    ...storedRates,
-    ...budgetFields,
-  })
-  .meta({ id: "CreateApiKey" });
+/** What an admin sets of a key, besides whether it is disabled or traced; the defaults are those of a new one. */
+const details = {
+  name: optionalName.default(""),
+  description: descriptionField.default(""),
+  ...limitFields,
+  ...storedRates,
+  ...budgetFields,
+};
+const settable = { ...details, disabled: storedKey.disabled, tracing_enabled: storedKey.tracing_enabled };
 
-/** PUT /keys/{id}: what is omitted keeps its value, null clears. */
-export const updateKeySchema = z
-  .object({
-    name: optionalName.optional(),
-    description: descriptionField.optional(),
-    ...limitFields,
-    ...rateFields,
-    ...budgetFields,
-  })
-  .meta({ id: "UpdateApiKey" });
+/** POST /tenants/{id}/keys */
+export const createKeySchema = z.object(settable).meta({ id: "CreateApiKey" });
+
+/** PATCH /keys/{id} */
+export const patchKeySchema = z.object(patchShape(settable)).meta({ id: "PatchApiKey" });
+
+/** PUT /keys/{id} */
+export const updateKeySchema = z.object(patchShape(details)).meta({ id: "UpdateApiKey" });
 
 /** POST /keys/{id}/rotate (docs/rules/keys.md#rotation). */
 export const rotateKeySchema = z

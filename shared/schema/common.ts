@@ -141,6 +141,12 @@ const budgetPeriod = z.preprocess(
   oneOf(BUDGET_PERIODS).nullable(),
 );
 
+/** The revision of a record (docs/rules/management-api.md#lost-updates). */
+export const revField = z
+  .number()
+  .int()
+  .meta({ description: "Grows with every write of the record; `If-Match` takes it" });
+
 /** Warnings in the answer of a write. Absent when there are none, and in reads. */
 export const warningsField = z
   .array(z.string())
@@ -206,6 +212,27 @@ export const modelNames = z
     const kept = [...new Set(names ?? [])].filter((name) => name !== "");
     return kept.length === 0 ? null : kept;
   });
+
+type PatchShape<S> = { readonly [K in keyof S]: z.ZodOptional<z.ZodType<Exclude<z.output<S[K]>, undefined>>> };
+
+/**
+ * The fields of a PATCH (RFC 7396) from those of a creation: an absent field keeps its value, and null stands for the default.
+ */
+export function patchShape<S extends Readonly<Record<string, z.ZodType>>>(shape: S): PatchShape<S> {
+  const entries = Object.entries(shape).map(([name, field]) => [name, patchField(field)] as const);
+  return Object.fromEntries(entries) as unknown as PatchShape<S>;
+}
+
+function patchField(field: z.ZodType): z.ZodType {
+  if (!(field instanceof z.ZodDefault)) return field instanceof z.ZodOptional ? field : field.optional();
+  const own = field.unwrap() as z.ZodType;
+  if (own.safeParse(null).success) return own.optional();
+  const initial: unknown = field.parse(undefined);
+  return own
+    .nullable()
+    .transform((value) => value ?? initial)
+    .optional();
+}
 
 /** A credential as it is stored: sealed or plain. */
 export const storedSecret = z

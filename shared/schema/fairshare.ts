@@ -4,9 +4,11 @@
 import * as z from "zod";
 import { recordShape, type StoredShape } from "../fields/field-table.ts";
 import { GROUP_FIELDS } from "../fields/group-fields.ts";
-import { knownName, nameField, timestamp, whole } from "./common.ts";
+import { knownName, nameField, revField, timestamp, whole } from "./common.ts";
 
-export const fairshareGroupSchema = z.object(recordShape(GROUP_FIELDS)).meta({ id: "FairshareGroup" });
+export const fairshareGroupSchema = z
+  .object({ ...recordShape(GROUP_FIELDS), rev: revField })
+  .meta({ id: "FairshareGroup" });
 export type FairshareGroup = z.infer<typeof fairshareGroupSchema>;
 
 const weight = whole(1, 1_000_000);

@@ -104,7 +104,7 @@ const given = {
 };
 
 /** The fields of a recipe's body: some or all of a spec's, each held to the same rules. */
-export const recipeBodySchema = z.object(given).partial().meta({ id: "RecipeBody" });
+export const recipeBodySchema = z.object(given).partial().meta({ id: "RecipeFields" });
 
 /** PUT /models/{id}/managed: creates or replaces the spec; an omitted field gets its default. */
 export const putManagedModelSchema = z

@@ -5,11 +5,20 @@
 import * as z from "zod";
 import { recordShape, type StoredShape } from "../fields/field-table.ts";
 import { MCP_SERVER_FIELDS } from "../fields/mcp-server-fields.ts";
-import { flag, requiredText, storedId, storedSecret, storedTimes, warningsField } from "./common.ts";
+import {
+  flag,
+  patchShape,
+  requiredText,
+  revField,
+  storedId,
+  storedSecret,
+  storedTimes,
+  warningsField,
+} from "./common.ts";
 import { refuseNoUrl } from "./upstream.ts";
 
 export const mcpServerSchema = z
-  .object({ ...recordShape(MCP_SERVER_FIELDS), warnings: warningsField })
+  .object({ ...recordShape(MCP_SERVER_FIELDS), rev: revField, warnings: warningsField })
   .meta({ id: "McpServer" });
 
 export type McpServer = z.infer<typeof mcpServerSchema>;
@@ -45,15 +54,19 @@ export const storedMcpServer = {
   ...storedTimes,
 } satisfies StoredShape<typeof MCP_SERVER_FIELDS>;
 
+/** What an admin sets of a server; the defaults are those of a new one. */
+const settable = {
+  name: mcpServerName,
+  upstream_url: upstreamUrl,
+  auth_header: authHeader.default(null),
+  enabled: storedMcpServer.enabled,
+};
+
 /** POST /mcp-servers; the verb checks upstream_url against the address policy. */
-export const createMcpServerSchema = z
-  .object({
-    name: mcpServerName,
-    upstream_url: upstreamUrl,
-    auth_header: authHeader.default(null),
-    enabled: storedMcpServer.enabled,
-  })
-  .meta({ id: "CreateMcpServer" });
+export const createMcpServerSchema = z.object(settable).meta({ id: "CreateMcpServer" });
+
+/** PATCH /mcp-servers/{id}: null clears auth_header. */
+export const patchMcpServerSchema = z.object(patchShape(settable)).meta({ id: "PatchMcpServer" });
 
 /** POST /mcp-servers/{id}/test: whether the server answers as one, and the names of its tools. */
 export const mcpServerTestSchema = z

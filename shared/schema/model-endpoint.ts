@@ -4,11 +4,21 @@
 import * as z from "zod";
 import { ENDPOINT_FIELDS } from "../fields/endpoint-fields.ts";
 import { recordShape, type StoredShape } from "../fields/field-table.ts";
-import { flag, knownName, nameField, storedId, storedSecret, storedTimes, warningsField, whole } from "./common.ts";
+import {
+  flag,
+  knownName,
+  nameField,
+  revField,
+  storedId,
+  storedSecret,
+  storedTimes,
+  warningsField,
+  whole,
+} from "./common.ts";
 import { apiBase, headerSecret } from "./upstream.ts";
 
 export const modelEndpointSchema = z
-  .object({ ...recordShape(ENDPOINT_FIELDS), warnings: warningsField })
+  .object({ ...recordShape(ENDPOINT_FIELDS), rev: revField, warnings: warningsField })
   .meta({ id: "ModelEndpoint" });
 export type ModelEndpoint = z.infer<typeof modelEndpointSchema>;
 

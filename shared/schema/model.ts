@@ -14,6 +14,7 @@ import {
   oneOf,
   queryText,
   requiredText,
+  revField,
   storedId,
   storedSecret,
   storedTimes,
@@ -42,10 +43,11 @@ export const CACHE_TTL_COMPLAINT = `must be a whole number from ${CACHE_TTL_SECS
 
 /** False when stored answers would live for no time or for too long. When the cache is off, the time does not matter. */
 export function isCacheTtlRight(cache: {
-  readonly cache_enabled?: boolean | undefined;
-  readonly cache_ttl_secs?: number | undefined;
+  readonly cache_enabled?: boolean | null | undefined;
+  readonly cache_ttl_secs?: number | null | undefined;
 }): boolean {
-  const { cache_enabled: enabled = false, cache_ttl_secs: secs = CACHE_TTL_SECS.min } = cache;
+  const { cache_enabled: enabled } = cache;
+  const secs = cache.cache_ttl_secs ?? CACHE_TTL_SECS.min;
   return !enabled || (secs >= CACHE_TTL_SECS.min && secs <= CACHE_TTL_SECS.max);
 }
 
@@ -112,7 +114,9 @@ const modelFields = {
   debug_diagnostics: flag,
 };
 
-export const modelSchema = z.object({ ...recordShape(MODEL_FIELDS), warnings: warningsField }).meta({ id: "Model" });
+export const modelSchema = z
+  .object({ ...recordShape(MODEL_FIELDS), rev: revField, warnings: warningsField })
+  .meta({ id: "Model" });
 
 export type Model = z.infer<typeof modelSchema>;
 
@@ -143,6 +147,12 @@ export const storedModel = { ...z.object(storedSettings).partial().shape, ...sto
   typeof MODEL_FIELDS
 >;
 
+/** The same fields, each or null. */
+function orNull<S extends Readonly<Record<string, z.ZodType>>>(shape: S) {
+  const entries = Object.entries(shape).map(([name, field]) => [name, field.nullable()] as const);
+  return Object.fromEntries(entries) as { readonly [K in keyof S]: z.ZodNullable<S[K]> };
+}
+
 const modelName = nameField.refine((name) => name !== "auto", "auto is reserved");
 const apiKey = headerSecret.nullable();
 const health = z.object(healthFields).partial();
@@ -170,13 +180,29 @@ export const updateModelSchema = z
   .refine(isCacheTtlRight, cacheTtlRule)
   .meta({ id: "UpdateModel" });
 
+/** PATCH /models/{id}: null stands for the default, and clears the credential. */
+export const patchModelSchema = z
+  .object({
+    ...orNull(modelFields),
+    model_name: modelName,
+    upstream_model: requiredText(300).nullable(),
+    api_base: apiBase.nullable(),
+    api_key: apiKey,
+    health: z.object(orNull(healthFields)).partial().nullable(),
+  })
+  .partial()
+  .refine(isCacheTtlRight, cacheTtlRule)
+  .meta({ id: "PatchModel" });
+
+export type PatchModel = z.infer<typeof patchModelSchema>;
+
 /** PUT /models/{id}/capacity: null clears the capacity, so the field itself is required. */
 export const modelCapacitySchema = z.object({ max_in_flight: modelFields.max_in_flight }).meta({ id: "ModelCapacity" });
 
 /** PUT /models/{id}/capacity-mode */
 export const modelCapacityModeSchema = z
   .object({ capacity_mode: modelFields.capacity_mode })
-  .meta({ id: "ModelCapacityMode" });
+  .meta({ id: "SetModelCapacityMode" });
 
 /** POST /models/{id}/autotune/apply */
 export const applyAutotuneSchema = z.object({ max_in_flight: whole(1) }).meta({ id: "ApplyAutotune" });
@@ -204,7 +230,6 @@ export const modelReliabilitySchema = z
   .meta({ id: "ModelReliability" });
 
 export type CreateModel = z.infer<typeof createModelSchema>;
-export type UpdateModel = z.infer<typeof updateModelSchema>;
 
 /** POST /models/validate */
 export const validateModelSchema = z

@@ -4,9 +4,10 @@
  */
 import * as z from "zod";
 import { GUARDRAIL_ACTIONS, INPUT_SCANNERS, OUTPUT_SCANNERS } from "../fields/tenant-fields.ts";
-import { flag, oneOf, requiredText, whenValid } from "./common.ts";
+import { flag, oneOf, patchShape, requiredText, whenValid } from "./common.ts";
 
 const KEYWORDS_MAX = 1000;
+const NO_POLICY = { error: "must be a policy or null" };
 
 /** Without duplicates. */
 const subsetOf = <const T extends readonly [string, ...string[]]>(values: T) =>
@@ -28,7 +29,7 @@ export const guardrailsPolicyBody = z
         .default([]),
       fail_open: flag.default(true),
     },
-    { error: "must be a policy or null" },
+    NO_POLICY,
   )
   .refine(
     (policy) =>
@@ -41,9 +42,12 @@ export const guardrailsPolicyBody = z
     },
   );
 
+/** The fields that change in a policy. The verb judges the whole policy. */
+export const guardrailsPolicyPatch = z.object(patchShape(guardrailsPolicyBody.shape), NO_POLICY);
+
 /** PATCH /tenants/{id}/guardrails */
 export const tenantGuardrailsSchema = z
-  .object({ policy: guardrailsPolicyBody.nullable() })
+  .object({ policy: guardrailsPolicyPatch.nullable() })
   .meta({ id: "TenantGuardrails" });
 
 export const compressionPolicyBody = z.object(
@@ -53,12 +57,14 @@ export const compressionPolicyBody = z.object(
     dedup: flag.default(false),
     allow_lossy: flag.default(false),
   },
-  { error: "must be a policy or null" },
+  NO_POLICY,
 );
+
+export const compressionPolicyPatch = z.object(patchShape(compressionPolicyBody.shape), NO_POLICY);
 
 /** PATCH /tenants/{id}/compression */
 export const tenantCompressionSchema = z
-  .object({ policy: compressionPolicyBody.nullable() })
+  .object({ policy: compressionPolicyPatch.nullable() })
   .meta({ id: "TenantCompression" });
 
 /** PUT /tenants/{id}/tracing and PUT /keys/{id}/tracing */

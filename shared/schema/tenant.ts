@@ -3,7 +3,6 @@
  */
 import * as z from "zod";
 import { movedAfter, recordShape, type StoredShape } from "../fields/field-table.ts";
-import { RATE_PICK } from "../fields/rates.ts";
 import { TENANT_FIELDS, TENANT_STATUSES } from "../fields/tenant-fields.ts";
 import {
   budgetFields,
@@ -15,8 +14,10 @@ import {
   nameField,
   oneOf,
   oneOfLowered,
+  patchShape,
   queryText,
   rateFields,
+  revField,
   storedBudget,
   storedId,
   storedRates,
@@ -27,10 +28,19 @@ import {
   whenValid,
   whole,
 } from "./common.ts";
-import { compressionPolicyBody, guardrailsPolicyBody } from "./tenant-policy.ts";
+import {
+  compressionPolicyBody,
+  compressionPolicyPatch,
+  guardrailsPolicyBody,
+  guardrailsPolicyPatch,
+} from "./tenant-policy.ts";
 
 export const tenantSchema = z
-  .object({ ...movedAfter(recordShape(TENANT_FIELDS), "status", "fairshare_group"), warnings: warningsField })
+  .object({
+    ...movedAfter(recordShape(TENANT_FIELDS), "status", "fairshare_group"),
+    rev: revField,
+    warnings: warningsField,
+  })
   .meta({ id: "Tenant" });
 
 export type Tenant = z.infer<typeof tenantSchema>;
@@ -61,7 +71,10 @@ export const storedTenant = {
   max_in_flight: whole(1).nullable().default(null),
   active_from: timestamp.nullable().default(null),
   active_until: timestamp.nullable().default(null),
-  weekly_windows: z.array(weeklyWindow).max(WINDOWS_MAX, `must have at most ${WINDOWS_MAX} windows`).default([]),
+  weekly_windows: z
+    .array(weeklyWindow, { error: "must be an array of {day, start_min, end_min}" })
+    .max(WINDOWS_MAX, `must have at most ${WINDOWS_MAX} windows`)
+    .default([]),
   ...storedBudget,
   allowed_models: z.array(freeText(200)).nullable().default(null),
   guardrails_policy: guardrailsPolicyBody.nullable().default(null),
@@ -71,38 +84,73 @@ export const storedTenant = {
   ...storedTimes,
 } satisfies StoredShape<typeof TENANT_FIELDS>;
 
-const stored = z.object(storedTenant);
+/** What an admin sets of a tenant; the defaults are those of a new one. */
+const settable = {
+  name: nameField,
+  description: storedTenant.description,
+  organization: storedTenant.organization,
+  contact: storedTenant.contact,
+  status: oneOfLowered(TENANT_STATUSES).default("active"),
+  timezone: storedTenant.timezone,
+  fairshare_group: storedTenant.fairshare_group,
+  weight: storedTenant.weight,
+  ...storedRates,
+  max_in_flight: storedTenant.max_in_flight,
+  active_from: storedTenant.active_from,
+  active_until: storedTenant.active_until,
+  weekly_windows: storedTenant.weekly_windows,
+  ...budgetFields,
+  allowed_models: modelNames.optional(),
+  guardrails_policy: storedTenant.guardrails_policy,
+  compression_policy: storedTenant.compression_policy,
+  tracing_enabled: storedTenant.tracing_enabled,
+  synthetic: storedTenant.synthetic,
+};
+
+export const SCHEDULE_COMPLAINT = "must be after active_from";
+
+/** Access begins before it ends. The verb compares a body that has only one of the two with what is stored. */
+const scheduleRule = {
+  path: ["active_until"],
+  message: SCHEDULE_COMPLAINT,
+  when: whenValid("active_from", "active_until"),
+};
+
+/** False for a time of access that would end before it begins. */
+export function isScheduleRight(body: {
+  readonly active_from?: string | Date | null | undefined;
+  readonly active_until?: string | Date | null | undefined;
+}): boolean {
+  const { active_from: from = null, active_until: until = null } = body;
+  return from === null || until === null || from < until;
+}
 
 /** POST /tenants */
-export const createTenantSchema = stored
-  .pick({
-    name: true,
-    description: true,
-    organization: true,
-    contact: true,
-    timezone: true,
-    weight: true,
-    ...RATE_PICK,
-    max_in_flight: true,
-    fairshare_group: true,
-    synthetic: true,
-  })
-  .extend({ name: nameField })
-  .meta({ id: "CreateTenant" });
-
-/** PUT /tenants/{id}: what is omitted keeps its value. */
-export const updateTenantSchema = z
-  .object({
-    name: nameField,
-    description: descriptionField,
-    organization: storedTenant.organization.unwrap(),
-    contact: storedTenant.contact.unwrap(),
-    timezone,
-  })
-  .partial()
-  .meta({ id: "UpdateTenant" });
+export const createTenantSchema = z.object(settable).refine(isScheduleRight, scheduleRule).meta({ id: "CreateTenant" });
 
 export type CreateTenant = z.infer<typeof createTenantSchema>;
+
+const patches = {
+  ...patchShape(settable),
+  guardrails_policy: guardrailsPolicyPatch.nullable().optional(),
+  compression_policy: compressionPolicyPatch.nullable().optional(),
+};
+
+/** PATCH /tenants/{id}: a policy merges, too. */
+export const patchTenantSchema = z.object(patches).refine(isScheduleRight, scheduleRule).meta({ id: "PatchTenant" });
+
+export type PatchTenant = z.infer<typeof patchTenantSchema>;
+
+/** PUT /tenants/{id} */
+export const updateTenantSchema = z
+  .object({
+    name: patches.name,
+    description: patches.description,
+    organization: patches.organization,
+    contact: patches.contact,
+    timezone: patches.timezone,
+  })
+  .meta({ id: "UpdateTenant" });
 
 /** Filters of GET /tenants besides paging (docs/rules/management-api.md#searches). */
 export const tenantFilterSchema = z.object({
@@ -112,7 +160,7 @@ export const tenantFilterSchema = z.object({
 });
 
 /** PATCH /tenants/{id}/status */
-export const tenantStatusSchema = z.object({ status: oneOfLowered(TENANT_STATUSES) }).meta({ id: "TenantStatus" });
+export const tenantStatusSchema = z.object({ status: oneOfLowered(TENANT_STATUSES) }).meta({ id: "SetTenantStatus" });
 
 /** PATCH /tenants/{id}/weight */
 export const tenantWeightSchema = z.object({ weight: storedTenant.weight.unwrap() }).meta({ id: "TenantWeight" });
@@ -125,32 +173,18 @@ export const tenantQuotaSchema = z
 /** PATCH /tenants/{id}/group */
 export const tenantGroupSchema = z.object({ fairshare_group: knownName }).meta({ id: "TenantGroup" });
 
-/** PATCH /tenants/{id}/budget: replaces the budget; omitted caps and an omitted period become null. */
-export const tenantBudgetSchema = z
-  .object({
-    ...budgetFields,
-    budget_tokens: budgetFields.budget_tokens.unwrap().default(null),
-    budget_cost_usd: budgetFields.budget_cost_usd.unwrap().default(null),
-    budget_period: budgetFields.budget_period.unwrap().default(null),
-  })
-  .meta({ id: "TenantBudget" });
+/** PATCH /tenants/{id}/budget */
+export const tenantBudgetSchema = z.object(budgetFields).meta({ id: "TenantBudget" });
 
-/** PATCH /tenants/{id}/schedule: replaces the three fields of the schedule; an omitted time zone keeps its value. */
+/** PATCH /tenants/{id}/schedule */
 export const tenantScheduleSchema = z
   .object({
-    timezone: timezone.optional(),
-    active_from: timestamp.nullable().default(null),
-    active_until: timestamp.nullable().default(null),
-    weekly_windows: z
-      .array(weeklyWindow, { error: "must be an array of {day, start_min, end_min}" })
-      .max(WINDOWS_MAX, `must have at most ${WINDOWS_MAX} windows`)
-      .default([]),
+    timezone: patches.timezone,
+    active_from: patches.active_from,
+    active_until: patches.active_until,
+    weekly_windows: patches.weekly_windows,
   })
-  .refine((body) => body.active_from === null || body.active_until === null || body.active_from < body.active_until, {
-    path: ["active_until"],
-    message: "must be after active_from",
-    when: whenValid("active_from", "active_until"),
-  })
+  .refine(isScheduleRight, scheduleRule)
   .meta({ id: "TenantSchedule" });
 
 /** PATCH /tenants/{id}/allowlist: null and an empty list allow every model; the names need not exist. */

@@ -45,7 +45,7 @@ function follow(through: Killable, minted: Minted): Stream {
 }
 
 /**
- * Kills `killed` under the streams of all `instances`; what happened is in the table of docs/operations.md. `upstreamUrl`: where they
+ * Kills `killed` under the streams of all `instances`; what happened is in the tables of docs/cluster.md#one-machine-lost-under-load. `upstreamUrl`: where they
  * reach the upstream.
  */
 export async function killUnderStreams(

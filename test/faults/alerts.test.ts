@@ -6,7 +6,6 @@
  */
 import { expect, it } from "vitest";
 import type { Stack } from "../../infra/local/stack.ts";
-import { ratesIn } from "../../shared/fields/rates.ts";
 import { INTERNAL_PATHS } from "../../shared/internal.ts";
 import type { BudgetRead, BudgetSubject } from "../../shared/internal-budgets.ts";
 import type { BudgetUsage } from "../../shared/schema/budget.ts";
@@ -20,10 +19,10 @@ import { waitFor } from "../harness/wait-for.ts";
 
 /** Waits until a tenant has used so many tokens, as its budget says: there is no control service to ask. */
 async function settled(stack: Stack, { tenant }: Minted, used: number): Promise<void> {
-  const { id, name, timezone } = tenant;
+  const { id, name, timezone, tokens_per_minute, requests_per_minute } = tenant;
   // Limits that are older than those which the budget knows.
   const budget = { tokens: null, cost_usd: null, period: null, started_at_ms: null };
-  const limits = { id, name, timezone, ...ratesIn(tenant), budget, active_until_ms: null, rev: 0 };
+  const limits = { id, name, timezone, tokens_per_minute, requests_per_minute, budget, active_until_ms: null, rev: 0 };
   const subject: BudgetSubject = { tenant: limits, key: null };
   await waitFor(
     async () => {

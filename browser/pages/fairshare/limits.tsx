@@ -104,11 +104,7 @@ function TenantCap({ tenantId: id }: { readonly tenantId: string }) {
   const tenant = useQuery(read("/api/v1/tenants/{id}", path));
   const label = text("limitTenantCap");
   const write = useUndoableWrite<number | null>({
-    send: async (max_in_flight) => {
-      // The route replaces the whole quota: the other half is the one of this moment.
-      const { tokens_per_minute } = answerValue(await api.GET("/api/v1/tenants/{id}", path));
-      return await api.PUT("/api/v1/tenants/{id}/quota", { ...path, body: { tokens_per_minute, max_in_flight } });
-    },
+    send: async (max_in_flight) => await api.PATCH("/api/v1/tenants/{id}", { ...path, body: { max_in_flight } }),
     touches: ["/api/v1/tenants/{id}", "/api/v1/fairshare/live"],
     describe: (from, to) => text("changed", { what: label, from: limitText(from), to: limitText(to) }),
   });

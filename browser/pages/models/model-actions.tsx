@@ -1,4 +1,3 @@
-import { useQueryClient } from "@tanstack/react-query";
 import { lazy, Suspense, useState } from "react";
 import { useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
 import { modelsTexts } from "../../messages/en/models.ts";
@@ -15,10 +14,9 @@ const DeleteModel = lazy(async () => ({ default: (await import("./delete-model.t
 export function ModelActions({ model }: ModelTabProps) {
   const { id, model_name: name, enabled } = model;
   const [isDeleting, setDeleting] = useState(false);
-  const queries = useQueryClient();
   const doneText = (isOn: boolean): string => text(isOn ? "enabledDone" : "disabledDone", { name });
   const switching = useAnnouncedWrite<boolean>({
-    send: async (isOn) => await updateModel(queries, id, { enabled: isOn }),
+    send: async (isOn) => await updateModel(id, { enabled: isOn }),
     touches: MODEL_READS,
     done: doneText,
     failed: () => text("switchFailed", { name }),

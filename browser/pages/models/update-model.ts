@@ -1,4 +1,4 @@
-/** The general route for changes of a model, which keeps every field that a body does not name. */
+/** Reads a model anew, and changes fields of it. */
 import type { QueryClient } from "@tanstack/react-query";
 import { api, type Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
@@ -10,11 +10,7 @@ export async function freshModel(queries: QueryClient, id: string): Promise<Reco
   return await queries.fetchQuery({ ...read("/api/v1/models/{id}", { params: { path: { id } } }), staleTime: 0 });
 }
 
-/** PUT /models/{id} with some fields. It needs the address and the upstream's name: those that are stored now. */
-export async function updateModel(queries: QueryClient, id: string, body: FieldValues): Promise<Awaited<Answered>> {
-  const { upstream_model, api_base } = await freshModel(queries, id);
-  return await api.PUT("/api/v1/models/{id}", {
-    params: { path: { id } },
-    body: { upstream_model, api_base, ...body } as Records["UpdateModel"],
-  });
+/** Changes the given fields, and no other. */
+export async function updateModel(id: string, body: FieldValues): Answered {
+  return await api.PATCH("/api/v1/models/{id}", { params: { path: { id } }, body: body as Records["PatchModel"] });
 }

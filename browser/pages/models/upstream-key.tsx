@@ -1,5 +1,4 @@
 /** The credential that is sent upstream: it can be set and removed, and is never shown (docs/rules/secrets.md#updates). */
-import { useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { api, type Records } from "../../data/api.ts";
 import type { ApiError } from "../../data/api-error.ts";
@@ -23,7 +22,6 @@ interface UpstreamKeyProps {
 }
 
 export function UpstreamKey({ owner }: UpstreamKeyProps) {
-  const queries = useQueryClient();
   const [typed, setTyped] = useState("");
   const [error, setError] = useState<ApiError | null>(null);
   const isSet = owner.kind === "model" ? owner.model.api_key_set : owner.endpoint.api_key_set;
@@ -32,7 +30,7 @@ export function UpstreamKey({ owner }: UpstreamKeyProps) {
   const write = useAnnouncedWrite<string>({
     send: async (key) =>
       owner.kind === "model"
-        ? await updateModel(queries, owner.model.id, { api_key: key })
+        ? await updateModel(owner.model.id, { api_key: key })
         : await api.PUT("/api/v1/models/{id}/endpoints/{endpoint_id}", {
             params: { path: { id: owner.endpoint.model_id, endpoint_id: owner.endpoint.id } },
             body: { api_key: key },

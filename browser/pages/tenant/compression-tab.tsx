@@ -1,6 +1,6 @@
 import "../../forms/record/no-code-from-texts.ts";
 import { TENANT_FIELDS } from "../../../shared/fields/tenant-fields.ts";
-import { compressionPolicyBody } from "../../../shared/schema/tenant-policy.ts";
+import { compressionPolicyBody, compressionPolicyPatch } from "../../../shared/schema/tenant-policy.ts";
 import { api, type Records } from "../../data/api.ts";
 import { objectSpecs } from "../../forms/record/field-specs.ts";
 import { tenantTexts } from "../../messages/en/tenant.ts";
@@ -20,7 +20,7 @@ export function CompressionTab({ tenant }: TenantTabProps) {
       title={text("compression")}
       offText={text("compressionOff")}
       specs={SPECS}
-      schema={compressionPolicyBody}
+      schema={compressionPolicyPatch}
       first={compressionPolicyBody.parse({ enabled: true })}
       send={async (policy) =>
         await api.PATCH("/api/v1/tenants/{id}/compression", {

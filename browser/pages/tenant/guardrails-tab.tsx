@@ -1,6 +1,6 @@
 import "../../forms/record/no-code-from-texts.ts";
 import { TENANT_FIELDS } from "../../../shared/fields/tenant-fields.ts";
-import { guardrailsPolicyBody } from "../../../shared/schema/tenant-policy.ts";
+import { guardrailsPolicyBody, guardrailsPolicyPatch } from "../../../shared/schema/tenant-policy.ts";
 import { api, type Records } from "../../data/api.ts";
 import { useCurrentUser } from "../../data/current-user.ts";
 import { objectSpecs } from "../../forms/record/field-specs.ts";
@@ -23,7 +23,7 @@ export function GuardrailsTab({ tenant }: TenantTabProps) {
       title={text("guardrails")}
       offText={text("policyOff")}
       specs={SPECS}
-      schema={guardrailsPolicyBody}
+      schema={guardrailsPolicyPatch}
       first={guardrailsPolicyBody.parse({ action: "log_only", input_scanners: ["pii"] })}
       send={async (policy) =>
         await api.PATCH("/api/v1/tenants/{id}/guardrails", {

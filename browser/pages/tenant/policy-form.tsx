@@ -71,7 +71,7 @@ export function PolicyForm({ tenant, field, title, offText, specs, schema, first
           record={policy ?? {}}
           onEdit={setEdited}
           zone={timezone}
-          sends="all"
+          sends="changed"
           send={send}
           readNow={async () => {
             const now = await queries.fetchQuery({

@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { NO_RATES } from "../../../shared/fields/rates.ts";
+import { NO_RATES, RATE_FIELD_NAMES } from "../../../shared/fields/rates.ts";
 import { TENANT_FIELDS } from "../../../shared/fields/tenant-fields.ts";
 import { createTenantSchema } from "../../../shared/schema/tenant.ts";
 import { answerValue, api, type Records } from "../../data/api.ts";
@@ -13,7 +13,22 @@ import { Dialog } from "../../ui/dialog.tsx";
 import { toast } from "../../ui/toast.ts";
 
 const text = texts("tenants", tenantsTexts);
-const SPECS = fieldSpecs(Object.keys(createTenantSchema.shape), TENANT_FIELDS);
+/** The other fields have their pages once the tenant is there. */
+const SPECS = fieldSpecs(
+  [
+    "name",
+    "description",
+    "organization",
+    "contact",
+    "timezone",
+    "weight",
+    ...RATE_FIELD_NAMES,
+    "max_in_flight",
+    "fairshare_group",
+    "synthetic",
+  ],
+  TENANT_FIELDS,
+);
 const zones = Intl.supportedValuesOf("timeZone");
 
 /** A new tenant, by the table of a tenant's fields. */

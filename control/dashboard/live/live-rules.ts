@@ -234,7 +234,15 @@ export const LIVE_RULES: readonly LiveRule[] = [
     "/settings/usage-retention",
     "/tenants/{id}",
   ),
-  ...admin("PATCH", "/fairshare/groups/{name}/weight", "/users/{id}"),
+  ...admin(
+    "PATCH",
+    "/fairshare/groups/{name}/weight",
+    "/keys/{id}",
+    "/mcp-servers/{id}",
+    "/models/{id}",
+    "/tenants/{id}",
+    "/users/{id}",
+  ),
   ...admin(
     "DELETE",
     "/mcp-servers/{id}",

@@ -6,13 +6,15 @@ import { modelEndpoints } from "../../db/schema/endpoints.ts";
 import type { VerbContext, Written } from "../../kernel/context.ts";
 import { parseId } from "../../kernel/parse.ts";
 import { write } from "../../kernel/write.ts";
-import { lockEndpoint, touchModel } from "../../resources/endpoint-record.ts";
+import { endpointRecord, lockEndpoint, touchModel } from "../../resources/endpoint-record.ts";
 
 /** Throws 404. */
 export async function deleteEndpoint(ctx: VerbContext, model: string, id: string): Promise<Written<null>> {
   const [modelId, endpointId] = [parseId(model), parseId(id)];
   return await write(ctx, async (tx, journal) => {
-    const { name } = (await lockEndpoint(tx, modelId, endpointId)).endpoint;
+    const { endpoint } = await lockEndpoint(tx, modelId, endpointId);
+    ctx.judge?.(endpointRecord(endpoint));
+    const { name } = endpoint;
     await tx.delete(modelEndpoints).where(eq(modelEndpoints.id, endpointId));
     journal.audit({
       action: "delete_model_endpoint",

@@ -1,15 +1,14 @@
 /** Creates a key for a tenant. Only this answer shows the secret (docs/rules/keys.md#secret). */
 import { hashKeySecret, keyPrefix, makeKeySecret } from "../../../shared/api-key.ts";
 import { GatewayError } from "../../../shared/errors.ts";
-import { ratesIn } from "../../../shared/fields/rates.ts";
 import { type CreatedKey, createKeySchema } from "../../../shared/schema/api-key.ts";
 import { apiKeys } from "../../db/schema/tenancy.ts";
 import type { VerbContext, Written } from "../../kernel/context.ts";
 import { parse, parseId } from "../../kernel/parse.ts";
 import { write } from "../../kernel/write.ts";
-import { budgetColumns } from "../../resources/budget-columns.ts";
 import { keyRecord } from "../../resources/key-record.ts";
 import { lockTenant } from "../../resources/tenant-record.ts";
+import { keyColumns } from "./key-columns.ts";
 
 /** The key and its secret. Throws 400, 404. */
 export async function createKey(ctx: VerbContext, tenant: string, input: unknown): Promise<Written<CreatedKey>> {
@@ -20,20 +19,14 @@ export async function createKey(ctx: VerbContext, tenant: string, input: unknown
   return await write(ctx, async (tx, journal) => {
     await lockTenant(tx, tenantId);
     const now = ctx.now();
+    const fields = keyColumns(body, null, now) as typeof apiKeys.$inferInsert;
     const [row] = await tx
       .insert(apiKeys)
       .values({
+        ...fields,
         tenant_id: tenantId,
-        name: body.name,
-        description: body.description,
         key_prefix: keyPrefix(secret),
         key_hash: hash,
-        disabled: false,
-        tracing_enabled: false,
-        expires_at: body.expires_at == null ? null : new Date(body.expires_at),
-        allowed_models: body.allowed_models ?? null,
-        ...ratesIn(body),
-        ...budgetColumns(body, null, now),
         created_at: now,
         updated_at: now,
         rev: journal.rev,

@@ -4,13 +4,14 @@ import { apiKeys } from "../../db/schema/tenancy.ts";
 import type { VerbContext, Written } from "../../kernel/context.ts";
 import { parseId } from "../../kernel/parse.ts";
 import { write } from "../../kernel/write.ts";
-import { lockKey } from "../../resources/key-record.ts";
+import { keyRecord, lockKey } from "../../resources/key-record.ts";
 
 /** Throws 404. */
 export async function deleteKey(ctx: VerbContext, id: string): Promise<Written<null>> {
   const keyId = parseId(id);
   return await write(ctx, async (tx, journal) => {
     const row = await lockKey(tx, keyId);
+    ctx.judge?.(keyRecord(row));
     await tx.delete(apiKeys).where(eq(apiKeys.id, keyId));
     journal.audit({
       action: "delete_key",

@@ -6,16 +6,15 @@
 import { eq } from "drizzle-orm";
 import type { z } from "zod";
 import { GatewayError } from "../../../shared/errors.ts";
-import { ratesIn } from "../../../shared/fields/rates.ts";
-import { type ApiKey, keyDisabledSchema, updateKeySchema } from "../../../shared/schema/api-key.ts";
+import { type ApiKey, keyDisabledSchema, patchKeySchema, updateKeySchema } from "../../../shared/schema/api-key.ts";
 import { tracingSchema } from "../../../shared/schema/tenant-policy.ts";
 import { type ApiKeyRow, apiKeys } from "../../db/schema/tenancy.ts";
 import { changedFields } from "../../kernel/changed-fields.ts";
 import type { VerbContext, Written } from "../../kernel/context.ts";
-import { dropUndefined, parse, parseId } from "../../kernel/parse.ts";
+import { parse, parseId } from "../../kernel/parse.ts";
 import { write } from "../../kernel/write.ts";
-import { budgetColumns } from "../../resources/budget-columns.ts";
 import { keyRecord, lockKey } from "../../resources/key-record.ts";
+import { keyColumns } from "./key-columns.ts";
 
 /** One row of the table. */
 interface ChangeRule<Body> {
@@ -34,40 +33,22 @@ interface KeyChange {
 }
 
 export const keyChanges = {
-  /** Name, description, end, models, limits per minute and budget; what is omitted keeps its value, null clears (docs/rules/keys.md#writes). */
-  details: change({ body: updateKeySchema, action: "update_key", columns: detailColumns }),
+  /** Every field at once. */
+  all: change({ body: patchKeySchema, action: "update_key", columns: keyColumns }),
+  /** Name, description, end, models, limits per minute and budget. */
+  details: change({ body: updateKeySchema, action: "update_key", columns: keyColumns }),
   disabled: change({
     body: keyDisabledSchema,
     action: ({ disabled }) => (disabled ? "disable_key" : "enable_key"),
-    columns: (body) => body,
+    columns: keyColumns,
   }),
   /** Span tracing of its requests (docs/rules/tracing.md#spans). */
   tracing: change({
     body: tracingSchema,
     action: ({ tracing_enabled }) => (tracing_enabled ? "enable_key_tracing" : "disable_key_tracing"),
-    columns: (body) => body,
+    columns: keyColumns,
   }),
 } satisfies Readonly<Record<string, KeyChange>>;
-
-function detailColumns(body: z.output<typeof updateKeySchema>, before: ApiKeyRow, now: Date): Partial<ApiKeyRow> {
-  const kept = <T>(wanted: T | undefined, value: T): T => (wanted === undefined ? value : wanted);
-  const budget = {
-    budget_tokens: kept(body.budget_tokens, before.budget_tokens),
-    budget_cost_usd: kept(body.budget_cost_usd, before.budget_cost_usd),
-    budget_period: kept<string | null>(body.budget_period, before.budget_period),
-    budget_started_at: body.budget_started_at,
-  };
-  return {
-    name: body.name ?? before.name,
-    description: body.description ?? before.description,
-    ...(body.expires_at === undefined
-      ? {}
-      : { expires_at: body.expires_at === null ? null : new Date(body.expires_at) }),
-    ...(body.allowed_models === undefined ? {} : { allowed_models: body.allowed_models }),
-    ...dropUndefined(ratesIn(body)),
-    ...budgetColumns(budget, before.budget_started_at, now),
-  };
-}
 
 function change<Body>(rule: ChangeRule<Body>): KeyChange {
   return {
@@ -84,6 +65,7 @@ async function applyChange<Body>(
 ): Promise<Written<ApiKey>> {
   return await write(ctx, async (tx, journal) => {
     const before = await lockKey(tx, id);
+    ctx.judge?.(keyRecord(before));
     const now = ctx.now();
     const columns = rule.columns(body, before, now);
     const [row] = await tx

@@ -26,6 +26,7 @@ export async function setCapacity(
   const body = parse(setCapacitySchema, input);
   // Calls the cell before the write begins: a write that waited for a cell which is down would hold back every other write.
   const before = await callCell(address, async () => await directory.cells.stats(address));
+  ctx.judge?.({ max_in_flight: before.max_in_flight, cell: before.cell });
   return await write(ctx, async (_tx, journal) => {
     journal.audit({
       action: "set_capacity",

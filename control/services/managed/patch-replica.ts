@@ -37,6 +37,7 @@ export async function patchReplica(
   let before: ModelReplicaRow | undefined;
   const written = await write(ctx, async (tx, journal) => {
     before = await lockReplica(tx, replicaId);
+    ctx.judge?.(await readReplica(tx, replicaId));
     await refuseForeign(tx, before, body);
     const wanted = columnsOf(body);
     const { changed } = changedFields(before, wanted);

@@ -28,6 +28,7 @@ export async function putManagedModel(ctx: VerbContext, model: string, input: un
   return await write(ctx, async (tx, journal) => {
     const { model_name } = (await lockModel(tx, modelId)).row;
     const [before] = await tx.select().from(managedModels).where(eq(managedModels.model_id, modelId));
+    ctx.judge?.(before === undefined ? {} : await readManagedModel(tx, modelId));
     const now = ctx.now();
     if (before === undefined)
       await tx.insert(managedModels).values({ ...body, model_id: modelId, created_at: now, updated_at: now });
@@ -78,6 +79,7 @@ export async function setProvisionError(
   const modelId = parseId(model);
   const { error } = parse(provisionErrorSchema, input);
   return await write(ctx, async (tx) => {
+    ctx.judge?.(await readManagedModel(tx, modelId));
     const changed = await tx
       .update(managedModels)
       .set({ provision_error: error })

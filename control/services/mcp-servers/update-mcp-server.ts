@@ -5,7 +5,12 @@
 import { eq } from "drizzle-orm";
 import { GatewayError } from "../../../shared/errors.ts";
 import { originOf } from "../../../shared/origin.ts";
-import { type McpServer, type UpdateMcpServer, updateMcpServerSchema } from "../../../shared/schema/mcp-server.ts";
+import {
+  type McpServer,
+  patchMcpServerSchema,
+  type UpdateMcpServer,
+  updateMcpServerSchema,
+} from "../../../shared/schema/mcp-server.ts";
 import { seal } from "../../../shared/seal.ts";
 import { type McpServerRow, mcpServers } from "../../db/schema/mcp-servers.ts";
 import { changedFields } from "../../kernel/changed-fields.ts";
@@ -18,14 +23,24 @@ import { auditedWarnings, withWarnings } from "../../kernel/warnings.ts";
 import { write } from "../../kernel/write.ts";
 import { lockMcpServer, mcpServerRecord, nameTaken } from "../../resources/mcp-server-record.ts";
 
-/** The server. Throws 400, 404, 409. */
+/** The server. A null credential keeps the stored one. Throws 400, 404, 409. */
 export async function updateMcpServer(ctx: VerbContext, id: string, input: unknown): Promise<Written<McpServer>> {
+  return await changeMcpServer(ctx, parseId(id), parse(updateMcpServerSchema, input));
+}
+
+/** The server. A null credential clears the stored one. Throws 400, 404, 409. */
+export async function patchMcpServer(ctx: VerbContext, id: string, input: unknown): Promise<Written<McpServer>> {
   const serverId = parseId(id);
-  const body = parse(updateMcpServerSchema, input);
+  const body = parse(patchMcpServerSchema, input);
+  return await changeMcpServer(ctx, serverId, body.auth_header === null ? { ...body, auth_header: "" } : body);
+}
+
+async function changeMcpServer(ctx: VerbContext, serverId: string, body: UpdateMcpServer): Promise<Written<McpServer>> {
   await checkUpstreamAddress(ctx, "upstream_url", body.upstream_url ?? "");
   const credential = await credentialOf(ctx, body);
   return await write(ctx, async (tx, journal) => {
     const before = await lockMcpServer(tx, serverId);
+    ctx.judge?.(mcpServerRecord(before));
     const fields = {
       name: body.name ?? before.name,
       upstream_url: body.upstream_url ?? before.upstream_url,

@@ -6,13 +6,15 @@ import { models } from "../../db/schema/models.ts";
 import type { VerbContext, Written } from "../../kernel/context.ts";
 import { parseId } from "../../kernel/parse.ts";
 import { write } from "../../kernel/write.ts";
-import { lockModel } from "../../resources/model-record.ts";
+import { lockModel, modelRecord } from "../../resources/model-record.ts";
 
 /** Throws 404. */
 export async function deleteModel(ctx: VerbContext, id: string): Promise<Written<null>> {
   const modelId = parseId(id);
   return await write(ctx, async (tx, journal) => {
-    const { row } = await lockModel(tx, modelId);
+    const before = await lockModel(tx, modelId);
+    ctx.judge?.(modelRecord(before));
+    const { row } = before;
     await tx.delete(models).where(eq(models.id, modelId));
     journal.audit({
       action: "delete_model",

@@ -2,7 +2,7 @@
  * A model body as columns: defaults on creation, kept values on update, the credential sealed
  * (docs/rules/models.md#fields).
  */
-import type { CreateModel, UpdateModel } from "../../../shared/schema/model.ts";
+import type { CreateModel, PatchModel } from "../../../shared/schema/model.ts";
 import type { ModelRow, NewModelRow } from "../../db/schema/models.ts";
 import type { VerbContext } from "../../kernel/context.ts";
 import { dropUndefined } from "../../kernel/parse.ts";
@@ -65,13 +65,31 @@ export async function fieldsOfNew(ctx: VerbContext, body: CreateModel): Promise<
   };
 }
 
-/** Columns that an update sets. An omitted field keeps its value; so does `max_in_flight: null` and a null credential. */
-export async function fieldsOfUpdate(ctx: VerbContext, body: UpdateModel, before: ModelRow): Promise<Partial<Fields>> {
-  const { model_name: _name, api_key, health, max_in_flight, ...given } = body;
+/** Columns that a change sets: an omitted field keeps its value, null stands for the default. A null credential is kept. */
+export async function fieldsOfUpdate(ctx: VerbContext, body: PatchModel, before: ModelRow): Promise<Partial<Fields>> {
+  const { model_name: _name, api_key, health, ...given } = body;
+  const initial = { ...DEFAULTS, upstream_model: before.model_name, api_base: "" };
   return {
-    ...dropUndefined(given),
-    ...healthColumns(health),
-    max_in_flight: max_in_flight ?? before.max_in_flight,
+    ...withDefaults<Fields>(dropUndefined(given), initial),
+    ...healthColumns(healthOf(ctx, health)),
     api_key: await sealNewSecret(ctx, api_key, before.api_key),
   };
+}
+
+function healthOf(ctx: VerbContext, given: PatchModel["health"]): CreateModel["health"] {
+  const initial = {
+    checks_enabled: DEFAULTS.health_checks_enabled,
+    alerts_enabled: DEFAULTS.health_alerts_enabled,
+    check_interval_secs: ctx.checkIntervalSecs,
+    failure_threshold: DEFAULTS.health_failure_threshold,
+    maintenance_until: null,
+    maintenance_note: null,
+  };
+  return given === null ? initial : given && withDefaults(given, initial);
+}
+
+/** The fields, with the default in place of null. */
+function withDefaults<T extends object>(given: object, initial: Readonly<Record<string, unknown>>): Partial<T> {
+  const entries = Object.entries(given).map(([name, value]: [string, unknown]) => [name, value ?? initial[name]]);
+  return Object.fromEntries(entries) as Partial<T>;
 }

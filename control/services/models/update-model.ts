@@ -1,5 +1,5 @@
 /**
- * Replaces a model's fields; what is omitted keeps its value, its name never changes (docs/rules/models.md#fields).
+ * Changes a model's fields; what is omitted keeps its value, its name never changes (docs/rules/models.md#fields).
  */
 import { eq } from "drizzle-orm";
 import { type ErrorDetail, GatewayError } from "../../../shared/errors.ts";
@@ -8,7 +8,8 @@ import {
   CACHE_TTL_COMPLAINT,
   isCacheTtlRight,
   type Model,
-  type UpdateModel,
+  type PatchModel,
+  patchModelSchema,
   updateModelSchema,
 } from "../../../shared/schema/model.ts";
 import type { Transaction } from "../../db/connect.ts";
@@ -37,7 +38,7 @@ function mayAnswerDifferently(before: ModelRow, after: ModelRow): boolean {
 
 /** The errors that only a comparison with the stored row can find. */
 function complaintsAbout(
-  body: UpdateModel,
+  body: PatchModel,
   before: ModelRow,
   after: Pick<ModelRow, "cache_enabled" | "cache_ttl_secs">,
 ): ErrorDetail[] {
@@ -51,7 +52,7 @@ function complaintsAbout(
 /** Warns when the model's credential is sent from now on to an origin that did not get it before. */
 async function secretWarnings(
   tx: Transaction,
-  body: UpdateModel,
+  body: PatchModel,
   before: ModelRow,
   after: ModelRow,
 ): Promise<readonly string[]> {
@@ -63,13 +64,23 @@ async function secretWarnings(
   return [...own, ...inheritedKeyWarnings(after, endpoints, { moved: false })];
 }
 
-/** The model. Throws 400, 404. */
+/** The model. A null credential keeps the stored one. Throws 400, 404. */
 export async function updateModel(ctx: VerbContext, id: string, input: unknown): Promise<Written<Model>> {
+  return await changeModel(ctx, parseId(id), parse(updateModelSchema, input));
+}
+
+/** The model. Null stands for the default, and clears the credential. Throws 400, 404. */
+export async function patchModel(ctx: VerbContext, id: string, input: unknown): Promise<Written<Model>> {
   const modelId = parseId(id);
-  const body = parse(updateModelSchema, input);
-  await checkUpstreamAddress(ctx, "api_base", body.api_base);
+  const body = parse(patchModelSchema, input);
+  return await changeModel(ctx, modelId, body.api_key === null ? { ...body, api_key: "" } : body);
+}
+
+async function changeModel(ctx: VerbContext, modelId: string, body: PatchModel): Promise<Written<Model>> {
+  await checkUpstreamAddress(ctx, "api_base", body.api_base ?? "");
   return await write(ctx, async (tx, journal) => {
     const before = await lockModel(tx, modelId);
+    ctx.judge?.(modelRecord(before));
     const fields = await fieldsOfUpdate(ctx, body, before.row);
     refuseIfAny(complaintsAbout(body, before.row, { ...before.row, ...fields }));
     const now = ctx.now();

@@ -43,6 +43,7 @@ export async function updateRecipe(
   const body = dropUndefined(parse(updateRecipeSchema, input));
   return await write(ctx, async (tx, journal) => {
     const before = await lockRecipe(tx, recipeId);
+    ctx.judge?.(recipeRecord(before));
     const change = async () =>
       tx
         .update(recipes)

@@ -5,16 +5,13 @@ import { GatewayError } from "../../../shared/errors.ts";
 import { createTenantSchema, type Tenant } from "../../../shared/schema/tenant.ts";
 import type { VerbContext, Written } from "../../kernel/context.ts";
 import { isForeignKeyViolation, isUniqueViolation } from "../../kernel/database-errors.ts";
-import { errorDetailsOf, parse, refuseIfAny } from "../../kernel/parse.ts";
+import { parse } from "../../kernel/parse.ts";
 import { write } from "../../kernel/write.ts";
 import { tenantRecord } from "../../resources/tenant-record.ts";
-import { fieldsOfOtherRoutes } from "./fields-of-other-routes.ts";
 import { insertTenant } from "./insert-tenant.ts";
 
 /** The new tenant. Throws 400, 400 `unknown_fairshare_group`, 409. */
 export async function createTenant(ctx: VerbContext, input: unknown): Promise<Written<Tenant>> {
-  const judged = createTenantSchema.safeParse(input);
-  refuseIfAny([...(judged.success ? [] : errorDetailsOf(judged.error)), ...fieldsOfOtherRoutes(input)]);
   const body = parse(createTenantSchema, input);
   return await write(ctx, async (tx, journal) => {
     try {

@@ -6,13 +6,14 @@ import { apiKeys, tenants } from "../../db/schema/tenancy.ts";
 import type { VerbContext, Written } from "../../kernel/context.ts";
 import { parseId } from "../../kernel/parse.ts";
 import { write } from "../../kernel/write.ts";
-import { lockTenant } from "../../resources/tenant-record.ts";
+import { lockTenant, tenantRecord } from "../../resources/tenant-record.ts";
 
 /** Throws 404. */
 export async function deleteTenant(ctx: VerbContext, id: string): Promise<Written<null>> {
   const tenantId = parseId(id);
   return await write(ctx, async (tx, journal) => {
     const row = await lockTenant(tx, tenantId);
+    ctx.judge?.(tenantRecord(row));
     const keys = await tx
       .delete(apiKeys)
       .where(eq(apiKeys.tenant_id, tenantId))

@@ -7,25 +7,19 @@ import type { CreateTenant } from "../../../shared/schema/tenant.ts";
 import type { Transaction } from "../../db/connect.ts";
 import { type TenantRow, tenants } from "../../db/schema/tenancy.ts";
 import type { WriteJournal } from "../../kernel/write-journal.ts";
+import { tenantColumns } from "./tenant-columns.ts";
 
 /** The row; its id is a new one unless the body has one. Throws the database's error. */
 export async function insertTenant(
   tx: Transaction,
   journal: WriteJournal,
-  body: CreateTenant & { readonly id?: string },
+  { id, ...body }: CreateTenant & { readonly id?: string },
   now: Date,
 ): Promise<TenantRow> {
+  const fields = tenantColumns(body, null, now) as typeof tenants.$inferInsert;
   const [row] = await tx
     .insert(tenants)
-    .values({
-      ...body,
-      status: "active",
-      weekly_windows: [],
-      tracing_enabled: false,
-      created_at: now,
-      updated_at: now,
-      rev: journal.rev,
-    })
+    .values({ ...fields, ...(id === undefined ? {} : { id }), created_at: now, updated_at: now, rev: journal.rev })
     .returning();
   if (row === undefined) throw new GatewayError("internal_error");
   journal.audit({ action: "create_tenant", entityType: "tenant", entityId: row.id, detail: { name: row.name } });

@@ -7,6 +7,7 @@ import { eq } from "drizzle-orm";
 import type { z } from "zod";
 import { GatewayError } from "../../../shared/errors.ts";
 import {
+  patchTenantSchema,
   type Tenant,
   tenantAllowlistSchema,
   tenantBudgetSchema,
@@ -27,12 +28,10 @@ import { type TenantRow, tenants } from "../../db/schema/tenancy.ts";
 import { changedFields } from "../../kernel/changed-fields.ts";
 import type { VerbContext, Written } from "../../kernel/context.ts";
 import { isForeignKeyViolation, isUniqueViolation } from "../../kernel/database-errors.ts";
-import { dropUndefined, parse, parseId } from "../../kernel/parse.ts";
+import { parse, parseId } from "../../kernel/parse.ts";
 import { write } from "../../kernel/write.ts";
-import { budgetColumns } from "../../resources/budget-columns.ts";
 import { lockTenant, tenantRecord } from "../../resources/tenant-record.ts";
-
-type Columns = Partial<Omit<TenantRow, "id" | "rev" | "created_at" | "updated_at">>;
+import { mergedCompression, mergedGuardrails, type TenantColumns, tenantColumns } from "./tenant-columns.ts";
 
 /** One row of the table. */
 interface ChangeRule<Body> {
@@ -40,7 +39,7 @@ interface ChangeRule<Body> {
   /** Action in the audit log (docs/rules/management-api.md#audit-log). */
   readonly action: string | ((body: Body) => string);
   /** Gets the row before the change, and the time of the change. */
-  readonly columns: (body: Body, before: TenantRow, now: Date) => Columns;
+  readonly columns: (body: Body, before: TenantRow, now: Date) => TenantColumns;
 }
 
 /** A change as a verb, and the schema of its body. */
@@ -50,56 +49,41 @@ interface TenantChange {
   readonly apply: (ctx: VerbContext, id: string, input: unknown) => Promise<Written<Tenant>>;
 }
 
-const instant = (text: string | null): Date | null => (text === null ? null : new Date(text));
-
 export const tenantChanges = {
-  /** The fields of one text each; what is omitted keeps its value. */
-  details: change({ body: updateTenantSchema, action: "update_tenant", columns: dropUndefined }),
+  /** Every field at once. */
+  all: change({ body: patchTenantSchema, action: "update_tenant", columns: tenantColumns }),
+  /** The descriptive fields. */
+  details: change({ body: updateTenantSchema, action: "update_tenant", columns: tenantColumns }),
   /** Every status may follow every other. */
-  status: change({ body: tenantStatusSchema, action: "set_tenant_status", columns: (body) => body }),
+  status: change({ body: tenantStatusSchema, action: "set_tenant_status", columns: tenantColumns }),
   /** The tenant's share within its group. */
-  weight: change({ body: tenantWeightSchema, action: "update_weight", columns: (body) => body }),
+  weight: change({ body: tenantWeightSchema, action: "update_weight", columns: tenantColumns }),
   /** Limits per minute and the cap of requests in flight; an omitted cap means none. */
-  quota: change({ body: tenantQuotaSchema, action: "update_quota", columns: dropUndefined }),
+  quota: change({ body: tenantQuotaSchema, action: "update_quota", columns: tenantColumns }),
   /** The only change whose body the database may refuse: the group may not exist. */
-  group: change({ body: tenantGroupSchema, action: "update_tenant_group", columns: (body) => body }),
-  budget: change({
-    body: tenantBudgetSchema,
-    action: "set_tenant_budget",
-    columns: (body, before, now) => budgetColumns(body, before.budget_started_at, now),
-  }),
+  group: change({ body: tenantGroupSchema, action: "update_tenant_group", columns: tenantColumns }),
+  budget: change({ body: tenantBudgetSchema, action: "set_tenant_budget", columns: tenantColumns }),
   /** When access begins and ends, and the weekly windows (docs/rules/tenants.md#access-windows). */
-  schedule: change({
-    body: tenantScheduleSchema,
-    action: "set_tenant_schedule",
-    columns: ({ timezone, active_from, active_until, weekly_windows }) => ({
-      ...(timezone === undefined ? {} : { timezone }),
-      active_from: instant(active_from),
-      active_until: instant(active_until),
-      weekly_windows,
-    }),
-  }),
-  allowlist: change({ body: tenantAllowlistSchema, action: "set_tenant_allowlist", columns: (body) => body }),
-  /** Null turns guardrails off (docs/rules/tenants.md#policies). */
+  schedule: change({ body: tenantScheduleSchema, action: "set_tenant_schedule", columns: tenantColumns }),
+  allowlist: change({ body: tenantAllowlistSchema, action: "set_tenant_allowlist", columns: tenantColumns }),
   guardrails: change({
     body: tenantGuardrailsSchema,
     action: "set_tenant_guardrails",
-    columns: ({ policy }) => ({ guardrails_policy: policy }),
+    columns: ({ policy }, before) => ({ guardrails_policy: mergedGuardrails(policy, before, "policy") ?? null }),
   }),
-  /** Null falls back to the global settings (docs/rules/tenants.md#policies). */
   compression: change({
     body: tenantCompressionSchema,
     action: "set_tenant_compression",
-    columns: ({ policy }) => ({ compression_policy: policy }),
+    columns: ({ policy }, before) => ({ compression_policy: mergedCompression(policy, before) ?? null }),
   }),
   /** For all keys of the tenant. */
   tracing: change({
     body: tracingSchema,
     action: ({ tracing_enabled }) => (tracing_enabled ? "enable_tenant_tracing" : "disable_tenant_tracing"),
-    columns: (body) => body,
+    columns: tenantColumns,
   }),
   /** Whether the tenant's traffic is benchmark or test traffic. */
-  synthetic: change({ body: tenantSyntheticSchema, action: "set_tenant_synthetic", columns: (body) => body }),
+  synthetic: change({ body: tenantSyntheticSchema, action: "set_tenant_synthetic", columns: tenantColumns }),
 } satisfies Readonly<Record<string, TenantChange>>;
 
 function change<Body>(rule: ChangeRule<Body>): TenantChange {
@@ -117,6 +101,7 @@ async function applyChange<Body>(
 ): Promise<Written<Tenant>> {
   return await write(ctx, async (tx, journal) => {
     const before = await lockTenant(tx, id);
+    ctx.judge?.(tenantRecord(before));
     const now = ctx.now();
     const columns = rule.columns(body, before, now);
     try {

@@ -19,6 +19,7 @@ export async function updateUser(ctx: VerbContext, id: string, input: unknown): 
   const body = parse(updateUserSchema, input);
   return await write(ctx, async (tx, journal) => {
     const before = await lockUser(tx, userId);
+    ctx.judge?.(userRecord(before));
     const fields = {
       status: body.status ?? before.status,
       role: body.role ?? before.role,

@@ -128,11 +128,11 @@ describe("a request that was given up", () => {
     world.ask(requestOf("one"));
     world.hasRoom = false;
     world.admission.giveUp("one");
-    await pass(world, 2 * ROW_WAITS_MS);
-    expect(rowsOf(world)).toEqual([]);
-    world.hasRoom = true;
-    await pass(world, 2 * ROW_WAITS_MS);
-    expect(rowsOf(world)).toEqual([["one", 499, 10]]);
+    for (const expected of [[], [["one", 499, 10]]]) {
+      await pass(world, 2 * ROW_WAITS_MS);
+      expect(rowsOf(world)).toEqual(expected);
+      world.hasRoom = true;
+    }
   });
 
   it.each([
@@ -263,16 +263,6 @@ describe("a request that was given up", () => {
     await world.end(one, 3, { status_code: 200, total_tokens: 3 });
     await pass(world, 60_000);
     expect(rowsOf(world)).toEqual([["one", 200, 3]]);
-  });
-
-  it("has waited no longer than for its slot, if its budgets refused it", async () => {
-    const world = new AdmissionHarness("weighted", 1);
-    const one = world.ask(admissionRequestOf("one", "t", {}, { tenantTokens: 0 }));
-    await pass(world, 2_000);
-    expect(one.state).toBe("refused");
-    world.admission.giveUp("one");
-    await world.end(one, 0, { status_code: 403, admission: "rejected" });
-    expect(world.rows).toMatchObject([{ status_code: 403, admission: "rejected", queue_wait_ms: 0 }]);
   });
 });
 

@@ -64,3 +64,14 @@ describe("a long queue of a tenant with no budget left", () => {
     expect(scheduler.waiting(world.nowMs)).toEqual([{ ...row, queued: 2, reason: "cell_full" }]);
   });
 });
+
+it("a request that its budgets refused has waited no longer than for its slot, though it was given up", async () => {
+  const world = new AdmissionHarness("weighted", 1);
+  const one = world.ask(admissionRequestOf("one", "t", {}, { tenantTokens: 0 }));
+  world.nowMs += 2_000;
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(one.state).toBe("refused");
+  world.admission.giveUp("one");
+  await world.end(one, 0, { status_code: 403, admission: "rejected" });
+  expect(world.rows).toMatchObject([{ status_code: 403, admission: "rejected", queue_wait_ms: 0 }]);
+});

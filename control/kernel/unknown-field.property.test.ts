@@ -1,8 +1,8 @@
-/** No field of a proposed body is unknown to its route, at whatever depth (docs/rules/assistant.md#tools). */
+/** A field that a body has and its schema does not is found at any depth (docs/rules/management-api.md#bodies). */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { JsonSchema } from "./operations.ts";
-import { unknownField } from "./unknown-field.ts";
+import type { JsonSchema } from "./json-schema.ts";
+import { unknownFields } from "./unknown-field.ts";
 
 /** A schema, a value that it takes, and that value with a field that it does not know: at which path. */
 interface Sample {
@@ -22,7 +22,7 @@ function withField(value: object, field: string, to: unknown): object {
 const within = (samples: readonly (readonly [string, Sample])[], base: object) =>
   samples.flatMap(([field, { wrong }]) =>
     wrong.map(({ path, value }) => ({
-      path: path === "" || path.startsWith("[") ? `${field}${path}` : `${field}.${path}`,
+      path: path === "" ? field : `${field}.${path}`,
       value: withField(base, field, value),
     })),
   );
@@ -57,7 +57,7 @@ const { sample } = fc.letrec<{ sample: Sample }>((tie) => ({
         schema: { type: "array", items: inner.schema },
         value: [...Array<unknown>(before).fill(inner.value), inner.value],
         wrong: inner.wrong.map(({ path, value }) => ({
-          path: path === "" || path.startsWith("[") ? `[${before}]${path}` : `[${before}].${path}`,
+          path: path === "" ? `${before}` : `${before}.${path}`,
           value: [...Array<unknown>(before).fill(inner.value), value],
         })),
       }),
@@ -75,11 +75,14 @@ const { sample } = fc.letrec<{ sample: Sample }>((tie) => ({
   ),
 }));
 
+const pathsOf = (schema: JsonSchema, value: unknown) =>
+  [...unknownFields(schema, value)].map(({ path }) => path.join("."));
+
 it("takes what the schema knows, and names the path of a field that it does not", () => {
   fc.assert(
     fc.property(sample, ({ schema, value, wrong }) => {
-      expect(unknownField(schema, value)).toBeNull();
-      for (const one of wrong.slice(0, 50)) expect(unknownField(schema, one.value)).toBe(one.path);
+      expect([...unknownFields(schema, value)]).toEqual([]);
+      for (const one of wrong.slice(0, 50)) expect([...new Set(pathsOf(schema, one.value))]).toEqual([one.path]);
     }),
   );
 });
@@ -93,13 +96,13 @@ describe("where a value has choices", () => {
   const schema = { anyOf: [of("a", "x"), of("b", "y")] };
 
   it("knows the fields of the one that fits, and no other's", () => {
-    expect(unknownField(schema, { kind: "a", x: "1" })).toBeNull();
-    expect(unknownField(schema, { kind: "b", y: "1" })).toBeNull();
-    expect(unknownField(schema, { kind: "a", y: "1" })).toBe("y");
+    expect(pathsOf(schema, { kind: "a", x: "1" })).toEqual([]);
+    expect(pathsOf(schema, { kind: "b", y: "1" })).toEqual([]);
+    expect([...unknownFields(schema, { kind: "a", y: "1" })]).toEqual([{ path: ["y"], known: ["kind", "x"] }]);
   });
 });
 
 it("takes nothing below where a schema was cut off", () => {
   const schema = { type: "object", properties: { deep: { not: {} } } };
-  expect(unknownField(schema, { deep: { a: 1 } })).toBe("deep");
+  expect(pathsOf(schema, { deep: { a: 1 } })).toEqual(["deep"]);
 });

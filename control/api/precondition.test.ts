@@ -1,0 +1,140 @@
+/** A write with `If-Match` is done on the record that the client has read, or not at all (docs/rules/management-api.md#lost-updates). */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Tenant } from "../../shared/schema/tenant.ts";
+import { readDocument } from "../../test/harness/api-document.ts";
+import { startControl, type TestControl } from "../../test/harness/control.ts";
+import { type Send, targetOf } from "../../test/harness/route-targets.ts";
+import { createApp } from "./app.ts";
+import { buildDocument } from "./document.ts";
+import type { ApiDeps } from "./types.ts";
+
+const document = readDocument(JSON.stringify(buildDocument(createApp({ adminToken: "" } as unknown as ApiDeps), "")));
+let control: TestControl;
+
+beforeAll(async () => {
+  control = await startControl();
+});
+afterAll(async () => {
+  await control.close();
+});
+
+const send: Send = async (method, path, body, headers = {}) =>
+  await control.request(method.toUpperCase(), path, body, { ...headers });
+
+const guarded = document.operations.filter(({ parameters }) => parameters.some(({ name }) => name === "if-match"));
+
+it("is offered by every change and deletion of a record that has a revision", () => {
+  const paths = guarded.map(({ method, path }) => `${method} ${path.replace("/api/v1", "")}`);
+  expect(paths).toEqual(
+    expect.arrayContaining([
+      "patch /tenants/{id}",
+      "put /tenants/{id}/quota",
+      "patch /tenants/{id}/budget",
+      "delete /tenants/{id}",
+      "patch /keys/{id}",
+      "put /keys/{id}/disabled",
+      "delete /keys/{id}",
+      "patch /models/{id}",
+      "put /models/{id}/reliability",
+      "post /models/{id}/autotune/apply",
+      "delete /models/{id}",
+      "put /models/{id}/endpoints/{endpoint_id}",
+      "delete /models/{id}/endpoints/{endpoint_id}",
+      "patch /mcp-servers/{id}",
+      "delete /mcp-servers/{id}",
+      "patch /fairshare/groups/{name}/weight",
+    ]),
+  );
+  expect(guarded.filter(({ responses }) => !("412" in responses))).toEqual([]);
+});
+
+describe.each(guarded.map((operation) => [`${operation.method} ${operation.path}`, operation] as const))(
+  "%s",
+  (_, { method, path, requestBody }) => {
+    it("is refused for another revision, with the record as it is, and done for the present one", async () => {
+      const target = await targetOf(send, path);
+      const { record } = target;
+      const rev = Number(record?.["rev"]);
+      const example = requestBody?.content["application/json"]?.example as
+        | Readonly<Record<string, unknown>>
+        | undefined;
+      const body =
+        example === undefined
+          ? undefined
+          : Object.fromEntries(
+              Object.entries(example).map(([name, value]) => [
+                name,
+                name === "name" || name === "model_name" ? record?.[name] : value,
+              ]),
+            );
+      const stale = await send(method, target.path, body, { "if-match": `"${rev - 1}"` });
+      expect({ status: stale.status, body: await stale.json() }).toMatchObject({
+        status: 412,
+        body: { error: { code: "changed_meanwhile", type: "conflict_error", present: { rev } } },
+      });
+      const done = await send(method, target.path, body, { "if-match": `"${rev}"` });
+      expect({ status: done.status, text: await done.clone().text() }).toMatchObject({
+        status: method === "delete" ? 204 : 200,
+      });
+      if (method === "delete") return;
+      const after = (await done.json()) as { rev: number };
+      expect({ isNewer: after.rev > rev, etag: done.headers.get("etag") }).toEqual({
+        isNewer: true,
+        etag: `"${after.rev}"`,
+      });
+    });
+  },
+);
+
+describe("two admins who change a tenant", () => {
+  const make = async (): Promise<Tenant> => (await targetOf(send, "/api/v1/tenants/{id}")).record as unknown as Tenant;
+  const read = async (id: string): Promise<Response> => await control.request("GET", `/api/v1/tenants/${id}`);
+
+  it("keep each other's limits when both send only what they change", async () => {
+    const { id } = await make();
+    await control.request("PATCH", `/api/v1/tenants/${id}`, { tokens_per_minute: 600 });
+    await control.request("PATCH", `/api/v1/tenants/${id}`, { max_in_flight: 4 });
+    expect(await (await read(id)).json()).toMatchObject({ tokens_per_minute: 600, max_in_flight: 4 });
+  });
+
+  it("do not overwrite what they have not seen", async () => {
+    const { id } = await make();
+    const first = await read(id);
+    const etag = first.headers.get("etag") ?? "";
+    const before = (await first.json()) as Tenant;
+    expect(etag).toBe(`"${before.rev}"`);
+    await control.request("PUT", `/api/v1/tenants/${id}/quota`, { tokens_per_minute: 600 });
+    const path = `/api/v1/tenants/${id}/quota`;
+    const lost = await control.request("PUT", path, { tokens_per_minute: 0, max_in_flight: 4 }, { "if-match": etag });
+    const { error } = (await lost.json()) as { error: { present: Tenant } };
+    expect({ status: lost.status, seen: error.present.tokens_per_minute }).toEqual({ status: 412, seen: 600 });
+    expect(await (await read(id)).json()).toEqual(error.present);
+    const whole = await control.request("PATCH", `/api/v1/tenants/${id}`, { ...before, weight: 7 });
+    expect(whole.status).toBe(412);
+    const again = await control.request("PATCH", `/api/v1/tenants/${id}`, { ...error.present, weight: 7 });
+    expect({ status: again.status, body: await again.json() }).toMatchObject({ status: 200, body: { weight: 7 } });
+  });
+
+  it.each([
+    ["*", 200],
+    ['"1", "REV"', 200],
+    ["REV", 200],
+    ['W/"REV"', 412],
+    ['"1"', 412],
+    ['"of another kind"', 400],
+    ["", 400],
+  ])("are answered If-Match: %s with %i", async (header, status) => {
+    const { id, rev } = await make();
+    const headers = { "if-match": header.replace("REV", String(rev)) };
+    const response = await control.request("PATCH", `/api/v1/tenants/${id}`, { weight: 7 }, headers);
+    expect({ header, status: response.status }).toEqual({ header, status });
+  });
+
+  it("are refused an If-Match on what has no revision", async () => {
+    const response = await control.request("POST", "/api/v1/tenants", { name: "if-match" }, { "if-match": '"1"' });
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status: 400,
+      body: { error: { param: "if-match" } },
+    });
+  });
+});

@@ -1,0 +1,86 @@
+/**
+ * Against lost updates (docs/rules/management-api.md#lost-updates): answers have the revision of their record as ETag, and a write
+ * with `If-Match` is done only on a record of that revision.
+ */
+import { z } from "zod";
+import { GatewayError } from "../../shared/errors.ts";
+import { fieldError } from "../kernel/parse.ts";
+import type { Api } from "./types.ts";
+
+const HEADER = "if-match";
+
+export type Judge = (record: object) => void;
+
+interface WriteRoute {
+  readonly kind: string;
+  readonly method: string;
+  readonly path: string;
+  readonly answer?: z.ZodType;
+}
+
+/** The ETag of an answer; null: it has no revision. */
+export function etagOf(answer: unknown): string | null {
+  const rev = revOf(answer);
+  return rev === undefined ? null : `"${rev}"`;
+}
+
+/** Whether a route writes a record with a revision. Of a deletion, the other routes of its path say so. */
+export function writesRevision(app: Api, { kind, method, path, answer }: WriteRoute): boolean {
+  if (kind !== "write") return false;
+  return method === "delete" ? siblingsOf(app, path).some(hasRevision) : hasRevision(answer);
+}
+
+/** What a route with a revision says in the document. */
+export const PRECONDITION = {
+  parameter: {
+    name: HEADER,
+    in: "header" as const,
+    required: false,
+    description: "The `rev` of the record that the change is meant for, in quotes; another one is 412.",
+    schema: { type: "string" as const },
+    example: '"42"',
+  },
+  refusal: "The record has changed since it was read; `error.present` is the record as it is.",
+};
+
+/** Judges a record by the header; undefined: each one is right. Throws 400 for a header that names no revision. */
+export function preconditionOf(header: string | undefined, isTaken: boolean): Judge | undefined {
+  if (header === undefined || header.trim() === "*") return undefined;
+  if (!isTaken) throw fieldError(HEADER, "is not taken here: what is written has no rev");
+  const wanted = header.split(",").map((each) => /^(W\/)?"?(\d{1,15})"?$/.exec(each.trim()));
+  if (wanted.some((match) => match === null)) throw fieldError(HEADER, "must be the rev of the record in quotes, or *");
+  // A weak one equals none (RFC 9110, 13.1.1).
+  const revs = wanted.flatMap((match) => (match?.[1] === undefined ? [Number(match?.[2])] : []));
+  return (record) => {
+    if (!revs.includes(revOf(record) ?? Number.NaN)) throw changedMeanwhile(record);
+  };
+}
+
+/** The 412 with the record as it is. */
+export function changedMeanwhile(present: object): GatewayError {
+  return new GatewayError("changed_meanwhile", { param: null, present });
+}
+
+/** The schema of the body of that 412. */
+export const presentSchema = z
+  .record(z.string(), z.unknown())
+  .optional()
+  .meta({ description: "With `changed_meanwhile`: the record as it is" });
+
+function revOf(value: unknown): number | undefined {
+  const rev = typeof value === "object" && value !== null && "rev" in value ? value.rev : undefined;
+  return typeof rev === "number" ? rev : undefined;
+}
+
+const hasRevision = (answer: unknown): boolean => answer instanceof z.ZodObject && "rev" in answer.shape;
+
+/** The answers of the routes of a path that were declared before. */
+function siblingsOf(app: Api, path: string): readonly unknown[] {
+  return app.openAPIRegistry.definitions.flatMap((definition) => {
+    if (definition.type !== "route" || definition.route.path !== path) return [];
+    const answer = definition.route.responses[200] as
+      | { readonly content?: Readonly<Record<string, { readonly schema?: unknown }>> }
+      | undefined;
+    return [answer?.content?.["application/json"]?.schema];
+  });
+}
