@@ -65,7 +65,7 @@ describe("a long queue of a tenant with no budget left", () => {
   });
 });
 
-it("a request that its budgets refused has waited no longer than for its slot, though it was given up", async () => {
+it("a request that its budgets refused has waited only for its slot, though it was given up", async () => {
   const world = new AdmissionHarness("weighted", 1);
   const one = world.ask(admissionRequestOf("one", "t", {}, { tenantTokens: 0 }));
   world.nowMs += 2_000;
