@@ -6,7 +6,7 @@
 import { join } from "node:path";
 import { z } from "zod";
 import { planeVariables } from "../shared/catalogues/plane-variables.ts";
-import { requireOwnCell } from "../shared/cells.ts";
+import { requireOwnCell } from "../shared/env/cells.ts";
 import {
   envErrorText,
   envFlag,
@@ -17,7 +17,7 @@ import {
   envText,
   envWebUrl,
   envWhole,
-} from "../shared/env-fields.ts";
+} from "../shared/env/env-fields.ts";
 import { MIN_CHECK_INTERVAL_SECS } from "../shared/schema/model.ts";
 import { MIN_INTERVAL_SECS_MAX } from "../shared/schema/settings/alerts.ts";
 import { CLASSIFIER_TIMEOUT_MS_MAX } from "../shared/schema/settings/auto-router.ts";
@@ -25,12 +25,12 @@ import { clearableName } from "../shared/schema/settings/fields.ts";
 import { type BackupEnv, backupEnv, backupVariables, requireBackupPlace } from "./backup/backup-env.ts";
 import { type DashboardEnv, parseDashboardEnv } from "./dashboard/env.ts";
 import { EnvError, type Listen, listenField, optionalListenField } from "./kernel/env-field.ts";
+import type { OutboundPolicy } from "./kernel/outbound/guarded-connections.ts";
 import { dropUndefined } from "./kernel/parse.ts";
 import { type TrustedProxies, trustedProxiesField } from "./kernel/trusted-proxies.ts";
-import type { OutboundPolicy } from "./outbound/guarded-connections.ts";
+import type { SecretDigests } from "./process/shared-secrets.ts";
 import { type ProvisionerEnv, provisionerEnv, provisionerVariables } from "./provisioner/provisioner-env.ts";
-import type { SettingSeeds } from "./startup/seed-settings.ts";
-import type { SecretDigests } from "./startup/shared-secrets.ts";
+import type { SettingSeeds } from "./settings/seed-settings.ts";
 
 export interface ControlEnv {
   readonly adminListen: Listen;
@@ -40,7 +40,7 @@ export interface ControlEnv {
   /** The proxies before the Management API. */
   readonly trustedProxies: TrustedProxies;
   readonly adminToken: string;
-  /** Undefined: it is derived from the admin token (shared/internal-token.ts). */
+  /** Undefined: it is derived from the admin token (shared/crypto/internal-token.ts). */
   readonly internalToken: string | undefined;
   readonly databaseUrl: string;
   readonly redisUrl: string;

@@ -7,7 +7,7 @@ import { configWarnings } from "./config-warnings.ts";
 import { serveDashboard } from "./dashboard/serve.ts";
 import { compose } from "./deps.ts";
 import { type ControlEnv, parseEnv } from "./env.ts";
-import { startJobs } from "./jobs/jobs.ts";
+import { startJobs } from "./kernel/jobs/jobs.ts";
 import { createLog, type Logger } from "./kernel/log.ts";
 import { serveAt } from "./process/http-server.ts";
 import { migrateWithRetries } from "./process/open-database.ts";

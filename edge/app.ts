@@ -6,12 +6,12 @@
 import { HonoBase } from "hono/hono-base";
 import { TrieRouter } from "hono/router/trie-router";
 import { GatewayError } from "../shared/errors.ts";
-import { WORKER_VERSION_HEADER } from "../shared/worker-version.ts";
+import { WORKER_VERSION_HEADER } from "../shared/wire/worker-version.ts";
 import { consoleLog } from "./adapters/console-log.ts";
 import type { Bindings } from "./bindings.ts";
 import { type Deps, depsOf } from "./deps.ts";
-import { requestTargetOf } from "./domain/routing/request-target.ts";
-import { MODEL_ROUTES } from "./domain/routing/route-class.ts";
+import { requestTargetOf } from "./domain/request/request-target.ts";
+import { MODEL_ROUTES } from "./domain/request/route-class.ts";
 import { mcp, modelDetail, modelRoute, models, otherRoute } from "./routes/data-plane.ts";
 import { internal } from "./routes/internal.ts";
 

@@ -2,7 +2,7 @@
  * The only composition root of the Worker: bindings become ports, once per isolate.
  */
 import { waitUntil } from "cloudflare:workers";
-import { deriveInternalToken } from "../shared/internal-token.ts";
+import { deriveInternalToken } from "../shared/crypto/internal-token.ts";
 import { AuthFailureHandler } from "./adapters/auth-failure-handler.ts";
 import { BufferedLog } from "./adapters/buffered-log.ts";
 import { CompressorHttp } from "./adapters/compressor-http.ts";
@@ -41,10 +41,10 @@ import type { LedgerApi } from "./domain/ledger/rpc.ts";
 import { RecentFailures } from "./domain/upstream/recent-failures.ts";
 import { type Env, EnvError, parseEnv } from "./env.ts";
 import type { IsolateMemory } from "./pipeline/call/context.ts";
-import { AutoRouterMemory } from "./pipeline/memory/auto-router-memory.ts";
-import { ANSWER_MEMORY_BYTES, CACHE_MEMORY_BYTES, MemoryBudget } from "./pipeline/memory/memory-budget.ts";
-import { RequestBodyMemory } from "./pipeline/memory/request-body-memory.ts";
-import { ToolLists } from "./pipeline/memory/tool-lists.ts";
+import { AutoRouterMemory } from "./pipeline/call/memory/auto-router-memory.ts";
+import { ANSWER_MEMORY_BYTES, CACHE_MEMORY_BYTES, MemoryBudget } from "./pipeline/call/memory/memory-budget.ts";
+import { RequestBodyMemory } from "./pipeline/call/memory/request-body-memory.ts";
+import { ToolLists } from "./pipeline/call/memory/tool-lists.ts";
 import type { Log, Ports } from "./ports.ts";
 import { TRANSFORMS } from "./transforms.ts";
 

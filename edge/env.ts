@@ -5,8 +5,9 @@
  * variables by the same rules.
  */
 import * as z from "zod";
+import { envJwtIssuers } from "../shared/access/jwt-issuers.ts";
 import { planeVariables } from "../shared/catalogues/plane-variables.ts";
-import { requireOwnCell } from "../shared/cells.ts";
+import { requireOwnCell } from "../shared/env/cells.ts";
 import {
   envErrorText,
   envFlag,
@@ -17,12 +18,11 @@ import {
   envText,
   envWebUrl,
   envWhole,
-} from "../shared/env-fields.ts";
-import { envJwtIssuers } from "../shared/jwt-issuers.ts";
-import { isSafePath } from "../shared/upstream-url.ts";
+} from "../shared/env/env-fields.ts";
+import { isSafePath } from "../shared/network/upstream-url.ts";
 import { ADMISSION_PATIENCE_MAX_SECS } from "./cluster/holder-lease.ts";
 import { SPILL_MAX_SEGMENTS } from "./domain/ledger/ledger-log.ts";
-import { isPassedThrough, isServedPath } from "./domain/routing/path-rules.ts";
+import { isPassedThrough, isServedPath } from "./domain/request/path-rules.ts";
 
 /** One day. Timers of the runtime reach little more than 24 days. */
 const STALLED_READER_MAX_SECS = 86_400;

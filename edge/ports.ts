@@ -4,19 +4,19 @@
  */
 
 import type { Issue } from "../shared/alerts.ts";
-import type { RevItem } from "../shared/internal.ts";
 import type { HotSetting, McpServerRecord, ModelRecord, ResolvedKey, SettingsRecord } from "../shared/records.ts";
-import type { UsageRow } from "../shared/usage-row.ts";
+import type { UsageRow } from "../shared/usage/usage-row.ts";
+import type { RevItem } from "../shared/wire/internal.ts";
 import type { AdmissionRequest, CacheHit, Decision, Settlement, Stale } from "./domain/admission/rpc.ts";
-import type { Identity } from "./domain/auth/identity.ts";
 import type { BudgetLimits } from "./domain/budget/limits.ts";
 import type { BucketLevel } from "./domain/budget/token-bucket.ts";
 import type { CountedEvent, MetricEvent } from "./domain/cell/event-counters.ts";
-import type { SchemaValidator } from "./domain/structured-output/check-value.ts";
+import type { SchemaValidator } from "./domain/json-schema/check-value.ts";
+import type { Identity } from "./domain/request/identity.ts";
 import type { SpanRecord } from "./domain/trace/trace.ts";
 import type { TraceContext } from "./domain/trace/trace-context.ts";
-import type { Transforms } from "./domain/transform/transform.ts";
 import type { UpstreamOutcomes } from "./domain/upstream/attempt-outcomes.ts";
+import type { Transforms } from "./domain/upstream/transform.ts";
 import type { EnergyTerms, PowerReading } from "./domain/usage/energy.ts";
 
 /** Unix epoch ms. */

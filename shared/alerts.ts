@@ -5,7 +5,7 @@
  */
 import * as z from "zod";
 import { ALERT_TITLES, type AlertKey } from "./catalogues/alerts.ts";
-import { oneLine } from "./printable.ts";
+import { oneLine } from "./text/printable.ts";
 
 const DETAIL_MAX = 500;
 

@@ -3,9 +3,10 @@
  * machines have measured: a parent may be missing or its own ancestor, a duration negative or beyond every number, and there
  * may be ten thousand. Whatever they say, every bar lies within the waterfall. O(n log n). Pure.
  */
-import { oneLine } from "../../shared/printable.ts";
+
 import type { Span } from "../../shared/schema/usage-reads.ts";
-import type { UsageRow } from "../../shared/usage-row.ts";
+import { oneLine } from "../../shared/text/printable.ts";
+import type { UsageRow } from "../../shared/usage/usage-row.ts";
 import { isInstant } from "../time/instants.ts";
 
 /** One bar. Fractions are of the waterfall's width. */

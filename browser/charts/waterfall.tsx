@@ -1,6 +1,6 @@
 /** Where the time of one request went: its phases from the row alone, and its spans where it was traced. */
 import type { Span } from "../../shared/schema/usage-reads.ts";
-import type { UsageRow } from "../../shared/usage-row.ts";
+import type { UsageRow } from "../../shared/usage/usage-row.ts";
 import { measured, requestPhases, type TimedRow } from "../explain/request-phases.ts";
 import { chartTexts } from "../messages/en/charts.ts";
 import { texts } from "../messages/texts.ts";

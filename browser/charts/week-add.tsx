@@ -1,6 +1,6 @@
 /** One more access window by day and times, to the minute; an end at or before the start is on the next day. */
 import { type KeyboardEvent, useState } from "react";
-import type { WeeklyWindow } from "../../shared/access-window.ts";
+import type { WeeklyWindow } from "../../shared/access/access-window.ts";
 import { chartTexts } from "../messages/en/charts.ts";
 import { texts } from "../messages/texts.ts";
 import { minutesOf, weekdayName } from "../time/instants.ts";

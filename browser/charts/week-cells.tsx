@@ -1,6 +1,6 @@
 /** The week as a grid of half hours: drag over cells, or move with the arrow keys, extend with Shift and press Space. */
 import { type KeyboardEvent, type PointerEvent, useRef, useState } from "react";
-import type { WeeklyWindow } from "../../shared/access-window.ts";
+import type { WeeklyWindow } from "../../shared/access/access-window.ts";
 import { chartTexts } from "../messages/en/charts.ts";
 import { texts } from "../messages/texts.ts";
 import { formatMinutes, weekdayName } from "../time/instants.ts";

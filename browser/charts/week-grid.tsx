@@ -4,7 +4,7 @@
  * changed. Without `onChange` it is to be read only.
  */
 import { useState } from "react";
-import type { WeeklyWindow } from "../../shared/access-window.ts";
+import type { WeeklyWindow } from "../../shared/access/access-window.ts";
 import { chartTexts } from "../messages/en/charts.ts";
 import { texts } from "../messages/texts.ts";
 import { formatAge, formatInstant, formatMinutes, weekdayName } from "../time/instants.ts";

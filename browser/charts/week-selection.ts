@@ -1,5 +1,5 @@
 /** The cells of the week grid: where the focus goes, and which times a selection of cells stands for. Pure. */
-import type { WeeklyWindow } from "../../shared/access-window.ts";
+import type { WeeklyWindow } from "../../shared/access/access-window.ts";
 import { DAY_MIN, WEEK_DAYS } from "./week-windows.ts";
 
 /** A half hour of a day; row 0 is Monday. */

@@ -1,7 +1,7 @@
 /** Editing the week changes what was meant and nothing else, and "open now" is what the gateway decides. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isWithinWindows, type WeeklyWindow } from "../../shared/access-window.ts";
+import { isWithinWindows, type WeeklyWindow } from "../../shared/access/access-window.ts";
 import {
   mergedWindows,
   openMinutes,

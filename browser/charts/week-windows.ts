@@ -3,8 +3,8 @@
  * that "never open" cannot be said: taking away the last open minute is refused. Windows end at midnight; one that goes on
  * after it is two, and is read as one. Pure.
  */
-import { isWithinWindows, localTime, openUntilMs, type WeeklyWindow } from "../../shared/access-window.ts";
-import { QUARTER_MS } from "../../shared/zone-days.ts";
+import { isWithinWindows, localTime, openUntilMs, type WeeklyWindow } from "../../shared/access/access-window.ts";
+import { QUARTER_MS } from "../../shared/time/zone-days.ts";
 
 export const DAY_MIN = 1440;
 export const WEEK_DAYS = 7;

@@ -3,8 +3,8 @@
  * cookie in place of a token (docs/rules/console.md#live).
  */
 import createClient, { type Client } from "openapi-fetch";
-import type { components, paths } from "../../control/client/schema.generated.ts";
-import { PERSON_HEADER, personOf } from "../../shared/console-person.ts";
+import type { components, paths } from "../../control/api/client/schema.generated.ts";
+import { PERSON_HEADER, personOf } from "../../shared/access/console-person.ts";
 import { ApiError, errorOf } from "./api-error.ts";
 
 /** The records of the Management API by their names in its document. */

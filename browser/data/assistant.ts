@@ -6,8 +6,8 @@ import type {
   AssistantOutdated,
   AssistantRun,
   AssistantState,
-} from "../../shared/assistant.ts";
-import { EventReader } from "../../shared/sse/event-reader.ts";
+} from "../../shared/wire/assistant.ts";
+import { EventReader } from "../../shared/wire/event-reader.ts";
 import { send } from "./api.ts";
 import { ApiError, errorOf } from "./api-error.ts";
 import { retries } from "./reads.ts";

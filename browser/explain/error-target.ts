@@ -1,6 +1,6 @@
 /** Where in the console an error of the gateway can be ended, and by whom. Pure. */
 import type { ErrorCode } from "../../shared/errors.ts";
-import type { UsageRow } from "../../shared/usage-row.ts";
+import type { UsageRow } from "../../shared/usage/usage-row.ts";
 import { isErrorCode } from "./explain-error.ts";
 import { type LinkTarget, pageTarget, tenantTarget } from "./link-target.ts";
 

@@ -1,5 +1,5 @@
 /** Whether a tenant is served at this moment, why not, and until when (docs/rules/tenants.md#access-windows). Pure. */
-import { accessRefusal } from "../../shared/access-window.ts";
+import { accessRefusal } from "../../shared/access/access-window.ts";
 import type { Records } from "../data/api.ts";
 import { explainTexts } from "../messages/en/explain.ts";
 import { texts } from "../messages/texts.ts";

@@ -2,8 +2,9 @@
  * Why one request was slow, refused or failed, and what would change that, from its usage row alone
  * (docs/rules/console-figures.md#explanations). Pure.
  */
-import { oneLine } from "../../shared/printable.ts";
+
 import type { UsageLog } from "../../shared/schema/usage.ts";
+import { oneLine } from "../../shared/text/printable.ts";
 import { explainTexts } from "../messages/en/explain.ts";
 import { texts } from "../messages/texts.ts";
 import { formatCount, formatMs, formatShare } from "../ui/format.ts";

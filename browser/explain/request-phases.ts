@@ -3,7 +3,7 @@
  * the whole time, whatever the row claims. They are amounts: in which order the gateway's own time was spent, a row does
  * not say.
  */
-import type { UsageRow } from "../../shared/usage-row.ts";
+import type { UsageRow } from "../../shared/usage/usage-row.ts";
 
 /**
  * `queue`: waiting for a slot. `gateway`: reading, looking up, waiting before another attempt. `first_token`: from sending the

@@ -1,7 +1,7 @@
 /** The instant that is named is the first one at which the rule of the data plane answers otherwise. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type AccessTerms, accessRefusal } from "../../shared/access-window.ts";
+import { type AccessTerms, accessRefusal } from "../../shared/access/access-window.ts";
 import { nextAccessChangeMs } from "./access-change.ts";
 
 const MINUTE_MS = 60_000;

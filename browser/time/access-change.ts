@@ -2,7 +2,7 @@
  * When a tenant comes to be served, or ceases to be (docs/rules/tenants.md#access-windows). Pure. Whether it is served at one
  * instant is judged by the rule of the data plane alone; here that rule is asked for the instants at which its answer can change.
  */
-import { type AccessTerms, accessRefusal, localTime, type WeeklyWindow } from "../../shared/access-window.ts";
+import { type AccessTerms, accessRefusal, localTime, type WeeklyWindow } from "../../shared/access/access-window.ts";
 
 const MINUTE_MS = 60_000;
 /** Zones change their offsets at quarter hours of UTC, so that local time runs on evenly within one. */

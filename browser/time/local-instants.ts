@@ -2,8 +2,8 @@
  * Points in time as people type them: date and time by the clock of a zone, as `<input type="datetime-local">` has them. Pure.
  * A time that the zone's clocks skip is meant as if they had not yet been changed; of one that comes twice the first is meant.
  */
-import { isCalendarDay } from "../../shared/timestamp.ts";
-import { dayIn } from "../../shared/zone-days.ts";
+import { isCalendarDay } from "../../shared/time/timestamp.ts";
+import { dayIn } from "../../shared/time/zone-days.ts";
 import { formatTimeOfDay, isInstant } from "./instants.ts";
 import { usableZone } from "./zones.ts";
 

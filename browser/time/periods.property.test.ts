@@ -1,7 +1,7 @@
 /** Periods begin and end where the days of their zone do, at every instant, clock changes included. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { dayAfter, dayIn } from "../../shared/zone-days.ts";
+import { dayAfter, dayIn } from "../../shared/time/zone-days.ts";
 import { keptFrom, type Period, periodBounds, periodFrom, periodLabel, periodParam, periodProblem } from "./periods.ts";
 
 const zone = fc.constantFrom("Asia/Kolkata", "America/Los_Angeles", "UTC", "Australia/Lord_Howe", "Atlantis/Nowhere");

@@ -1,11 +1,11 @@
 /**
  * The period that a page shows, as [from, to) and as days of the zone that is shown (docs/rules/console-figures.md#periods).
- * Pure: zone and clock are arguments. Periods of days begin and end where the zone's days do (shared/zone-days.ts), so that a
+ * Pure: zone and clock are arguments. Periods of days begin and end where the zone's days do (shared/time/zone-days.ts), so that a
  * page's total is the one of the reports.
  */
 
-import { isCalendarDay } from "../../shared/timestamp.ts";
-import { dayAfter, dayIn, dayStartMs, isUtc } from "../../shared/zone-days.ts";
+import { isCalendarDay } from "../../shared/time/timestamp.ts";
+import { dayAfter, dayIn, dayStartMs, isUtc } from "../../shared/time/zone-days.ts";
 import { timeTexts } from "../messages/en/time.ts";
 import { texts } from "../messages/texts.ts";
 import { formatDay } from "./instants.ts";

@@ -3,8 +3,8 @@
  * (full hours, first instants of days and months), also where clocks change: a day of 23 hours has its marks where the clock
  * shows them. Pure.
  */
-import { localTime } from "../../shared/access-window.ts";
-import { dayAfter, dayIn, dayStartMs, QUARTER_MS } from "../../shared/zone-days.ts";
+import { localTime } from "../../shared/access/access-window.ts";
+import { dayAfter, dayIn, dayStartMs, QUARTER_MS } from "../../shared/time/zone-days.ts";
 import { formatMonth, formatShortDay, formatTimeOfDay, isInstant } from "./instants.ts";
 import { usableZone } from "./zones.ts";
 

@@ -2,7 +2,7 @@
  * Which time zone a page shows (docs/rules/console-figures.md#zone): the tenant's, the browser's or UTC. Pure: the names of zones
  * are arguments. A name that is not a zone's counts as UTC, as everywhere (docs/rules/tenants.md#access-windows).
  */
-import { isUtc } from "../../shared/zone-days.ts";
+import { isUtc } from "../../shared/time/zone-days.ts";
 import { timeTexts } from "../messages/en/time.ts";
 import { texts } from "../messages/texts.ts";
 

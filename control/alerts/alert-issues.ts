@@ -6,7 +6,7 @@
 import { and, eq, gt, isNull, lt, or, sql } from "drizzle-orm";
 import type { AlertEvent } from "../../shared/alerts.ts";
 import type { Database, Transaction } from "../db/connect.ts";
-import { alertIssues } from "../db/schema/alerts.ts";
+import { alertIssues } from "./tables.ts";
 
 /**
  * How long a replica keeps an issue that it has claimed: longer than the channels need for one message with all their

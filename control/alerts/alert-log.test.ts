@@ -7,9 +7,9 @@ import type { AlertOverview } from "../../shared/schema/alert-log.ts";
 import type { Model } from "../../shared/schema/model.ts";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
 import { modelHealth } from "../db/schema/models.ts";
+import type { RaisedAlert } from "../kernel/alert-sink.ts";
 import { rowAfter } from "./alert-log.ts";
 import { AlertSender } from "./alert-sender.ts";
-import type { RaisedAlert } from "./alert-sink.ts";
 import { alertChannels } from "./configured-channels.ts";
 
 const MINUTE_MS = 60_000;

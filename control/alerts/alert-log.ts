@@ -7,7 +7,7 @@ import { desc, eq, gt, lt, or, sql } from "drizzle-orm";
 import type { AlertEvent } from "../../shared/alerts.ts";
 import type { AlertOverview, FiringAlert } from "../../shared/schema/alert-log.ts";
 import type { Database, Transaction } from "../db/connect.ts";
-import { alertLog } from "../db/schema/alerts.ts";
+import { alertLog } from "./tables.ts";
 
 /** An issue fires until it has not been raised for this long. */
 const FIRING_MS = 15 * 60_000;

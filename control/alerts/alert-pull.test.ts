@@ -5,12 +5,12 @@
 import { pino } from "pino";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { AlertEvent } from "../../shared/alerts.ts";
-import type { AlertAck, AlertBatch } from "../../shared/internal.ts";
+import type { AlertAck, AlertBatch } from "../../shared/wire/internal.ts";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
-import type { CellAddress } from "../cells/cells.ts";
-import { alertSources } from "../db/schema/alerts.ts";
+import type { AlertSink } from "../kernel/alert-sink.ts";
+import type { CellAddress } from "../kernel/cells/cells.ts";
 import { AlertPull, type AlertSource } from "./alert-pull.ts";
-import type { AlertSink } from "./alert-sink.ts";
+import { alertSources } from "./tables.ts";
 
 const log = pino({ level: "silent" });
 let control: TestControl;

@@ -5,12 +5,12 @@
  * whichever replica continues.
  */
 import { and, eq } from "drizzle-orm";
-import type { AlertAck, AlertBatch } from "../../shared/internal.ts";
-import type { CellAddress } from "../cells/cells.ts";
+import type { AlertAck, AlertBatch } from "../../shared/wire/internal.ts";
 import type { Database, Transaction } from "../db/connect.ts";
-import { alertSources } from "../db/schema/alerts.ts";
+import { type AlertSink, AlertsAlreadyTaken } from "../kernel/alert-sink.ts";
+import type { CellAddress } from "../kernel/cells/cells.ts";
 import type { Logger } from "../kernel/log.ts";
-import { type AlertSink, AlertsAlreadyTaken } from "./alert-sink.ts";
+import { alertSources } from "./tables.ts";
 
 /** The alert interface of the cells. Rejects when the cell does not answer. */
 export interface AlertSource {

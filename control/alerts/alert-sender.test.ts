@@ -4,11 +4,11 @@ import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
 import { type HttpSink, startHttpSink } from "../../test/harness/http-sink.ts";
-import { JobRuns } from "../jobs/job-runs.ts";
+import type { RaisedAlert } from "../kernel/alert-sink.ts";
+import { JobRuns } from "../kernel/jobs/job-runs.ts";
 import { createLog } from "../kernel/log.ts";
 import { AlertIssues } from "./alert-issues.ts";
 import { AlertSender } from "./alert-sender.ts";
-import type { RaisedAlert } from "./alert-sink.ts";
 import { alertChannels } from "./configured-channels.ts";
 
 let control: TestControl;

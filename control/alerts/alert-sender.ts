@@ -6,10 +6,10 @@
  * that a change is in force at once.
  */
 import type { Database, Transaction } from "../db/connect.ts";
+import { type AlertSink, logAlert, type RaisedAlert } from "../kernel/alert-sink.ts";
 import type { Logger } from "../kernel/log.ts";
 import { AlertIssues, type DueIssue } from "./alert-issues.ts";
 import { AlertLog } from "./alert-log.ts";
-import { type AlertSink, logAlert, type RaisedAlert } from "./alert-sink.ts";
 import type { AlertChannels } from "./configured-channels.ts";
 
 const DETAIL_MAX = 500;
@@ -51,7 +51,7 @@ export class AlertSender implements AlertSink {
   }
 
   /**
-   * Sends every message that is due; returns how many, under a name that the log shows (shared/redaction.ts hides
+   * Sends every message that is due; returns how many, under a name that the log shows (shared/text/redaction.ts hides
    * `messages`). Rejects when the settings or the database do not answer.
    */
   async sendDue(): Promise<{ readonly sent: number }> {

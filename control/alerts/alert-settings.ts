@@ -4,7 +4,7 @@
  */
 import { ALERT_TITLES } from "../../shared/catalogues/alerts.ts";
 import { GatewayError } from "../../shared/errors.ts";
-import { mailOrigin } from "../../shared/origin.ts";
+import { mailOrigin } from "../../shared/network/origin.ts";
 import {
   type Alerts,
   type AlertsBody,
@@ -16,9 +16,9 @@ import type { VerbContext } from "../kernel/context.ts";
 import { isKept, keptSecretWarnings } from "../kernel/kept-secrets.ts";
 import { dropUndefined, fieldErrors } from "../kernel/parse.ts";
 import { sealNewSecret } from "../kernel/seal-secret.ts";
+import { alertsSetting } from "../kernel/settings/definitions.ts";
+import { type SettingVerbs, settingVerbs } from "../kernel/settings/setting.ts";
 import { checkInfrastructureHost, checkUpstreamAddress } from "../kernel/upstream-address.ts";
-import { alertsSetting } from "../settings/definitions.ts";
-import { type SettingVerbs, settingVerbs } from "../settings/setting.ts";
 import type { AlertMessage } from "./channels.ts";
 import { alertChannels } from "./configured-channels.ts";
 

@@ -5,11 +5,11 @@
  */
 import { callbackify } from "node:util";
 import { createTransport } from "nodemailer";
-import { oneLine } from "../../shared/printable.ts";
+import { INFRASTRUCTURE_POLICY, type SsrfPolicy } from "../../shared/network/ssrf.ts";
 import type { ChannelResult, EmailValue } from "../../shared/schema/settings/alerts.ts";
-import { INFRASTRUCTURE_POLICY, type SsrfPolicy } from "../../shared/ssrf.ts";
-import { fetchStatus, OutboundError } from "../outbound/bounded-fetch.ts";
-import { BlockedAddressError, guardedSocket } from "../outbound/guarded-connections.ts";
+import { oneLine } from "../../shared/text/printable.ts";
+import { fetchStatus, OutboundError } from "../kernel/outbound/bounded-fetch.ts";
+import { BlockedAddressError, guardedSocket } from "../kernel/outbound/guarded-connections.ts";
 import { chatCode, chatText } from "./chat-text.ts";
 
 const WEBHOOK_TIMEOUT_MS = 10_000;

@@ -2,7 +2,7 @@
  * Escapes text from outside in an alert for the channel that the alert is sent on
  * (docs/rules/alerts.md#cooldown-and-repeats): names of tenants, keys and models are data there and nothing else.
  */
-import { oneLine } from "../../shared/printable.ts";
+import { oneLine } from "../../shared/text/printable.ts";
 
 /** The three characters that have a meaning in the chat: links, mentions and commands are made of them. */
 const ENTITIES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };

@@ -2,13 +2,14 @@
  * The channels of the alert settings, ready to send on (docs/rules/settings.md#alerts). They are read for every alert,
  * so that a saved setting is in force at once.
  */
+
+import { unseal } from "../../shared/crypto/seal.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { ChannelResult } from "../../shared/schema/settings/alerts.ts";
-import { unseal } from "../../shared/seal.ts";
 import type { VerbContext } from "../kernel/context.ts";
+import { alertsSetting } from "../kernel/settings/definitions.ts";
+import { readSetting } from "../kernel/settings/setting.ts";
 import { checkUpstreamAddress } from "../kernel/upstream-address.ts";
-import { alertsSetting } from "../settings/definitions.ts";
-import { readSetting } from "../settings/setting.ts";
 import { type AlertMessage, sendMail, sendToWebhook } from "./channels.ts";
 
 /** Sends one message; returns how it went and never rejects. */

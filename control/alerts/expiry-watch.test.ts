@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Tenant } from "../../shared/schema/tenant.ts";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
-import type { RaisedAlert } from "./alert-sink.ts";
+import type { RaisedAlert } from "../kernel/alert-sink.ts";
 import { ExpiryWatch } from "./expiry-watch.ts";
 
 const HOUR_MS = 3_600_000;

@@ -8,8 +8,8 @@ import { and, asc, eq, gt, lte } from "drizzle-orm";
 import { issueOf } from "../../shared/alerts.ts";
 import type { Database } from "../db/connect.ts";
 import { tenants } from "../db/schema/tenancy.ts";
-import type { HotStore } from "../hot-store/hot-store.ts";
-import { type AlertSink, raisedNow } from "./alert-sink.ts";
+import { type AlertSink, raisedNow } from "../kernel/alert-sink.ts";
+import type { HotStore } from "../kernel/hot-store/hot-store.ts";
 
 const AHEAD_MS = 72 * 3_600_000;
 const DAY_SECS = 86_400;

@@ -4,8 +4,8 @@
  * sink suppresses repeats.
  */
 import { issueOf } from "../../shared/alerts.ts";
+import { type AlertSink, raisedNow } from "../kernel/alert-sink.ts";
 import type { Unconfirmed } from "../kernel/context.ts";
-import { type AlertSink, raisedNow } from "./alert-sink.ts";
 
 const OVERDUE_MS = 60_000;
 const AGAIN_MS = 60_000;

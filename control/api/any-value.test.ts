@@ -9,12 +9,11 @@ import { type ApiDocument, type Operation, readDocument } from "../../test/harne
 import { startControl, type TestControl } from "../../test/harness/control.ts";
 import { anyJsonNumber, anyJsonText, anyJsonValue, jsonText } from "../../test/harness/hostile-json.ts";
 import { type Send, targetOf, unique } from "../../test/harness/route-targets.ts";
-import { createApp } from "./app.ts";
+import { type AppDeps, createApp } from "../app.ts";
 import { buildDocument } from "./document.ts";
-import type { ApiDeps } from "./types.ts";
 
 const document: ApiDocument = readDocument(
-  JSON.stringify(buildDocument(createApp({ adminToken: "" } as unknown as ApiDeps), "")),
+  JSON.stringify(buildDocument(createApp({ adminToken: "" } as unknown as AppDeps), "")),
 );
 let control: TestControl;
 

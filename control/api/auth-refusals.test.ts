@@ -3,7 +3,7 @@ import { Hono } from "hono";
 import { pino } from "pino";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import type { RaisedAlert } from "../alerts/alert-sink.ts";
+import type { RaisedAlert } from "../kernel/alert-sink.ts";
 import { trustedProxiesField } from "../kernel/trusted-proxies.ts";
 import { AuthRefusals } from "./auth-refusals.ts";
 

@@ -4,9 +4,9 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Context } from "hono";
+import { AuthFailures, REFUSED_AFTER_MS } from "../../shared/access/auth-failures.ts";
 import { issues } from "../../shared/alerts.ts";
-import { AuthFailures, REFUSED_AFTER_MS } from "../../shared/auth-failures.ts";
-import { type AlertSink, raisedNow } from "../alerts/alert-sink.ts";
+import { type AlertSink, raisedNow } from "../kernel/alert-sink.ts";
 import type { Logger } from "../kernel/log.ts";
 import type { TrustedProxies } from "../kernel/trusted-proxies.ts";
 import { clientAddress } from "./client-address.ts";

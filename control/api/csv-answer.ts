@@ -5,7 +5,7 @@
  */
 import type { Context } from "hono";
 import { accepts } from "hono/accepts";
-import { CSV_TYPE, csvLine } from "../../shared/csv.ts";
+import { CSV_TYPE, csvLine } from "../../shared/text/csv.ts";
 import type { Page } from "../kernel/context.ts";
 import { csvHeaders, csvLines, isCsvFormat } from "../kernel/csv.ts";
 import type { ApiTypes } from "./types.ts";

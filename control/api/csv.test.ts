@@ -1,11 +1,11 @@
 /** Lists as CSV, over HTTP, against the real engine (docs/rules/management-api.md#csv). */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { csvLine } from "../../shared/csv.ts";
 import type { AuditEntry } from "../../shared/schema/audit.ts";
 import type { UsageLog } from "../../shared/schema/usage.ts";
 import type { DailyUsage } from "../../shared/schema/usage-reads.ts";
-import { usageRowSchema } from "../../shared/usage-row.ts";
-import { dayStartMs } from "../../shared/zone-days.ts";
+import { csvLine } from "../../shared/text/csv.ts";
+import { dayStartMs } from "../../shared/time/zone-days.ts";
+import { usageRowSchema } from "../../shared/usage/usage-row.ts";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
 import { ledgerRow, TestLedger } from "../../test/harness/ledger.ts";
 import { mainRows } from "../../test/harness/main-rows.ts";

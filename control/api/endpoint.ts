@@ -6,8 +6,8 @@
  */
 import type { Context } from "hono";
 import { z } from "zod";
-import { CSV_TYPE } from "../../shared/csv.ts";
 import { GatewayError } from "../../shared/errors.ts";
+import { CSV_TYPE } from "../../shared/text/csv.ts";
 import type { Page, VerbContext, Written } from "../kernel/context.ts";
 import { FORMATS } from "../kernel/csv.ts";
 import { runOnce } from "../kernel/idempotency.ts";

@@ -4,6 +4,9 @@
  */
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
+import { GatewayError } from "../../shared/errors.ts";
+import { type AssistantValue, assistantValueSchema } from "../../shared/schema/settings/assistant.ts";
+import { visibleJson } from "../../shared/text/printable.ts";
 import type {
   AssistantEvent,
   AssistantOutcome,
@@ -11,11 +14,8 @@ import type {
   AssistantProposal,
   AssistantRun,
   AssistantState,
-} from "../../shared/assistant.ts";
-import { GatewayError } from "../../shared/errors.ts";
-import { visibleJson } from "../../shared/printable.ts";
-import { type AssistantValue, assistantValueSchema } from "../../shared/schema/settings/assistant.ts";
-import { dataEvent } from "../../shared/sse/event-reader.ts";
+} from "../../shared/wire/assistant.ts";
+import { dataEvent } from "../../shared/wire/event-reader.ts";
 import type { Database } from "../db/connect.ts";
 import type { UserRow } from "../db/schema/users.ts";
 import type { Logger } from "../kernel/log.ts";

@@ -2,7 +2,7 @@
  * Asks the model through the data plane, as the tenant of the assistant (docs/rules/assistant.md#model): governed, billed
  * and visible like any other. The key lives in memory and is renewed.
  */
-import { EventReader } from "../../shared/sse/event-reader.ts";
+import { EventReader } from "../../shared/wire/event-reader.ts";
 import { BrainAnswer, type BrainTurn } from "./brain-answer.ts";
 import type { ModelTool } from "./model-tools.ts";
 

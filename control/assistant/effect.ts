@@ -3,8 +3,8 @@
  * are data of other people: they are shown as JSON, with every character escaped that shows nothing or changes what is around it.
  */
 import { createHash } from "node:crypto";
-import type { AssistantChange, AssistantProposal } from "../../shared/assistant.ts";
-import { visibleJson } from "../../shared/printable.ts";
+import { visibleJson } from "../../shared/text/printable.ts";
+import type { AssistantChange, AssistantProposal } from "../../shared/wire/assistant.ts";
 import { withoutNulls } from "../kernel/json-schema.ts";
 import type { ApiCall } from "./model-tools.ts";
 import type { AssistantOperation } from "./operations.ts";

@@ -3,8 +3,9 @@
  * for all writes together there are two, of which one describes a change and one proposes it. No call means a write: the
  * most that comes out of one is a proposal.
  */
-import { visibleJson } from "../../shared/printable.ts";
+
 import { isStorableJson } from "../../shared/schema/common.ts";
+import { visibleJson } from "../../shared/text/printable.ts";
 import type { JsonSchema } from "../kernel/json-schema.ts";
 import { unknownFields } from "../kernel/unknown-field.ts";
 import type { AssistantOperation } from "./operations.ts";

@@ -8,8 +8,8 @@ import { eq, lte } from "drizzle-orm";
 import { EncryptJWT, jwtDecrypt } from "jose";
 import { z } from "zod";
 import type { Database } from "../db/connect.ts";
-import { assistantRuns } from "../db/schema/assistant.ts";
 import { withDatabaseErrors } from "../kernel/database-errors.ts";
+import { assistantRuns } from "./tables.ts";
 
 /** How long a proposal can be run, in seconds. */
 const PROPOSAL_SECS = 15 * 60;

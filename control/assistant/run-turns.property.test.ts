@@ -1,7 +1,7 @@
 /** Whatever a model says and whatever it reads, nothing but reads and proposals comes of it (docs/rules/assistant.md#injection). */
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import type { AssistantEvent, AssistantProposal } from "../../shared/assistant.ts";
+import type { AssistantEvent, AssistantProposal } from "../../shared/wire/assistant.ts";
 import { ASSISTANT_ROUTES, OPERATIONS } from "../../test/harness/control/assistant-operations.ts";
 import { BrainAnswer } from "./brain-answer.ts";
 import type { ApiCall } from "./model-tools.ts";

@@ -3,7 +3,7 @@
  * bound is reached (docs/rules/assistant.md#bounds). All I/O is in {@link TurnPorts}, of which none can write: whatever the
  * model says, the most that comes out is a proposal.
  */
-import type { AssistantEvent, AssistantProposal, AssistantStop } from "../../shared/assistant.ts";
+import type { AssistantEvent, AssistantProposal, AssistantStop } from "../../shared/wire/assistant.ts";
 import type { BrainTurn } from "./brain-answer.ts";
 import { type HistoryMessage, recentHistory } from "./history.ts";
 import { type ApiCall, judgeCall, type ModelCall, type ModelTool, modelTools } from "./model-tools.ts";

@@ -33,7 +33,7 @@ import {
   tenantGuardrailsSchema,
 } from "../../shared/schema/tenant-policy.ts";
 import { dropUndefined } from "../kernel/parse.ts";
-import { budgetColumns } from "../resources/budget-columns.ts";
+import { budgetColumns } from "../tenants/budget-columns.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -158,7 +158,7 @@ function mergedPolicy(schema: z.ZodType, field: string) {
   };
 }
 
-/** When a budget begins (control/resources/budget-columns.ts). */
+/** When a budget begins (control/tenants/budget-columns.ts). */
 function budgetStart(wanted: Fields, before: Fields): Fields {
   const started = before["budget_started_at"];
   const atRun = new Date(Number.NaN);

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { envErrorText } from "../../shared/env-fields.ts";
+import { envErrorText } from "../../shared/env/env-fields.ts";
 import { backupEnv, backupVariables, requireBackupPlace } from "./backup-env.ts";
 
 const schema = z.object(backupVariables).superRefine(requireBackupPlace);

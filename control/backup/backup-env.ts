@@ -4,8 +4,8 @@
  */
 import { isAbsolute, resolve } from "node:path";
 import { z } from "zod";
-import { BUCKET_VALUES, type BucketSetting, bucketSettings } from "../../shared/bucket-settings.ts";
-import { envErrorText, envText, envWhole } from "../../shared/env-fields.ts";
+import { BUCKET_VALUES, type BucketSetting, bucketSettings } from "../../shared/env/bucket-settings.ts";
+import { envErrorText, envText, envWhole } from "../../shared/env/env-fields.ts";
 import { EnvError } from "../kernel/env-field.ts";
 import type { BackupPlace } from "./places/backup-place.ts";
 import { bucketPlace } from "./places/bucket-place.ts";

@@ -18,14 +18,14 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import type { AttentionItem } from "../../shared/schema/attention.ts";
 import type { Backup } from "../../shared/schema/backup.ts";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
-import type { RaisedAlert } from "../alerts/alert-sink.ts";
-import { backupPlaces, backupSchedule } from "../db/schema/backup-schedule.ts";
-import { gatewayIdentity } from "../db/schema/gateway-identity.ts";
-import { backupGauges } from "../metrics/backup-gauges.ts";
+import type { RaisedAlert } from "../kernel/alert-sink.ts";
+import { backupGauges } from "./backup-gauges.ts";
 import { backupName, exportedAtMs, gatewayOf, isBackupName } from "./backup-name.ts";
 import { BackupSchedule } from "./backup-schedule.ts";
 import { identityOf } from "./gateway-identity.ts";
+import { gatewayIdentity } from "./identity-table.ts";
 import { folderPlace } from "./places/folder-place.ts";
+import { backupPlaces, backupSchedule } from "./schedule-table.ts";
 
 const HOUR_SECS = 3600;
 let control: TestControl;

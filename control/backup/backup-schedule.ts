@@ -4,7 +4,7 @@
  * One that was not read back is removed: its name would say that it is good.
  */
 import { issueOf } from "../../shared/alerts.ts";
-import { type AlertSink, raisedNow } from "../alerts/alert-sink.ts";
+import { type AlertSink, raisedNow } from "../kernel/alert-sink.ts";
 import type { VerbContext } from "../kernel/context.ts";
 import type { Logger } from "../kernel/log.ts";
 import type { BackupEnv } from "./backup-env.ts";

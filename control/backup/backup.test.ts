@@ -1,6 +1,7 @@
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { hashKeySecret } from "../../shared/api-key.ts";
+import { hashKeySecret } from "../../shared/access/api-key.ts";
+import { importSealKey, seal, unseal } from "../../shared/crypto/seal.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { storeKeys } from "../../shared/records.ts";
 import {
@@ -9,7 +10,6 @@ import {
   type RestoreDifferences,
   type RestoreReport,
 } from "../../shared/schema/backup.ts";
-import { importSealKey, seal, unseal } from "../../shared/seal.ts";
 import { newEncryptionKey, startControl, type TestControl } from "../../test/harness/control.ts";
 import { type FullConfiguration, fillConfiguration } from "../../test/harness/full-configuration.ts";
 import type { VerbContext } from "../kernel/context.ts";

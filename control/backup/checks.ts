@@ -2,6 +2,8 @@
  * The checks that can refuse a whole backup before anything is written: a file of another kind, a malformed row, a
  * duplicate row, an address that may not be called (docs/rules/backup.md#restore).
  */
+
+import { unseal } from "../../shared/crypto/seal.ts";
 import { type ErrorDetail, GatewayError } from "../../shared/errors.ts";
 import {
   BACKUP_ENTITIES,
@@ -12,12 +14,11 @@ import {
   backupSchema,
 } from "../../shared/schema/backup.ts";
 import { isStorableJson, NOT_STORABLE_JSON } from "../../shared/schema/common.ts";
-import { unseal } from "../../shared/seal.ts";
 import type { VerbContext } from "../kernel/context.ts";
 import { errorDetailsOf, parse, refuseIfAny } from "../kernel/parse.ts";
+import { alertsSetting, SETTINGS } from "../kernel/settings/definitions.ts";
 import { checkUpstreamAddress } from "../kernel/upstream-address.ts";
-import { type BackupRow, ENTITIES } from "../resources/backup-entities.ts";
-import { alertsSetting, SETTINGS } from "../settings/definitions.ts";
+import { type BackupRow, ENTITIES } from "./backup-entities.ts";
 import { checkInfrastructure } from "./infrastructure-addresses.ts";
 
 /** How many names are resolved at the same time. */

@@ -4,6 +4,7 @@
  * are compared opened, and never shown.
  */
 import { count, inArray, type SQL } from "drizzle-orm";
+import { isSealed, type SealKey, unseal } from "../../shared/crypto/seal.ts";
 import {
   BACKUP_ENTITIES,
   type Backup,
@@ -11,12 +12,11 @@ import {
   type RestoreDifference,
   type RestoreDifferences,
 } from "../../shared/schema/backup.ts";
-import { isSealed, type SealKey, unseal } from "../../shared/seal.ts";
 import type { Transaction } from "../db/connect.ts";
 import { changedFields } from "../kernel/changed-fields.ts";
-import { type BackupRow, columnOf, ENTITIES } from "../resources/backup-entities.ts";
-import { SETTINGS } from "../settings/definitions.ts";
-import { dottedFields } from "../settings/setting.ts";
+import { SETTINGS } from "../kernel/settings/definitions.ts";
+import { dottedFields } from "../kernel/settings/setting.ts";
+import { type BackupRow, columnOf, ENTITIES } from "./backup-entities.ts";
 import { batches } from "./merge.ts";
 
 /** More changed objects of one kind are counted, and not listed. */

@@ -1,11 +1,11 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { importSealKey } from "../../shared/crypto/seal.ts";
 import type { Backup } from "../../shared/schema/backup.ts";
-import { importSealKey } from "../../shared/seal.ts";
 import { newEncryptionKey, startControl } from "../../test/harness/control.ts";
 import { openDatabaseCopy } from "../../test/harness/database-template.ts";
 import { fillConfiguration } from "../../test/harness/full-configuration.ts";
 import type { Connection } from "../db/connect.ts";
-import { importBackupKey } from "../encryption/secret-macs.ts";
+import { importBackupKey } from "../kernel/encryption/secret-macs.ts";
 import { type DrillReport, drill } from "./drill.ts";
 
 const encryptionKey = newEncryptionKey();

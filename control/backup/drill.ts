@@ -4,17 +4,17 @@
  */
 import { createHash } from "node:crypto";
 import { eq } from "drizzle-orm";
-import { hashKeySecret, isKeySecret } from "../../shared/api-key.ts";
+import { hashKeySecret, isKeySecret } from "../../shared/access/api-key.ts";
+import { isSealed, type SealKey, unseal } from "../../shared/crypto/seal.ts";
 import { BACKUP_ENTITIES, type Backup, type BackupEntity } from "../../shared/schema/backup.ts";
-import { isSealed, type SealKey, unseal } from "../../shared/seal.ts";
 import type { Connection } from "../db/connect.ts";
 import { apiKeys } from "../db/schema/tenancy.ts";
 import type { VerbContext } from "../kernel/context.ts";
-import { type BackupRow, ENTITIES } from "../resources/backup-entities.ts";
-import { secretsOf } from "../resources/stored-secrets.ts";
+import { type BackupRow, ENTITIES } from "./backup-entities.ts";
 import { readBackup } from "./checks.ts";
 import { exportBackup } from "./export-backup.ts";
 import { restoreBackup } from "./restore-backup.ts";
+import { secretsOf } from "./stored-secrets.ts";
 
 /** What a drill is given besides the file. */
 export interface DrillOptions {

@@ -7,7 +7,7 @@ import { BACKUP_ENTITIES, BACKUP_FORMAT, BACKUP_VERSION, type BackupEntity } fro
 import type { Transaction } from "../db/connect.ts";
 import type { VerbContext } from "../kernel/context.ts";
 import { write } from "../kernel/write.ts";
-import { type BackupRow, columnOf, ENTITIES } from "../resources/backup-entities.ts";
+import { type BackupRow, columnOf, ENTITIES } from "./backup-entities.ts";
 import { backupName } from "./backup-name.ts";
 import { makeKeyCheck } from "./key-check.ts";
 import { BATCH } from "./merge.ts";

@@ -6,7 +6,7 @@
 import { randomBytes } from "node:crypto";
 import { sql } from "drizzle-orm";
 import type { Database } from "../db/connect.ts";
-import { gatewayIdentity } from "../db/schema/gateway-identity.ts";
+import { gatewayIdentity } from "./identity-table.ts";
 
 /** Bytes of an identity: two gateways that share a place must not meet by chance. */
 const BYTES = 6;

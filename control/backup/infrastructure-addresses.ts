@@ -5,8 +5,8 @@
 import * as z from "zod";
 import type { Backup } from "../../shared/schema/backup.ts";
 import type { VerbContext } from "../kernel/context.ts";
+import { alertsSetting, energySetting, jobschedSetting } from "../kernel/settings/definitions.ts";
 import { checkInfrastructureHost, checkInfrastructureUrl } from "../kernel/upstream-address.ts";
-import { alertsSetting, energySetting, jobschedSetting } from "../settings/definitions.ts";
 
 type Check = (ctx: VerbContext, field: string, text: string, entry: string) => Promise<void>;
 

@@ -3,9 +3,10 @@
  * (docs/rules/backup.md#encryption-key). The file carries a known text that is sealed with the exporter's key. A file
  * without that text is judged by its credentials.
  */
+
+import { isSealed, type SealKey, seal, unseal } from "../../shared/crypto/seal.ts";
 import type { Backup } from "../../shared/schema/backup.ts";
-import { isSealed, type SealKey, seal, unseal } from "../../shared/seal.ts";
-import { KEY_CHECK_TEXT } from "../encryption/encryption-check.ts";
+import { KEY_CHECK_TEXT } from "../kernel/encryption/encryption-check.ts";
 
 /** The known text, sealed, for an export; null without a key. */
 export async function makeKeyCheck(key: SealKey | undefined): Promise<string | null> {

@@ -10,7 +10,7 @@ import type { BackupEntity } from "../../shared/schema/backup.ts";
 import type { Transaction } from "../db/connect.ts";
 import { isInstant } from "../db/schema/columns.ts";
 import { refuseIfAny } from "../kernel/parse.ts";
-import { type BackupRow, columnOf, ENTITIES, type EntityKind } from "../resources/backup-entities.ts";
+import { type BackupRow, columnOf, ENTITIES, type EntityKind } from "./backup-entities.ts";
 
 export const BATCH = 500;
 

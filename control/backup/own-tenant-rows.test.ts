@@ -5,7 +5,7 @@ import type { Backup, RestoreReport } from "../../shared/schema/backup.ts";
 import type { Tenant } from "../../shared/schema/tenant.ts";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
 import { apiKeys, tenants } from "../db/schema/tenancy.ts";
-import { ASSISTANT_TENANT_ID } from "../resources/own-tenants.ts";
+import { ASSISTANT_TENANT_ID } from "../tenants/own-tenants.ts";
 
 let control: TestControl;
 beforeAll(async () => {

@@ -8,7 +8,7 @@ import type { Transaction } from "../db/connect.ts";
 import { tenants } from "../db/schema/tenancy.ts";
 import type { VerbContext } from "../kernel/context.ts";
 import type { WriteJournal } from "../kernel/write-journal.ts";
-import { ASSISTANT_TENANT_ID, freeAssistantName } from "../resources/own-tenants.ts";
+import { ASSISTANT_TENANT_ID, freeAssistantName } from "../tenants/own-tenants.ts";
 
 /** The data without the tenant of the assistant and its keys, which no export has, and a warning if there were any. */
 export function withoutOwnTenant(data: Backup["data"]): {

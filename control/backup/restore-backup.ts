@@ -20,13 +20,13 @@ import type { VerbContext, Written } from "../kernel/context.ts";
 import { parse, refuseIfAny } from "../kernel/parse.ts";
 import { write } from "../kernel/write.ts";
 import type { WriteJournal } from "../kernel/write-journal.ts";
-import { type BackupRow, ENTITIES } from "../resources/backup-entities.ts";
-import { sealRow, sealSetting, secretsOf } from "../resources/stored-secrets.ts";
+import { type BackupRow, ENTITIES } from "./backup-entities.ts";
 import { checkAddresses, readBackup } from "./checks.ts";
 import { compareRows, storedRows } from "./compare-rows.ts";
 import { checkBackupKey } from "./key-check.ts";
 import { batches, mergeRows } from "./merge.ts";
 import { giveWay, withoutOwnTenant } from "./own-tenant-rows.ts";
+import { sealRow, sealSetting, secretsOf } from "./stored-secrets.ts";
 import { verifyEndpointsOfOthers, verifySecrets } from "./verify-secrets.ts";
 
 const PEPPER_WARNING =

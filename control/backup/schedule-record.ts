@@ -4,7 +4,7 @@
  */
 import { and, eq, gt, isNull, lte, or, sql } from "drizzle-orm";
 import type { Database, Transaction } from "../db/connect.ts";
-import { backupPlaces, backupSchedule } from "../db/schema/backup-schedule.ts";
+import { backupPlaces, backupSchedule } from "./schedule-table.ts";
 
 /** Held while the place changes, so that services with different variables do so one after another. */
 const PLACE_LOCK = 727276;

@@ -3,14 +3,14 @@
  * own address and to every endpoint that has none of its own: each of these has a mac.
  */
 
-import { originOf } from "../../shared/origin.ts";
+import { isSealed, type SealKey, unseal } from "../../shared/crypto/seal.ts";
+import { originOf } from "../../shared/network/origin.ts";
 import type { BackupEntity, BackupMac } from "../../shared/schema/backup.ts";
-import { isSealed, type SealKey, unseal } from "../../shared/seal.ts";
-import { macOf, type SealedSecret } from "../encryption/secret-macs.ts";
 import type { VerbContext } from "../kernel/context.ts";
-import { type BackupRow, ENTITIES } from "../resources/backup-entities.ts";
-import { textAt } from "../resources/stored-secrets.ts";
-import { SETTINGS } from "../settings/definitions.ts";
+import { macOf, type SealedSecret } from "../kernel/encryption/secret-macs.ts";
+import { SETTINGS } from "../kernel/settings/definitions.ts";
+import { type BackupRow, ENTITIES } from "./backup-entities.ts";
+import { textAt } from "./stored-secrets.ts";
 
 /** The sealed secrets in the row itself. A secret that cannot be opened has no origin. */
 export async function secretsOfRow(

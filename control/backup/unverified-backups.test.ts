@@ -6,10 +6,10 @@ import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { listen } from "../../infra/local/http/listen.ts";
 import { bucketOptions, startBucketServer } from "../../test/cluster/bucket-server.ts";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
-import type { RaisedAlert } from "../alerts/alert-sink.ts";
-import { backupSchedule } from "../db/schema/backup-schedule.ts";
+import type { RaisedAlert } from "../kernel/alert-sink.ts";
 import { placeNamed } from "./backup-env.ts";
 import { BackupSchedule } from "./backup-schedule.ts";
+import { backupSchedule } from "./schedule-table.ts";
 
 const TO = "s3://backups/gateway";
 const DAY_SECS = 86_400;

@@ -5,20 +5,20 @@
  * without macs is restored as it is, with a warning.
  */
 import { inArray } from "drizzle-orm";
+import { isSealed, unseal } from "../../shared/crypto/seal.ts";
 import type { ErrorDetail } from "../../shared/errors.ts";
-import { originOf } from "../../shared/origin.ts";
+import { originOf } from "../../shared/network/origin.ts";
 import { BACKUP_ENTITIES, type Backup, type BackupEntity } from "../../shared/schema/backup.ts";
-import { isSealed, unseal } from "../../shared/seal.ts";
 import type { Transaction } from "../db/connect.ts";
 import { modelEndpoints } from "../db/schema/endpoints.ts";
 import { models } from "../db/schema/models.ts";
-import { isMacOf, type SealedSecret } from "../encryption/secret-macs.ts";
 import type { VerbContext } from "../kernel/context.ts";
+import { isMacOf, type SealedSecret } from "../kernel/encryption/secret-macs.ts";
 import { refuseIfAny } from "../kernel/parse.ts";
-import { type BackupRow, ENTITIES } from "../resources/backup-entities.ts";
-import { withoutText } from "../resources/stored-secrets.ts";
+import { type BackupRow, ENTITIES } from "./backup-entities.ts";
 import { batches } from "./merge.ts";
 import { inheritedSecret, inheritsSecret, secretsOfRow } from "./secret-origins.ts";
+import { withoutText } from "./stored-secrets.ts";
 
 const NO_MACS =
   "the backup has no macs, so nothing proves that its secrets belong to the addresses next to them; check the addresses";

@@ -1,6 +1,6 @@
 /** Reads arguments as people write them: numbers, periods of time, and names where the API expects ids. */
 import { InvalidArgumentError } from "commander";
-import type { Schemas } from "../client/client.ts";
+import type { Schemas } from "../api/client/client.ts";
 import { CliError, type Session } from "./session.ts";
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;

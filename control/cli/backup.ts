@@ -3,8 +3,8 @@
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import type { Command } from "commander";
-import { printableJson } from "../../shared/printable.ts";
-import type { Schemas } from "../client/client.ts";
+import { printableJson } from "../../shared/text/printable.ts";
+import type { Schemas } from "../api/client/client.ts";
 import { CliError, sessionOf } from "./session.ts";
 
 export function backupCommands(program: Command): void {

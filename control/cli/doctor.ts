@@ -3,12 +3,11 @@
  * answer of the Management API, because that is one of the things that it has to say.
  */
 import { type Command, InvalidArgumentError } from "commander";
-import { terminalText } from "../../shared/printable.ts";
-import { censored } from "../../shared/redaction.ts";
-import { type DoctorFinding, findingsOf, worstOf } from "../doctor/finding.ts";
-import type { TlsEndpoint } from "../doctor/tls-endpoint.ts";
-
+import { terminalText } from "../../shared/text/printable.ts";
+import { censored } from "../../shared/text/redaction.ts";
 import { toNumber } from "./arguments.ts";
+import { type DoctorFinding, findingsOf, worstOf } from "./doctor/finding.ts";
+import type { TlsEndpoint } from "./doctor/tls-endpoint.ts";
 import { printJson, printTable } from "./output.ts";
 import { adminUrlOf, CliError, readAdminToken } from "./session.ts";
 
@@ -78,8 +77,8 @@ async function examineAll(
   release: string,
 ): Promise<readonly DoctorFinding[]> {
   const [{ diagnose }, { parseDoctorEnv }] = await Promise.all([
-    import("../doctor/diagnose.ts"),
-    import("../doctor/doctor-env.ts"),
+    import("./doctor/diagnose.ts"),
+    import("./doctor/doctor-env.ts"),
   ]);
   const { backups, backupHours } = options;
   return await diagnose({

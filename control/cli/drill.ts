@@ -4,8 +4,8 @@
 import { randomBytes } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import type { Command } from "commander";
+import { importSealKey } from "../../shared/crypto/seal.ts";
 import { GatewayError } from "../../shared/errors.ts";
-import { importSealKey } from "../../shared/seal.ts";
 import { placeNamed } from "../backup/backup-env.ts";
 import type { DrillReport } from "../backup/drill.ts";
 import { type BackupPlace, BackupPlaceError } from "../backup/places/backup-place.ts";
@@ -49,7 +49,7 @@ async function runDrill(file: string, text: string, keySecret: string | undefine
     import("../backup/drill.ts"),
     import("../db/connect.ts"),
     import("../db/migrate.ts"),
-    import("../encryption/secret-macs.ts"),
+    import("../kernel/encryption/secret-macs.ts"),
   ]);
   const connection = await connect("pglite:");
   try {

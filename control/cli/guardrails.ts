@@ -3,7 +3,7 @@
  */
 import { readFileSync } from "node:fs";
 import { type Command, Option } from "commander";
-import type { Schemas } from "../client/client.ts";
+import type { Schemas } from "../api/client/client.ts";
 import { findTenant } from "./arguments.ts";
 import { CliError, sessionOf } from "./session.ts";
 

@@ -3,7 +3,7 @@
  * of that API; it uses the client that is generated from the API document and opens no store of a gateway.
  */
 import { Command, CommanderError } from "commander";
-import { terminalText } from "../../shared/printable.ts";
+import { terminalText } from "../../shared/text/printable.ts";
 import { readVersion } from "../kernel/build-info.ts";
 import { backupCommands } from "./backup.ts";
 import { doctorCommand } from "./doctor.ts";

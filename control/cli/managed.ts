@@ -3,7 +3,7 @@
  */
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
-import type { Schemas } from "../client/client.ts";
+import type { Schemas } from "../api/client/client.ts";
 import { findModel, findRecipe, page, toNumber } from "./arguments.ts";
 import { CliError, type Session, sessionOf } from "./session.ts";
 

@@ -2,7 +2,7 @@
  * `gateway models health` and `gateway models check`
  */
 import type { Command } from "commander";
-import type { Schemas } from "../client/client.ts";
+import type { Schemas } from "../api/client/client.ts";
 import { findModel } from "./arguments.ts";
 import { CliError, sessionOf } from "./session.ts";
 

@@ -2,7 +2,7 @@
  * `gateway models`
  */
 import type { Command } from "commander";
-import type { Schemas } from "../client/client.ts";
+import type { Schemas } from "../api/client/client.ts";
 import { findModel, page, toNumber, toNumberOrNone } from "./arguments.ts";
 import { autotuneCommand } from "./autotune.ts";
 import { modelHealthCommands } from "./model-health.ts";

@@ -3,7 +3,7 @@
  * reach the terminal as commands.
  */
 import Table from "cli-table3";
-import { printableJson, terminalText } from "../../shared/printable.ts";
+import { printableJson, terminalText } from "../../shared/text/printable.ts";
 
 type Row = Readonly<Record<string, unknown>>;
 

@@ -2,7 +2,7 @@
  * `gateway recipes`: templates for the specs of managed models
  */
 import type { Command } from "commander";
-import type { Schemas } from "../client/client.ts";
+import type { Schemas } from "../api/client/client.ts";
 import { findRecipe, page } from "./arguments.ts";
 import { readObject } from "./managed.ts";
 import { sessionOf } from "./session.ts";

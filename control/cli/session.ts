@@ -5,8 +5,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
-import { terminalText } from "../../shared/printable.ts";
-import { type GatewayClient, gatewayClient } from "../client/client.ts";
+import { terminalText } from "../../shared/text/printable.ts";
+import { type GatewayClient, gatewayClient } from "../api/client/client.ts";
 import { printJson, printRecord, printTable, printWarnings } from "./output.ts";
 
 const DEFAULT_URL = "http://127.0.0.1:9180";

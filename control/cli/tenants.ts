@@ -3,7 +3,7 @@
  */
 import type { Command } from "commander";
 import { RATE_FIELD_NAMES } from "../../shared/fields/rates.ts";
-import type { Schemas } from "../client/client.ts";
+import type { Schemas } from "../api/client/client.ts";
 import { findTenant, page, toList, toNumber, toNumberOrNone } from "./arguments.ts";
 import { type RateOptions, ratesOf, withRates } from "./rate-options.ts";
 import { type Session, sessionOf } from "./session.ts";

@@ -2,7 +2,7 @@
  * `gateway usage`
  */
 import type { Command } from "commander";
-import type { paths } from "../client/schema.generated.ts";
+import type { paths } from "../api/client/schema.generated.ts";
 import { toPeriodMs } from "./arguments.ts";
 import { sessionOf } from "./session.ts";
 

@@ -1,9 +1,9 @@
 /** What a card of the assistant says is what happens, at the time of the click (docs/rules/assistant.md#proposals). */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { AssistantOutdated, AssistantProposal, AssistantRun } from "../../shared/assistant.ts";
 import type { CreatedKey } from "../../shared/schema/api-key.ts";
 import type { Tenant } from "../../shared/schema/tenant.ts";
 import type { User } from "../../shared/schema/user.ts";
+import type { AssistantOutdated, AssistantProposal, AssistantRun } from "../../shared/wire/assistant.ts";
 import { type AssistantConsole, startAssistantConsole } from "../../test/harness/assistant-console.ts";
 import { startToolModel, type ToolModel } from "../../test/harness/tool-model.ts";
 

@@ -7,14 +7,13 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { AssistantChange, AssistantRun } from "../../shared/assistant.ts";
 import type { User } from "../../shared/schema/user.ts";
+import type { AssistantChange, AssistantRun } from "../../shared/wire/assistant.ts";
 import { type AssistantConsole, startAssistantConsole } from "../../test/harness/assistant-console.ts";
 import { targetOf, unique } from "../../test/harness/route-targets.ts";
 import { startToolModel, type ToolModel } from "../../test/harness/tool-model.ts";
-import { createApp } from "../api/app.ts";
 import { buildDocument } from "../api/document.ts";
-import type { ApiDeps } from "../api/types.ts";
+import { type AppDeps, createApp } from "../app.ts";
 import { type AssistantOperation, operationsOf } from "../assistant/operations.ts";
 import { recordIn, recordReads, type StoredRecord } from "../assistant/record-reads.ts";
 import { LIVE_RULES } from "./live/live-rules.ts";
@@ -23,7 +22,7 @@ interface Documented {
   readonly requestBody?: { readonly content: { readonly "application/json": { readonly example: StoredRecord } } };
 }
 
-const DOCUMENT = buildDocument(createApp({ adminToken: "" } as unknown as ApiDeps), "0") as {
+const DOCUMENT = buildDocument(createApp({ adminToken: "" } as unknown as AppDeps), "0") as {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Documented>>>>;
 };
 const OPERATIONS = operationsOf(DOCUMENT, LIVE_RULES);

@@ -6,9 +6,9 @@ import { once } from "node:events";
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { AssistantEvent, AssistantState } from "../../shared/assistant.ts";
 import type { Tenant } from "../../shared/schema/tenant.ts";
 import type { User } from "../../shared/schema/user.ts";
+import type { AssistantEvent, AssistantState } from "../../shared/wire/assistant.ts";
 import {
   type AssistantConsole,
   eventsIn,

@@ -4,10 +4,10 @@
  */
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { AssistantOutcome, AssistantRun, AssistantState } from "../../shared/assistant.ts";
 import type { ApiKey } from "../../shared/schema/api-key.ts";
 import type { AuditEntry } from "../../shared/schema/audit.ts";
 import type { Tenant } from "../../shared/schema/tenant.ts";
+import type { AssistantOutcome, AssistantRun, AssistantState } from "../../shared/wire/assistant.ts";
 import {
   type AssistantConsole,
   calling,
@@ -17,7 +17,7 @@ import {
 import { ADMIN, type TestConsole } from "../../test/harness/console.ts";
 import type { ConsoleBrowser } from "../../test/harness/console-browser.ts";
 import { startToolModel, type ToolModel } from "../../test/harness/tool-model.ts";
-import { ASSISTANT_TENANT_ID } from "../resources/own-tenants.ts";
+import { ASSISTANT_TENANT_ID } from "../tenants/own-tenants.ts";
 
 let model: ToolModel;
 let testing: TestConsole;

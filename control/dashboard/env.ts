@@ -3,7 +3,7 @@
  * one of them the required ones must be there.
  */
 import { z } from "zod";
-import { envErrorText, envOptionalWebUrl, envText, envWebUrl } from "../../shared/env-fields.ts";
+import { envErrorText, envOptionalWebUrl, envText, envWebUrl } from "../../shared/env/env-fields.ts";
 import { adminBaseUrlField, EnvError, type Listen, listenField } from "../kernel/env-field.ts";
 import { type TrustedProxies, trustedProxiesField } from "../kernel/trusted-proxies.ts";
 

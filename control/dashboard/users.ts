@@ -3,11 +3,11 @@
  * only a label, and the same email from another identity is refused, never linked.
  */
 import { and, count, eq, not } from "drizzle-orm";
-import { oneLine } from "../../shared/printable.ts";
+import { oneLine } from "../../shared/text/printable.ts";
 import type { Database, Transaction } from "../db/connect.ts";
 import { type UserRow, users } from "../db/schema/users.ts";
 import { isUniqueViolation, withDatabaseErrors } from "../kernel/database-errors.ts";
-import { LOCAL_PROVIDER } from "../resources/user-record.ts";
+import { LOCAL_PROVIDER } from "../users/user-record.ts";
 
 /** Users that wait for approval: whoever has an account at a public provider could otherwise fill the table. */
 const PENDING_MAX = 1000;

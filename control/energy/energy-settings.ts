@@ -2,15 +2,15 @@
  * The energy settings as admins read and change them, with the last reading of the cluster's power
  * (docs/rules/settings.md#energy). Accounting cannot be on without an address to read the power from.
  */
-import { type EnergyValue, energyReadingSchema } from "../../shared/energy.ts";
+import { type EnergyValue, energyReadingSchema } from "../../shared/money/energy.ts";
 import { storeKeys } from "../../shared/records.ts";
 import { type Energy, energyBodySchema } from "../../shared/schema/settings/energy.ts";
-import type { HotStore } from "../hot-store/hot-store.ts";
-import { readStoredJson } from "../hot-store/stored-json.ts";
+import type { HotStore } from "../kernel/hot-store/hot-store.ts";
+import { readStoredJson } from "../kernel/hot-store/stored-json.ts";
 import { dropUndefined, requireWhenEnabled } from "../kernel/parse.ts";
+import { energySetting } from "../kernel/settings/definitions.ts";
+import { type SettingVerbs, settingVerbs } from "../kernel/settings/setting.ts";
 import { checkInfrastructureUrl } from "../kernel/upstream-address.ts";
-import { energySetting } from "../settings/definitions.ts";
-import { type SettingVerbs, settingVerbs } from "../settings/setting.ts";
 
 /**
  * How admins read and change the energy settings; the last reading comes from the store. A change throws 400, also

@@ -3,10 +3,10 @@
  * (docs/rules/energy.md#readings).
  */
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
-import { type EnergyValue, energyValueSchema } from "../../shared/energy.ts";
+import { type EnergyValue, energyValueSchema } from "../../shared/money/energy.ts";
 import { storeKeys } from "../../shared/records.ts";
 import { type HttpSink, startHttpSink } from "../../test/harness/http-sink.ts";
-import type { RaisedAlert } from "../alerts/alert-sink.ts";
+import type { RaisedAlert } from "../kernel/alert-sink.ts";
 import { PowerPoll } from "./power-poll.ts";
 
 const START_MS = Date.parse("2030-01-10T12:00:00Z");

@@ -4,11 +4,11 @@
  * in use, with the reason beside it, and an alert is raised. The alert sink suppresses repeats.
  */
 import { issueOf } from "../../shared/alerts.ts";
-import { type EnergyReading, type EnergyValue, energyReadingSchema } from "../../shared/energy.ts";
+import { type EnergyReading, type EnergyValue, energyReadingSchema } from "../../shared/money/energy.ts";
 import { storeKeys } from "../../shared/records.ts";
-import { type AlertSink, raisedNow } from "../alerts/alert-sink.ts";
-import type { HotStore } from "../hot-store/hot-store.ts";
-import { OutboundError } from "../outbound/bounded-fetch.ts";
+import { type AlertSink, raisedNow } from "../kernel/alert-sink.ts";
+import type { HotStore } from "../kernel/hot-store/hot-store.ts";
+import { OutboundError } from "../kernel/outbound/bounded-fetch.ts";
 import { readPower } from "./power-query.ts";
 
 /** The last query: where it went, and when. */

@@ -3,9 +3,9 @@
  * Prometheus HTTP API.
  */
 import { z } from "zod";
+import { INFRASTRUCTURE_POLICY } from "../../shared/network/ssrf.ts";
 import type { PowerReading } from "../../shared/schema/settings/energy.ts";
-import { INFRASTRUCTURE_POLICY } from "../../shared/ssrf.ts";
-import { fetchJson, OutboundError } from "../outbound/bounded-fetch.ts";
+import { fetchJson, OutboundError } from "../kernel/outbound/bounded-fetch.ts";
 
 const TIMEOUT_MS = 5000;
 

@@ -2,10 +2,10 @@
 import { GatewayError } from "../../shared/errors.ts";
 import { energyTestBodySchema, type PowerReading } from "../../shared/schema/settings/energy.ts";
 import type { VerbContext } from "../kernel/context.ts";
+import { OutboundError } from "../kernel/outbound/bounded-fetch.ts";
 import { parse } from "../kernel/parse.ts";
-import { OutboundError } from "../outbound/bounded-fetch.ts";
-import { energySetting } from "../settings/definitions.ts";
-import { readSetting } from "../settings/setting.ts";
+import { energySetting } from "../kernel/settings/definitions.ts";
+import { readSetting } from "../kernel/settings/setting.ts";
 import { readPower } from "./power-query.ts";
 
 /** The reading. Throws 400, also `energy_test_failed` with the reason. */

@@ -3,9 +3,9 @@
  * rejected model costs its upstream one request, however many of its models are checked. Failures are not kept.
  */
 import { LRUCache } from "lru-cache";
-import type { SsrfPolicy } from "../../shared/ssrf.ts";
-import { OutboundError } from "../outbound/bounded-fetch.ts";
-import { catalogUrl, readCatalog } from "../outbound/model-catalog.ts";
+import type { SsrfPolicy } from "../../shared/network/ssrf.ts";
+import { OutboundError } from "../kernel/outbound/bounded-fetch.ts";
+import { catalogUrl, readCatalog } from "../kernel/outbound/model-catalog.ts";
 
 const REMEMBERED_MS = 60_000;
 const REMEMBERED_MAX = 200;

@@ -1,9 +1,9 @@
 /** Builds the health worker and its parts. */
-import { AlertOutbox } from "../alerts/alert-outbox.ts";
-import type { AlertSink } from "../alerts/alert-sink.ts";
-import type { AnalyticsStore } from "../analytics/store.ts";
+import { AlertOutbox } from "../kernel/alert-outbox.ts";
+import type { AlertSink } from "../kernel/alert-sink.ts";
 import type { VerbContext } from "../kernel/context.ts";
 import type { Logger } from "../kernel/log.ts";
+import type { AnalyticsStore } from "../usage/analytics/store.ts";
 import { CatalogCache } from "./catalogs.ts";
 import { ProbeLedger } from "./probe-ledger.ts";
 import { Prober } from "./prober.ts";

@@ -3,12 +3,13 @@
  * else it is probed. Each of its endpoints is probed too, because traffic of the model proves nothing about a single
  * endpoint. Probes run outside of transactions. save-check.ts stores the outcome.
  */
+
+import { SealError, unseal } from "../../shared/crypto/seal.ts";
 import { GatewayError } from "../../shared/errors.ts";
-import { SealError, unseal } from "../../shared/seal.ts";
-import { recentSuccess } from "../analytics/recent-success.ts";
-import type { AnalyticsStore } from "../analytics/store.ts";
 import type { EndpointRow } from "../db/schema/endpoints.ts";
 import type { VerbContext } from "../kernel/context.ts";
+import { recentSuccess } from "../usage/analytics/recent-success.ts";
+import type { AnalyticsStore } from "../usage/analytics/store.ts";
 import type { CatalogCache } from "./catalogs.ts";
 import type { CheckPlan } from "./check-plan.ts";
 import { type Finding, findingOf, findingOfEndpoints } from "./finding.ts";

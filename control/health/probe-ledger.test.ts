@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { Model } from "../../shared/schema/model.ts";
 import type { ModelHealthDetail } from "../../shared/schema/model-health.ts";
 import type { UsageLog } from "../../shared/schema/usage.ts";
-import { NIL_UUID, type UsageRow } from "../../shared/usage-row.ts";
+import { NIL_UUID, type UsageRow } from "../../shared/usage/usage-row.ts";
 import { type HealthScene, startHealthScene } from "../../test/harness/health-scene.ts";
 import { ledgerRow, TestLedger } from "../../test/harness/ledger.ts";
 import { waitFor } from "../../test/harness/wait-for.ts";

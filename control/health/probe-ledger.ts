@@ -4,8 +4,8 @@
  * for them. A batch that failed is sent again with the same token, so that it is never stored twice.
  */
 import { randomUUID } from "node:crypto";
-import { type UsageRow, zeroUsageRow } from "../../shared/usage-row.ts";
-import type { AnalyticsStore } from "../analytics/store.ts";
+import { type UsageRow, zeroUsageRow } from "../../shared/usage/usage-row.ts";
+import type { AnalyticsStore } from "../usage/analytics/store.ts";
 import type { ProbeUsage } from "./probe.ts";
 
 const WAITING_MAX = 100;

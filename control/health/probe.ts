@@ -6,10 +6,10 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { FormData } from "undici";
 import { z } from "zod";
-import type { SsrfPolicy } from "../../shared/ssrf.ts";
-import { upstreamUrl } from "../../shared/upstream-url.ts";
-import { fetchAnswer, type OutboundAnswer, OutboundError } from "../outbound/bounded-fetch.ts";
-import { authorizationHeader } from "../outbound/model-catalog.ts";
+import type { SsrfPolicy } from "../../shared/network/ssrf.ts";
+import { upstreamUrl } from "../../shared/network/upstream-url.ts";
+import { fetchAnswer, type OutboundAnswer, OutboundError } from "../kernel/outbound/bounded-fetch.ts";
+import { authorizationHeader } from "../kernel/outbound/model-catalog.ts";
 import type { CatalogCache } from "./catalogs.ts";
 import {
   type CatalogListing,

@@ -3,7 +3,7 @@
  * is requested. When a check is done the next model is taken at once, so that neither many models nor a slow one delay
  * the checks of others. Replicas share the models by row locks.
  */
-import type { AlertOutbox } from "../alerts/alert-outbox.ts";
+import type { AlertOutbox } from "../kernel/alert-outbox.ts";
 import type { Logger } from "../kernel/log.ts";
 import { type CheckPlan, type CheckTrigger, findingWithoutProbe, planCheck } from "./check-plan.ts";
 import { addMissingHealth, claimDue, resetFarChecks } from "./claim-due.ts";

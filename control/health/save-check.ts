@@ -6,10 +6,10 @@
  */
 import { eq } from "drizzle-orm";
 import { issues } from "../../shared/alerts.ts";
-import { raiseInTransaction } from "../alerts/alert-outbox.ts";
 import type { Transaction } from "../db/connect.ts";
 import { type EndpointRow, modelEndpoints } from "../db/schema/endpoints.ts";
 import { type HealthRow, type ModelRow, modelHealth, modelHealthChecks, models } from "../db/schema/models.ts";
+import { raiseInTransaction } from "../kernel/alert-outbox.ts";
 import type { VerbContext } from "../kernel/context.ts";
 import { write } from "../kernel/write.ts";
 import type { WriteJournal } from "../kernel/write-journal.ts";

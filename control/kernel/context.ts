@@ -2,10 +2,10 @@
  * What a verb works with. Actor, clock, random bytes and I/O come from here, never from input
  * (docs/rules/code.md#inputs-and-authority).
  */
-import type { SealKey } from "../../shared/seal.ts";
-import type { SsrfPolicy } from "../../shared/ssrf.ts";
+import type { SealKey } from "../../shared/crypto/seal.ts";
+import type { SsrfPolicy } from "../../shared/network/ssrf.ts";
 import type { Database, Transaction } from "../db/connect.ts";
-import type { BackupKey } from "../encryption/secret-macs.ts";
+import type { BackupKey } from "./encryption/secret-macs.ts";
 
 /** Brings committed changes to the hot copies and the cells. */
 export interface Publisher {

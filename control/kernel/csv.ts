@@ -1,5 +1,5 @@
 /** Answers as CSV: whether a query asks for it, the headers of a file, and its lines (docs/rules/management-api.md#csv). */
-import { CSV_TYPE, csvLine } from "../../shared/csv.ts";
+import { CSV_TYPE, csvLine } from "../../shared/text/csv.ts";
 import { fieldError } from "./parse.ts";
 
 /** The forms of an answer, as the query names them. */

@@ -1,6 +1,6 @@
 /** What the configurations of the control service and of the console have in common. */
 import { z } from "zod";
-import { envText, envWebUrl } from "../../shared/env-fields.ts";
+import { envText, envWebUrl } from "../../shared/env/env-fields.ts";
 
 /** Thrown for a configuration that cannot be used: one line that names every invalid variable. */
 export class EnvError extends Error {

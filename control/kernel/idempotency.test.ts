@@ -4,7 +4,7 @@ import type { Tenant } from "../../shared/schema/tenant.ts";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
 import { idempotencyKeys } from "../db/schema/journal.ts";
 import { tenants } from "../db/schema/tenancy.ts";
-import { createTenant } from "../services/tenants/create-tenant.ts";
+import { createTenant } from "../tenants/create-tenant.ts";
 import type { Publisher, VerbContext, Written } from "./context.ts";
 import { runOnce } from "./idempotency.ts";
 

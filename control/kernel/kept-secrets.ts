@@ -2,7 +2,7 @@
  * The warnings when an address changes and its secret does not (docs/rules/secrets.md#secrets-and-addresses): the secret is
  * kept, as the contract says, and from now on it is sent to another origin. Nothing is refused here.
  */
-import { originOf } from "../../shared/origin.ts";
+import { originOf } from "../../shared/network/origin.ts";
 
 interface Kept {
   /** The name of the secret's field. */

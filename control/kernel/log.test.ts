@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { SECRET_FIELDS } from "../../shared/redaction.ts";
+import { SECRET_FIELDS } from "../../shared/text/redaction.ts";
 import { createLog } from "./log.ts";
 
 it("redacts secret fields at any depth and credentials within texts", () => {

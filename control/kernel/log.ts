@@ -1,10 +1,10 @@
 /**
  * The control service's log: JSON lines on stderr. No line contains a field or a text that the list of secrets names
- * (shared/redaction.ts), nor a raw control character (shared/printable.ts).
+ * (shared/text/redaction.ts), nor a raw control character (shared/text/printable.ts).
  */
 import { type DestinationStream, type Logger, pino } from "pino";
-import { printableJson } from "../../shared/printable.ts";
-import { CENSORED, censored, SECRET_FIELDS } from "../../shared/redaction.ts";
+import { printableJson } from "../../shared/text/printable.ts";
+import { CENSORED, censored, SECRET_FIELDS } from "../../shared/text/redaction.ts";
 
 /** Hides fields with these names at the top of a line and one level below. */
 const REDACTED = SECRET_FIELDS.flatMap((name) => [`["${name}"]`, `*["${name}"]`]);

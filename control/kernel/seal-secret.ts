@@ -2,7 +2,7 @@
  * What an update does to a stored secret (docs/rules/secrets.md#updates): omitted or null keeps it, "" clears it, a
  * text replaces it, sealed when an encryption key is configured.
  */
-import { seal } from "../../shared/seal.ts";
+import { seal } from "../../shared/crypto/seal.ts";
 import type { VerbContext } from "./context.ts";
 
 /** The new value of the column. */

@@ -5,7 +5,7 @@
  */
 import ipaddr from "ipaddr.js";
 import { z } from "zod";
-import { envText } from "../../shared/env-fields.ts";
+import { envText } from "../../shared/env/env-fields.ts";
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Range = ReturnType<typeof ipaddr.parseCIDR>;

@@ -6,8 +6,8 @@
  */
 import { isIP } from "node:net";
 import { GatewayError } from "../../shared/errors.ts";
-import { INFRASTRUCTURE_POLICY, isAddressAllowed } from "../../shared/ssrf.ts";
-import { parseUpstreamUrl } from "../../shared/upstream-url.ts";
+import { INFRASTRUCTURE_POLICY, isAddressAllowed } from "../../shared/network/ssrf.ts";
+import { parseUpstreamUrl } from "../../shared/network/upstream-url.ts";
 import type { VerbContext } from "./context.ts";
 import { fieldError } from "./parse.ts";
 

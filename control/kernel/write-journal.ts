@@ -2,9 +2,10 @@
  * What a change stores besides its rows: entries for the audit log, and the hot copies that it outdates, by their names in
  * the store and as the items that the cells get.
  */
-import type { AuditEntity } from "../../shared/audit-entities.ts";
-import type { RevItem } from "../../shared/internal.ts";
+
 import { storeKeys } from "../../shared/records.ts";
+import type { AuditEntity } from "../../shared/schema/audit-entities.ts";
+import type { RevItem } from "../../shared/wire/internal.ts";
 
 interface AuditDraft {
   readonly action: string;

@@ -1,9 +1,9 @@
 /** Why a process cannot start, in one line without a secret and without a statement. */
-import { terminalText } from "../../shared/printable.ts";
+import { terminalText } from "../../shared/text/printable.ts";
 import { DatabaseLocked } from "../db/folder-lock.ts";
-import { EncryptionKeyError } from "../encryption/encryption-check.ts";
+import { EncryptionKeyError } from "../kernel/encryption/encryption-check.ts";
 import { EnvError } from "../kernel/env-field.ts";
-import { SharedSecretsError } from "../startup/shared-secrets.ts";
+import { SharedSecretsError } from "./shared-secrets.ts";
 
 /** Runs the start of a process, `name` in its error messages. When it fails: one line on standard error, exit code 1. */
 export async function startOrExit(name: string, start: () => Promise<void>): Promise<void> {

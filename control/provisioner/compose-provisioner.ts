@@ -3,8 +3,8 @@
  * the client's calls go straight to the application, and alone, where they go over the network.
  */
 import { randomUUID } from "node:crypto";
-import type { SsrfPolicy } from "../../shared/ssrf.ts";
-import { type GatewayClient, gatewayClient } from "../client/client.ts";
+import type { SsrfPolicy } from "../../shared/network/ssrf.ts";
+import { type GatewayClient, gatewayClient } from "../api/client/client.ts";
 import type { Logger } from "../kernel/log.ts";
 import { managementPort } from "./management-client.ts";
 import { Provisioner, type Tick } from "./provisioner.ts";

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
-import { terminalText } from "../../shared/printable.ts";
+import { terminalText } from "../../shared/text/printable.ts";
 import { EnvError } from "../kernel/env-field.ts";
 import { createLog } from "../kernel/log.ts";
 import { composeProvisioner } from "./compose-provisioner.ts";

@@ -3,7 +3,7 @@
  * network or straight into the application. Other answers than success become ProvisionerError, with the API's own code.
  */
 import type { ModelReplica } from "../../shared/schema/model-replica.ts";
-import type { GatewayClient } from "../client/client.ts";
+import type { GatewayClient } from "../api/client/client.ts";
 import type { Spec } from "./core/job-object.ts";
 import { type ManagementPort, ProvisionerError } from "./ports.ts";
 

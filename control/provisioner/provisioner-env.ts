@@ -3,9 +3,9 @@
  */
 import { z } from "zod";
 import { planeVariables } from "../../shared/catalogues/plane-variables.ts";
-import { envErrorText, envFlag, envSecret, envText, envWhole } from "../../shared/env-fields.ts";
-import { PORT_SPAN_DEFAULT } from "../../shared/job-script.ts";
-import type { SsrfPolicy } from "../../shared/ssrf.ts";
+import { envErrorText, envFlag, envSecret, envText, envWhole } from "../../shared/env/env-fields.ts";
+import type { SsrfPolicy } from "../../shared/network/ssrf.ts";
+import { PORT_SPAN_DEFAULT } from "../../shared/schema/job-script.ts";
 import { adminBaseUrlField, EnvError } from "../kernel/env-field.ts";
 import type { ProvisionerOptions } from "./provisioner.ts";
 

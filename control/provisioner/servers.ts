@@ -2,10 +2,10 @@
  * The servers that jobs run: probes and warm-up requests (docs/rules/provisioner.md#probes). The addresses come from the
  * scheduler and are judged like every upstream's.
  */
-import type { SsrfPolicy } from "../../shared/ssrf.ts";
-import { upstreamUrl } from "../../shared/upstream-url.ts";
+import type { SsrfPolicy } from "../../shared/network/ssrf.ts";
+import { upstreamUrl } from "../../shared/network/upstream-url.ts";
 import { modelTypeOf, probeCall } from "../health/probe-calls.ts";
-import { fetchStatus } from "../outbound/bounded-fetch.ts";
+import { fetchStatus } from "../kernel/outbound/bounded-fetch.ts";
 import type { Spec } from "./core/job-object.ts";
 import type { ProbeTarget } from "./core/probe-targets.ts";
 import type { ServersPort } from "./ports.ts";

@@ -4,12 +4,12 @@
  */
 import type { Response } from "undici";
 import { z } from "zod";
-import { oneLine } from "../../shared/printable.ts";
-import { INFRASTRUCTURE_POLICY } from "../../shared/ssrf.ts";
-import { type SchedulerAccess, schedulerHeaders } from "../jobsched/scheduler-ping.ts";
-import { fetchReading, OutboundError } from "../outbound/bounded-fetch.ts";
+import { INFRASTRUCTURE_POLICY } from "../../shared/network/ssrf.ts";
+import { oneLine } from "../../shared/text/printable.ts";
+import { fetchReading, OutboundError } from "../kernel/outbound/bounded-fetch.ts";
 import { type BatchJob, idOf, readJob } from "./core/job.ts";
 import type { Submission } from "./core/job-object.ts";
+import { type SchedulerAccess, schedulerHeaders } from "./jobsched/scheduler-ping.ts";
 import { JsonListError, JsonLists } from "./json-lists.ts";
 import { ProvisionerError, type SchedulerPort, type SubmitAnswer } from "./ports.ts";
 

@@ -4,8 +4,8 @@
  * cap limit no request; they are checked when a cap is set.
  */
 
-import type { CellAddress, Cells } from "../cells/cells.ts";
 import type { Database } from "../db/connect.ts";
+import type { CellAddress, Cells } from "../kernel/cells/cells.ts";
 import { cappedSubjects } from "./budget-subjects.ts";
 
 /** How many counters the ledger answered for, and whether the cell was reachable for all of them. */

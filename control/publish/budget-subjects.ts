@@ -5,7 +5,7 @@ import {
   keyLimitsSchema,
   REBUILD_BATCH,
   tenantLimitsSchema,
-} from "../../shared/internal-budgets.ts";
+} from "../../shared/wire/internal-budgets.ts";
 import type { Database } from "../db/connect.ts";
 import { type ApiKeyRow, apiKeys, type TenantRow, tenants } from "../db/schema/tenancy.ts";
 import { budgetOf } from "./hot-copies.ts";

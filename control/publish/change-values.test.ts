@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
-import type { Change } from "../../shared/internal.ts";
 import type { CreatedKey } from "../../shared/schema/api-key.ts";
 import type { Model } from "../../shared/schema/model.ts";
 import type { Tenant } from "../../shared/schema/tenant.ts";
+import type { Change } from "../../shared/wire/internal.ts";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
 
 let control: TestControl;

@@ -4,7 +4,7 @@
  * (docs/rules/admission.md#judged-again).
  */
 import { eq, inArray } from "drizzle-orm";
-import type { Change, RevItem } from "../../shared/internal.ts";
+import type { Change, RevItem } from "../../shared/wire/internal.ts";
 import type { Database } from "../db/connect.ts";
 import { models } from "../db/schema/models.ts";
 import { fairshareGroups, tenants } from "../db/schema/tenancy.ts";

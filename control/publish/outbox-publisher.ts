@@ -8,13 +8,13 @@ import { and, countDistinct, inArray, isNull, lte, min, sql } from "drizzle-orm"
 import type { Logger } from "pino";
 import { z } from "zod";
 import { GatewayError } from "../../shared/errors.ts";
-import { type Change, type RevItem, revItemSchema } from "../../shared/internal.ts";
 import { storeKeys } from "../../shared/records.ts";
-import type { Cells } from "../cells/cells.ts";
+import { type Change, type RevItem, revItemSchema } from "../../shared/wire/internal.ts";
 import type { Database } from "../db/connect.ts";
 import { type OutboxRow, outbox } from "../db/schema/journal.ts";
-import type { HotStore } from "../hot-store/hot-store.ts";
+import type { Cells } from "../kernel/cells/cells.ts";
 import type { Publisher, Unconfirmed } from "../kernel/context.ts";
+import type { HotStore } from "../kernel/hot-store/hot-store.ts";
 import { buildCopies } from "./build-copies.ts";
 import { withChangeValues } from "./change-values.ts";
 

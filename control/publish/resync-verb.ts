@@ -4,7 +4,7 @@
  * other write, so that a cell which is down gets it later.
  */
 import type { Resynced } from "../../shared/schema/resync.ts";
-import { type CellDirectory, cellOf } from "../cells/cell-directory.ts";
+import { type CellDirectory, cellOf } from "../kernel/cells/cell-directory.ts";
 import type { VerbContext, Written } from "../kernel/context.ts";
 import { withDatabaseErrors } from "../kernel/database-errors.ts";
 import { write } from "../kernel/write.ts";

@@ -7,7 +7,7 @@ import type { Logger } from "pino";
 import { z } from "zod";
 import { storeKeys } from "../../shared/records.ts";
 import type { Database } from "../db/connect.ts";
-import type { HotStore } from "../hot-store/hot-store.ts";
+import type { HotStore } from "../kernel/hot-store/hot-store.ts";
 import { buildCopies, COPY_KINDS, type CopyCounts } from "./build-copies.ts";
 import type { OutboxPublisher } from "./outbox-publisher.ts";
 

@@ -2,8 +2,9 @@
  * What follows a wrong internal token at a Worker (docs/rules/authentication.md#wrong-tokens): it is counted, reported,
  * and refused after a delay, so that guessing is slow and noticed.
  */
+
+import { AuthFailures, REFUSED_AFTER_MS } from "../../shared/access/auth-failures.ts";
 import { issues } from "../../shared/alerts.ts";
-import { AuthFailures, REFUSED_AFTER_MS } from "../../shared/auth-failures.ts";
 import type { Alerts, Clock, EventCounter, Log, Sleep } from "../ports.ts";
 
 /** What {@link AuthFailureHandler} needs. */

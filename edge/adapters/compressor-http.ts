@@ -3,7 +3,7 @@
  * only when it has exactly one finite number for each sentence. The sidecar is the operator's own; addresses that are always
  * blocked are not called. One that keeps failing is not asked for a while, so that requests do not all wait for its timeout.
  */
-import { INFRASTRUCTURE_POLICY, isUrlAllowed } from "../../shared/ssrf.ts";
+import { INFRASTRUCTURE_POLICY, isUrlAllowed } from "../../shared/network/ssrf.ts";
 import { RecentFailures } from "../domain/upstream/recent-failures.ts";
 import type { Clock, Compressor, Log } from "../ports.ts";
 import { boundedText } from "./bounded-text.ts";

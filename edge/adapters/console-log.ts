@@ -1,10 +1,10 @@
 /**
  * The Worker's log: one JSON line per event on the platform's console, in the same form as the control service's log
  * (level, time, event). Callers pass plain facts, never bodies, credentials or upstream errors. Secrets of the known list
- * are removed from every line (shared/redaction.ts), and raw control characters are escaped.
+ * are removed from every line (shared/text/redaction.ts), and raw control characters are escaped.
  */
-import { printableJson } from "../../shared/printable.ts";
-import { censored, loggable } from "../../shared/redaction.ts";
+import { printableJson } from "../../shared/text/printable.ts";
+import { censored, loggable } from "../../shared/text/redaction.ts";
 import type { Log, LogFields } from "../ports.ts";
 
 /** Numbers as pino uses them. */

@@ -4,7 +4,7 @@
  */
 import { issues } from "../../shared/alerts.ts";
 import { IDENTITIES_PATH, type ProvisionIdentity, provisionedIdentitySchema } from "../../shared/schema/identity.ts";
-import type { Identity } from "../domain/auth/identity.ts";
+import type { Identity } from "../domain/request/identity.ts";
 import type { Alerts, IdentityProvisioner, Log } from "../ports.ts";
 import { withStallTolerantTimeout } from "./stall-tolerant-timeout.ts";
 

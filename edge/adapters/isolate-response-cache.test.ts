@@ -1,6 +1,6 @@
 /** Memory and lifetime of answers in an isolate's memory. */
 import { describe, expect, it } from "vitest";
-import { MemoryBudget } from "../pipeline/memory/memory-budget.ts";
+import { MemoryBudget } from "../pipeline/call/memory/memory-budget.ts";
 import type { CacheEntry } from "../ports.ts";
 import { IsolateResponseCache } from "./isolate-response-cache.ts";
 

@@ -1,7 +1,7 @@
 import type { JSONWebKeySet } from "jose";
 import { beforeEach, describe, expect, it } from "vitest";
+import type { JwtIssuer } from "../../shared/access/jwt-issuers.ts";
 import type { Issue } from "../../shared/alerts.ts";
-import type { JwtIssuer } from "../../shared/jwt-issuers.ts";
 import { eventsOf, type MetricEvent } from "../domain/cell/event-counters.ts";
 import { IssuerKeys, KeysUnreadable } from "./issuer-keys.ts";
 

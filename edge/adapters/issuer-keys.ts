@@ -5,8 +5,8 @@
  */
 import type { JSONWebKeySet } from "jose";
 import { createLocalJWKSet } from "jose/jwks/local";
+import type { JwtIssuer } from "../../shared/access/jwt-issuers.ts";
 import { issues } from "../../shared/alerts.ts";
-import type { JwtIssuer } from "../../shared/jwt-issuers.ts";
 import type { Alerts, Clock, EventCounter } from "../ports.ts";
 import { withStallTolerantTimeout } from "./stall-tolerant-timeout.ts";
 

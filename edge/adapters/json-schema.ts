@@ -1,6 +1,6 @@
 /** The JSON Schema validator: an interpreter, because a Worker may not generate code. It is given bounded schemas only. */
 import { dereference, validate } from "@cfworker/json-schema";
-import type { SchemaValidator } from "../domain/structured-output/check-value.ts";
+import type { SchemaValidator } from "../domain/json-schema/check-value.ts";
 
 /** Every error counts: the model that repairs a value is told them all at once. */
 export const validateJsonSchema: SchemaValidator = (schema, value) =>

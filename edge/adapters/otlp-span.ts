@@ -19,7 +19,7 @@ import {
   ATTR_GEN_AI_USAGE_OUTPUT_TOKENS,
   ATTR_SESSION_ID,
 } from "@opentelemetry/semantic-conventions/incubating";
-import type { RequestType } from "../../shared/usage-row.ts";
+import type { RequestType } from "../../shared/usage/usage-row.ts";
 import type { SpanName, SpanRecord } from "../domain/trace/trace.ts";
 import { childSpanId, type TraceContext } from "../domain/trace/trace-context.ts";
 import type { FinishedCall } from "../ports.ts";

@@ -8,7 +8,6 @@ import { LRUCache } from "lru-cache";
 import type { z } from "zod";
 import { issues, type LookupKind } from "../../shared/alerts.ts";
 import { GatewayError } from "../../shared/errors.ts";
-import type { RevItem } from "../../shared/internal.ts";
 import {
   type HotSetting,
   type McpServerRecord,
@@ -21,6 +20,7 @@ import {
   settingsRecordSchema,
   storeKeys,
 } from "../../shared/records.ts";
+import type { RevItem } from "../../shared/wire/internal.ts";
 import type { Alerts, Clock, Directory, Found, LookupOptions } from "../ports.ts";
 import { RecordCache } from "./record-cache.ts";
 import { type RedisClient, StoreDown } from "./redis-client.ts";

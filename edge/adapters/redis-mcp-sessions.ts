@@ -3,8 +3,9 @@
  * for 24 hours after the last use. While the store is unavailable no owner is known and calls are allowed: serving a
  * call is more important than guarding ids that cannot be guessed.
  */
+
+import { sha256Hex } from "../../shared/crypto/sha256.ts";
 import { storeKeys } from "../../shared/records.ts";
-import { sha256Hex } from "../../shared/sha256.ts";
 import type { McpSessions } from "../ports.ts";
 import type { RedisClient } from "./redis-client.ts";
 

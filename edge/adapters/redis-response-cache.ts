@@ -5,7 +5,7 @@
  */
 import * as z from "zod";
 import { issues } from "../../shared/alerts.ts";
-import { fromBase64, toBase64 } from "../../shared/base64.ts";
+import { fromBase64, toBase64 } from "../../shared/crypto/base64.ts";
 import { storeKeys } from "../../shared/records.ts";
 import type { Alerts, CacheEntry, Clock, ResponseCache } from "../ports.ts";
 import { BatchedCalls } from "./batched-calls.ts";

@@ -7,12 +7,12 @@
  */
 import fc from "fast-check";
 import { beforeEach, expect, it, vi } from "vitest";
-import type { RevItem } from "../../shared/internal.ts";
 import type { ModelRecord, ResolvedKey } from "../../shared/records.ts";
+import type { RevItem } from "../../shared/wire/internal.ts";
 import { CacheStore } from "../../test/harness/edge/cache-store.ts";
 import { keyOf, modelOf, tenantOf } from "../../test/harness/edge/pipeline/records.ts";
 import { TestPipeline } from "../../test/harness/edge/pipeline/world.ts";
-import { MemoryBudget } from "../pipeline/memory/memory-budget.ts";
+import { MemoryBudget } from "../pipeline/call/memory/memory-budget.ts";
 import { run } from "../pipeline/run.ts";
 import { ISOLATE_MAX_AGE_MS, IsolateResponseCache } from "./isolate-response-cache.ts";
 import { RedisResponseCache } from "./redis-response-cache.ts";

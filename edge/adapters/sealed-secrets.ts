@@ -3,7 +3,7 @@
  * imported once per isolate; plaintexts are kept with their ciphertexts, so that a warm request does no cryptography.
  */
 import { LRUCache } from "lru-cache";
-import { importSealKey, isSealed, type SealKey, unseal } from "../../shared/seal.ts";
+import { importSealKey, isSealed, type SealKey, unseal } from "../../shared/crypto/seal.ts";
 import type { SecretOpener } from "../ports.ts";
 
 const REMEMBERED = 1000;

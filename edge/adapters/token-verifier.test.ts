@@ -1,6 +1,6 @@
 import { base64url, type JWK, SignJWT } from "jose";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { JwtIssuer } from "../../shared/jwt-issuers.ts";
+import type { JwtIssuer } from "../../shared/access/jwt-issuers.ts";
 import { type IssuerKey, newIssuerKey, signToken } from "../../test/harness/issuer-key.ts";
 import { eventsOf, type MetricEvent } from "../domain/cell/event-counters.ts";
 import type { TokenVerdict } from "../ports.ts";

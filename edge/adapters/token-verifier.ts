@@ -6,8 +6,8 @@
 import { JWKSMultipleMatchingKeys, JWKSNoMatchingKey, JWTExpired } from "jose/errors";
 import { decodeJwt } from "jose/jwt/decode";
 import { type JWTVerifyOptions, jwtVerify } from "jose/jwt/verify";
-import type { JwtIssuer } from "../../shared/jwt-issuers.ts";
-import { type Claims, type Identity, identityOf, isIssuedInTime } from "../domain/auth/identity.ts";
+import type { JwtIssuer } from "../../shared/access/jwt-issuers.ts";
+import { type Claims, type Identity, identityOf, isIssuedInTime } from "../domain/request/identity.ts";
 import type { Clock, EventCounter, TokenVerdict, TokenVerifier } from "../ports.ts";
 import type { IssuerKeys, KeySet } from "./issuer-keys.ts";
 

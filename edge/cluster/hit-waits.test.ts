@@ -4,7 +4,7 @@ import { GatewayError } from "../../shared/errors.ts";
 import { clustered, untilAborted } from "../../test/harness/edge/clustered.ts";
 import { keyOf, modelOf } from "../../test/harness/edge/pipeline/records.ts";
 import { TestPipeline } from "../../test/harness/edge/pipeline/world.ts";
-import { originOf } from "../pipeline/cache/response-cache.ts";
+import { originOf } from "../pipeline/response-cache/response-cache.ts";
 import { run } from "../pipeline/run.ts";
 import type { Admission } from "../ports.ts";
 

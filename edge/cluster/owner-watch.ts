@@ -5,7 +5,7 @@
  * second for all calls together; when it is another one, what waits for the earlier life fails. An answer also renews the leases
  * on which this isolate holds slots (docs/rules/admission.md#leases-of-isolates).
  */
-import { sleep } from "../../shared/sleep.ts";
+import { sleep } from "../../shared/time/sleep.ts";
 import type { Clock, MakeCall } from "../ports.ts";
 import { HolderLease } from "./holder-lease.ts";
 

@@ -5,11 +5,11 @@
  */
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import type { UsageRow } from "../../shared/usage-row.ts";
+import type { UsageRow } from "../../shared/usage/usage-row.ts";
 import { modelOf } from "../../test/harness/edge/pipeline/records.ts";
 import { SECRET, TestPipeline } from "../../test/harness/edge/pipeline/world.ts";
 import { propertyRuns } from "../../test/harness/property-runs.ts";
-import { MODEL_ROUTES } from "../domain/routing/route-class.ts";
+import { MODEL_ROUTES } from "../domain/request/route-class.ts";
 import { run, runOther } from "./run.ts";
 
 const FIELDS = [

@@ -5,8 +5,8 @@
 import { describe, expect, it } from "vitest";
 import { mcpServerOf, tenantOf } from "../../test/harness/edge/pipeline/records.ts";
 import { SECRET, TestPipeline } from "../../test/harness/edge/pipeline/world.ts";
+import { runMcp } from "./mcp/run-mcp.ts";
 import { run, runOther } from "./run.ts";
-import { runMcp } from "./run-mcp.ts";
 
 const JSON_BODY = { "content-type": "application/json", "content-length": "30" };
 const OPEN_BODY = { "content-type": "application/json" };

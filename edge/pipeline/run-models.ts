@@ -4,16 +4,13 @@
  * current records like an admission (docs/rules/freshness.md#every-use-compares). The list writes no row; a probe
  * writes one that costs nothing.
  */
-import { isModelPermitted } from "../../shared/access-window.ts";
+import { isModelPermitted } from "../../shared/access/access-window.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { ModelRecord } from "../../shared/records.ts";
 import { NOTHING_BILLED } from "../domain/usage/billing.ts";
-import { authenticate } from "./access/authenticate.ts";
-import { beforeAdmission } from "./access/authenticate-now.ts";
-import { modelRev, principalRevs, readUntilCurrent, subjectRevs } from "./access/freshness.ts";
-import { checkPath, resolveModel } from "./access/resolve-model.ts";
-import type { RequestEnd } from "./admission/settle.ts";
-import { parseDetail, parseProbe } from "./body/parse-call.ts";
+import { authenticate } from "./authenticate/authenticate.ts";
+import { beforeAdmission } from "./authenticate/authenticate-now.ts";
+import { modelRev, principalRevs, readUntilCurrent, subjectRevs } from "./authenticate/freshness.ts";
 import { ClientGone } from "./call/client-gone.ts";
 import type { Call } from "./call/context.ts";
 import {
@@ -26,16 +23,19 @@ import {
   StageFailure,
   withKnown,
 } from "./call/known.ts";
-import type { PipelineInput } from "./call/start-call.ts";
+import { logEnd, reportEnd } from "./call/report/report-end.ts";
+import { usageRowOf } from "./call/report/usage-row.ts";
+import { DEFAULT_UPSTREAM } from "./forward/default-upstream.ts";
+import { forward } from "./forward/forward.ts";
+import { UpstreamProgress } from "./forward/upstream-progress.ts";
+import { answer } from "./receive/answer-call.ts";
+import type { PipelineInput } from "./receive/start-call.ts";
 import { relay } from "./relay/relay.ts";
-import { answer } from "./reply/answer-call.ts";
 import { readLevel } from "./reply/rate-limit.ts";
 import { gatewayHeaders } from "./reply/response-headers.ts";
-import { logEnd, reportEnd } from "./report/report-end.ts";
-import { usageRowOf } from "./report/usage-row.ts";
-import { DEFAULT_UPSTREAM } from "./upstream/default-upstream.ts";
-import { forward } from "./upstream/forward.ts";
-import { UpstreamProgress } from "./upstream/upstream-progress.ts";
+import { parseDetail, parseProbe } from "./resolve-model/parse-call.ts";
+import { checkPath, resolveModel } from "./resolve-model/resolve-model.ts";
+import type { RequestEnd } from "./settle/settle.ts";
 
 /** The start of a model's detail path; the model's name follows it. */
 const DETAIL = "/v1/models/";

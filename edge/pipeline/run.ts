@@ -3,16 +3,12 @@
  * before it and returns that with what it has found out. The order can be read here and nowhere else.
  */
 import { GatewayError } from "../../shared/errors.ts";
-import { isPassedThrough } from "../domain/routing/path-rules.ts";
-import { authenticate, checkTime } from "./access/authenticate.ts";
-import { beforeAdmission } from "./access/authenticate-now.ts";
-import { checkPath, resolveModel } from "./access/resolve-model.ts";
-import { admit } from "./admission/admit.ts";
-import { prepare } from "./admission/prepare.ts";
-import { isAutoRequest, resolveAuto } from "./auto-route/resolve-auto.ts";
-import { checkFields, parseCall, parseOther } from "./body/parse-call.ts";
-import { BOONS } from "./boon-list.ts";
-import { lookupResponse } from "./cache/response-cache.ts";
+import { isPassedThrough } from "../domain/request/path-rules.ts";
+import { admit } from "./admit/admit.ts";
+import { authenticate, checkTime } from "./authenticate/authenticate.ts";
+import { beforeAdmission } from "./authenticate/authenticate-now.ts";
+import { BOONS } from "./boons/boon-list.ts";
+import { isAutoRequest, resolveAuto } from "./boons/resolve-auto.ts";
 import type { Call } from "./call/context.ts";
 import {
   type Authenticated,
@@ -23,11 +19,15 @@ import {
   type Resolved,
   StageFailure,
 } from "./call/known.ts";
-import type { PipelineInput } from "./call/start-call.ts";
 import { guardInput } from "./guardrails/guard-input.ts";
 import { outputGuards } from "./guardrails/guard-output.ts";
-import { answer } from "./reply/answer-call.ts";
-import { serveAdmitted } from "./serve-admitted.ts";
+import { prepare } from "./prepare/prepare.ts";
+import { answer } from "./receive/answer-call.ts";
+import type { PipelineInput } from "./receive/start-call.ts";
+import { serveAdmitted } from "./relay/serve-admitted.ts";
+import { checkFields, parseCall, parseOther } from "./resolve-model/parse-call.ts";
+import { checkPath, resolveModel } from "./resolve-model/resolve-model.ts";
+import { lookupResponse } from "./response-cache/response-cache.ts";
 
 /** How one kind of path finds the model that has to answer. */
 interface ModelRoute {

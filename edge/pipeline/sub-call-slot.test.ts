@@ -2,11 +2,11 @@
 import { expect, it } from "vitest";
 import { modelOf } from "../../test/harness/edge/pipeline/records.ts";
 import { TestPermit, TestPipeline } from "../../test/harness/edge/pipeline/world.ts";
-import { authenticate } from "./access/authenticate.ts";
-import { resolveModel } from "./access/resolve-model.ts";
-import { prepare } from "./admission/prepare.ts";
-import { parseCall } from "./body/parse-call.ts";
+import { authenticate } from "./authenticate/authenticate.ts";
 import { NOTHING_KNOWN } from "./call/known.ts";
+import { prepare } from "./prepare/prepare.ts";
+import { parseCall } from "./resolve-model/parse-call.ts";
+import { resolveModel } from "./resolve-model/resolve-model.ts";
 import { type SubCall, subCall, unbilledCall } from "./sub-call.ts";
 
 const ASKED: SubCall = {

@@ -4,21 +4,21 @@
  */
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { GatewayError } from "../../shared/errors.ts";
-import type { UsageRow } from "../../shared/usage-row.ts";
+import type { UsageRow } from "../../shared/usage/usage-row.ts";
 import { IdentityTransform } from "../../test/harness/edge/pipeline/identity-transform.ts";
 import { modelOf } from "../../test/harness/edge/pipeline/records.ts";
 import { type Answer, bodyOf, endpoint, hangs, refuses, status } from "../../test/harness/edge/pipeline/upstreams.ts";
 import { TestPermit, TestPipeline } from "../../test/harness/edge/pipeline/world.ts";
 import type { AdmissionRequest } from "../domain/admission/rpc.ts";
-import { authenticate } from "./access/authenticate.ts";
-import { resolveModel } from "./access/resolve-model.ts";
-import { prepare } from "./admission/prepare.ts";
-import { parseCall } from "./body/parse-call.ts";
+import { authenticate } from "./authenticate/authenticate.ts";
 import { ClientGone } from "./call/client-gone.ts";
 import type { Call } from "./call/context.ts";
 import type { Prepared } from "./call/known.ts";
 import { NOTHING_KNOWN } from "./call/known.ts";
-import { startCall } from "./call/start-call.ts";
+import { prepare } from "./prepare/prepare.ts";
+import { startCall } from "./receive/start-call.ts";
+import { parseCall } from "./resolve-model/parse-call.ts";
+import { resolveModel } from "./resolve-model/resolve-model.ts";
 import { openSubCall, type SubCall, subCall, unbilledCall } from "./sub-call.ts";
 
 beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));

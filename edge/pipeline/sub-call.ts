@@ -7,16 +7,13 @@
  */
 import { GatewayError } from "../../shared/errors.ts";
 import type { ModelRecord } from "../../shared/records.ts";
-import type { RequestType } from "../../shared/usage-row.ts";
-import { type JsonObject, wholeDocument } from "../domain/json/document.ts";
-import { scanTopLevel } from "../domain/json/top-level.ts";
+import type { RequestType } from "../../shared/usage/usage-row.ts";
 import { traceparentOf } from "../domain/trace/trace-context.ts";
 import { clientStatus } from "../domain/usage/billing.ts";
-import { epochRev, modelRev } from "./access/freshness.ts";
-import { energyTermsOf } from "./access/resolve-model.ts";
-import { admitSubCall } from "./admission/admit-sub-call.ts";
-import { prepare } from "./admission/prepare.ts";
-import { JsonOutgoing } from "./body/json-outgoing.ts";
+import { type JsonObject, wholeDocument } from "../domain/wire/json/document.ts";
+import { scanTopLevel } from "../domain/wire/json/top-level.ts";
+import { admitSubCall } from "./admit/admit-sub-call.ts";
+import { epochRev, modelRev } from "./authenticate/freshness.ts";
 import { ClientGone } from "./call/client-gone.ts";
 import { type Call, MODEL_TEXT_MAX } from "./call/context.ts";
 import {
@@ -29,14 +26,17 @@ import {
   type Resolved,
   StageFailure,
 } from "./call/known.ts";
-import { startCall } from "./call/start-call.ts";
-import { BoundedBuffer } from "./memory/bounded-buffer.ts";
-import { handInRefusal } from "./reply/answer-call.ts";
-import { usageRowOf } from "./report/usage-row.ts";
-import { serveAdmitted } from "./serve-admitted.ts";
-import { attempt, cancelAnswer, type UpstreamAnswer } from "./upstream/attempt.ts";
-import { targetsOf } from "./upstream/forward.ts";
-import { UpstreamProgress } from "./upstream/upstream-progress.ts";
+import { BoundedBuffer } from "./call/memory/bounded-buffer.ts";
+import { usageRowOf } from "./call/report/usage-row.ts";
+import { attempt, cancelAnswer, type UpstreamAnswer } from "./forward/attempt.ts";
+import { targetsOf } from "./forward/forward.ts";
+import { UpstreamProgress } from "./forward/upstream-progress.ts";
+import { prepare } from "./prepare/prepare.ts";
+import { handInRefusal } from "./receive/answer-call.ts";
+import { startCall } from "./receive/start-call.ts";
+import { serveAdmitted } from "./relay/serve-admitted.ts";
+import { JsonOutgoing } from "./resolve-model/json-outgoing.ts";
+import { energyTermsOf } from "./resolve-model/resolve-model.ts";
 
 /** Every sub-call is a chat completion. */
 const PATH = "/v1/chat/completions";

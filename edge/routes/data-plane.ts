@@ -1,11 +1,11 @@
 /** The routes of the data plane: from HTTP to the pipeline and back. */
 import { GatewayError } from "../../shared/errors.ts";
 import type { Deps } from "../deps.ts";
-import { mcpTarget } from "../domain/mcp/mcp.ts";
-import { type RequestTarget, requestTargetOf } from "../domain/routing/request-target.ts";
-import type { PipelineInput } from "../pipeline/call/start-call.ts";
+import { type RequestTarget, requestTargetOf } from "../domain/request/request-target.ts";
+import { mcpTarget } from "../domain/tools/mcp.ts";
+import { runMcp } from "../pipeline/mcp/run-mcp.ts";
+import type { PipelineInput } from "../pipeline/receive/start-call.ts";
 import { run, runOther } from "../pipeline/run.ts";
-import { runMcp } from "../pipeline/run-mcp.ts";
 import { describeModel, listModels } from "../pipeline/run-models.ts";
 
 /**

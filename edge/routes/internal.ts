@@ -1,11 +1,11 @@
 /**
- * The routes between the planes (shared/internal.ts, shared/internal-budgets.ts). Without the token the answer is 404
+ * The routes between the planes (shared/wire/internal.ts, shared/wire/internal-budgets.ts). Without the token the answer is 404
  * `unknown endpoint`, as if they did not exist.
  */
 import { GatewayError } from "../../shared/errors.ts";
-import { alertPullSchema, CELL_HEADER, INTERNAL_PATHS, invalidateBodySchema } from "../../shared/internal.ts";
-import { budgetSubjectSchema, rebuildBodySchema } from "../../shared/internal-budgets.ts";
 import { setCapacitySchema } from "../../shared/schema/load.ts";
+import { alertPullSchema, CELL_HEADER, INTERNAL_PATHS, invalidateBodySchema } from "../../shared/wire/internal.ts";
+import { budgetSubjectSchema, rebuildBodySchema } from "../../shared/wire/internal-budgets.ts";
 import type { Deps } from "../deps.ts";
 import { liveView } from "../domain/fairshare/snapshot-view.ts";
 

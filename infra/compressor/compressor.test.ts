@@ -2,7 +2,7 @@
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { probeCompressor } from "../../control/outbound/compressor-probe.ts";
+import { probeCompressor } from "../../control/kernel/outbound/compressor-probe.ts";
 import { CompressorHttp } from "../../edge/adapters/compressor-http.ts";
 import { scoreSentences } from "./bm25.ts";
 import { startCompressor } from "./server.ts";

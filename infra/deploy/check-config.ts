@@ -3,7 +3,7 @@
  * of a variable is ever part of a finding. Pure.
  */
 import ipaddr from "ipaddr.js";
-import { isAddressAllowed } from "../../shared/ssrf.ts";
+import { isAddressAllowed } from "../../shared/network/ssrf.ts";
 import { type Finding, findingOf } from "./finding.ts";
 import { driftOf, type WorkerConfig } from "./worker-config.ts";
 

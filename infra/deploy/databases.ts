@@ -1,8 +1,8 @@
 /** The databases of a deployment: what the new version would change in them, and the change itself. */
 import pino from "pino";
-import { AnalyticsStore } from "../../control/analytics/store.ts";
 import { connect } from "../../control/db/connect.ts";
 import { migrate, pendingMigrations } from "../../control/db/migrate.ts";
+import { AnalyticsStore } from "../../control/usage/analytics/store.ts";
 
 /** Where the databases are. */
 export interface DatabaseAddresses {

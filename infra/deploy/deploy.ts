@@ -2,7 +2,7 @@
  * A deployment from check to verification (docs/platform.md#deploy). Nothing is uploaded while a check has a problem. What it
  * did, and what serves when it ends, it has said.
  */
-import { deriveInternalToken } from "../../shared/internal-token.ts";
+import { deriveInternalToken } from "../../shared/crypto/internal-token.ts";
 import { type ConfigFacts, checkConfig } from "./check-config.ts";
 import { checkPlatform } from "./check-platform.ts";
 import type { DatabaseAddresses } from "./databases.ts";

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { terminalText } from "../../shared/printable.ts";
+import { terminalText } from "../../shared/text/printable.ts";
 import { DATABASES } from "./databases.ts";
 import { type Deployment, deploy } from "./deploy.ts";
 import { listenForInterrupts } from "./interruption.ts";

@@ -1,7 +1,7 @@
 /** What a deployment is to be, judged before anything is asked (docs/platform.md#deploy). */
 import { parseArgs } from "node:util";
 import { z } from "zod";
-import { isWebUrl } from "../../shared/env-fields.ts";
+import { isWebUrl } from "../../shared/env/env-fields.ts";
 
 /** What was asked for on the command line, and the operator's variables that name where the gateway is. */
 export interface DeployOptions {

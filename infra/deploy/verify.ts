@@ -3,7 +3,7 @@
  * unknown key is refused, the request is served, its row is in the ledger, and the control service reaches the cell.
  */
 import { z } from "zod";
-import { WORKER_VERSION_HEADER } from "../../shared/worker-version.ts";
+import { WORKER_VERSION_HEADER } from "../../shared/wire/worker-version.ts";
 import type { Request } from "./reach.ts";
 import { reasonOf } from "./reach.ts";
 

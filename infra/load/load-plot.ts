@@ -1,5 +1,5 @@
 /** Draws the figures of a load as an SVG that stands alone. Pure. */
-import { oneLine } from "../../shared/printable.ts";
+import { oneLine } from "../../shared/text/printable.ts";
 import type { LoadBucket, LoadFigures } from "./load-figures.ts";
 
 const WIDTH = 960;

@@ -1,7 +1,7 @@
 /** `npm run load`: a bounded load on a gateway that runs somewhere, and what it showed (docs/watch.md#load-tests). */
 import { closeSync, openSync, writeFileSync } from "node:fs";
 import Table from "cli-table3";
-import { terminalText } from "../../shared/printable.ts";
+import { terminalText } from "../../shared/text/printable.ts";
 import { type LoadFigures, type LoadTimes, loadFigures } from "./load-figures.ts";
 import { loadPlot } from "./load-plot.ts";
 import { requestOf, sendOne } from "./one-request.ts";

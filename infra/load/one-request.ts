@@ -1,5 +1,5 @@
 /** Sends one request of a load and measures it. */
-import { EventReader } from "../../shared/sse/event-reader.ts";
+import { EventReader } from "../../shared/wire/event-reader.ts";
 import type { LoadOptions } from "./options.ts";
 
 /** How one request went. Times are milliseconds of the load's clock, which begins with the load. */

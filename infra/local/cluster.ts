@@ -3,7 +3,12 @@
  * machine are refused here: several machines would each have a truth of their own.
  */
 import { z } from "zod";
-import { BUCKET_VALUES, type BucketSetting, bucketSettings, isBucketCredential } from "../../shared/bucket-settings.ts";
+import {
+  BUCKET_VALUES,
+  type BucketSetting,
+  bucketSettings,
+  isBucketCredential,
+} from "../../shared/env/bucket-settings.ts";
 
 /** This machine's place in a cluster. */
 export interface ClusterConfig {

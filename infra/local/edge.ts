@@ -2,8 +2,8 @@
  * The data plane alone: the Worker in its runtime and the front before it, for a machine or container whose control service
  * and stores run elsewhere. Parts are supervised and stopped as in the whole stack (stack.ts).
  */
-import { deriveInternalToken } from "../../shared/internal-token.ts";
-import { terminalText } from "../../shared/printable.ts";
+import { deriveInternalToken } from "../../shared/crypto/internal-token.ts";
+import { terminalText } from "../../shared/text/printable.ts";
 import type { StackContext } from "./context.ts";
 import { endRequests } from "./end-requests.ts";
 import { readStackEnv, type StackConfig, StackEnvError } from "./env.ts";

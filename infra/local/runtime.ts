@@ -5,7 +5,7 @@
  */
 import { join } from "node:path";
 import { parseEnv, workerVariables } from "../../edge/env.ts";
-import { envCells } from "../../shared/cells.ts";
+import { envCells } from "../../shared/env/cells.ts";
 import { CLUSTER_PATIENCE_SECS } from "./cluster.ts";
 import type { Endpoint, StackContext } from "./context.ts";
 import { StackEnvError } from "./env.ts";

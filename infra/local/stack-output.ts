@@ -2,7 +2,7 @@
  * What `npm start` prints: lines for people on a terminal (time, part, event, what it means), one JSON object a line
  * elsewhere. Pure but for the clock.
  */
-import { printableJson, terminalText } from "../../shared/printable.ts";
+import { printableJson, terminalText } from "../../shared/text/printable.ts";
 import { type BannerPaths, bannerLines, type Shown, tryCommand } from "./banner.ts";
 import { EVENT_MEANINGS } from "./event-meanings.ts";
 import { jsonLine } from "./process/child.ts";

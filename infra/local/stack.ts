@@ -4,8 +4,8 @@
  * is started again; when that does not help, the stack stops and reports why.
  */
 import net from "node:net";
-import { deriveInternalToken } from "../../shared/internal-token.ts";
-import { terminalText } from "../../shared/printable.ts";
+import { deriveInternalToken } from "../../shared/crypto/internal-token.ts";
+import { terminalText } from "../../shared/text/printable.ts";
 import { buildConsole } from "../console/build.ts";
 import type { StackContext } from "./context.ts";
 import { checkControl, startControl } from "./control.ts";

@@ -2,7 +2,7 @@
  * The bounds of the gateway that no variable changes, in bytes, ms, or whole numbers. The modules that hold to a bound read it here;
  * infra/reference/limit-texts.ts says what each bounds. Bounds that a variable sets are with the variables.
  */
-import { AMOUNT_MAX } from "../amount.ts";
+import { AMOUNT_MAX } from "../money/amount.ts";
 
 const MIB = 1024 * 1024;
 

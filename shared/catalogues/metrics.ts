@@ -5,7 +5,7 @@
 
 import type { REPLICA_STATES } from "../fields/model-replica-fields.ts";
 import { INPUT_SCANNERS, OUTPUT_SCANNERS } from "../fields/tenant-fields.ts";
-import { ADMISSION_CLASSES } from "../usage-values.ts";
+import { ADMISSION_CLASSES } from "../usage/usage-values.ts";
 
 interface Metric {
   readonly type: "counter" | "gauge" | "histogram";

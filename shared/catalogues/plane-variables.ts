@@ -1,5 +1,5 @@
 /** The variables that both planes read: they must have the same values in the Worker and in the control service. */
-import { envCells } from "../cells.ts";
+import { envCells } from "../env/cells.ts";
 import {
   envCellName,
   envCidrs,
@@ -11,7 +11,7 @@ import {
   envText,
   envWebUrl,
   envWhole,
-} from "../env-fields.ts";
+} from "../env/env-fields.ts";
 
 /** One day: timers of the Worker's runtime reach little more than 24 days. */
 const COMPRESSOR_TIMEOUT_MAX_MS = 86_400_000;

@@ -5,7 +5,7 @@
 import * as z from "zod";
 import { BUDGET_PERIODS } from "../fields/common-fields.ts";
 import { byRateField } from "../fields/rates.ts";
-import { parseTimestamp } from "../timestamp.ts";
+import { parseTimestamp } from "../time/timestamp.ts";
 
 /** False for a text that a database cannot hold: one with NUL or with half a surrogate pair. */
 export const isStorable = (text: string): boolean => !text.includes("\0") && text.isWellFormed();

@@ -3,7 +3,7 @@
  * subject, and the internal route by which the Worker requests a key that does not exist yet. Such a key has no secret.
  */
 import * as z from "zod";
-import { sha256Hex } from "../sha256.ts";
+import { sha256Hex } from "../crypto/sha256.ts";
 import { isStorable, knownName } from "./common.ts";
 
 const IDENTITY_PREFIX = "jwt:";

@@ -1,7 +1,7 @@
 /** The address and the credential for a model's calls: fields that models, endpoints and MCP servers share. */
 import * as z from "zod";
-import { isSealed } from "../seal.ts";
-import { parseUpstreamUrl } from "../upstream-url.ts";
+import { isSealed } from "../crypto/seal.ts";
+import { parseUpstreamUrl } from "../network/upstream-url.ts";
 import { freeText } from "./common.ts";
 
 /** Adds an error for a text that is neither blank nor an http or https URL without user info. */

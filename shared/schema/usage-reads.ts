@@ -3,8 +3,8 @@
  * docs/rules/usage-reads.md#money).
  */
 import * as z from "zod";
-import { isCalendarDay } from "../timestamp.ts";
-import { NIL_UUID } from "../usage-row.ts";
+import { isCalendarDay } from "../time/timestamp.ts";
+import { NIL_UUID } from "../usage/usage-row.ts";
 import { oneOf, timezone, whenValid } from "./common.ts";
 import { usageFilterFields, usageLogSchema } from "./usage.ts";
 

@@ -2,8 +2,8 @@
  * Usage reads on the Management API: queries and rows (docs/rules/usage-reads.md#shapes).
  */
 import * as z from "zod";
-import { usageRowSchema } from "../usage-row.ts";
-import { ADMISSION_CLASSES, CACHE_STATUSES, REQUEST_TYPES } from "../usage-values.ts";
+import { usageRowSchema } from "../usage/usage-row.ts";
+import { ADMISSION_CLASSES, CACHE_STATUSES, REQUEST_TYPES } from "../usage/usage-values.ts";
 import { epochMsQuery as epochMs, oneOf, uuidQuery as uuid, whenValid } from "./common.ts";
 
 /** The query fields that every usage read accepts. */

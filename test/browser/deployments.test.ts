@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
-import { PORT_SPAN_DEFAULT } from "../../shared/job-script.ts";
+import { PORT_SPAN_DEFAULT } from "../../shared/schema/job-script.ts";
 import type { Model } from "../../shared/schema/model.ts";
 import type { Jobsched } from "../../shared/schema/settings/jobsched.ts";
 import { useConsole } from "../harness/browser/use-console.ts";

@@ -2,7 +2,7 @@
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import type { UsageLogTotals } from "../../shared/schema/usage.ts";
-import { dayIn } from "../../shared/zone-days.ts";
+import { dayIn } from "../../shared/time/zone-days.ts";
 import { rowCount, tabTo } from "../harness/browser/page-checks.ts";
 import { useConsole } from "../harness/browser/use-console.ts";
 import type { Minted } from "../harness/gateway.ts";

@@ -2,7 +2,7 @@
 import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
 import type { DailyUsage } from "../../shared/schema/usage-reads.ts";
-import { dayIn } from "../../shared/zone-days.ts";
+import { dayIn } from "../../shared/time/zone-days.ts";
 import { useConsole } from "../harness/browser/use-console.ts";
 import { waitFor } from "../harness/wait-for.ts";
 

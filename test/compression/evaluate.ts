@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
-import { type CompressionSteps, compressMessages } from "../../edge/domain/compression/compress.ts";
+import { type CompressionSteps, compressMessages } from "../../edge/domain/prompts/compress.ts";
 import { scoreSentences } from "../../infra/compressor/bm25.ts";
 import { markdownTable } from "../harness/text-table.ts";
 

@@ -9,7 +9,7 @@ import pg from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Database } from "../../control/db/connect.ts";
 import { tenants } from "../../control/db/schema/tenancy.ts";
-import { listAllKeys } from "../../control/services/keys/list-all-keys.ts";
+import { listAllKeys } from "../../control/keys/list-all-keys.ts";
 import { listen } from "../../infra/local/http/listen.ts";
 import { startRedisBridge } from "../../infra/local/redis/bridge.ts";
 import { memoryBackend } from "../../infra/local/redis/memory-backend.ts";

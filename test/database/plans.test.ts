@@ -5,15 +5,15 @@
 import { drizzle } from "drizzle-orm/node-postgres";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { listAudit } from "../../control/audit/list-audit.ts";
 import type { Database } from "../../control/db/connect.ts";
+import { listGroups } from "../../control/fairshare/list-groups.ts";
 import type { Page, VerbContext } from "../../control/kernel/context.ts";
-import { listAudit } from "../../control/services/audit/list-audit.ts";
-import { listEndpoints } from "../../control/services/endpoints/list-endpoints.ts";
-import { listGroups } from "../../control/services/fairshare/list-groups.ts";
-import { listAllKeys } from "../../control/services/keys/list-all-keys.ts";
-import { listKeys } from "../../control/services/keys/list-keys.ts";
-import { listModels } from "../../control/services/models/read-models.ts";
-import { listTenants } from "../../control/services/tenants/read-tenants.ts";
+import { listAllKeys } from "../../control/keys/list-all-keys.ts";
+import { listKeys } from "../../control/keys/list-keys.ts";
+import { listEndpoints } from "../../control/models/endpoints/list-endpoints.ts";
+import { listModels } from "../../control/models/read-models.ts";
+import { listTenants } from "../../control/tenants/read-tenants.ts";
 import { startControl, type TestControl } from "../harness/control.ts";
 
 const TENANTS = 10_000;

@@ -6,9 +6,9 @@
  */
 import { expect, it } from "vitest";
 import type { Stack } from "../../infra/local/stack.ts";
-import { INTERNAL_PATHS } from "../../shared/internal.ts";
-import type { BudgetRead, BudgetSubject } from "../../shared/internal-budgets.ts";
 import type { BudgetUsage } from "../../shared/schema/budget.ts";
+import { INTERNAL_PATHS } from "../../shared/wire/internal.ts";
+import type { BudgetRead, BudgetSubject } from "../../shared/wire/internal-budgets.ts";
 import { Gateway, type Minted } from "../harness/gateway.ts";
 import { startHttpSink } from "../harness/http-sink.ts";
 import { startMailServer } from "../harness/mail-server.ts";

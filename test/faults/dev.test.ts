@@ -9,7 +9,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { deriveInternalToken } from "../../shared/internal-token.ts";
+import { deriveInternalToken } from "../../shared/crypto/internal-token.ts";
 import { Gateway } from "../harness/gateway.ts";
 import { launchDev, processesBelow, processesOf, whenReady } from "../harness/launched.ts";
 import { startTestUpstream } from "../harness/test-upstream.ts";

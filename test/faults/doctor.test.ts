@@ -13,7 +13,7 @@ import { join } from "node:path";
 import pg from "pg";
 import { generate } from "selfsigned";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
-import type { DoctorFinding } from "../../control/doctor/finding.ts";
+import type { DoctorFinding } from "../../control/cli/doctor/finding.ts";
 import { startClickhouseBridge } from "../../infra/local/clickhouse/bridge.ts";
 import { openEngine } from "../../infra/local/clickhouse/engine.ts";
 import { startRedisBridge } from "../../infra/local/redis/bridge.ts";

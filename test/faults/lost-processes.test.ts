@@ -6,7 +6,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Stack } from "../../infra/local/stack.ts";
-import { sleep } from "../../shared/sleep.ts";
+import { sleep } from "../../shared/time/sleep.ts";
 import { Gateway } from "../harness/gateway.ts";
 import { LOSSES, loseProcess, pauseFor } from "../harness/process-loss.ts";
 import { startedAgain } from "../harness/started-again.ts";

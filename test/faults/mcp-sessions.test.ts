@@ -4,8 +4,8 @@
  * @module-tag check
  */
 import { expect, it } from "vitest";
+import { sha256Hex } from "../../shared/crypto/sha256.ts";
 import { storeKeys } from "../../shared/records.ts";
-import { sha256Hex } from "../../shared/sha256.ts";
 import { useBridgedStack } from "../harness/bridged-stack.ts";
 import type { Minted } from "../harness/gateway.ts";
 import { startMcpUpstream } from "../harness/mcp-upstream.ts";

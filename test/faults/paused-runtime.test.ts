@@ -7,7 +7,7 @@
 
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Stack } from "../../infra/local/stack.ts";
-import { sleep } from "../../shared/sleep.ts";
+import { sleep } from "../../shared/time/sleep.ts";
 import { Gateway } from "../harness/gateway.ts";
 import { startLoad } from "../harness/ledger-load.ts";
 import { startTestStack } from "../harness/test-stack.ts";

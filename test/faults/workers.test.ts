@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Stack } from "../../infra/local/stack.ts";
 import type { UsageLogTotals } from "../../shared/schema/usage.ts";
-import { ADMISSION_CLASSES } from "../../shared/usage-values.ts";
+import { ADMISSION_CLASSES } from "../../shared/usage/usage-values.ts";
 import { readExposition, scrapeWith } from "../harness/exposition.ts";
 import { type GatedUpstream, startGatedUpstream } from "../harness/gated-upstream.ts";
 import { Gateway, type Minted } from "../harness/gateway.ts";

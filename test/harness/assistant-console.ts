@@ -1,6 +1,6 @@
 /** The console's assistant for tests: questions, proposals and their runs, by a browser in which the admin has signed in. */
-import type { AssistantEvent, AssistantProposal } from "../../shared/assistant.ts";
-import { EventReader } from "../../shared/sse/event-reader.ts";
+import type { AssistantEvent, AssistantProposal } from "../../shared/wire/assistant.ts";
+import { EventReader } from "../../shared/wire/event-reader.ts";
 import { startConsole } from "./console.ts";
 
 const EVENT_MAX_CHARACTERS = 10_000_000;

@@ -20,7 +20,7 @@ import {
   tightestLevel,
 } from "../../edge/domain/budget/token-bucket.ts";
 import { budgetUsageOf } from "../../edge/domain/budget/usage-view.ts";
-import { AMOUNT_MAX, isAmount } from "../../shared/amount.ts";
+import { AMOUNT_MAX, isAmount } from "../../shared/money/amount.ts";
 import { anyNumber, mostlyAmounts } from "./any-number.ts";
 import { NOTHING_STORED, SimulatedDisk } from "./edge/budget/simulated-disk.ts";
 import { type Caps, limitsWith, thirtyDayMonthOf } from "./edge/budget/simulation.ts";

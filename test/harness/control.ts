@@ -4,34 +4,34 @@
  */
 import { randomBytes } from "node:crypto";
 import { pino } from "pino";
-import type { RaisedAlert } from "../../control/alerts/alert-sink.ts";
-import { AnalyticsStore } from "../../control/analytics/store.ts";
-import { createApp } from "../../control/api/app.ts";
 import { AuthRefusals } from "../../control/api/auth-refusals.ts";
-import { Cells } from "../../control/cells/cells.ts";
+import { createApp } from "../../control/app.ts";
 import { type Connection, connect } from "../../control/db/connect.ts";
 import { migrate } from "../../control/db/migrate.ts";
-import { importBackupKey } from "../../control/encryption/secret-macs.ts";
 import { composeHealth } from "../../control/health/compose-health.ts";
-import { HotStore } from "../../control/hot-store/hot-store.ts";
-import { ProvisionerCounters } from "../../control/jobsched/provisioner-counters.ts";
+import type { RaisedAlert } from "../../control/kernel/alert-sink.ts";
+import { Cells } from "../../control/kernel/cells/cells.ts";
 import type { VerbContext } from "../../control/kernel/context.ts";
+import { importBackupKey } from "../../control/kernel/encryption/secret-macs.ts";
+import { HotStore } from "../../control/kernel/hot-store/hot-store.ts";
 import { TrustedProxies } from "../../control/kernel/trusted-proxies.ts";
+import { BenchmarkRuns } from "../../control/models/benchmarks/benchmark-runs.ts";
+import { ProvisionerCounters } from "../../control/provisioner/jobsched/provisioner-counters.ts";
 import { OutboxPublisher } from "../../control/publish/outbox-publisher.ts";
 import { Resync } from "../../control/publish/resync.ts";
-import { BenchmarkRuns } from "../../control/services/benchmarks/benchmark-runs.ts";
+import { AnalyticsStore } from "../../control/usage/analytics/store.ts";
 import { startRedisBridge } from "../../infra/local/redis/bridge.ts";
 import { memoryBackend } from "../../infra/local/redis/memory-backend.ts";
+import { importSealKey } from "../../shared/crypto/seal.ts";
+import type { Recipe } from "../../shared/schema/recipe.ts";
 import {
   type Change,
   INTERNAL_PATHS,
   invalidateBodySchema,
   type RevItem,
   revItemSchema,
-} from "../../shared/internal.ts";
-import { rebuildBodySchema } from "../../shared/internal-budgets.ts";
-import type { Recipe } from "../../shared/schema/recipe.ts";
-import { importSealKey } from "../../shared/seal.ts";
+} from "../../shared/wire/internal.ts";
+import { rebuildBodySchema } from "../../shared/wire/internal-budgets.ts";
 import { EMBEDDED, newDatabase } from "./control-database.ts";
 import { openDatabaseCopy } from "./database-template.ts";
 import { jsonAnswer, startHttpSink } from "./http-sink.ts";

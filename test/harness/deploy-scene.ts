@@ -18,7 +18,7 @@ import { WORKER_RULES } from "../../infra/deploy/worker-rules.ts";
 import { type RunWrangler, Wrangler } from "../../infra/deploy/wrangler.ts";
 import type { CommandResult } from "../../infra/deploy/wrangler-answer.ts";
 import { type Stack, startStack } from "../../infra/local/stack.ts";
-import { WORKER_VERSION_HEADER } from "../../shared/worker-version.ts";
+import { WORKER_VERSION_HEADER } from "../../shared/wire/worker-version.ts";
 import { Gateway, type Minted } from "./gateway.ts";
 import { stackEnv } from "./global-setup.ts";
 import { BEFORE, type PlatformState, type PlatformWorker, platformBefore, startPlatformApi } from "./platform-api.ts";

@@ -2,7 +2,7 @@
  * Traffic whose sums are known: two tenants, a refusal without a tenant, internal traffic, and rows from the day before
  * yesterday.
  */
-import { NIL_UUID, type UsageRow } from "../../shared/usage-row.ts";
+import { NIL_UUID, type UsageRow } from "../../shared/usage/usage-row.ts";
 import { ledgerRow } from "./ledger.ts";
 
 export const OTHER_TENANT = "33333333-3333-4333-8333-333333333333";

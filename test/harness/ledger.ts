@@ -8,10 +8,10 @@ import { join } from "node:path";
 import { createClient } from "@clickhouse/client-web";
 import { type Logger, pino } from "pino";
 import { afterAll, beforeAll, beforeEach } from "vitest";
-import { AnalyticsStore } from "../../control/analytics/store.ts";
+import { AnalyticsStore } from "../../control/usage/analytics/store.ts";
 import { startClickhouseBridge } from "../../infra/local/clickhouse/bridge.ts";
 import { openEngine } from "../../infra/local/clickhouse/engine.ts";
-import { type UsageRow, zeroUsageRow } from "../../shared/usage-row.ts";
+import { type UsageRow, zeroUsageRow } from "../../shared/usage/usage-row.ts";
 
 const DB = "usage_test";
 const credentials = { user: "default", password: "secret" };

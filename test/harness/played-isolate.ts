@@ -15,7 +15,7 @@ import type {
   Member,
 } from "../../edge/domain/admission/exchange-messages.ts";
 import type { AdmissionRequest } from "../../edge/domain/admission/rpc.ts";
-import { zeroUsageRow } from "../../shared/usage-row.ts";
+import { zeroUsageRow } from "../../shared/usage/usage-row.ts";
 import { admissionRequestOf } from "./edge/cell/admission-requests.ts";
 import { GRANTED, pass, SILENCE } from "./edge/cell/carrier-stage.ts";
 

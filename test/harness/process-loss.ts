@@ -3,7 +3,7 @@
  * them, and clients of another model send one call after another. Afterwards every call is accounted for.
  */
 import { expect } from "vitest";
-import { sleep } from "../../shared/sleep.ts";
+import { sleep } from "../../shared/time/sleep.ts";
 import { type AccountedCall, AccountedCalls } from "./accounted-calls.ts";
 import type { Gateway, Minted } from "./gateway.ts";
 import type { TestUpstream } from "./test-upstream.ts";

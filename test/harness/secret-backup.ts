@@ -4,8 +4,8 @@
  */
 import { sql } from "drizzle-orm";
 import { expect } from "vitest";
+import { unseal } from "../../shared/crypto/seal.ts";
 import type { Backup, RestoreReport } from "../../shared/schema/backup.ts";
-import { unseal } from "../../shared/seal.ts";
 import { newEncryptionKey, startControl, type TestControl } from "./control.ts";
 
 export const SECRETS = {

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { CHECKS } from "../../control/doctor/finding.ts";
+import { CHECKS } from "../../control/cli/doctor/finding.ts";
 
 const PAGE = readFileSync(join(import.meta.dirname, "../../docs/watch.md"), "utf8");
 

@@ -9,7 +9,7 @@ import { describe, expect, it } from "vitest";
 const ROOT = join(import.meta.dirname, "../..");
 
 /** Gives a tenant values, as an admin does. */
-const MAKES_TENANTS = "control/services/benchmarks/benchmark-tenant.ts";
+const MAKES_TENANTS = "control/models/benchmarks/benchmark-tenant.ts";
 
 /** Everything in some rooms that could contain a field, without tests and what only tests use. */
 const filesOf = (rooms: string): readonly string[] =>

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { cellFor } from "../../edge/domain/cell/placement.ts";
 import { checkBindings } from "../../infra/local/runtime.ts";
-import { envCells } from "../../shared/cells.ts";
+import { envCells } from "../../shared/env/cells.ts";
 
 const PAGE = readFileSync(join(import.meta.dirname, "../../docs/platform.md"), "utf8");
 const [, EXAMPLE = ""] = /\n## Regions\n[\s\S]*?```json\n([\s\S]*?)```/.exec(PAGE) ?? [];

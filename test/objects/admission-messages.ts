@@ -1,6 +1,6 @@
 /** Admission requests, settlements and rows as the pipeline sends them. */
 import type { AdmissionRequest, Settlement } from "../../edge/domain/admission/rpc.ts";
-import { type UsageRow, zeroUsageRow } from "../../shared/usage-row.ts";
+import { type UsageRow, zeroUsageRow } from "../../shared/usage/usage-row.ts";
 import { limitsWith } from "../harness/edge/budget/simulation.ts";
 import { admissionRequestOf } from "../harness/edge/cell/admission-requests.ts";
 

@@ -6,7 +6,7 @@ import { env } from "cloudflare:workers";
 import { expect, it, vi } from "vitest";
 import type { Bindings } from "../../edge/bindings.ts";
 import { internal } from "../../edge/routes/internal.ts";
-import { CELL_HEADER, INTERNAL_PATHS } from "../../shared/internal.ts";
+import { CELL_HEADER, INTERNAL_PATHS } from "../../shared/wire/internal.ts";
 
 // Test files share an isolate, which keeps the parts that it has made of the first file's variables.
 vi.resetModules();

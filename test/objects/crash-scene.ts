@@ -10,7 +10,7 @@ import type { AdmissionRequest } from "../../edge/domain/admission/rpc.ts";
 import type { TenantBudgetApi } from "../../edge/domain/budget/messages/rpc.ts";
 import type { CellObject } from "../../edge/objects/cell/cell.ts";
 import type { PipelineConfig } from "../../edge/pipeline/call/context.ts";
-import type { PipelineInput } from "../../edge/pipeline/call/start-call.ts";
+import type { PipelineInput } from "../../edge/pipeline/receive/start-call.ts";
 import { run } from "../../edge/pipeline/run.ts";
 import type { Admission, AdmissionOutcome, Directory, Permit, Ports } from "../../edge/ports.ts";
 import { keyOf, tenantOf } from "../harness/edge/pipeline/records.ts";

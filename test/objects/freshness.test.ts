@@ -4,8 +4,8 @@
  * (docs/rules/freshness.md#revisions).
  */
 import { describe, expect, it } from "vitest";
-import type { Change } from "../../shared/internal.ts";
 import type { ResolvedKey, ResolvedTenant } from "../../shared/records.ts";
+import type { Change } from "../../shared/wire/internal.ts";
 import { CrashScene } from "./crash-scene.ts";
 
 interface Changed {

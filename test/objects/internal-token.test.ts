@@ -5,7 +5,7 @@
 import { createExecutionContext, env } from "cloudflare:test";
 import { expect, it, vi } from "vitest";
 import type { Bindings } from "../../edge/bindings.ts";
-import { deriveInternalToken } from "../../shared/internal-token.ts";
+import { deriveInternalToken } from "../../shared/crypto/internal-token.ts";
 
 // Test files share an isolate, which keeps the parts that it has made of the first file's variables.
 vi.resetModules();

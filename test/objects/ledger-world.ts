@@ -2,7 +2,7 @@
 import { env, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import type { LedgerBatch } from "../../edge/domain/ledger/rpc.ts";
 import type { LedgerObject } from "../../edge/objects/ledger/ledger.ts";
-import type { UsageRow } from "../../shared/usage-row.ts";
+import type { UsageRow } from "../../shared/usage/usage-row.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { rowFor } from "./admission-messages.ts";
 import { SINK_CONTROL, type SinkOrder } from "./store-sink.ts";

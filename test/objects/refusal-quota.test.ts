@@ -5,7 +5,7 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { limitsPerShard, REFUSALS_MAX_PART, SEGMENT_MAX_BYTES } from "../../edge/domain/ledger/ledger-log.ts";
-import type { UsageRow } from "../../shared/usage-row.ts";
+import type { UsageRow } from "../../shared/usage/usage-row.ts";
 import { batchOf, drain, freshLedger, ids, order, stored } from "./ledger-world.ts";
 
 /** The content of a row that is nearly as large as a segment. */

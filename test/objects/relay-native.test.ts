@@ -3,11 +3,11 @@
  * (docs/rules/streams.md#two-relays).
  */
 import { describe, expect, it } from "vitest";
+import { SharedTimer } from "../../edge/pipeline/call/shared-timer.ts";
 import { SlotLoss } from "../../edge/pipeline/call/slot-loss.ts";
+import { AttemptCancellation } from "../../edge/pipeline/forward/attempt-cancellation.ts";
 import type { BodyEnd, RelayJob } from "../../edge/pipeline/relay/relay-job.ts";
 import { relayNative } from "../../edge/pipeline/relay/relay-native.ts";
-import { SharedTimer } from "../../edge/pipeline/timers/shared-timer.ts";
-import { AttemptCancellation } from "../../edge/pipeline/upstream/attempt-cancellation.ts";
 
 const EVENTS = Array.from({ length: 300 }, (_, at) => `data: {"choices":[{"delta":{"content":"word ${at}"}}]}\n\n`);
 const TEXT = `${EVENTS.join("")}data: [DONE]\n\n`;

@@ -5,7 +5,7 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";
 import { limitsPerShard, SEGMENT_MAX_BYTES } from "../../edge/domain/ledger/ledger-log.ts";
-import type { UsageRow } from "../../shared/usage-row.ts";
+import type { UsageRow } from "../../shared/usage/usage-row.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { rowFor } from "./admission-messages.ts";
 import { batchOf, freshLedger, ids, order } from "./ledger-world.ts";

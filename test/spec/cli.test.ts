@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { gatewayClient } from "../../control/client/client.ts";
+import { gatewayClient } from "../../control/api/client/client.ts";
 import { mainRows } from "../harness/main-rows.ts";
 import { startNarrowUpstream } from "../harness/narrow-upstream.ts";
 

@@ -8,16 +8,15 @@
 
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createApp } from "../../control/api/app.ts";
 import { buildDocument } from "../../control/api/document.ts";
-import type { ApiDeps } from "../../control/api/types.ts";
+import { type AppDeps, createApp } from "../../control/app.ts";
 import type { Stack } from "../../infra/local/stack.ts";
 import { type Operation, readDocument } from "../harness/api-document.ts";
 import { type Send, targetOf, unique } from "../harness/route-targets.ts";
 import { startTestStack } from "../harness/test-stack.ts";
 import { fillIn, hostileValues, wrongBodies } from "../harness/wrong-values.ts";
 
-const document = readDocument(JSON.stringify(buildDocument(createApp({ adminToken: "" } as unknown as ApiDeps), "")));
+const document = readDocument(JSON.stringify(buildDocument(createApp({ adminToken: "" } as unknown as AppDeps), "")));
 const guarded = document.operations.filter(({ security }) => security?.length !== 0);
 const MEBIBYTE = 1024 * 1024;
 

@@ -7,7 +7,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { describe, expect, inject, it } from "vitest";
 import type { Model } from "../../shared/schema/model.ts";
-import { NIL_UUID } from "../../shared/usage-row.ts";
+import { NIL_UUID } from "../../shared/usage/usage-row.ts";
 import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
 import { mainRows } from "../harness/main-rows.ts";

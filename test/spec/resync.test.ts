@@ -14,7 +14,7 @@ import { memoryBackend } from "../../infra/local/redis/memory-backend.ts";
 import { type Stack, startStack } from "../../infra/local/stack.ts";
 import type { BudgetUsage } from "../../shared/schema/budget.ts";
 import type { Resynced } from "../../shared/schema/resync.ts";
-import { zeroUsageRow } from "../../shared/usage-row.ts";
+import { zeroUsageRow } from "../../shared/usage/usage-row.ts";
 import { Gateway } from "../harness/gateway.ts";
 import { stackEnv } from "../harness/global-setup.ts";
 import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";

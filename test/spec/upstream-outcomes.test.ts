@@ -8,7 +8,7 @@
 
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { fnv1a64 } from "../../edge/domain/bytes/fnv1a.ts";
+import { fnv1a64 } from "../../edge/domain/wire/bytes/fnv1a.ts";
 import type { Stack } from "../../infra/local/stack.ts";
 import type { Model } from "../../shared/schema/model.ts";
 import type { UsageLog } from "../../shared/schema/usage.ts";

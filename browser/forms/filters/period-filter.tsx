@@ -1,5 +1,5 @@
 import { type KeyboardEvent, useState } from "react";
-import { dayIn, QUARTER_MS } from "../../../shared/zone-days.ts";
+import { dayIn, QUARTER_MS } from "../../../shared/time/zone-days.ts";
 import { filterTexts } from "../../messages/en/filters.ts";
 import { texts } from "../../messages/texts.ts";
 import { type Period, periodBounds, periodLabel, periodParam } from "../../time/periods.ts";

@@ -1,5 +1,5 @@
 import { useMemo } from "react";
-import type { AuditEntity } from "../../../shared/audit-entities.ts";
+import type { AuditEntity } from "../../../shared/schema/audit-entities.ts";
 import type { Records } from "../../data/api.ts";
 import { useList } from "../../data/use-list.ts";
 import { historyTexts } from "../../messages/en/history.ts";

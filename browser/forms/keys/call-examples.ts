@@ -3,7 +3,7 @@
  * in, whatever a model is called. Pure.
  */
 
-import { printableJson } from "../../../shared/printable.ts";
+import { printableJson } from "../../../shared/text/printable.ts";
 
 /** Where the examples find a secret that is not told them. */
 export const SECRET_VARIABLE = "GATEWAY_API_KEY";

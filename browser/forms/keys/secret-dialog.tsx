@@ -4,7 +4,7 @@
  */
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
-import { isModelPermitted } from "../../../shared/access-window.ts";
+import { isModelPermitted } from "../../../shared/access/access-window.ts";
 import type { Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
 import { sessionQuery } from "../../data/session.ts";

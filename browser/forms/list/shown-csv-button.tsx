@@ -1,5 +1,5 @@
 import { Download } from "lucide-react";
-import { CSV_TYPE } from "../../../shared/csv.ts";
+import { CSV_TYPE } from "../../../shared/text/csv.ts";
 import { commonText } from "../../messages/common.ts";
 import { listTexts } from "../../messages/en/list.ts";
 import { texts } from "../../messages/texts.ts";

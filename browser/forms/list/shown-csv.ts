@@ -1,6 +1,6 @@
 /** The rows of a table as they are shown, as a file: for tables whose rows the API has not as a list of its own. Pure. */
 import type { ReactNode } from "react";
-import { csvLine } from "../../../shared/csv.ts";
+import { csvLine } from "../../../shared/text/csv.ts";
 import type { SortValue } from "../../ui/sorted.ts";
 
 /** A column of the file. */

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useMemo } from "react";
-import { dayStartMs, QUARTER_MS } from "../../../shared/zone-days.ts";
+import { dayStartMs, QUARTER_MS } from "../../../shared/time/zone-days.ts";
 import { TimeChart } from "../../charts/time-chart.tsx";
 import type { Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";

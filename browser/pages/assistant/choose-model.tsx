@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import type { AssistantState } from "../../../shared/assistant.ts";
+import type { AssistantState } from "../../../shared/wire/assistant.ts";
 import { api } from "../../data/api.ts";
 import { assistantState } from "../../data/assistant.ts";
 import { read } from "../../data/reads.ts";

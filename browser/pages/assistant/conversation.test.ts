@@ -1,6 +1,6 @@
 /** What a page shows of an answer (docs/rules/assistant.md#answers). */
 import { describe, expect, it } from "vitest";
-import type { AssistantEvent, AssistantProposal } from "../../../shared/assistant.ts";
+import type { AssistantEvent, AssistantProposal } from "../../../shared/wire/assistant.ts";
 import {
   atRest,
   differences,

@@ -5,7 +5,7 @@ import type {
   AssistantProposal,
   AssistantRun,
   AssistantStop,
-} from "../../../shared/assistant.ts";
+} from "../../../shared/wire/assistant.ts";
 
 /** What has become of a proposal. */
 type ProposalState =

@@ -1,6 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import type { AssistantProposal } from "../../../shared/assistant.ts";
+import type { AssistantProposal } from "../../../shared/wire/assistant.ts";
 import { STATE_TEXTS } from "../../messages/common.ts";
 import { assistantTexts } from "../../messages/en/assistant.ts";
 import { benchmarkTexts } from "../../messages/en/benchmark.ts";

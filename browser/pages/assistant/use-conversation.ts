@@ -1,7 +1,7 @@
 /** A conversation that is under way: asked, answered piece by piece, stopped, begun anew. */
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
-import type { AssistantOutdated, AssistantProposal, AssistantRun } from "../../../shared/assistant.ts";
+import type { AssistantOutdated, AssistantProposal, AssistantRun } from "../../../shared/wire/assistant.ts";
 import type { ApiError } from "../../data/api-error.ts";
 import { ASSISTANT_KEY, askAssistant, proposalOutcome, runProposal } from "../../data/assistant.ts";
 import { assistantTexts } from "../../messages/en/assistant.ts";

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { useMemo } from "react";
-import { AUDIT_ENTITIES } from "../../../shared/audit-entities.ts";
+import { AUDIT_ENTITIES } from "../../../shared/schema/audit-entities.ts";
 import { read } from "../../data/reads.ts";
 import { changedSearch } from "../../data/search-params.ts";
 import { useList } from "../../data/use-list.ts";

@@ -1,5 +1,5 @@
 /** Search parameters of the audit log: its filters by the names of the Management API, the period, and what is open. */
-import { AUDIT_ENTITIES } from "../../../shared/audit-entities.ts";
+import { AUDIT_ENTITIES } from "../../../shared/schema/audit-entities.ts";
 import { choiceParam, LIST_PARAMS, searchParams, textParam } from "../../data/search-params.ts";
 
 const NAME_MAX = 300;

@@ -1,6 +1,6 @@
 /** Every object that a page shows is linked from the audit log, and nothing else. */
 import { expect, it } from "vitest";
-import type { AUDIT_ENTITIES } from "../../../shared/audit-entities.ts";
+import type { AUDIT_ENTITIES } from "../../../shared/schema/audit-entities.ts";
 import { auditTarget } from "./audit-target.ts";
 
 const ID = "7a1f4c1e-6d0b-4f57-9a53-2b8f0f1c9d3e";

@@ -1,5 +1,5 @@
 /** What of a form's values, which nobody has judged yet, becomes a script. Pure. */
-import { PORT_SPAN_DEFAULT } from "../../../shared/job-script.ts";
+import { PORT_SPAN_DEFAULT } from "../../../shared/schema/job-script.ts";
 import { PORT_MAX } from "../../../shared/schema/managed-model.ts";
 import { textOf } from "../../data/untyped.ts";
 import type { FieldValues } from "../../forms/record/drafts.ts";

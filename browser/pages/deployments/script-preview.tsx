@@ -1,4 +1,4 @@
-import { jobScript, PORT_SPAN_DEFAULT } from "../../../shared/job-script.ts";
+import { jobScript, PORT_SPAN_DEFAULT } from "../../../shared/schema/job-script.ts";
 import type { FieldValues } from "../../forms/record/drafts.ts";
 import { commonText } from "../../messages/common.ts";
 import { deploymentTexts } from "../../messages/en/deployments.ts";

@@ -1,5 +1,5 @@
-import { oneLine } from "../../../shared/printable.ts";
 import type { UsageLog } from "../../../shared/schema/usage.ts";
+import { oneLine } from "../../../shared/text/printable.ts";
 import { errorName } from "../../explain/explain-error.ts";
 import { shownColumns } from "../../forms/list/list-columns.ts";
 import { RowCost } from "../../forms/usage/cost.tsx";

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { QUARTER_MS } from "../../../shared/zone-days.ts";
+import { QUARTER_MS } from "../../../shared/time/zone-days.ts";
 import { read } from "../../data/reads.ts";
 import { sumCostUsd } from "../../forms/usage/row-cost.ts";
 import { logsTexts } from "../../messages/en/logs.ts";

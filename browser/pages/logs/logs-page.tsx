@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useMemo, useRef, useState } from "react";
-import { QUARTER_MS } from "../../../shared/zone-days.ts";
+import { QUARTER_MS } from "../../../shared/time/zone-days.ts";
 import { useCurrentUser } from "../../data/current-user.ts";
 import { read } from "../../data/reads.ts";
 import { logsTexts } from "../../messages/en/logs.ts";

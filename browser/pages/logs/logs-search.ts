@@ -2,7 +2,7 @@
  * Search parameters of the list of requests: the filters by the names that the Management API has for them
  * (docs/rules/usage-reads.md#logs), the period, and how the list is looked at.
  */
-import type { AdmissionClass, CacheStatus, RequestType } from "../../../shared/usage-row.ts";
+import type { AdmissionClass, CacheStatus, RequestType } from "../../../shared/usage/usage-row.ts";
 import { choiceParam, flagParam, LIST_PARAMS, numberParam, searchParams, textParam } from "../../data/search-params.ts";
 
 const NAME_MAX = 300;

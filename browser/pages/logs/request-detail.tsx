@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { oneLine } from "../../../shared/printable.ts";
 import type { UsageLogDetail } from "../../../shared/schema/usage-reads.ts";
+import { oneLine } from "../../../shared/text/printable.ts";
 import { Waterfall } from "../../charts/waterfall.tsx";
 import { read } from "../../data/reads.ts";
 import { type ExplainedRow, explainRequest } from "../../explain/explain-request.ts";

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { dayIn } from "../../../shared/zone-days.ts";
+import { dayIn } from "../../../shared/time/zone-days.ts";
 import { pageTarget } from "../../explain/link-target.ts";
 import { STATE_TEXTS } from "../../messages/common.ts";
 import { overviewTexts } from "../../messages/en/overview.ts";

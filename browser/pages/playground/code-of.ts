@@ -1,5 +1,5 @@
 /** A request of the playground as a program makes it. Every value is quoted for the language it stands in. Pure. */
-import { printableJson } from "../../../shared/printable.ts";
+import { printableJson } from "../../../shared/text/printable.ts";
 import { quoted, shellText } from "../../forms/keys/call-examples.ts";
 
 interface Code {

@@ -1,5 +1,5 @@
 /** Calls of the data plane with a pasted key, by the console's relay (docs/rules/console.md#relay). */
-import { EventReader } from "../../../shared/sse/event-reader.ts";
+import { EventReader } from "../../../shared/wire/event-reader.ts";
 import { send } from "../../data/api.ts";
 import { ApiError, errorOf } from "../../data/api-error.ts";
 import { fieldsOf } from "../../data/untyped.ts";

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
-import { isModelPermitted } from "../../../shared/access-window.ts";
+import { isModelPermitted } from "../../../shared/access/access-window.ts";
 import { changedSearch } from "../../data/search-params.ts";
 import { sessionQuery } from "../../data/session.ts";
 import {

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { dayIn } from "../../../shared/zone-days.ts";
+import { dayIn } from "../../../shared/time/zone-days.ts";
 import type { Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
 import { explainAccess } from "../../explain/explain-access.ts";

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { Printer } from "lucide-react";
 import { useMemo } from "react";
-import { dayStartMs, QUARTER_MS } from "../../../shared/zone-days.ts";
+import { dayStartMs, QUARTER_MS } from "../../../shared/time/zone-days.ts";
 import { TimeChart } from "../../charts/time-chart.tsx";
 import { useCurrentUser } from "../../data/current-user.ts";
 import { read } from "../../data/reads.ts";

@@ -1,5 +1,5 @@
 /** The switches of the assistant's tools, by what they are about (docs/rules/assistant.md#tools). Pure. */
-import type { AssistantState } from "../../../shared/assistant.ts";
+import type { AssistantState } from "../../../shared/wire/assistant.ts";
 
 /** What settings keep: a tool that is not named is on. */
 export type Switches = Readonly<Record<string, boolean>>;

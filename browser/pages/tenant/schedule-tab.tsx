@@ -1,4 +1,4 @@
-import type { WeeklyWindow } from "../../../shared/access-window.ts";
+import type { WeeklyWindow } from "../../../shared/access/access-window.ts";
 import { WeekGrid } from "../../charts/week-grid.tsx";
 import { useCurrentUser } from "../../data/current-user.ts";
 import { explainAccess } from "../../explain/explain-access.ts";

@@ -9,7 +9,7 @@ import { isBackupName } from "../backup-name.ts";
 import { type BackupPlace, BackupPlaceError } from "./backup-place.ts";
 
 const DRAFT = /^\.gateway-backup-.*\.draft$/;
-/** No backup takes so long (backup-schedule.ts): the process that wrote the draft is gone. */
+/** No backup takes so long (schedule-table.ts): the process that wrote the draft is gone. */
 const DRAFT_LEFT_MS = 3_600_000;
 
 /** The backups in a folder, which is made when it is missing. Only its owner can read what is stored. */

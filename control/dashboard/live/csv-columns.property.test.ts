@@ -1,7 +1,7 @@
 /** A file with fewer columns is what the writer of CSV writes of records with fewer fields (docs/rules/console.md#live). */
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { csvLine } from "../../../shared/csv.ts";
+import { csvLine } from "../../../shared/text/csv.ts";
 import { csvColumns } from "./csv-columns.ts";
 
 /** The file that comes out when it goes in in these parts. */

@@ -3,7 +3,7 @@
  * that is not in it does not exist for a browser, and a test fails for a route of the API document about which nobody has
  * decided.
  */
-import { TENANT_CHANGES } from "../../api/tenants.ts";
+import { TENANT_CHANGES } from "../../tenants/tenant-routes.ts";
 
 /** How a request of a `user` is bound to the user's own tenant. Absent: users may not make it. */
 type TenantRule =

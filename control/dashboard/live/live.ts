@@ -5,16 +5,16 @@
  */
 import { Buffer } from "node:buffer";
 import { eq } from "drizzle-orm";
-import { isModelPermitted } from "../../../shared/access-window.ts";
-import { csvLine } from "../../../shared/csv.ts";
+import { isModelPermitted } from "../../../shared/access/access-window.ts";
 import { GatewayError } from "../../../shared/errors.ts";
+import { csvLine } from "../../../shared/text/csv.ts";
 import type { Database } from "../../db/connect.ts";
 import { apiKeys, tenants } from "../../db/schema/tenancy.ts";
 import type { UserRow } from "../../db/schema/users.ts";
 import { csvHeaders, csvLines, isCsvFormat } from "../../kernel/csv.ts";
 import { withDatabaseErrors } from "../../kernel/database-errors.ts";
 import { refuseRepeated, UUID } from "../../kernel/parse.ts";
-import { tenantRecord } from "../../resources/tenant-record.ts";
+import { tenantRecord } from "../../tenants/tenant-record.ts";
 import { DashboardError } from "../dashboard-error.ts";
 import { csvColumns } from "./csv-columns.ts";
 import { type MatchedRule, managementPath, ruleFor } from "./live-path.ts";

@@ -1,7 +1,7 @@
 /**
  * The job of a replica, in the words of the scheduler's REST service (docs/rules/provisioner.md#job-object).
  */
-import { jobScript } from "../../../shared/job-script.ts";
+import { jobScript } from "../../../shared/schema/job-script.ts";
 import type { ManagedModel } from "../../../shared/schema/managed-model.ts";
 import { jobName, markOf } from "./job-mark.ts";
 

@@ -2,7 +2,7 @@
  * A job of the batch scheduler, as the provisioner's plan sees it: read from one entry of the scheduler's list of jobs,
  * every field of which may be anything (docs/rules/provisioner.md#job-states).
  */
-import { oneLine } from "../../../shared/printable.ts";
+import { oneLine } from "../../../shared/text/printable.ts";
 
 /** `pending`: it may still run; `running`: it has its nodes; `gone`: it ends or has ended. */
 type JobPhase = "pending" | "running" | "gone";

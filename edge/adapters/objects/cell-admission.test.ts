@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { Issue } from "../../../shared/alerts.ts";
-import { zeroUsageRow } from "../../../shared/usage-row.ts";
+import { zeroUsageRow } from "../../../shared/usage/usage-row.ts";
 import { limitsWith } from "../../../test/harness/edge/budget/simulation.ts";
 import type { Bindings } from "../../bindings.ts";
 import type {

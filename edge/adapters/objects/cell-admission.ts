@@ -6,9 +6,9 @@
  */
 import { issues } from "../../../shared/alerts.ts";
 import { GatewayError } from "../../../shared/errors.ts";
-import type { RevItem } from "../../../shared/internal.ts";
-import { sleep } from "../../../shared/sleep.ts";
-import type { UsageRow } from "../../../shared/usage-row.ts";
+import { sleep } from "../../../shared/time/sleep.ts";
+import type { UsageRow } from "../../../shared/usage/usage-row.ts";
+import type { RevItem } from "../../../shared/wire/internal.ts";
 import type { ExchangeApi, ExchangeSession } from "../../domain/admission/exchange-messages.ts";
 import type { CellApi } from "../../domain/admission/rpc.ts";
 import type { BudgetLimits } from "../../domain/budget/limits.ts";

@@ -3,7 +3,7 @@
  * Cell are lost.
  */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { zeroUsageRow } from "../../../shared/usage-row.ts";
+import { zeroUsageRow } from "../../../shared/usage/usage-row.ts";
 import { GRANTED, pass } from "../../../test/harness/edge/cell/carrier-stage.ts";
 import {
   end,

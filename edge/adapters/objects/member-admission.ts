@@ -3,7 +3,7 @@
  * what it has to tell and to ask goes in exchanges that one of its requests carries. Every request that lives gives a sign once a
  * second, and sees to it that somebody carries.
  */
-import type { UsageRow } from "../../../shared/usage-row.ts";
+import type { UsageRow } from "../../../shared/usage/usage-row.ts";
 import type { RowRecord } from "../../domain/admission/exchange-messages.ts";
 import { MemberTable } from "../../domain/admission/member-table.ts";
 import { chargedTokens } from "../../domain/admission/request-end.ts";

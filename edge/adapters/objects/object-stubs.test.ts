@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { CellConfig } from "../../../shared/cells.ts";
+import type { CellConfig } from "../../../shared/env/cells.ts";
 import type { Bindings } from "../../bindings.ts";
 import { ObjectStubs } from "./object-stubs.ts";
 

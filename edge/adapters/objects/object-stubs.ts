@@ -5,7 +5,7 @@
  * when an object is first made. On a machine with several processes one of them has the objects, and the others call it
  * (docs/rules/local-stack.md#several-processes).
  */
-import type { CellConfig } from "../../../shared/cells.ts";
+import type { CellConfig } from "../../../shared/env/cells.ts";
 import type { Bindings, ObjectKind, RemoteObjects } from "../../bindings.ts";
 import type { ExchangeApi } from "../../domain/admission/exchange-messages.ts";
 import type { CellApi } from "../../domain/admission/rpc.ts";

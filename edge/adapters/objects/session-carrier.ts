@@ -3,7 +3,7 @@
  * it: beside that request, and for some seconds after it; then another request carries on (docs/rules/admission.md#membership).
  * When a session is lost it opens the next one itself. It decides nothing.
  */
-import { sleep } from "../../../shared/sleep.ts";
+import { sleep } from "../../../shared/time/sleep.ts";
 import type {
   ExchangeAnswer,
   ExchangeMessage,

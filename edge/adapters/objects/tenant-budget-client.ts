@@ -1,8 +1,8 @@
 /**
- * The budget objects of tenants, as the internal routes use them (shared/internal-budgets.ts). Reads and rebuilds only:
+ * The budget objects of tenants, as the internal routes use them (shared/wire/internal-budgets.ts). Reads and rebuilds only:
  * leases and settlements are between an object and the Cells.
  */
-import type { BudgetRead, BudgetSubject } from "../../../shared/internal-budgets.ts";
+import type { BudgetRead, BudgetSubject } from "../../../shared/wire/internal-budgets.ts";
 import { limitsOf } from "../../domain/budget/limits.ts";
 import type { TenantBudgetApi } from "../../domain/budget/messages/rpc.ts";
 import type { ObjectStubs } from "./object-stubs.ts";

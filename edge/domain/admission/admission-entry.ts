@@ -3,7 +3,7 @@
  * decides what happens.
  */
 import type { WaitingQueue } from "../../../shared/schema/load.ts";
-import type { UsageRow } from "../../../shared/usage-row.ts";
+import type { UsageRow } from "../../../shared/usage/usage-row.ts";
 import { type ActualUsage, nanoUsdOf } from "../budget/amounts.ts";
 import type { Arrival } from "../fairshare/types.ts";
 import type { AdmissionRequest, Decision, Settlement, SlotTaken, Stale } from "./rpc.ts";

@@ -5,7 +5,7 @@
  * holds is given back in the turn in which it ends or is given up; a request whose row has come never comes back; what a request is
  * charged in all is what it used, or the estimate if that is more and it was given up.
  */
-import type { UsageRow } from "../../../shared/usage-row.ts";
+import type { UsageRow } from "../../../shared/usage/usage-row.ts";
 import { type ActualUsage, minus as beyondUsed, larger as largerUsed, NOTHING_USED } from "../budget/amounts.ts";
 import { NewestById, RecentIds } from "../cell/recent-ids.ts";
 import type { Revisions } from "../cell/revisions.ts";

@@ -4,8 +4,9 @@
  * only. The Cell decides every admission request, in order: nothing is granted anywhere else. Whatever got no answer is sent again
  * in the next session, and the Cell knows each request by its id, so no message counts twice.
  */
-import type { RevItem } from "../../../shared/internal.ts";
-import type { UsageRow } from "../../../shared/usage-row.ts";
+
+import type { UsageRow } from "../../../shared/usage/usage-row.ts";
+import type { RevItem } from "../../../shared/wire/internal.ts";
 import type { BucketLevel } from "../budget/token-bucket.ts";
 import type { UpstreamOutcomes } from "../upstream/attempt-outcomes.ts";
 import type { AdmissionRequest, CacheHit, Decision, Settlement, Stale } from "./rpc.ts";

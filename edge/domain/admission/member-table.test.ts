@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { zeroUsageRow } from "../../../shared/usage-row.ts";
+import { zeroUsageRow } from "../../../shared/usage/usage-row.ts";
 import { admissionRequestOf, subCallOf } from "../../../test/harness/edge/cell/admission-requests.ts";
 import type { AdmissionAnswer, ExchangeAnswer, ExchangeMessage } from "./exchange-messages.ts";
 import { MemberTable } from "./member-table.ts";

@@ -4,7 +4,7 @@
  * docs/rules/settlement-and-rows.md#clients-that-leave). The Cell fills in cell, admission and queue wait; the Worker fills
  * in the rest.
  */
-import type { UsageRow } from "../../../shared/usage-row.ts";
+import type { UsageRow } from "../../../shared/usage/usage-row.ts";
 import { totalTokens } from "../usage/billing.ts";
 import type { AdmissionEntry } from "./admission-entry.ts";
 import type { Settlement, SlotTaken } from "./rpc.ts";

@@ -3,8 +3,9 @@
  * settlement. Plain data only, so that it survives RPC. The admission request carries everything the Cell needs to decide;
  * the Cell reads nothing.
  */
-import type { CellMetrics, CellStats, Change, RevItem } from "../../../shared/internal.ts";
-import type { UsageRow } from "../../../shared/usage-row.ts";
+
+import type { UsageRow } from "../../../shared/usage/usage-row.ts";
+import type { CellMetrics, CellStats, Change, RevItem } from "../../../shared/wire/internal.ts";
 import type { Amounts } from "../budget/amounts.ts";
 import type { BudgetLimits } from "../budget/limits.ts";
 import type { RefusalCode } from "../budget/spender/verdict.ts";

@@ -6,7 +6,7 @@
  * number that has lost its last digits.
  */
 
-import { AMOUNT_MAX } from "../../../shared/amount.ts";
+import { AMOUNT_MAX } from "../../../shared/money/amount.ts";
 import { amount, type Of, orAbsent, type RecordOf, record } from "./shapes.ts";
 
 /** What is known of a request before it runs, and is no estimate. Absent, as in what older releases send and store: 0. */

@@ -2,7 +2,7 @@
  * What values that come from a disk or another machine must be. A shape is the only statement of a record: its type, whether a
  * value has it, and which part of a value is invalid. Fields that a shape does not name are ignored.
  */
-import { isAmount } from "../../../shared/amount.ts";
+import { isAmount } from "../../../shared/money/amount.ts";
 
 /** The path from the value to its first part that is invalid; null: it is a T. */
 export interface Shape<T> {

@@ -5,7 +5,7 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { AMOUNT_MAX } from "../../../shared/amount.ts";
+import { AMOUNT_MAX } from "../../../shared/money/amount.ts";
 import { usageOf } from "../../../test/harness/edge/budget/real-usage.ts";
 import { BudgetSimulation, type Caps, limitsWith } from "../../../test/harness/edge/budget/simulation.ts";
 import {

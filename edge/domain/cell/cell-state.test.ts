@@ -1,8 +1,8 @@
 /** What the Cell keeps beside its scheduler: revisions, counters, the bound on refusals, how a permit's row ends. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { INVALIDATION_KINDS, type RevItem } from "../../../shared/internal.ts";
-import { zeroUsageRow } from "../../../shared/usage-row.ts";
+import { zeroUsageRow } from "../../../shared/usage/usage-row.ts";
+import { INVALIDATION_KINDS, type RevItem } from "../../../shared/wire/internal.ts";
 import { limitsWith } from "../../../test/harness/edge/budget/simulation.ts";
 import { lostSettlement, settledRow } from "../admission/request-end.ts";
 import type { AdmissionRequest } from "../admission/rpc.ts";

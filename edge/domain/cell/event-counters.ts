@@ -4,7 +4,7 @@
  * them. The table of metrics is closed; the number of label sets is bounded, so that a flood of names cannot fill a Cell.
  */
 import { CELL_METRICS, type CellMetricName, familyOf, labelsOf } from "../../../shared/catalogues/metrics.ts";
-import type { MetricFamily } from "../../../shared/internal.ts";
+import type { MetricFamily } from "../../../shared/wire/internal.ts";
 
 type CountedBoon = (typeof CELL_METRICS.gateway_boon_runs_total.labels.boon)[number];
 /** `hit`: it changed, refused or chose something. `none`: it ran and had nothing to do. `failed`: it could not run. */

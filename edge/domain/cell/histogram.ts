@@ -3,7 +3,7 @@
  * from the start (docs/rules/metrics.md#histograms).
  */
 import { type CellMetricName, familyOf } from "../../../shared/catalogues/metrics.ts";
-import type { MetricFamily } from "../../../shared/internal.ts";
+import type { MetricFamily } from "../../../shared/wire/internal.ts";
 
 export interface SavedHistogram {
   readonly hits: readonly number[];

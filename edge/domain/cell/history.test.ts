@@ -1,7 +1,7 @@
 /** The last hour of a cell: bounded, ascending, and summing to what the scheduler saw. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { NIL_UUID } from "../../../shared/usage-row.ts";
+import { NIL_UUID } from "../../../shared/usage/usage-row.ts";
 import { createScheduler } from "../fairshare/scheduler.ts";
 import {
   History,

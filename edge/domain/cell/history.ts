@@ -4,7 +4,7 @@
  * when the minute is over, and, unfinished, when the Cell goes to rest. A reset under load loses what is not on disk yet,
  * at most a minute and the time between two reports.
  */
-import { NIL_UUID } from "../../../shared/usage-row.ts";
+import { NIL_UUID } from "../../../shared/usage/usage-row.ts";
 import type { SchedulerSnapshot } from "../fairshare/types.ts";
 import { type RecentActivity, recentActivityOf, withEarlierActivity } from "./recent-activity.ts";
 

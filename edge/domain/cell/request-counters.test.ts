@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { zeroUsageRow } from "../../../shared/usage-row.ts";
+import { zeroUsageRow } from "../../../shared/usage/usage-row.ts";
 import { RequestCounters } from "./request-counters.ts";
 
 describe("what a cell counts", () => {

@@ -3,9 +3,9 @@
  * Every label combination of the closed set exists from the start.
  */
 import { CELL_METRICS, familyOf, singleSample } from "../../../shared/catalogues/metrics.ts";
-import type { MetricFamily } from "../../../shared/internal.ts";
-import type { AdmissionClass, UsageRow } from "../../../shared/usage-row.ts";
-import { ADMISSION_CLASSES } from "../../../shared/usage-values.ts";
+import type { AdmissionClass, UsageRow } from "../../../shared/usage/usage-row.ts";
+import { ADMISSION_CLASSES } from "../../../shared/usage/usage-values.ts";
+import type { MetricFamily } from "../../../shared/wire/internal.ts";
 import { UPSTREAM_OUTCOMES, type UpstreamOutcomes } from "../upstream/attempt-outcomes.ts";
 import { Histogram, type SavedHistogram } from "./histogram.ts";
 import { RecentIds } from "./recent-ids.ts";

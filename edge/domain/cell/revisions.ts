@@ -3,7 +3,7 @@
  * (docs/rules/freshness.md#revisions). An admission request that was built on an older revision is stale. Kind `all`
  * outdates everything that was read before it; an admission request states the newest `all` that its isolate has applied.
  */
-import type { RevItem } from "../../../shared/internal.ts";
+import type { RevItem } from "../../../shared/wire/internal.ts";
 
 export const REVISION_KEEP_MS = 2 * 60 * 60 * 1000;
 

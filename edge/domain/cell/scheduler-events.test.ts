@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import type { Change } from "../../../shared/internal.ts";
+import type { Change } from "../../../shared/wire/internal.ts";
 import { Revisions } from "./revisions.ts";
 import { schedulerEvents } from "./scheduler-events.ts";
 

@@ -3,7 +3,7 @@
  * weights, groups and caps. revisions.ts decides which changes are still the newest. New budget limits come with the
  * records by which a waiting request is judged again at its turn.
  */
-import type { Change } from "../../../shared/internal.ts";
+import type { Change } from "../../../shared/wire/internal.ts";
 import type { SchedulerEvent } from "../fairshare/types.ts";
 
 /** The events of changes that carry values, in their order. */

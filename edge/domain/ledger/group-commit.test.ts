@@ -1,7 +1,7 @@
 /** Group commit under any order of arrivals, failures and acknowledgements. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { zeroUsageRow } from "../../../shared/usage-row.ts";
+import { zeroUsageRow } from "../../../shared/usage/usage-row.ts";
 import { BATCH_MAX_ROWS, GroupCommit, WAITING_MAX_ROWS } from "./group-commit.ts";
 import { shardOf, usageRowLine } from "./row-line.ts";
 

@@ -4,7 +4,7 @@
  * (docs/rules/settlement-and-rows.md#custody). An accepted row is never dropped; beyond its bound it refuses rows, and the
  * Worker keeps custody.
  */
-import type { UsageRow } from "../../../shared/usage-row.ts";
+import type { UsageRow } from "../../../shared/usage/usage-row.ts";
 
 export const GROUP_COMMIT_MS = 20;
 /** Rows of one batch at most; more wait for the next. */

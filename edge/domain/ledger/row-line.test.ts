@@ -1,7 +1,7 @@
 /** The line of a row: the analytics store reads it, whatever texts and numbers the row holds. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { zeroUsageRow } from "../../../shared/usage-row.ts";
+import { zeroUsageRow } from "../../../shared/usage/usage-row.ts";
 import { storedRowLine, usageRowLine } from "./row-line.ts";
 
 it("is one line of text that UTF-8 can carry, with every number a number", () => {

@@ -3,7 +3,7 @@
  * docs/rules/storage-layouts.md#usage-raw, with `ts` as text in place of `ts_ms`. The line is what the Ledger keeps on
  * disk, so that shipping never rebuilds a row. Invariant: the store can read every line.
  */
-import { USAGE_ROW_FIELDS, type UsageRow } from "../../../shared/usage-row.ts";
+import { USAGE_ROW_FIELDS, type UsageRow } from "../../../shared/usage/usage-row.ts";
 import type { SpanRecord } from "../trace/trace.ts";
 import type { LogLine } from "./ledger-log.ts";
 

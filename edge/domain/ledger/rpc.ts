@@ -1,7 +1,7 @@
 /** The messages to a Ledger (docs/rules/settlement-and-rows.md#custody). Plain data only, so that it survives RPC. */
 import type { AlertEvent } from "../../../shared/alerts.ts";
-import type { AlertAck, AlertBatch } from "../../../shared/internal.ts";
-import type { UsageRow } from "../../../shared/usage-row.ts";
+import type { UsageRow } from "../../../shared/usage/usage-row.ts";
+import type { AlertAck, AlertBatch } from "../../../shared/wire/internal.ts";
 import type { SavedCounters } from "../cell/request-counters.ts";
 import type { SpanRecord } from "../trace/trace.ts";
 import type { UpstreamOutcomes } from "../upstream/attempt-outcomes.ts";

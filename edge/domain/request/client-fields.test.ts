@@ -1,7 +1,6 @@
 /** What a client's numbers and names may be (docs/rules/token-estimates.md#client-limits). */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { routeClassOf } from "../routing/route-class.ts";
 import {
   decidingFields,
   inputFault,
@@ -11,6 +10,7 @@ import {
   spellingFault,
   TOKEN_LIMITS,
 } from "./client-fields.ts";
+import { routeClassOf } from "./route-class.ts";
 
 const FIELDS = ["model", ...TOKEN_LIMITS, "n", "input"];
 const BOUNDS = [...TOKEN_LIMITS.map((name) => [name, 0, 2_147_483_647] as const), ["n", 1, 1000] as const];

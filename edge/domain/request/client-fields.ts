@@ -4,9 +4,9 @@
  * upstream: parsers differ in which of two equal names they use, and some ignore the case of names or the text after a
  * NUL. Such bodies are refused, never interpreted.
  */
-import type { JsonObject } from "../json/document.ts";
-import type { RouteClass } from "../routing/route-class.ts";
-import { printable } from "../text/printable.ts";
+import type { JsonObject } from "../wire/json/document.ts";
+import { printable } from "../wire/text/printable.ts";
+import type { RouteClass } from "./route-class.ts";
 
 /** What is wrong with a field: its name, and a sentence that says what it must be. */
 export interface FieldFault {

@@ -2,11 +2,11 @@
  * The session of a request (docs/rules/routes.md#session-id): the id that the client states, else a stable id derived
  * from tenant, leading system text and first user message, so that a conversation keeps its id from turn to turn.
  */
-import type { SessionIdSource } from "../../../shared/usage-row.ts";
-import { fnv1a64 } from "../bytes/fnv1a.ts";
-import type { JsonDocument, JsonObject } from "../json/document.ts";
-import type { EstimateRule } from "../routing/route-class.ts";
-import { cutText } from "../text/printable.ts";
+import type { SessionIdSource } from "../../../shared/usage/usage-row.ts";
+import { fnv1a64 } from "../wire/bytes/fnv1a.ts";
+import type { JsonDocument, JsonObject } from "../wire/json/document.ts";
+import { cutText } from "../wire/text/printable.ts";
+import type { EstimateRule } from "./route-class.ts";
 
 const MAX_LENGTH = 200;
 const SEED_MAX_BYTES = 8192;

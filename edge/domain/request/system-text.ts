@@ -2,7 +2,7 @@
  * Text that the gateway adds to a chat request for the model: it joins the first system or developer message, or becomes
  * one. For a model without system messages it joins the first user message.
  */
-import { jsonObjectOf } from "../json/document.ts";
+import { jsonObjectOf } from "../wire/json/document.ts";
 
 /** The messages with the text; null: it has no place in them. `messages` is not changed. */
 export function withSystemText(messages: unknown, text: string, systemMessages: boolean): readonly unknown[] | null {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { readJson } from "../../../test/harness/edge/read-json.ts";
-import type { BilledBy, EstimateRule } from "../routing/route-class.ts";
+import type { BilledBy, EstimateRule } from "./route-class.ts";
 import { estimateTokens, measureOf, textTokens } from "./token-estimate.ts";
 
 function documentOf(body: object) {

@@ -1,14 +1,14 @@
 /**
  * The estimate of a request's tokens before it runs (docs/rules/token-estimates.md#formulas), which the scheduler
  * charges and budgets reserve. It is made from the client's own body. It reads no more than it needs and never fails:
- * values that are not text count nothing, and every number that it returns is an amount (shared/amount.ts), whatever
+ * values that are not text count nothing, and every number that it returns is an amount (shared/money/amount.ts), whatever
  * the body contains.
  */
-import { saturated } from "../../../shared/amount.ts";
-import type { Measure } from "../../../shared/cost.ts";
-import type { JsonDocument, JsonObject } from "../json/document.ts";
-import type { BilledBy, EstimateRule } from "../routing/route-class.ts";
+import { saturated } from "../../../shared/money/amount.ts";
+import type { Measure } from "../../../shared/money/cost.ts";
+import type { JsonDocument, JsonObject } from "../wire/json/document.ts";
 import { TOKEN_LIMITS } from "./client-fields.ts";
+import type { BilledBy, EstimateRule } from "./route-class.ts";
 
 /** All in tokens, safe integers of at least 0. */
 export interface TokenEstimate {

@@ -4,7 +4,7 @@
  * without chance or sessions is the same for every request.
  */
 import type { ModelRecord, ResolvedEndpoint } from "../../../shared/records.ts";
-import { fnv1a64 } from "../bytes/fnv1a.ts";
+import { fnv1a64 } from "../wire/bytes/fnv1a.ts";
 
 /** One upstream of a model. */
 export interface Target {

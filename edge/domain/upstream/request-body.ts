@@ -3,9 +3,9 @@
  * value (docs/rules/request-bodies.md#what-goes-upstream, docs/rules/streams.md#usage-event). Everything else stays
  * byte for byte what the client sent.
  */
-import { type BytePieces, type Edit, splice } from "../bytes/byte-pieces.ts";
-import type { TopLevel } from "../json/top-level.ts";
-import type { MemberEdit } from "../transform/transform.ts";
+import { type BytePieces, type Edit, splice } from "../wire/bytes/byte-pieces.ts";
+import type { TopLevel } from "../wire/json/top-level.ts";
+import type { MemberEdit } from "./transform.ts";
 
 const decoder = new TextDecoder();
 

@@ -3,7 +3,7 @@
  * report. Many answers repeat text of the client (the Responses API repeats `text`, `tools` and `metadata` of the request),
  * so that a name alone proves nothing: a report counts only at its place, counted from the outermost object.
  */
-import { nameTable } from "../bytes/name-table.ts";
+import { nameTable } from "../wire/bytes/name-table.ts";
 
 /** Names that have a meaning. */
 export const Name = {

@@ -7,9 +7,18 @@
  * report it (answer-names.ts); the last count is used. Malformed input counts nothing, and no bytes make it throw.
  */
 
-import { CLOSE_BRACE, CLOSE_BRACKET, COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE, SPACE } from "../bytes/ascii.ts";
-import { JsonStringReader, StringUse } from "../json/string-reader.ts";
-import { numbersEnd } from "../json/top-level.ts";
+import {
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+  SPACE,
+} from "../wire/bytes/ascii.ts";
+import { JsonStringReader, StringUse } from "../wire/json/string-reader.ts";
+import { numbersEnd } from "../wire/json/top-level.ts";
 import { isContentRoot, isCount, isCountName, isCountPlace, isFinish, isReport, NAMES, Name } from "./answer-names.ts";
 import {
   mergedCounts,

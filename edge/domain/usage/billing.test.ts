@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isAmount } from "../../../shared/amount.ts";
-import { MAX_COST_USD } from "../../../shared/cost.ts";
+import { isAmount } from "../../../shared/money/amount.ts";
+import { MAX_COST_USD } from "../../../shared/money/cost.ts";
 import { nanoUsdOf } from "../budget/amounts.ts";
 import {
   type BilledAnswer,

@@ -5,8 +5,8 @@
  * the upstream costs anything, or a client that left while one was being sent. Whatever an upstream reports, no request
  * is billed what cannot be true (docs/rules/settlement-and-rows.md#reports-that-are-not-believed).
  */
-import { AMOUNT_MAX, saturated } from "../../../shared/amount.ts";
-import { costUsd, dearestPrices, type Measure } from "../../../shared/cost.ts";
+import { AMOUNT_MAX, saturated } from "../../../shared/money/amount.ts";
+import { costUsd, dearestPrices, type Measure } from "../../../shared/money/cost.ts";
 import type { ModelRecord } from "../../../shared/records.ts";
 import type { TokenEstimate } from "../request/token-estimate.ts";
 import { NO_PARTS, type UsageParts } from "./reported-counts.ts";

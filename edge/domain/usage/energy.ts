@@ -2,7 +2,7 @@
  * The share of the cluster's power that a request used (docs/rules/energy.md#readings): its share of one node's watts,
  * for as long as it held a slot. It is frozen in the row; a later reading or price does not change it.
  */
-import type { UsageRow } from "../../../shared/usage-row.ts";
+import type { UsageRow } from "../../../shared/usage/usage-row.ts";
 
 /** The cost of energy. */
 export interface EnergyTerms {

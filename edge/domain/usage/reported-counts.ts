@@ -4,10 +4,10 @@
  * part that came from a cache. Anthropic reports the input without that part, and each part beside it: there the whole is
  * their sum. Every count is that of the last report that has it.
  */
-import { saturated } from "../../../shared/amount.ts";
+import { saturated } from "../../../shared/money/amount.ts";
 import { Name } from "./answer-names.ts";
 
-/** The last counts under each name; null: none. Tokens are amounts (shared/amount.ts), times are in ms. */
+/** The last counts under each name; null: none. Tokens are amounts (shared/money/amount.ts), times are in ms. */
 export interface ReportedCounts {
   readonly input: number | null;
   /** The input was written as `input_tokens`, which may leave out what came from a cache. */

@@ -4,7 +4,7 @@
  * docs/rules/settlement-and-rows.md#what-was-seen).
  */
 
-import { AMOUNT_MAX } from "../../../shared/amount.ts";
+import { AMOUNT_MAX } from "../../../shared/money/amount.ts";
 
 /** A JSON number as it is written. */
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;

@@ -4,7 +4,7 @@
  */
 import fc from "fast-check";
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { AMOUNT_MAX } from "../../../shared/amount.ts";
+import { AMOUNT_MAX } from "../../../shared/money/amount.ts";
 import { anyNumber, mostlyAmounts } from "../../../test/harness/any-number.ts";
 import { limitsWith } from "../../../test/harness/edge/budget/simulation.ts";
 import {

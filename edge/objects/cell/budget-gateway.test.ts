@@ -1,6 +1,6 @@
 /** A Cell's budgets with the real authority behind calls that fail, stay silent, or answer late. */
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { zeroUsageRow } from "../../../shared/usage-row.ts";
+import { zeroUsageRow } from "../../../shared/usage/usage-row.ts";
 import { type Caps, limitsWith, thirtyDayMonthOf } from "../../../test/harness/edge/budget/simulation.ts";
 import { RecordedGateway } from "../../../test/harness/edge/cell/budget-gateway.ts";
 import { TestBudgets } from "../../../test/harness/edge/cell/test-budgets.ts";

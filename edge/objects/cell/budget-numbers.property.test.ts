@@ -4,7 +4,7 @@
  */
 import fc from "fast-check";
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { isAmount } from "../../../shared/amount.ts";
+import { isAmount } from "../../../shared/money/amount.ts";
 import { anyNumber, mostlyAmounts } from "../../../test/harness/any-number.ts";
 import { type Caps, limitsWith } from "../../../test/harness/edge/budget/simulation.ts";
 import {

@@ -3,7 +3,7 @@
  * and settles it at the estimate. The request is charged once (docs/rules/budgets.md#settlement).
  */
 import { beforeEach, expect, it, vi } from "vitest";
-import { type UsageRow, zeroUsageRow } from "../../../shared/usage-row.ts";
+import { type UsageRow, zeroUsageRow } from "../../../shared/usage/usage-row.ts";
 import { limitsWith } from "../../../test/harness/edge/budget/simulation.ts";
 import { budgetRequestOf } from "../../../test/harness/edge/cell/budget-gateway.ts";
 import { CellLives } from "../../../test/harness/edge/cell/cell-lives.ts";

@@ -2,7 +2,7 @@
 
 import { version } from "../../../package.json";
 import { familyOf, singleSample } from "../../../shared/catalogues/metrics.ts";
-import type { MetricFamily } from "../../../shared/internal.ts";
+import type { MetricFamily } from "../../../shared/wire/internal.ts";
 import type { LedgerApi, LedgerStatus } from "../../domain/ledger/rpc.ts";
 
 /** The state of a Cell; `ledgers`: of those shards that answered. */

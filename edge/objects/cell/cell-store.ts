@@ -4,7 +4,7 @@
  * Cell starts, and at intervals under load; never per request (docs/rules/admission.md#what-the-cell-stores).
  */
 import * as z from "zod";
-import { INVALIDATION_KINDS, type RevItem } from "../../../shared/internal.ts";
+import { INVALIDATION_KINDS, type RevItem } from "../../../shared/wire/internal.ts";
 import { lifeAfter } from "../../domain/budget/cell-life.ts";
 import type { SavedEventCounts } from "../../domain/cell/event-counters.ts";
 import type { HistoryDisk, HistoryMinute } from "../../domain/cell/history.ts";

@@ -5,8 +5,8 @@
  */
 import { DurableObject, RpcTarget } from "cloudflare:workers";
 import { mergedWaiting } from "../../../shared/fairshare/merged-waiting.ts";
-import type { CellMetrics, CellStats, Change, RevItem } from "../../../shared/internal.ts";
-import type { UsageRow } from "../../../shared/usage-row.ts";
+import type { UsageRow } from "../../../shared/usage/usage-row.ts";
+import type { CellMetrics, CellStats, Change, RevItem } from "../../../shared/wire/internal.ts";
 import type { Bindings } from "../../bindings.ts";
 import { waitingForBudget } from "../../domain/admission/admission-entry.ts";
 import type {

@@ -1,6 +1,6 @@
 /** Rows of unauthenticated refusals, however they come (docs/rules/settlement-and-rows.md#refusals). */
 import { expect, it } from "vitest";
-import { NIL_UUID, type UsageRow, zeroUsageRow } from "../../../shared/usage-row.ts";
+import { NIL_UUID, type UsageRow, zeroUsageRow } from "../../../shared/usage/usage-row.ts";
 import { UNAUTHENTICATED_ROWS_PER_SECOND } from "../../domain/cell/refusal-rate-limit.ts";
 import { RequestCounters } from "../../domain/cell/request-counters.ts";
 import { CompletedRows } from "./completed-rows.ts";

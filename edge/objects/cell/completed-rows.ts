@@ -3,7 +3,7 @@
  * takes: of several rows of one request it keeps one, and only the Ledger knows which. Rows of unauthenticated refusals above
  * their limit are only counted (docs/rules/settlement-and-rows.md#refusals).
  */
-import { NIL_UUID, type UsageRow } from "../../../shared/usage-row.ts";
+import { NIL_UUID, type UsageRow } from "../../../shared/usage/usage-row.ts";
 import type { RowRecord } from "../../domain/admission/exchange-messages.ts";
 import { RecentIds } from "../../domain/cell/recent-ids.ts";
 import { RefusalRateLimit } from "../../domain/cell/refusal-rate-limit.ts";

@@ -2,8 +2,8 @@
  * Sends a Cell's rows to its Ledger shards: group commit, one batch in flight per shard, the same batch again until it
  * is acknowledged. A row's promise resolves when the Ledger has it on disk (docs/rules/settlement-and-rows.md#custody).
  */
-import { sleep } from "../../../shared/sleep.ts";
-import type { UsageRow } from "../../../shared/usage-row.ts";
+import { sleep } from "../../../shared/time/sleep.ts";
+import type { UsageRow } from "../../../shared/usage/usage-row.ts";
 import { GROUP_COMMIT_MS, GroupCommit, type OutgoingBatch } from "../../domain/ledger/group-commit.ts";
 import { shardOf } from "../../domain/ledger/row-line.ts";
 import type { LedgerApi } from "../../domain/ledger/rpc.ts";

@@ -4,7 +4,7 @@
  * one; then its requests are given up. Admission decides each request in its order, each row is handled like every row, and the
  * isolate gets a report of both.
  */
-import type { UsageRow } from "../../../shared/usage-row.ts";
+import type { UsageRow } from "../../../shared/usage/usage-row.ts";
 import { type AdmissionEntry, isLive } from "../../domain/admission/admission-entry.ts";
 import type { AdmissionMachine } from "../../domain/admission/admission-machine.ts";
 import type {

@@ -5,7 +5,7 @@
  */
 import fc from "fast-check";
 import { beforeEach, expect, it, vi } from "vitest";
-import { type UsageRow, zeroUsageRow } from "../../../shared/usage-row.ts";
+import { type UsageRow, zeroUsageRow } from "../../../shared/usage/usage-row.ts";
 import { limitsWith } from "../../../test/harness/edge/budget/simulation.ts";
 import { AdmissionHarness, type AskedRequest } from "../../../test/harness/edge/cell/admission-harness.ts";
 import { admissionRequestOf, subCallOf } from "../../../test/harness/edge/cell/admission-requests.ts";

@@ -6,8 +6,8 @@
  */
 import { DurableObject } from "cloudflare:workers";
 import { type AlertEvent, issues } from "../../../shared/alerts.ts";
-import type { AlertAck, AlertBatch } from "../../../shared/internal.ts";
-import type { UsageRow } from "../../../shared/usage-row.ts";
+import type { UsageRow } from "../../../shared/usage/usage-row.ts";
+import type { AlertAck, AlertBatch } from "../../../shared/wire/internal.ts";
 import type { Bindings } from "../../bindings.ts";
 import { RecentIds } from "../../domain/cell/recent-ids.ts";
 import { RequestCounters } from "../../domain/cell/request-counters.ts";

@@ -3,7 +3,7 @@
  * short time for the first check of a counter in its period, never for a store that is down; then the check goes on without the
  * caller and is tried again later. The wait is measured by MonotonicClock, so that a clock that is set makes no caller wait longer.
  */
-import { sleep } from "../../../shared/sleep.ts";
+import { sleep } from "../../../shared/time/sleep.ts";
 import type { TenantBudgetAuthority } from "../../domain/budget/authority/tenant-budget-authority.ts";
 import { type BudgetLimits, type BudgetOwner, isCapped, OWNERS } from "../../domain/budget/limits.ts";
 import { MonotonicClock } from "../../domain/budget/monotonic-clock.ts";

@@ -1,6 +1,6 @@
 /** The body of a request: what of it is still unread, and how it goes upstream. */
 import type { GatewayError } from "../../../shared/errors.ts";
-import type { MemberEdit } from "../../domain/transform/transform.ts";
+import type { MemberEdit } from "../../domain/upstream/transform.ts";
 import type { UpstreamBody } from "../../ports.ts";
 import { ClientGone } from "./client-gone.ts";
 

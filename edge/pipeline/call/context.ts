@@ -2,19 +2,19 @@
  * The envelope of one request: everything that stays the same until its end. What its steps find out is in the values
  * that they return (known.ts).
  */
-import type { SsrfPolicy } from "../../../shared/ssrf.ts";
-import type { RouteClass } from "../../domain/routing/route-class.ts";
+import type { SsrfPolicy } from "../../../shared/network/ssrf.ts";
+import type { RouteClass } from "../../domain/request/route-class.ts";
 import type { Trace } from "../../domain/trace/trace.ts";
 import type { TraceContext } from "../../domain/trace/trace-context.ts";
 import type { RecentFailures } from "../../domain/upstream/recent-failures.ts";
 import type { Ports } from "../../ports.ts";
-import type { AutoRouterMemory } from "../memory/auto-router-memory.ts";
-import type { MemoryBudget } from "../memory/memory-budget.ts";
-import type { RequestBodyMemory } from "../memory/request-body-memory.ts";
-import type { ToolLists } from "../memory/tool-lists.ts";
-import type { SharedTimer } from "../timers/shared-timer.ts";
 import type { BoonRuns } from "./boon-runs.ts";
 import type { ClientBody } from "./client-body.ts";
+import type { AutoRouterMemory } from "./memory/auto-router-memory.ts";
+import type { MemoryBudget } from "./memory/memory-budget.ts";
+import type { RequestBodyMemory } from "./memory/request-body-memory.ts";
+import type { ToolLists } from "./memory/tool-lists.ts";
+import type { SharedTimer } from "./shared-timer.ts";
 import type { SlotLoss } from "./slot-loss.ts";
 
 /** The part of the configuration that the pipeline needs. */

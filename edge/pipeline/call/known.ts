@@ -3,17 +3,17 @@
  * found out; a value never changes after it was made. A step that fails throws a {@link StageFailure}, which carries
  * what was known by then, so that the row and the headers of a refusal are made from a value as well.
  */
-import type { Measure } from "../../../shared/cost.ts";
+import type { Measure } from "../../../shared/money/cost.ts";
 import type { ModelRecord, ResolvedKey, ResolvedTenant } from "../../../shared/records.ts";
 import type { BoonsValue } from "../../../shared/schema/settings/boons.ts";
-import type { CacheStatus } from "../../../shared/usage-row.ts";
-import type { Identity } from "../../domain/auth/identity.ts";
+import type { CacheStatus } from "../../../shared/usage/usage-row.ts";
 import type { BucketLevel } from "../../domain/budget/token-bucket.ts";
-import type { JsonDocument } from "../../domain/json/document.ts";
+import type { Identity } from "../../domain/request/identity.ts";
 import { NO_SESSION, type SessionId } from "../../domain/request/session-id.ts";
 import type { TokenEstimate } from "../../domain/request/token-estimate.ts";
-import type { MemberEdit } from "../../domain/transform/transform.ts";
 import type { UpstreamOutcomes } from "../../domain/upstream/attempt-outcomes.ts";
+import type { MemberEdit } from "../../domain/upstream/transform.ts";
+import type { JsonDocument } from "../../domain/wire/json/document.ts";
 import type { KnownTerms } from "../../ports.ts";
 import type { OutgoingBody } from "./client-body.ts";
 

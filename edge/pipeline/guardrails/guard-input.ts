@@ -5,22 +5,22 @@
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import type { ScanMatch, ScannedText } from "../../../shared/guardrails/text-scan.ts";
-import type { Edit } from "../../domain/bytes/byte-pieces.ts";
 import {
   type GuardedTexts,
   guardedTexts,
   type RequestText,
   textScopeOf,
-} from "../../domain/guardrails/request-texts.ts";
+} from "../../domain/message-texts/request-texts.ts";
 import type { OpenSpan } from "../../domain/trace/trace.ts";
-import { authenticateNow } from "../access/authenticate-now.ts";
-import { FormOutgoing } from "../body/form-outgoing.ts";
-import { JsonOutgoing } from "../body/json-outgoing.ts";
+import type { Edit } from "../../domain/wire/bytes/byte-pieces.ts";
+import { authenticateNow } from "../authenticate/authenticate-now.ts";
 import type { OutgoingBody } from "../call/client-body.ts";
 import { type Call, OnceLatch } from "../call/context.ts";
 import { type Guards, guardsOf, isBlocking } from "../call/guards.ts";
 import { type Prepared, StageFailure } from "../call/known.ts";
-import { withSpan } from "../report/spans.ts";
+import { withSpan } from "../call/report/spans.ts";
+import { FormOutgoing } from "../resolve-model/form-outgoing.ts";
+import { JsonOutgoing } from "../resolve-model/json-outgoing.ts";
 import { lookBeside } from "./look-beside.ts";
 import { runScan } from "./run-scan.ts";
 

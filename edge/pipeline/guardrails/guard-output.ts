@@ -4,24 +4,24 @@
  * holds nothing back and examines a copy when the answer has ended.
  */
 import { GatewayError } from "../../../shared/errors.ts";
-import { concat } from "../../domain/bytes/byte-pieces.ts";
-import { CollectedTexts } from "../../domain/guardrails/collected-texts.ts";
-import { RedactingEvents, redactDocument } from "../../domain/guardrails/redacting-events.ts";
-import { RedactionTally } from "../../domain/guardrails/text-redaction.ts";
-import { SseFilter } from "../../domain/sse/sse-filter.ts";
+import { CollectedTexts } from "../../domain/message-texts/collected-texts.ts";
+import { RedactingEvents, redactDocument } from "../../domain/message-texts/redacting-events.ts";
+import { RedactionTally } from "../../domain/message-texts/text-redaction.ts";
 import type { OpenSpan } from "../../domain/trace/trace.ts";
+import { concat } from "../../domain/wire/bytes/byte-pieces.ts";
+import { SseFilter } from "../../domain/wire/sse/sse-filter.ts";
 import {
   type AnswerReport,
   type AnswerStage,
   bodyOfBytes,
   collectAnswer,
   type StagedAnswer,
-} from "../boons/answer-stage.ts";
+} from "../call/boon/answer-stage.ts";
 import type { Call } from "../call/context.ts";
 import { type Guards, guardsOf } from "../call/guards.ts";
 import type { Prepared } from "../call/known.ts";
+import { withSpan } from "../call/report/spans.ts";
 import { isEventStream } from "../reply/response-headers.ts";
-import { withSpan } from "../report/spans.ts";
 import { lookBeside } from "./look-beside.ts";
 import { reportScan } from "./report-scan.ts";
 import { runScan } from "./run-scan.ts";

@@ -6,7 +6,7 @@ import type { OpenSpan } from "../../domain/trace/trace.ts";
 import type { Call } from "../call/context.ts";
 import { type Guards, guardsOf } from "../call/guards.ts";
 import type { Prepared } from "../call/known.ts";
-import { withSpan } from "../report/spans.ts";
+import { withSpan } from "../call/report/spans.ts";
 import { BLOCKED_RESULT } from "./guard-input.ts";
 import { lookBeside } from "./look-beside.ts";
 import { runScan } from "./run-scan.ts";

@@ -5,7 +5,7 @@
 import { OpenSpan } from "../../domain/trace/trace.ts";
 import type { Call } from "../call/context.ts";
 import type { Prepared } from "../call/known.ts";
-import { sendLateSpan } from "../report/spans.ts";
+import { sendLateSpan } from "../call/report/spans.ts";
 
 /**
  * Examines something as soon as what waits now has run. Its span is written by itself, because that of the request may be

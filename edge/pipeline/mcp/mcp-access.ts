@@ -4,14 +4,14 @@
  * of docs/rules/errors.md#refusal-order.
  */
 import { GatewayError } from "../../../shared/errors.ts";
-import type { RevItem } from "../../../shared/internal.ts";
 import type { McpServerRecord } from "../../../shared/records.ts";
+import type { RevItem } from "../../../shared/wire/internal.ts";
 import type { Found } from "../../ports.ts";
-import { authenticate } from "../access/authenticate.ts";
-import { principalRevs, readUntilCurrent } from "../access/freshness.ts";
-import { checkPath } from "../access/resolve-model.ts";
+import { authenticate } from "../authenticate/authenticate.ts";
+import { principalRevs, readUntilCurrent } from "../authenticate/freshness.ts";
 import type { Call } from "../call/context.ts";
 import { type Authenticated, type Known, StageFailure, withKnown } from "../call/known.ts";
+import { checkPath } from "../resolve-model/resolve-model.ts";
 
 /** Largest body of a call (docs/rules/mcp.md#calls). */
 export const MCP_BODY_MAX_BYTES = 16 * 1024 * 1024;

@@ -5,14 +5,14 @@
  */
 import { issues } from "../../../shared/alerts.ts";
 import { GatewayError } from "../../../shared/errors.ts";
+import { isUrlAllowed } from "../../../shared/network/ssrf.ts";
 import type { McpServerRecord } from "../../../shared/records.ts";
-import { isUrlAllowed } from "../../../shared/ssrf.ts";
-import { type McpTarget, mcpRequestHeaders, mcpUrl } from "../../domain/mcp/mcp.ts";
+import { type McpTarget, mcpRequestHeaders, mcpUrl } from "../../domain/tools/mcp.ts";
 import type { UpstreamBody } from "../../ports.ts";
-import { readBody } from "../body/read-body.ts";
 import { ClientGone } from "../call/client-gone.ts";
 import type { Call } from "../call/context.ts";
 import { type Authenticated, NO_UPSTREAM, StageFailure, type UpstreamState } from "../call/known.ts";
+import { readBody } from "../resolve-model/read-body.ts";
 import { MCP_BODY_MAX_BYTES, type McpAccess } from "./mcp-access.ts";
 
 /** Time within which a server has to send headers (docs/rules/mcp.md#calls). */

@@ -4,7 +4,7 @@
  * answers are cancelled at once, because their client wants to come back and would find its stream in use: answers to a
  * client that only listened (GET), and event streams with ids, which their server can continue (`Last-Event-ID`).
  */
-import { EventIdScan, mcpResponseHeaders } from "../../domain/mcp/mcp.ts";
+import { EventIdScan, mcpResponseHeaders } from "../../domain/tools/mcp.ts";
 import type { Call } from "../call/context.ts";
 import type { Known } from "../call/known.ts";
 import { gatewayHeaders } from "../reply/response-headers.ts";

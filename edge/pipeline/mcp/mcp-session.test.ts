@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { keyOf, mcpServerOf, tenantOf } from "../../../test/harness/edge/pipeline/records.ts";
 import { SECRET, TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
-import { runMcp } from "../run-mcp.ts";
+import { runMcp } from "./run-mcp.ts";
 
 // The runtime has its own class; Node's does not differ in anything that matters here.
 beforeEach(() => void vi.stubGlobal("IdentityTransformStream", TransformStream));

@@ -6,7 +6,7 @@
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import type { McpServerRecord } from "../../../shared/records.ts";
-import { sessionIdsOf } from "../../domain/mcp/mcp-session.ts";
+import { sessionIdsOf } from "../../domain/tools/mcp-session.ts";
 import type { Call } from "../call/context.ts";
 import type { McpAccess } from "./mcp-access.ts";
 

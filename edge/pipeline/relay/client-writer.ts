@@ -4,9 +4,9 @@
  * long (docs/rules/streams.md#stalled-readers).
  */
 import { errorBody } from "../../../shared/errors.ts";
-import { errorEvent } from "../../domain/sse/events.ts";
+import { errorEvent } from "../../domain/wire/sse/events.ts";
 import { ClientGone } from "../call/client-gone.ts";
-import { StallWatch } from "../timers/stall-watch.ts";
+import { StallWatch } from "../call/stall-watch.ts";
 import type { RelayJob } from "./relay-job.ts";
 
 /** How long a client may take for the event that reports a break, whatever its limit for the stream itself is. */

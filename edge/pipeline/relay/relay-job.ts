@@ -1,7 +1,7 @@
 /** What a relay gets and returns: the types between step 8 and its two ways of moving bytes. */
-import type { ResponseTransform } from "../../domain/sse/response-transform.ts";
-import type { SharedTimer } from "../timers/shared-timer.ts";
-import type { AttemptCancellation } from "../upstream/attempt-cancellation.ts";
+import type { ResponseTransform } from "../../domain/wire/sse/response-transform.ts";
+import type { SharedTimer } from "../call/shared-timer.ts";
+import type { AttemptCancellation } from "../forward/attempt-cancellation.ts";
 
 /** How a body ended: whole, cut by the upstream or the deadline, or no longer wanted. */
 export type BodyEnd = "complete" | "broken" | "gone";

@@ -5,7 +5,7 @@
  * upstream call is ended, and what had come of it is read.
  */
 
-import type { SharedTimer } from "../timers/shared-timer.ts";
+import type { SharedTimer } from "../call/shared-timer.ts";
 import { ClientWriter, writeStreamError } from "./client-writer.ts";
 import { ObservedBody } from "./observed-body.ts";
 import type { BodyEnd, RelayedBody, RelayJob } from "./relay-job.ts";

@@ -3,7 +3,7 @@
  * With back-pressure: nothing is read before the client has taken what came before. It always closes or aborts its
  * writer (docs/rules/streams.md#two-relays).
  */
-import { SseFilter } from "../../domain/sse/sse-filter.ts";
+import { SseFilter } from "../../domain/wire/sse/sse-filter.ts";
 import { ClientGone } from "../call/client-gone.ts";
 import { BatchingBodyReader, type BodyReader, PlainBodyReader } from "./body-reader.ts";
 import { ClientWriter, writeStreamError } from "./client-writer.ts";

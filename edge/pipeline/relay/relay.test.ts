@@ -7,7 +7,7 @@ import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-
 import { modelOf } from "../../../test/harness/edge/pipeline/records.ts";
 import { bodyOf } from "../../../test/harness/edge/pipeline/upstreams.ts";
 import { TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
-import { MemoryBudget } from "../memory/memory-budget.ts";
+import { MemoryBudget } from "../call/memory/memory-budget.ts";
 import { run } from "../run.ts";
 
 beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));

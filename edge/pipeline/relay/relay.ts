@@ -4,23 +4,23 @@
  * move bytes.
  */
 import { GatewayError } from "../../../shared/errors.ts";
-import type { ResponseTransform } from "../../domain/sse/response-transform.ts";
-import { isCompleteStream } from "../../domain/sse/stream-end.ts";
-import type { TransformPlan } from "../../domain/transform/transform.ts";
 import { clientHeaders } from "../../domain/upstream/headers.ts";
+import type { TransformPlan } from "../../domain/upstream/transform.ts";
 import { type Billed, type BilledAnswer, clientStatus } from "../../domain/usage/billing.ts";
 import { UsageScan } from "../../domain/usage/usage-scan.ts";
-import type { Settler } from "../admission/settle.ts";
-import type { AnswerStage } from "../boons/answer-stage.ts";
-import { CACHE_BODY_MAX_BYTES, type CacheMiss, storeResponse } from "../cache/response-cache.ts";
+import type { ResponseTransform } from "../../domain/wire/sse/response-transform.ts";
+import { isCompleteStream } from "../../domain/wire/sse/stream-end.ts";
+import type { AnswerStage } from "../call/boon/answer-stage.ts";
 import { ClientGone } from "../call/client-gone.ts";
 import type { Call } from "../call/context.ts";
 import type { BoonReport, Known, Resolved } from "../call/known.ts";
-import { BoundedBuffer } from "../memory/bounded-buffer.ts";
+import { BoundedBuffer } from "../call/memory/bounded-buffer.ts";
+import { reportBrokenStream } from "../call/report/upstream-alerts.ts";
+import type { UpstreamAnswer } from "../forward/attempt.ts";
+import type { UpstreamProgress } from "../forward/upstream-progress.ts";
 import { gatewayHeaders, isEventStream, STREAM_HEADERS } from "../reply/response-headers.ts";
-import { reportBrokenStream } from "../report/upstream-alerts.ts";
-import type { UpstreamAnswer } from "../upstream/attempt.ts";
-import type { UpstreamProgress } from "../upstream/upstream-progress.ts";
+import { CACHE_BODY_MAX_BYTES, type CacheMiss, storeResponse } from "../response-cache/response-cache.ts";
+import type { Settler } from "../settle/settle.ts";
 import type { BodyEnd, RelayedBody, RelayJob } from "./relay-job.ts";
 import { relayNative } from "./relay-native.ts";
 import { relayPump } from "./relay-pump.ts";

@@ -3,8 +3,8 @@
  * byte of the upstream is reported, so that usage is read from what the upstream sent; above them the pump moves what they
  * return.
  */
-import type { AnswerReport, AnswerStage, StagedAnswer } from "../boons/answer-stage.ts";
-import type { AttemptCancellation } from "../upstream/attempt-cancellation.ts";
+import type { AnswerReport, AnswerStage, StagedAnswer } from "../call/boon/answer-stage.ts";
+import type { AttemptCancellation } from "../forward/attempt-cancellation.ts";
 import type { BodyReader } from "./body-reader.ts";
 
 /** What goes to the client. */

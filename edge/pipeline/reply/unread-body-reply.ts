@@ -3,7 +3,7 @@
  * for a while, in which the rest of the body is read and discarded: if the connection were closed with unread bytes, it
  * would be reset before the client could read its answer.
  */
-import { pulledStream } from "../body/body-stream.ts";
+import { pulledStream } from "../call/body-stream.ts";
 import type { OutgoingBody } from "../call/client-body.ts";
 import type { Call } from "../call/context.ts";
 

@@ -1,7 +1,7 @@
 /** What the ledger says that a budget has used, on the tables as they are, in the embedded engine. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { dropExpired } from "../../../control/analytics/retention.ts";
+import { dropExpired } from "../../../control/usage/analytics/retention.ts";
 import { ledgerSum } from "../../../edge/adapters/ledger-sums.ts";
 import { KEY, ledgerRow, TENANT, TestLedger } from "../../../test/harness/ledger.ts";
 

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { AnalyticsStore } from "../../../control/analytics/store.ts";
+import { AnalyticsStore } from "../../../control/usage/analytics/store.ts";
 import { ledgerRow } from "../../../test/harness/ledger.ts";
 import { startClickhouseBridge } from "./bridge.ts";
 import { openEngine } from "./engine.ts";

@@ -1,5 +1,5 @@
 /** Runs something as the foreground process of a terminal, a container or a service manager. */
-import { terminalText } from "../../../shared/printable.ts";
+import { terminalText } from "../../../shared/text/printable.ts";
 import type { Running } from "./running.ts";
 import { watchParent } from "./watch-parent.ts";
 

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { ALWAYS_BLOCKED_CIDRS } from "../../../shared/ssrf.ts";
+import { ALWAYS_BLOCKED_CIDRS } from "../../../shared/network/ssrf.ts";
 import { textLiteral, workerdConfig } from "./config.ts";
 import { reachableUpstreams } from "./reachable.ts";
 

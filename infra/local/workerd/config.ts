@@ -6,7 +6,7 @@
  * (docs/rules/local-stack.md#several-processes) are one process with the objects and others without. They are connected
  * by the runtime's own RPC over a socket in the folder of the configuration, which only its owner can enter.
  */
-import { ALWAYS_BLOCKED_CIDRS, carriedRanges, isCidr, PRIVATE_CIDRS } from "../../../shared/ssrf.ts";
+import { ALWAYS_BLOCKED_CIDRS, carriedRanges, isCidr, PRIVATE_CIDRS } from "../../../shared/network/ssrf.ts";
 import type { ClusterConfig } from "../cluster.ts";
 
 /** The Durable Object classes that the stack knows: class name -> binding. */

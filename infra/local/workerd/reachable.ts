@@ -4,8 +4,8 @@
  * (docs/rules/network-safety.md#judged-at-every-connection).
  */
 import { z } from "zod";
-import { envCidrs, envFlag } from "../../../shared/env-fields.ts";
-import { reopenedRanges } from "../../../shared/ssrf.ts";
+import { envCidrs, envFlag } from "../../../shared/env/env-fields.ts";
+import { reopenedRanges } from "../../../shared/network/ssrf.ts";
 
 const schema = z.object({
   GATEWAY_BLOCK_PRIVATE_NETWORKS: envFlag(false),

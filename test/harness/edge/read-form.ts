@@ -1,8 +1,8 @@
 /** A form as a test reads it: whole, or cut anywhere. */
 
-import { concat } from "../../../edge/domain/bytes/byte-pieces.ts";
-import { boundaryOf } from "../../../edge/domain/form/form-head.ts";
-import { FormScan } from "../../../edge/domain/form/form-scan.ts";
+import { boundaryOf } from "../../../edge/domain/request/form/form-head.ts";
+import { FormScan } from "../../../edge/domain/request/form/form-scan.ts";
+import { concat } from "../../../edge/domain/wire/bytes/byte-pieces.ts";
 
 export const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 

@@ -1,4 +1,4 @@
-import { cutJson, type JsonDocument, readCut } from "../../../edge/domain/json/document.ts";
+import { cutJson, type JsonDocument, readCut } from "../../../edge/domain/wire/json/document.ts";
 
 /** The document of a whole body as the gateway reads it, or null when the bytes are not a JSON object. */
 export function readJson(bytes: Uint8Array, secret: string, parseWholeMaxBytes?: number): JsonDocument | null {

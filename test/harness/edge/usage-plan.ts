@@ -1,10 +1,11 @@
 /**
  * What the usage event's transform does to a chat stream that has not asked for the event.
  */
-import { wholeDocument } from "../../../edge/domain/json/document.ts";
-import { routeClassOf } from "../../../edge/domain/routing/route-class.ts";
-import type { TransformPlan } from "../../../edge/domain/transform/transform.ts";
-import { usageEvent } from "../../../edge/domain/transform/usage-event.ts";
+
+import { routeClassOf } from "../../../edge/domain/request/route-class.ts";
+import type { TransformPlan } from "../../../edge/domain/upstream/transform.ts";
+import { usageEvent } from "../../../edge/domain/upstream/usage-event.ts";
+import { wholeDocument } from "../../../edge/domain/wire/json/document.ts";
 
 export function usagePlan(): TransformPlan {
   const route = routeClassOf("/v1/chat/completions");

@@ -7,7 +7,7 @@ import { MemberAdmission } from "../../../edge/adapters/objects/member-admission
 import type { AdmissionRequest, Decision, Grant, Stale } from "../../../edge/domain/admission/rpc.ts";
 import type { LedgerApi } from "../../../edge/domain/ledger/rpc.ts";
 import type { Permit } from "../../../edge/ports.ts";
-import type { UsageRow } from "../../../shared/usage-row.ts";
+import type { UsageRow } from "../../../shared/usage/usage-row.ts";
 import { Copies, NEED_NANO_USD, NEED_TOKENS, type Records } from "./records.ts";
 import { cellStub, type Session, type StubParts } from "./stubs.ts";
 import { Context, here, type Timeline } from "./timeline.ts";

@@ -5,8 +5,8 @@
  */
 import type { AdmissionRequest } from "../../../edge/domain/admission/rpc.ts";
 import { limitsOf } from "../../../edge/domain/budget/limits.ts";
-import type { Change, RevItem } from "../../../shared/internal.ts";
-import { zeroUsageRow } from "../../../shared/usage-row.ts";
+import { zeroUsageRow } from "../../../shared/usage/usage-row.ts";
+import type { Change, RevItem } from "../../../shared/wire/internal.ts";
 import { admissionRequestOf } from "../../harness/edge/cell/admission-requests.ts";
 import { keyOf, tenantOf } from "../../harness/edge/pipeline/records.ts";
 

@@ -4,7 +4,7 @@
  * acknowledged. Every grant is checked against the laws when it is made.
  */
 import type { AdmissionRequest } from "../../../edge/domain/admission/rpc.ts";
-import type { RevItem } from "../../../shared/internal.ts";
+import type { RevItem } from "../../../shared/wire/internal.ts";
 import { NEED_TOKENS, nameOf, type Tenant } from "./records.ts";
 import type { Context } from "./timeline.ts";
 

@@ -8,7 +8,7 @@ import type { BudgetLimits } from "../../../edge/domain/budget/limits.ts";
 import type { LedgerApi, LedgerBatch } from "../../../edge/domain/ledger/rpc.ts";
 import type { BudgetObjectApi } from "../../../edge/objects/object-ports.ts";
 import type { FairshareAlgorithm } from "../../../shared/fairshare/entitled-slots.ts";
-import type { UsageRow } from "../../../shared/usage-row.ts";
+import type { UsageRow } from "../../../shared/usage/usage-row.ts";
 import { TestBudgets } from "../../harness/edge/cell/test-budgets.ts";
 import { type Random, seededRandom } from "../random.ts";
 import { CellLife, type Disk } from "./cell.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { AMOUNT_MAX, isAmount } from "../../../../shared/amount.ts";
+import { AMOUNT_MAX, isAmount } from "../../../../shared/money/amount.ts";
 import { anyNumber } from "../../../../test/harness/any-number.ts";
 import { ledgerQuery, readLedgerAnswer } from "./ledger-query.ts";
 

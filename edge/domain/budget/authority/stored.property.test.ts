@@ -4,7 +4,7 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { AMOUNT_MAX } from "../../../../shared/amount.ts";
+import { AMOUNT_MAX } from "../../../../shared/money/amount.ts";
 import { anyNumber } from "../../../../test/harness/any-number.ts";
 import { message, PLAIN, Played } from "../../../../test/harness/budget-messages.ts";
 import { BudgetSimulation, limitsWith, thirtyDayMonthOf } from "../../../../test/harness/edge/budget/simulation.ts";

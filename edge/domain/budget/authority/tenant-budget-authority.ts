@@ -8,7 +8,7 @@
  * with the lease request or lease report that contains it.
  */
 import { issues } from "../../../../shared/alerts.ts";
-import { saturated } from "../../../../shared/amount.ts";
+import { saturated } from "../../../../shared/money/amount.ts";
 import type { BudgetAlert } from "../alerts.ts";
 import { type ActualUsage, type Amounts, amountsUsed, minus, USED } from "../amounts.ts";
 import { type BudgetLimits, type BudgetOwner, LIMITS } from "../limits.ts";

@@ -18,8 +18,9 @@
  * the clock does not change them. A number that is no amount (docs/rules/budgets.md#amounts) is refused where it enters: it
  * is never held, reported or compared.
  */
-import { isAmount } from "../../../../shared/amount.ts";
+
 import { IndexedHeap } from "../../../../shared/fairshare/indexed-heap.ts";
+import { isAmount } from "../../../../shared/money/amount.ts";
 import { type ActualUsage, AMOUNTS, type Amounts, countsIn, NO_AMOUNTS, NOTHING_USED, USED } from "../amounts.ts";
 import { type BudgetLimits, countedBy, LIMITS, needsLease, poolOf, unavailableCode } from "../limits.ts";
 import {

@@ -3,7 +3,7 @@
  * grown: one that stopped at the largest amount would make what is out on lease vanish when some of it comes back.
  */
 import type { ActualUsage, Amounts } from "../../../../edge/domain/budget/amounts.ts";
-import { saturated } from "../../../../shared/amount.ts";
+import { saturated } from "../../../../shared/money/amount.ts";
 
 interface Totals {
   readonly bucketTokens: bigint;

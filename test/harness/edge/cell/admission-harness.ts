@@ -12,7 +12,7 @@ import type { Scheduler } from "../../../../edge/domain/fairshare/types.ts";
 import { BudgetGateway } from "../../../../edge/objects/cell/budget-gateway.ts";
 import { Members } from "../../../../edge/objects/cell/members.ts";
 import type { BudgetObjectApi } from "../../../../edge/objects/object-ports.ts";
-import type { UsageRow } from "../../../../shared/usage-row.ts";
+import type { UsageRow } from "../../../../shared/usage/usage-row.ts";
 import { thirtyDayMonthOf } from "../budget/simulation.ts";
 import { TestBudgets } from "./test-budgets.ts";
 

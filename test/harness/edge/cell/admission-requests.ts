@@ -3,7 +3,7 @@
 import type { ExchangeMessage } from "../../../../edge/domain/admission/exchange-messages.ts";
 import type { AdmissionRequest } from "../../../../edge/domain/admission/rpc.ts";
 import { NO_AMOUNTS } from "../../../../edge/domain/budget/amounts.ts";
-import { zeroUsageRow } from "../../../../shared/usage-row.ts";
+import { zeroUsageRow } from "../../../../shared/usage/usage-row.ts";
 import { type Caps, limitsWith } from "../budget/simulation.ts";
 
 /** A message without content. */

@@ -10,7 +10,7 @@ import { isLevel } from "../../../../edge/domain/budget/token-bucket.ts";
 import { BudgetGateway, type BudgetGatewayOptions } from "../../../../edge/objects/cell/budget-gateway.ts";
 import type { BudgetObjectApi } from "../../../../edge/objects/object-ports.ts";
 import type { Issue } from "../../../../shared/alerts.ts";
-import { isAmount } from "../../../../shared/amount.ts";
+import { isAmount } from "../../../../shared/money/amount.ts";
 import { thirtyDayMonthOf } from "../budget/simulation.ts";
 import { admissionRequestOf } from "./admission-requests.ts";
 

@@ -7,7 +7,7 @@ import type {
   ExchangeSession,
 } from "../../../../edge/domain/admission/exchange-messages.ts";
 import { MemberTable } from "../../../../edge/domain/admission/member-table.ts";
-import { zeroUsageRow } from "../../../../shared/usage-row.ts";
+import { zeroUsageRow } from "../../../../shared/usage/usage-row.ts";
 import { admissionRequestOf } from "./admission-requests.ts";
 
 export const SILENCE: ExchangeAnswer = { decided: [], hits: [], stored: [], refused: [], unknown: [] };

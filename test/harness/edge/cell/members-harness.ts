@@ -3,7 +3,7 @@ import { vi } from "vitest";
 import type { ExchangeAnswer, ExchangeMessage, Member } from "../../../../edge/domain/admission/exchange-messages.ts";
 import type { AdmissionRequest, Settlement } from "../../../../edge/domain/admission/rpc.ts";
 import type { MemberSession, Members } from "../../../../edge/objects/cell/members.ts";
-import type { UsageRow } from "../../../../shared/usage-row.ts";
+import type { UsageRow } from "../../../../shared/usage/usage-row.ts";
 import { AdmissionHarness } from "./admission-harness.ts";
 import { admissionRequestOf, EMPTY_MESSAGE } from "./admission-requests.ts";
 

@@ -3,7 +3,7 @@
 import { run } from "../../../../edge/pipeline/run.ts";
 import type { ModelRecord } from "../../../../shared/records.ts";
 import { type BoonsValue, boonsValueSchema } from "../../../../shared/schema/settings/boons.ts";
-import type { UsageRow } from "../../../../shared/usage-row.ts";
+import type { UsageRow } from "../../../../shared/usage/usage-row.ts";
 import { keyOf, modelOf, settingsOf, tenantOf } from "./records.ts";
 import { type Answer, endpoint } from "./upstreams.ts";
 import { TestPermit, TestPipeline } from "./world.ts";

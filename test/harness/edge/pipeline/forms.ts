@@ -1,7 +1,8 @@
 /** Forms as clients write them, for tests of the pipeline, and their reader. Their boundary is `b`. */
-import { BodyDeadline } from "../../../../edge/pipeline/body/body-deadline.ts";
-import { BodySource } from "../../../../edge/pipeline/body/body-source.ts";
-import { SharedTimer } from "../../../../edge/pipeline/timers/shared-timer.ts";
+
+import { SharedTimer } from "../../../../edge/pipeline/call/shared-timer.ts";
+import { BodyDeadline } from "../../../../edge/pipeline/resolve-model/body-deadline.ts";
+import { BodySource } from "../../../../edge/pipeline/resolve-model/body-source.ts";
 
 /** The unread body of a request. Throws 413 `request_too_large`. */
 export function sourceOf(request: Request, maxBytes: number): BodySource {

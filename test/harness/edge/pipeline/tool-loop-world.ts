@@ -1,6 +1,6 @@
 /** A world for tests of the tool loop: a model whose answers a test gives in turn, and one tool server. */
 
-import type { JsonObject } from "../../../../edge/domain/json/document.ts";
+import type { JsonObject } from "../../../../edge/domain/wire/json/document.ts";
 import { run } from "../../../../edge/pipeline/run.ts";
 import type { UpstreamCall } from "../../../../edge/ports.ts";
 import type { BoonsValue } from "../../../../shared/schema/settings/boons.ts";

@@ -4,23 +4,23 @@
  */
 
 import type { AdmissionRequest, CacheHit, Decision, Settlement, Stale } from "../../../../edge/domain/admission/rpc.ts";
-import type { Identity } from "../../../../edge/domain/auth/identity.ts";
 import type { BucketLevel } from "../../../../edge/domain/budget/token-bucket.ts";
 import { type CountedEvent, eventsOf } from "../../../../edge/domain/cell/event-counters.ts";
-import { type RequestTarget, requestTargetOf } from "../../../../edge/domain/routing/request-target.ts";
+import type { Identity } from "../../../../edge/domain/request/identity.ts";
+import { type RequestTarget, requestTargetOf } from "../../../../edge/domain/request/request-target.ts";
 import type { SpanRecord } from "../../../../edge/domain/trace/trace.ts";
 import { RecentFailures } from "../../../../edge/domain/upstream/recent-failures.ts";
 import type { PowerReading } from "../../../../edge/domain/usage/energy.ts";
 import type { Call } from "../../../../edge/pipeline/call/context.ts";
-import { type PipelineInput, startCall } from "../../../../edge/pipeline/call/start-call.ts";
-import { AutoRouterMemory } from "../../../../edge/pipeline/memory/auto-router-memory.ts";
+import { AutoRouterMemory } from "../../../../edge/pipeline/call/memory/auto-router-memory.ts";
 import {
   ANSWER_MEMORY_BYTES,
   CACHE_MEMORY_BYTES,
   MemoryBudget,
-} from "../../../../edge/pipeline/memory/memory-budget.ts";
-import { RequestBodyMemory } from "../../../../edge/pipeline/memory/request-body-memory.ts";
-import { ToolLists } from "../../../../edge/pipeline/memory/tool-lists.ts";
+} from "../../../../edge/pipeline/call/memory/memory-budget.ts";
+import { RequestBodyMemory } from "../../../../edge/pipeline/call/memory/request-body-memory.ts";
+import { ToolLists } from "../../../../edge/pipeline/call/memory/tool-lists.ts";
+import { type PipelineInput, startCall } from "../../../../edge/pipeline/receive/start-call.ts";
 import type {
   Admission,
   AdmissionOutcome,
@@ -37,7 +37,7 @@ import type {
 } from "../../../../edge/ports.ts";
 import { TRANSFORMS } from "../../../../edge/transforms.ts";
 import type { Issue } from "../../../../shared/alerts.ts";
-import type { RevItem } from "../../../../shared/internal.ts";
+import type { SsrfPolicy } from "../../../../shared/network/ssrf.ts";
 import type {
   HotSetting,
   McpServerRecord,
@@ -45,8 +45,8 @@ import type {
   ResolvedKey,
   SettingsRecord,
 } from "../../../../shared/records.ts";
-import type { SsrfPolicy } from "../../../../shared/ssrf.ts";
-import type { UsageRow } from "../../../../shared/usage-row.ts";
+import type { UsageRow } from "../../../../shared/usage/usage-row.ts";
+import type { RevItem } from "../../../../shared/wire/internal.ts";
 import { TestMcpSessions } from "./mcp-sessions.ts";
 import { TestOriginals } from "./originals.ts";
 import { keyOf, modelOf } from "./records.ts";

@@ -1,0 +1,80 @@
+/**
+ * What the database knows of managed models that a person has to act on (docs/rules/attention.md): a provisioner that
+ * cannot work, models whose replicas cannot be started, and replicas that were lost.
+ */
+import { and, asc, eq, isNotNull, sql } from "drizzle-orm";
+import type { AttentionItem } from "../../../shared/schema/attention.ts";
+import { managedModels, modelReplicas, provisionerState } from "../../db/schema/managed-models.ts";
+import { models } from "../../db/schema/models.ts";
+import type { VerbContext } from "../../kernel/context.ts";
+import { jobschedSetting } from "../../kernel/settings/definitions.ts";
+import { heldFor } from "../../provisioner/jobsched/provisioner-watch.ts";
+
+/** As much as the whole list shows, of each kind. */
+const ROWS_MAX = 200;
+
+/** The entries, in no particular order. Rejects when the database does not answer. */
+export async function provisionerAttention(ctx: VerbContext, now: Date): Promise<readonly AttentionItem[]> {
+  return [...(await heldProvisioner(ctx, now)), ...(await failedModels(ctx)), ...(await lostReplicas(ctx))];
+}
+
+async function heldProvisioner({ db }: VerbContext, now: Date): Promise<readonly AttentionItem[]> {
+  const [state] = await db.select().from(provisionerState).where(isNotNull(provisionerState.held_since));
+  if (state === undefined) return [];
+  const [minutes, reason] = heldFor(state, now.getTime());
+  return [
+    {
+      kind: "provisioner_held",
+      entity_type: "settings",
+      entity_id: jobschedSetting.name,
+      name: "Provisioner",
+      detail: `no successful reconcile for ${minutes} min: ${reason}`,
+      since: state.held_since?.toISOString() ?? null,
+    },
+  ];
+}
+
+async function failedModels({ db }: VerbContext): Promise<readonly AttentionItem[]> {
+  const rows = await db
+    .select({ id: models.id, name: models.model_name, error: managedModels.provision_error })
+    .from(managedModels)
+    .innerJoin(models, eq(models.id, managedModels.model_id))
+    .where(and(isNotNull(managedModels.provision_error), eq(managedModels.enabled, true)))
+    .orderBy(asc(models.model_name))
+    .limit(ROWS_MAX);
+  return rows.map(({ id, name, error }) => ({
+    kind: "provision_failed",
+    entity_type: "model",
+    entity_id: id,
+    name,
+    detail: error ?? "",
+    since: null,
+  }));
+}
+
+async function lostReplicas({ db }: VerbContext): Promise<readonly AttentionItem[]> {
+  const rows = await db
+    .select({
+      id: models.id,
+      name: models.model_name,
+      count: sql<number>`count(*)::int`,
+      last: sql<
+        string | null
+      >`(array_agg(${modelReplicas.last_message} ORDER BY ${modelReplicas.state_since} DESC))[1]`,
+      since: sql<string>`to_char(min(${modelReplicas.state_since}) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
+    })
+    .from(modelReplicas)
+    .innerJoin(models, eq(models.id, modelReplicas.model_id))
+    .where(eq(modelReplicas.state, "lost"))
+    .groupBy(models.id, models.model_name)
+    .orderBy(asc(models.model_name))
+    .limit(ROWS_MAX);
+  return rows.map(({ id, name, count, last, since }) => ({
+    kind: "replicas_lost",
+    entity_type: "model",
+    entity_id: id,
+    name,
+    detail: `${count} lost, last: ${last ?? "unknown"}`,
+    since,
+  }));
+}

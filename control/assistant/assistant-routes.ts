@@ -1,0 +1,21 @@
+/** What the console's assistant needs of the Management API (docs/rules/assistant.md#model). */
+import { createdKeySchema } from "../../shared/schema/api-key.ts";
+import { endpoint } from "../api/endpoint.ts";
+import type { Api } from "../api/types.ts";
+import { makeAssistantKey } from "./assistant-key.ts";
+
+/** The key of the assistant. */
+export function assistantRoutes(app: Api): void {
+  endpoint(app, {
+    kind: "write",
+    method: "post",
+    path: "/api/v1/assistant/key",
+    summary: "Make a key for the console's assistant, for a day",
+    description:
+      "For the console's server. The tenant `gateway-assistant` is made when there is none; keys of it that have expired are removed.",
+    tag: "Operations",
+    answer: createdKeySchema,
+    noStore: true,
+    handler: async ({ ctx }) => await makeAssistantKey(ctx),
+  });
+}

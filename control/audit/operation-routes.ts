@@ -1,0 +1,70 @@
+/** Routes for operating a gateway: the resync, and the log of what admins have changed. */
+
+import { z } from "zod";
+import { aboutSchema } from "../../shared/schema/about.ts";
+import { alertOverviewSchema } from "../../shared/schema/alert-log.ts";
+import { attentionItemSchema } from "../../shared/schema/attention.ts";
+import { auditEntrySchema, auditFilterSchema } from "../../shared/schema/audit.ts";
+import { resyncedSchema } from "../../shared/schema/resync.ts";
+import { getAttention } from "../alerts/attention/get-attention.ts";
+import { readAlerts } from "../alerts/read-alerts.ts";
+import { endpoint } from "../api/endpoint.ts";
+import { BODY_MAX_BYTES } from "../api/guard.ts";
+import type { Api, ApiDeps } from "../api/types.ts";
+import { resync } from "../publish/resync-verb.ts";
+import { listAudit } from "./list-audit.ts";
+import { readAbout } from "./read-about.ts";
+
+/** Resync, audit log, alerts, what needs attention, and what runs. */
+export function operationRoutes(app: Api, deps: ApiDeps): void {
+  const directory = { cells: deps.cells, own: deps.cell };
+  endpoint(app, {
+    kind: "read",
+    method: "get",
+    path: "/api/v1/about",
+    summary: "Read version, database schema, cells and protection",
+    tag: "Operations",
+    answer: aboutSchema,
+    handler: async ({ ctx }) =>
+      await readAbout(ctx, { directory, version: deps.version, bodyMaxBytes: BODY_MAX_BYTES }),
+  });
+  endpoint(app, {
+    kind: "write",
+    method: "post",
+    path: "/api/v1/resync",
+    summary: "Push every record to the cells again and check budgets against the stored usage",
+    description:
+      "For a key-value store that lost or gained data, and for a restored database: every record gets a new revision. Other differences are repaired at every start of the control service and every five minutes.",
+    tag: "Operations",
+    answer: resyncedSchema,
+    handler: async ({ ctx }) => await resync(ctx, deps.resync, directory),
+  });
+  endpoint(app, {
+    kind: "page",
+    method: "get",
+    path: "/api/v1/audit",
+    summary: "List what admins have changed, newest first",
+    tag: "Audit",
+    query: auditFilterSchema,
+    answer: z.array(auditEntrySchema),
+    handler: async ({ ctx, query }) => await listAudit(ctx, query),
+  });
+  endpoint(app, {
+    kind: "read",
+    method: "get",
+    path: "/api/v1/overview/attention",
+    summary: "List what needs attention now, the most urgent first",
+    tag: "Operations",
+    answer: z.array(attentionItemSchema),
+    handler: async ({ ctx }) => await getAttention(ctx, directory, deps.store),
+  });
+  endpoint(app, {
+    kind: "read",
+    method: "get",
+    path: "/api/v1/alerts",
+    summary: "List active alerts and the last 200 messages",
+    tag: "Operations",
+    answer: alertOverviewSchema,
+    handler: async ({ ctx }) => await readAlerts(ctx),
+  });
+}

@@ -1,0 +1,132 @@
+/**
+ * The doctor: composes the examinations of what it was told of, runs them beside each other, and judges what only shows
+ * when parts are compared. It changes nothing but one name in the key-value store, which it removes.
+ */
+import { ANALYTICS, analyticsExamination } from "./analytics-examination.ts";
+import { examineBackups } from "./backups.ts";
+import { oneForEachCause } from "./causes.ts";
+import { cellExamination } from "./cell-examination.ts";
+import { certificateExamination } from "./certificate-examination.ts";
+import { judgeClocks } from "./clocks.ts";
+import { DATABASE, databaseExamination } from "./database-examination.ts";
+import type { DoctorEnv } from "./doctor-env.ts";
+import { edgeExamination, partOfEdge } from "./edge-examination.ts";
+import { type Examination, runExaminations } from "./examination.ts";
+import { type DoctorFinding, findingsOf } from "./finding.ts";
+import { KEY_VALUE, keyValueExamination } from "./key-value-examination.ts";
+import { CONTROL, managementExamination } from "./management-examination.ts";
+import { METRICS, metricsExamination } from "./metrics-examination.ts";
+import { judgeReleases } from "./releases.ts";
+import { type TlsEndpoint, tlsEndpointOf } from "./tls-endpoint.ts";
+
+/** What is examined. */
+export interface Installation {
+  readonly env: DoctorEnv;
+  readonly adminUrl: string;
+  /** Null: there is none. */
+  readonly adminToken: string | null;
+  /** Null: it is looked for beside the admin listener. */
+  readonly metricsUrl: string | null;
+  /** Addresses of the data plane besides those of the variables. */
+  readonly edgeUrls: readonly string[];
+  /** TLS endpoints besides those of the addresses. */
+  readonly tlsEndpoints: readonly TlsEndpoint[];
+  /** Null: nobody said where backups are. */
+  readonly backups: { readonly folder: string; readonly maxAgeHours: number } | null;
+  /** The release of this program. */
+  readonly release: string;
+  /** The page that says what to do about each kind of attention. */
+  readonly runbooks: string;
+  /** For each examination. */
+  readonly withinMs: number;
+}
+
+const METRICS_PORT = "9091";
+
+/** Every finding: those of single parts first, then clocks and releases. Never rejects. */
+export async function diagnose(installation: Installation): Promise<readonly DoctorFinding[]> {
+  const examined = await runExaminations(examinationsOf(installation), installation.withinMs);
+  const { backups, release } = installation;
+  return [
+    ...oneForEachCause(examined.flatMap(({ findings }) => findings)),
+    ...untold(installation),
+    ...(backups === null ? [] : examineBackups(backups, Date.now())),
+    ...judgeClocks(examined.flatMap(({ clocks = [] }) => clocks)),
+    ...judgeReleases(release, once(examined.flatMap(({ releases = [] }) => releases))),
+  ];
+}
+
+function examinationsOf({
+  env,
+  adminUrl,
+  adminToken,
+  metricsUrl,
+  edgeUrls,
+  ...more
+}: Installation): readonly Examination[] {
+  const { databaseUrl, redis, clickhouse, declaredSlots } = env;
+  const edges = [...new Set([...env.edgeUrls, ...edgeUrls])];
+  const behind = env.edgeUrls.length === 1 ? env.edgeUrls.map(partOfEdge) : [];
+  const addresses: readonly (readonly [part: string, address: string | null | undefined])[] = [
+    [CONTROL, adminUrl],
+    [METRICS, metricsUrl],
+    ...edges.map((edge) => [partOfEdge(edge), edge] as const),
+    [DATABASE, databaseUrl],
+    [KEY_VALUE, redis?.url],
+    [ANALYTICS, clickhouse?.url],
+  ];
+  const endpoints = [
+    ...addresses.flatMap(([of, address]) => {
+      const endpoint = typeof address === "string" ? tlsEndpointOf(address) : null;
+      return endpoint === null ? [] : [{ endpoint, of: [of] }];
+    }),
+    ...more.tlsEndpoints.map((endpoint) => ({ endpoint, of: [] })),
+  ];
+  const different = Map.groupBy(endpoints, ({ endpoint: { host, port } }) => `${host}:${port}`);
+  return [
+    managementExamination({ url: adminUrl, token: adminToken, runbooks: more.runbooks }),
+    metricsExamination({ url: metricsUrl ?? besideAdmin(adminUrl), isGiven: metricsUrl !== null }),
+    ...(adminToken === null ? [] : [cellExamination({ url: adminUrl, token: adminToken, declaredSlots, behind })]),
+    ...edges.map(edgeExamination),
+    ...(databaseUrl === undefined ? [] : [databaseExamination(databaseUrl, more.withinMs)]),
+    ...(redis === undefined ? [] : [keyValueExamination(redis, more.withinMs)]),
+    ...(clickhouse === undefined ? [] : [analyticsExamination(clickhouse, more.withinMs)]),
+    ...[...different.values()].flatMap((same) => {
+      const [first] = same;
+      return first === undefined
+        ? []
+        : [
+            certificateExamination(
+              first.endpoint,
+              same.flatMap(({ of }) => of),
+            ),
+          ];
+    }),
+  ];
+}
+
+function besideAdmin(adminUrl: string): string {
+  const url = new URL("./", adminUrl);
+  url.protocol = "http:";
+  url.port = METRICS_PORT;
+  return url.href;
+}
+
+/** The stores that the doctor is not told of: a line each, so that nobody takes silence for health. */
+function untold({ env }: Installation): readonly DoctorFinding[] {
+  const told = [
+    { part: DATABASE, value: env.databaseUrl, variable: "GATEWAY_DATABASE_URL" },
+    { part: KEY_VALUE, value: env.redis, variable: "GATEWAY_REDIS_URL" },
+    { part: ANALYTICS, value: env.clickhouse, variable: "GATEWAY_CLICKHOUSE_URL" },
+  ];
+  return told.flatMap(({ part, value, variable }) => {
+    if (value !== undefined) return [];
+    const fix = `run the doctor where ${variable} is set as for the control service`;
+    return [findingsOf(part).skipped("reachable", `${variable} is not set here`, fix)];
+  });
+}
+
+/** The control service says its release in two places. */
+function once<T extends { readonly part: string; readonly version: string }>(samples: readonly T[]): readonly T[] {
+  return [...new Map(samples.map((sample) => [`${sample.part} ${sample.version}`, sample])).values()];
+}

@@ -1,0 +1,76 @@
+/**
+ * What the doctor is told of an installation: the variables of the control service that are set where it runs, and its
+ * options. What is not set is not guessed, because a default would have it examine another installation.
+ */
+import { z } from "zod";
+import { envCells } from "../../../shared/env/cells.ts";
+import {
+  envDatabaseName,
+  envErrorText,
+  envOptionalUrl,
+  envOptionalWhole,
+  envSecret,
+  envText,
+} from "../../../shared/env/env-fields.ts";
+import { EnvError } from "../../kernel/env-field.ts";
+
+/** A URL of one of these kinds, or undefined. */
+const urlOf = (kinds: RegExp, error: string) =>
+  envText("")
+    .refine((value) => value === "" || (URL.canParse(value) && kinds.test(value)), error)
+    .transform((value) => value || undefined);
+
+const schema = z.object({
+  GATEWAY_DATABASE_URL: envText("")
+    .refine(
+      (value) => value === "" || value.startsWith("pglite:") || (URL.canParse(value) && /^postgres(ql)?:/.test(value)),
+      "must be a postgres:// URL or pglite:<folder>",
+    )
+    .transform((value) => value || undefined),
+  GATEWAY_REDIS_URL: urlOf(/^(https?|rediss?):/i, "must be a redis://, rediss:// or https:// URL"),
+  GATEWAY_REDIS_TOKEN: envText(""),
+  GATEWAY_CLICKHOUSE_URL: envOptionalUrl.transform((value) => value || undefined),
+  GATEWAY_CLICKHOUSE_DB: envDatabaseName("gateway"),
+  GATEWAY_CLICKHOUSE_USER: envText("default"),
+  GATEWAY_CLICKHOUSE_PASSWORD: envSecret,
+  GATEWAY_EDGE_BASE_URL: envOptionalUrl.transform((value) => value || undefined),
+  GATEWAY_CELLS: envCells,
+  GATEWAY_GLOBAL_MAX_IN_FLIGHT: envOptionalWhole(1),
+});
+
+export interface DoctorEnv {
+  /** Undefined: the doctor is not told where it is. */
+  readonly databaseUrl: string | undefined;
+  readonly redis: { readonly url: string; readonly token: string } | undefined;
+  readonly clickhouse:
+    | { readonly url: string; readonly db: string; readonly user: string; readonly password: string }
+    | undefined;
+  /** Addresses of Workers, each once. */
+  readonly edgeUrls: readonly string[];
+  /** The slots that a cell was given. */
+  readonly declaredSlots: number | undefined;
+}
+
+/** Reads the variables. Throws EnvError, whose message names each malformed one and never its value. */
+export function parseDoctorEnv(variables: Readonly<Record<string, string | undefined>>): DoctorEnv {
+  const result = schema.safeParse(variables);
+  if (!result.success) throw new EnvError(envErrorText(result.error));
+  const env = result.data;
+  const edges = env.GATEWAY_CELLS?.map(({ url }) => url) ?? [env.GATEWAY_EDGE_BASE_URL];
+  return {
+    databaseUrl: env.GATEWAY_DATABASE_URL,
+    redis:
+      env.GATEWAY_REDIS_URL === undefined ? undefined : { url: env.GATEWAY_REDIS_URL, token: env.GATEWAY_REDIS_TOKEN },
+    clickhouse:
+      env.GATEWAY_CLICKHOUSE_URL === undefined
+        ? undefined
+        : {
+            url: env.GATEWAY_CLICKHOUSE_URL,
+            db: env.GATEWAY_CLICKHOUSE_DB,
+            user: env.GATEWAY_CLICKHOUSE_USER,
+            password: env.GATEWAY_CLICKHOUSE_PASSWORD ?? "",
+          },
+    edgeUrls: [...new Set(edges.filter((url) => url !== undefined).map((url) => new URL(url).origin))],
+    declaredSlots: env.GATEWAY_GLOBAL_MAX_IN_FLIGHT,
+  };
+}

@@ -1,0 +1,159 @@
+/**
+ * The control service as an administrator reaches it: whether it answers, which release and schema it runs, whether the
+ * token is accepted, whether it reaches its stores, and what it says that somebody has to act on.
+ */
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { z } from "zod";
+import { type GatewayClient, gatewayClient } from "../../api/client/client.ts";
+import { fetchLimited, shaped } from "./answers.ts";
+import { clockFromDate } from "./clocks.ts";
+import type { Examination } from "./examination.ts";
+import { type Examined, findingsOf, type LinkedFinding, type Links } from "./finding.ts";
+import { unreachable } from "./unreachable.ts";
+
+export const CONTROL = "control service";
+
+const { ok, warning, failure, skipped } = findingsOf(CONTROL);
+/** Kinds of attention that mean that requests fail now (docs/rules/attention.md#kinds). */
+const SERIOUS = new Set(["cell_unreachable", "model_down"]);
+/** Its database and its analytics store as it reaches them itself. */
+export const ITS_DATABASE = "database of the control service";
+export const ITS_ANALYTICS = "analytics store of the control service";
+
+const versionAnswer = z.object({ version: z.string() });
+const aboutAnswer = z.object({ schema_version: z.number().int() });
+const attentionAnswer = z.array(z.object({ kind: z.string(), name: z.string(), detail: z.string() }));
+const MIGRATIONS = join(import.meta.dirname, "../../db/migrations");
+
+/** Entries of the list, as the service limits it. */
+const ITEMS_MAX = 200;
+const STORES = ["analytics store", ITS_ANALYTICS];
+/** What the doctor sees in another place as well. */
+const ALSO_SEEN: Readonly<Record<string, (name: string) => Links>> = {
+  cell_unreachable: (cell) => ({ symptomOf: [`cell ${cell}`] }),
+  provisioner_held: () => ({ cause: "provisioner held" }),
+  provision_failed: () => ({ cause: "managed models that cannot be started" }),
+  backup_failed: () => ({ cause: "scheduled backup" }),
+  sync_pending: () => ({ cause: "changes that wait", symptomOf: ["outbox"] }),
+  usage_waiting: (cell) => ({ symptomOf: [...STORES, `rows that wait in cell ${cell}`] }),
+  usage_refused: (cell) => ({ symptomOf: [`rows that are refused of cell ${cell}`] }),
+};
+
+interface ManagementAccess {
+  readonly url: string;
+  /** Null: there is none. */
+  readonly token: string | null;
+  /** Where the tables of what to do are. */
+  readonly runbooks: string;
+}
+
+/** The Management API: `version` without a token, the rest with it. */
+export function managementExamination({ url, token, runbooks }: ManagementAccess): Examination {
+  return {
+    part: CONTROL,
+    run: async (signal) => {
+      const client = gatewayClient({ url, token: token ?? "", actor: "cli", fetch: fetchLimited });
+      const first = await versionOf(client, signal);
+      if (first.client === null) return first.examined;
+      if (token === null) {
+        const fix = "set GATEWAY_ADMIN_TOKEN: it is needed to read limits, cells and what needs attention";
+        return added(first.examined, [skipped("token", "no admin token is given", fix)]);
+      }
+      return added(first.examined, await withToken(first.client, signal, runbooks));
+    },
+  };
+}
+
+function added(examined: Examined, findings: readonly LinkedFinding[]): Examined {
+  return { ...examined, findings: [...examined.findings, ...findings] };
+}
+
+/** The first answer; `client` is null when there is none to go on with. */
+async function versionOf(
+  client: GatewayClient,
+  signal: AbortSignal,
+): Promise<{ client: GatewayClient | null; examined: Examined }> {
+  const sentMs = Date.now();
+  try {
+    const { data, response } = await client.GET("/api/v1/version", { signal });
+    const gotMs = Date.now();
+    const told = versionAnswer.safeParse(data).data;
+    if (told === undefined) {
+      const fix = "--url (GATEWAY_ADMIN_BASE_URL) must be the admin listener, not the data plane or a proxy's page";
+      const finding = failure("reachable", `answered ${response.status}, not as a control service`, fix);
+      return { client: null, examined: { findings: [finding] } };
+    }
+    return {
+      client,
+      examined: {
+        findings: [ok("reachable", `answers in ${gotMs - sentMs} ms`)],
+        clocks: clockFromDate(CONTROL, response.headers.get("date"), sentMs, gotMs),
+        releases: [{ part: CONTROL, version: told.version }],
+      },
+    };
+  } catch (error) {
+    const { detail, fix } = unreachable(error);
+    return { client: null, examined: { findings: [failure("reachable", detail, fix)] } };
+  }
+}
+
+async function withToken(
+  client: GatewayClient,
+  signal: AbortSignal,
+  runbooks: string,
+): Promise<readonly LinkedFinding[]> {
+  const { data: about, response } = await client.GET("/api/v1/about", { signal });
+  if (response.status === 401) {
+    const fix = "set GATEWAY_ADMIN_TOKEN to the token that the control service was started with";
+    return [failure("token", "the admin token is not accepted", fix)];
+  }
+  const accepted = ok("token", "the admin token is accepted");
+  if (response.status === 503) {
+    const fix = "bring the database back: the Management API answers 503 until then";
+    const links = { cause: ITS_DATABASE, symptomOf: ["database"] };
+    return [accepted, failure("reachable", "does not reach its database", fix, links)];
+  }
+  if (about === undefined)
+    return [accepted, failure("reachable", `answered ${response.status}`, "read the log of the control service")];
+  const [analytics, attention] = await Promise.all([
+    client.GET("/api/v1/usage", { signal, params: { query: { since_ms: String(Date.now() - 60_000) } } }),
+    client.GET("/api/v1/overview/attention", { signal }),
+  ]);
+  return [
+    accepted,
+    schemaFinding(shaped(aboutAnswer, about).schema_version),
+    analytics.response.status === 503
+      ? failure("reachable", "does not reach the analytics store", "check GATEWAY_CLICKHOUSE_URL, user and password", {
+          cause: ITS_ANALYTICS,
+          symptomOf: ["analytics store"],
+        })
+      : ok("reachable", "reaches the analytics store"),
+    ...attentionFindings(shaped(attentionAnswer, attention.data ?? []), runbooks),
+  ];
+}
+
+function schemaFinding(version: number): LinkedFinding {
+  const newest = Math.max(...readdirSync(MIGRATIONS).map((name) => Number.parseInt(name, 10) || 0));
+  if (version === newest) return ok("schema", `the database has migration ${version}`);
+  const detail = `the database has migration ${version}, this release ${newest}`;
+  if (version > newest) return warning("schema", detail, "use the doctor of the release that runs");
+  return warning("schema", detail, "start the control service of this release: it migrates its database");
+}
+
+function attentionFindings(
+  items: readonly { readonly kind: string; readonly name: string; readonly detail: string }[],
+  runbooks: string,
+): readonly LinkedFinding[] {
+  if (items.length === 0) return [ok("attention", "nothing needs attention")];
+  return items.slice(0, ITEMS_MAX).map(({ kind, name, detail }) => {
+    const isKind = /^[a-z_]{1,40}$/.test(kind);
+    const fix = isKind ? `${runbooks}#${kind}` : `${runbooks} has every kind of this release`;
+    return (SERIOUS.has(kind) ? failure : warning)(
+      "attention",
+      `${kind}: ${name}: ${detail}`,
+      fix,
+      Object.hasOwn(ALSO_SEEN, kind) ? ALSO_SEEN[kind]?.(name) : {},
+    );
+  });
+}

@@ -1,0 +1,93 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { Cells } from "../kernel/cells/cells.ts";
+import { getFairshareLive } from "./get-fairshare.ts";
+
+const load = {
+  ts_ms: 1,
+  algorithm: "hierarchical",
+  max_in_flight: 1,
+  global_in_flight: 1,
+  global_queued: 1,
+  groups: [],
+  tenants: [],
+  model_in_flight: {},
+  model_queued: {},
+};
+const queue = {
+  tenant_id: "t",
+  tenant: "Acme",
+  group: "default",
+  model: "m",
+  queued: 1,
+  oldest_wait_ms: 5,
+  reason: "cell_full",
+};
+
+const servers: Server[] = [];
+let cells: Cells;
+
+async function cellAnswering(cell: string, more: object): Promise<{ cell: string; url: string }> {
+  const server = createServer((_, response) => {
+    response.writeHead(200, { connection: "close" }).end(JSON.stringify({ cell, ...load, ...more }));
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return { cell, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
+
+beforeAll(async () => {
+  cells = new Cells(
+    [
+      await cellAnswering("own", { waiting: [queue], waiting_cells: ["own"] }),
+      await cellAnswering("far", { waiting: [{ ...queue, oldest_wait_ms: 90 }], waiting_cells: ["far"] }),
+      // Deployed before queues were shown.
+      await cellAnswering("older", {}),
+      { cell: "down", url: "http://127.0.0.1:9" },
+    ],
+    "internal",
+  );
+});
+afterAll(async () => {
+  await Promise.all(servers.map(async (server) => await new Promise((resolve) => server.close(resolve))));
+});
+
+it("shows the queues of every cell that answers, and says which, when no cell is named", async () => {
+  expect(await getFairshareLive({ cells, own: "own" }, {})).toMatchObject({
+    cell: "own",
+    global_queued: 1,
+    waiting: [{ ...queue, queued: 2, oldest_wait_ms: 90 }],
+    waiting_cells: ["far", "own"],
+  });
+});
+
+it("shows the queues of the cell that is named", async () => {
+  expect(await getFairshareLive({ cells, own: "own" }, { cell: "far" })).toMatchObject({
+    cell: "far",
+    waiting: [{ oldest_wait_ms: 90 }],
+    waiting_cells: ["far"],
+  });
+  expect(await getFairshareLive({ cells, own: "own" }, { cell: "older" })).toMatchObject({
+    waiting: [],
+    waiting_cells: [],
+  });
+  await expect(getFairshareLive({ cells, own: "down" }, {})).rejects.toMatchObject({ code: "cell_unreachable" });
+});
+
+it("waits longer for the cell that is asked than for the others, which are left out", async () => {
+  const letGo = Promise.withResolvers<undefined>();
+  const silent = createServer((request) => void request.socket.once("close", () => letGo.resolve(undefined)));
+  const slow = createServer((_, response) => {
+    const body = JSON.stringify({ cell: "slow", ...load, waiting: [queue], waiting_cells: ["slow"] });
+    void letGo.promise.then(() => response.writeHead(200, { connection: "close" }).end(body));
+  });
+  servers.push(silent, slow);
+  const addresses = [];
+  for (const [cell, server] of Object.entries({ silent, slow })) {
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    addresses.push({ cell, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+  }
+  const found = await getFairshareLive({ cells: new Cells(addresses, "internal"), own: "slow" }, {});
+  expect(found).toMatchObject({ cell: "slow", waiting_cells: ["slow"] });
+});

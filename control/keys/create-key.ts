@@ -1,0 +1,45 @@
+/** Creates a key for a tenant. Only this answer shows the secret (docs/rules/keys.md#secret). */
+import { hashKeySecret, keyPrefix, makeKeySecret } from "../../shared/access/api-key.ts";
+import { GatewayError } from "../../shared/errors.ts";
+import { type CreatedKey, createKeySchema } from "../../shared/schema/api-key.ts";
+import { apiKeys } from "../db/schema/tenancy.ts";
+import type { VerbContext, Written } from "../kernel/context.ts";
+import { parse, parseId } from "../kernel/parse.ts";
+import { write } from "../kernel/write.ts";
+import { lockTenant } from "../tenants/tenant-record.ts";
+import { keyColumns } from "./key-columns.ts";
+import { keyRecord } from "./key-record.ts";
+
+/** The key and its secret. Throws 400, 404. */
+export async function createKey(ctx: VerbContext, tenant: string, input: unknown): Promise<Written<CreatedKey>> {
+  const tenantId = parseId(tenant);
+  const body = parse(createKeySchema, input);
+  const secret = makeKeySecret(ctx.randomBytes(24));
+  const hash = hashKeySecret(secret, ctx.pepper);
+  return await write(ctx, async (tx, journal) => {
+    await lockTenant(tx, tenantId);
+    const now = ctx.now();
+    const fields = keyColumns(body, null, now) as typeof apiKeys.$inferInsert;
+    const [row] = await tx
+      .insert(apiKeys)
+      .values({
+        ...fields,
+        tenant_id: tenantId,
+        key_prefix: keyPrefix(secret),
+        key_hash: hash,
+        created_at: now,
+        updated_at: now,
+        rev: journal.rev,
+      })
+      .returning();
+    if (row === undefined) throw new GatewayError("internal_error");
+    journal.audit({
+      action: "create_key",
+      entityType: "api_key",
+      entityId: row.id,
+      detail: { tenant_id: tenantId, name: row.name, key_prefix: row.key_prefix },
+    });
+    journal.keyChanged(row);
+    return { key: keyRecord(row), secret };
+  });
+}

@@ -1,0 +1,25 @@
+/** Deletes a key. The next request with any of its secrets is refused with 401; the audit log keeps the deletion. */
+import { eq } from "drizzle-orm";
+import { apiKeys } from "../db/schema/tenancy.ts";
+import type { VerbContext, Written } from "../kernel/context.ts";
+import { parseId } from "../kernel/parse.ts";
+import { write } from "../kernel/write.ts";
+import { keyRecord, lockKey } from "./key-record.ts";
+
+/** Throws 404. */
+export async function deleteKey(ctx: VerbContext, id: string): Promise<Written<null>> {
+  const keyId = parseId(id);
+  return await write(ctx, async (tx, journal) => {
+    const row = await lockKey(tx, keyId);
+    ctx.judge?.(keyRecord(row));
+    await tx.delete(apiKeys).where(eq(apiKeys.id, keyId));
+    journal.audit({
+      action: "delete_key",
+      entityType: "api_key",
+      entityId: keyId,
+      detail: { tenant_id: row.tenant_id, name: row.name, key_prefix: row.key_prefix },
+    });
+    journal.keyChanged(row);
+    return null;
+  });
+}

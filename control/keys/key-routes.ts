@@ -1,0 +1,109 @@
+/**
+ * API key routes.
+ */
+import { z } from "zod";
+import {
+  allKeysFilterSchema,
+  apiKeySchema,
+  createdKeySchema,
+  createKeySchema,
+  listedKeySchema,
+  rotateKeySchema,
+} from "../../shared/schema/api-key.ts";
+import { endpoint } from "../api/endpoint.ts";
+import type { Api } from "../api/types.ts";
+import { createKey } from "./create-key.ts";
+import { deleteKey } from "./delete-key.ts";
+import { getKey } from "./get-key.ts";
+import { keyChanges } from "./key-changes.ts";
+import { listAllKeys } from "./list-all-keys.ts";
+import { listKeys } from "./list-keys.ts";
+import { rotateKey } from "./rotate-key.ts";
+
+const tag = "API keys";
+
+/** The routes that each change some fields of a key, all made in the same way; `at` is the path below the key's own. */
+const CHANGES = [
+  { method: "patch", at: "", change: keyChanges.all, summary: "Change fields of a key; null sets the default" },
+  {
+    method: "put",
+    at: "",
+    change: keyChanges.details,
+    summary: "Update name, description, expiry, models and budget of a key",
+  },
+  { method: "put", at: "/disabled", change: keyChanges.disabled, summary: "Disable or enable a key" },
+  { method: "put", at: "/tracing", change: keyChanges.tracing, summary: "Turn span tracing of a key on or off" },
+] as const;
+
+export function keyRoutes(app: Api): void {
+  endpoint(app, {
+    kind: "page",
+    method: "get",
+    path: "/api/v1/tenants/{id}/keys",
+    summary: "List the keys of a tenant",
+    tag,
+    answer: z.array(apiKeySchema),
+    handler: async ({ ctx, path, query }) => await listKeys(ctx, path.id, query),
+  });
+  endpoint(app, {
+    kind: "create",
+    method: "post",
+    path: "/api/v1/tenants/{id}/keys",
+    summary: "Create a key; only this response contains the secret",
+    tag,
+    body: createKeySchema,
+    answer: createdKeySchema,
+    handler: async ({ ctx, path, body }) => await createKey(ctx, path.id, body),
+  });
+  endpoint(app, {
+    kind: "page",
+    method: "get",
+    path: "/api/v1/keys",
+    summary: "List the keys of all tenants, newest first",
+    tag,
+    query: allKeysFilterSchema,
+    answer: z.array(listedKeySchema),
+    handler: async ({ ctx, query }) => await listAllKeys(ctx, query),
+  });
+  endpoint(app, {
+    kind: "read",
+    method: "get",
+    path: "/api/v1/keys/{id}",
+    summary: "Get a key",
+    tag,
+    answer: apiKeySchema,
+    handler: async ({ ctx, path }) => await getKey(ctx, path.id),
+  });
+  endpoint(app, {
+    kind: "create",
+    method: "post",
+    path: "/api/v1/keys/{id}/rotate",
+    summary: "Rotate a key's secret; only this response contains it",
+    description:
+      "ID, budgets and everything else stay. The old secret stays valid for `grace_secs`; earlier ones stop working at once.",
+    tag,
+    body: rotateKeySchema,
+    answer: createdKeySchema,
+    handler: async ({ ctx, path, body }) => await rotateKey(ctx, path.id, body),
+  });
+  for (const { method, at, change, summary } of CHANGES) {
+    endpoint(app, {
+      kind: "write",
+      method,
+      path: `/api/v1/keys/{id}${at}`,
+      summary,
+      tag,
+      body: change.body,
+      answer: apiKeySchema,
+      handler: async ({ ctx, path, body }) => await change.apply(ctx, path.id, body),
+    });
+  }
+  endpoint(app, {
+    kind: "write",
+    method: "delete",
+    path: "/api/v1/keys/{id}",
+    summary: "Delete a key",
+    tag,
+    handler: async ({ ctx, path }) => await deleteKey(ctx, path.id),
+  });
+}

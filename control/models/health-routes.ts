@@ -1,0 +1,76 @@
+/**
+ * Routes of the health of models. They are registered before the routes of one model, so that `health` is not taken for an
+ * id.
+ */
+import { z } from "zod";
+import {
+  healthConfigSchema,
+  modelHealthBulkSchema,
+  modelHealthDetailSchema,
+  modelHealthSummarySchema,
+} from "../../shared/schema/model-health.ts";
+import { endpoint } from "../api/endpoint.ts";
+import type { Api } from "../api/types.ts";
+import { checkAllHealth } from "../health/check-all-health.ts";
+import { checkHealth } from "../health/check-health.ts";
+import { getHealth } from "../health/get-health.ts";
+import { listHealth } from "../health/list-health.ts";
+import type { Prober } from "../health/prober.ts";
+import { setHealthConfig } from "./set-health-config.ts";
+
+const tag = "Model health";
+
+export function modelHealthRoutes(app: Api, { prober }: { readonly prober: Pick<Prober, "check"> }): void {
+  endpoint(app, {
+    kind: "read",
+    method: "get",
+    path: "/api/v1/models/health",
+    summary: "The latest health of every model",
+    tag,
+    answer: z.array(modelHealthSummarySchema),
+    handler: async ({ ctx }) => await listHealth(ctx),
+  });
+  endpoint(app, {
+    kind: "write",
+    method: "post",
+    path: "/api/v1/models/health",
+    summary: "Check every model now that is enabled, has checks on and is not in maintenance",
+    description:
+      "Responds when all checks are done. A model that served a request within its check interval is not called.",
+    tag,
+    answer: modelHealthBulkSchema,
+    handler: async ({ ctx, signal }) => await checkAllHealth(ctx, prober, signal),
+  });
+  endpoint(app, {
+    kind: "read",
+    method: "get",
+    path: "/api/v1/models/{id}/health",
+    summary: "The latest health of a model, and its recent checks",
+    tag,
+    answer: modelHealthDetailSchema,
+    handler: async ({ ctx, path }) => await getHealth(ctx, path.id),
+  });
+  endpoint(app, {
+    kind: "write",
+    method: "post",
+    path: "/api/v1/models/{id}/health/check",
+    summary: "Check a model and its endpoints now",
+    description:
+      "Also in maintenance and with checks off; for a disabled model only the status is updated. Responds when the check is done: after at most three attempts of `GATEWAY_MODEL_HEALTH_TIMEOUT_SECS` each.",
+    tag,
+    answer: modelHealthDetailSchema,
+    handler: async ({ ctx, path }) => await checkHealth(ctx, prober, path.id),
+  });
+  endpoint(app, {
+    kind: "write",
+    method: "put",
+    path: "/api/v1/models/{id}/health/config",
+    summary: "Configure the health checks of a model; omitted fields keep their values",
+    description:
+      "A check is due at once. Turning checks off resets the failure count; turning checks or alerts off, or maintenance, ends an active alert silently.",
+    tag,
+    body: healthConfigSchema,
+    answer: modelHealthSummarySchema,
+    handler: async ({ ctx, path, body }) => await setHealthConfig(ctx, path.id, body),
+  });
+}

@@ -1,0 +1,133 @@
+/**
+ * Model routes.
+ */
+import { z } from "zod";
+import {
+  createModelSchema,
+  modelFilterSchema,
+  modelSchema,
+  modelValidationSchema,
+  patchModelSchema,
+  updateModelSchema,
+  validateModelSchema,
+} from "../../shared/schema/model.ts";
+import { endpoint } from "../api/endpoint.ts";
+import type { Api } from "../api/types.ts";
+import { createModel } from "./create-model.ts";
+import { deleteModel } from "./delete-model.ts";
+import { modelChanges } from "./model-changes.ts";
+import { getModel, listModels } from "./read-models.ts";
+import { patchModel, updateModel } from "./update-model.ts";
+import { validateModel } from "./validate-model.ts";
+
+const tag = "Models";
+const one = "/api/v1/models/{id}";
+
+interface ChangeRoute {
+  /** Below the model's own path. */
+  readonly at: string;
+  readonly change: (typeof modelChanges)[keyof typeof modelChanges];
+  readonly summary: string;
+  readonly description?: string;
+}
+
+/** The routes that each change some fields of a model, all made in the same way. */
+const CHANGES: readonly ChangeRoute[] = [
+  { at: "capacity", change: modelChanges.capacity, summary: "Set or clear the capacity of a model" },
+  { at: "capacity-mode", change: modelChanges.capacityMode, summary: "Set the capacity mode of a model" },
+  { at: "weight", change: modelChanges.weight, summary: "Set the admission weight of a model" },
+  { at: "cache", change: modelChanges.cache, summary: "Configure the response cache of a model" },
+  {
+    at: "reliability",
+    change: modelChanges.reliability,
+    summary: "Replace timeout, retries and endpoint selection of a model",
+    description:
+      "Omitted fields get their defaults. `failover` goes by priority, `load_balance` by weight, `session_hash` keeps a session on one endpoint.",
+  },
+];
+
+export function modelRoutes(app: Api): void {
+  endpoint(app, {
+    kind: "page",
+    method: "get",
+    path: "/api/v1/models",
+    summary: "List models",
+    tag,
+    query: modelFilterSchema,
+    answer: z.array(modelSchema),
+    handler: async ({ ctx, query }) => await listModels(ctx, query),
+  });
+  endpoint(app, {
+    kind: "create",
+    method: "post",
+    path: "/api/v1/models",
+    summary: "Register a model",
+    tag,
+    body: createModelSchema,
+    answer: modelSchema,
+    handler: async ({ ctx, body }) => await createModel(ctx, body),
+  });
+  endpoint(app, {
+    kind: "read",
+    method: "post",
+    path: "/api/v1/models/validate",
+    summary: "Ask an upstream whether it serves a model; changes nothing",
+    description:
+      "Calls GET {api_base}/models for at most 5 seconds. Always 200 for a valid request; problems are in `warnings`.",
+    tag,
+    body: validateModelSchema,
+    answer: modelValidationSchema,
+    handler: async ({ ctx, body }) => await validateModel(ctx, body),
+  });
+  endpoint(app, {
+    kind: "read",
+    method: "get",
+    path: one,
+    summary: "Read a model",
+    tag,
+    answer: modelSchema,
+    handler: async ({ ctx, path }) => await getModel(ctx, path.id),
+  });
+  endpoint(app, {
+    kind: "write",
+    method: "put",
+    path: one,
+    summary: "Update a model; an omitted field keeps its value",
+    tag,
+    body: updateModelSchema,
+    answer: modelSchema,
+    handler: async ({ ctx, path, body }) => await updateModel(ctx, path.id, body),
+  });
+  endpoint(app, {
+    kind: "write",
+    method: "patch",
+    path: one,
+    summary: "Change fields of a model; null sets the default",
+    description: "An omitted field keeps its value. Null clears `api_key`.",
+    tag,
+    body: patchModelSchema,
+    answer: modelSchema,
+    handler: async ({ ctx, path, body }) => await patchModel(ctx, path.id, body),
+  });
+  endpoint(app, {
+    kind: "write",
+    method: "delete",
+    path: one,
+    summary: "Remove a model",
+    tag,
+    handler: async ({ ctx, path }) => await deleteModel(ctx, path.id),
+  });
+  for (const { at, change, summary, description } of CHANGES) {
+    endpoint(app, {
+      kind: "write",
+      method: "put",
+      path: `${one}/${at}`,
+      summary,
+      description,
+      tag,
+      body: change.body,
+      answer: modelSchema,
+      handler: async ({ ctx, path, body }) => await change.apply(ctx, path.id, body),
+    });
+  }
+}

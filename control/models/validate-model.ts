@@ -1,0 +1,61 @@
+/**
+ * Requests the catalog of an upstream, as a help before a model is registered: it changes nothing and never blocks a write
+ * (docs/rules/models.md#validation). A blocked address is not called.
+ */
+import { GatewayError } from "../../shared/errors.ts";
+import { type ModelValidation, validateModelSchema } from "../../shared/schema/model.ts";
+import type { VerbContext } from "../kernel/context.ts";
+import { OutboundError } from "../kernel/outbound/bounded-fetch.ts";
+import { catalogUrl, readCatalog } from "../kernel/outbound/model-catalog.ts";
+import { parse } from "../kernel/parse.ts";
+import { checkUpstreamAddress } from "../kernel/upstream-address.ts";
+
+const TIMEOUT_MS = 5000;
+
+/** What the catalog says. Throws 400 only for a malformed body. */
+export async function validateModel(ctx: VerbContext, input: unknown): Promise<ModelValidation> {
+  const { api_base, upstream_model, api_key } = parse(validateModelSchema, input);
+  const unversioned = api_base.endsWith("/v1") ? [] : ["api_base does not end in /v1"];
+  const refused = (warning: string): ModelValidation => ({
+    reachable: false,
+    listed: null,
+    wildcard: false,
+    warnings: [warning, ...unversioned],
+  });
+  if (await isBlocked(ctx, api_base)) return refused("api_base resolves to a blocked address");
+  const catalog = await idsOf(ctx, api_base, api_key === "" ? null : (api_key ?? null));
+  if ("reason" in catalog) return refused(`upstream is not reachable: ${catalog.reason}`);
+  const { ids } = catalog;
+  const wildcard = ids?.some((id) => id.includes("*")) ?? false;
+  const listed = ids === null || wildcard ? null : ids.includes(upstream_model);
+  const warnings = [
+    ...(wildcard ? ["upstream catalog contains a wildcard entry"] : []),
+    ...(listed === false ? [`model '${upstream_model}' is not in the upstream catalog`] : []),
+    ...unversioned,
+  ];
+  return { reachable: true, listed, wildcard, warnings };
+}
+
+async function isBlocked(ctx: VerbContext, apiBase: string): Promise<boolean> {
+  try {
+    await checkUpstreamAddress(ctx, "api_base", apiBase);
+    return false;
+  } catch (error) {
+    if (error instanceof GatewayError && error.code === "address_blocked") return true;
+    throw error;
+  }
+}
+
+/** The ids in the catalog; null when the upstream answered something else; or the reason why there is no answer. */
+async function idsOf(
+  { ssrf }: VerbContext,
+  apiBase: string,
+  credential: string | null,
+): Promise<{ readonly ids: readonly string[] | null } | { readonly reason: string }> {
+  try {
+    return { ids: await readCatalog({ url: catalogUrl(apiBase), credential, timeoutMs: TIMEOUT_MS, policy: ssrf }) };
+  } catch (error) {
+    if (!(error instanceof OutboundError)) throw error;
+    return { reason: error.message };
+  }
+}

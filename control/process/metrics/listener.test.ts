@@ -1,0 +1,175 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { pino } from "pino";
+import { afterEach, expect, it, vi } from "vitest";
+import type { CellMetrics } from "../../../shared/wire/internal.ts";
+import { readExposition } from "../../../test/harness/exposition.ts";
+import { type CellAddress, Cells } from "../../kernel/cells/cells.ts";
+import { JobRuns } from "../../kernel/jobs/job-runs.ts";
+import { certificateGauge } from "./certificate-gauge.ts";
+import { createMetricsApp, renderCells } from "./listener.ts";
+
+const servers: Server[] = [];
+afterEach(async () => {
+  await Promise.all(servers.splice(0).map(async (server) => await new Promise((resolve) => server.close(resolve))));
+});
+
+async function cell(name: string, answer: (path: string, token: string) => object | null): Promise<CellAddress> {
+  const server = createServer((request, response) => {
+    const body = answer(request.url ?? "", request.headers.authorization ?? "");
+    response.writeHead(body === null ? 500 : 200, { connection: "close" }).end(JSON.stringify(body));
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return { cell: name, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
+
+function counter(name: string, value: number): CellMetrics {
+  return {
+    cell: name,
+    families: [
+      {
+        name: "gateway_requests_total",
+        help: "Requests.",
+        type: "counter",
+        samples: [{ suffix: "", labels: { status: "2xx" }, value }],
+      },
+    ],
+  };
+}
+
+const metricsOf = async (
+  addresses: readonly CellAddress[],
+  outboxPending = async () => await Promise.resolve(3),
+  runtimeReadyUrl = "",
+) =>
+  createMetricsApp({
+    cells: new Cells(addresses, "internal"),
+    outboxPending,
+    runtimeReadyUrl,
+    runs: new JobRuns({ replica: "a", log: pino({ level: "silent" }) }),
+    refusals: { total: 3 },
+    version: "9.8.7",
+    read: [certificateGauge(null)],
+  });
+
+it("merges every cell that answers into one family, and skips one that does not", async () => {
+  const asked: string[] = [];
+  const app = await metricsOf([
+    await cell("a", (path, token) => {
+      asked.push(`${path} ${token}`);
+      return counter("a", 1);
+    }),
+    await cell("b", () => counter("b", 2)),
+    await cell("broken", () => ({ nonsense: true })),
+    await cell("failing", () => null),
+    { cell: "gone", url: "http://127.0.0.1:9" },
+  ]);
+  const response = await app.request("/metrics");
+  const text = await response.text();
+  expect(response.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
+  expect(asked).toEqual(["/internal/metrics Bearer internal"]);
+  expect(text.match(/# TYPE gateway_requests_total counter/g)).toHaveLength(1);
+  expect(text).toContain('gateway_requests_total{status="2xx",cell="a"} 1\n');
+  expect(text).toContain('gateway_requests_total{status="2xx",cell="b"} 2\n');
+  expect(text).toContain("\ngateway_outbox_pending 3\n");
+  expect(text).toContain('\ngateway_build_info{version="9.8.7"} 1\n');
+  expect(text).toMatch(/\nprocess_cpu_seconds_total \d/);
+  for (const [name, up] of [
+    ["a", 1],
+    ["b", 1],
+    ["broken", 0],
+    ["failing", 0],
+    ["gone", 0],
+  ])
+    expect(text).toContain(`gateway_cell_up{cell="${name}"} ${up}\n`);
+  expect(text.split("\n").filter((line) => !/^(#.*|\w+(\{.*\})? \S+|)$/.test(line))).toEqual([]);
+});
+
+it("answers although the database does not", async () => {
+  const app = await metricsOf([], async () => await Promise.reject(new Error("no database")));
+  const response = await app.request("/metrics");
+  const text = await response.text();
+  expect({ status: response.status, showsNaN: /^gateway_outbox_pending NaN$/m.test(text) }).toEqual({
+    status: 200,
+    showsNaN: true,
+  });
+  expect(text).toMatch(/^process_cpu_seconds_total \d/m);
+  expect(text).not.toMatch(/ Nan$/m);
+});
+
+it("is ready while the database answers, whatever else does not", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const cells = [{ cell: "gone", url: "http://127.0.0.1:9" }];
+  const pendings = [
+    async () => await Promise.resolve(7),
+    async () => await Promise.reject(new Error("no database")),
+    async () => await new Promise<number>(() => undefined),
+  ];
+  const asking = pendings.map(async (pending) => {
+    const response = await (await metricsOf(cells, pending)).request("/ready");
+    return [response.status, await response.text()];
+  });
+  await vi.advanceTimersByTimeAsync(1000);
+  const away = [503, "the database does not answer"];
+  expect(await Promise.all(asking)).toEqual([[200, "ready"], away, away]);
+});
+
+it("is ready while the runtime of its machine serves, and says what does not", async () => {
+  const { url } = await cell("own", (path) => (path === "/ready" ? {} : null));
+  const away = async () => await Promise.reject(new Error("no database"));
+  const answers = [];
+  for (const [pending, runtime] of [
+    [undefined, `${url}/ready`],
+    [undefined, `${url}/leaving`],
+    [undefined, "http://127.0.0.1:9/ready"],
+    [away, `${url}/leaving`],
+  ] as const) {
+    const response = await (await metricsOf([], pending, runtime)).request("/ready");
+    answers.push([response.status, await response.text()]);
+  }
+  const gone = [503, "the Worker's runtime does not answer"];
+  expect(answers).toEqual([[200, "ready"], gone, gone, [503, "the database and the Worker's runtime do not answer"]]);
+});
+
+it("serves nothing else", async () => {
+  const app = await metricsOf([]);
+  for (const path of ["/", "/metrics/", "/api/v1/health", "/internal/metrics"])
+    expect({ path, status: (await app.request(path)).status }).toEqual({ path, status: 404 });
+});
+
+it("writes histograms and labels as scrapers read them", () => {
+  const samples = [
+    { suffix: "_bucket" as const, labels: { le: "+Inf", model: 'a "quoted" \\ name\n' }, value: 2 },
+    { suffix: "_sum" as const, labels: {}, value: 1.5 },
+  ];
+  expect(
+    renderCells([
+      { cell: "a", families: [{ name: "gateway_ttft_ms", help: "Wait,\nand \\\\ all.", type: "histogram", samples }] },
+    ]),
+  ).toBe(
+    [
+      "# HELP gateway_ttft_ms Wait,\\nand \\\\\\\\ all.",
+      "# TYPE gateway_ttft_ms histogram",
+      'gateway_ttft_ms_bucket{le="+Inf",model="a \\"quoted\\" \\\\ name\\n",cell="a"} 2',
+      'gateway_ttft_ms_sum{cell="a"} 1.5',
+      "",
+    ].join("\n"),
+  );
+});
+
+it("is read correctly by an independent parser, whatever a label contains", async () => {
+  const server = 'a "quoted" \\ name,}\nand {more="of it"}';
+  const family = {
+    name: "gateway_mcp_requests_total",
+    help: "Calls of MCP servers.",
+    type: "counter" as const,
+    samples: [
+      { suffix: "" as const, labels: { server, status: "2xx" }, value: 3 },
+      { suffix: "" as const, labels: { server: "plain", status: "2xx" }, value: 1 },
+    ],
+  };
+  const read = await readExposition(renderCells(["a", "b"].map((name) => ({ cell: name, families: [family] }))));
+  expect(read.faults).toEqual([]);
+  expect(read.value(family.name, { server, status: "2xx", cell: "b" })).toBe(3);
+});

@@ -1,0 +1,160 @@
+/**
+ * `/metrics` shows the control service's own metrics and those of every cell that answers; each sample of a cell has
+ * the cell as a label (docs/rules/metrics.md#one-listener). `/ready` shows supervisors and load balancers whether this
+ * replica can work.
+ */
+import { Hono } from "hono";
+import { type Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import { familyOf, metricOptions } from "../../../shared/catalogues/metrics.ts";
+import type { MetricFamily } from "../../../shared/wire/internal.ts";
+import type { Cells } from "../../kernel/cells/cells.ts";
+import type { JobRuns } from "../../kernel/jobs/job-runs.ts";
+
+const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
+
+/** Orchestrators give up on a probe after a second or a few. */
+const READY_WITHIN_MS = 1000;
+
+interface MetricsDeps {
+  readonly cells: Cells;
+  /** Outbox rows that wait for a store or a cell. Rejects when the database does not answer. */
+  readonly outboxPending: () => Promise<number>;
+  /** Where the runtime of this machine says whether it serves; `""`: there is none to ask. */
+  readonly runtimeReadyUrl: string;
+  readonly runs: Pick<JobRuns, "counter">;
+  /** Counters and gauges of other parts; gauges read their values themselves. */
+  readonly read: readonly (Counter<string> | Gauge<string>)[];
+  /** Of this service; a cell reports that of its Worker. */
+  readonly version: string;
+  /** How many wrong tokens this service has received. */
+  readonly refusals: { readonly total: number };
+}
+
+/** Answers `/metrics` and `/ready`; every other path is 404. */
+export function createMetricsApp(deps: MetricsDeps): Hono {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const pending = new Gauge({
+    ...metricOptions("gateway_outbox_pending"),
+    registers: [registry],
+  });
+  const up = new Gauge({
+    ...metricOptions("gateway_cell_up"),
+    labelNames: ["cell"],
+    registers: [registry],
+  });
+  registry.registerMetric(deps.runs.counter);
+  for (const metric of deps.read) registry.registerMetric(metric);
+  const app = new Hono();
+  app.get("/metrics", async (c) => {
+    const answers = await Promise.all(
+      deps.cells.addresses.map(async (address) => {
+        const metrics = await deps.cells.metrics(address).catch(() => null);
+        up.set({ cell: address.cell }, metrics === null ? 0 : 1);
+        return metrics;
+      }),
+    );
+    pending.set(await deps.outboxPending().catch(() => Number.NaN));
+    const own = withoutUnknown(await registry.metrics());
+    const reported = [
+      buildInfo(deps.version),
+      authFailures(deps.refusals.total),
+      ...answers.filter((answer) => answer !== null),
+    ];
+    return c.body(`${own.trimEnd()}\n${renderCells(reported)}`, 200, { "content-type": CONTENT_TYPE });
+  });
+  app.get("/ready", async (c) => {
+    const [database, runtime] = await Promise.all([
+      inTime(deps.outboxPending()),
+      deps.runtimeReadyUrl === "" || inTime(serves(deps.runtimeReadyUrl)),
+    ]);
+    if (database && runtime) return c.text("ready");
+    const away = [...(database ? [] : ["the database"]), ...(runtime ? [] : ["the Worker's runtime"])];
+    return c.text(`${away.join(" and ")} ${away.length === 1 ? "does" : "do"} not answer`, 503);
+  });
+  return app;
+}
+
+/** Rejects unless the runtime says that it serves. */
+async function serves(url: string): Promise<void> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(READY_WITHIN_MS) });
+  await response.body?.cancel();
+  if (!response.ok) throw new Error(`the runtime answers ${response.status}`);
+}
+
+/** Whether some work succeeds before the caller of `/ready` gives up. */
+async function inTime(work: Promise<unknown>): Promise<boolean> {
+  const late = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => late.resolve(false), READY_WITHIN_MS);
+  try {
+    return await Promise.race([
+      work.then(
+        () => true,
+        () => false,
+      ),
+      late.promise,
+    ]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/**
+ * Drops values that the library has not measured yet: it writes them as `Nan`, which some readers treat as an error of the
+ * whole text. Only the outbox has `NaN`, as the format spells it: its value when the database does not answer.
+ */
+function withoutUnknown(text: string): string {
+  return text.replace(/^gateway_outbox_pending Nan$/m, "gateway_outbox_pending NaN").replace(/^.* Nan\n/gm, "");
+}
+
+/** Metric families of the control service or of one cell. */
+interface Reported {
+  /** Null: the control service, whose samples have no cell label. */
+  readonly cell: string | null;
+  readonly families: readonly MetricFamily[];
+}
+
+/** What runs here; each cell has a sample of the same family. */
+function buildInfo(version: string): Reported {
+  const samples = [{ suffix: "" as const, labels: { version }, value: 1 }];
+  return { cell: null, families: [familyOf("gateway_build_info", samples)] };
+}
+
+/** Wrong tokens at this service; wrong tokens at the cells are samples of the same family. */
+function authFailures(total: number): Reported {
+  const samples = [{ suffix: "" as const, labels: { plane: "admin" }, value: total }];
+  return { cell: null, families: [familyOf("gateway_auth_failures_total", samples)] };
+}
+
+/** The families of several reporters in one text, each family once. */
+export function renderCells(cells: readonly Reported[]): string {
+  const families = new Map<string, { readonly family: MetricFamily; readonly lines: string[] }>();
+  for (const { cell, families: reported } of cells) {
+    for (const family of reported) {
+      const entry = families.get(family.name) ?? { family, lines: [] };
+      families.set(family.name, entry);
+      for (const sample of family.samples) {
+        const labels = Object.entries(cell === null ? sample.labels : { ...sample.labels, cell }).map(
+          ([name, value]) => `${name}="${escapeLabel(value)}"`,
+        );
+        entry.lines.push(`${family.name}${sample.suffix}{${labels.join(",")}} ${sample.value}`);
+      }
+    }
+  }
+  return [...families.values()]
+    .flatMap(({ family, lines }) => [
+      `# HELP ${family.name} ${escapeHelp(family.help)}`,
+      `# TYPE ${family.name} ${family.type}`,
+      ...lines,
+    ])
+    .map((line) => `${line}\n`)
+    .join("");
+}
+
+function escapeHelp(text: string): string {
+  return text.replace(/[\\\n]/g, (char) => (char === "\n" ? "\\n" : "\\\\"));
+}
+
+function escapeLabel(value: string): string {
+  return value.replace(/[\\"\n]/g, (char) => (char === "\n" ? "\\n" : `\\${char}`));
+}

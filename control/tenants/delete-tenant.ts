@@ -1,0 +1,32 @@
+/**
+ * Deletes a tenant with its keys; ledger rows stay (docs/rules/tenants.md#writes).
+ */
+import { eq } from "drizzle-orm";
+import { apiKeys, tenants } from "../db/schema/tenancy.ts";
+import type { VerbContext, Written } from "../kernel/context.ts";
+import { parseId } from "../kernel/parse.ts";
+import { write } from "../kernel/write.ts";
+import { lockTenant, tenantRecord } from "./tenant-record.ts";
+
+/** Throws 404. */
+export async function deleteTenant(ctx: VerbContext, id: string): Promise<Written<null>> {
+  const tenantId = parseId(id);
+  return await write(ctx, async (tx, journal) => {
+    const row = await lockTenant(tx, tenantId);
+    ctx.judge?.(tenantRecord(row));
+    const keys = await tx
+      .delete(apiKeys)
+      .where(eq(apiKeys.tenant_id, tenantId))
+      .returning({ key_hash: apiKeys.key_hash, previous_key_hash: apiKeys.previous_key_hash });
+    await tx.delete(tenants).where(eq(tenants.id, tenantId));
+    journal.audit({
+      action: "delete_tenant",
+      entityType: "tenant",
+      entityId: tenantId,
+      detail: { name: row.name, keys_removed: keys.length },
+    });
+    journal.keysRemoved(keys);
+    journal.tenantChanged(tenantId);
+    return null;
+  });
+}

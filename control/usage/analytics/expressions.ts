@@ -1,0 +1,48 @@
+/**
+ * SQL expressions that make figures from rows of `usage_raw AS u` (docs/rules/usage-reads.md#money). Money is the sum
+ * of frozen costs. Averages and percentiles are over successful rows, and 0 when there are none.
+ */
+import { USD_DECIMALS } from "../../../shared/money/usd.ts";
+
+/** Condition of a successful row: status 2xx or 3xx. */
+export const OK = "u.status_code BETWEEN 200 AND 399";
+
+const DECODE_MS = "if(u.total_ms >= u.ttft_ms + 20, u.total_ms - u.ttft_ms, u.total_ms - u.queue_wait_ms)";
+/** Condition of a row whose decoding had a speed. */
+export const DECODED = `u.status_code BETWEEN 200 AND 299 AND u.total_ms >= 20 AND u.output_tokens >= 1 AND ${DECODE_MS} > 0`;
+
+/** Output tokens of a row per second of its decoding. */
+export const TOKENS_PER_SEC = `u.output_tokens / (${DECODE_MS} / 1000)`;
+
+/** A figure with one decimal, 0 when it is not a number. */
+export const oneDecimal = (expression: string): string => `round(ifNotFinite(${expression}, 0), 1)`;
+
+/**
+ * From this value on a number has fewer decimals than any read shows, and rounding it could exceed what a number can hold.
+ */
+const WHOLE_FROM = 1e15;
+
+/** A rounded expression. A sum that exceeds the largest number becomes the largest number, because JSON has no infinity. */
+const rounded = (expression: string, decimals: number): string =>
+  `if(${expression} < ${WHOLE_FROM}, round(${expression}, ${decimals}), least(${expression}, ${Number.MAX_VALUE}))`;
+
+/** An expression in USD, rounded as every read shows it (shared/money/usd.ts). */
+export const usd = (expression: string): string => rounded(expression, USD_DECIMALS);
+
+/** An expression in Wh or grams. */
+export const physical = (expression: string): string => rounded(expression, 6);
+
+/** Energy in Wh, its cost in USD, and carbon in grams. */
+export const ENERGY = `${physical("sum(u.energy_wh)")} AS energy_wh,
+  ${usd("sum(u.energy_cost_usd)")} AS energy_cost_usd,
+  ${physical("sum(u.co2_g)")} AS co2_g`;
+
+/**
+ * The model of a row of `usage_raw`. Names of models that are not registered count under ""
+ * (docs/rules/settlement-and-rows.md#model-names).
+ */
+export const registeredModel = (table: string): string =>
+  `if(${table}.admission = 'rejected' AND ${table}.status_code = 404, '', ${table}.model)`;
+
+/** UUID columns as text. */
+export const idText = (column: "tenant_id" | "key_id"): string => `toString(u.${column}) AS ${column}`;

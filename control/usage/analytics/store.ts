@@ -1,0 +1,171 @@
+/**
+ * The analytics store as the control service uses it. Reads are parameterised queries, each with a deadline; the only rows
+ * it writes are those of its own health probes. A store that does not answer is 503 `analytics_unavailable`; the store's
+ * own error text is only logged.
+ */
+import { type ClickHouseClient, ClickHouseError, createClient } from "@clickhouse/client-web";
+import type { Logger } from "pino";
+import { GatewayError } from "../../../shared/errors.ts";
+import type { UsageRow } from "../../../shared/usage/usage-row.ts";
+import {
+  firstKeptDay,
+  keptFromStatement,
+  MIGRATIONS,
+  OLD_DAILY_VIEW,
+  QUARTER_VIEWS,
+  quartersFromText,
+} from "./migrations.ts";
+
+const REQUEST_TIMEOUT_MS = 30_000;
+/** UNKNOWN_TABLE, UNKNOWN_DATABASE: the store was replaced by an empty one. */
+const LOST_TABLES = new Set(["60", "81"]);
+
+interface AnalyticsEnv {
+  readonly url: string;
+  readonly db: string;
+  readonly user: string;
+  readonly password: string;
+}
+
+export type QueryParams = Readonly<Record<string, string | number | boolean | readonly string[] | readonly number[]>>;
+
+interface TableText {
+  readonly comment: string;
+  /** The query of a view. */
+  readonly as_select: string;
+}
+
+export class AnalyticsStore {
+  readonly db: string;
+  readonly #client: ClickHouseClient;
+  readonly #log: Logger;
+  /** Where the rollup by quarters starts, epoch ms; null: the tables have not been looked at. */
+  #quartersFromMs: number | null = null;
+
+  constructor(env: AnalyticsEnv, log: Logger) {
+    this.db = env.db;
+    this.#log = log;
+    this.#client = createClient({
+      url: env.url,
+      username: env.user,
+      password: env.password,
+      request_timeout: REQUEST_TIMEOUT_MS,
+      clickhouse_settings: { output_format_json_quote_64bit_integers: 0 },
+    });
+  }
+
+  /**
+   * Creates the tables that are missing (docs/rules/storage-layouts.md#analytics-tables). Rejects when the store does
+   * not answer.
+   */
+  async migrate(signal: AbortSignal = AbortSignal.timeout(REQUEST_TIMEOUT_MS)): Promise<void> {
+    if (this.#quartersFromMs !== null) return;
+    const isNew = (await this.#table("usage_raw", signal)) === null;
+    const run = async (query: string): Promise<unknown> => await this.#client.command({ query, abort_signal: signal });
+    const wanted = quartersFromText(isNew, Date.now());
+    for (const { statement } of MIGRATIONS) await run(statement(this.db, wanted));
+    const daily = (await this.#table("usage_daily_mv", signal))?.as_select ?? "";
+    if (OLD_DAILY_VIEW.isOld(daily)) await run(OLD_DAILY_VIEW.statement(this.db));
+    // another process may have made the table
+    const quartersFrom = (await this.#table("usage_quarter", signal))?.comment ?? "";
+    const startMs = Date.parse(`${quartersFrom.replace(" ", "T")}Z`);
+    if (Number.isNaN(startMs)) throw new Error("the comment of usage_quarter is not the start of the rollup");
+    for (const { statement } of QUARTER_VIEWS) await run(statement(this.db, quartersFrom));
+    const marked = Date.parse((await this.#table("usage_raw", signal))?.comment ?? "");
+    const [row] = await this.#select<{ day: string }>(firstKeptDay(this.db, Date.now()), {}, signal);
+    const day = row?.day ?? "1970-01-01";
+    if (!(Date.parse(day) <= marked)) await run(keptFromStatement(this.db, day));
+    this.#quartersFromMs = startMs;
+  }
+
+  /** Where the rollup by quarters starts, epoch ms: it has every row from then on. Throws 503 `analytics_unavailable`. */
+  async quartersFromMs(): Promise<number> {
+    try {
+      await this.migrate();
+    } catch (error) {
+      throw this.#unavailable(error);
+    }
+    return this.#quartersFromMs ?? 0;
+  }
+
+  /** What the store says of a table; null: there is none. */
+  async #table(table: string, signal: AbortSignal): Promise<TableText | null> {
+    const [row] = await this.#select<TableText>(
+      "SELECT comment, as_select FROM system.tables WHERE database = {db:String} AND name = {table:String}",
+      { db: this.db, table },
+      signal,
+    );
+    return row ?? null;
+  }
+
+  async #select<T>(query: string, params: QueryParams, signal: AbortSignal): Promise<readonly T[]> {
+    const found = await this.#client.query({
+      query,
+      query_params: { ...params },
+      format: "JSONEachRow",
+      abort_signal: signal,
+    });
+    return await found.json<T>();
+  }
+
+  /**
+   * The rows of a query. `withinMs`: the deadline, shorter when the caller can do without the rows. Throws 503
+   * `analytics_unavailable`.
+   */
+  async rows<T>(query: string, params: QueryParams, withinMs: number = REQUEST_TIMEOUT_MS): Promise<readonly T[]> {
+    const signal = AbortSignal.timeout(withinMs);
+    try {
+      await this.migrate(signal);
+      return await this.#select<T>(query, params, signal);
+    } catch (error) {
+      if (error instanceof ClickHouseError && LOST_TABLES.has(error.code)) this.#quartersFromMs = null;
+      throw this.#unavailable(error);
+    }
+  }
+
+  /**
+   * Adds rows to the ledger; rows sent again with the same token are not added twice. Throws 503 `analytics_unavailable`.
+   */
+  async insertUsage(rows: readonly UsageRow[], token: string): Promise<void> {
+    try {
+      await this.migrate();
+      await this.#client.insert({
+        table: `${this.db}.usage_raw`,
+        format: "JSONEachRow",
+        values: rows.map(({ ts_ms, ...rest }) => ({ ...rest, ts: timeText(ts_ms) })),
+        clickhouse_settings: { insert_deduplication_token: token },
+      });
+    } catch (error) {
+      throw this.#unavailable(error);
+    }
+  }
+
+  #unavailable(error: unknown): GatewayError {
+    this.#log.warn({ event: "analytics_failed", reason: error instanceof Error ? error.name : "unknown" });
+    return new GatewayError("analytics_unavailable", { cause: error });
+  }
+
+  /** Runs a statement that changes the store. Throws 503 `analytics_unavailable`. */
+  async change(query: string, params: QueryParams = {}): Promise<void> {
+    try {
+      await this.#client.command({ query, query_params: { ...params } });
+    } catch (error) {
+      throw this.#unavailable(error);
+    }
+  }
+
+  /** Drops a day (YYYYMMDD) or a month (YYYYMM) of a table. Throws 503 `analytics_unavailable`. */
+  async dropPartition(table: "usage_raw" | "spans" | "usage_quarter", partition: string): Promise<void> {
+    if (!/^\d{6}(\d\d)?$/.test(partition)) throw new Error("a partition is a day or a month");
+    await this.change(`ALTER TABLE ${this.db}.${table} DROP PARTITION ${partition}`);
+  }
+
+  async close(): Promise<void> {
+    await this.#client.close();
+  }
+}
+
+/** A time in the form that a DateTime64 column reads. */
+function timeText(epochMs: number): string {
+  return new Date(epochMs).toISOString().replace("T", " ").slice(0, -1);
+}

@@ -1,0 +1,259 @@
+/**
+ * Usage, cost and load reads (docs/rules/usage-reads.md#shapes).
+ */
+import { z } from "zod";
+import {
+  modelUsageSchema,
+  usageLogFilterSchema,
+  usageLogSchema,
+  usageLogsQuerySchema,
+  usageLogTotalsSchema,
+  usageModelsQuerySchema,
+} from "../../shared/schema/usage.ts";
+import {
+  cacheUsageSchema,
+  costsQuerySchema,
+  dailyUsageSchema,
+  keySummariesQuerySchema,
+  keySummaryQuerySchema,
+  keySummarySchema,
+  keyUsageSchema,
+  modelCostSchema,
+  modelSeriesSchema,
+  overviewQuerySchema,
+  overviewSchema,
+  spanSchema,
+  tenantSeriesSchema,
+  usageBreakdownQuerySchema,
+  usageBreakdownSchema,
+  usageCompactedSchema,
+  usageDailyQuerySchema,
+  usageFilterQuerySchema,
+  usageKeysQuerySchema,
+  usageLogDetailSchema,
+  usageSeriesQuerySchema,
+  usageSeriesSchema,
+  usageTotalsQuerySchema,
+  usageTotalsSchema,
+} from "../../shared/schema/usage-reads.ts";
+import { endpoint, type HandlerResult, type NoOtherField } from "../api/endpoint.ts";
+import type { Api, ApiDeps } from "../api/types.ts";
+import type { VerbContext } from "../kernel/context.ts";
+import type { AnalyticsStore } from "./analytics/store.ts";
+import { compactUsage } from "./compact-usage.ts";
+import { getKeySummary } from "./get-key-summary.ts";
+import { getOverview } from "./get-overview.ts";
+import { getStats, statsSchema } from "./get-stats.ts";
+import { getUsageLog } from "./get-usage-log.ts";
+import { listCosts } from "./list-costs.ts";
+import { listBreakdown, listDaily, listLogs, logPages } from "./named-reads.ts";
+import {
+  getCacheUsage,
+  getLogTotals,
+  listKeySummaries,
+  listKeyUsage,
+  listModelSeries,
+  listModelUsage,
+  listSeries,
+  listSpans,
+  listTenantSeries,
+  listTotals,
+} from "./usage-reads.ts";
+
+interface Read<Answer extends z.ZodType, R> {
+  readonly path: string;
+  readonly summary: string;
+  readonly query: z.ZodObject;
+  readonly answer: Answer;
+  readonly verb: (ctx: VerbContext, analytics: AnalyticsStore, input: unknown) => Promise<R>;
+  /** The list can be had as CSV; `pages`: its rows page by page, else one page as the verb answers. */
+  readonly csv?: {
+    readonly filename: string;
+    readonly pages?: (ctx: VerbContext, analytics: AnalyticsStore, input: unknown) => AsyncIterable<R>;
+  };
+}
+
+/** One line of the table. Does not compile when the verb returns something other than the answer. */
+function read<Answer extends z.ZodType, R extends HandlerResult<"read", Answer>>(
+  line: Read<Answer, R> & NoOtherField<R, HandlerResult<"read", Answer>>,
+): Read<z.ZodType, unknown> {
+  return line;
+}
+
+const READS: readonly Read<z.ZodType, unknown>[] = [
+  read({
+    path: "/usage",
+    summary: "Usage by tenant, key or model",
+    query: usageTotalsQuerySchema,
+    answer: z.array(usageTotalsSchema),
+    verb: listTotals,
+  }),
+  read({
+    path: "/usage/keys",
+    summary: "Usage per key",
+    query: usageKeysQuerySchema,
+    answer: z.array(keyUsageSchema),
+    verb: listKeyUsage,
+  }),
+  read({
+    path: "/usage/keys/summary",
+    summary: "Recent activity of every key",
+    query: keySummariesQuerySchema,
+    answer: z.array(keySummarySchema),
+    verb: listKeySummaries,
+  }),
+  read({
+    path: "/usage/models",
+    summary: "Usage per model",
+    query: usageModelsQuerySchema,
+    answer: z.array(modelUsageSchema),
+    verb: listModelUsage,
+  }),
+  read({
+    path: "/usage/logs",
+    summary: "List requests, newest first",
+    query: usageLogsQuerySchema,
+    answer: z.array(usageLogSchema),
+    verb: listLogs,
+    csv: { filename: "usage-logs", pages: logPages },
+  }),
+  read({
+    path: "/usage/logs/totals",
+    summary: "Totals of the requests that match a filter",
+    query: usageLogFilterSchema,
+    answer: usageLogTotalsSchema,
+    verb: getLogTotals,
+  }),
+  read({
+    path: "/usage/daily",
+    summary: "The daily rollup",
+    query: usageDailyQuerySchema,
+    answer: z.array(dailyUsageSchema),
+    verb: listDaily,
+    csv: { filename: "usage-daily" },
+  }),
+  read({
+    path: "/usage/series",
+    summary: "Usage over time",
+    query: usageSeriesQuerySchema,
+    answer: z.array(usageSeriesSchema),
+    verb: listSeries,
+  }),
+  read({
+    path: "/usage/series/tenants",
+    summary: "Usage over time per tenant",
+    query: usageSeriesQuerySchema,
+    answer: z.array(tenantSeriesSchema),
+    verb: listTenantSeries,
+  }),
+  read({
+    path: "/usage/series/models",
+    summary: "Usage and speed over time per model",
+    query: usageSeriesQuerySchema,
+    answer: z.array(modelSeriesSchema),
+    verb: listModelSeries,
+  }),
+  read({
+    path: "/usage/breakdown",
+    summary: "Spend per model and key",
+    query: usageBreakdownQuerySchema,
+    answer: z.array(usageBreakdownSchema),
+    verb: listBreakdown,
+    csv: { filename: "usage-breakdown" },
+  }),
+  read({
+    path: "/usage/cache",
+    summary: "What the response cache saved",
+    query: usageFilterQuerySchema,
+    answer: cacheUsageSchema,
+    verb: getCacheUsage,
+  }),
+  read({
+    path: "/costs",
+    summary: "Spend per model",
+    query: costsQuerySchema,
+    answer: z.array(modelCostSchema),
+    verb: listCosts,
+  }),
+  read({
+    path: "/overview/summary",
+    summary: "Summary of the configuration and of recent usage",
+    query: overviewQuerySchema,
+    answer: overviewSchema,
+    verb: getOverview,
+  }),
+];
+
+/** What a verb answers, as one page. */
+function onePage(
+  verb: Read<z.ZodType, unknown>["verb"],
+): (...given: Parameters<typeof verb>) => AsyncIterable<unknown> {
+  return async function* (...given) {
+    yield await verb(...given);
+  };
+}
+
+export function usageRoutes(app: Api, deps: ApiDeps & { readonly analytics: AnalyticsStore }): void {
+  for (const { path, summary, query, answer, verb, csv } of READS) {
+    const pages = csv?.pages ?? onePage(verb);
+    endpoint(app, {
+      kind: "read",
+      method: "get",
+      path: `/api/v1${path}`,
+      summary,
+      tag: "Usage",
+      query,
+      answer,
+      ...(csv === undefined ? {} : { csv: { ...csv, pages: (call) => pages(call.ctx, deps.analytics, call.query) } }),
+      handler: async (call) => await verb(call.ctx, deps.analytics, call.query),
+    });
+  }
+  endpoint(app, {
+    kind: "write",
+    method: "post",
+    path: "/api/v1/usage/compact",
+    summary: "Prune the raw ledger to the retention window now",
+    tag: "Usage",
+    answer: usageCompactedSchema,
+    handler: async ({ ctx }) => await compactUsage(ctx, deps.analytics, deps.usageRetentionDays),
+  });
+  endpoint(app, {
+    kind: "read",
+    method: "get",
+    path: "/api/v1/usage/logs/{request_id}",
+    summary: "Read a request with its trace and model selection",
+    tag: "Usage",
+    answer: usageLogDetailSchema,
+    handler: async ({ ctx, path }) => await getUsageLog(ctx, deps.analytics, path.request_id),
+  });
+  endpoint(app, {
+    kind: "read",
+    method: "get",
+    path: "/api/v1/usage/logs/{request_id}/spans",
+    summary: "The trace of a request",
+    tag: "Usage",
+    answer: z.array(spanSchema),
+    handler: async ({ path }) => await listSpans(deps.analytics, path.request_id),
+  });
+  endpoint(app, {
+    kind: "read",
+    method: "get",
+    path: "/api/v1/keys/{id}/usage",
+    summary: "Recent activity of a key",
+    tag: "Usage",
+    query: keySummaryQuerySchema,
+    answer: keySummarySchema,
+    handler: async ({ ctx, path, query }) => await getKeySummary(ctx, deps.analytics, path.id, query),
+  });
+  endpoint(app, {
+    kind: "read",
+    method: "get",
+    path: "/api/v1/stats",
+    summary: "Live load of the cells",
+    tag: "Load",
+    query: z.object({ cell: z.string().optional() }),
+    answer: statsSchema,
+    reaches: "cell",
+    handler: async ({ ctx, query }) => await getStats(ctx, deps.cell, deps.cells, deps.store, query),
+  });
+}

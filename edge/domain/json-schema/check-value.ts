@@ -1,0 +1,101 @@
+/**
+ * Whether a model's text is the JSON that a client has asked for (docs/rules/boons.md#structured-output). A schema that
+ * cannot be used, or would take too long, leaves the check of the syntax.
+ */
+import { jsonObjectOf } from "../wire/json/document.ts";
+import { type BoundedSchema, boundedSchema, SCHEMA_MAX_CHARS, type ValueSize } from "./bounded-schema.ts";
+import { extractJson } from "./extract-json.ts";
+import type { RequestedFormat } from "./requested-format.ts";
+
+/** Most problems that are told, and the longest text of one. */
+const PROBLEMS_MAX = 8;
+const PROBLEM_MAX_CHARS = 300;
+
+/** What a validator has found: `instanceLocation` is a JSON pointer with # before it. */
+interface SchemaError {
+  readonly instanceLocation: string;
+  readonly keyword: string;
+  readonly error: string;
+}
+
+/**
+ * Validates a value by JSON Schema, draft 2020-12. Reads every node that it visits as an object, reads each keyword of it
+ * once, and passes on what that throws. Throws as well when a reference of the schema leads nowhere.
+ */
+export type SchemaValidator = (schema: BoundedSchema, value: unknown) => readonly SchemaError[];
+
+/** The verdict on a text. */
+type CheckedText =
+  /** `text`: the value in compact JSON, as it was written. */
+  | { readonly kind: "valid"; readonly text: string }
+  /** Sentences for the model that repairs it. */
+  | { readonly kind: "invalid"; readonly problems: readonly string[] };
+
+/** Errors that only say that there is another one within. */
+const OUTER = new Set([
+  "$ref",
+  "allOf",
+  "dependentSchemas",
+  "false",
+  "if",
+  "items",
+  "patternProperties",
+  "prefixItems",
+]);
+
+/** Looks for the value in `text` and checks it. */
+export function checkText(text: string, { schema }: RequestedFormat, validate: SchemaValidator): CheckedText {
+  const found = extractJson(text);
+  if (found.kind === "none") return { kind: "invalid", problems: [found.problem] };
+  const problems = schema === null ? [] : problemsOf(found.value, schema, validate);
+  return problems.length === 0 ? { kind: "valid", text: found.text } : { kind: "invalid", problems };
+}
+
+function problemsOf(value: unknown, schema: unknown, validate: SchemaValidator): readonly string[] {
+  if (JSON.stringify(schema).length > SCHEMA_MAX_CHARS) return [];
+  const size = sizeOf(value);
+  if (size === null) return ["A property name is not well-formed Unicode."];
+  const bounded = boundedSchema(schema, size);
+  if (bounded === null) return [];
+  try {
+    return told(validate(bounded, value));
+  } catch {
+    // References in a circle or to nowhere, a pattern that is not one, too much work: the syntax is all that was checked.
+    return [];
+  }
+}
+
+/** The first problems, each with its place. */
+function told(errors: readonly SchemaError[]): readonly string[] {
+  const inner = errors.filter(({ keyword }) => !OUTER.has(keyword) && keyword !== "properties");
+  return (inner.length > 0 ? inner : errors).slice(0, PROBLEMS_MAX).map(({ instanceLocation, error }) => {
+    const place = instanceLocation === "#" ? "the value" : instanceLocation.slice(1, 1 + PROBLEM_MAX_CHARS);
+    return `At ${place}: ${error}`.slice(0, PROBLEM_MAX_CHARS).toWellFormed();
+  });
+}
+
+/** Null: a name in it is not well-formed, and cannot stand in a pointer. */
+function sizeOf(value: unknown): ValueSize | null {
+  const size = { text: 0, list: 0, members: 0, nameChars: 0, nodes: 0 };
+  const waiting: unknown[] = [value];
+  while (waiting.length > 0) {
+    const next = waiting.pop();
+    size.nodes += 1;
+    if (typeof next === "string") size.text = Math.max(size.text, next.length);
+    else if (Array.isArray(next)) {
+      size.list = Math.max(size.list, next.length);
+      for (const entry of next) waiting.push(entry);
+    } else {
+      const members = Object.entries(jsonObjectOf(next) ?? {});
+      if (!members.every(([name]) => name.isWellFormed())) return null;
+      size.members = Math.max(size.members, members.length);
+      size.nameChars = Math.max(
+        size.nameChars,
+        members.reduce((sum, [name]) => sum + name.length, 0),
+      );
+      for (const [, member] of members) waiting.push(member);
+    }
+  }
+  // The names of an object are texts for the keyword that judges them.
+  return { ...size, text: Math.max(size.text, size.nameChars) };
+}

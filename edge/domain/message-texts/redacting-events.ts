@@ -1,0 +1,218 @@
+/**
+ * Redaction of a streamed answer. Each text of an answer - content, reasoning and arguments of every choice - is a
+ * stream of its own; what a match may still grow into is held back and comes with a later event, at the latest right
+ * before the event that ends the text (docs/rules/guardrails.md#actions). An event of which nothing is changed or held
+ * back passes byte for byte. The tokens that upstreams list beside a text (`logprobs`) are left out, because they would
+ * show it.
+ */
+import type { TextScan } from "../../../shared/guardrails/text-scan.ts";
+import { concat } from "../wire/bytes/byte-pieces.ts";
+import type { ResponseTransform } from "../wire/sse/response-transform.ts";
+import { type EventParts, eventParts, type Fragment, readEvent, writeEvent } from "./answer-events.ts";
+import { type AnswerText, answerParts, dropPieces } from "./answer-texts.ts";
+import { jsonLines, parsed } from "./collected-texts.ts";
+import { EventCarrier } from "./event-carrier.ts";
+import { ArgumentsRedaction, type RedactionTally, redactPlain, type TextRedaction } from "./text-redaction.ts";
+
+/** An answer has no more texts that are under way at once; more of them are an attack on memory. */
+const TEXTS_MAX = 4096;
+/** What is held for a text besides its characters: its place, and the scanners' own state. */
+const TEXT_BYTES = 2_048;
+
+const encoder = new TextEncoder();
+
+/** A text under way. */
+interface OpenText {
+  readonly redaction: TextRedaction;
+  readonly owner: Fragment["owner"];
+  readonly place: Fragment["place"];
+  /** The event in which it began; all texts that began in it have the same. */
+  readonly carrier: EventCarrier;
+  /** The memory that is counted for it. */
+  bytes: number;
+}
+
+export class RedactingEvents implements ResponseTransform {
+  readonly #scan: TextScan;
+  readonly #tally: RedactionTally;
+  readonly #room: (bytes: number) => boolean;
+  readonly #open = new Map<string, OpenText>();
+  /** The memory of the texts under way, and the most that there was room for. */
+  #bytes = 0;
+  #roomBytes = 0;
+
+  /**
+   * @param tally counts what is replaced
+   * @param room takes this many bytes more for texts under way; false: they do not fit
+   */
+  constructor(scan: TextScan, tally: RedactionTally, room: (bytes: number) => boolean = () => true) {
+    this.#scan = scan;
+    this.#tally = tally;
+    this.#room = room;
+  }
+
+  concerns(): boolean {
+    return true;
+  }
+
+  /** The memory that is held for texts under way. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Throws when an answer has more texts at once than any honest one, or when there is no room for what is held of them. */
+  event(event: Uint8Array): Uint8Array {
+    const { fields, data, value } = readEvent(event);
+    if (data === null) return event;
+    if (data.trim() === "[DONE]")
+      return this.#after(
+        this.#rest(() => true),
+        event,
+      );
+    if (value === undefined || typeof value === "string") {
+      const redacted = redactWhole(this.#scan, this.#tally, data, value);
+      return redacted === data ? event : encoder.encode(writeEvent(fields, redacted));
+    }
+    const parts = eventParts(value);
+    const changed = [
+      this.#redactFragments(parts, fields, value),
+      redactEach(this.#scan, this.#tally, parts.wholes),
+      dropPieces(parts),
+    ];
+    const before = this.#rest(parts.ends, new Set(parts.fragments.map(({ key }) => key)));
+    if (!changed.includes(true)) return this.#after(before, event);
+    return this.#after(before, encoder.encode(writeEvent(fields, JSON.stringify(value))));
+  }
+
+  /** Everything that is still held back: the stream has ended. */
+  finish(): Uint8Array {
+    return encoder.encode(this.#rest(() => true));
+  }
+
+  #after(before: string, event: Uint8Array): Uint8Array {
+    return before === "" ? event : concat([encoder.encode(before), event]);
+  }
+
+  #redactFragments({ fragments, ends }: EventParts, fields: readonly string[], value: unknown): boolean {
+    const carriers = new Map<boolean, EventCarrier>();
+    const carrierOf = ({ place }: Fragment): EventCarrier => {
+      const ofChoices = place[0] === "choices";
+      const known = carriers.get(ofChoices);
+      if (known !== undefined) return known;
+      const carrier = new EventCarrier(fields, value, ofChoices);
+      carriers.set(ofChoices, carrier);
+      return carrier;
+    };
+    // before the first text is changed in the event
+    const open = fragments.map((fragment) => this.#textOf(fragment, carrierOf));
+    let changed = false;
+    for (const [nth, { key, holder, name, text, owner }] of fragments.entries()) {
+      const its = open[nth];
+      if (its === undefined) continue;
+      const released = its.redaction.push(text) + (ends(owner) ? its.redaction.finish() : "");
+      if (ends(owner)) this.#forget(key, its);
+      else this.#count(its, TEXT_BYTES + its.carrier.characters * 2 + its.redaction.bytes);
+      if (released === text) continue;
+      holder[name] = released;
+      changed = true;
+    }
+    return changed;
+  }
+
+  #textOf(fragment: Fragment, carrierOf: (fragment: Fragment) => EventCarrier): OpenText {
+    const { key, owner, place, json } = fragment;
+    const known = this.#open.get(key);
+    if (known !== undefined) return known;
+    if (this.#open.size >= TEXTS_MAX) throw new Error("too many texts in one answer");
+    const redaction = json ? new ArgumentsRedaction(this.#scan, this.#tally) : redactPlain(this.#scan, this.#tally);
+    const open = { redaction, owner, place, carrier: carrierOf(fragment), bytes: 0 };
+    this.#open.set(key, open);
+    return open;
+  }
+
+  #count(text: OpenText, bytes: number): void {
+    this.#bytes += bytes - text.bytes;
+    text.bytes = bytes;
+    if (this.#bytes <= this.#roomBytes) return;
+    if (!this.#room(this.#bytes - this.#roomBytes)) throw new Error("no room for the texts of an answer");
+    this.#roomBytes = this.#bytes;
+  }
+
+  #forget(key: string, text: OpenText): void {
+    this.#open.delete(key);
+    this.#bytes -= text.bytes;
+    text.bytes = 0;
+  }
+
+  /** Events with the rests of the texts that end, but for those whose rest is in their own event. */
+  #rest(ends: EventParts["ends"], but: ReadonlySet<string> = new Set()): string {
+    let events = "";
+    for (const [key, text] of this.#open) {
+      if (but.has(key) || !ends(text.owner)) continue;
+      this.#forget(key, text);
+      const rest = text.redaction.finish();
+      if (rest !== "") events += text.carrier.write(text.place, rest);
+    }
+    return events;
+  }
+}
+
+/** Data that is one text without what matches: JSON with this value, or, without a value, no JSON. */
+function redactWhole(scan: TextScan, tally: RedactionTally, data: string, value: string | undefined): string {
+  const text = value ?? data;
+  const redacted = redactText(scan, tally, text, false);
+  if (redacted === text) return data;
+  return value === undefined ? redacted : JSON.stringify(redacted);
+}
+
+/** A complete text without what matches. */
+function redactText(scan: TextScan, tally: RedactionTally, text: string, json: boolean): string {
+  if (json) {
+    const redaction = new ArgumentsRedaction(scan, tally);
+    return redaction.push(text) + redaction.finish();
+  }
+  const { texts, counts } = scan.redactTexts([{ text, user: false }]);
+  tally.add(counts);
+  return texts[0] ?? "";
+}
+
+/**
+ * A whole answer that is no event stream, without what matches. Lines of JSON are events without the words of event
+ * streams; what else is not JSON is redacted as one text.
+ */
+export function redactDocument(scan: TextScan, tally: RedactionTally, text: string): string {
+  const document = parsed(text);
+  if (document === undefined) {
+    const lines = jsonLines(text);
+    return lines === null ? redactText(scan, tally, text, false) : redactLines(scan, tally, lines);
+  }
+  if (typeof document === "string") return redactWhole(scan, tally, text, document);
+  const parts = answerParts(document);
+  const changed = [dropPieces(parts), redactEach(scan, tally, parts.texts)];
+  return changed.includes(true) ? JSON.stringify(document) : text;
+}
+
+/** The lines without what matches, and lines more for what was held back. */
+function redactLines(scan: TextScan, tally: RedactionTally, lines: readonly string[]): string {
+  const events = new RedactingEvents(scan, tally);
+  const redacted = lines.map((line, at) => {
+    // what the last line says may be that the answer has ended
+    const isEnd = at === lines.length - 1 && eventParts(parsed(line)).fragments.length === 0;
+    const rest = isEnd ? events.finish() : new Uint8Array(0);
+    return concat([rest, events.event(encoder.encode(writeEvent([], line)))]);
+  });
+  const text = new TextDecoder().decode(concat([...redacted, events.finish()]));
+  return text.replaceAll(/^data: (.*)\n\n/gm, "$1\n");
+}
+
+/** Redacts complete texts in their document; false: nothing matches. */
+function redactEach(scan: TextScan, tally: RedactionTally, texts: readonly AnswerText[]): boolean {
+  let changed = false;
+  for (const { holder, name, text, json } of texts) {
+    const redacted = redactText(scan, tally, text, json);
+    if (redacted === text) continue;
+    holder[name] = redacted;
+    changed = true;
+  }
+  return changed;
+}

@@ -1,0 +1,186 @@
+import { describe, expect, it } from "vitest";
+import { routeClassOf } from "../request/route-class.ts";
+import { guardedTexts, textScopeOf } from "./request-texts.ts";
+
+function textsOf(path: string, body: unknown) {
+  const bytes = new TextEncoder().encode(typeof body === "string" ? body : JSON.stringify(body));
+  const { prompts, toolResults } = guardedTexts([bytes], textScopeOf(path, routeClassOf(path)));
+  return {
+    prompts: prompts.map(({ text, user }) => (user ? text : `system: ${text}`)),
+    tools: toolResults.map((texts) => texts.map(({ text }) => text)),
+  };
+}
+
+function definitionsOf(path: string, body: unknown) {
+  const bytes = new TextEncoder().encode(JSON.stringify(body));
+  return guardedTexts([bytes], textScopeOf(path, routeClassOf(path))).definitions.map(({ text }) => text);
+}
+
+const CHAT = "/v1/chat/completions";
+
+describe("where input guardrails look", () => {
+  it.each([
+    [
+      "chat: system, developer and user text, in whatever shape",
+      CHAT,
+      {
+        model: "m",
+        messages: [
+          { role: "system", content: "s" },
+          { role: "developer", content: "d" },
+          {
+            content: [{ type: "text", text: "u1" }, { type: "image_url", image_url: { url: "data:" } }, "u2"],
+            role: "user",
+          },
+          { role: "assistant", content: "a", tool_calls: [{ function: { arguments: "{}" } }] },
+        ],
+        prompt: "not read by chat",
+      },
+      ["system: s", "system: d", "u1", "u2"],
+    ],
+    [
+      "chat: a role that nobody knows is a user's",
+      CHAT,
+      { messages: [{ role: "USER", content: "u" }, { content: "n" }] },
+      ["u", "n"],
+    ],
+    ["completions", "/v1/completions", { prompt: ["a", "b", [1, 2]], suffix: "s", user: "u" }, ["a", "b", "s"]],
+    ["embeddings", "/v1/embeddings", { input: "a", user: "u" }, ["a"]],
+    ["speech", "/v1/audio/speech", { input: "a", voice: "v", instructions: "calm" }, ["a", "system: calm"]],
+    ["images", "/v1/images/generations", { prompt: "a", negative_prompt: "b", size: "1x1" }, ["a", "b"]],
+    [
+      "responses",
+      "/v1/responses",
+      {
+        instructions: "i",
+        input: [
+          { role: "user", content: [{ type: "input_text", text: "u" }] },
+          { type: "message", role: "assistant", content: [{ type: "output_text", text: "a" }] },
+          { type: "reasoning", summary: [{ type: "summary_text", text: "r" }] },
+          { type: "function_call", arguments: "{}" },
+        ],
+      },
+      ["system: i", "u"],
+    ],
+    ["responses with a text", "/v1/responses", { input: "u" }, ["u"]],
+    [
+      "an unknown path: every string under the known names",
+      "/v2/generate",
+      {
+        messages: [{ role: "assistant", content: { x: "c" } }],
+        system: "s",
+        query: "q",
+        documents: ["d", { title: "t" }],
+        other: "o",
+      },
+      ["assistant", "c", "system: s", "q", "d", "t"],
+    ],
+  ])("%s", (_, path, body, expected) => {
+    expect(textsOf(path, body).prompts).toEqual(expected);
+  });
+
+  it("takes every message part that a template shows to the model, and the sender's name", () => {
+    const parts = [
+      { type: "refusal", refusal: "a" },
+      { type: "thinking", thinking: "b" },
+      { type: "image_url", image_url: { url: "data:" } },
+    ];
+    const messages = [
+      { role: "user", name: "n", content: parts },
+      { role: "tool", name: "t", content: "result" },
+    ];
+    expect(textsOf(CHAT, { messages, documents: [{ title: "d" }] })).toEqual({
+      prompts: ["n", "a", "b", "d"],
+      tools: [["result"]],
+    });
+  });
+
+  it("takes the client's own words in definitions, names too, and no word of JSON Schema", () => {
+    const schema = {
+      type: "object",
+      properties: { "p 1": { type: "string", description: "d", enum: ["e", "string"] }, type: { type: "t" } },
+      required: ["p 1"],
+      "x-note": true,
+    };
+    const response_format = { type: "json_schema", json_schema: { name: "n", strict: true, schema } };
+    expect(definitionsOf(CHAT, { response_format })).toEqual(["n", "p 1", "d", "e", "string", "t", "p 1", "x-note"]);
+    expect(textsOf(CHAT, { response_format })).toEqual({ prompts: [], tools: [] });
+    const tools = [{ type: "function", function: { name: "f", parameters: { properties: { server_url: {} } } } }];
+    expect(definitionsOf(CHAT, { tools, functions: [{ name: "g" }] })).toEqual(["f", "server_url", "g"]);
+    const server = { type: "mcp", server_url: "u", headers: { h: "v" }, authorization: "a", server_description: "s" };
+    const text = { format: { type: "json_schema", name: "n", schema: {} } };
+    const expected = ["mcp", "server_description", "s", "n"];
+    expect(definitionsOf("/v1/responses", { tools: [server], text })).toEqual(expected);
+    expect(textsOf("/v2/generate", { contents: [{ parts: [{ text: "a" }] }], systemInstruction: "b" }).prompts).toEqual(
+      ["a", "b"],
+    );
+    expect(definitionsOf("/v2/generate", { tools: [{ input_schema: { description: "d" } }] })).toEqual(["d"]);
+  });
+
+  it("sees both of two members and two roles of one name: an upstream may read the other", () => {
+    const body = `{"messages":[{"role":"user","content":"a"}],
+      "messages":[{"role":"assistant","content":"b","role":"user","content":"c"}]}`;
+    expect(textsOf(CHAT, body).prompts).toEqual(["a", "b", "c"]);
+  });
+
+  it.each([
+    ["a member in another case", CHAT, `{"Messages":[{"role":"user","content":"a"}]}`, ["a"]],
+    ["text in another case", CHAT, `{"messages":[{"role":"user","Content":[{"TEXT":"a"}]}]}`, ["a"]],
+    ["a member before a NUL", CHAT, `{"messages\\u0000x":[{"role":"user","content\\u0000":"a"}]}`, ["a"]],
+    ["a long name", "/v1/completions", `{"Prompt\\u0000${"x".repeat(2000)}":"a"}`, ["a"]],
+    ["a long s", "/v1/responses", `{"in\u017ftruction\u017f":"a","INPUT":"b"}`, ["system: a", "b"]],
+    ["both of two spellings", CHAT, `{"messages":[{"content":"a"}],"Messages":[{"content":"b"}]}`, ["a", "b"]],
+    ["a second role", CHAT, `{"messages":[{"role":"assistant","Role":"user","content":"a"}]}`, ["a"]],
+    ["a role that is no string", CHAT, `{"messages":[{"role":null,"Role":"assistant","content":"a"}]}`, ["a"]],
+    ["the second of two roles", CHAT, `{"messages":[{"role":"tool","role": {},"content":"a"}]}`, ["a"]],
+    ["a role of another message", CHAT, `{"messages":[{"role":7},{"role":"assistant","content":"a"}]}`, []],
+    ["a type that is no string", "/v1/responses", `{"input":[{"type":[],"Type":"reasoning","text":"a"}]}`, ["a"]],
+    ["a user beside a tool", CHAT, `{"messages":[{"role":"tool","ROLE":"user","content":"a"}]}`, ["a"]],
+    ["a second type", "/v1/responses", `{"input":[{"type":"reasoning","Type":"message","text":"a"}]}`, ["a"]],
+    ["a type beside a result", "/v1/responses", `{"input":[{"type":"x_output","TYPE":"message","text":"a"}]}`, ["a"]],
+  ])("reads names as any upstream may: %s", (_, path, body, expected) => {
+    expect(textsOf(path, body)).toEqual({ prompts: expected, tools: [] });
+  });
+
+  it("takes for the model's only what every spelling says is the model's", () => {
+    const messages = [{ role: "assistant", Role: "assistant", content: "a" }];
+    expect(textsOf(CHAT, { messages })).toEqual({ prompts: [], tools: [] });
+    const input = [{ role: "assistant", type: "function_call_output", output: "b" }];
+    expect(textsOf("/v1/responses", { input })).toEqual({ prompts: [], tools: [["b"]] });
+  });
+
+  it("takes every string of a prompt template, and of what a tool of the Responses API answers", () => {
+    const prompt = { id: "p", variables: { q: "a", r: { type: "input_text", text: "b" } } };
+    expect(textsOf("/v1/responses", { prompt }).prompts).toEqual(["p", "a", "b"]);
+    const output = [
+      { type: "input_text", text: "c" },
+      { stdout: "d", outcome: { type: "e" } },
+    ];
+    const input = [{ type: "shell_call_output", output, call_id: "x" }];
+    expect(textsOf("/v1/responses", { input }).tools).toEqual([["c", "d", "e"]]);
+  });
+
+  it("takes a list of any length", () => {
+    const prompt = Array.from({ length: 200_000 }, () => "x");
+    expect(textsOf("/v1/completions", { prompt }).prompts).toHaveLength(prompt.length);
+  });
+
+  it("reads a body of many pieces as fast as one of a few", () => {
+    const text = JSON.stringify({ prompt: Array.from({ length: 50_000 }, () => "x") });
+    const bytes = new TextEncoder().encode(text);
+    const pieces = Array.from({ length: bytes.byteLength / 8 }, (_, at) => bytes.subarray(at * 8, at * 8 + 8));
+    pieces.push(bytes.subarray(pieces.length * 8));
+    const path = "/v1/completions";
+    expect(guardedTexts(pieces, textScopeOf(path, routeClassOf(path))).prompts).toHaveLength(50_000);
+  });
+
+  it("takes each result of a tool on its own", () => {
+    const messages = [
+      { role: "tool", content: "one", tool_call_id: "1" },
+      { role: "tool", content: [{ type: "text", text: "two" }] },
+    ];
+    expect(textsOf(CHAT, { messages })).toEqual({ prompts: [], tools: [["one"], ["two"]] });
+    const input = [{ type: "function_call_output", output: "three", call_id: "c" }];
+    expect(textsOf("/v1/responses", { input }).tools).toEqual([["three"]]);
+  });
+});

@@ -1,0 +1,240 @@
+/**
+ * The texts of a JSON request that a tenant's input guardrails examine (docs/rules/guardrails.md#where-it-looks), each
+ * with its place in the client's bytes. A route has a closed list of members; what the model itself said earlier is not
+ * examined, and what a tool said is examined on its own. Names are compared as any upstream may read them: in any case, and
+ * up to a NUL.
+ */
+
+import { foldedName } from "../request/client-fields.ts";
+import { MODEL_ROUTES, type RouteClass } from "../request/route-class.ts";
+import { BytePieces, type Span } from "../wire/bytes/byte-pieces.ts";
+import { type JsonPath, type StringPlace, stringAt, stringPlaces } from "../wire/json/string-places.ts";
+import { isDefinitionName, isDefinitionType } from "./definition-words.ts";
+
+/** A text of a request; the span is that of its JSON string in the client's bytes, quotes included. */
+export interface RequestText {
+  readonly text: string;
+  /** The text of a user, not of a system or developer message. */
+  readonly user: boolean;
+  readonly span: Span;
+}
+
+/** The texts of a request. */
+export interface GuardedTexts {
+  readonly prompts: readonly RequestText[];
+  /** The client's words in answer formats and tools. The model reads each in quotes: none continues another one. */
+  readonly definitions: readonly RequestText[];
+  /** The texts of each tool's result that the client sent back. */
+  readonly toolResults: readonly (readonly RequestText[])[];
+}
+
+/** How the strings of a member are read: those of messages by who speaks, all of them, or those of definitions. */
+type MemberRule = "messages" | "all" | "definitions";
+
+/** The members of a request that are examined, by name. */
+type TextScope = ReadonlyMap<string, MemberRule>;
+
+const scopeOf = (rules: Readonly<Record<string, MemberRule>>): TextScope => new Map(Object.entries(rules));
+
+const CHAT = scopeOf({
+  messages: "messages",
+  documents: "all",
+  response_format: "definitions",
+  tools: "definitions",
+  functions: "definitions",
+});
+const COMPLETION = scopeOf({ prompt: "all", suffix: "all" });
+const RESPONSES = scopeOf({
+  instructions: "all",
+  input: "messages",
+  prompt: "all",
+  text: "definitions",
+  tools: "definitions",
+});
+const EMBEDDING = scopeOf({ input: "all" });
+const AUDIO = scopeOf({ input: "all", instructions: "all", prompt: "all" });
+const IMAGE = scopeOf({ prompt: "all", negative_prompt: "all" });
+/** On a path without rules of its own: what is examined on any path, and what the protocols of other servers name so. */
+const ANY = new Map([
+  ...[CHAT, COMPLETION, RESPONSES, EMBEDDING, AUDIO, IMAGE].flatMap((scope) => [...scope]),
+  ...scopeOf(
+    Object.fromEntries(
+      "messages input text system query inputs texts queries contents message chat_history preamble system_instruction systeminstruction"
+        .split(" ")
+        .map((name) => [name, "all"]),
+    ),
+  ),
+]);
+
+const DOCUMENTED: ReadonlySet<string> = new Set(MODEL_ROUTES);
+
+/** What is examined on a path of this class. */
+export function textScopeOf(path: string, { requestType }: RouteClass): TextScope {
+  if (!DOCUMENTED.has(path)) return ANY;
+  switch (requestType) {
+    case "chat":
+      return CHAT;
+    case "completion":
+      return COMPLETION;
+    case "responses":
+      return RESPONSES;
+    case "embedding":
+      return EMBEDDING;
+    case "audio":
+      return AUDIO;
+    case "image":
+      return IMAGE;
+    default:
+      return ANY;
+  }
+}
+
+/** Members whose text comes from the operator of an application, not from its user. */
+const SYSTEM_MEMBERS = new Set(["instructions", "system"]);
+const SYSTEM_ROLES = new Set(["system", "developer"]);
+const TOOL_ROLES = new Set(["tool", "function"]);
+/** The members of a message that say who speaks. */
+const LABELS = new Set(["role", "type"]);
+/** Names of members of a message, at any depth, whose strings are text. */
+const MESSAGE_TEXT = new Set(["content", "text", "output", "refusal", "thinking"]);
+/** How a tool is reached, which no model reads: members of an element of `tools`. */
+const CONNECTION = new Set(["server_url", "authorization", "headers"]);
+
+/** Types of the parts of a tool's result: no texts, and the result must keep them when it is replaced. */
+const PART_TYPES = new Set(["input_text", "input_image", "input_file", "output_text", "text"]);
+
+/** The texts of a JSON body, which is valid, in the order in which they stand. */
+export function guardedTexts(pieces: readonly Uint8Array[], scope: TextScope): GuardedTexts {
+  const body = new BytePieces(pieces);
+  const unreadable = new Set<string>();
+  const places = stringPlaces(
+    pieces,
+    (path, isName) => isLookedAt(scope, path, isName),
+    (path) => {
+      if (isLabel(path) && scope.get(nameOf(path[0])) === "messages") unreadable.add(labelKey(path));
+    },
+  );
+  const prompts: RequestText[] = [];
+  const definitions: RequestText[] = [];
+  const toolResults: RequestText[][] = [];
+  for (const [key, message] of messagesOf(scope, places)) {
+    if (scope.get(message.member) === "definitions") {
+      for (const text of definitionTexts(body, message.texts)) definitions.push(text);
+      continue;
+    }
+    const speaker =
+      message.labels === null ? "user" : speakerOf(body, message.labels, (name) => unreadable.has(`${key} ${name}`));
+    if (speaker === "model") continue;
+    const user = speaker !== "system" && !SYSTEM_MEMBERS.has(message.member);
+    const texts = message.texts.flatMap(({ path, span }) => {
+      // the name of a tool says which result this is
+      if (speaker === "tool" && isSpeakersName(path)) return [];
+      const text = stringAt(body, span);
+      return path.at(-1) === "type" && PART_TYPES.has(text) ? [] : [{ text, user, span }];
+    });
+    if (speaker === "tool") toolResults.push(texts);
+    else for (const text of texts) prompts.push(text);
+  }
+  return { prompts, definitions, toolResults };
+}
+
+/** What is the client's own text in a definition. */
+function definitionTexts(body: BytePieces, places: readonly StringPlace[]): readonly RequestText[] {
+  return places.flatMap(({ path, span, isName }) => {
+    const text = stringAt(body, span);
+    const isWord = isName ? isDefinitionName(text) : path.at(-1) === "type" && isDefinitionType(text);
+    return isWord ? [] : [{ text, user: false, span }];
+  });
+}
+
+type Speaker = "user" | "system" | "tool" | "model";
+
+/** What belongs together: one message, or a member that has none. */
+interface Message {
+  readonly member: string;
+  readonly texts: StringPlace[];
+  /** The strings that say who speaks; null: a member without messages. */
+  readonly labels: StringPlace[] | null;
+}
+
+function messagesOf(scope: TextScope, places: readonly StringPlace[]): ReadonlyMap<string, Message> {
+  const messages = new Map<string, Message>();
+  for (const place of places) {
+    const member = nameOf(place.path[0]);
+    const inMessages = scope.get(member) === "messages";
+    const key = inMessages ? messageKey(place.path) : member;
+    const message = messages.get(key) ?? { member, texts: [], labels: inMessages ? [] : null };
+    messages.set(key, message);
+    if (message.labels === null || !isLabel(place.path)) message.texts.push(place);
+    else message.labels.push(place);
+  }
+  return messages;
+}
+
+/** What the strings of one message have in common. */
+function messageKey(path: JsonPath): string {
+  return `${nameOf(path[0])} ${isElement(path) ? path[1] : ""}`;
+}
+
+function labelKey(path: JsonPath): string {
+  return `${messageKey(path)} ${nameOf(path[2])}`;
+}
+
+function isLookedAt(scope: TextScope, path: JsonPath, isName: boolean): boolean {
+  const member = nameOf(path[0]);
+  const rule = scope.get(member);
+  if (rule === "definitions")
+    return (path.length > 1 || !isName) && !(isElement(path) && CONNECTION.has(nameOf(path[2])));
+  if (isName || rule !== "messages") return !isName && rule === "all";
+  if (isLabel(path) || isSpeakersName(path)) return true;
+  const inner = nameOf(path.findLast((step) => typeof step === "string"));
+  return inner === member || MESSAGE_TEXT.has(inner) || nameOf(path[2]) === "output";
+}
+
+/** How the name of a step is compared; that of an element is none. */
+function nameOf(step: string | number | undefined): string {
+  return typeof step === "string" ? foldedName(step) : "";
+}
+
+/** An element of a list of messages, or something in it. */
+function isElement(path: JsonPath): boolean {
+  return typeof path[1] === "number";
+}
+
+/** A string that says who speaks, or what kind of message it is. */
+function isLabel(path: JsonPath): boolean {
+  return isElement(path) && path.length === 3 && LABELS.has(nameOf(path[2]));
+}
+
+/** The name of who speaks, which templates show to the model. */
+function isSpeakersName(path: JsonPath): boolean {
+  return isElement(path) && path.length === 3 && nameOf(path[2]) === "name";
+}
+
+/**
+ * Who speaks in a message. A role that is not known, or no string, counts as a user's, and of several roles the one that is
+ * examined: otherwise the upstream could read another one than the gateway. `unreadable`: a label of this name is no string.
+ */
+function speakerOf(body: BytePieces, labels: readonly StringPlace[], unreadable: (name: string) => boolean): Speaker {
+  if (unreadable("role")) return "user";
+  const named = (name: string): readonly string[] =>
+    labels.filter(({ path }) => nameOf(path[2]) === name).map(({ span }) => stringAt(body, span));
+  const roles = named("role");
+  const others = roles.filter((role) => role !== "assistant" && !TOOL_ROLES.has(role));
+  if (others.length > 0) return others.every((role) => SYSTEM_ROLES.has(role)) ? "system" : "user";
+  const types = named("type");
+  if (roles.length > 0) return roles.some((role) => TOOL_ROLES.has(role)) || types.some(isResult) ? "tool" : "model";
+  if (unreadable("type") || types.length === 0) return "user";
+  if (!types.every((type) => isResult(type) || isOfModel(type))) return "user";
+  return types.some(isResult) ? "tool" : "model";
+}
+
+/** The type of an item that is what a tool said. */
+function isResult(type: string): boolean {
+  return type.endsWith("_output");
+}
+
+/** The type of an item that is what the model said or thought. */
+function isOfModel(type: string): boolean {
+  return type === "reasoning" || type.endsWith("_call");
+}

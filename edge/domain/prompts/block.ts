@@ -1,0 +1,189 @@
+/**
+ * Blocks: the stretches of a request's texts that compression works on, each with its class
+ * (docs/rules/compression.md#blocks). What lies between blocks is never changed.
+ */
+import { textTokens } from "../request/token-estimate.ts";
+import { countCodePoints } from "../wire/text/code-points.ts";
+import { isCode, isLog } from "./classify.ts";
+import { readJsonPrefix } from "./json-tree.ts";
+
+/** What a block is, which decides which passes look at it. `diff`: whitespace counts in it, so that no pass does. */
+type BlockClass = "json" | "code" | "diff" | "log" | "prose";
+
+/** A stretch of a text. */
+export interface Block {
+  /** Place of its text in the list of texts. */
+  readonly text: number;
+  /** Its place in that text, in UTF-16 units; `end` is behind it. */
+  readonly start: number;
+  readonly end: number;
+  readonly kind: BlockClass;
+  /** As it came. */
+  readonly original: string;
+  /** As it goes upstream, as far as passes have decided. */
+  readonly current: string;
+  /** A later block refers to this one: no lossy pass may change it. */
+  readonly referred: boolean;
+}
+
+type Stretch = Pick<Block, "start" | "end" | "kind">;
+
+/**
+ * The texts of a request are looked at up to this many characters, those that come first: a pass holds a few copies of a
+ * text, an isolate has 128 MB for everything, and other requests wait while this one is compressed.
+ */
+export const TEXT_CHARS_MAX = 1024 * 1024;
+/** A text of more fences is left as it is. */
+const FENCES_MAX = 1000;
+const FENCE = /^ {0,3}(`{3,}|~{3,})([^\n]*)$/;
+const DIFF = /^\s*(?:diff|patch)\b/i;
+
+/** Tokens of a text by the rule of estimates (docs/rules/token-estimates.md#formulas). */
+export function tokensOf(text: string): number {
+  return textTokens(countCodePoints(text));
+}
+
+/** The blocks of at least `minTokens`, the `maxBlocks` longest of them, in the order of the texts. */
+export function blocksOf(texts: readonly string[], minTokens: number, maxBlocks: number): readonly Block[] {
+  const blocks: Block[] = [];
+  let leftChars = TEXT_CHARS_MAX;
+  for (const [index, text] of texts.entries()) {
+    if (text.length < minTokens || text.length > leftChars) continue;
+    leftChars -= text.length;
+    for (const { start, end, kind } of stretchesOf(text)) {
+      const original = text.slice(start, end);
+      if (tokensOf(original) < minTokens) continue;
+      blocks.push({ text: index, start, end, kind, original, current: original, referred: false });
+    }
+  }
+  const kept = longestFirst(blocks).slice(0, maxBlocks);
+  return blocks.length > maxBlocks ? inOrder(kept) : blocks;
+}
+
+/** Blocks by length, the longest first; of equal ones the first in the request first. */
+export function longestFirst(blocks: readonly Block[]): readonly Block[] {
+  return [...blocks].sort((one, other) => other.original.length - one.original.length || byPlace(one, other));
+}
+
+/** Blocks in the order of the request. */
+export function inOrder(blocks: readonly Block[]): readonly Block[] {
+  return [...blocks].sort(byPlace);
+}
+
+/** The texts with what their blocks have become. Blocks of a text do not overlap. */
+export function withBlocks(texts: readonly string[], blocks: readonly Block[]): readonly string[] {
+  const pieces = texts.map((): string[] => []);
+  const done = texts.map(() => 0);
+  for (const block of inOrder(blocks)) {
+    const text = texts[block.text] ?? "";
+    pieces[block.text]?.push(text.slice(done[block.text] ?? 0, block.start), block.current);
+    done[block.text] = block.end;
+  }
+  return texts.map((text, index) => [...(pieces[index] ?? []), text.slice(done[index] ?? 0)].join(""));
+}
+
+function byPlace(one: Block, other: Block): number {
+  return one.text - other.text || one.start - other.start;
+}
+
+/** Every character of the text is in at most one stretch. */
+function stretchesOf(text: string): readonly Stretch[] {
+  const stretches: Stretch[] = [];
+  let plainStart = 0;
+  const fences = fencesOf(text);
+  if (fences.length > FENCES_MAX) return [];
+  for (const fence of fences) {
+    stretches.push(...plainStretches(text, plainStart, fence.opened), fence);
+    plainStart = fence.closed;
+  }
+  stretches.push(...plainStretches(text, plainStart, text.length));
+  return stretches;
+}
+
+/** The body of a code fence: its fences are no part of it. */
+interface Fence extends Stretch {
+  /** Where the line of the opening fence begins. */
+  readonly opened: number;
+  /** Where the line of the closing fence ends. */
+  readonly closed: number;
+}
+
+/** The code fences; one without end takes the rest. */
+function fencesOf(text: string): readonly Fence[] {
+  const fences: Fence[] = [];
+  let open: { readonly mark: string; readonly info: string; readonly opened: number; readonly start: number } | null =
+    null;
+  for (const { start, end } of linesOf(text)) {
+    // a fence is short; only the head of a long line can be one
+    const match = FENCE.exec(text.slice(start, Math.min(end, start + 200)));
+    if (match === null) continue;
+    const [, mark = "", info = ""] = match;
+    if (open === null) {
+      open = { mark, info, opened: start, start: Math.min(end + 1, text.length) };
+    } else if (mark[0] === open.mark[0] && mark.length >= open.mark.length && info.trim() === "") {
+      const body = fenceBody(text, open, Math.max(start - 1, open.start));
+      if (fences.length > FENCES_MAX) break;
+      fences.push({ ...body, opened: open.opened, closed: end });
+      open = null;
+    }
+  }
+  if (open !== null) {
+    fences.push({ ...fenceBody(text, open, text.length), opened: open.opened, closed: text.length });
+  }
+  return fences;
+}
+
+function fenceBody(text: string, open: { readonly info: string; readonly start: number }, end: number): Stretch {
+  const { start, info } = open;
+  if (DIFF.test(info)) return { start, end, kind: "diff" };
+  const body = readJsonPrefix(text.slice(start, end), 0);
+  const isJson = body.node !== null && body.node.kind !== "scalar" && isBlank(text, start + body.end, end);
+  return { start, end, kind: isJson ? "json" : "code" };
+}
+
+/** Stretches outside of fences: JSON values that begin and end with a line, and what is between them. */
+function plainStretches(text: string, from: number, to: number): readonly Stretch[] {
+  const stretches: Stretch[] = [];
+  let rest = from;
+  // what is read in vain is bounded, so that a text of brackets costs no more than its length
+  let allowance = 2 * (to - from);
+  for (const { start, end } of linesOf(text.slice(from, to))) {
+    const at = from + start;
+    if (at < rest || allowance <= 0 || !/^\s*[[{]/.test(text.slice(at, Math.min(from + end, at + 100)))) continue;
+    const { node, end: stop } = readJsonPrefix(text, at);
+    const lineEnd = text.indexOf("\n", stop);
+    const closes = node !== null && stop <= to && isBlank(text, stop, lineEnd === -1 ? text.length : lineEnd);
+    if (!closes) {
+      allowance -= stop - at;
+      continue;
+    }
+    stretches.push(...classified(text, rest, at), { start: at, end: stop, kind: "json" });
+    rest = stop;
+  }
+  stretches.push(...classified(text, rest, to));
+  return stretches;
+}
+
+function classified(text: string, start: number, end: number): readonly Stretch[] {
+  const stretch = text.slice(start, end);
+  if (stretch.trim() === "") return [];
+  if (isLog(stretch)) return [{ start, end, kind: "log" }];
+  return [{ start, end, kind: isCode(stretch) ? "code" : "prose" }];
+}
+
+function isBlank(text: string, start: number, end: number): boolean {
+  return text.slice(start, end).trim() === "";
+}
+
+/** Where each line begins and where it ends, its line feed not included. */
+function linesOf(text: string): readonly { readonly start: number; readonly end: number }[] {
+  const lines: { readonly start: number; readonly end: number }[] = [];
+  let start = 0;
+  while (start <= text.length) {
+    const feed = text.indexOf("\n", start);
+    const end = feed === -1 ? text.length : feed;
+    lines.push({ start, end });
+    start = end + 1;
+  }
+  return lines;
+}

@@ -1,0 +1,152 @@
+/**
+ * Prose as sentences, and which of them are kept (docs/rules/compression.md#prose). Scores come from the compression
+ * sidecar or from the rule of thumb here. Linear in the text, but for the sort of its sentences.
+ */
+
+import { countCodePoints } from "../wire/text/code-points.ts";
+
+/** What a dropped stretch leaves. */
+export const OMITTED = " [… omitted]";
+/** A shorter text is kept whole. */
+export const SENTENCES_MIN = 4;
+/** Sentences of more than this many are not scored: no prose has so many. */
+export const SENTENCES_MAX = 5000;
+
+const WORD = /\p{L}{4,}/gu;
+const SCORED_CHARS_MAX = 200;
+const HIT_SCORE = 2;
+const ENDS = new Set([".", "!", "?", "…"]);
+/** These end a sentence without a space after them. */
+const WIDE_ENDS = new Set(["。", "！", "？"]);
+/** Begins a list item or a heading. */
+const ITEM = /^(?:[-*•]|\d{1,3}[.)]|#{1,6})[ \t]/;
+const ABBREVIATIONS = new Set([
+  "mr",
+  "mrs",
+  "ms",
+  "dr",
+  "prof",
+  "vs",
+  "etc",
+  "approx",
+  "no",
+  "fig",
+  "inc",
+  "ltd",
+  "cf",
+]);
+const CLOSERS = new Set(['"', "'", ")", "]", "”", "’", "»"]);
+
+/** The words of the question, in lower case: those of at least four letters. */
+export function queryTerms(question: string): ReadonlySet<string> {
+  return new Set(wordsOf(question));
+}
+
+/** The text cut into sentences; each has the whitespace that follows it. Joined they are the text. */
+export function sentencesOf(text: string): readonly string[] {
+  const sentences: string[] = [];
+  let start = 0;
+  for (const end of sentenceEnds(text)) {
+    // whitespace in front of the first sentence belongs to it
+    if (text.slice(start, end).trim() === "") continue;
+    sentences.push(text.slice(start, end));
+    start = end;
+  }
+  if (start < text.length) sentences.push(text.slice(start));
+  return sentences;
+}
+
+/** Where sentences end, the whitespace behind them included; every character is looked at a fixed number of times. */
+function* sentenceEnds(text: string): Generator<number> {
+  let at = 0;
+  while (at < text.length) {
+    const character = text[at] ?? "";
+    if (isSpace(character)) {
+      const end = runEnd(text, at, isSpace);
+      if (isParagraphEnd(text, at, end)) yield end;
+      at = end;
+    } else if (ENDS.has(character) || WIDE_ENDS.has(character)) {
+      const end = runEnd(text, at, (next) => ENDS.has(next) || WIDE_ENDS.has(next) || CLOSERS.has(next));
+      const next = runEnd(text, end, isSpace);
+      const isEnd = WIDE_ENDS.has(character) || next > end || end === text.length;
+      if (isEnd && !(character === "." && isAbbreviation(text, at))) yield next;
+      at = Math.max(end, isEnd ? next : end);
+    } else {
+      at += 1;
+    }
+  }
+}
+
+function isSpace(character: string): boolean {
+  return character === " " || character === "\n" || character === "\t" || character === "\r" || character === "\u00a0";
+}
+
+function runEnd(text: string, start: number, belongs: (character: string) => boolean): number {
+  let end = start;
+  while (end < text.length && belongs(text[end] ?? "")) end += 1;
+  return end;
+}
+
+/** Whether this whitespace has a blank line, or a list item or heading begins behind it. */
+function isParagraphEnd(text: string, start: number, end: number): boolean {
+  const feed = text.indexOf("\n", start);
+  if (feed === -1 || feed >= end) return false;
+  const second = text.indexOf("\n", feed + 1);
+  return (second !== -1 && second < end) || ITEM.test(text.slice(end, end + 8));
+}
+
+/** Whether the dot belongs to `e.g.`, to an initial, to the number of a list item or to a common abbreviation. */
+function isAbbreviation(text: string, dot: number): boolean {
+  const word = /(?:^|[\s("[.])([\p{L}]{1,6}|\d{1,3})$/u.exec(text.slice(Math.max(dot - 8, 0), dot))?.[1] ?? "";
+  if (/^\d/.test(word))
+    return /(?:^|\n)[ \t]{0,4}$/.test(text.slice(Math.max(dot - word.length - 5, 0), dot - word.length));
+  return (word.length === 1 && word !== "I") || ABBREVIATIONS.has(word.toLowerCase());
+}
+
+/** Scores by length and by the words of the question, when there is no sidecar. */
+export function heuristicScores(sentences: readonly string[], terms: ReadonlySet<string>): readonly number[] {
+  return sentences.map((sentence) => {
+    const hits = wordsOf(sentence).filter((word) => terms.has(word)).length;
+    return Math.min(countCodePoints(sentence.trim()), SCORED_CHARS_MAX) / SCORED_CHARS_MAX + HIT_SCORE * hits;
+  });
+}
+
+/**
+ * The text of the best `keepRatio` of its sentences, rounded up, and of those that contain a word of the question, in
+ * their order; null: all are kept. `scores` has a finite number for each sentence.
+ */
+export function keepBest(
+  sentences: readonly string[],
+  scores: readonly number[],
+  { keepRatio, terms }: { readonly keepRatio: number; readonly terms: ReadonlySet<string> },
+): string | null {
+  const count = Math.min(Math.max(Math.ceil(sentences.length * keepRatio), 1), sentences.length);
+  const ranked = sentences
+    .map((_, at) => at)
+    .sort((one, other) => (scores[other] ?? 0) - (scores[one] ?? 0) || one - other);
+  const best = new Set(ranked.slice(0, count));
+  const keeps = (sentence: string, at: number): boolean =>
+    best.has(at) || wordsOf(sentence).some((word) => terms.has(word));
+  if (sentences.every(keeps)) return null;
+  const pieces: string[] = [];
+  let gap: string | null = null;
+  for (const [at, sentence] of sentences.entries()) {
+    if (!keeps(sentence, at)) {
+      if (gap === null) pieces.push((pieces.pop() ?? "").trimEnd(), OMITTED);
+      gap = sentence;
+      continue;
+    }
+    if (gap !== null) pieces.push(spaceAtEnd(gap));
+    gap = null;
+    pieces.push(sentence);
+  }
+  return pieces.join("") + (gap === null ? "" : spaceAtEnd(gap));
+}
+
+function spaceAtEnd(sentence: string): string {
+  return sentence.slice(sentence.trimEnd().length);
+}
+
+function wordsOf(text: string): readonly string[] {
+  return text.toLowerCase().match(WORD) ?? [];
+}

@@ -1,0 +1,107 @@
+/**
+ * The class of a path (docs/rules/routes.md#path-classes, docs/rules/token-estimates.md#formulas,
+ * docs/rules/settlement-and-rows.md#cost): the request type of its usage row, the rule that estimates it, what it is
+ * billed by, and whether its body is a form. The class follows from the end of the path, whichever upstream serves it;
+ * only the documented paths require a model.
+ */
+import type { RequestType } from "../../../shared/usage/usage-row.ts";
+
+/** Which part of a body is estimated. */
+export type EstimateRule = "messages" | "prompt" | "input" | "texts" | "responses" | "speech" | "nothing" | "any";
+
+/** What a route is billed by; see shared/money/cost.ts. */
+export type BilledBy = "tokens" | "input-tokens" | "images" | "characters" | "seconds" | "nothing";
+
+export interface RouteClass {
+  readonly requestType: RequestType;
+  readonly estimate: EstimateRule;
+  readonly billedBy: BilledBy;
+  /** The route takes multipart/form-data. */
+  readonly form: boolean;
+  /** On streams the gateway requests the usage event on the client's behalf (docs/rules/streams.md#usage-event). */
+  readonly usageOption: boolean;
+}
+
+/** The paths that require a registered model; each answers POST. */
+export const MODEL_ROUTES = [
+  "/v1/chat/completions",
+  "/v1/completions",
+  "/v1/responses",
+  "/v1/embeddings",
+  "/v1/audio/transcriptions",
+  "/v1/audio/translations",
+  "/v1/audio/speech",
+  "/v1/images/generations",
+  "/v1/images/edits",
+  "/v1/images/variations",
+] as const;
+
+const OTHER: RouteClass = {
+  requestType: "other",
+  estimate: "any",
+  billedBy: "tokens",
+  form: false,
+  usageOption: false,
+};
+
+/** A route that reads texts and creates none. */
+const JUDGING: RouteClass = { ...OTHER, estimate: "texts", billedBy: "input-tokens" };
+
+/**
+ * The class of a path, by its last segments. An upstream decodes letters and may ignore a slash at the end; this function
+ * does too.
+ */
+export function routeClassOf(rawPath: string): RouteClass {
+  return CLASSES.get(rawPath) ?? classOf(rawPath);
+}
+
+function classOf(rawPath: string): RouteClass {
+  const path = decoded(rawPath).replace(/\/+$/, "");
+  if (path.startsWith("/v1/models/") || path.startsWith("/mcp/")) return OTHER;
+  const [parent, last] = ["", ...path.split("/")].slice(-2);
+  switch (last) {
+    case "completions":
+      return parent === "chat"
+        ? { ...OTHER, requestType: "chat", estimate: "messages", usageOption: true }
+        : { ...OTHER, requestType: "completion", estimate: "prompt", usageOption: true };
+    case "responses":
+      return { ...OTHER, requestType: "responses", estimate: "responses" };
+    case "embeddings":
+      return { ...OTHER, requestType: "embedding", estimate: "input", billedBy: "input-tokens" };
+    case "rerank":
+      return { ...JUDGING, requestType: "rerank" };
+    case "moderations":
+      return { ...JUDGING, requestType: "moderation" };
+    case "score":
+    case "classify":
+    case "pooling":
+      return JUDGING;
+    case "count_tokens":
+    case "input_tokens":
+    case "tokenize":
+    case "detokenize":
+      return { ...OTHER, estimate: "nothing", billedBy: "nothing" };
+    default:
+  }
+  if (parent === "audio") return audioClass(last ?? "");
+  if (parent !== "images") return OTHER;
+  const form = last === "edits" || last === "variations";
+  return { ...OTHER, requestType: "image", estimate: "nothing", billedBy: "images", form };
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURI(path);
+  } catch {
+    return path;
+  }
+}
+
+function audioClass(last: string): RouteClass {
+  if (last === "speech") return { ...OTHER, requestType: "audio", estimate: "speech", billedBy: "characters" };
+  if (last !== "transcriptions" && last !== "translations") return { ...OTHER, requestType: "audio" };
+  return { ...OTHER, requestType: "audio", estimate: "nothing", billedBy: "seconds", form: true };
+}
+
+/** The classes of the documented paths, which nearly every request has. */
+const CLASSES: ReadonlyMap<string, RouteClass> = new Map(MODEL_ROUTES.map((path) => [path, classOf(path)]));

@@ -1,0 +1,73 @@
+/**
+ * Which parts of a call to an MCP server are sent on, and where to (docs/rules/mcp.md#calls). Bodies are never read as
+ * JSON-RPC.
+ */
+
+import { upstreamHeaders } from "../upstream/headers.ts";
+import { CR, LF } from "../wire/bytes/ascii.ts";
+
+/** The name of a call's server, and the rest of its path: empty, or beginning with a slash. */
+export interface McpTarget {
+  readonly server: string;
+  readonly rest: string;
+}
+
+/** The target of a path `/mcp/{server}[/*]`; null for any other path. */
+export function mcpTarget(path: string): McpTarget | null {
+  const match = /^\/mcp\/([^/]+)(\/.*)?$/.exec(path);
+  return match?.[1] === undefined ? null : { server: match[1], rest: match[2] ?? "" };
+}
+
+/** The server's URL with the rest of the path and the query appended; a query in the server's own URL comes first. */
+export function mcpUrl(upstreamUrl: string, rest: string, search: string): string {
+  const url = new URL(upstreamUrl);
+  url.hash = "";
+  if (rest !== "") url.pathname = url.pathname.replace(/\/+$/, "") + rest;
+  const query = search.replace(/^\?/, "");
+  if (query !== "") url.search = url.search === "" ? query : `${url.search}&${query}`;
+  return url.href;
+}
+
+/** The client's headers as they are sent to the server; the server's stored Authorization value replaces the client's. */
+export function mcpRequestHeaders(client: Headers, authorization: string | null): Record<string, string> {
+  const headers = upstreamHeaders(client, null);
+  if (authorization !== null) headers["authorization"] = authorization;
+  return headers;
+}
+
+const ANSWERED = ["content-type", "mcp-session-id", "mcp-protocol-version"];
+
+/** The server's headers that the client gets. */
+export function mcpResponseHeaders(server: Headers): Record<string, string> {
+  return Object.fromEntries(
+    ANSWERED.flatMap((name) => {
+      const value = server.get(name);
+      return value === null ? [] : [[name, value]];
+    }),
+  );
+}
+
+const ID_FIELD = new TextEncoder().encode("id:");
+
+/**
+ * Finds the first event id of a stream: with it a client can request to continue the stream from there (`Last-Event-ID`).
+ * Bytes may be split anywhere.
+ */
+export class EventIdScan {
+  /** Bytes of the field name that the current line has matched; -1 once it cannot match any more. */
+  #matched = 0;
+  #found = false;
+
+  get found(): boolean {
+    return this.#found;
+  }
+
+  push(chunk: Uint8Array): void {
+    for (const byte of chunk) {
+      if (this.#found) return;
+      if (byte === LF || byte === CR) this.#matched = 0;
+      else if (this.#matched >= 0) this.#matched = byte === ID_FIELD[this.#matched] ? this.#matched + 1 : -1;
+      this.#found = this.#matched === ID_FIELD.byteLength;
+    }
+  }
+}

@@ -1,0 +1,130 @@
+/**
+ * The event stream of a tool loop (docs/rules/tool-loop.md#streaming): the streams of all turns become one answer, with
+ * the id, model and time of the first. Content and reasoning are passed on as they come; tool calls and the finish are
+ * held back until it is decided whose they are. Pure: it gets the data of events and returns the text of events.
+ */
+
+import { dataEvent } from "../../../shared/wire/event-reader.ts";
+import { isJsonObject, type JsonObject } from "../wire/json/document.ts";
+import { headOf } from "./completion.ts";
+import { StreamedTurn } from "./streamed-turn.ts";
+import { type FinishedTurn, finalFinishReason, REASONING_NAMES } from "./turn.ts";
+
+const DONE = "[DONE]";
+
+interface ComposerOptions {
+  /** The names of the gateway's tools. */
+  readonly owned: { has(name: string): boolean };
+  /** The client wants the usage event. */
+  readonly usageAsked: boolean;
+  /** The most that is kept of one turn. */
+  readonly turnMaxCharacters: number;
+}
+
+export class StreamComposer {
+  readonly #options: ComposerOptions;
+  /** A chunk of the first turn without its choices: what every chunk of the answer has. */
+  #frame: JsonObject | null = null;
+  #roleSent = false;
+  /** The member in which this upstream writes reasoning. */
+  #reasoning: string = "reasoning_content";
+  #turn: StreamedTurn;
+  #done = false;
+  #failed = false;
+
+  constructor(options: ComposerOptions) {
+    this.#options = options;
+    this.#turn = new StreamedTurn(options.owned, options.turnMaxCharacters);
+  }
+
+  /** The stream has ended with an error event, which the client has: nothing may follow. */
+  get failed(): boolean {
+    return this.#failed;
+  }
+
+  /** The turn under way. */
+  get turn(): StreamedTurn {
+    return this.#turn;
+  }
+
+  /** Begins the next turn. */
+  nextTurn(): void {
+    this.#turn = new StreamedTurn(this.#options.owned, this.#options.turnMaxCharacters);
+    this.#done = false;
+  }
+
+  /** What the client gets for one event of the turn under way: events, or nothing. */
+  take(data: string): string {
+    if (this.#failed || this.#done) return "";
+    if (data === DONE) {
+      this.#done = true;
+      return "";
+    }
+    try {
+      const chunk: unknown = JSON.parse(data);
+      if (!isJsonObject(chunk)) return dataEvent(data);
+      this.#failed = isJsonObject(chunk["error"]);
+      return this.#failed || !Array.isArray(chunk["choices"]) ? dataEvent(data) : this.#chunk(chunk);
+    } catch {
+      // No JSON, or nested too deeply to be written again.
+      return dataEvent(data);
+    }
+  }
+
+  /** Tells the client that these tools are called. */
+  announce(names: readonly string[]): string {
+    return names
+      .map((name) => this.#event({ delta: { [this.#reasoning]: `[tool: ${name}]` }, finish_reason: null }))
+      .join("");
+  }
+
+  /** The end of the answer: the finish, the usage if it was asked for, `[DONE]`. */
+  end(
+    turn: FinishedTurn,
+    final: { readonly toolCalls: readonly JsonObject[]; readonly usage: JsonObject | null },
+  ): string {
+    const rest = this.#turn.rest();
+    const reason = finalFinishReason(turn, final);
+    const events = [
+      ...(rest.length === 0 ? [] : [this.#event({ delta: { tool_calls: rest }, finish_reason: null })]),
+      ...(reason === null ? [] : [this.#event({ delta: {}, finish_reason: reason })]),
+    ];
+    const { usage } = final;
+    if (this.#options.usageAsked && usage !== null)
+      events.push(dataEvent(JSON.stringify({ ...this.#frame, choices: [], usage })));
+    // An upstream that has shown no end may have been cut off, and its client must be able to tell.
+    if (this.#done || reason !== null) events.push(dataEvent(DONE));
+    return events.join("");
+  }
+
+  #chunk({ choices, usage, ...frame }: JsonObject): string {
+    if (isJsonObject(usage)) this.#turn.reported(usage);
+    this.#frame ??= frame;
+    const choice = (choices as readonly unknown[]).find((one) => isJsonObject(one) && (one["index"] ?? 0) === 0);
+    if (!isJsonObject(choice)) return "";
+    const { delta, finish_reason: reason, ...others } = choice;
+    const given = isJsonObject(delta) ? delta : {};
+    const calls = this.#turn.delta(given);
+    if (reason !== null && reason !== undefined) this.#turn.finished(reason);
+    const passed = this.#passedOn(given, calls);
+    return passed === null ? "" : this.#event({ ...others, delta: passed, finish_reason: null }, frame);
+  }
+
+  /** The part of a delta that goes on at once; null: nothing. */
+  #passedOn(delta: JsonObject, calls: readonly JsonObject[]): JsonObject | null {
+    const { tool_calls: _, role, ...rest } = delta;
+    this.#reasoning = REASONING_NAMES.find((name) => typeof rest[name] === "string") ?? this.#reasoning;
+    const ofClient = calls.length === 0 ? {} : { tool_calls: calls };
+    if (role !== undefined && !this.#roleSent) {
+      this.#roleSent = true;
+      return { role, ...rest, ...ofClient };
+    }
+    const says = calls.length > 0 || Object.values(rest).some((value) => value !== null && value !== "");
+    return says ? { ...rest, ...ofClient } : null;
+  }
+
+  #event(choice: JsonObject, frame: JsonObject | null = this.#frame): string {
+    const head = this.#frame === null ? {} : headOf(this.#frame);
+    return dataEvent(JSON.stringify({ ...frame, ...head, choices: [{ index: 0, ...choice }] }));
+  }
+}

@@ -1,0 +1,78 @@
+/**
+ * The tools that a tool server lists, as a chat completion takes them (docs/rules/tool-loop.md#discovery). A server is
+ * not trusted: tools whose names a model could not call are left out, and so is what is too large.
+ */
+import { isJsonObject, type JsonObject } from "../wire/json/document.ts";
+
+/** A tool that a model can be offered. */
+export interface OfferedTool {
+  readonly name: string;
+  /** The member of `tools` of a chat completion. */
+  readonly definition: JsonObject;
+  /** Characters of the definition as JSON. */
+  readonly characters: number;
+}
+
+/** One page of a list. */
+interface ToolPage {
+  readonly tools: readonly OfferedTool[];
+  /** What the next page is asked for with; null: this is the last one. */
+  readonly nextCursor: string | null;
+}
+
+/** Names that models can call; it has no control characters, and nothing that a client could take for markup. */
+const TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
+const DESCRIPTION_MAX_CHARACTERS = 4096;
+/** Largest definition of one tool, in characters of JSON. */
+const DEFINITION_MAX_CHARACTERS = 32 * 1024;
+const CURSOR_MAX_CHARACTERS = 4096;
+
+/** The page that is the result of `tools/list`; null: it has no list. */
+export function toolPageOf({ tools, nextCursor }: JsonObject): ToolPage | null {
+  if (!Array.isArray(tools)) return null;
+  return {
+    tools: (tools as readonly unknown[]).flatMap((tool) => offeredTool(tool) ?? []),
+    nextCursor:
+      typeof nextCursor === "string" && nextCursor !== "" && nextCursor.length <= CURSOR_MAX_CHARACTERS
+        ? nextCursor
+        : null,
+  };
+}
+
+/** A tool by its name, description and JSON Schema of its arguments; null: a model cannot be offered it. */
+export function offeredToolOf(name: string, description: string, schema: JsonObject): OfferedTool | null {
+  if (!TOOL_NAME.test(name)) return null;
+  const text = description.slice(0, DESCRIPTION_MAX_CHARACTERS).toWellFormed();
+  const definition = {
+    type: "function",
+    function: { name, ...(text === "" ? {} : { description: text }), parameters: parametersOf(schema) },
+  };
+  const characters = charactersOf(definition);
+  return characters > DEFINITION_MAX_CHARACTERS ? null : { name, definition, characters };
+}
+
+function offeredTool(tool: unknown): OfferedTool | null {
+  if (!isJsonObject(tool)) return null;
+  const { name, description, inputSchema } = tool;
+  if (typeof name !== "string") return null;
+  return offeredToolOf(
+    name,
+    typeof description === "string" ? description : "",
+    isJsonObject(inputSchema) ? inputSchema : {},
+  );
+}
+
+/** Upstreams refuse a schema that is not of an object with properties. */
+function parametersOf(schema: JsonObject): JsonObject {
+  const { properties } = schema;
+  return { ...schema, type: "object", properties: isJsonObject(properties) ? properties : {} };
+}
+
+/** Infinity for what cannot be written, such as for its depth. */
+function charactersOf(value: unknown): number {
+  try {
+    return JSON.stringify(value).length;
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
+}

@@ -1,0 +1,135 @@
+/**
+ * What follows a turn of a tool loop, which is one answer of the model (docs/rules/tool-loop.md#turns): its calls are
+ * run and the model is asked again, or the answer goes to the client without the calls that only the gateway can run.
+ */
+import { LIMITS } from "../../../shared/catalogues/limits.ts";
+import { isJsonObject, type JsonObject } from "../wire/json/document.ts";
+
+/** One answer of the model, complete. */
+export interface FinishedTurn {
+  /** The message without its tool calls. */
+  readonly message: JsonObject;
+  /** The tool calls as the model has made them. */
+  readonly toolCalls: readonly JsonObject[];
+  readonly finishReason: unknown;
+}
+
+/** A call of a tool that the gateway runs. */
+export interface GatewayToolCall {
+  readonly name: string;
+  /** The arguments; null: what the model has written is not a JSON object. */
+  readonly arguments: JsonObject | null;
+}
+
+/** What follows a turn. */
+export type TurnDecision =
+  /** The calls are run, and the model is asked again. `toolCalls`: all calls, each with an id. */
+  | { readonly kind: "run"; readonly calls: readonly GatewayToolCall[]; readonly toolCalls: readonly JsonObject[] }
+  /** The answer is the client's, with these tool calls. `removed`: the gateway's own calls were taken out of it. */
+  | { readonly kind: "final"; readonly toolCalls: readonly JsonObject[]; readonly removed: boolean };
+
+/** Most calls that are run in one turn; the others get an error for a result. */
+export const CALLS_MAX = LIMITS.toolsAtOnce;
+
+/** The members of a message in which upstreams write a model's reasoning. */
+export const REASONING_NAMES = ["reasoning_content", "reasoning"] as const;
+
+/** Reasons for which an answer has ended before the model meant it to: its calls may be incomplete. */
+const CUT_SHORT: ReadonlySet<unknown> = new Set(["length", "content_filter"]);
+
+/**
+ * Decides by the names of the gateway's own tools. `mayRun` is false once the turns are used up. A call to any other
+ * tool is the client's to run, and so the whole answer is the client's.
+ */
+export function decideTurn(
+  turn: FinishedTurn,
+  owned: { has(name: string): boolean },
+  { turn: nth, mayRun }: { readonly turn: number; readonly mayRun: boolean },
+): TurnDecision {
+  const ofClient = turn.toolCalls.filter((call) => !isOwned(call, owned));
+  const removed = ofClient.length < turn.toolCalls.length;
+  if (!removed || ofClient.length > 0 || !mayRun || CUT_SHORT.has(turn.finishReason))
+    return { kind: "final", toolCalls: ofClient, removed };
+  const toolCalls = withIds(turn.toolCalls, nth);
+  const calls = turn.toolCalls.map((call) => ({
+    name: String(functionOf(call)["name"]),
+    arguments: argumentsOf(functionOf(call)["arguments"]),
+  }));
+  return { kind: "run", toolCalls, calls };
+}
+
+/** The finish reason of an answer that goes to the client: without tool calls it has not ended because of them. */
+export function finalFinishReason(
+  turn: FinishedTurn,
+  { toolCalls }: { readonly toolCalls: readonly unknown[] },
+): unknown {
+  return toolCalls.length === 0 && turn.toolCalls.length > 0 && turn.finishReason === "tool_calls"
+    ? "stop"
+    : turn.finishReason;
+}
+
+/** The message of a turn and the results of its calls, as the model reads them in its next turn. */
+export function exchangeOf(
+  { message }: FinishedTurn,
+  toolCalls: readonly JsonObject[],
+  results: readonly string[],
+): readonly JsonObject[] {
+  const { content } = message;
+  const readable = typeof content === "string" || Array.isArray(content) ? (content as unknown) : null;
+  // Upstreams refuse members that they do not know; of their own reasoning some want to be reminded.
+  const reasoning = Object.fromEntries(
+    REASONING_NAMES.flatMap((name) => (message[name] ? [[name, message[name]]] : [])),
+  );
+  return [
+    { role: "assistant", content: readable, ...reasoning, tool_calls: toolCalls },
+    ...results.map((text, nth) => ({ role: "tool", tool_call_id: toolCalls[nth]?.["id"], content: text })),
+  ];
+}
+
+/** The name of a called function; undefined: it is no call of a function. */
+function nameOf(call: JsonObject): string | undefined {
+  const { type, function: called } = call;
+  if ((type !== undefined && type !== null && type !== "function") || !isJsonObject(called)) return undefined;
+  return typeof called["name"] === "string" ? called["name"] : undefined;
+}
+
+function isOwned(call: JsonObject, owned: { has(name: string): boolean }): boolean {
+  const name = nameOf(call);
+  return name !== undefined && owned.has(name);
+}
+
+/** The calls, each with an id of its own by which the model finds its result, a type, and arguments that are JSON. */
+function withIds(toolCalls: readonly JsonObject[], turn: number): readonly JsonObject[] {
+  const taken = new Set<unknown>();
+  return toolCalls.map((call, nth) => {
+    const { id } = call;
+    const usable = typeof id === "string" && id !== "" && !taken.has(id);
+    taken.add(id);
+    const called = functionOf(call);
+    const written = called["arguments"];
+    const readable = argumentsOf(written) !== null && typeof written === "string" && written !== "";
+    const text = readable ? written : JSON.stringify(argumentsOf(written) ?? {});
+    return {
+      ...call,
+      type: "function",
+      id: usable ? id : `call_${turn}_${nth}`,
+      function: { ...called, arguments: text },
+    };
+  });
+}
+
+function functionOf(call: JsonObject): JsonObject {
+  return isJsonObject(call["function"]) ? call["function"] : {};
+}
+
+/** Some upstreams write no text for a call without arguments, others the object itself. */
+function argumentsOf(written: unknown): JsonObject | null {
+  if (written === undefined || written === null || written === "") return {};
+  if (typeof written !== "string") return isJsonObject(written) ? written : null;
+  try {
+    const value: unknown = JSON.parse(written);
+    return isJsonObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}

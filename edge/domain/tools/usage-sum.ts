@@ -1,0 +1,39 @@
+/**
+ * The usage that a client is shown for a request of several turns: the sum of what each turn has reported
+ * (docs/rules/tool-loop.md#usage).
+ */
+import { AMOUNT_MAX } from "../../../shared/money/amount.ts";
+import { isJsonObject, type JsonObject } from "../wire/json/document.ts";
+
+/** Usage has counts, and objects of counts. */
+const DEPTH_MAX = 3;
+/** Most members of one object: an upstream may report any number. */
+const MEMBERS_MAX = 64;
+
+/** Both reports as one; null: nothing was reported. */
+export function sumUsage(first: unknown, second: unknown): JsonObject | null {
+  if (!isJsonObject(first)) return isJsonObject(second) ? second : null;
+  return isJsonObject(second) ? sumOf(first, second, DEPTH_MAX) : first;
+}
+
+/** Counts are added; of what cannot be added, the later one stays. */
+function sumOf(first: JsonObject, second: JsonObject, depth: number): JsonObject {
+  const names = [...new Set([...Object.keys(first), ...Object.keys(second)])].slice(0, MEMBERS_MAX);
+  // from entries, because an assignment to `__proto__` would not make a member
+  return Object.fromEntries(names.map((name) => [name, added(own(first, name), own(second, name), depth)]));
+}
+
+function added(first: unknown, second: unknown, depth: number): unknown {
+  if (second === undefined || second === null) return first;
+  if (typeof first === "number" && typeof second === "number")
+    return Math.min(countOf(first) + countOf(second), AMOUNT_MAX);
+  return depth > 1 && isJsonObject(first) && isJsonObject(second) ? sumOf(first, second, depth - 1) : second;
+}
+
+function countOf(value: number): number {
+  return Math.max(value, 0);
+}
+
+function own(object: JsonObject, name: string): unknown {
+  return Object.hasOwn(object, name) ? object[name] : undefined;
+}

@@ -1,0 +1,47 @@
+/**
+ * The usage event of a stream, requested when the client did not request it, and then withheld from that client: only this
+ * event shows the tokens of a stream (docs/rules/streams.md#usage-event).
+ */
+import type { JsonObject } from "../wire/json/document.ts";
+import { isUsageEvent } from "../wire/sse/events.ts";
+import type { EventShape, ResponseTransform } from "../wire/sse/response-transform.ts";
+import type { RequestTransform, TransformPlan, TransformSubject } from "./transform.ts";
+
+const NOTHING = new Uint8Array(0);
+
+/** Removes the usage event from a stream. Keeps no state, so one is enough for all streams. */
+const withholdUsageEvent: ResponseTransform = {
+  // A usage event has no choices: an empty list in one line, unless it is spread over several.
+  concerns: ({ lines, emptyList }: EventShape) => emptyList || lines > 1,
+  event: (event) => (isUsageEvent(event) ? NOTHING : event),
+};
+
+const PLAN: TransformPlan = {
+  name: "usage_event",
+  edits: [
+    {
+      name: "stream_options",
+      value: (given) => ({ ...(isObject(given) ? given : {}), include_usage: true }),
+    },
+  ],
+  optional: true,
+  response: () => withholdUsageEvent,
+};
+
+/** Adds `stream_options.include_usage` to a stream that lacks it, on the routes that know it. */
+export const usageEvent = {
+  name: PLAN.name,
+  members: ["stream_options"],
+  plan: ({ route, stream, document }: Omit<TransformSubject, "model">) =>
+    route.usageOption && stream && !requestsUsage(document.root) ? PLAN : null,
+} satisfies RequestTransform;
+
+/** True when a streaming request itself requests its usage event. */
+function requestsUsage(root: JsonObject): boolean {
+  const options = root["stream_options"];
+  return isObject(options) && options["include_usage"] === true;
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

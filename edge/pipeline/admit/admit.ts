@@ -1,0 +1,232 @@
+/**
+ * Step 6: a slot by fairshare, then tokens and money, by the decision of the Cell (docs/rules/admission.md#membership,
+ * docs/rules/freshness.md#revisions, docs/rules/budgets.md#leases). The answer comes at once; a request that has to
+ * wait waits on its permit, and gives it up when its client leaves. An admission request that the Cell calls stale is
+ * built again once. One that waited keeps its place meanwhile, and is refused when the new records refuse it
+ * (docs/rules/admission.md#judged-again). A refused request holds nothing, and its row is handed in through the permit.
+ */
+import { servedUntilMs } from "../../../shared/access/caller-access.ts";
+import { GatewayError } from "../../../shared/errors.ts";
+import type { RevItem } from "../../../shared/wire/internal.ts";
+import type { AdmissionRequest, Decision, Grant, Stale } from "../../domain/admission/rpc.ts";
+import { nanoUsdOf } from "../../domain/budget/amounts.ts";
+import { limitsOf } from "../../domain/budget/limits.ts";
+import { bill, reservedCostUsd, totalTokens } from "../../domain/usage/billing.ts";
+import type { AdmissionOutcome, Permit } from "../../ports.ts";
+import { subjectRevs } from "../authenticate/freshness.ts";
+import { ClientGone } from "../call/client-gone.ts";
+import type { Call } from "../call/context.ts";
+import { AlreadySettled, type Known, type Prepared, StageFailure } from "../call/known.ts";
+import { reportEnd } from "../call/report/report-end.ts";
+import { withSpan } from "../call/report/spans.ts";
+import { usageRowOf } from "../call/report/usage-row.ts";
+import { refusalHeaders } from "../reply/rate-limit.ts";
+
+/** After step 6: a request with a slot, which has to be settled exactly once. */
+export interface AdmittedRequest extends Prepared {
+  /** The admission request with which the Cell admitted it. */
+  readonly message: AdmissionRequest;
+  readonly permit: Permit;
+  /** The admission class for its row; `boon`: a sub-call, which does not wait. */
+  readonly admission: Grant["admission"] | "boon";
+}
+
+/**
+ * The request with its slot. `reload` reads key and model again after stale copies were dropped. Throws the failure of
+ * 503, or AlreadySettled with the budgets' 429, 403 or 503, or when the client leaves.
+ */
+export async function admit(call: Call, request: Prepared, reload: Reload): Promise<AdmittedRequest> {
+  return await withSpan(call, "admission", async (span) => {
+    span.set({ class: "rejected", queue_wait_ms: 0, group: request.principal.tenant.fairshare_group });
+    const admitted = await new SlotSeeker(call, request, reload).seek();
+    admitted.permit.whenLost?.(() => call.slotLoss.lose());
+    const { admission, queueWaitMs } = admitted;
+    span.set({ class: admission, queue_wait_ms: queueWaitMs, group: admitted.message.group.name });
+    return admitted;
+  });
+}
+
+type Reload = (request: Prepared) => Promise<Prepared>;
+
+/** One request on its way to its slot. */
+class SlotSeeker {
+  readonly #call: Call;
+  readonly #reload: Reload;
+  /** As its records were read last. */
+  #request: Prepared;
+  /** What the Cell has for it: a place, from the first answer on. */
+  #permit: Permit | null = null;
+  /** Since when it waits, epoch ms; null: it does not. */
+  #sinceMs: number | null = null;
+
+  constructor(call: Call, request: Prepared, reload: Reload) {
+    this.#call = call;
+    this.#request = request;
+    this.#reload = reload;
+  }
+
+  async seek(): Promise<AdmittedRequest> {
+    let wasStale = false;
+    let anew = false;
+    for (;;) {
+      const message = { ...admissionMessage(this.#call, this.#request, this.#waitedMs), anew };
+      const answer = await this.#ask(message);
+      anew = false;
+      if (answer.verdict === "stale") {
+        if (wasStale) throw this.#refused(new GatewayError("key_store_unavailable"));
+        wasStale = true;
+        await this.#judgeAgain(answer.items);
+        continue;
+      }
+      wasStale = false;
+      this.#permit = answer.permit;
+      const decision = answer.verdict === "waiting" ? await this.#decision(answer.permit) : answer;
+      if (decision === null) {
+        anew = true;
+        this.#request = { ...this.#request, queueEntryUnknown: true };
+        await this.#judgeAgain([]);
+      } else if (decision.verdict === "stale") await this.#judgeAgain(decision.items);
+      else return this.#admitted(decision, message, answer.permit);
+    }
+  }
+
+  get #waitedMs(): number | null {
+    return this.#sinceMs === null ? null : Math.max(0, this.#call.ports.clock() - this.#sinceMs);
+  }
+
+  /**
+   * Sends the admission request, and awaits the answer even when the client leaves. Without an answer the Cell may have the request:
+   * its row gives back whatever the Cell grants it, even later.
+   */
+  async #ask(message: AdmissionRequest): Promise<AdmissionOutcome> {
+    try {
+      return await this.#call.ports.admission.admit(message, this.#permit);
+    } catch (error) {
+      const queueWaitMs = this.#waitedMs ?? this.#request.queueWaitMs;
+      throw new StageFailure(error, { ...this.#request, queueWaitMs, queueEntryUnknown: true });
+    }
+  }
+
+  /** Reads key, tenant and model as they are now. Throws their refusal: AlreadySettled when the request has a place. */
+  async #judgeAgain(items: readonly RevItem[]): Promise<void> {
+    this.#call.ports.directory.forget(items);
+    try {
+      this.#request = await this.#reload(this.#request);
+    } catch (error) {
+      throw this.#refused(error);
+    }
+  }
+
+  /**
+   * A refusal in the form in which it is thrown. A request with a place hands in its row through the permit; the row
+   * names the key and tenant.
+   */
+  #refused(error: unknown): StageFailure {
+    const failure = StageFailure.of(error, this.#request);
+    if (this.#permit === null) return failure;
+    const { cause } = failure;
+    const known = { ...failure.known, queueWaitMs: this.#waitedMs ?? 0 };
+    const whose = { ...known, principal: known.principal ?? this.#request.principal };
+    const status = cause instanceof GatewayError ? cause.status : 500;
+    settleWithoutSlot(
+      this.#call,
+      whose,
+      this.#permit,
+      cause instanceof ClientGone ? left(cause) : refused(status, cause),
+    );
+    return new AlreadySettled(cause, known);
+  }
+
+  /**
+   * The Cell's decision once it is made; null when the place is lost. Throws the failure of 503 when the Cell stays away, and
+   * AlreadySettled when the client leaves.
+   */
+  async #decision(permit: Permit): Promise<Decision | Stale | null> {
+    const { clock } = this.#call.ports;
+    const { signal } = this.#call.request;
+    this.#sinceMs ??= clock();
+    const gone = Promise.withResolvers<never>();
+    const leave = () => gone.reject(new ClientGone());
+    if (signal.aborted) leave();
+    else signal.addEventListener("abort", leave, { once: true });
+    const decision = permit.decision();
+    try {
+      return await Promise.race([decision, gone.promise]);
+    } catch (error) {
+      decision.catch(() => undefined);
+      const known = { ...this.#request, queueWaitMs: this.#waitedMs ?? 0 };
+      if (error instanceof GatewayError) throw new StageFailure(error, { ...known, queueEntryUnknown: true });
+      if (!(error instanceof ClientGone)) return null;
+      settleWithoutSlot(this.#call, known, permit, left(error));
+      throw new AlreadySettled(error, known);
+    } finally {
+      gone.promise.catch(() => undefined);
+    }
+  }
+
+  /** The request with its slot. Throws AlreadySettled with the budgets' refusal. */
+  #admitted(decision: Decision, message: AdmissionRequest, permit: Permit): AdmittedRequest {
+    const request = { ...this.#request, queueWaitMs: this.#waitedMs ?? this.#request.queueWaitMs };
+    if (decision.verdict === "granted") return { ...request, message, permit, ...decision.grant };
+    const { refusal } = decision;
+    const error = new GatewayError(refusal.code, { headers: refusalHeaders(refusal, message) });
+    const known: Known = { ...request, level: refusal.level };
+    settleWithoutSlot(this.#call, known, permit, refused(error.status, error));
+    throw new AlreadySettled(error, known);
+  }
+}
+
+/** How a request without a slot ends. */
+interface EndWithoutSlot {
+  readonly statusCode: number;
+  readonly admission: "rejected" | "queued";
+  readonly failure: unknown;
+}
+
+const left = (failure: ClientGone): EndWithoutSlot => ({ statusCode: 499, admission: "queued", failure });
+const refused = (statusCode: number, failure: unknown): EndWithoutSlot => ({
+  statusCode,
+  admission: "rejected",
+  failure,
+});
+
+/**
+ * Hands in the row of a request that its budgets refused, or whose client left while it waited, without delaying the
+ * answer. The row goes through the permit, so that it is written once whatever happens to this Worker
+ * (docs/rules/admission.md#membership); the request holds no slot and no tokens any more.
+ */
+function settleWithoutSlot(call: Call, known: Known, permit: Permit, end: EndWithoutSlot): void {
+  const row = usageRowOf(call, known, end);
+  reportEnd(call, known, row, end);
+  call.waitUntil(permit.settle({ row, actualTokens: 0 }));
+}
+
+/** `waitedMs`: how long the request has waited; null: it has no place in the queue. */
+export function admissionMessage(call: Call, request: Prepared, waitedMs: number | null = null): AdmissionRequest {
+  const { principal, model, estimate } = request;
+  const { key, tenant } = principal;
+  const measure = request.measure();
+  const billed = bill(model, estimate, measure, null);
+  // Term budgets reserve the limit that the client states, so that a client which states one cannot exceed its budget
+  // (docs/rules/token-estimates.md#client-limits).
+  const stated = { ...estimate, outputTokens: estimate.statedOutputTokens ?? estimate.outputTokens };
+  return {
+    requestId: call.requestId,
+    tenant: { id: tenant.id, name: tenant.name, weight: tenant.weight, maxInFlight: tenant.max_in_flight },
+    group: { name: tenant.fairshare_group, weight: tenant.group_weight },
+    model: { name: model.model_name, admissionWeight: model.admission_weight, maxInFlight: model.max_in_flight },
+    costTokens: estimate.totalTokens,
+    revs: subjectRevs(call, request),
+    openUntilMs: servedUntilMs(principal, call.ports.clock()),
+    waitedMs,
+    limits: limitsOf(key, tenant),
+    need: {
+      bucketTokens: measure.kind === "free" ? 0 : estimate.totalTokens,
+      requests: 1,
+      termTokens: Math.max(totalTokens(stated), 1),
+      nanoUsd: nanoUsdOf(reservedCostUsd(model, stated, measure)),
+    },
+    row: usageRowOf(call, request, { statusCode: 499, admission: "queued" }),
+    estimate: billed,
+  };
+}

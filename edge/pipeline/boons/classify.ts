@@ -1,0 +1,90 @@
+/**
+ * Asks the classifier model which tags fit a request (docs/rules/auto-router.md#classifier). Its upstream is called once,
+ * without a slot, a row or a bill. Whatever goes wrong leaves the request to the heuristics; only a client that leaves
+ * ends it. A classifier that keeps failing is not asked for a while, so that requests do not all wait for its timeout.
+ */
+import { GatewayError } from "../../../shared/errors.ts";
+import type { ModelRecord } from "../../../shared/records.ts";
+import type { AutoRouterValue } from "../../../shared/schema/settings/auto-router.ts";
+import { boonEvent } from "../../domain/cell/event-counters.ts";
+import { answeredTags, classifiedText, classifierBody } from "../../domain/request/model-choice/classifier.ts";
+import { verdictKey } from "../../domain/request/model-choice/verdict-cache.ts";
+import { isRetryable } from "../../domain/upstream/retry-plan.ts";
+import { autoSettingsRev, mustBeCurrent, principalRevs } from "../authenticate/freshness.ts";
+import type { Call } from "../call/context.ts";
+import type { Parsed } from "../call/known.ts";
+import { currentModel, unbilledCall } from "../sub-call.ts";
+
+/** What is to be classified. */
+interface Classified {
+  readonly settings: AutoRouterValue;
+  /** Their revision; null: nobody has set them. */
+  readonly settingsRev: number | null;
+  /** The tags to choose from. */
+  readonly vocabulary: readonly string[];
+  readonly userTexts: readonly string[];
+}
+
+/** The tags, which may be none; null: the classifier is off, or has not answered. Throws ClientGone. */
+export async function classify(call: Call, caller: Parsed, classified: Classified): Promise<readonly string[] | null> {
+  const { settings, vocabulary, userTexts } = classified;
+  const { classifier_enabled: enabled, classifier_model: name } = settings;
+  const text = classifiedText(userTexts);
+  if (!enabled || name === null || text === null || vocabulary.length === 0) return null;
+  const { verdicts } = call.memory.autoRouter;
+  const key = verdictKey(vocabulary, text);
+  const known = verdicts.find(key, call.ports.clock());
+  if (known !== null) return known;
+  const { clock, events, log } = call.ports;
+  const beganMs = clock();
+  const tags = await ask(call, caller, classified, text);
+  const outcome = tags === null ? "failed" : tags.length > 0 ? "hit" : "none";
+  events.count(boonEvent("auto_classifier", outcome, clock() - beganMs));
+  if (tags === null) log.event("auto_classifier_failed", { request_id: call.requestId, model: name });
+  else verdicts.keep(key, tags, clock());
+  return tags;
+}
+
+/**
+ * The tags that the classifier names; null: there is no answer that can be used, or it keeps failing. Nothing is asked by
+ * settings, or for a caller, that the Cell knows to be old (docs/rules/freshness.md#every-use-compares): admission has such
+ * a request judged again. Throws ClientGone.
+ */
+async function ask(
+  call: Call,
+  caller: Parsed,
+  { settings, settingsRev, vocabulary }: Classified,
+  text: string,
+): Promise<readonly string[] | null> {
+  const { classifier_model: name, classifier_timeout_ms: timeoutMs } = settings;
+  const { classifierFailures: failures } = call.memory.autoRouter;
+  const { clock } = call.ports;
+  const model = await currentClassifier(call, caller, name, settingsRev).catch(withoutAnswer);
+  if (model === null) return null;
+  const server = `${model.id} ${model.rev}`;
+  if (failures.isFailing(server, clock())) return null;
+  const body = classifierBody(vocabulary, text);
+  const answer = await unbilledCall(call, caller, { model, body, timeoutMs }).catch(withoutAnswer);
+  const status = answer?.kind === "answered" ? answer.status : 0;
+  // An answer that only cannot be used may be due to the text: it must not keep other texts from the classifier.
+  if (answer === null || isRetryable(status)) failures.failed(server, clock());
+  else failures.answered(server);
+  return answer?.kind === "answered" && status >= 200 && status < 300 ? answeredTags(answer.value, vocabulary) : null;
+}
+
+async function currentClassifier(
+  call: Call,
+  caller: Parsed,
+  name: string | null,
+  settingsRev: number | null,
+): Promise<ModelRecord | null> {
+  const ofSettings = settingsRev === null ? [] : [autoSettingsRev(settingsRev)];
+  await mustBeCurrent(call, [...ofSettings, ...principalRevs(call, caller.principal)]);
+  return name === null ? null : await currentModel(call, name);
+}
+
+/** A failure of the gateway's own question is no failure of the request. Throws everything else. */
+function withoutAnswer(error: unknown): null {
+  if (error instanceof GatewayError) return null;
+  throw error;
+}

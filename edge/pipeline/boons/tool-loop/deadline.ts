@@ -1,0 +1,40 @@
+/**
+ * Work at a tool server within a time of its own, which also ends when the client leaves. Nothing is left behind: timer
+ * and listener go with the work.
+ */
+import { ClientGone } from "../../call/client-gone.ts";
+import { ToolServerFailure } from "./tool-server-failure.ts";
+
+/** Ends work that takes too long. */
+export interface Deadline {
+  /** Aborts with what the work has to throw: ToolServerFailure `timed out`, or ClientGone. */
+  readonly signal: AbortSignal;
+  /** The result of work that others wait for too, and that goes on without this waiter. Throws when the deadline ends. */
+  until<T>(shared: Promise<T>): Promise<T>;
+}
+
+/** Runs work that has this many ms; `client` is null for work that its client does not end. */
+export async function withDeadline<T>(
+  client: AbortSignal | null,
+  timeoutMs: number,
+  work: (deadline: Deadline) => Promise<T>,
+): Promise<T> {
+  if (client?.aborted === true) throw new ClientGone();
+  const stop = new AbortController();
+  const ended = Promise.withResolvers<never>();
+  ended.promise.catch(() => undefined);
+  const end = (reason: Error): void => {
+    stop.abort(reason);
+    ended.reject(reason);
+  };
+  const leave = (): void => end(new ClientGone());
+  const timer = setTimeout(() => end(new ToolServerFailure("timed out")), timeoutMs);
+  client?.addEventListener("abort", leave, { once: true });
+  const until = async <U>(shared: Promise<U>): Promise<U> => await Promise.race([shared, ended.promise]);
+  try {
+    return await until(work({ signal: stop.signal, until }));
+  } finally {
+    clearTimeout(timer);
+    client?.removeEventListener("abort", leave);
+  }
+}

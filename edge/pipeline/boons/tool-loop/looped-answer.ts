@@ -1,0 +1,78 @@
+/**
+ * The answer of a request with a tool loop (docs/rules/tool-loop.md#answers): the first turn's answer goes in, and what
+ * the client gets for all turns comes out, as one completion or as one stream.
+ */
+import { GatewayError } from "../../../../shared/errors.ts";
+import { type Completion, finalCompletion, readCompletion } from "../../../domain/tools/completion.ts";
+import { sumUsage } from "../../../domain/tools/usage-sum.ts";
+import { type AnswerReport, bodyOfBytes, collectAnswer, type StagedAnswer } from "../../call/boon/answer-stage.ts";
+import { ClientGone } from "../../call/client-gone.ts";
+import { isEventStream } from "../../reply/response-headers.ts";
+import { composedStream } from "./composed-stream.ts";
+import type { ToolLoop } from "./tool-loop.ts";
+
+/** The client's answer. Throws GatewayError when a later turn cannot be had, and ClientGone. */
+export async function loopedAnswer(loop: ToolLoop, answer: StagedAnswer, report: AnswerReport): Promise<StagedAnswer> {
+  report.onEnd(() => loop.close());
+  if (isEventStream(answer.contentType)) return { ...answer, body: composedStream(loop, answer.body, report) };
+  return await loopedCompletion(loop, answer, report);
+}
+
+async function loopedCompletion(loop: ToolLoop, answer: StagedAnswer, report: AnswerReport): Promise<StagedAnswer> {
+  let first: Completion | null = null;
+  let usage = null;
+  for (let current = answer; ; ) {
+    const collected = await collectAnswer(loop.call, current.body, report).catch((error: unknown) => {
+      // The first answer is the request's own, whose end is judged below this stage.
+      if (current === answer) throw error;
+      throw loop.call.request.signal.aborted ? new ClientGone() : new GatewayError("upstream_failed", { cause: error });
+    });
+    if (collected.kind === "too-large") {
+      report.warn("response_too_large");
+      return { ...current, body: collected.body };
+    }
+    const asItCame = { ...current, body: bodyOfBytes(collected.bytes) };
+    const completion = readCompletion(parsed(collected.bytes));
+    if (completion === null) return asItCame;
+    first ??= completion;
+    usage = sumUsage(usage, completion.root["usage"]);
+    const decision = loop.decide(completion.turn);
+    if (decision.kind === "final") {
+      const changed = completion !== first || decision.removed;
+      const { toolCalls } = decision;
+      const bytes = changed ? written(finalCompletion(first, completion, { toolCalls, usage })) : null;
+      return bytes === null ? asItCame : { ...current, body: bodyOfBytes(bytes) };
+    }
+    await loop.run(completion.turn, decision);
+    const next = await loop.nextTurn();
+    current = {
+      // A later 2xx continues the first answer: one without a body would be another kind of answer.
+      status: next.ok ? answer.status : next.status,
+      contentType: next.headers.get("content-type") ?? "application/json",
+      retryAfter: next.headers.get("retry-after"),
+      body: next.body ?? bodyOfBytes(new Uint8Array(0)),
+    };
+    // An error of a later turn is the client's answer, as an error of the first one would be.
+    if (!next.ok) {
+      loop.failed();
+      return current;
+    }
+  }
+}
+
+function parsed(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    return null;
+  }
+}
+
+/** Null: it is nested too deeply to be written. */
+function written(value: object): Uint8Array<ArrayBuffer> | null {
+  try {
+    return new Uint8Array(new TextEncoder().encode(JSON.stringify(value)));
+  } catch {
+    return null;
+  }
+}

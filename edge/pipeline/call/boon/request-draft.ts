@@ -1,0 +1,89 @@
+/**
+ * A JSON request while guardrails and boons change it. It knows single members of the top level only: everything else
+ * goes upstream byte for byte as the client sent it. Values are read from the client's bytes, because the parsed document
+ * of a large body has cut strings. A value that was read is never changed in place: a new one is set.
+ */
+import type { MemberEdit } from "../../../domain/upstream/transform.ts";
+import type { ParsedCall } from "../known.ts";
+
+/** Members that a guardrail or a boon may read and change. */
+const DRAFT_MEMBERS = [
+  "messages",
+  "tools",
+  "tool_choice",
+  "parallel_tool_calls",
+  "functions",
+  "function_call",
+  "response_format",
+  "stream",
+  "stream_options",
+  "prompt",
+  "input",
+  "instructions",
+  "system",
+  "query",
+  "documents",
+] as const;
+export type DraftMember = (typeof DRAFT_MEMBERS)[number];
+
+/** A large request: its messages are read whole besides its bytes, within the 128 MB of an isolate. */
+const LARGE_BYTES = 8 * 1024 * 1024;
+
+const NAMES: ReadonlySet<string> = new Set(DRAFT_MEMBERS);
+
+/** Whether a draft may change this member of the top level. */
+export function isDraftMember(name: string): boolean {
+  return NAMES.has(name);
+}
+
+export class RequestDraft {
+  readonly #parsed: ParsedCall;
+  readonly #read = new Map<DraftMember, unknown>();
+  #changed: ReadonlyMap<DraftMember, unknown> = new Map();
+
+  /** Begins with what was changed before. The body must not have been sent yet. */
+  constructor(parsed: ParsedCall) {
+    this.#parsed = parsed;
+  }
+
+  /** The request is too large for a boon that sends its messages again. */
+  get isLarge(): boolean {
+    const { clientBytes } = this.#parsed.outgoing;
+    return (clientBytes ?? []).reduce((sum, { byteLength }) => sum + byteLength, 0) > LARGE_BYTES;
+  }
+
+  /** The value that would go upstream now; undefined: none. */
+  get(name: DraftMember): unknown {
+    if (this.#changed.has(name)) return this.#changed.get(name);
+    if (!this.#read.has(name)) this.#read.set(name, this.#given(name));
+    return this.#read.get(name);
+  }
+
+  /** Sets a member to a JSON value; undefined removes it. */
+  set(name: DraftMember, value: unknown): void {
+    this.#changed = new Map(this.#changed).set(name, value);
+  }
+
+  /** Runs `change`; when it throws, nothing of the draft has changed. */
+  async attempt<T>(change: () => Promise<T>): Promise<T> {
+    const before = this.#changed;
+    try {
+      return await change();
+    } catch (error) {
+      this.#changed = before;
+      throw error;
+    }
+  }
+
+  /** Every change, also those made before this draft. */
+  edits(): readonly MemberEdit[] {
+    return [...this.#parsed.edits, ...[...this.#changed].map(([name, value]) => ({ name, value: () => value }))];
+  }
+
+  #given(name: DraftMember): unknown {
+    return this.#parsed.edits.reduce(
+      (given, edit) => (edit.name === name ? edit.value(given) : given),
+      this.#parsed.outgoing.member(name),
+    );
+  }
+}

@@ -1,0 +1,97 @@
+/**
+ * The end of a call as operators see it: one wide line of the log for each call, whatever its outcome, and its spans.
+ * Written once, by the step that ends the call first, from what was known then (style "one wide event per request"). It
+ * never holds a prompt, an answer, a credential, a path or a query; of the client's own texts it holds only those that
+ * the row has, and the name of a model that is not registered.
+ */
+import { GatewayError } from "../../../../shared/errors.ts";
+import type { UsageRow } from "../../../../shared/usage/usage-row.ts";
+import { printable } from "../../../domain/wire/text/printable.ts";
+import type { LogFields } from "../../../ports.ts";
+import { ClientGone } from "../client-gone.ts";
+import { type Call, MODEL_TEXT_MAX } from "../context.ts";
+import type { Known } from "../known.ts";
+import { isTraced, sendSpans } from "./spans.ts";
+
+/** What the log reports of an end besides its row. */
+export interface EndDetails {
+  /** The error that the call failed with, as it was thrown; absent when it did not fail. */
+  readonly failure?: unknown;
+  /** The client took nothing of its answer, and was cut off. */
+  readonly readerStalled?: boolean;
+}
+
+/** Reports a call that ends with this row. Only the first report of a call counts. */
+export function reportEnd(call: Call, known: Known, row: UsageRow, details: EndDetails = {}): void {
+  if (!call.endReport.take()) return;
+  const { events } = call.boonRuns;
+  if (events.length > 0) call.ports.events.count(events);
+  sendSpans(call, known, row);
+  log(call, known, row, details);
+}
+
+/** Logs the end of a call that leaves no row and no spans (docs/rules/settlement-and-rows.md#clients-that-leave). */
+export function logEnd(call: Call, known: Known, row: UsageRow, details: EndDetails = {}): void {
+  if (call.endReport.take()) log(call, known, row, details);
+}
+
+function log(call: Call, known: Known, row: UsageRow, details: EndDetails): void {
+  call.ports.log.event("request", fieldsOf(call, known, row, details), row.status_code >= 500 ? "error" : "info");
+}
+
+function fieldsOf(
+  call: Call,
+  known: Known,
+  row: UsageRow,
+  { failure = null, readerStalled = false }: EndDetails,
+): LogFields {
+  const { trace, traceContext } = call;
+  const { outcomes } = known.upstream;
+  const spent = trace.durations(row.ts_ms);
+  return {
+    msg: `${call.request.method} ${row.request_type} ${row.status_code}`,
+    request_id: row.request_id,
+    parent_request_id: call.parentId ?? undefined,
+    cell: row.cell,
+    tenant_id: row.tenant_id,
+    key_id: row.key_id,
+    model: row.model || printable(known.modelText, MODEL_TEXT_MAX),
+    mcp_server: known.mcpServer ?? undefined,
+    request_type: row.request_type,
+    method: call.request.method,
+    status: row.status_code,
+    error: row.error_code === "" ? null : row.error_code,
+    reason: reasonOf(failure),
+    client_gone: row.status_code === 499,
+    reader_stalled: readerStalled || undefined,
+    boons_warning: call.boonRuns.warnings.join() || undefined,
+    admission: row.admission,
+    cache: row.cache_status,
+    endpoint: row.endpoint,
+    upstream_status: row.upstream_status,
+    attempts: row.attempts,
+    retries: outcomes.retry ?? 0,
+    failovers: outcomes.failover ?? 0,
+    timeouts: outcomes.timeout ?? 0,
+    input_tokens: row.input_tokens,
+    output_tokens: row.output_tokens,
+    estimated_tokens: row.estimated_tokens,
+    cost_usd: row.cost_usd,
+    auth_ms: spent.auth_resolve ?? 0,
+    cache_ms: spent.cache_lookup ?? 0,
+    admission_ms: spent.admission ?? 0,
+    queue_wait_ms: row.queue_wait_ms,
+    upstream_ms: (spent.upstream ?? 0) + (spent.mcp_request ?? 0),
+    ttft_ms: row.ttft_ms,
+    total_ms: row.total_ms,
+    gateway_ms: row.gateway_ms,
+    traced: isTraced(known),
+    trace_id: traceContext?.traceId,
+  };
+}
+
+/** The cause of an error of the gateway, by its name only: a message may quote a client's text. */
+function reasonOf(failure: unknown): string | undefined {
+  const cause = failure instanceof GatewayError ? failure.options.cause : failure;
+  return cause instanceof Error && !(cause instanceof ClientGone) ? cause.name : undefined;
+}

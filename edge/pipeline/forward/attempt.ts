@@ -1,0 +1,174 @@
+/**
+ * One attempt at one upstream: credential, body, deadline, answer up to its headers. The retry plan, not this file,
+ * decides whether another attempt follows. An upstream that refuses the change of an optional transform is called again
+ * at once without it, within the same attempt (docs/rules/streams.md#usage-event).
+ */
+import { GatewayError } from "../../../shared/errors.ts";
+import { isUrlAllowed } from "../../../shared/network/ssrf.ts";
+import { upstreamUrl } from "../../../shared/network/upstream-url.ts";
+import type { ModelRecord } from "../../../shared/records.ts";
+import type { OpenSpan } from "../../domain/trace/trace.ts";
+import { childSpanId, traceparentOf } from "../../domain/trace/trace-context.ts";
+import type { Target } from "../../domain/upstream/endpoint-order.ts";
+import { asForm, asJson, upstreamHeaders } from "../../domain/upstream/headers.ts";
+import type { TransformPlan } from "../../domain/upstream/transform.ts";
+import { ClientGone } from "../call/client-gone.ts";
+import type { Call } from "../call/context.ts";
+import type { ParsedCall } from "../call/known.ts";
+import { AttemptCancellation } from "./attempt-cancellation.ts";
+import { acceptedPlans, editsOf, noteRefusal } from "./transform-plans.ts";
+import type { UpstreamProgress } from "./upstream-progress.ts";
+
+/** Most verdicts on addresses that are remembered. */
+const ADDRESSES_MAX = 1000;
+
+/** An answer whose body is still to come. */
+export interface UpstreamAnswer {
+  readonly response: Response;
+  /** The upstream that answered. */
+  readonly target: Target;
+  /** The plans that were applied to the request, and are applied to its answer. */
+  readonly applied: readonly TransformPlan[];
+  /** When the answered attempt was sent, epoch ms. */
+  readonly sentMs: number;
+  readonly cancellation: AttemptCancellation;
+  /** The span of this attempt; its end is set again at the answer's last byte. */
+  readonly span: OpenSpan;
+}
+
+/** How an attempt ended; `reason` is for operators. */
+export type AttemptResult =
+  | { readonly kind: "answered"; readonly answer: UpstreamAnswer }
+  | { readonly kind: "unreachable" | "timed-out" | "unusable"; readonly reason: string };
+
+/** The input of every attempt of a request. */
+export interface AttemptInput {
+  readonly call: Call;
+  readonly model: ModelRecord;
+  readonly parsed: ParsedCall;
+  /** The changes of transforms to the request, for every upstream. */
+  readonly plans: readonly TransformPlan[];
+  readonly progress: UpstreamProgress;
+}
+
+/** Makes one attempt. Throws ClientGone, or GatewayError for the client's error. */
+export async function attempt(sending: AttemptInput, target: Target): Promise<AttemptResult> {
+  const { call, model, parsed, progress } = sending;
+  if (!target.isDefault && !mayBeCalled(call, target.apiBase)) return { kind: "unusable", reason: "address blocked" };
+  const credential = await openCredential(call, model, target);
+  if (credential === undefined) return { kind: "unusable", reason: "credential unreadable" };
+  if (call.request.signal.aborted) throw new ClientGone();
+  if (call.slotLoss.failure !== null) throw call.slotLoss.failure;
+  const cancellation = new AttemptCancellation(
+    call.request.signal,
+    timeoutMsOf(call, model),
+    call.timer,
+    call.slotLoss,
+  );
+  const span = call.trace.begin("upstream", call.ports.clock());
+  span.set({ endpoint: target.name, attempt: call.trace.count("upstream"), status: 0, ttft_ms: 0 });
+  progress.begin(target.name);
+  try {
+    const answer = await sendOnce(sending, target, credential, cancellation, span);
+    progress.end();
+    span.set({ status: answer.response.status });
+    if (!answer.response.ok) span.fail();
+    span.end(call.ports.clock());
+    return { kind: "answered", answer };
+  } catch (error) {
+    span.fail();
+    span.end(call.ports.clock());
+    cancellation.release();
+    if (parsed.outgoing.fault !== null) throw parsed.outgoing.fault;
+    if (cancellation.clientGone) throw new ClientGone();
+    if (cancellation.slotLost !== null) throw cancellation.slotLost;
+    if (error instanceof GatewayError) throw error;
+    progress.end();
+    return cancellation.timedOut
+      ? { kind: "timed-out", reason: "timed out" }
+      : { kind: "unreachable", reason: "connection failed" };
+  }
+}
+
+/** Addresses are few and the policy does not change: each address is checked once. */
+function mayBeCalled({ memory, config }: Call, apiBase: string): boolean {
+  const known = memory.addresses.get(apiBase);
+  if (known !== undefined) return known;
+  const allowed = isUrlAllowed(apiBase, config.ssrf);
+  if (memory.addresses.size >= ADDRESSES_MAX) memory.addresses.clear();
+  memory.addresses.set(apiBase, allowed);
+  return allowed;
+}
+
+/** Cancels an answer that will not be read, because its connection would stay open otherwise. Not awaited. */
+export function cancelAnswer({ response, cancellation }: UpstreamAnswer): void {
+  response.body?.cancel().catch(() => undefined);
+  cancellation.abort();
+}
+
+/** Sends the request once and returns the answer. */
+async function sendOnce(
+  sending: AttemptInput,
+  target: Target,
+  credential: string | null,
+  cancellation: AttemptCancellation,
+  span: OpenSpan,
+): Promise<UpstreamAnswer> {
+  const { call, parsed } = sending;
+  const headers = upstreamHeaders(call.request.headers, credential);
+  if (parsed.outgoing.form) asForm(headers);
+  else if (parsed.outgoing.clientBytes !== null) asJson(headers);
+  const context = call.traceContext;
+  if (context !== null) headers["traceparent"] = traceparentOf(context, childSpanId(context, span.position));
+  const plans = acceptedPlans(sending, target);
+  const first = { ...(await send(sending, target, headers, cancellation, plans)), span };
+  const optional = plans.filter((plan) => plan.optional);
+  if (first.response.status !== 400 || optional.length === 0 || !parsed.outgoing.resendable) return first;
+  await first.response.body?.cancel().catch(() => undefined);
+  const required = plans.filter((plan) => !plan.optional);
+  const second = await send(sending, target, headers, cancellation, required);
+  // Only a successful answer without the optional changes shows that they were refused, and not the rest of the
+  // request.
+  if (second.response.ok) noteRefusal(sending, target, optional);
+  return { ...second, span };
+}
+
+async function send(
+  { call, model, parsed, progress }: AttemptInput,
+  target: Target,
+  headers: Readonly<Record<string, string>>,
+  cancellation: AttemptCancellation,
+  applied: readonly TransformPlan[],
+): Promise<Omit<UpstreamAnswer, "span">> {
+  const body = parsed.outgoing.open(model.upstream_model, editsOf(applied), () => cancellation.abort());
+  const sentMs = call.ports.clock();
+  progress.sent(sentMs);
+  const response = await call.ports.upstream.fetch({
+    url: upstreamUrl(target.apiBase, call.path, call.search),
+    method: call.request.method,
+    headers,
+    body,
+    signal: cancellation.signal,
+    trusted: target.isDefault,
+  });
+  progress.answered(response.status);
+  return { response, target, applied, sentMs, cancellation };
+}
+
+function timeoutMsOf(call: Call, model: ModelRecord): number {
+  return model.request_timeout_secs === null ? call.config.upstreamTimeoutMs : model.request_timeout_secs * 1000;
+}
+
+/** Null: the endpoint has none. Undefined: it cannot be read. */
+async function openCredential(call: Call, model: ModelRecord, target: Target): Promise<string | null | undefined> {
+  if (target.credential === null) return null;
+  try {
+    return await call.ports.secrets.open(target.credential);
+  } catch (error) {
+    call.ports.log.event("credential_unreadable", {
+      model: model.model_name,
+      reason: error instanceof Error ? error.name : "unknown",
+    });
+    return undefined;
+  }
+}

@@ -1,0 +1,86 @@
+/**
+ * The one way from a request to its answer, for every kind of route: its steps run, and their error becomes the one
+ * error body (docs/rules/errors.md#data-plane-codes), its headers, and a usage row. No row is written here when the
+ * request's own settlement writes it, or when no route matched (docs/rules/settlement-and-rows.md#refusals). Internal
+ * details go to the log, never to the client.
+ */
+import { GatewayError } from "../../../shared/errors.ts";
+import type { UsageRow } from "../../../shared/usage/usage-row.ts";
+import { sessionOfHeaders } from "../../domain/request/session-id.ts";
+import { ClientGone } from "../call/client-gone.ts";
+import type { Call } from "../call/context.ts";
+import { AlreadySettled, type CallAnswer, type Known, NOTHING_KNOWN, StageFailure } from "../call/known.ts";
+import { logEnd, reportEnd } from "../call/report/report-end.ts";
+import { usageRowOf } from "../call/report/usage-row.ts";
+import { readLevel } from "../reply/rate-limit.ts";
+import { gatewayHeaders } from "../reply/response-headers.ts";
+import { answerBeforeBodyRead } from "../reply/unread-body-reply.ts";
+import { type PipelineInput, startCall } from "./start-call.ts";
+
+/** The steps of one kind of route; `known`: what is known of its requests before the first step. */
+type Steps = (call: Call, known: Known) => Promise<CallAnswer>;
+
+/**
+ * The answer of a route's steps, or the answer to their error. Never throws. A client that leaves does not end the
+ * steps: the runtime would stop them at any point, and what they hold would never be released.
+ */
+export async function answer(input: PipelineInput, steps: Steps, known: Known = NOTHING_KNOWN): Promise<CallAnswer> {
+  const call = startCall(input);
+  const answering = answerCall(call, steps, { ...known, session: sessionOfHeaders(input.request.headers) });
+  call.waitUntil(answering);
+  return await answering;
+}
+
+async function answerCall(call: Call, steps: Steps, known: Known): Promise<CallAnswer> {
+  try {
+    return await steps(call, known);
+  } catch (error) {
+    return await refuse(call, StageFailure.of(error, known));
+  } finally {
+    cleanUp(call);
+  }
+}
+
+/** Runs every function on the list once. */
+function cleanUp(call: Call): void {
+  for (let undo = call.cleanups.shift(); undo !== undefined; undo = call.cleanups.shift()) undo();
+}
+
+/** Answers a failure, after everything that the request holds was released. Never throws. */
+async function refuse(call: Call, failure: StageFailure): Promise<CallAnswer> {
+  const { cause, known } = failure;
+  const settled = failure instanceof AlreadySettled;
+  cleanUp(call);
+  if (cause instanceof ClientGone) {
+    if (!settled) {
+      const admission = known.queueEntryUnknown ? "queued" : "rejected";
+      const row = usageRowOf(call, known, { statusCode: 499, admission, failure: cause });
+      call.waitUntil(handInRefusal(call, known, row, cause));
+    }
+    return { response: new Response(null, { status: 499 }), known };
+  }
+  const error = cause instanceof GatewayError ? cause : new GatewayError("internal_error", { cause });
+  if (!settled) {
+    const row = usageRowOf(call, known, { statusCode: error.status, admission: "rejected", failure: cause });
+    if (error.code === "unknown_endpoint") logEnd(call, known, row, { failure: cause });
+    else call.waitUntil(handInRefusal(call, known, row, cause));
+  }
+  // A Cell that is unreachable is not called again for a header.
+  const level = error.code === "scheduler_unavailable" ? known.level : await readLevel(call, known);
+  const retry = error.status === 400 ? { "x-should-retry": "false" } : {};
+  const response = answerBeforeBodyRead(call, error.body, {
+    status: error.status,
+    headers: { ...gatewayHeaders(call, { ...known, level }), ...retry, ...error.headers },
+  });
+  return { response, known };
+}
+
+/**
+ * Hands in the row of a request that was refused, or left before it was admitted. A place that the Cell may hold for the request ends with this row,
+ * whichever of the two arrives first.
+ */
+export async function handInRefusal(call: Call, known: Known, row: UsageRow, failure: unknown): Promise<void> {
+  const { admission } = call.ports;
+  reportEnd(call, known, row, { failure });
+  await (known.queueEntryUnknown ? admission.settleOrphan(row) : admission.record(row));
+}

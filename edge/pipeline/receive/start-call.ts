@@ -1,0 +1,49 @@
+/** Step 1: a request becomes a call with an id and a class. No body is read and no caller is known yet. */
+import type { RequestTarget } from "../../domain/request/request-target.ts";
+import { routeClassOf } from "../../domain/request/route-class.ts";
+import { Trace } from "../../domain/trace/trace.ts";
+import { type TraceContext, traceContextOf } from "../../domain/trace/trace-context.ts";
+import type { Ports } from "../../ports.ts";
+import { BoonRuns } from "../call/boon-runs.ts";
+import { ClientBody } from "../call/client-body.ts";
+import { type Call, type IsolateMemory, OnceLatch, type PipelineConfig } from "../call/context.ts";
+import { SharedTimer } from "../call/shared-timer.ts";
+import { SlotLoss } from "../call/slot-loss.ts";
+
+/** What the HTTP route hands to the pipeline. */
+export interface PipelineInput {
+  readonly ports: Ports;
+  readonly config: PipelineConfig;
+  readonly memory: IsolateMemory;
+  readonly request: Request;
+  /** Path and query of its URL. */
+  readonly place: RequestTarget;
+  readonly waitUntil: (work: Promise<unknown>) => void;
+}
+
+/** The envelope of a request that has just arrived. */
+export function startCall(received: PipelineInput): Call {
+  const { path, search } = received.place;
+  const arrivedMs = received.ports.clock();
+  return {
+    ...received,
+    path,
+    search,
+    body: new ClientBody(received.request),
+    route: routeClassOf(path),
+    requestId: received.ports.random.uuid(),
+    parentId: null,
+    cleanups: [],
+    slotLoss: new SlotLoss(),
+    timer: new SharedTimer(received.ports.clock),
+    arrivedMs,
+    trace: new Trace(arrivedMs),
+    traceContext: received.ports.traces.enabled ? traceContext(received) : null,
+    endReport: new OnceLatch(),
+    boonRuns: new BoonRuns(),
+  };
+}
+
+function traceContext({ request, ports }: PipelineInput): TraceContext {
+  return traceContextOf(request.headers.get("traceparent"), () => ports.random.uuid().replaceAll("-", ""));
+}

@@ -1,0 +1,102 @@
+/**
+ * Steps 7 to 9 of a request that has been admitted, a client's or one of the gateway's own (sub-call.ts): its upstream
+ * is called, the answer is relayed to the reader of the response, and the permit is settled with the request's own row,
+ * exactly once in every case.
+ */
+import { issues } from "../../../shared/alerts.ts";
+import { GatewayError } from "../../../shared/errors.ts";
+import type { ModelRecord } from "../../../shared/records.ts";
+import {
+  type Billed,
+  type BilledAnswer,
+  bill,
+  NOTHING_BILLED,
+  UNSEEN_STREAM,
+  unbelievedCount,
+} from "../../domain/usage/billing.ts";
+import type { AdmittedRequest } from "../admit/admit.ts";
+import type { AnswerStage } from "../call/boon/answer-stage.ts";
+import type { Boon } from "../call/boon/boon.ts";
+import { runBoons } from "../call/boon/run-boons.ts";
+import { ClientGone } from "../call/client-gone.ts";
+import type { Call } from "../call/context.ts";
+import { AlreadySettled, type CallAnswer, type Prepared, type UpstreamState } from "../call/known.ts";
+import { cancelAnswer, type UpstreamAnswer } from "../forward/attempt.ts";
+import { forward } from "../forward/forward.ts";
+import { UpstreamProgress } from "../forward/upstream-progress.ts";
+import { keepOpenUntilBodyRead } from "../reply/unread-body-reply.ts";
+import { type CacheKey, cacheMissFor } from "../response-cache/response-cache.ts";
+import { type RequestEnd, Settler } from "../settle/settle.ts";
+import { relay } from "./relay.ts";
+
+/** The least time of an upstream call whose answer is held, in seconds. */
+const WHOLE_ANSWER_SECS_MIN = 120;
+
+/**
+ * The answer of the request's upstream. The end of the answer settles the request. A failure has been settled when it
+ * is thrown, as AlreadySettled. `key`: where a complete answer is stored; null: nowhere. `boons`: those that may act on
+ * the request; a sub-call has none. `lastStages`: what happens to its answer after the boons.
+ */
+export async function serveAdmitted(
+  call: Call,
+  admitted: AdmittedRequest,
+  key: CacheKey | null,
+  boons: readonly Boon[],
+  lastStages: (call: Call, request: Prepared) => readonly AnswerStage[] = () => [],
+): Promise<CallAnswer> {
+  let request = { ...admitted, upstream: new UpstreamProgress() };
+  const settler = new Settler(call, request);
+  let forwarded: UpstreamAnswer | null = null;
+  try {
+    const boosted = await runBoons(call, request, boons);
+    request = boosted.request;
+    const served = request;
+    const stages = [...boosted.stages, ...lastStages(call, served)];
+    const sent = stages.length === 0 ? served : { ...served, model: withTimeForWholeAnswer(call, served.model) };
+    try {
+      forwarded = await forward(call, sent, served.upstream);
+    } finally {
+      served.guarded?.beside?.();
+    }
+    const response = await relay(call, {
+      request: served,
+      forwarded,
+      stages,
+      bill: (answered) => billed(call, served, answered),
+      settler,
+      miss: cacheMissFor(call, key, served),
+    });
+    return { response: keepOpenUntilBodyRead(call, response, request.parsed.outgoing), known: request };
+  } catch (error) {
+    settler.end(endOf(call, request, error));
+    if (forwarded !== null) cancelAnswer(forwarded);
+    throw new AlreadySettled(error, request);
+  }
+}
+
+/** An answer that is held needs to be there whole within its time (docs/rules/upstream-calls.md#attempts). */
+function withTimeForWholeAnswer(call: Call, model: ModelRecord): ModelRecord {
+  const secs = model.request_timeout_secs ?? call.config.upstreamTimeoutMs / 1000;
+  return { ...model, request_timeout_secs: Math.max(secs, WHOLE_ANSWER_SECS_MIN) };
+}
+
+/**
+ * The end of a request that has a slot and no answer: when its client left, or it crashed, while an upstream worked, it
+ * is billed at its estimate, and for its input alone when it was to be a stream.
+ */
+function endOf(call: Call, request: Prepared & { readonly upstream: UpstreamState }, failure: unknown): RequestEnd {
+  if (failure instanceof GatewayError) return { statusCode: failure.status, failure };
+  const { status, underWay } = request.upstream;
+  const owed = underWay || (status >= 200 && status < 300);
+  const statusCode = failure instanceof ClientGone ? 499 : 500;
+  const seen = request.parsed.stream ? UNSEEN_STREAM : null;
+  return { statusCode, billed: owed ? billed(call, request, seen) : NOTHING_BILLED, failure };
+}
+
+function billed(call: Call, request: Prepared, answered: BilledAnswer | null): Billed {
+  const { model, estimate } = request;
+  const measure = request.measure();
+  const refused = unbelievedCount(estimate, measure, answered);
+  if (refused !== null) call.ports.alerts.raise(issues.usageNotBelieved(model.model_name, refused));
+  return bill(model, estimate, measure, answered);
+}

@@ -1,0 +1,158 @@
+/**
+ * A form as it arrives: its segments wait to be sent on, its fields are noted, and the value of `model` is replaced by
+ * a placeholder for the upstream's name. Exactly one part names the model: if there were two, admission and upstream
+ * could read different ones.
+ */
+import { GatewayError } from "../../../shared/errors.ts";
+import { GUARDED_FIELDS, numberTextFault, spellingFault, TOKEN_LIMITS } from "../../domain/request/client-fields.ts";
+import type { FormPart } from "../../domain/request/form/form-head.ts";
+import type { FormPiece, FormScan } from "../../domain/request/form/form-scan.ts";
+import { GrowingBytes } from "../../domain/wire/bytes/growing-bytes.ts";
+import type { BodySource } from "./body-source.ts";
+import { fieldError } from "./field-error.ts";
+
+/** Stands where the value of `model` stood. */
+export const MODEL_PLACEHOLDER = Symbol("model");
+
+type FormSegment = GrowingBytes | typeof MODEL_PLACEHOLDER;
+
+const GUARDED = new Set<string>(GUARDED_FIELDS);
+
+/** Smaller pieces are joined to segments of up to this size. */
+const SEGMENT_MAX_BYTES = 64 * 1024;
+
+/** Only this much of a longer field is noted; all of it is forwarded. */
+const FIELD_MAX_BYTES = 64 * 1024;
+/** The fields of a form whose values are read. */
+const NOTED = new Set<string>(["model", "n", ...TOKEN_LIMITS, "stream", "session_id", "user"]);
+
+export class FormReader {
+  /**
+   * The fields that were read so far. Of a name that comes twice the last value counts; a value that is not UTF-8 is
+   * left out.
+   */
+  readonly fields: Record<string, unknown> = {};
+  /** The values that guardrails examine so far, each a segment of its own. */
+  readonly prompts: GrowingBytes[] = [];
+  /** What was read and not yet sent, in order; the last segment may still grow. */
+  readonly segments: FormSegment[] = [];
+  readonly source: BodySource;
+  readonly #scan: FormScan;
+  readonly #deciding: readonly string[];
+  /** The names of the parts so far that decisions rest on. */
+  readonly #names: string[] = [];
+  #part: FormPart | null = null;
+  #value: GrowingBytes | null = null;
+  #valueBytes = 0;
+  #modelBytes: number | null = null;
+
+  /** `deciding`: the fields of the form that admission and billing rest on (client-fields.ts). */
+  constructor(source: BodySource, scan: FormScan, deciding: readonly string[]) {
+    this.source = source;
+    this.#scan = scan;
+    this.#deciding = deciding;
+  }
+
+  /** Length of the value of `model` as the client wrote it; null before it has come. */
+  get modelBytes(): number | null {
+    return this.#modelBytes;
+  }
+
+  /**
+   * Reads on. False when the form is complete. Throws 400 `invalid_multipart` or `validation_failed`, 413
+   * `request_too_large`, or ClientGone.
+   */
+  async readMore(): Promise<boolean> {
+    const chunk = await this.source.next();
+    if (chunk === null) {
+      if (!this.#scan.complete) throw new GatewayError("invalid_multipart");
+      return false;
+    }
+    const pieces = this.#scan.push(chunk);
+    if (pieces === null) throw new GatewayError("invalid_multipart");
+    for (const piece of pieces) this.#note(piece);
+    return true;
+  }
+
+  #note(piece: FormPiece): void {
+    if (piece.kind === "frame") {
+      this.#append(piece.bytes);
+      return;
+    }
+    if (piece.part !== this.#part) this.#begin(piece.part);
+    const { name } = piece.part;
+    const isModel = name === "model";
+    if (isModel && (this.#modelBytes !== null || this.#valueBytes > FIELD_MAX_BYTES))
+      throw new GatewayError("invalid_multipart");
+    if (piece.kind === "data") {
+      if (GUARDED.has(name)) this.#appendPrompt(piece.bytes);
+      else if (!isModel) this.#append(piece.bytes);
+      if (isNoted(piece.part) && this.#valueBytes <= FIELD_MAX_BYTES) this.#noteValue(piece.bytes);
+      this.#valueBytes += piece.bytes.byteLength;
+      return;
+    }
+    if (isNoted(piece.part))
+      this.#end(name, textOf(this.#value?.bytes() ?? new Uint8Array(0), this.#valueBytes > FIELD_MAX_BYTES));
+    if (isModel) {
+      this.segments.push(MODEL_PLACEHOLDER);
+      this.#modelBytes = this.#valueBytes;
+    }
+    this.#value = null;
+    this.#valueBytes = 0;
+  }
+
+  #append(bytes: Uint8Array): void {
+    const last = this.segments.at(-1);
+    const grows =
+      last instanceof GrowingBytes &&
+      last !== this.prompts.at(-1) &&
+      last.byteLength + bytes.byteLength <= SEGMENT_MAX_BYTES;
+    if (grows) last.append(bytes);
+    else this.segments.push(new GrowingBytes(bytes));
+  }
+
+  #appendPrompt(bytes: Uint8Array): void {
+    const last = this.prompts.at(-1);
+    if (this.#valueBytes > 0 && last !== undefined) {
+      last.append(bytes);
+      return;
+    }
+    const prompt = new GrowingBytes(bytes);
+    this.prompts.push(prompt);
+    this.segments.push(prompt);
+  }
+
+  #noteValue(bytes: Uint8Array): void {
+    if (this.#value === null) this.#value = new GrowingBytes(bytes);
+    else this.#value.append(bytes);
+  }
+
+  #begin(part: FormPart): void {
+    this.#part = part;
+    const fault =
+      spellingFault([...this.#names, part.name], this.#deciding) ?? spellingFault([part.name], GUARDED_FIELDS);
+    if (fault !== null) throw fieldError(fault);
+    if (this.#deciding.includes(part.name)) this.#names.push(part.name);
+  }
+
+  /** Handles the complete value of a field; null: it is not text. */
+  #end(name: string, text: string | null): void {
+    const fault = numberTextFault(name, text ?? "");
+    if (fault !== null) throw fieldError(fault);
+    if (text !== null) this.fields[name] = text;
+    else if (name === "model") throw new GatewayError("invalid_multipart");
+  }
+}
+
+function isNoted({ name, file }: FormPart): boolean {
+  return !file && NOTED.has(name);
+}
+
+/** The text of a field; null when it is not UTF-8. A `cut` value may end in an incomplete character. */
+function textOf(bytes: Uint8Array, cut: boolean): string | null {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes, { stream: cut });
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,66 @@
+/**
+ * A JSON body on its way upstream. It may be sent any number of times, each time from the client's own bytes: small
+ * bodies as one buffer, large ones piece by piece, so that a large document is never in memory twice.
+ */
+
+import { memberValue, rewriteBody } from "../../domain/upstream/request-body.ts";
+import type { MemberEdit } from "../../domain/upstream/transform.ts";
+import { BytePieces, concat, type Edit, offsetsAfter, splice } from "../../domain/wire/bytes/byte-pieces.ts";
+import { sentPlaces } from "../../domain/wire/json/cut-strings.ts";
+import type { TopLevel } from "../../domain/wire/json/top-level.ts";
+import type { UpstreamBody } from "../../ports.ts";
+import { streamOf } from "../call/body-stream.ts";
+import type { OutgoingBody } from "../call/client-body.ts";
+
+/** A body above this is sent piece by piece. */
+const ONE_BUFFER_MAX_BYTES = 256 * 1024;
+
+export class JsonOutgoing implements OutgoingBody {
+  readonly form = false;
+  readonly fault = null;
+  readonly readRest = null;
+  readonly #top: TopLevel;
+  #pieces: readonly Uint8Array<ArrayBuffer>[] | null;
+
+  /** `pieces` are the client's bytes; `top` describes the members in them that are replaced (request-body.ts). */
+  constructor(pieces: readonly Uint8Array<ArrayBuffer>[], top: TopLevel) {
+    this.#pieces = pieces;
+    this.#top = top;
+  }
+
+  get resendable(): boolean {
+    return this.#pieces !== null;
+  }
+
+  get clientBytes(): readonly Uint8Array<ArrayBuffer>[] | null {
+    return this.#pieces;
+  }
+
+  /** The same body with other texts at some places within values of members; it shares the client's bytes. */
+  edited(edits: readonly Edit[]): JsonOutgoing {
+    const pieces = this.#pieces;
+    if (pieces === null) throw new Error("the body has been released");
+    const top = sentPlaces({ placeOf: offsetsAfter(edits) }, this.#top);
+    return new JsonOutgoing(splice(new BytePieces(pieces), edits), top);
+  }
+
+  member(name: string): unknown {
+    const pieces = this.#pieces;
+    if (pieces === null) throw new Error("the body has been released");
+    return memberValue(new BytePieces(pieces), this.#top.members, name);
+  }
+
+  open(upstreamModel: string, edits: readonly MemberEdit[]): UpstreamBody {
+    const pieces = this.#pieces;
+    if (pieces === null) throw new Error("the body has been released");
+    const sent = rewriteBody(new BytePieces(pieces), this.#top, upstreamModel, edits);
+    const size = sent.reduce((sum, piece) => sum + piece.byteLength, 0);
+    if (size > ONE_BUFFER_MAX_BYTES) return streamOf(sent, size);
+    const [whole] = pieces;
+    return sent.length === 1 && pieces.length === 1 && whole !== undefined ? whole : concat(sent);
+  }
+
+  release(): void {
+    this.#pieces = null;
+  }
+}

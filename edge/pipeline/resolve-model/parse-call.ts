@@ -1,0 +1,253 @@
+/**
+ * Step 3, first half: the body becomes a parsed call, within the size limit (docs/rules/request-bodies.md#size). JSON
+ * is read whole; a form is read until its model is known, and its file is forwarded as it arrives.
+ */
+import { LIMITS } from "../../../shared/catalogues/limits.ts";
+import { GatewayError } from "../../../shared/errors.ts";
+import {
+  decidingFields,
+  inputFault,
+  isJudgedName,
+  numberFault,
+  repeatedFault,
+  spellingFault,
+} from "../../domain/request/client-fields.ts";
+import { boundaryOf } from "../../domain/request/form/form-head.ts";
+import { FormScan } from "../../domain/request/form/form-scan.ts";
+import { sessionIdOf } from "../../domain/request/session-id.ts";
+import type { Transforms } from "../../domain/upstream/transform.ts";
+import { sentPlaces } from "../../domain/wire/json/cut-strings.ts";
+import {
+  cutJson,
+  type JsonDocument,
+  PARSE_WHOLE_MAX_BYTES,
+  readCut,
+  wholeDocument,
+} from "../../domain/wire/json/document.ts";
+import { scanTopLevel } from "../../domain/wire/json/top-level.ts";
+import { isHeavyJson } from "../../domain/wire/json/weight.ts";
+import { isDraftMember } from "../call/boon/request-draft.ts";
+import type { OutgoingBody } from "../call/client-body.ts";
+import type { Call } from "../call/context.ts";
+import { type Authenticated, type Parsed, type ParsedCall, StageFailure } from "../call/known.ts";
+import { fieldError } from "./field-error.ts";
+import { FormOutgoing } from "./form-outgoing.ts";
+import { FormReader } from "./form-reader.ts";
+import { JsonOutgoing } from "./json-outgoing.ts";
+import { NO_BODY, PassthroughBody } from "./passthrough-body.ts";
+import { BodyMemoryUse, openBody, readPieces } from "./read-body.ts";
+
+/** Memory that a parsed body may take besides its text. */
+const JSON_MAX_BYTES = LIMITS.jsonBodyMemory;
+/**
+ * A form is read this far even when its model is known, so that all fields of a small form are known before it is
+ * admitted.
+ */
+const FORM_AHEAD_BYTES = 256 * 1024;
+
+/** A JSON body that has been read; its fields have not been checked. */
+interface ReadCall {
+  /** Who sent it, in the session to which it belongs. */
+  readonly caller: Authenticated;
+  readonly document: JsonDocument;
+  /** Names at its top level that may be taken for a field that decisions rest on, once per occurrence. */
+  readonly names: readonly string[];
+  readonly outgoing: JsonOutgoing;
+}
+
+/** The parsed call of a route whose body must name a model. Throws 400 or 413. */
+export async function parseCall(call: Call, caller: Authenticated): Promise<Parsed> {
+  if (call.route.form && !isJson(call.request)) return await parseForm(call, caller);
+  const read = await readCall(call, caller);
+  if (read === null) throw new GatewayError("invalid_json");
+  const parsed = checked(read.caller, () => {
+    checkSpelling(call, read.names);
+    return parsedOf(read, modelOf(read.document));
+  });
+  return checked(parsed, () => {
+    checkValues(call, read.document);
+    return parsed;
+  });
+}
+
+/** A body that names a model, and the names of its fields, which are not checked yet. */
+interface Unchecked {
+  readonly request: Parsed;
+  readonly names: readonly string[];
+}
+
+/**
+ * The parsed call of a path whose body need not name a model: null unless the body is a JSON object that names one.
+ * Throws 413.
+ */
+export async function parseOther(call: Call, caller: Authenticated): Promise<Unchecked | null> {
+  const { request } = call;
+  if (request.body === null || isMultipart(request)) return null;
+  const read = await readCall(call, caller);
+  const modelName = read === null ? null : modelNameOf(read.document);
+  if (read === null || modelName === null) return null;
+  return { request: parsedOf(read, modelName), names: read.names };
+}
+
+/** `request`, whose model is registered, when its fields are valid. Throws the failure of 400. */
+export function checkFields<K extends Parsed>(call: Call, request: K, names: readonly string[]): K {
+  return checked(request, () => {
+    checkSpelling(call, names);
+    checkValues(call, request.parsed.document);
+    return request;
+  });
+}
+
+/**
+ * A GET whose body names a model; null for any other. The body goes upstream as it is, so with two models in it, the
+ * gateway could judge one and the upstream read the other. Throws 400 or 413.
+ */
+export async function parseProbe(call: Call, caller: Authenticated): Promise<Parsed | null> {
+  if (call.request.body === null || isMultipart(call.request)) return null;
+  const kept = call.body.copy();
+  try {
+    const read = await readCall(call, caller);
+    const modelName = read === null ? null : modelNameOf(read.document);
+    if (read !== null && modelName !== null) {
+      const probe = parsedOf(read, modelName, new PassthroughBody(kept));
+      return checked(probe, () => {
+        checkSpelling(call, read.names);
+        if (read.names.filter((name) => name === "model").length > 1) throw fieldError(repeatedFault("model"));
+        return probe;
+      });
+    }
+  } catch (error) {
+    await kept.body?.cancel().catch(() => undefined);
+    throw error;
+  }
+  await kept.body?.cancel().catch(() => undefined);
+  return null;
+}
+
+/** A GET whose path names a model after `prefix`; a body has no meaning, and stays unread. Throws 413. */
+export function parseDetail(call: Call, caller: Authenticated, prefix: string): Parsed {
+  const document = wholeDocument({ model: decoded(call.path.slice(prefix.length)) });
+  if (call.request.body !== null) openBody(call);
+  const modelName = modelOf(document);
+  return {
+    ...caller,
+    modelText: modelName,
+    parsed: { document, modelName, stream: false, outgoing: NO_BODY, edits: [] },
+  };
+}
+
+/** Null: the body is not a JSON object. Throws 413 also for one that would take much more memory than its length. */
+async function readCall(call: Call, caller: Authenticated): Promise<ReadCall | null> {
+  const received = await readPieces(call, caller);
+  const cut = cutJson(received, call.requestId);
+  if (cut === null) return null;
+  // a document from which nothing was cut is the client's body in one piece
+  const pieces = cut.lengths.length === 0 ? [cut.bytes] : received;
+  if (cut.bytes.byteLength > PARSE_WHOLE_MAX_BYTES && isHeavyJson(cut.bytes, JSON_MAX_BYTES))
+    throw new GatewayError("request_too_large");
+  const document = readCut(cut, call.requestId);
+  if (document === null) return null;
+  const top = scanTopLevel(cut.bytes, (name) => isLookedAt(call.ports.transforms, document.text(name)));
+  if (top === null) return null;
+  const outgoing = new JsonOutgoing(pieces, sentPlaces(cut, top));
+  call.cleanups.push(() => outgoing.release());
+  return {
+    caller: inSession(call, caller, document),
+    document,
+    names: top.members.map(({ name }) => document.text(name)),
+    outgoing,
+  };
+}
+
+function isLookedAt(transforms: Transforms, name: string): boolean {
+  return isJudgedName(name) || name === "model" || transforms.edits(name) || isDraftMember(name);
+}
+
+/** The caller, in the session that the request belongs to: refusals of what was read have it as well. */
+function inSession(call: Call, caller: Authenticated, document: JsonDocument): Authenticated {
+  const { headers } = call.request;
+  const source = { headers, document, rule: call.route.estimate, tenantId: caller.principal.tenant.id };
+  return { ...caller, session: sessionIdOf(source, call.config.sessionIdDerivation) };
+}
+
+function parsedOf({ caller, document, outgoing }: ReadCall, modelName: string, sent: OutgoingBody = outgoing): Parsed {
+  const parsed: ParsedCall = {
+    document,
+    modelName,
+    stream: document.root["stream"] === true,
+    outgoing: sent,
+    edits: [],
+  };
+  return { ...caller, modelText: modelName, parsed };
+}
+
+/** The result of checks; their failure carries what was known of the request. */
+function checked<T>(known: Authenticated, checks: () => T): T {
+  try {
+    return checks();
+  } catch (error) {
+    throw StageFailure.of(error, known);
+  }
+}
+
+function checkSpelling(call: Call, names: readonly string[]): void {
+  const fault = spellingFault(names, decidingFields(call.route));
+  if (fault !== null) throw fieldError(fault);
+}
+
+function checkValues(call: Call, { root }: JsonDocument): void {
+  const fault = numberFault(root) ?? inputFault(call.route, root);
+  if (fault !== null) throw fieldError(fault);
+}
+
+async function parseForm(call: Call, caller: Authenticated): Promise<Parsed> {
+  const boundary = boundaryOf(call.request.headers.get("content-type"));
+  const source = openBody(call);
+  const memory = new BodyMemoryUse(call, caller, source);
+  const form = new FormReader(source, new FormScan(boundary ?? ""), decidingFields(call.route));
+  const outgoing = new FormOutgoing(form, memory);
+  call.body.readBy(outgoing);
+  if (boundary === null) throw new GatewayError("invalid_multipart");
+  const document = wholeDocument(form.fields);
+  try {
+    while (form.modelBytes === null || source.readBytes < FORM_AHEAD_BYTES) {
+      if (!(await form.readMore())) break;
+      await memory.reserveRead();
+    }
+    memory.complete();
+    const modelName = modelOf(document);
+    const parsed = { document, modelName, stream: form.fields["stream"] === "true", outgoing, edits: [] };
+    return { ...inSession(call, caller, document), modelText: modelName, parsed };
+  } catch (error) {
+    throw StageFailure.of(error, inSession(call, caller, document));
+  }
+}
+
+function modelOf(document: JsonDocument): string {
+  const name = modelNameOf(document);
+  if (name === null) throw new GatewayError("model_required");
+  return name;
+}
+
+/** The name in `model`; null when there is none. */
+function modelNameOf(document: JsonDocument): string | null {
+  const name = document.root["model"];
+  if (typeof name !== "string" || name.trim() === "") return null;
+  return document.text(name);
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}
+
+function isJson(request: Request): boolean {
+  return /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(request.headers.get("content-type") ?? "");
+}
+
+function isMultipart(request: Request): boolean {
+  return /^multipart\//i.test(request.headers.get("content-type") ?? "");
+}

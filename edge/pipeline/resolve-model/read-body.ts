@@ -1,0 +1,136 @@
+/** Reads a request body within its size limit, its time limits and the isolate's memory for bodies. */
+import { joined } from "../../domain/wire/bytes/byte-pieces.ts";
+import { ClientGone } from "../call/client-gone.ts";
+import type { Call } from "../call/context.ts";
+import type { Authenticated } from "../call/known.ts";
+import { type BodyReservation, UNRESERVED_MAX_BYTES } from "../call/memory/request-body-memory.ts";
+import { BodyDeadline } from "./body-deadline.ts";
+import { BodySource } from "./body-source.ts";
+
+/**
+ * Size of a body's first piece; each further one is as long as all before, so that at most twice the received size is
+ * held.
+ */
+const FIRST_BYTES = 64 * 1024;
+
+/** The body of a call, unread. Throws 413 `request_too_large`. */
+export function openBody(call: Call, maxBytes = call.config.maxBodyBytes): BodySource {
+  const source = new BodySource(call.request, maxBytes, new BodyDeadline(call.timer, call.ports.clock));
+  call.body.readBy(source);
+  return source;
+}
+
+/** The complete body in one buffer. Throws as {@link readPieces}. */
+export async function readBody(
+  call: Call,
+  caller: Authenticated,
+  maxBytes = call.config.maxBodyBytes,
+): Promise<Uint8Array<ArrayBuffer>> {
+  return joined(await readPieces(call, caller, maxBytes));
+}
+
+/**
+ * The complete body, in the pieces in which it was received: to join them would cost as much as to receive them. Throws
+ * 408 `request_timeout`, 413 `request_too_large`, or ClientGone when the client stops sending.
+ */
+export async function readPieces(
+  call: Call,
+  caller: Authenticated,
+  maxBytes = call.config.maxBodyBytes,
+): Promise<readonly Uint8Array<ArrayBuffer>[]> {
+  const source = openBody(call, maxBytes);
+  const memory = new BodyMemoryUse(call, caller, source);
+  const { declaredBytes } = source;
+  const pieces =
+    declaredBytes === null ? await readOpen(source, memory) : await readDeclared(source, declaredBytes, memory);
+  memory.complete();
+  return pieces;
+}
+
+async function readDeclared(
+  source: BodySource,
+  bytes: number,
+  memory: BodyMemoryUse,
+): Promise<Uint8Array<ArrayBuffer>[]> {
+  const pieces: Uint8Array<ArrayBuffer>[] = [];
+  while (!source.ended) {
+    const start = source.readBytes;
+    let buffer = new ArrayBuffer(Math.min(Math.max(start, FIRST_BYTES), bytes - start));
+    while (source.readBytes < start + buffer.byteLength) {
+      buffer = await source.fill(buffer, source.readBytes - start);
+      await memory.reserveRead();
+    }
+    pieces.push(new Uint8Array(buffer));
+  }
+  return pieces;
+}
+
+/**
+ * Reads a body without a declared length. It may come in millions of small chunks, each of which would take many times
+ * its size: they are joined as they arrive.
+ */
+async function readOpen(source: BodySource, memory: BodyMemoryUse): Promise<Uint8Array<ArrayBuffer>[]> {
+  const pieces: Uint8Array<ArrayBuffer>[] = [];
+  let piece = new Uint8Array(FIRST_BYTES);
+  let filled = 0;
+  for (let chunk = await source.next(); chunk !== null; chunk = await source.next()) {
+    const fits = Math.min(chunk.byteLength, piece.byteLength - filled);
+    piece.set(chunk.subarray(0, fits), filled);
+    filled += fits;
+    if (fits < chunk.byteLength) {
+      pieces.push(piece);
+      piece = new Uint8Array(Math.max(source.readBytes, chunk.byteLength - fits));
+      piece.set(chunk.subarray(fits));
+      filled = chunk.byteLength - fits;
+    }
+    await memory.reserveRead();
+  }
+  // the last buffer is cut to what it holds, because all of it would be kept otherwise
+  return [...pieces, new Uint8Array(piece.buffer.transfer(filled))];
+}
+
+/** The memory for bodies that a call uses, until the body has been forwarded or the call has ended. */
+export class BodyMemoryUse {
+  readonly #call: Call;
+  readonly #caller: Authenticated;
+  readonly #source: BodySource;
+  #reservation: BodyReservation | null = null;
+  #countedBytes = 0;
+
+  /** The body's bytes count for the tenant of `caller`. */
+  constructor(call: Call, caller: Authenticated, source: BodySource) {
+    this.#call = call;
+    this.#caller = caller;
+    this.#source = source;
+  }
+
+  /**
+   * Counts what was read since the last call, once there is memory for it; a small body needs no reservation. Throws
+   * ClientGone.
+   */
+  async reserveRead(): Promise<void> {
+    const bytes = this.#source.readBytes - this.#countedBytes;
+    if (this.#reservation === null && bytes <= UNRESERVED_MAX_BYTES) return;
+    this.#reservation ??= this.#open();
+    if (!(await this.#reservation.reserve(bytes)))
+      throw new ClientGone("the client left while its body waited for memory");
+    this.#countedBytes += bytes;
+  }
+
+  /** Reports that nothing more will be read. */
+  complete(): void {
+    this.#reservation?.complete();
+  }
+
+  release(): void {
+    this.#reservation?.release();
+  }
+
+  #open(): BodyReservation {
+    const { memory, request, cleanups } = this.#call;
+    const tenantId = this.#caller.principal.tenant.id;
+    const reservation = memory.bodyMemory.open(tenantId, this.#source.declaredBytes, request.signal);
+    cleanups.push(() => reservation.release());
+    return reservation;
+  }
+}

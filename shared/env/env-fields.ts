@@ -1,0 +1,157 @@
+/**
+ * Configuration variables as schemas: text in, typed value out; unset and blank are the same
+ * (docs/rules/configuration.md#variables). Messages say what the variable must be and never repeat its value. `values` in the
+ * meta data of a field is what docs/reference/variables.md says of the values that it takes.
+ */
+import * as z from "zod";
+import { isCidr } from "../network/ssrf.ts";
+
+const TRUTHY = new Set(["1", "true", "yes", "on"]);
+const FALSY = new Set(["0", "false", "no", "off"]);
+const FLAG_VALUES = "on, off";
+
+/** The bounds of a whole number, as the reference says them. */
+const wholeValues = (least: number, most: number): string =>
+  most === Number.MAX_SAFE_INTEGER ? `at least ${least}` : `${least} to ${most}`;
+
+/** Trimmed text, or the fallback. */
+export const envText = (fallback: string) =>
+  z
+    .string()
+    .transform((value) => value.trim() || fallback)
+    .prefault("");
+
+/** Text unchanged, or undefined when blank. */
+export const envSecret = z
+  .string()
+  .transform((value) => (value === "" ? undefined : value))
+  .optional();
+
+/** A truth word in any case (upper or lower); undefined when unset or blank. */
+export const envOptionalFlag = z
+  .string()
+  .transform((text, context): boolean | undefined => {
+    const value = text.trim().toLowerCase();
+    if (value === "") return undefined;
+    if (TRUTHY.has(value)) return true;
+    if (FALSY.has(value)) return false;
+    context.addIssue({ code: "custom", message: "must be 1, true, yes, on, 0, false, no or off" });
+    return z.NEVER;
+  })
+  .prefault("")
+  .meta({ values: FLAG_VALUES });
+
+/** A truth word in any case (upper or lower), or the fallback. */
+export const envFlag = (fallback: boolean) =>
+  envOptionalFlag.transform((value) => value ?? fallback).meta({ values: FLAG_VALUES });
+
+/** A whole number within bounds, in decimal digits only; undefined when unset or blank. */
+export const envOptionalWhole = (least: number, most = Number.MAX_SAFE_INTEGER) =>
+  z
+    .string()
+    .transform((text, context): number | undefined => {
+      const digits = text.trim();
+      if (digits === "") return undefined;
+      const value = Number(digits);
+      if (/^\d+$/.test(digits) && value >= least && value <= most) return value;
+      const bounds = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`;
+      context.addIssue({ code: "custom", message: `must be a whole number ${bounds}, in digits` });
+      return z.NEVER;
+    })
+    .prefault("")
+    .meta({ values: wholeValues(least, most) });
+
+/** A whole number within bounds, or the fallback. */
+export const envWhole = (fallback: number, least = 1, most = Number.MAX_SAFE_INTEGER) =>
+  envOptionalWhole(least, most)
+    .transform((value) => value ?? fallback)
+    .meta({ values: wholeValues(least, most) });
+
+/** A part from 0 to `most`, in decimal digits with or without a point, or the fallback. */
+export const envPart = (fallback: number, most: number) =>
+  z
+    .string()
+    .transform((text, context): number => {
+      const digits = text.trim();
+      if (digits === "") return fallback;
+      const value = Number(digits);
+      if (/^\d+(\.\d+)?$/.test(digits) && value <= most) return value;
+      context.addIssue({ code: "custom", message: `must be a number from 0 to ${most}, in digits` });
+      return z.NEVER;
+    })
+    .prefault("")
+    .meta({ values: `0 to ${most}` });
+
+const URL_VALUES = "an http or https URL";
+
+/** True for an http or https URL. */
+export const isWebUrl = (value: string): boolean => URL.canParse(value) && /^https?:/i.test(value);
+
+/** An http or https URL, or the fallback. */
+export const envWebUrl = (fallback: string) =>
+  envText(fallback).refine(isWebUrl, "must be an http or https URL").meta({ values: URL_VALUES });
+
+/** Address of the key-value store when no variable sets it (docs/rules/configuration.md#variables). */
+const DEFAULT_STORE_URL = "redis://127.0.0.1:6379";
+
+/** Address of the key-value store for a service that supports both protocols. */
+export const envStoreUrl = envText(DEFAULT_STORE_URL)
+  .refine(
+    (value) => isWebUrl(value) || (URL.canParse(value) && /^rediss?:/i.test(value)),
+    "must be a redis:// or rediss:// URL, or the https:// URL of a REST endpoint",
+  )
+  .meta({ values: "a `redis://` or `rediss://` URL, or the `https://` URL of an Upstash REST endpoint" });
+
+/** Address of the key-value store for a Worker, which does not support the Redis protocol: it has no usable default. */
+export const envRestStoreUrl = envText(DEFAULT_STORE_URL).refine(
+  isWebUrl,
+  "must be set to the http or https URL of a REST endpoint: a Worker cannot speak the Redis protocol",
+);
+
+/** Address ranges, separated by commas. */
+export const envCidrs = envText("")
+  .transform((value) =>
+    value
+      .split(",")
+      .map((item) => item.trim())
+      .filter((item) => item !== ""),
+  )
+  .refine((items) => items.every(isCidr), "must be a comma-separated list of CIDRs")
+  .meta({ values: "CIDRs, separated by commas" });
+
+/** An http or https URL, or "". */
+export const envOptionalUrl = envText("")
+  .refine((value) => value === "" || isWebUrl(value), "must be an http or https URL")
+  .meta({ values: URL_VALUES });
+
+/** An http or https URL without a trailing slash, or null. */
+export const envOptionalWebUrl = envText("")
+  .refine((value) => value === "" || isWebUrl(value), "must be an http or https URL")
+  .transform((value) => (value === "" ? null : value.replace(/\/+$/, "")))
+  .meta({ values: URL_VALUES });
+
+/** A cell's name (docs/rules/configuration.md#cells). */
+export const envCellName = z.string().regex(/^[a-z0-9-]{1,32}$/, "must match ^[a-z0-9-]{1,32}$");
+
+/** The name of an analytics database; it becomes part of statements. */
+export const envDatabaseName = (fallback: string) =>
+  envText(fallback)
+    .refine((value) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(value), "must be an identifier")
+    .meta({ values: "letters, digits, underscores" });
+
+/** Base64 of 32 bytes, or undefined. */
+export const envEncryptionKey = envSecret
+  .refine((value) => {
+    if (value === undefined) return true;
+    try {
+      return atob(value.trim()).length === 32;
+    } catch {
+      return false;
+    }
+  }, "must be base64 of 32 bytes, for example from: openssl rand -base64 32")
+  .meta({ values: "base64 of 32 bytes" });
+
+/** All errors of a configuration in one line, by variable. */
+export function envErrorText(error: z.ZodError): string {
+  return error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`).join("; ");
+}
