@@ -4,11 +4,7 @@ import type { Tenant } from "../../shared/schema/tenant.ts";
 import { readDocument } from "../../test/harness/api-document.ts";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
 import { type Send, targetOf } from "../../test/harness/route-targets.ts";
-<<<<<<< Updated upstream
 import { type AppDeps, createApp } from "../app.ts";
-=======
-import { createApp } from "../app.ts";
->>>>>>> Stashed changes
 import { buildDocument } from "./document.ts";
 
 const document = readDocument(JSON.stringify(buildDocument(createApp({ adminToken: "" } as unknown as AppDeps), "")));

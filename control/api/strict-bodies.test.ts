@@ -6,11 +6,7 @@ import { type Operation, readDocument } from "../../test/harness/api-document.ts
 import { startControl, type TestControl } from "../../test/harness/control.ts";
 import { type Send, targetOf, unique } from "../../test/harness/route-targets.ts";
 import { fillIn } from "../../test/harness/wrong-values.ts";
-<<<<<<< Updated upstream
 import { type AppDeps, createApp } from "../app.ts";
-=======
-import { createApp } from "../app.ts";
->>>>>>> Stashed changes
 import { buildDocument } from "./document.ts";
 
 const document = readDocument(JSON.stringify(buildDocument(createApp({ adminToken: "" } as unknown as AppDeps), "")));
