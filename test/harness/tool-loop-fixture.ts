@@ -24,9 +24,9 @@ export function useToolLoop(fixture: Fixture) {
     mint: async (servers: readonly RegisteredServer[], behaviour = "turns=1"): Promise<Minted> => {
       const { gateway } = fixture;
       const names: string[] = [];
-      for (const { url, ...more } of servers) {
+      for (const { url, auth_header } of servers) {
         const name = `tools-${crypto.randomUUID()}`;
-        await gateway.must<McpServer>("POST", "/mcp-servers", { name, upstream_url: url, ...more });
+        await gateway.must<McpServer>("POST", "/mcp-servers", { name, upstream_url: url, auth_header });
         names.push(name);
       }
       const fields = { supports_function_calling: true, tool_servers: names };

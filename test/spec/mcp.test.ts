@@ -183,7 +183,7 @@ describe("a call is refused", () => {
       ["PATCH", `${tenant}/status`, { status: "suspended" }, "tenant_not_active"],
       ["PATCH", `${tenant}/status`, { status: "active" }, 200],
       ["PATCH", `${tenant}/schedule`, { active_until: "2020-01-01T00:00:00Z" }, "tenant_expired"],
-      ["PATCH", `${tenant}/schedule`, {}, 200],
+      ["PATCH", `${tenant}/schedule`, { active_until: null }, 200],
       ["PATCH", `${tenant}/allowlist`, { allowed_models: ["none"] }, 200],
       ["PUT", server, { name: `${minted.mark}-renamed` }, "mcp_server_not_found"],
       ["PUT", server, { name: minted.mark, upstream_url: `${mcp.upstream.url}/status=418` }, 418],

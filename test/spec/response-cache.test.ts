@@ -133,7 +133,7 @@ describe("answers in a Worker's memory", () => {
       async () => await statusAndCache(minted),
       (line) => line === "200 hit",
     );
-    await fixture.gateway.must("PUT", model, { ...minted.model, upstream_model: "plain,elsewhere" });
+    await fixture.gateway.must("PATCH", model, { upstream_model: "plain,elsewhere" });
     expect(await statusAndCache(minted)).toBe("200 miss");
     await fixture.gateway.must("PATCH", `/tenants/${minted.tenant.id}/allowlist`, { allowed_models: ["another"] });
     expect(await statusAndCache(minted)).toBe("403 off");

@@ -25,8 +25,10 @@ const refusal = async (minted: Minted, body?: Readonly<Record<string, unknown>>)
   return [status, Array.isArray(error) ? error[0] : null];
 };
 
+const ALWAYS_OPEN = { active_from: null, active_until: null, weekly_windows: [] };
+
 const schedule = async (minted: Minted, body: object): Promise<unknown> =>
-  await fixture.gateway.must("PATCH", `/tenants/${minted.tenant.id}/schedule`, body);
+  await fixture.gateway.must("PATCH", `/tenants/${minted.tenant.id}/schedule`, { ...ALWAYS_OPEN, ...body });
 
 describe("the schedule of a tenant", () => {
   it("refuses before its start, after its end and outside its windows, and lets in at once again", async () => {

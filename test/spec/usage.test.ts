@@ -128,7 +128,7 @@ describe("the other reads", () => {
       async () => await gateway.rows(minted.tenant.id),
       (rows) => rows.length === 3,
     );
-    await gateway.must("PUT", `/models/${minted.model.id}`, { ...minted.model, output_cost_per_token: 7 });
+    await gateway.must("PATCH", `/models/${minted.model.id}`, { output_cost_per_token: 7 });
     const spent = { requests: 3, total_tokens: 99, cost_usd: 0.451 };
     expect(await gateway.must("GET", `/usage?${of}`)).toMatchObject([{ tenant_id: minted.tenant.id, ...spent }]);
     expect(await gateway.must("GET", `/usage/keys?${of}`)).toMatchObject([{ key_id: minted.key.id, ...spent }]);
