@@ -10,32 +10,34 @@ const WORKER_EVENTS: Meanings = {
   alerts_wait: "the ledger object does not answer, so alerts wait in this process and are retried",
   ask_failed: "an object did not answer the cell, which asks again",
   auto_classifier_failed: "the classifier of the auto router failed or was late; keywords in the request decided",
-  auth_failed: "a request came with a wrong or missing credential",
+  auth_failed: "an admin or internal token was wrong; the event has the address of the caller",
   boon_failed: "a boon (model add-on) failed; the request continued without it",
   budget_alarm_failed: "the timer of a tenant's budget failed; it is retried",
-  budget_rows_damaged: "stored entries of a tenant's budget could not be read and were skipped",
+  budget_rows_damaged:
+    "stored entries of a tenant's budget could not be read; they count as spent until the ledger was asked",
   cell_report_failed: "the cell could not report its state; it retries",
   cell_save_failed: "the cell could not store its state; it retries",
   configuration_invalid: "a variable of the Worker is invalid; no request is served until it is fixed",
   credential_unreadable:
     "the stored credential of an upstream cannot be decrypted: is GATEWAY_ENCRYPTION_KEY the right one?",
   compressor_failed: "the compression sidecar failed or was late; the text was left unchanged",
-  exchange_lost: "the connection to an object broke; open calls are repeated",
+  exchange_lost: "the connection to the cell broke; another one is opened, and open calls are repeated",
   identity_not_provisioned:
     "the control service did not create the key of a new identity; its next request tries again",
-  key_store_failed: "the key-value store does not answer; keys that are not known yet are refused with 503",
+  key_store_failed:
+    "the key-value store failed or was late; a read that a request needs is repeated once, then the request gets 503",
   ledger_shipping_failed: "usage rows could not be written to the analytics store; they are kept and retried",
   request: "a request ended",
   scheduler_available: "the object that admits requests answers again; the event says how often it did not",
-  scheduler_unavailable: "the object that admits requests does not answer; the request was refused with 503",
+  scheduler_unavailable: "the object that admits requests does not answer; requests without a slot get 503",
   span_refused: "the analytics store refuses a span; it was dropped",
   spans_lost: "the spans of a request could not be stored and are lost; its usage row is not",
   tool_failed: "a tool server gave no result for a model's call; the model got an error",
   upstream_5xx_response: "an upstream returned an error, also after retries",
-  upstream_diagnostics: "an upstream returned an error; its message is in the trace of the request",
+  upstream_diagnostics: "the address of an upstream that failed was checked: its name, and whether its port is open",
   upstream_request_failed: "an upstream could not be reached or did not answer",
   upstream_stream_error: "an upstream stopped in the middle of its answer",
-  usage_row_lost: "there was no room for a usage row; it is lost, and counted",
+  usage_row_lost: "neither the cell nor its ledger took a usage row; it is lost, and counted",
   usage_row_refused: "the analytics store refuses a usage row; it is kept and tried again every hour",
 };
 
@@ -47,11 +49,12 @@ const CONTROL_EVENTS: Meanings = {
   admin_token_short: "the admin token is so short that it can be guessed",
   alert: "an alert was raised",
   alert_not_sent: "an alert could not be sent to a channel",
-  alerts_dropped: "a cell had no room for more alerts and dropped some",
+  alerts_dropped: "a cell had no room for more alerts and dropped the oldest",
   analytics_failed: "the analytics store refused or did not answer; reads of usage fail until it is back",
   analytics_not_ready: "the analytics store does not answer yet; its tables are created when it does",
   backup_failed: "a scheduled backup failed; it is retried within five minutes",
-  backup_not_removed: "old backups could not be removed; the next backup tries again",
+  backup_not_removed:
+    "a backup could not be removed: old ones are tried again; a file that the event names must be removed by hand",
   backup_stored: "a scheduled backup was stored, and read back",
   budgets_rebuilt: "the budgets were recounted from the ledger",
   copy_cannot_be_built: "a record cannot be copied to the key-value store; the Worker keeps what it has",
@@ -90,10 +93,9 @@ const CONTROL_EVENTS: Meanings = {
 };
 
 const FRONT_EVENTS: Meanings = {
-  tls_certificate_ended:
-    "the certificate of the data plane is not valid any more, so clients refuse it: renew its files",
-  tls_certificate_ends: "the certificate of the data plane ends within two weeks: renew its files",
-  tls_not_reloaded: "the files of the certificate changed and cannot be served; the certificate from before stays",
+  tls_certificate_ended: "the certificate of the data plane has expired, so clients refuse it: renew its files",
+  tls_certificate_ends: "the certificate of the data plane expires within two weeks: renew its files",
+  tls_not_reloaded: "the files of the certificate changed and cannot be served; the old certificate stays in use",
   tls_reloaded: "new connections get the certificate that was found in the files",
 };
 

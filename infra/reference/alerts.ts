@@ -9,9 +9,9 @@ import { linked, pageHead } from "./markdown.ts";
 import { ATTENTION_ACTIONS, RULE_ACTIONS } from "./rule-texts.ts";
 
 const INTRO = [
-  "Steps for whatever calls somebody: [alerts of the gateway](#alerts-of-the-gateway) by their key, [rules of Prometheus](#rules-of-prometheus) by their name, and entries of [what needs attention](#attention) by their kind.",
-  "Start with the same three questions, whatever called:",
-  "1. `gateway doctor` ([the doctor](docs/watch.md#the-doctor)): which parts answer, whose clock, certificate or rights are wrong?\n2. `gateway attention` and `gateway alerts`: what does the gateway itself know, the most urgent first?\n3. Do applications notice it? The panels _Failed_ and _Requests by status_, and `GET /api/v1/usage/logs?status=error`. Most of what follows leaves requests served.",
+  "Steps for everything that calls an operator: [alerts of the gateway](#alerts-of-the-gateway) by their key, [rules of Prometheus](#rules-of-prometheus) by their name, and entries of [what needs attention](#attention) by their kind.",
+  "Always start with the same three questions:",
+  "1. `gateway doctor` ([the doctor](docs/watch.md#the-doctor)): which parts do not answer, and whose clock, certificate or rights are wrong?\n2. `gateway attention` and `gateway alerts`: what does the gateway itself report, the most urgent first?\n3. Do applications notice it? The panels _Failed_ and _Requests by status_, and `GET /api/v1/usage/logs?status=error`. Requests are still served during most of these alerts.",
 ].join("\n\n");
 
 const rulesSchema = z.object({
@@ -41,11 +41,11 @@ export function alertsPage(rules: string): string {
     ]),
     "## Alerts of the gateway\n",
     linked(
-      "They go to the channels of `settings/alerts`, to the log, and to `GET /api/v1/alerts` ([how](docs/watch.md#alerts)). What follows the key names one tenant, key, model or provider.\n",
+      "They go to the channels of `settings/alerts`, to the log, and to `GET /api/v1/alerts` ([how](docs/watch.md#alerts)). Some issue keys end with the tenant, API key, model or provider that the alert is about.\n",
     ),
     ...alertSections(),
     "## Rules of Prometheus\n",
-    "`infra/grafana/alerts.yml` raises what the gateway cannot say itself, because it is away, or what is only seen over time.\n",
+    "`infra/grafana/alerts.yml` raises what the gateway cannot report itself, because it is down or because it only shows over time.\n",
     ...ruleSections(rules),
     "## Attention\n",
     linked(

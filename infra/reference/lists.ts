@@ -57,13 +57,13 @@ const BY_VARIABLE: readonly (readonly [variable: string, limit: string, more: st
   ["GATEWAY_STALLED_READER_SECS", "seconds that a client may take nothing of its answer", ""],
   [
     "GATEWAY_USAGE_RETENTION_DAYS",
-    "days that raw usage rows are kept; daily sums are kept for ever",
+    "days that raw usage rows are kept; daily sums are kept forever",
     "; `settings/usage-retention`",
   ],
 ];
 
 const LIMITS_INTRO =
-  "What bounds the gateway, and what changes a bound. A limit of a tenant, a key or a model is a field of theirs ([management](docs/management.md)).";
+  "Every limit of the gateway, and what changes it. Limits of single tenants, keys and models are fields of these ([management](docs/management.md)).";
 
 /** Every bound with its value. */
 export function limitsPage(): string {
@@ -91,7 +91,7 @@ function amountText(value: number, unit: "bytes" | "ms" | "count"): string {
 }
 
 const EVENTS =
-  "Every part writes JSON lines with `level` (30 information, 40 warning, 50 error), `time` and `event`; a line may also have `reason` (why) and `fix` (what to do). On a terminal `npm start` prints these meanings. The fields of the line of a request are told in [logs](docs/watch.md#logs).";
+  "Every part writes JSON lines with `level` (30 information, 40 warning, 50 error), `time` and `event`; a line may also have `reason` (why) and `fix` (what to do). On a terminal `npm start` prints these meanings. [Logs](docs/watch.md#logs) lists the fields of a request's line. `auth_failed` and `alert_lost` also come from the control service.";
 
 /** What each event means, by the part that logs it. */
 export function logEventsPage(): string {

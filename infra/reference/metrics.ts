@@ -3,7 +3,7 @@ import { labelsOf, METRICS, type MetricName } from "../../shared/catalogues/metr
 import { pageHead, table } from "./markdown.ts";
 
 const INTRO =
-  "`GATEWAY_METRICS_LISTEN` answers `/metrics` with the metrics of the control service and those of every cell that answers. Each sample of a cell, and of `gateway_cell_up`, has the label `cell`. The usual metrics of the control service's process are there besides (`process_*`, `nodejs_*`). How to watch them: [watch](docs/watch.md#prometheus-and-grafana); how they count: [rules](docs/rules/metrics.md).";
+  "`GATEWAY_METRICS_LISTEN` answers `/metrics` with the metrics of the control service and those of every cell that answers. Each sample of a cell, and of `gateway_cell_up`, has the label `cell`. The control service also has the usual metrics of its process (`process_*`, `nodejs_*`). [Watch](docs/watch.md#prometheus-and-grafana) says what to look at, the [rules](docs/rules/metrics.md) say how metrics count.";
 
 /** The page. */
 export function metricsPage(): string {
@@ -32,7 +32,7 @@ export function metricsPage(): string {
     pageHead("Metrics", INTRO, ["shared/catalogues/metrics.ts"]),
     table(["metric", "kind", "labels", "reported by", "what it says"], rows),
     "\n## Labels\n",
-    "Every value of a closed list is there with 0 from the start. `cell` has the cells of `GATEWAY_CELLS`.\n",
+    "Every value of a closed list is shown from the start, as 0. `cell` has the cells of `GATEWAY_CELLS`.\n",
     table(["label", "of", "values"], valueRows),
     "",
   ].join("\n");

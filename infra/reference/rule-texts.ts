@@ -65,7 +65,7 @@ export const ATTENTION_ACTIONS: Readonly<Record<AttentionItem["kind"], string>> 
   replicas_lost:
     "The last message and the job's log say why a replica ended: out of memory, a node that went down, a time limit. One loss is replaced by itself; the same loss again and again needs another specification. Lost replicas leave the list after `GATEWAY_PROVISIONER_LOST_RETENTION_SECS`.",
   budget_exhausted: "As [term_budget_exhausted](#term_budget_exhausted).",
-  alert: "`gateway alerts` has the key of the alert, and the key has its steps [below](#alerts-of-the-gateway).",
+  alert: "`gateway alerts` has the key of the alert, and the steps for each key are [above](#alerts-of-the-gateway).",
   backup_failed: "As [the alert](#backup_failed) of this name.",
   sync_pending: "As [redis_sync_failed](#redis_sync_failed).",
   usage_refused: "As [usage_rows_refused](#usage_rows_refused).",

@@ -96,7 +96,7 @@ export function variablesPage(): string {
     descriptions.join(" "),
   ]);
   const intro =
-    "All configuration is environment variables; [run](docs/run.md#configure) says what to decide. A variable that is unset and one that is blank are alike. A malformed one stops the start with its name and what it must be. _on_ is `1`, `true`, `yes` or `on`; _off_ is `0`, `false`, `no` or `off`; numbers are decimal digits.";
+    "All configuration is environment variables; [run](docs/run.md#configure) says what to decide. A blank variable counts as unset. A malformed one stops the start with its name and what it must be, and never with its value. Times end with their unit: `_SECS`, `_MS`, `_DAYS`. _on_ is `1`, `true`, `yes` or `on`; _off_ is `0`, `false`, `no` or `off`; numbers are decimal digits.";
   return `${pageHead("Environment variables", intro, ["edge/env.ts", "control/env.ts", "infra/local/env.ts"])}\n${table(
     ["variable", "default", "values", "read by", "what it does"],
     rows,

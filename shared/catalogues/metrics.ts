@@ -196,7 +196,7 @@ const CONTROL_METRICS = {
     type: "counter",
     of: "control",
     help: "Runs of background jobs on this replica, by how they ended.",
-    labels: { name: "the background jobs", outcome: ["ok", "failed"] },
+    labels: { name: "the [background jobs](docs/watch.md#background-jobs)", outcome: ["ok", "failed"] },
   },
   gateway_backup_last_success_timestamp_seconds: {
     type: "gauge",

@@ -26,9 +26,9 @@ export const planeVariables = {
     .describe("Every cell and whom it serves: [several cells](docs/run.md#several-cells)."),
   GATEWAY_REDIS_TOKEN: envText("").describe("Token of the key-value store's REST endpoint."),
   GATEWAY_CLICKHOUSE_URL: envWebUrl("http://127.0.0.1:8123").describe("ClickHouse over HTTP."),
-  GATEWAY_CLICKHOUSE_DB: envDatabaseName("gateway").describe("Its database."),
-  GATEWAY_CLICKHOUSE_USER: envText("default").describe("Its user."),
-  GATEWAY_CLICKHOUSE_PASSWORD: envText("").describe("The user's password."),
+  GATEWAY_CLICKHOUSE_DB: envDatabaseName("gateway").describe("Database in ClickHouse."),
+  GATEWAY_CLICKHOUSE_USER: envText("default").describe("User of ClickHouse."),
+  GATEWAY_CLICKHOUSE_PASSWORD: envText("").describe("Password of the user of ClickHouse."),
   GATEWAY_API_KEY_PEPPER: envSecret.describe("Mixed into every key hash. Changing it invalidates every key."),
   GATEWAY_ENCRYPTION_KEY: envEncryptionKey.describe(
     "Stored secrets are encrypted with it: [secrets at rest](docs/run.md#secrets-at-rest). Keep it.",
@@ -40,11 +40,13 @@ export const planeVariables = {
   GATEWAY_BLOCK_PRIVATE_NETWORKS: envFlag(false).describe(
     "Refuses upstream addresses in private ranges, when they are written and at every call.",
   ),
-  GATEWAY_ALLOWED_PRIVATE_CIDRS: envCidrs.describe("Private ranges that stay allowed."),
+  GATEWAY_ALLOWED_PRIVATE_CIDRS: envCidrs.describe(
+    "Private ranges that `GATEWAY_BLOCK_PRIVATE_NETWORKS` leaves allowed.",
+  ),
   GATEWAY_COMPRESSOR_URL: envOptionalWebUrl.describe(
     "The [compression sidecar](docs/rules/compression.md#sidecar). Without it prose is scored by a rule of thumb.",
   ),
   GATEWAY_COMPRESSOR_TIMEOUT_MS: envWhole(800, 1, COMPRESSOR_TIMEOUT_MAX_MS).describe(
-    "How long the sidecar may take. After that the text is left as it is.",
+    "Timeout of the compression sidecar in milliseconds. After it the text stays as it is.",
   ),
 };
