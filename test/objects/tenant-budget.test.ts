@@ -3,6 +3,7 @@
  */
 import { env, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
+import type { Bindings } from "../../edge/bindings.ts";
 import { type BudgetLimits, NO_KEY } from "../../edge/domain/budget/limits.ts";
 import type {
   BudgetReport,
@@ -11,7 +12,7 @@ import type {
   TenantBudgetApi,
 } from "../../edge/domain/budget/messages/rpc.ts";
 import type { LedgerObject } from "../../edge/objects/ledger/ledger.ts";
-import type { TenantBudgetObject } from "../../edge/objects/tenant-budget/tenant-budget.ts";
+import { TenantBudgetObject } from "../../edge/objects/tenant-budget/tenant-budget.ts";
 import { limitsWith } from "../harness/edge/budget/simulation.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
@@ -191,6 +192,26 @@ describe("TenantBudget", () => {
       ratio: 1,
       state: "exhausted",
     });
+  });
+
+  it("ends its alarm although the Ledger that is to get its alerts hangs", { tags: ["check"] }, async () => {
+    let called = 0;
+    await runInDurableObject(tenant(), async (_object, state) => {
+      const object = new TenantBudgetObject(state, env as unknown as Bindings, {
+        now: Date.now,
+        log: { event: () => undefined },
+        monthOf: () => "2026-11",
+        monthBounds: () => ({ startMs: 0, endMs: 1e15 }),
+        ledgerSum: async () => ({ tokens: 0, nanoUsd: 0 }),
+        deliverAlerts: async () => {
+          called += 1;
+          await new Promise(() => undefined);
+        },
+      });
+      await object.report(spend(limitsWith({ tenantTokens: 10 }), 20));
+      await object.alarm();
+    });
+    expect(called).toBe(1);
   });
 
   it("delivers by its alarm an alert that no message of a cell has caused, and does so once", async () => {

@@ -161,6 +161,7 @@ export class MemberAdmission implements Admission {
 
   #start(requestId: string): void {
     const { direct, clock, keepAlive, log, member, leaseMs } = this.#options;
+    this.#table.takeOver();
     const carrier: SessionCarrier = new SessionCarrier({
       table: this.#table,
       requestId: this.#table.has(requestId) ? requestId : null,

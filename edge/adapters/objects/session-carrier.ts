@@ -133,8 +133,9 @@ export class SessionCarrier {
     return this.#retiredAt !== null || this.#calls >= SUCCEEDED_AFTER_CALLS;
   }
 
+  /** It may have a session soon: others leave what is to be sent to it. */
   get isOpening(): boolean {
-    return this.#isOpening;
+    return this.#isOpening && !this.#isReplaced;
   }
 
   /** A request has seen it late, and it was not alive after that. */

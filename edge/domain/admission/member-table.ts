@@ -119,7 +119,17 @@ export class MemberTable {
     const decided = Promise.withResolvers<Decision | Stale>();
     decided.promise.catch(() => undefined);
     const wasTold = request.again === true;
-    const asked: OpenRequest = { request, stands: "asked", grant: null, wasTold, silentLooks: 0, answered, decided };
+    // It may have a place of which it was not told.
+    const shown = known === undefined ? request : { ...request, again: true };
+    const asked: OpenRequest = {
+      request: shown,
+      stands: "asked",
+      grant: null,
+      wasTold,
+      silentLooks: 0,
+      answered,
+      decided,
+    };
     this.#open.set(requestId, known === undefined ? asked : Object.assign(known, asked));
     this.#unsent.asks.add(requestId);
     return await answered.promise;
@@ -159,6 +169,15 @@ export class MemberTable {
   /** Keeps a row that its request hands in by itself: should its code be cut off before, the others hand it in. */
   keep(record: RowRecord): void {
     this.#keep({ ...record, actualTokens: chargedTokens(record.row) }, { isUnderWay: true });
+  }
+
+  /** A carrier begins: it hands in the rows of requests that may have been cut off before they did so themselves. */
+  takeOver(): void {
+    for (const [requestId, row] of this.#rows) {
+      if (!row.isUnderWay) continue;
+      this.#rows.set(requestId, { ...row, isUnderWay: false });
+      this.#unsent.rows.add(requestId);
+    }
   }
 
   /**

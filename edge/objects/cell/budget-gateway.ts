@@ -16,8 +16,8 @@ import type { LeaseHolder } from "../../domain/budget/spender/lease-reports.ts";
 import type { BudgetEffect, ReservationVerdict } from "../../domain/budget/spender/verdict.ts";
 import type { MonthOf } from "../../domain/budget/term-budget.ts";
 import { type BucketLevel, isLevel } from "../../domain/budget/token-bucket.ts";
+import { callWithRetry } from "../call-with-retry.ts";
 import type { BudgetObjectApi } from "../object-ports.ts";
-import { callWithRetry } from "./call-with-retry.ts";
 
 /** A call to the budget object, its retry included, is given up after this long (docs/rules/budgets.md#unreachable). */
 const DEADLINE_MS = 1_000;

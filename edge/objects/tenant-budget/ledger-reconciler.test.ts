@@ -20,7 +20,7 @@ it("is waited for by every call that decides before its answer, not only by the 
   const asked = Promise.withResolvers<Response>();
   vi.stubGlobal("fetch", () => asked.promise);
   const core = new TenantBudgetAuthority(NOTHING_STORED, thirtyDayMonthOf, Date.now());
-  const check = new LedgerReconciler(core, PORTS);
+  const check = new LedgerReconciler(core, PORTS, () => undefined);
   const caps = limitsWith({ tenantTokens: 100 });
   const limits = { ...caps, tenant: { ...caps.tenant, id: crypto.randomUUID() } };
   const first = check.beforeDeciding(limits);
@@ -35,7 +35,7 @@ it("is waited for by every call that decides before its answer, not only by the 
 it("returns what the ledger has when a counter without a cap is read", async () => {
   vi.stubGlobal("fetch", async () => new Response("70\t0\n"));
   const core = new TenantBudgetAuthority(NOTHING_STORED, thirtyDayMonthOf, Date.now());
-  const check = new LedgerReconciler(core, PORTS);
+  const check = new LedgerReconciler(core, PORTS, () => undefined);
   const limits = { ...limitsWith({}), tenant: { ...limitsWith({}).tenant, id: crypto.randomUUID() } };
   await check.beforeDeciding(limits);
   expect(core.read("tenant", limits, Date.now()).account.usedTokens).toBe(0);
@@ -48,7 +48,7 @@ it("is made anew when a counter without a cap is read later, or gets a cap", asy
   let sum = 0;
   vi.stubGlobal("fetch", async () => new Response(`${sum}\t0\n`));
   const core = new TenantBudgetAuthority(NOTHING_STORED, thirtyDayMonthOf, Date.now());
-  const check = new LedgerReconciler(core, PORTS);
+  const check = new LedgerReconciler(core, PORTS, () => undefined);
   const id = crypto.randomUUID();
   const limitsOf = (tenantTokens: number | null) => {
     const limits = limitsWith({ tenantTokens });
@@ -77,7 +77,7 @@ it("reads many keys a few at a time, and says which it could not read", async ()
     return { tokens: 0, nanoUsd: 0 };
   };
   const core = new TenantBudgetAuthority(NOTHING_STORED, thirtyDayMonthOf, Date.now());
-  const check = new LedgerReconciler(core, { ...PORTS, ledgerSum: ledger });
+  const check = new LedgerReconciler(core, { ...PORTS, ledgerSum: ledger }, () => undefined);
   const { tenant, key } = limitsWith({});
   const keys = Array.from({ length: 40 }, (_, at) => ({ tenant, key: { ...key, id: `key-${at}` } }));
   const counters = [
@@ -88,6 +88,23 @@ it("reads many keys a few at a time, and says which it could not read", async ()
   expect({ unanswered, isBounded: most <= 8 }).toEqual({ unanswered: ["key-7", "key-30"], isBounded: true });
 });
 
+it("tells its object of an answer for which nobody waits any more", async () => {
+  vi.useFakeTimers();
+  const changed = vi.fn();
+  const ledger: LedgerSum = async () => {
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    return { tokens: 70, nanoUsd: 0 };
+  };
+  const core = new TenantBudgetAuthority(NOTHING_STORED, thirtyDayMonthOf, Date.now());
+  const check = new LedgerReconciler(core, { ...PORTS, ledgerSum: ledger }, changed);
+  const decided = check.beforeDeciding(limitsWith({ tenantTokens: 100 }));
+  await vi.advanceTimersByTimeAsync(500);
+  await decided;
+  const early = changed.mock.calls.length;
+  await vi.advanceTimersByTimeAsync(500);
+  expect({ early, late: changed.mock.calls.length }).toEqual({ early: 0, late: 1 });
+});
+
 it("keeps an earlier answer when a later one does not come", async () => {
   let isUp = true;
   const ports = {
@@ -95,7 +112,7 @@ it("keeps an earlier answer when a later one does not come", async () => {
     ledgerSum: async () => (isUp ? { tokens: 70, nanoUsd: 0 } : Promise.reject(new Error("away"))),
   };
   const core = new TenantBudgetAuthority(NOTHING_STORED, thirtyDayMonthOf, Date.now());
-  const check = new LedgerReconciler(core, ports);
+  const check = new LedgerReconciler(core, ports, () => undefined);
   const limits = limitsWith({ tenantTokens: 100 });
   await check.beforeDeciding(limits);
   isUp = false;
@@ -116,6 +133,7 @@ describe("while the clock of its object is set", () => {
       const check = new LedgerReconciler(
         new TenantBudgetAuthority(NOTHING_STORED, thirtyDayMonthOf, Date.now()),
         PORTS,
+        () => undefined,
       );
       let decided = 0;
       const decide = () => void check.beforeDeciding(limits).then(() => (decided += 1));
@@ -135,7 +153,11 @@ describe("while the clock of its object is set", () => {
       asked += 1;
       throw new TypeError("away");
     });
-    const check = new LedgerReconciler(new TenantBudgetAuthority(NOTHING_STORED, thirtyDayMonthOf, Date.now()), PORTS);
+    const check = new LedgerReconciler(
+      new TenantBudgetAuthority(NOTHING_STORED, thirtyDayMonthOf, Date.now()),
+      PORTS,
+      () => undefined,
+    );
     await check.beforeDeciding(limits);
     vi.setSystemTime(Date.now() - YEAR_MS);
     await check.beforeDeciding(limits);

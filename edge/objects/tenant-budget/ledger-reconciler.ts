@@ -45,12 +45,15 @@ interface Check {
 export class LedgerReconciler {
   readonly #core: TenantBudgetAuthority;
   readonly #ports: LedgerReconcilerPorts;
+  /** Called when a check has changed what the object has to store or to send, whoever still waits for it. */
+  readonly #changed: () => void;
   readonly #checks = new Map<string, Check>();
   readonly #time = new MonotonicClock();
 
-  constructor(core: TenantBudgetAuthority, ports: LedgerReconcilerPorts) {
+  constructor(core: TenantBudgetAuthority, ports: LedgerReconcilerPorts, changed: () => void) {
     this.#core = core;
     this.#ports = ports;
+    this.#changed = changed;
   }
 
   /** Whether every counter with a cap has been checked; then there is nothing to wait for. */
@@ -141,6 +144,7 @@ export class LedgerReconciler {
         this.#core.applyLedgerSum(whose, limits, tag, sum, this.#ports.now());
         // A newer one may be under way.
         for (const one of [check, this.#inPeriod(whose, limits, nowMs) ?? check]) one.answered = true;
+        this.#changed();
         return true;
       })
       .catch(() => {

@@ -18,6 +18,7 @@ import {
 import { isOf } from "../../domain/budget/shapes.ts";
 import { type BucketLevel, bucketsIn, tightestLevel } from "../../domain/budget/token-bucket.ts";
 import { type BudgetUsage, budgetUsageOf, periodStartMs } from "../../domain/budget/usage-view.ts";
+import { callWithRetry } from "../call-with-retry.ts";
 import { objectName } from "../object-name.ts";
 import type { TenantBudgetPorts } from "../object-ports.ts";
 import { BudgetStore } from "./budget-store.ts";
@@ -27,6 +28,8 @@ import { LedgerReconciler } from "./ledger-reconciler.ts";
 const CHECKPOINT_MS = 5_000;
 /** When the ledger did not answer for a dead cell, or the Ledger for alerts, it is called again after this long. */
 const RETRY_MS = 10_000;
+/** A Ledger that hangs must not keep the alarm: the object would store and settle nothing meanwhile. */
+const ALERTS_WITHIN_MS = 5_000;
 
 export class TenantBudgetObject extends DurableObject<Bindings> implements TenantBudgetApi {
   readonly #ports: TenantBudgetPorts;
@@ -45,7 +48,7 @@ export class TenantBudgetObject extends DurableObject<Bindings> implements Tenan
     const { state: stored, damaged } = this.#store.load();
     if (damaged > 0) ports.log.event("budget_rows_damaged", { tenant_id: objectName(state), rows: damaged });
     this.#core = new TenantBudgetAuthority(stored, ports.monthOf, ports.now());
-    this.#check = new LedgerReconciler(this.#core, ports);
+    this.#check = new LedgerReconciler(this.#core, ports, () => void this.#arm().catch(() => undefined));
   }
 
   async lease(request: LeaseRequest): Promise<LeaseAnswer> {
@@ -131,16 +134,15 @@ export class TenantBudgetObject extends DurableObject<Bindings> implements Tenan
   /** Never rejects: what did not arrive is sent again under the same id. */
   async #deliverAlerts(): Promise<void> {
     const alerts = this.#core.undelivered;
+    if (alerts.length === 0) return;
     const nowMs = this.#ports.now();
-    try {
-      await this.#ports.deliverAlerts(
-        this.#lastCell,
-        alerts.map((alert) => ({ ...alert, atMs: nowMs, count: 1 })),
-      );
-      this.#core.delivered(alerts);
-    } catch {
-      this.#alertsFromMs = nowMs + RETRY_MS;
-    }
+    const events = alerts.map((alert) => ({ ...alert, atMs: nowMs, count: 1 }));
+    const sent = await callWithRetry(async () => {
+      await this.#ports.deliverAlerts(this.#lastCell, events);
+      return true;
+    }, ALERTS_WITHIN_MS);
+    if (sent === null) this.#alertsFromMs = nowMs + RETRY_MS;
+    else this.#core.delivered(alerts);
   }
 
   /** Leases of dead cells count as spent until the ledger was read for every counter concerned. */
