@@ -352,4 +352,26 @@ describe("what is typed over one value", () => {
     await page.getByRole("button", { name: "Use theirs" }).click();
     await page.getByText("No policy: nothing is scanned.").waitFor();
   });
+
+  it("into a policy removed meanwhile is stored as the form shows it, and undo removes it", async () => {
+    const { id } = await newTenant();
+    const policy = { action: "block", input_scanners: ["pii"], fail_open: true };
+    await must("PATCH", `/tenants/${id}/guardrails`, { policy });
+    const { page } = await fixture.open({ as: "admin" });
+    const now = async () => (await must<Tenant>("GET", `/tenants/${id}`)).guardrails_policy;
+    const open = page.getByLabel("Fail open");
+    await page.goto(`/tenants/${id}?tab=guardrails`);
+    await open.uncheck();
+    await must("PATCH", `/tenants/${id}/guardrails`, { policy: null });
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("button", { name: "Keep mine" }).click();
+    await page.getByLabel("pii").first().check();
+    expect(await open.isChecked()).toBe(false);
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("button", { name: "Undo" }).waitFor();
+    expect(await now()).toMatchObject({ action: "block", input_scanners: ["pii"], fail_open: false });
+    await page.getByRole("button", { name: "Undo" }).click();
+    await page.getByText("No policy: nothing is scanned.").waitFor();
+    expect(await now()).toBeNull();
+  });
 });

@@ -101,6 +101,27 @@ describe("two admins", () => {
   });
 });
 
+it.each(["tenant", "key"])("a cap of a %s that was taken away comes back with its begin", async (kind) => {
+  const budget = { budget_tokens: 1_000_000, budget_started_at: "2026-01-01T00:00:00.000Z" };
+  const tenant = await newTenant(kind === "tenant" ? budget : {});
+  const made = await fixture.gateway.must<{ key: { id: string } }>("POST", `/tenants/${tenant.id}/keys`, budget);
+  const { page } = await fixture.open({ as: "admin" });
+  const [path, address] =
+    kind === "tenant"
+      ? [`/tenants/${tenant.id}?tab=budget`, `/tenants/${tenant.id}`]
+      : [`/keys?key_id=${made.key.id}`, `/keys/${made.key.id}`];
+  const now = async () => await fixture.gateway.must<Record<string, unknown>>("GET", address);
+  await page.goto(path);
+  const form = page.locator("form").filter({ has: page.getByLabel("Budget in tokens") });
+  await form.getByLabel("Budget in tokens").fill("");
+  await form.getByRole("button", { name: "Save" }).click();
+  await page.getByText(/ saved for /).waitFor();
+  expect(await now()).toMatchObject({ budget_tokens: null, budget_started_at: null });
+  await page.getByRole("button", { name: "Undo" }).click();
+  await page.getByText(/ restored for /).waitFor();
+  expect(await now()).toMatchObject(budget);
+});
+
 describe("a tenant", () => {
   it("shows budget, schedule, policies, usage and changes, and says when it is deleted meanwhile", async () => {
     const tenant = await newTenant({ timezone: "Asia/Kolkata" });

@@ -16,6 +16,7 @@ import { Facts, Panel, Row, Stack } from "../../ui/layout.tsx";
 import { Empty, Loaded, Notice } from "../../ui/states.tsx";
 import { BudgetState, useBudgetUsage } from "../budget/budget-state.tsx";
 import { ChangeMeaning } from "../budget/change-meaning.tsx";
+import { undoBudget } from "../budget/undo-budget.ts";
 import type { FieldValues } from "../record/drafts.ts";
 import { ModelNames } from "../record/model-names.tsx";
 import { RecordForm } from "../record/record-form.tsx";
@@ -133,6 +134,7 @@ function KeyDetails({ apiKey, onClose }: { readonly apiKey: Records["ApiKey"]; r
           record={apiKey}
           zone={zone}
           sends="changed"
+          undoOf={undoBudget}
           send={async (body: FieldValues): Answered => await updateKey(id, body)}
           readNow={async () =>
             await queries.fetchQuery({ ...read("/api/v1/keys/{id}", { params: { path: { id } } }), staleTime: 0 })

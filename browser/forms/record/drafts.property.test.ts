@@ -7,8 +7,17 @@ import { TENANT_FIELDS } from "../../../shared/fields/tenant-fields.ts";
 import { modelReliabilitySchema } from "../../../shared/schema/model.ts";
 import { updateTenantSchema } from "../../../shared/schema/tenant.ts";
 import { changesBetween, rebased } from "./conflicts.ts";
-import { bodyOf, draftOf, emptiedFields, errorsOf, numberText, serverErrors, touchedFields } from "./drafts.ts";
-import { fieldSpecs, objectSpecs, secretSpec } from "./field-specs.ts";
+import {
+  bodyOf,
+  changedBody,
+  draftOf,
+  emptiedFields,
+  errorsOf,
+  numberText,
+  serverErrors,
+  touchedFields,
+} from "./drafts.ts";
+import { fieldSpecs, objectSpecs, secretSpec, valueSpec } from "./field-specs.ts";
 
 const zone = fc.constantFrom("UTC", "Asia/Kolkata", "America/Los_Angeles", "Atlantis/Nowhere");
 const SPECS = fieldSpecs(Object.keys(KEY_FIELDS), KEY_FIELDS);
@@ -100,6 +109,35 @@ describe("a form", () => {
     const [spec] = fieldSpecs(["budget_tokens"], TENANT_FIELDS);
     if (spec === undefined) throw new Error("the field is gone");
     expect(bodyOf([spec], {}, { budget_tokens: typed }, "UTC")).toEqual({ budget_tokens: value });
+  });
+
+  it("sends what was changed, and what the record lacks as it is shown", () => {
+    const policy = objectSpecs(TENANT_FIELDS.guardrails_policy.value.unwrap());
+    const stored = {
+      action: "log_only",
+      input_scanners: ["pii"],
+      output_scanners: [],
+      guard_model: null,
+      ban_keywords: [],
+      fail_open: true,
+    };
+    const closed = { ...draftOf(policy, stored, "UTC"), fail_open: false };
+    expect(changedBody(policy, stored, closed, "UTC")).toEqual({ fail_open: false });
+    // somebody else turns the policy off meanwhile, and what was typed is kept
+    const kept = rebased(policy, closed, stored, {}, "UTC");
+    expect(changedBody(policy, {}, kept, "UTC")).toEqual({
+      action: "block",
+      input_scanners: [],
+      output_scanners: [],
+      guard_model: null,
+      ban_keywords: [],
+      fail_open: false,
+    });
+  });
+
+  it("sends no secret that is not given, and nothing of a control that shows nothing", () => {
+    const lacking = [secretSpec("token", "token_set"), valueSpec("node_aliases")];
+    expect(changedBody(lacking, { token_set: true }, draftOf(lacking, {}, "UTC"), "UTC")).toEqual({});
   });
 
   it("knows which emptied fields would not be stored as empty", () => {

@@ -34,7 +34,11 @@ export function draftOf(specs: readonly FieldSpec[], record: FieldValues, zone: 
   return Object.fromEntries(specs.map((spec) => [spec.name, typedOf(spec, record, zone)]));
 }
 
-function typedOf({ name, kind, setField = "" }: FieldSpec, record: FieldValues, zone: string): Typed {
+function typedOf(
+  { name, kind, isNullable, choices, setField = "" }: FieldSpec,
+  record: FieldValues,
+  zone: string,
+): Typed {
   const value = record[name];
   switch (kind) {
     case "secret":
@@ -47,12 +51,14 @@ function typedOf({ name, kind, setField = "" }: FieldSpec, record: FieldValues, 
       return Array.isArray(value) ? value.map(String) : [];
     case "lines":
       return Array.isArray(value) ? value.map(String).join("\n") : "";
+    case "choice":
+      // a list without an empty entry shows its first one
+      return typeof value === "string" ? value : isNullable ? "" : (choices[0] ?? "");
     case "instant":
       return localOf(zone, typeof value === "string" ? instantOf(value) : null);
     case "text":
     case "long text":
     case "number":
-    case "choice":
       return typeof value === "number" ? numberText(value) : typeof value === "string" ? value : "";
     default:
       return kind satisfies never;
@@ -126,6 +132,17 @@ function saidValue({ kind, isNullable }: FieldSpec, typed: Typed, zone: string):
   if (kind !== "instant") return typed;
   const epochMs = instantAt(zone, text);
   return epochMs === null ? text : new Date(epochMs).toISOString();
+}
+
+/**
+ * What of a body is sent where the server keeps what is left out: the touched fields, and those that the record lacks, as
+ * their controls show them; the server would give these a default that nobody has seen.
+ */
+export function changedBody(specs: readonly FieldSpec[], base: FieldValues, draft: Draft, zone: string): FieldValues {
+  const touched = new Set(touchedFields(specs, base, draft, zone));
+  const isShownAnew = (name: string): boolean => !Object.hasOwn(base, name) && draft[name] !== undefined;
+  const said = Object.entries(bodyOf(specs, base, draft, zone));
+  return Object.fromEntries(said.filter(([name]) => touched.has(name) || isShownAnew(name)));
 }
 
 /**

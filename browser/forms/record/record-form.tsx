@@ -17,6 +17,7 @@ import { ConflictNotice } from "./conflict-notice.tsx";
 import { changesBetween, rebased } from "./conflicts.ts";
 import {
   bodyOf,
+  changedBody,
   type Draft,
   draftOf,
   emptiedFields,
@@ -48,7 +49,7 @@ interface RecordFormProps {
   readonly record: FieldValues;
   /** By whose clock times are typed and shown. */
   readonly zone: string;
-  /** Whether a body names every field of the form, or only those that were changed. */
+  /** Whether a body names every field of the form, or only those that were changed and those that the record lacks. */
   readonly sends: "all" | "changed";
   readonly send: (body: FieldValues) => Answered;
   /** Reads the record again, to see whether somebody else has changed it. */
@@ -139,14 +140,12 @@ export function RecordForm(props: RecordFormProps) {
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
     if (edit === null) return;
-    const touched = touchedFields(specs, base, draft, zone);
-    if (touched.length === 0) {
+    const body = sends === "all" ? values : changedBody(specs, base, draft, zone);
+    if (touchedFields(specs, base, draft, zone).length === 0 && (sends === "all" || Object.keys(body).length === 0)) {
       setEdit(null); // what was typed is what somebody else has saved meanwhile
       return;
     }
     const emptied = emptiedFields(specs, base, draft, zone).map((field) => [field, text("needsValue")] as const);
-    const body =
-      sends === "all" ? values : Object.fromEntries(Object.entries(values).filter(([key]) => touched.includes(key)));
     const judged = schema.safeParse(body);
     if (!judged.success || emptied.length > 0) {
       setErrors({ ...errorsOf(judged.error?.issues ?? [], names), ...Object.fromEntries(emptied) });

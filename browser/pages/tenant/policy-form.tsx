@@ -15,6 +15,7 @@ import { texts } from "../../messages/texts.ts";
 import { Button } from "../../ui/button.tsx";
 import { Panel, Row } from "../../ui/layout.tsx";
 import { Notice } from "../../ui/states.tsx";
+import { NO_POLICY, policyOf, undoPolicy } from "./policy-undo.ts";
 
 const text = texts("tenant", tenantTexts);
 
@@ -68,17 +69,18 @@ export function PolicyForm({ tenant, field, title, offText, specs, schema, first
           name={name}
           specs={specs}
           schema={schema}
-          record={policy ?? {}}
+          record={policy ?? NO_POLICY}
           onEdit={setEdited}
           zone={timezone}
           sends="changed"
-          send={send}
+          undoOf={undoPolicy}
+          send={async (values) => await send(policyOf(values))}
           readNow={async () => {
             const now = await queries.fetchQuery({
               ...read("/api/v1/tenants/{id}", { params: { path: { id } } }),
               staleTime: 0,
             });
-            return now[field] ?? {};
+            return now[field] ?? NO_POLICY;
           }}
           touches={TENANT_READS}
           isReadOnly={isReadOnly}

@@ -6,6 +6,7 @@ import { patchTenantSchema } from "../../../shared/schema/tenant.ts";
 import { api, type Records } from "../../data/api.ts";
 import { useCurrentUser } from "../../data/current-user.ts";
 import { read } from "../../data/reads.ts";
+import { undoBudget } from "../../forms/budget/undo-budget.ts";
 import { type FieldSpec, fieldSpecs, valueSpec } from "../../forms/record/field-specs.ts";
 import { RecordForm } from "../../forms/record/record-form.tsx";
 import { TENANT_READS } from "../../forms/tenant-status.tsx";
@@ -45,6 +46,7 @@ export function TenantForm({ form, what, tenant, ...rest }: TenantFormProps) {
       record={tenant}
       zone={timezone}
       sends="changed"
+      undoOf={undoBudget}
       send={async (body) =>
         await api.PATCH("/api/v1/tenants/{id}", { params: { path: { id } }, body: body as Records["PatchTenant"] })
       }
