@@ -139,7 +139,7 @@ describe("the directory", () => {
     expect({ found, models }).toEqual({ found: hashes.map(() => "store"), models: ["m"] });
   });
 
-  it("asks a late store that is left alone for what no copy has, and asks it again once it has answered", async () => {
+  it("asks a late store that is left alone for what no copy has, and again once it has answered", async () => {
     const hashes = Array.from({ length: 6 }, (_, at) => `hash-${at}`);
     for (const hash of hashes) values.set(`key:${hash}`, JSON.stringify(keyOf()));
     const known = directory();

@@ -145,7 +145,7 @@ describe("a bucket that is shared by two cells", () => {
   });
 });
 
-it("buckets serve no more than their capacity at once, whatever is on lease and however they change", () => {
+it("buckets serve no more than their capacity at once, whatever is on lease or changes", () => {
   fc.assert(
     fc.property(caps, fc.integer({ min: 1, max: 3 }), steps, (given, cells, sequence) => {
       const world = new BudgetSimulation(cells);
