@@ -22,11 +22,12 @@ import type { LiveRule } from "./live-rules.ts";
 import { SharedReads, type WholeAnswer } from "./shared-reads.ts";
 
 /** What is passed on of a request, and of an answer. */
-const REQUEST_HEADERS = ["accept", "content-type", "idempotency-key"];
+const REQUEST_HEADERS = ["accept", "content-type", "idempotency-key", "if-match"];
 const ANSWER_HEADERS = [
   "allow",
   "content-disposition",
   "content-type",
+  "etag",
   "idempotency-replayed",
   "retry-after",
   "x-gateway-sync",
@@ -75,7 +76,8 @@ export class Live {
     const query = new URL(request.url).searchParams;
     if (rule.user === "allowed models") return await this.#allowedModels(request, matched, caller, user.tenant_id);
     await this.#bind(matched, query, user.tenant_id);
-    const answer = await this.#call(request, matched, query, caller);
+    const allowed = rule.refused === undefined ? request : await withoutRefused(request, rule.refused);
+    const answer = await this.#call(allowed, matched, query, caller);
     return answer.ok ? await this.#narrowed(answer, rule, user.tenant_id) : answer;
   }
 
@@ -202,6 +204,20 @@ export class Live {
       } as RequestInit),
     );
   }
+}
+
+/** The same request, its body read. Throws DashboardError 403 if the body names one of the fields. */
+async function withoutRefused(request: Request, refused: readonly string[]): Promise<Request> {
+  const body = await request.arrayBuffer();
+  let fields: Readonly<Record<string, unknown>> = {};
+  try {
+    fields = recordOf(JSON.parse(new TextDecoder().decode(body)));
+  } catch {
+    // The Management API says what is wrong with it.
+  }
+  if (refused.some((name) => Object.hasOwn(fields, name))) throw new DashboardError("forbidden");
+  const { method, headers, signal } = request;
+  return new Request(request.url, { method, headers, signal, body: body.byteLength === 0 ? null : body });
 }
 
 /** Of the Management API, with the query. */
