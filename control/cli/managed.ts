@@ -177,7 +177,7 @@ async function specOf(session: Session, id: string): Promise<Partial<Spec>> {
 }
 
 /** Without what the gateway says of a spec, which changes at any time: a file may hold what `show` printed. */
-export function specBody(spec: Readonly<Record<string, unknown>>): Partial<Spec> {
+function specBody(spec: Readonly<Record<string, unknown>>): Partial<Spec> {
   return Object.fromEntries(Object.entries(spec).filter(([name]) => !(OF_GATEWAY as readonly string[]).includes(name)));
 }
 

@@ -37,6 +37,8 @@ it("lets only admins trace a key when they create it", async () => {
   expect(await (await testing.control.request("GET", `/api/v1${keys}`)).json()).toEqual([]);
   expect((await ann.send("POST", `/api/live${keys}`, { name: "plain" })).status).toBe(200);
   expect((await ann.send("POST", `/api/live${keys}`, "{")).status).toBe(400);
+  const large = JSON.stringify({ name: "x".repeat(2 * 1024 * 1024) });
+  expect((await ann.send("POST", `/api/live${keys}`, large)).status).toBe(413);
   const made = await admin.send("POST", `/api/live${keys}`, { name: "traced", tracing_enabled: true });
   expect(await made.json()).toMatchObject({ key: { name: "traced", tracing_enabled: true } });
 });

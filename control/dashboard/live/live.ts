@@ -8,6 +8,7 @@ import { eq } from "drizzle-orm";
 import { isModelPermitted } from "../../../shared/access/access-window.ts";
 import { GatewayError } from "../../../shared/errors.ts";
 import { csvLine } from "../../../shared/text/csv.ts";
+import { BODY_MAX_BYTES } from "../../api/guard.ts";
 import type { Database } from "../../db/connect.ts";
 import { apiKeys, tenants } from "../../db/schema/tenancy.ts";
 import type { UserRow } from "../../db/schema/users.ts";
@@ -206,9 +207,16 @@ export class Live {
   }
 }
 
-/** The same request, its body read. Throws DashboardError 403 if the body names one of the fields. */
+/** The same request, its body read. Throws DashboardError 403 if the body names one of the fields, GatewayError 413. */
 async function withoutRefused(request: Request, refused: readonly string[]): Promise<Request> {
-  const body = await request.arrayBuffer();
+  const chunks: Uint8Array[] = [];
+  let byteLength = 0;
+  for await (const chunk of request.body ?? []) {
+    byteLength += chunk.byteLength;
+    if (byteLength > BODY_MAX_BYTES.management) throw new GatewayError("request_too_large");
+    chunks.push(chunk);
+  }
+  const body = Buffer.concat(chunks);
   let fields: Readonly<Record<string, unknown>> = {};
   try {
     fields = recordOf(JSON.parse(new TextDecoder().decode(body)));
