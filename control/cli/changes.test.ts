@@ -56,7 +56,7 @@ it.each([
   [["disable", ID], { ...SPEC, enabled: false }],
   [["enable", ID], SPEC],
   [["set", ID, "--replicas", "3"], { ...SPEC, target_replicas: 3 }],
-])("managed %j sends the fields of a spec, and nothing that the gateway says of it", async (words, body) => {
+])("managed %j sends the fields of a spec and no other", async (words, body) => {
   await run("managed", ...words);
   expect(sent).toEqual([{ method: "PUT", body }]);
 });

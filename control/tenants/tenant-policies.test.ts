@@ -114,7 +114,7 @@ describe("policies of a tenant", () => {
   });
 });
 
-it("takes a policy of an earlier version that can do nothing back as it was read, and no other one", async () => {
+it("takes back a useless policy of an earlier version unchanged, and no other one", async () => {
   const policy = { ...GUARDRAILS, ban_keywords: ["a"] };
   await control.connection.db.update(tenants).set({ guardrails_policy: policy }).where(eq(tenants.id, tenant.id));
   const read = await send<Tenant>("GET", path);
