@@ -202,7 +202,8 @@ describe("a list as CSV", () => {
       const answer = await get(`${path}?format=csv`);
       const text = await answer.text();
       const columns = text.slice(0, text.indexOf("\r\n")).split(",");
-      expect({ path, columns: columns.toSorted() }).toEqual({ path, columns: Object.keys(rows[0] ?? {}).toSorted() });
+      const fields = Object.keys(rows[0] ?? {}).filter((name) => name !== "rev");
+      expect({ path, columns: columns.toSorted() }).toEqual({ path, columns: fields.toSorted() });
       expect({ path, text }).toEqual({ path, text: csvLine(columns) + csvLines(columns, rows) });
       expect({ path, hasFormula: /(^|,)[=+@]|(^|,)-(?!\d)/m.test(text.replaceAll(/"([^"]|"")*"/g, "")) }).toEqual({
         path,

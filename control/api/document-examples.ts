@@ -33,6 +33,7 @@ const BY_NAME: Readonly<Record<string, readonly unknown[]>> = {
   start_min: [480],
   end_min: [1080],
   guard_model: ["llama-guard-3"],
+  input_scanners: [["pii", "ban_keywords"]],
   ban_keywords: [["project-x"]],
   key_prefix: ["sk_4f0c2a9be1d7753"],
   key_hash: ["9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"],

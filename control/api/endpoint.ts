@@ -227,13 +227,13 @@ function csvOfPages({ path, handler }: AnyEndpoint): NonNullable<AnyEndpoint["cs
   };
 }
 
-/** Of answers to writes only, so that a list never has them. */
-const NOT_IN_LISTS = ["warnings"];
+/** `warnings` are in answers to writes only. `rev` would shift the columns that readers count. */
+const NOT_IN_CSV = ["warnings", "rev"];
 
 /** The fields of the rows of a list. */
 function columnsOf({ answer }: AnyEndpoint): readonly string[] {
   const row = answer instanceof z.ZodArray ? answer.element : null;
-  return row instanceof z.ZodObject ? Object.keys(row.shape).filter((name) => !NOT_IN_LISTS.includes(name)) : [];
+  return row instanceof z.ZodObject ? Object.keys(row.shape).filter((name) => !NOT_IN_CSV.includes(name)) : [];
 }
 
 const NO_BODY = { text: "", input: undefined };
@@ -354,6 +354,8 @@ async function created(
   const answer = await runOnce(c.var.ctx, key, scope, text, verb);
   if (answer.sync === "pending") c.header("x-gateway-sync", "pending");
   if (answer.replayed) c.header("idempotency-replayed", "true");
+  const etag = etagOf(JSON.parse(answer.body));
+  if (etag !== null) c.header("etag", etag);
   return c.body(answer.body, 200, { "content-type": "application/json" });
 }
 

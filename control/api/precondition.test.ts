@@ -129,6 +129,14 @@ describe("two admins who change a tenant", () => {
     expect({ header, status: response.status }).toEqual({ header, status });
   });
 
+  it("get the etag of a tenant with an idempotency key, too", async () => {
+    const key = { "idempotency-key": "etag" };
+    const create = async () => await control.request("POST", "/api/v1/tenants", { name: "etag" }, key);
+    const [first, again] = [await create(), await create()];
+    const { rev } = (await first.json()) as Tenant;
+    expect([first, again].map(({ headers }) => headers.get("etag"))).toEqual([`"${rev}"`, `"${rev}"`]);
+  });
+
   it("are refused an If-Match on what has no revision", async () => {
     const response = await control.request("POST", "/api/v1/tenants", { name: "if-match" }, { "if-match": '"1"' });
     expect({ status: response.status, body: await response.json() }).toMatchObject({

@@ -3,11 +3,12 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Tenant } from "../../shared/schema/tenant.ts";
 import { type Operation, readDocument } from "../../test/harness/api-document.ts";
-import { startControl, type TestControl } from "../../test/harness/control.ts";
+import { ADMIN_TOKEN, startControl, type TestControl } from "../../test/harness/control.ts";
 import { type Send, targetOf, unique } from "../../test/harness/route-targets.ts";
 import { fillIn } from "../../test/harness/wrong-values.ts";
 import { type AppDeps, createApp } from "../app.ts";
 import { buildDocument } from "./document.ts";
+import { OBSERVED } from "./strict-body.ts";
 
 const document = readDocument(JSON.stringify(buildDocument(createApp({ adminToken: "" } as unknown as AppDeps), "")));
 let control: TestControl;
@@ -82,9 +83,10 @@ describe.each(changes.map((operation) => [`${operation.method} ${operation.path}
   (_, operation) => {
     const answer = operation.responses["200"]?.content?.["application/json"]?.schema;
     const body = namesOf(contentOf(operation)?.schema);
-    const others = namesOf(answer).filter((name) => !body.includes(name) && name !== "warnings" && name !== "rev");
+    const ignored = ["warnings", ...(OBSERVED[String(answer?.["$ref"]).split("/").at(-1) ?? ""] ?? [])];
+    const others = namesOf(answer).filter((name) => ![...body, ...ignored, "rev"].includes(name));
 
-    it("takes its present value, and refuses every other one", async () => {
+    it("takes its present value, and any of what the gateway observes, and refuses others", async () => {
       if (others.length === 0) return;
       const target = await targetOf(send, operation.path);
       const example = contentOf(operation)?.example as Fields;
@@ -102,12 +104,46 @@ describe.each(changes.map((operation) => [`${operation.method} ${operation.path}
         status: 400,
         body: { error: { code: "validation_failed", details: others.map((name) => ({ path: name })) } },
       });
-      const present = Object.fromEntries(others.map((name) => [name, record[name]]));
+      const observed = ignored.filter((name) => namesOf(answer).includes(name));
+      const present = Object.fromEntries([
+        ...others.map((name) => [name, record[name]]),
+        ...observed.map((name) => [name, "of a moment ago"]),
+      ]);
       const taken = await send(operation.method, target.path, { ...sent, ...present });
       expect({ status: taken.status, text: await taken.text() }).toMatchObject({ status: 200 });
     });
   },
 );
+
+it("takes settings back as they were read, also what only the answer has within an object", async () => {
+  const path = "/api/v1/settings/alerts";
+  const email = { smtp_host: "mail.test", smtp_port: 25, from_address: "a@b.test", recipients: ["c@d.test"] };
+  expect((await control.request("PUT", path, { email })).status).toBe(200);
+  const read = (await (await control.request("GET", path)).json()) as { email: Fields };
+  expect(read.email).toMatchObject({ ...email, password_set: expect.any(Boolean) });
+  const taken = await control.request("PUT", path, { ...read, warnings: ["of a write before"] });
+  expect({ status: taken.status, body: await taken.json() }).toEqual({ status: 200, body: read });
+  const wrong = { email: { ...read.email, password_set: read.email["password_set"] !== true } };
+  expect(await answerOf(await control.request("PUT", path, wrong))).toMatchObject({
+    status: 400,
+    body: {
+      error: { details: [{ path: "email.password_set", message: "cannot be changed: it is set by the gateway" }] },
+    },
+  });
+  const nested = { email: { ...read.email, pasword_set: false } };
+  expect(await answerOf(await control.request("PUT", path, nested))).toMatchObject({
+    status: 400,
+    body: { error: { code: "unknown_field", param: "email.pasword_set" } },
+  });
+});
+
+it("refuses a body of ten thousand levels as every other wrong value", async () => {
+  const text = `{"allowed_models":${"[".repeat(10_000)}${"]".repeat(10_000)}}`;
+  const headers = { authorization: `Bearer ${ADMIN_TOKEN}` };
+  const address = `http://control.test/api/v1/tenants/${tenant.id}/keys`;
+  const answer = await control.app.request(address, { method: "POST", headers, body: text });
+  expect(await answerOf(answer)).toMatchObject({ status: 400, body: { error: { code: "validation_failed" } } });
+});
 
 it("names the route that sets a field, and says of others that none does", async () => {
   const path = `/api/v1/tenants/${tenant.id}/weight`;

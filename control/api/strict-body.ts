@@ -1,7 +1,7 @@
 /**
  * Bodies are strict (docs/rules/management-api.md#bodies): a name that is no field is refused with the nearest one that is. A
- * field of the record that the route does not set is accepted with its present value, so that a client can send back what it
- * has read.
+ * field of the record that the route does not set is accepted with its present value, and one that the gateway observes with
+ * any, so that a client can send back what it has read.
  */
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
@@ -16,6 +16,40 @@ import type { Api } from "./types.ts";
 /** As many as a person reads, and as cost little to find. */
 const NAMED_MAX = 20;
 const NAME_MAX_CHARACTERS = 200;
+
+/**
+ * By the name of the record in the document: the fields that the gateway writes without a new `rev`. A record that was read a
+ * moment ago can already differ in them, so a body can repeat them with any value, which is ignored.
+ */
+export const OBSERVED: Readonly<Record<string, readonly string[]>> = {
+  ApiKey: ["previous_secret_until"],
+  ManagedModel: ["provision_error", "replicas", "updated_at"],
+  ModelEndpoint: [
+    "health_status",
+    "consecutive_failures",
+    "alert_state",
+    "last_checked_at",
+    "last_latency_ms",
+    "last_http_status",
+    "last_message",
+  ],
+  ModelHealthSummary: [
+    "status",
+    "consecutive_failures",
+    "alert_state",
+    "next_check_at",
+    "last_checked_at",
+    "last_latency_ms",
+    "last_http_status",
+    "last_message",
+    "updated_at",
+  ],
+  User: ["last_login_at"],
+};
+/** Only the answer to a write has them. */
+const OF_ANSWERS = ["warnings"];
+
+type Path = readonly (string | number)[];
 
 interface BodyRoute {
   readonly method: string;
@@ -38,28 +72,38 @@ export type StrictBodies = (input: unknown) => StrictBody;
 /** Judges the bodies of a route. */
 export function strictBodies(app: Api, route: BodyRoute): StrictBodies {
   const ofRecord = recordFieldsOf(route);
+  const ignored = [...OF_ANSWERS, ...(OBSERVED[route.answer?.meta()?.id ?? ""] ?? [])];
   const routeOf = (field: string): string | null => routeThatSets(app, route, field);
   let known: JsonSchema | undefined;
+  let knownOfRecord: JsonSchema | undefined;
   return (input) => {
     if (route.body === undefined || !isFields(input)) return { body: input };
     known ??= jsonSchemaOf(route.body);
     const own = propertiesOf(known);
     const [given, repeated] = split(input, (name) => Object.hasOwn(own, name) || !ofRecord.includes(name));
-    refuseUnknown(known, given, ofRecord);
-    const names = Object.keys(repeated);
-    if (route.kind === "create") {
+    const isCreate = route.kind === "create";
+    if (!isCreate && ofRecord.length > 0 && route.answer !== undefined) knownOfRecord ??= jsonSchemaOf(route.answer);
+    const within = refuseUnknown(known, given, { names: ofRecord, schema: knownOfRecord ?? {} });
+    const names = Object.keys(repeated).filter((name) => isCreate || !ignored.includes(name));
+    if (isCreate) {
       const [, set] = split(repeated, (name) => repeated[name] === null);
       refuseIfAny(Object.keys(set).map((path) => ({ path, message: otherwise(routeOf(path), "set by the gateway") })));
       return { body: withoutNulls(known, given) };
     }
-    if (names.length === 0) return { body: given };
+    const paths: readonly Path[] = [...names.map((name) => [name]), ...within];
+    if (paths.length === 0) return { body: given };
     return {
       body: given,
       judge: (record) => {
         const present = record as Fields;
         if (Object.hasOwn(repeated, "rev") && repeated["rev"] !== present["rev"]) throw changedMeanwhile(record);
-        const changed = names.filter((name) => !isDeepStrictEqual(repeated[name], present[name]));
-        refuseIfAny(changed.map((path) => ({ path, message: otherwise(routeOf(path), "set by the gateway") })));
+        const changed = paths.filter((path) => !isDeepStrictEqual(valueAt(input, path), valueAt(present, path)));
+        refuseIfAny(
+          changed.map((path) => ({
+            path: path.join("."),
+            message: otherwise(path.length === 1 ? routeOf(path.join(".")) : null, "set by the gateway"),
+          })),
+        );
       },
     };
   };
@@ -74,24 +118,46 @@ function recordFieldsOf({ method, kind, answer }: BodyRoute): readonly string[] 
   return isRecord && answer instanceof z.ZodObject ? Object.keys(answer.shape) : [];
 }
 
-/** Throws 400 `unknown_field` that names every field which the schema does not know, up to a number of them. */
-function refuseUnknown(schema: JsonSchema, body: Fields, ofRecord: readonly string[]): void {
+/**
+ * The fields deeper in the body that only the record has. Throws 400 `unknown_field` that names every field which neither
+ * knows, up to a number of them.
+ */
+function refuseUnknown(
+  schema: JsonSchema,
+  body: Fields,
+  ofRecord: { readonly names: readonly string[]; readonly schema: JsonSchema },
+): readonly Path[] {
   const details = new Map<string, string>();
+  const repeated: Path[] = [];
   let count = 0;
   for (const { path, known } of unknownFields(schema, body)) {
+    if (path.length > 1 && hasField(ofRecord.schema, path)) {
+      repeated.push(path);
+      continue;
+    }
     if (count === NAMED_MAX) break;
     count += 1;
     const name = String(path.at(-1)).slice(0, NAME_MAX_CHARACTERS);
-    const nearest = nearestName(name, path.length === 1 ? [...known, ...ofRecord] : known);
+    const nearest = nearestName(name, path.length === 1 ? [...known, ...ofRecord.names] : known);
     const at = [...path.slice(0, -1), name].join(".");
     details.set(at, nearest === null ? "" : `; did you mean '${nearest}'?`);
   }
   const [first] = details;
-  if (first === undefined) return;
+  if (first === undefined) return repeated;
   throw new GatewayError("unknown_field", {
     value: `'${first[0]}'${first[1]}`,
     details: [...details].map(([path, hint]) => ({ path, message: `is not a field${hint}` })),
   });
+}
+
+/** Whether objects within objects have this field by its name. */
+function hasField(schema: unknown, [name, ...rest]: Path): boolean {
+  const own = isFields(schema) ? propertiesOf(schema) : {};
+  return name !== undefined && Object.hasOwn(own, name) && (rest.length === 0 || hasField(own[name], rest));
+}
+
+function valueAt(value: unknown, path: Path): unknown {
+  return path.reduce<unknown>((at, name) => (isFields(at) && Object.hasOwn(at, name) ? at[name] : undefined), value);
 }
 
 /** The fields that are to be kept, and the others. */

@@ -72,6 +72,11 @@ export async function findRecipe(session: Session, word: string): Promise<Schema
   return named(all, word, "recipe", (recipe) => (recipe.id === word ? word : recipe.name));
 }
 
+/** Refuses a change without any field: the command was given no option. Throws CliError. */
+export function refuseNoChange(body: object): void {
+  if (Object.keys(body).length === 0) throw new CliError("nothing to change: give an option; --help lists them");
+}
+
 /** The query of one page of a list. */
 export function page(cursor: string | undefined): { limit: string; cursor?: string } {
   return { limit: "1000", ...(cursor === undefined ? {} : { cursor }) };

@@ -4,7 +4,7 @@
 import type { Command } from "commander";
 import { RATE_FIELD_NAMES } from "../../shared/fields/rates.ts";
 import type { Schemas } from "../api/client/client.ts";
-import { findKey, findTenant, page, toList, toNumber, toPeriodMs } from "./arguments.ts";
+import { findKey, findTenant, page, refuseNoChange, toList, toNumber, toPeriodMs } from "./arguments.ts";
 import { type RateOptions, ratesOf, withRates } from "./rate-options.ts";
 import { type Session, sessionOf } from "./session.ts";
 
@@ -135,6 +135,7 @@ async function keyAt(session: Session, key: string): Promise<{ readonly params: 
 }
 
 async function change(session: Session, key: string, body: Schemas["UpdateApiKey"]): Promise<void> {
+  refuseNoChange(body);
   const at = await keyAt(session, key);
   session.record(await session.bodyOf(session.client.PUT("/api/v1/keys/{id}", { ...at, body })));
 }

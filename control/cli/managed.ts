@@ -23,6 +23,18 @@ interface SpecOptions {
 
 type Spec = Schemas["PutManagedModel"];
 
+/** The fields of a spec as it is shown that no body sets. */
+const OF_GATEWAY = [
+  "model_id",
+  "model_name",
+  "model_type",
+  "upstream_model",
+  "replicas",
+  "provision_error",
+  "created_at",
+  "updated_at",
+] as const satisfies readonly Exclude<keyof Schemas["ManagedModel"], keyof Spec>[];
+
 export function managedCommands(program: Command): void {
   const managed = program
     .command("managed")
@@ -161,7 +173,12 @@ async function specOf(session: Session, id: string): Promise<Partial<Spec>> {
     ({ response }) => response.status === 404,
     () => false,
   );
-  return absent ? {} : await session.bodyOf(asked);
+  return absent ? {} : specBody(await session.bodyOf(asked));
+}
+
+/** Without what the gateway says of a spec, which changes at any time: a file may hold what `show` printed. */
+function specBody(spec: Readonly<Record<string, unknown>>): Partial<Spec> {
+  return Object.fromEntries(Object.entries(spec).filter(([name]) => !(OF_GATEWAY as readonly string[]).includes(name)));
 }
 
 /** The fields that a command says: of a recipe, then of a file, then of options. Throws CliError. */
@@ -180,7 +197,7 @@ async function fieldsOf(session: Session, options: SpecOptions): Promise<Partial
   };
   return {
     ...(recipe === undefined ? {} : ((await findRecipe(session, recipe)).body as Partial<Spec>)),
-    ...(file === undefined ? {} : readObject(file)),
+    ...(file === undefined ? {} : specBody(readObject(file))),
     ...Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined)),
   };
 }

@@ -4,7 +4,7 @@
 import type { Command } from "commander";
 import { RATE_FIELD_NAMES } from "../../shared/fields/rates.ts";
 import type { Schemas } from "../api/client/client.ts";
-import { findTenant, page, toList, toNumber, toNumberOrNone } from "./arguments.ts";
+import { findTenant, page, refuseNoChange, toList, toNumber, toNumberOrNone } from "./arguments.ts";
 import { type RateOptions, ratesOf, withRates } from "./rate-options.ts";
 import { type Session, sessionOf } from "./session.ts";
 
@@ -154,8 +154,9 @@ export function tenantCommands(program: Command): void {
     });
 }
 
-/** Changes the given fields, and no other. */
+/** Changes the given fields, and no other. Throws CliError if there is none. */
 async function change(session: Session, tenant: string, body: Schemas["PatchTenant"]): Promise<void> {
+  refuseNoChange(body);
   const found = at(await findTenant(session, tenant));
   session.record(await session.bodyOf(session.client.PATCH("/api/v1/tenants/{id}", { ...found, body })));
 }

@@ -19,7 +19,8 @@ export function unknownFields(schema: JsonSchema, value: unknown): Iterable<Unkn
 
 /** `schemas` hold together. */
 function* unknownAt(schemas: readonly JsonSchema[], value: unknown, path: Path): Generator<UnknownField> {
-  if (typeof value !== "object" || value === null) return;
+  // Without a schema nothing is unknown: so the depth of a walk is that of the schema, however deep a body is.
+  if (schemas.length === 0 || typeof value !== "object" || value === null) return;
   const together = schemas.flatMap(withAllOf);
   const open = together.findIndex((one) => Array.isArray(one["anyOf"]));
   if (open !== -1) {

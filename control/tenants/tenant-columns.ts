@@ -3,9 +3,14 @@
  * field at once and for the routes of single fields.
  */
 
+import { isDeepStrictEqual } from "node:util";
 import type { z } from "zod";
 import { isScheduleRight, type PatchTenant, SCHEDULE_COMPLAINT } from "../../shared/schema/tenant.ts";
-import { compressionPolicyBody, guardrailsPolicyBody } from "../../shared/schema/tenant-policy.ts";
+import {
+  compressionPolicyBody,
+  guardrailsPolicyBody,
+  guardrailsPolicyWrite,
+} from "../../shared/schema/tenant-policy.ts";
 import type { TenantRow } from "../db/schema/tenancy.ts";
 import { dropUndefined, errorDetailsOf, fieldError, refuseIfAny } from "../kernel/parse.ts";
 import { changedBudget } from "./budget-columns.ts";
@@ -36,7 +41,10 @@ export function mergedGuardrails(
   before: TenantRow | null,
   at: string,
 ): TenantRow["guardrails_policy"] {
-  return merged(guardrailsPolicyBody, given, before?.guardrails_policy, at);
+  const present = before?.guardrails_policy;
+  const policy = merged(guardrailsPolicyBody, given, present, at);
+  // One from before this rule can be sent back as it was read.
+  return isDeepStrictEqual(policy, present) ? policy : merged(guardrailsPolicyWrite, given, present, at);
 }
 
 /** The policy after a change; null falls back to the global settings. */

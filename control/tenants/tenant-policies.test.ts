@@ -1,9 +1,11 @@
+import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type ResolvedKey, resolvedKeySchema } from "../../shared/records.ts";
 import type { CreatedKey } from "../../shared/schema/api-key.ts";
 import type { AuditEntry } from "../../shared/schema/audit.ts";
 import type { Tenant } from "../../shared/schema/tenant.ts";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
+import { tenants } from "../db/schema/tenancy.ts";
 
 let control: TestControl;
 let tenant: Tenant;
@@ -55,14 +57,14 @@ describe("policies of a tenant", () => {
     await send("POST", `${path}/keys`, {});
     const policy = {
       action: "redact",
-      input_scanners: ["pii", "harm", "pii"],
+      input_scanners: ["pii", "harm", "ban_keywords", "pii"],
       guard_model: " guard ",
       ban_keywords: [" a ", "a"],
     };
     const stored = {
       ...GUARDRAILS,
       action: "redact",
-      input_scanners: ["pii", "harm"],
+      input_scanners: ["pii", "harm", "ban_keywords"],
       guard_model: "guard",
       ban_keywords: ["a"],
     };
@@ -97,6 +99,8 @@ describe("policies of a tenant", () => {
     ["guardrails", { policy: { ban_keywords: ["x".repeat(201)] } }, "policy.ban_keywords.0"],
     ["guardrails", { policy: { ban_keywords: Array.from({ length: 1001 }, String) } }, "policy.ban_keywords"],
     ["guardrails", { policy: { fail_open: 1 } }, "policy.fail_open"],
+    ["guardrails", { policy: { input_scanners: ["pii"], ban_keywords: ["a"] } }, "policy.ban_keywords"],
+    ["guardrails", { policy: { action: "block", fail_open: false } }, "policy.input_scanners"],
     ["compression", {}, "policy"],
     ["compression", { policy: [] }, "policy"],
     ["compression", { policy: { enabled: "yes" } }, "policy.enabled"],
@@ -107,6 +111,20 @@ describe("policies of a tenant", () => {
       body: { error: { code: "validation_failed", param: field } },
     });
     expect(await send("GET", path)).toEqual(tenant);
+  });
+});
+
+it("takes back a useless policy of an earlier version unchanged, and no other one", async () => {
+  const policy = { ...GUARDRAILS, ban_keywords: ["a"] };
+  await control.connection.db.update(tenants).set({ guardrails_policy: policy }).where(eq(tenants.id, tenant.id));
+  const read = await send<Tenant>("GET", path);
+  expect(await send("PATCH", path, { ...read, weight: 7 })).toMatchObject({ weight: 7, guardrails_policy: policy });
+  const changed = await control.request("PATCH", path, { guardrails_policy: { fail_open: false } });
+  expect({ status: changed.status, body: await changed.json() }).toMatchObject({
+    status: 400,
+    body: {
+      error: { details: [{ path: "guardrails_policy.ban_keywords" }, { path: "guardrails_policy.input_scanners" }] },
+    },
   });
 });
 

@@ -42,6 +42,27 @@ export const guardrailsPolicyBody = z
     },
   );
 
+/** A policy as a write stores it: one that can do nothing is refused. A backup may still hold one from before. */
+export const guardrailsPolicyWrite = guardrailsPolicyBody
+  .refine(
+    ({ ban_keywords, input_scanners, output_scanners }) =>
+      ban_keywords.length === 0 || input_scanners.includes("ban_keywords") || output_scanners.includes("ban_keywords"),
+    {
+      path: ["ban_keywords"],
+      message: "does nothing until the scanner ban_keywords is listed",
+      when: whenValid("ban_keywords", "input_scanners", "output_scanners"),
+    },
+  )
+  .refine(
+    ({ action, input_scanners, output_scanners }) =>
+      action !== "block" || input_scanners.length > 0 || output_scanners.length > 0,
+    {
+      path: ["input_scanners"],
+      message: "must list a scanner, or output_scanners must: without one the action block blocks nothing",
+      when: whenValid("action", "input_scanners", "output_scanners"),
+    },
+  );
+
 /** The fields that change in a policy. The verb judges the whole policy. */
 export const guardrailsPolicyPatch = z.object(patchShape(guardrailsPolicyBody.shape), NO_POLICY);
 

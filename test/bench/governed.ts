@@ -31,7 +31,7 @@ const GUARDRAILS = {
 };
 
 const SWITCHED_OFF = {
-  guardrails: { ...GUARDRAILS, input_scanners: [] },
+  guardrails: { action: "log_only", input_scanners: [] },
   compression: { enabled: false },
 };
 

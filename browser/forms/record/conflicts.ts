@@ -1,6 +1,7 @@
 /**
- * What somebody else has changed of a record while it was edited here (docs/rules/console.md#forms). The Management API has no
- * precondition for writes, so a form reads its record again before it writes, and compares. Pure.
+ * What somebody else has changed of a record while it was edited here (docs/rules/console.md#forms). A form
+ * reads its record again before it writes, and compares: it can then show who changed which field, which a 412 for another
+ * `rev` cannot. Pure.
  */
 import { type Draft, draftOf, type FieldValues, isSameTyped } from "./drafts.ts";
 import type { FieldSpec } from "./field-specs.ts";

@@ -27,6 +27,8 @@ export interface LiveRule {
   readonly fields?: readonly string[];
   /** Where a `user` sees all other fields, those that they do not; `a.b` is the field `b` of the object in `a`. */
   readonly hidden?: readonly string[];
+  /** What a `user` may not say in a body: fields that only admins set. */
+  readonly refused?: readonly string[];
   /** Read so often by every open page that requests of one second share an answer. */
   readonly shared?: true;
 }
@@ -118,7 +120,7 @@ export const LIVE_RULES: readonly LiveRule[] = [
   read("/tenants/{id}", { user: "tenant in path", hidden: OPERATORS_OF_TENANT }),
   read("/tenants/{id}/budget/usage", { user: "tenant in path" }),
   read("/tenants/{id}/keys", { user: "tenant in path" }),
-  { method: "POST", path: "/tenants/{id}/keys", user: "tenant in path" },
+  { method: "POST", path: "/tenants/{id}/keys", user: "tenant in path", refused: ["tracing_enabled"] },
   read("/keys/{id}", { user: "key in path" }),
   { method: "PUT", path: "/keys/{id}", user: "key in path" },
   { method: "POST", path: "/keys/{id}/rotate", user: "key in path" },

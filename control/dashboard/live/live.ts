@@ -8,6 +8,7 @@ import { eq } from "drizzle-orm";
 import { isModelPermitted } from "../../../shared/access/access-window.ts";
 import { GatewayError } from "../../../shared/errors.ts";
 import { csvLine } from "../../../shared/text/csv.ts";
+import { BODY_MAX_BYTES } from "../../api/guard.ts";
 import type { Database } from "../../db/connect.ts";
 import { apiKeys, tenants } from "../../db/schema/tenancy.ts";
 import type { UserRow } from "../../db/schema/users.ts";
@@ -22,11 +23,12 @@ import type { LiveRule } from "./live-rules.ts";
 import { SharedReads, type WholeAnswer } from "./shared-reads.ts";
 
 /** What is passed on of a request, and of an answer. */
-const REQUEST_HEADERS = ["accept", "content-type", "idempotency-key"];
+const REQUEST_HEADERS = ["accept", "content-type", "idempotency-key", "if-match"];
 const ANSWER_HEADERS = [
   "allow",
   "content-disposition",
   "content-type",
+  "etag",
   "idempotency-replayed",
   "retry-after",
   "x-gateway-sync",
@@ -75,7 +77,8 @@ export class Live {
     const query = new URL(request.url).searchParams;
     if (rule.user === "allowed models") return await this.#allowedModels(request, matched, caller, user.tenant_id);
     await this.#bind(matched, query, user.tenant_id);
-    const answer = await this.#call(request, matched, query, caller);
+    const allowed = rule.refused === undefined ? request : await withoutRefused(request, rule.refused);
+    const answer = await this.#call(allowed, matched, query, caller);
     return answer.ok ? await this.#narrowed(answer, rule, user.tenant_id) : answer;
   }
 
@@ -202,6 +205,27 @@ export class Live {
       } as RequestInit),
     );
   }
+}
+
+/** The same request, its body read. Throws DashboardError 403 if the body names one of the fields, GatewayError 413. */
+async function withoutRefused(request: Request, refused: readonly string[]): Promise<Request> {
+  const chunks: Uint8Array[] = [];
+  let byteLength = 0;
+  for await (const chunk of request.body ?? []) {
+    byteLength += chunk.byteLength;
+    if (byteLength > BODY_MAX_BYTES.management) throw new GatewayError("request_too_large");
+    chunks.push(chunk);
+  }
+  const body = Buffer.concat(chunks);
+  let fields: Readonly<Record<string, unknown>> = {};
+  try {
+    fields = recordOf(JSON.parse(new TextDecoder().decode(body)));
+  } catch {
+    // The Management API says what is wrong with it.
+  }
+  if (refused.some((name) => Object.hasOwn(fields, name))) throw new DashboardError("forbidden");
+  const { method, headers, signal } = request;
+  return new Request(request.url, { method, headers, signal, body: body.byteLength === 0 ? null : body });
 }
 
 /** Of the Management API, with the query. */

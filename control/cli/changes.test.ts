@@ -1,0 +1,79 @@
+/** What commands that change something send: the program's own commands before an API that a test plays. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Command } from "commander";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { keyCommands } from "./keys.ts";
+import { managedCommands } from "./managed.ts";
+import { tenantCommands } from "./tenants.ts";
+
+const ID = "00000000-0000-4000-8000-000000000001";
+const SPEC = { enabled: true, partition: "gpu", serving_port: 8000, target_replicas: 2, launcher_spec: {} };
+const SHOWN = {
+  ...SPEC,
+  model_id: ID,
+  model_name: "m",
+  model_type: "chat",
+  upstream_model: "u",
+  replicas: { healthy: 1 },
+  provision_error: "of a moment ago",
+  created_at: "2026-01-01T00:00:00.000Z",
+  updated_at: "2026-01-01T00:00:00.000Z",
+};
+let folder: string;
+let sent: { readonly method: string; readonly body: unknown }[];
+let spec: object | null;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "gateway-changes-"));
+  sent = [];
+  spec = SHOWN;
+  vi.stubEnv("GATEWAY_ADMIN_TOKEN", "token");
+  vi.spyOn(process.stdout, "write").mockReturnValue(true);
+  vi.stubGlobal("fetch", async (request: Request) => {
+    if (request.method !== "GET") sent.push({ method: request.method, body: await request.json() });
+    const isSpec = request.url.endsWith("/managed");
+    return isSpec && spec === null && request.method === "GET"
+      ? Response.json({ error: { message: "not found" } }, { status: 404 })
+      : Response.json(isSpec ? spec : { id: ID, model_name: "m", name: "n" });
+  });
+});
+afterEach(() => {
+  vi.unstubAllGlobals();
+  vi.unstubAllEnvs();
+  vi.restoreAllMocks();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function run(...words: readonly string[]): Promise<void> {
+  const program = new Command("gateway").option("--url <url>").option("--json");
+  for (const add of [tenantCommands, keyCommands, managedCommands]) add(program);
+  await program.parseAsync(["--json", ...words], { from: "user" });
+}
+
+it.each([
+  [["disable", ID], { ...SPEC, enabled: false }],
+  [["enable", ID], SPEC],
+  [["set", ID, "--replicas", "3"], { ...SPEC, target_replicas: 3 }],
+])("managed %j sends the fields of a spec and no other", async (words, body) => {
+  await run("managed", ...words);
+  expect(sent).toEqual([{ method: "PUT", body }]);
+});
+
+it("managed set takes a file that managed show has printed, after the spec was deleted", async () => {
+  const file = join(folder, "spec.json");
+  writeFileSync(file, JSON.stringify(SHOWN));
+  spec = null;
+  await run("managed", "set", ID, "--file", file);
+  expect(sent).toEqual([{ method: "PUT", body: SPEC }]);
+});
+
+it.each([
+  ["tenants", "budget"],
+  ["tenants", "quota"],
+  ["keys", "quota"],
+])("%s %s without options says so, and sends nothing", async (...words) => {
+  await expect(run(...words, ID)).rejects.toThrow("nothing to change: give an option");
+  expect(sent).toEqual([]);
+});
