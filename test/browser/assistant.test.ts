@@ -127,7 +127,7 @@ it("does nothing by a click on what somebody else has changed meanwhile, and sho
     "max_in_flight null → 4",
   ]);
   await card.getByRole("row", { name: "tokens_per_minute 300 7" }).waitFor();
-  await card.getByRole("row", { name: "max_in_flight not named, so reset to its default 4 null" }).waitFor();
+  await card.getByRole("row", { name: "max_in_flight not set, so it resets to the default 4 null" }).waitFor();
   expect(await tenantNow(tenant)).toMatchObject(quota);
   await card.getByRole("button", { name: "Run" }).click();
   await card.getByText("Done in your name: HTTP 200.").waitFor();
@@ -169,7 +169,7 @@ it("runs a proposed benchmark only on a click, as that person, within the settin
   const card = page.getByRole("region", { name: "Proposed change" });
   const propose_change = { change: "post_benchmarks", body: { model: name, max_requests: 501 } };
   await ask(visit, { propose_change });
-  await card.getByRole("row", { name: "concurrency not named, so reset to its default – 8" }).waitFor();
+  await card.getByRole("row", { name: "concurrency not set, so it resets to the default – 8" }).waitFor();
   await card.getByRole("row", { name: `model – "${name}"` }).waitFor();
   await card.getByRole("button", { name: "Run" }).click();
   await card.getByText("Refused: HTTP 400. Nothing was changed.").waitFor();

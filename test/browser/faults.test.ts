@@ -265,7 +265,7 @@ it("every page says what is missing, and still works, while its reads are refuse
   // a statement is read once its tenant is chosen
   for (const path of paths.filter((one) => one !== "/reports/statement")) {
     await page.goto(path);
-    const told = page.locator("main").getByText(/cell_unreachable|could not be|–/);
+    const told = page.locator("main").getByText(/cell_unreachable|Could not|–/);
     if (!(await isSoonThere(page, told))) without.push(path);
     expect({ path, shownFaults: await page.getByText("Something went wrong").count(), faults }).toEqual({
       path,

@@ -189,7 +189,7 @@ it("what was changed of an object has its columns in the address and its CSV", a
   await page.goto(`/tenants/${id}?tab=history`);
   const table = page.getByRole("table", { name: "Activity" });
   await table.getByRole("columnheader", { name: "Who" }).waitFor();
-  await page.getByRole("button", { name: "Columns: What changed" }).click();
+  await page.getByRole("button", { name: "Columns: Activity" }).click();
   await toggle(page, "Who");
   await page.keyboard.press("Escape");
   await page.reload();
