@@ -23,6 +23,8 @@ const NAME_MAX_CHARACTERS = 200;
  */
 export const OBSERVED: Readonly<Record<string, readonly string[]>> = {
   ApiKey: ["previous_secret_until"],
+  Energy: ["last_reading"],
+  Jobsched: ["provisioner_running", "provisioner_last_seen_secs", "last_outcome", "last_error"],
   ManagedModel: ["provision_error", "replicas", "updated_at"],
   ModelEndpoint: [
     "health_status",
