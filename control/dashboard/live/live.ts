@@ -207,7 +207,7 @@ export class Live {
   }
 }
 
-/** The same request, its body read. Throws DashboardError 403 if the body names one of the fields, GatewayError 413. */
+/** The same request, its body read. Throws DashboardError 403 if the body sets one of the fields, GatewayError 413. */
 async function withoutRefused(request: Request, refused: readonly string[]): Promise<Request> {
   const chunks: Uint8Array[] = [];
   let byteLength = 0;
@@ -223,7 +223,8 @@ async function withoutRefused(request: Request, refused: readonly string[]): Pro
   } catch {
     // The Management API says what is wrong with it.
   }
-  if (refused.some((name) => Object.hasOwn(fields, name))) throw new DashboardError("forbidden");
+  // What a form sends of a switch that is off changes nothing.
+  if (refused.some((name) => (fields[name] ?? false) !== false)) throw new DashboardError("forbidden");
   const { method, headers, signal } = request;
   return new Request(request.url, { method, headers, signal, body: body.byteLength === 0 ? null : body });
 }
