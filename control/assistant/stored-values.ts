@@ -139,7 +139,7 @@ export function storedValues(
   return { named, following: isKnown && follows !== undefined ? follows(meant, before ?? {}) : {} };
 }
 
-/** The same after a change of some of its fields, of which the others keep their values. */
+/** The same after some of its fields have changed; the others keep their values. */
 function changedBudgetStart(body: Fields, before: Fields): Fields {
   if ([...CAPS, "budget_started_at"].every((name) => body[name] === undefined)) return {};
   return budgetStart(

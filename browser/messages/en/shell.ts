@@ -36,7 +36,7 @@ export const shellTexts = {
   crashedTitle: "Something went wrong",
   crashedText: "The console hit an error on this page. Nothing was changed.",
   pendingTitle: "Your account is awaiting approval",
-  pendingText: "An admin must approve {email} before you can see anything. This page updates by itself.",
+  pendingText: "An admin must approve {email} before you can see anything. This page updates automatically.",
   disabledTitle: "Your account is disabled",
   disabledText: "If {email} should have access again, ask an admin.",
   noTenantTitle: "Your account has no tenant",
