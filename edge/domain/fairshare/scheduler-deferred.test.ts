@@ -10,12 +10,17 @@ import type { Arrival, Scheduler } from "./types.ts";
 
 const ALGORITHMS = ["weighted", "hierarchical"] as const;
 
-function arrivalOf(requestId: string, tenant: string, model = "m", modelCap: number | null = null): Arrival {
+interface Caps {
+  readonly tenant?: number | null;
+  readonly model?: number | null;
+}
+
+function arrivalOf(requestId: string, tenant: string, caps: Caps = {}, model = "m"): Arrival {
   return {
     requestId,
-    tenant: { id: tenant, name: tenant, weight: 100, maxInFlight: null },
+    tenant: { id: tenant, name: tenant, weight: 100, maxInFlight: caps.tenant ?? null },
     group: { name: "g", weight: 100 },
-    model: { name: model, admissionWeight: 100, maxInFlight: modelCap },
+    model: { name: model, admissionWeight: 100, maxInFlight: caps.model ?? null },
     costTokens: 100,
   };
 }
@@ -43,16 +48,16 @@ class Judged {
     return this.#deferred;
   }
 
-  arrive(requestId: string, tenant: string, model?: string, modelCap?: number): string[] {
-    const arrival = arrivalOf(requestId, tenant, model, modelCap);
+  arrive(requestId: string, tenant: string, caps?: Caps, model?: string): string[] {
+    const arrival = arrivalOf(requestId, tenant, caps, model);
     return this.scheduler.apply({ type: "arrive", arrival }, this.nowMs).map((grant) => grant.requestId);
   }
 
   /** Comes back with new records. */
-  returns(requestId: string, tenant: string): string[] {
+  returns(requestId: string, tenant: string, caps?: Caps, model?: string): string[] {
     this.stale.delete(requestId);
     this.unheard.delete(requestId);
-    return this.arrive(requestId, tenant);
+    return this.arrive(requestId, tenant, caps, model);
   }
 
   release(requestId: string, actualTokens = 100): string[] {
@@ -114,6 +119,24 @@ describe.each(ALGORITHMS)("a waiter whose records changed (%s)", (algorithm) => 
       order.push(...granted);
     }
     expect(order).toEqual(ids.slice(2));
+  });
+
+  it.each([
+    { cap: "its tenant", caps: { tenant: 1, model: null } },
+    { cap: "its model", caps: { tenant: null, model: 1 } },
+  ])("is deferred only as slots of $cap come free", ({ caps }) => {
+    const judged = new Judged(algorithm, 100);
+    const ids = Array.from({ length: 20 }, (_, at) => `a${at}`);
+    for (const id of ids) judged.arrive(id, "a", caps);
+    for (const id of ids) judged.stale.add(id);
+    const order: string[] = [];
+    for (let running = "a0"; order.length < ids.length - 1; running = order.at(-1) ?? "") {
+      const granted = judged.release(running);
+      const away = judged.deferred.splice(0);
+      expect({ granted, away: away.length }).toEqual({ granted: [], away: 1 });
+      order.push(...judged.returns(away[0] ?? "", "a", caps));
+    }
+    expect(order).toEqual(ids.slice(1));
   });
 
   it("holds up no request whose records have not changed", () => {
@@ -220,9 +243,7 @@ describe.each(ALGORITHMS)("any trace with records that change (%s)", (algorithm)
         const mayHave = (id: string): boolean => !judged.stale.has(id) && !judged.unheard.has(id);
         const arrive = (id: string): void => {
           const { tenant = "", model = "" } = tenants.get(id) ?? {};
-          judged.stale.delete(id);
-          judged.unheard.delete(id);
-          take(judged.arrive(id, tenant, model, model === "m1" ? 1 : undefined));
+          take(judged.returns(id, tenant, model === "m1" ? { model: 1 } : {}, model));
         };
         const one = (from: string[], at: number): string | undefined =>
           from.splice(at % Math.max(1, from.length), 1)[0];

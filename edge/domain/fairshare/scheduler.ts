@@ -15,7 +15,15 @@ import { type ArrivalState, RecordUpdates } from "./record-updates.ts";
 import { Registry } from "./registry.ts";
 import { RunningRequests } from "./running-requests.ts";
 import { RECENT_MS, snapshotOf } from "./snapshot.ts";
-import { type Bottleneck, bottleneckOf, hasRoom, type Running, type TenantState, type Waiter } from "./state.ts";
+import {
+  type Bottleneck,
+  bottleneckOf,
+  hasRoom,
+  type Running,
+  roomOf,
+  type TenantState,
+  type Waiter,
+} from "./state.ts";
 import type {
   Arrival,
   GrantCheck,
@@ -174,13 +182,14 @@ class FairshareScheduler implements Scheduler, Slots {
 
   /**
    * Defers a request at its turn; the slot goes to the next one. At most as many requests of a tenant are judged again at
-   * once as it could have slots: so they come back in order, and a long queue is not deferred as a whole. Those of an isolate
-   * that is not heard do not count: they would keep the others of their tenant from free slots until it is.
+   * once as it could have slots for this model: so they come back in order, and a long queue is not deferred as a whole. Those
+   * of an isolate that is not heard do not count: they would keep the others of their tenant from free slots until it is.
    */
   #putOff(waiter: Waiter): void {
-    const { tenant } = waiter;
+    const { tenant, model } = waiter;
     const unheard = this.#isUnheard(waiter);
-    if (!unheard && tenant.deferred >= this.#free) tenant.passedOver = true;
+    const couldHave = Math.min(this.#free, roomOf(tenant), roomOf(model));
+    if (!unheard && tenant.deferred >= couldHave) tenant.passedOver = true;
     else {
       this.#queues.defer(waiter, unheard);
       this.#deferred.push(waiter.arrival.requestId);
