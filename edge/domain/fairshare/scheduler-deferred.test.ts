@@ -198,6 +198,23 @@ describe("a request that waited before a reset", () => {
     const grants = scheduler.apply({ type: "arrive", arrival: arrivalOf("a", "a"), waitedMs: 250 }, 1000);
     expect(grants).toEqual([{ requestId: "a", admission: "queued", queueWaitMs: 250 }]);
   });
+
+  it("comes before all that arrived since, the oldest first, in whatever order they are heard of", () => {
+    const scheduler = createScheduler({ algorithm: "weighted", maxInFlight: 1 });
+    const arrive = (requestId: string, nowMs: number, waitedMs: number | null) =>
+      scheduler.apply({ type: "arrive", arrival: arrivalOf(requestId, "a"), waitedMs }, nowMs);
+    arrive("runs", 1000, null);
+    arrive("new", 1001, null);
+    arrive("young", 1002, 40);
+    arrive("old", 1003, 300);
+    arrive("as old", 1003, 300);
+    const order: string[] = [];
+    for (let last = "runs"; scheduler.queued > 0; last = order.at(-1) ?? "") {
+      const grants = scheduler.apply({ type: "release", requestId: last, actualTokens: 100 }, 1004);
+      order.push(...grants.map(({ requestId }) => requestId));
+    }
+    expect(order).toEqual(["old", "as old", "young", "new"]);
+  });
 });
 
 describe.each(ALGORITHMS)("any trace with records that change (%s)", (algorithm) => {

@@ -55,6 +55,8 @@ class FairshareScheduler implements Scheduler, Slots {
   #maxInFlight: number;
   #headroom: number;
   #held = false;
+  /** When the first event came, epoch ms. */
+  #beganMs: number | null = null;
   /** Requests that were deferred at their turn and not yet taken by takeDeferred. */
   #deferred: string[] = [];
 
@@ -94,6 +96,7 @@ class FairshareScheduler implements Scheduler, Slots {
   }
 
   apply(event: SchedulerEvent, nowMs: number): readonly SchedulerGrant[] {
+    this.#beganMs ??= nowMs;
     switch (event.type) {
       case "arrive":
         this.#arrive(event.arrival, event.waitedMs ?? null, nowMs);
@@ -206,12 +209,19 @@ class FairshareScheduler implements Scheduler, Slots {
     // A request that comes back has waited all along: it is no new start.
     if (before === undefined) this.#policy.start(tenant, model);
     const arrivedMs = before?.arrivedMs ?? nowMs - (waitedMs ?? 0);
-    const order = before?.order ?? this.#known.order();
+    const order = before?.order ?? this.#orderOf(arrivedMs);
     const returning = before !== undefined || waitedMs !== null;
     // Field by field: V8 keeps an object that is made by a spread and further fields in a slow form.
     this.#queues.add({ arrival, arrivedMs, order, returning, tenant, model });
     this.#policy.place(tenant);
     this.#values.noteFull(model);
+  }
+
+  /** The place of a new arrival. One that waited before a reset of the Cell is before all that came since, the oldest first. */
+  #orderOf(arrivedMs: number): number {
+    const position = this.#known.order();
+    const sinceBeganMs = arrivedMs - (this.#beganMs ?? arrivedMs);
+    return sinceBeganMs < 0 ? sinceBeganMs + position * 1e-6 : position;
   }
 
   #sweep(nowMs: number): void {
