@@ -11,8 +11,8 @@ import type {
   CacheHitDecision,
   ExchangeAnswer,
   ExchangeMessage,
-  Member,
   RowRecord,
+  SessionOpening,
 } from "../../domain/admission/exchange-messages.ts";
 import type { CacheHit, Decision, Stale } from "../../domain/admission/rpc.ts";
 import type { BudgetLimits } from "../../domain/budget/limits.ts";
@@ -81,7 +81,7 @@ export class Members {
    * has been heard with a newer message: it has taken this one to be lost.
    */
   open(
-    { member: id, leaseMs, waiting, running, others }: Member,
+    { member: id, leaseMs, waiting, running, others }: SessionOpening,
     message: ExchangeMessage,
   ): { readonly session: MemberSession; readonly answer: ExchangeAnswer } {
     const { admission } = this.#options;
