@@ -33,6 +33,18 @@ async function slow(stack: Stack, part: string, ms: number): Promise<void> {
   for (const untilMs = Date.now() + ms; Date.now() < untilMs; await pause(RUNS_MS)) await stop(stack, part, RESTS_MS);
 }
 
+/** A part that ends more often than this is given up, and the gateway with it. */
+const KILLS = { most: 5, withinMs: 60_000 } as const;
+const killedAtMs = new Map<string, readonly number[]>();
+
+/** Resolves when the part may be killed once more. */
+async function mayBeKilled(part: string): Promise<void> {
+  const before = killedAtMs.get(part) ?? [];
+  const first = before.at(-KILLS.most);
+  if (first !== undefined) await pause(Math.max(0, first + KILLS.withinMs - performance.now()));
+  killedAtMs.set(part, [...before, performance.now()]);
+}
+
 async function kill(stack: Stack, part: string): Promise<void> {
   const pid = stack.parts.get(part)?.pid ?? 0;
   process.kill(pid, "SIGKILL");
@@ -79,6 +91,7 @@ export function randomFault(
     name,
     run: async () => {
       await pause(firstMs);
+      if (kind !== "pause") await mayBeKilled(part);
       await bench.during(name, cost, happens);
     },
   };
