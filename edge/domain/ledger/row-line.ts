@@ -3,17 +3,15 @@
  * docs/rules/storage-layouts.md#usage-raw, with `ts` as text in place of `ts_ms`. The line is what the Ledger keeps on
  * disk, so that shipping never rebuilds a row. Invariant: the store can read every line.
  */
-import { USAGE_ROW_FIELDS, type UsageRow } from "../../../shared/usage/usage-row.ts";
+import { USAGE_COLUMNS, type UsageRow } from "../../../shared/usage/usage-row.ts";
 import type { SpanRecord } from "../trace/trace.ts";
 import type { LogLine } from "./ledger-log.ts";
 
 /** `formatTs` renders epoch ms as `YYYY-MM-DD HH:MM:SS.mmm` in UTC. */
 export function usageRowLine(row: UsageRow, formatTs: (epochMs: number) => string): LogLine {
   const columns: Record<string, string | number> = {};
-  for (const field of USAGE_ROW_FIELDS) {
-    if (field === "ts_ms") columns["ts"] = formatTs(row.ts_ms);
-    else columns[field] = readable(row[field]);
-  }
+  for (const { field, name } of USAGE_COLUMNS)
+    columns[name] = field === "ts_ms" ? formatTs(row.ts_ms) : readable(row[field]);
   const json = JSON.stringify(columns);
   return { json, bytes: utf8Length(json), refusal: row.admission === "rejected" };
 }
