@@ -50,8 +50,12 @@ export const USAGE_ROW_FIELDS = {
   session_id: { ...text, user: true, about: "Groups the requests of one conversation" },
   session_id_source: { ...oneOf(SESSION_ID_SOURCES, "none"), user: true, about: "Where `session_id` is from" },
   admission: { ...oneOf(ADMISSION_CLASSES, "rejected"), user: true, about: "How it got its slot; `boon`: a sub-call" },
-  cache_status: { ...oneOf(CACHE_STATUSES, "off"), user: true, about: "Of the response cache; `off`: it was not asked" },
-  cell: { ...name, user: false, about: "Cell of the Worker that served the request" },
+  cache_status: {
+    ...oneOf(CACHE_STATUSES, "off"),
+    user: true,
+    about: "Of the response cache; `off`: it was not asked",
+  },
+  cell: { ...name, user: false, about: "Cell that served the request" },
   device_id: { ...text, user: true, about: "Device that the caller's identity token names" },
   weight: { ...whole(32), user: false, about: "Weight of the tenant at that time" },
   status_code: { ...whole(16), user: true, about: "What the client got; 499: it left" },
@@ -90,6 +94,8 @@ export const usageRowSchema = z.object(each("value"));
 
 export type UsageRow = z.infer<typeof usageRowSchema>;
 
+const ZERO: UsageRow = each("zero");
+
 /** A field that the people of a tenant do not see. */
 export type OperatorField = {
   [Name in keyof RowFields]: RowFields[Name]["user"] extends true ? never : Name;
@@ -103,7 +109,23 @@ export const USAGE_COLUMNS = FIELDS.map(([field, { column, added = false }]) => 
   added,
 }));
 
-const ZERO: UsageRow = each("zero");
+/** A row as the analytics store takes it: its columns in their order. A row of an older Worker lacks newer fields. */
+export function storedRow(given: UsageRow): Readonly<Record<string, string | number>> {
+  const row = { ...ZERO, ...given };
+  const stored: Record<string, string | number> = {};
+  for (const { field, name } of USAGE_COLUMNS)
+    stored[name] = field === "ts_ms" ? columnTime(row.ts_ms) : readable(row[field]);
+  return stored;
+}
+
+/** A time as columns of times read it: `YYYY-MM-DD HH:MM:SS.mmm` in UTC. */
+export const columnTime = (epochMs: number): string => new Date(epochMs).toISOString().slice(0, 23).replace("T", " ");
+
+/** The store reads no half of a surrogate pair, and JSON no NaN or Infinity: both are replaced. */
+function readable(value: string | number): string | number {
+  if (typeof value === "string") return value.toWellFormed();
+  return Number.isFinite(value) ? value : 0;
+}
 
 /** A row with every field at its zero value: nil tenant, refused, nothing used. */
 export function zeroUsageRow(requestId: string, tsMs: number): UsageRow {
