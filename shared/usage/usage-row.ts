@@ -1,6 +1,6 @@
 /**
- * The one description of a usage row (docs/rules/settlement-and-rows.md#rows): a line for each field. The schema, the zero row,
- * the columns of `usage_raw`, what reads of single requests answer, what the console may show to whom, and
+ * The one description of a usage row (docs/rules/settlement-and-rows.md#rows): a line for each field. The schema, the zero
+ * row, the columns of `usage_raw`, what reads of single requests answer, what the console may show to whom, and
  * docs/reference/usage-row.md follow from it. A row does not change after its request is complete.
  */
 import * as z from "zod";
@@ -15,11 +15,11 @@ export type SessionIdSource = (typeof SESSION_ID_SOURCES)[number];
 
 interface RowField {
   readonly value: z.ZodType<string | number>;
-  /** Its value until the request says more, and in rows that were stored before the field existed. */
+  /** Its value until the request says more. */
   readonly zero: string | number;
   /** Type and codec of its column. */
   readonly column: string;
-  /** The tables of the first version lack the column: every start of the control service adds it where it is missing. */
+  /** The first version's tables lack the column. They get it at the next start; their rows have its zero there, `""` or 0. */
   readonly added?: true;
   /** Whether the people of a tenant see it in the rows of their tenant; administrators see every field. */
   readonly user: boolean;
@@ -50,11 +50,7 @@ export const USAGE_ROW_FIELDS = {
   session_id: { ...text, user: true, about: "Groups the requests of one conversation" },
   session_id_source: { ...oneOf(SESSION_ID_SOURCES, "none"), user: true, about: "Where `session_id` is from" },
   admission: { ...oneOf(ADMISSION_CLASSES, "rejected"), user: true, about: "How it got its slot; `boon`: a sub-call" },
-  cache_status: {
-    ...oneOf(CACHE_STATUSES, "off"),
-    user: true,
-    about: "Of the response cache; `off`: it was not asked",
-  },
+  cache_status: { ...oneOf(CACHE_STATUSES, "off"), user: true, about: "In the response cache; `off`: not asked" },
   cell: { ...name, user: false, about: "Cell that served the request" },
   device_id: { ...text, user: true, about: "Device that the caller's identity token names" },
   weight: { ...whole(32), user: false, about: "Weight of the tenant at that time" },
