@@ -105,7 +105,7 @@ export function logEventsPage(): string {
 }
 
 const USAGE_ROW =
-  "Every request leaves one row in `usage_raw` ([rules](docs/rules/settlement-and-rows.md#rows)). `GET /usage/logs` answers it with the names of tenant and key. A sub-call is a call that the gateway makes to serve a request ([sub-calls](docs/rules/settlement-and-rows.md#sub-calls)). Tokens are counted as [owed](docs/rules/settlement-and-rows.md#tokens-owed). A text that is not known is empty, an amount 0, also in rows from before their field existed.";
+  "Every request leaves one row in `usage_raw` ([rules](docs/rules/settlement-and-rows.md#rows)). `GET /usage/logs` answers it with the names of tenant and key. A sub-call is a call that the gateway makes to serve a request ([sub-calls](docs/rules/settlement-and-rows.md#sub-calls)). Tokens are [billed](docs/rules/settlement-and-rows.md#tokens-owed) as the rules say. Unknown text is empty and an unknown amount is 0, also in rows from before their field existed.";
 
 /** What each field of a usage row says, in which column it is stored, and who sees it. */
 export function usageRowPage(): string {

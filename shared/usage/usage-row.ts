@@ -1,6 +1,6 @@
 /**
- * The one description of a usage row (docs/rules/settlement-and-rows.md#rows): a line for each field. The schema, the zero
- * row, the columns of `usage_raw`, what reads of single requests answer, what the console may show to whom, and
+ * The one description of a usage row (docs/rules/settlement-and-rows.md#rows), a line for each field. The schema, the zero
+ * row, the columns of `usage_raw`, the answers of GET /usage/logs, what a tenant's users see in the console, and
  * docs/reference/usage-row.md follow from it. A row does not change after its request is complete.
  */
 import * as z from "zod";
@@ -19,7 +19,7 @@ interface RowField {
   readonly zero: string | number;
   /** Type and codec of its column. */
   readonly column: string;
-  /** The first version's tables lack the column. They get it at the next start; their rows have its zero there, `""` or 0. */
+  /** The first version's tables lack the column. They get it at the next start; older rows have its zero, `""` or 0. */
   readonly added?: true;
   /** Whether the people of a tenant see it in the rows of their tenant; administrators see every field. */
   readonly user: boolean;
@@ -45,7 +45,7 @@ export const USAGE_ROW_FIELDS = {
   ts_ms: { ...time, user: true, about: "When the request was complete, Unix epoch ms; the column is `ts`" },
   tenant_id: { ...id, user: true, about: "Nil: the caller is not known" },
   key_id: { ...id, user: true, about: "Nil: the caller is not known" },
-  model: { ...name, user: true, about: "Name of a registered model, else empty; never a text of the client" },
+  model: { ...name, user: true, about: "Name of a registered model, else empty; never text from the client" },
   request_type: { ...oneOf(REQUEST_TYPES, "other"), user: true, about: "Class of the path, or what a sub-call is for" },
   session_id: { ...text, user: true, about: "Groups the requests of one conversation" },
   session_id_source: { ...oneOf(SESSION_ID_SOURCES, "none"), user: true, about: "Where `session_id` is from" },
@@ -54,14 +54,14 @@ export const USAGE_ROW_FIELDS = {
   cell: { ...name, user: false, about: "Cell that served the request" },
   device_id: { ...text, user: true, about: "Device that the caller's identity token names" },
   weight: { ...whole(32), user: false, about: "Weight of the tenant at that time" },
-  status_code: { ...whole(16), user: true, about: "What the client got; 499: it left" },
+  status_code: { ...whole(16), user: true, about: "What the client got; 499: it disconnected" },
   upstream_status: { ...whole(16), user: false, about: "Status of the upstream's answer; 0: there was none" },
-  error_code: { ...name, added: true, user: true, about: "The gateway's error; `client_gone`: the client left" },
-  endpoint: { ...name, added: true, user: false, about: "Called last; empty: the model's own address, or none" },
+  error_code: { ...name, added: true, user: true, about: "The gateway's error; `client_gone`: the client disconnected" },
+  endpoint: { ...name, added: true, user: false, about: "Called last; empty: the model's own base URL, or none" },
   attempts: { ...whole(16), added: true, user: false, about: "How often an upstream was called" },
-  input_tokens: { ...tokens, user: true, about: "Owed for the input" },
-  output_tokens: { ...tokens, user: true, about: "Owed for the output" },
-  total_tokens: { ...tokens, user: true, about: "Owed in all" },
+  input_tokens: { ...tokens, user: true, about: "Billed for the input" },
+  output_tokens: { ...tokens, user: true, about: "Billed for the output" },
+  total_tokens: { ...tokens, user: true, about: "Billed in all" },
   cached_tokens: { ...tokens, added: true, user: true, about: "Part of the input that was in the upstream's cache" },
   reasoning_tokens: { ...tokens, added: true, user: true, about: "Part of the output that was spent on reasoning" },
   input_seconds: { ...amount, added: true, user: true, about: "Seconds of audio that were read" },

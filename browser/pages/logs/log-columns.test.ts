@@ -14,7 +14,7 @@ describe("columns of the log", () => {
         return Reflect.get(target, name) as unknown;
       },
     });
-    for (const { cell } of columnsFor("user")) cell(watched);
+    for (const { cell } of columnsFor("user")) void cell(watched);
     const operators = Object.entries(USAGE_ROW_FIELDS).flatMap(([name, { user }]) => (user ? [] : [name]));
     expect({ total: read.has("total_ms"), operators: operators.filter((name) => read.has(name)) }).toEqual({
       total: true,
