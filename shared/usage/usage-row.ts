@@ -1,6 +1,6 @@
 /**
- * The one description of a usage row (docs/rules/settlement-and-rows.md#rows), a line for each field. The schema, the zero
- * row, the columns of `usage_raw`, the answers of GET /usage/logs, what a tenant's users see in the console, and
+ * The one description of a usage row (docs/rules/settlement-and-rows.md#rows), a line for each field. The schema, the
+ * zero row, the columns of `usage_raw`, the answers of GET /usage/logs, what a tenant's users see in the console, and
  * docs/reference/usage-row.md follow from it. A row does not change after its request is complete.
  */
 import * as z from "zod";
@@ -56,7 +56,7 @@ export const USAGE_ROW_FIELDS = {
   weight: { ...whole(32), user: false, about: "Weight of the tenant at that time" },
   status_code: { ...whole(16), user: true, about: "What the client got; 499: it disconnected" },
   upstream_status: { ...whole(16), user: false, about: "Status of the upstream's answer; 0: there was none" },
-  error_code: { ...name, added: true, user: true, about: "The gateway's error; `client_gone`: the client disconnected" },
+  error_code: { ...name, added: true, user: true, about: "Code of the error that the client got" },
   endpoint: { ...name, added: true, user: false, about: "Called last; empty: the model's own base URL, or none" },
   attempts: { ...whole(16), added: true, user: false, about: "How often an upstream was called" },
   input_tokens: { ...tokens, user: true, about: "Billed for the input" },
