@@ -5,6 +5,7 @@
 
 import type { UsageLog } from "../../shared/schema/usage.ts";
 import { oneLine } from "../../shared/text/printable.ts";
+import type { OperatorField } from "../../shared/usage/usage-row.ts";
 import { explainTexts } from "../messages/en/explain.ts";
 import { texts } from "../messages/texts.ts";
 import { formatCount, formatMs, formatShare } from "../ui/format.ts";
@@ -15,7 +16,7 @@ import { measured, type Phase, requestPhases } from "./request-phases.ts";
 
 const text = texts("explain", explainTexts);
 
-/** The fields of a row that are read; those that a tenant's own users do not see are absent for them, and not known then. */
+/** The fields of a row that are read; those of operators are absent for a tenant's own users, and not known then. */
 export type ExplainedRow = Pick<
   UsageLog,
   | "request_id"
@@ -31,11 +32,7 @@ export type ExplainedRow = Pick<
   | "ttft_ms"
   | "total_ms"
   | "gateway_ms"
-> & {
-  readonly endpoint?: string | undefined;
-  readonly attempts?: number | undefined;
-  readonly upstream_status?: number | undefined;
-};
+> & { readonly [Field in OperatorField]?: UsageLog[Field] | undefined };
 
 /** What would change it, and where; null: nowhere in the console. */
 interface Advice {

@@ -1,8 +1,10 @@
-/** docs/reference/error-codes.md, limits.md and log-events.md, from their catalogues. Pure. */
+/** docs/reference/error-codes.md, limits.md, log-events.md and usage-row.md, from their catalogues. Pure. */
+import * as z from "zod";
 import { errorTexts } from "../../browser/messages/en/errors.ts";
 import { DASHBOARD_ERRORS } from "../../control/dashboard/dashboard-error.ts";
 import { LIMITS } from "../../shared/catalogues/limits.ts";
 import { ERROR_TABLE, type ErrorCode, errorType } from "../../shared/errors.ts";
+import { USAGE_ROW_FIELDS } from "../../shared/usage/usage-row.ts";
 import { EVENTS_OF_PARTS } from "../local/event-meanings.ts";
 import { LIMIT_TEXTS } from "./limit-texts.ts";
 import { pageHead, table } from "./markdown.ts";
@@ -100,4 +102,20 @@ export function logEventsPage(): string {
     return `## ${part}\n\n${table(["event", "what it means"], rows)}\n`;
   });
   return `${pageHead("Log events", EVENTS, ["infra/local/event-meanings.ts"])}\n${parts.join("\n")}`;
+}
+
+const USAGE_ROW =
+  "Every request leaves one row in `usage_raw` ([rules](docs/rules/settlement-and-rows.md#rows)). `GET /usage/logs` answers it with the names of tenant and key. A sub-call is a call that the gateway makes to serve a request ([sub-calls](docs/rules/settlement-and-rows.md#sub-calls)). Tokens are [billed](docs/rules/settlement-and-rows.md#tokens-owed) as the rules say. Unknown text is empty and an unknown amount is 0, also in rows from before their field existed.";
+
+/** What each field of a usage row says, in which column it is stored, and who sees it. */
+export function usageRowPage(): string {
+  const rows = Object.entries(USAGE_ROW_FIELDS).map(([field, { value, column, user, about }]) => {
+    const { type, enum: values } = z.toJSONSchema(value);
+    const valueText = values === undefined ? String(type) : `\`${values.join("`, `")}\``;
+    return [`\`${field}\``, valueText, about, `\`${column}\``, user ? "everybody" : "administrators"];
+  });
+  return `${pageHead("Usage row", USAGE_ROW, ["shared/usage/usage-row.ts"])}\n${table(
+    ["field", "value", "what it says", "column", "seen in the console by"],
+    rows,
+  )}\n`;
 }

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { alertsPage } from "./alerts.ts";
-import { errorCodesPage, limitsPage, logEventsPage } from "./lists.ts";
+import { errorCodesPage, limitsPage, logEventsPage, usageRowPage } from "./lists.ts";
 import { metricsPage } from "./metrics.ts";
 import { variablesPage } from "./variables.ts";
 
@@ -18,5 +18,6 @@ export function referencePages(root = ROOT): readonly (readonly [path: string, t
     ["docs/reference/log-events.md", logEventsPage()],
     ["docs/reference/error-codes.md", errorCodesPage()],
     ["docs/reference/limits.md", limitsPage()],
+    ["docs/reference/usage-row.md", usageRowPage()],
   ];
 }

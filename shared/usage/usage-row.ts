@@ -1,110 +1,129 @@
 /**
- * The one definition of a usage row: fields, order, zero values (docs/rules/settlement-and-rows.md#rows,
- * docs/rules/storage-layouts.md#usage-raw). Worker, Cell, Ledger, ClickHouse table and reads all use this definition. A
- * row does not change after its request is complete.
+ * The one description of a usage row (docs/rules/settlement-and-rows.md#rows), a line for each field. The schema, the
+ * zero row, the columns of `usage_raw`, the answers of GET /usage/logs, what a tenant's users see in the console, and
+ * docs/reference/usage-row.md follow from it. A row does not change after its request is complete.
  */
 import * as z from "zod";
-import { ADMISSION_CLASSES, CACHE_STATUSES, REQUEST_TYPES } from "./usage-values.ts";
+import { ADMISSION_CLASSES, CACHE_STATUSES, REQUEST_TYPES, SESSION_ID_SOURCES } from "./usage-values.ts";
 
 export const NIL_UUID = "00000000-0000-0000-0000-000000000000";
-
-const SESSION_ID_SOURCES = ["client", "derived", "none"] as const;
 
 export type RequestType = (typeof REQUEST_TYPES)[number];
 export type AdmissionClass = (typeof ADMISSION_CLASSES)[number];
 export type CacheStatus = (typeof CACHE_STATUSES)[number];
 export type SessionIdSource = (typeof SESSION_ID_SOURCES)[number];
 
-/** One row of `usage_raw`, as the Worker sends it to the analytics store. Times in ms, cost in USD. */
-export const usageRowSchema = z.object({
-  request_id: z.string(),
-  /** Completion time, Unix epoch ms; the ClickHouse column is `ts`. */
-  ts_ms: z.number().int(),
-  tenant_id: z.string(),
-  key_id: z.string(),
-  /**
-   * The model_name of a registered model, else "": never a text of the client
-   * (docs/rules/settlement-and-rows.md#model-names).
-   */
-  model: z.string(),
-  request_type: z.enum(REQUEST_TYPES),
-  session_id: z.string(),
-  session_id_source: z.enum(SESSION_ID_SOURCES),
-  admission: z.enum(ADMISSION_CLASSES),
-  cache_status: z.enum(CACHE_STATUSES),
-  cell: z.string(),
-  device_id: z.string(),
-  weight: z.number().int(),
-  status_code: z.number().int(),
-  /** Status of the upstream's answer, 0 when there was no answer. */
-  upstream_status: z.number().int(),
-  /** The gateway's code of the error that the client got; `client_gone`: it left; "": the gateway has not failed it. */
-  error_code: z.string(),
-  /** Name of the endpoint that was called last; "": the model's own address, or none. */
-  endpoint: z.string(),
-  /** How often an upstream was called. */
-  attempts: z.number().int(),
-  input_tokens: z.number().int(),
-  output_tokens: z.number().int(),
-  total_tokens: z.number().int(),
-  /** The part of the input that the upstream took from its cache. */
-  cached_tokens: z.number().int(),
-  /** The part of the output that the model spent on reasoning. */
-  reasoning_tokens: z.number().int(),
-  /** Seconds of audio that were read. */
-  input_seconds: z.number(),
-  estimated_tokens: z.number().int(),
-  queue_wait_ms: z.number().int(),
-  ttft_ms: z.number().int(),
-  total_ms: z.number().int(),
-  /** The part of the whole time that was spent neither in the queue nor on calls of the upstream. */
-  gateway_ms: z.number().int(),
-  cost_usd: z.number(),
-  energy_wh: z.number(),
-  energy_cost_usd: z.number(),
-  co2_g: z.number(),
-});
+interface RowField {
+  readonly value: z.ZodType<string | number>;
+  /** Its value until the request says more. */
+  readonly zero: string | number;
+  /** Type and codec of its column. */
+  readonly column: string;
+  /** The first version's tables lack the column. They get it at the next start; older rows have its zero, `""` or 0. */
+  readonly added?: true;
+  /** Whether the people of a tenant see it in the rows of their tenant; administrators see every field. */
+  readonly user: boolean;
+  /** What it says; Markdown. */
+  readonly about: string;
+}
+
+const id = { value: z.string(), zero: NIL_UUID, column: "UUID CODEC(ZSTD(1))" } as const;
+const name = { value: z.string(), zero: "", column: "LowCardinality(String)" } as const;
+const text = { value: z.string(), zero: "", column: "String CODEC(ZSTD(3))" } as const;
+const oneOf = <const V extends readonly string[]>(values: V, zero: V[number]) =>
+  ({ value: z.enum(values), zero, column: "LowCardinality(String)" }) as const;
+const whole = (bits: 16 | 32 | 64) =>
+  ({ value: z.number().int(), zero: 0, column: `UInt${bits} CODEC(T64, ZSTD(1))` }) as const;
+const tokens = whole(64);
+const ms = whole(32);
+const amount = { value: z.number(), zero: 0, column: "Float64 CODEC(Gorilla, ZSTD(1))" } as const;
+const time = { value: z.number().int(), zero: 0, column: "DateTime64(3, 'UTC') CODEC(DoubleDelta, ZSTD(1))" } as const;
+
+/** In the order of the columns. */
+export const USAGE_ROW_FIELDS = {
+  request_id: { ...id, column: "UUID", user: true, about: "As in the header `x-gateway-request-id`" },
+  ts_ms: { ...time, user: true, about: "When the request was complete, Unix epoch ms; the column is `ts`" },
+  tenant_id: { ...id, user: true, about: "Nil: the caller is not known" },
+  key_id: { ...id, user: true, about: "Nil: the caller is not known" },
+  model: { ...name, user: true, about: "Name of a registered model, else empty; never text from the client" },
+  request_type: { ...oneOf(REQUEST_TYPES, "other"), user: true, about: "Class of the path, or what a sub-call is for" },
+  session_id: { ...text, user: true, about: "Groups the requests of one conversation" },
+  session_id_source: { ...oneOf(SESSION_ID_SOURCES, "none"), user: true, about: "Where `session_id` is from" },
+  admission: { ...oneOf(ADMISSION_CLASSES, "rejected"), user: true, about: "How it got its slot; `boon`: a sub-call" },
+  cache_status: { ...oneOf(CACHE_STATUSES, "off"), user: true, about: "In the response cache; `off`: not asked" },
+  cell: { ...name, user: false, about: "Cell that served the request" },
+  device_id: { ...text, user: true, about: "Device that the caller's identity token names" },
+  weight: { ...whole(32), user: false, about: "Weight of the tenant at that time" },
+  status_code: { ...whole(16), user: true, about: "What the client got; 499: it disconnected" },
+  upstream_status: { ...whole(16), user: false, about: "Status of the upstream's answer; 0: there was none" },
+  error_code: { ...name, added: true, user: true, about: "Code of the error that the client got" },
+  endpoint: { ...name, added: true, user: false, about: "Called last; empty: the model's own base URL, or none" },
+  attempts: { ...whole(16), added: true, user: false, about: "How often an upstream was called" },
+  input_tokens: { ...tokens, user: true, about: "Billed for the input" },
+  output_tokens: { ...tokens, user: true, about: "Billed for the output" },
+  total_tokens: { ...tokens, user: true, about: "Billed in all" },
+  cached_tokens: { ...tokens, added: true, user: true, about: "Part of the input that was in the upstream's cache" },
+  reasoning_tokens: { ...tokens, added: true, user: true, about: "Part of the output that was spent on reasoning" },
+  input_seconds: { ...amount, added: true, user: true, about: "Seconds of audio that were read" },
+  estimated_tokens: { ...tokens, user: false, about: "Estimate before the call, 0 if none was made" },
+  queue_wait_ms: { ...ms, user: true, about: "Wait for the slot" },
+  ttft_ms: { ...ms, user: true, about: "From sending the successful attempt to its first byte" },
+  total_ms: { ...ms, user: true, about: "From arrival to the last byte sent, queue included" },
+  gateway_ms: { ...ms, added: true, user: true, about: "`total_ms` without the queue and calls of the upstream" },
+  cost_usd: { ...amount, user: true, about: "At the prices of that time" },
+  energy_wh: { ...amount, user: true, about: "Energy of the time after the queue" },
+  energy_cost_usd: { ...amount, user: false, about: "What the operator pays for that energy" },
+  co2_g: { ...amount, user: true, about: "Carbon of that energy" },
+} as const satisfies Readonly<Record<string, RowField>>;
+
+type RowFields = typeof USAGE_ROW_FIELDS;
+
+const FIELDS: readonly (readonly [name: string, field: RowField])[] = Object.entries(USAGE_ROW_FIELDS);
+
+const each = <Part extends "value" | "zero">(part: Part) =>
+  Object.fromEntries(FIELDS.map(([field, parts]) => [field, parts[part]])) as {
+    -readonly [Name in keyof RowFields]: RowFields[Name][Part];
+  };
+
+/** One row, as the Worker hands it on and as the analytics store has it. */
+export const usageRowSchema = z.object(each("value"));
 
 export type UsageRow = z.infer<typeof usageRowSchema>;
 
-/** Column order of `usage_raw` (with `ts` for `ts_ms`). */
-export const USAGE_ROW_FIELDS = Object.keys(usageRowSchema.shape) as readonly (keyof UsageRow)[];
+const ZERO: UsageRow = each("zero");
+
+/** A field that the people of a tenant do not see. */
+export type OperatorField = {
+  [Name in keyof RowFields]: RowFields[Name]["user"] extends true ? never : Name;
+}[keyof RowFields];
+
+/** The columns of `usage_raw` in their order; `ts` is `ts_ms` as a time. */
+export const USAGE_COLUMNS = FIELDS.map(([field, { column, added = false }]) => ({
+  field: field as keyof UsageRow,
+  name: field === "ts_ms" ? "ts" : field,
+  type: column,
+  added,
+}));
+
+/** A row as the analytics store takes it: its columns in their order. A row of an older Worker lacks newer fields. */
+export function storedRow(given: UsageRow): Readonly<Record<string, string | number>> {
+  const row = { ...ZERO, ...given };
+  const stored: Record<string, string | number> = {};
+  for (const { field, name } of USAGE_COLUMNS)
+    stored[name] = field === "ts_ms" ? columnTime(row.ts_ms) : readable(row[field]);
+  return stored;
+}
+
+/** A time as columns of times read it: `YYYY-MM-DD HH:MM:SS.mmm` in UTC. */
+export const columnTime = (epochMs: number): string => new Date(epochMs).toISOString().slice(0, 23).replace("T", " ");
+
+/** The store reads no half of a surrogate pair, and JSON no NaN or Infinity: both are replaced. */
+function readable(value: string | number): string | number {
+  if (typeof value === "string") return value.toWellFormed();
+  return Number.isFinite(value) ? value : 0;
+}
 
 /** A row with every field at its zero value: nil tenant, refused, nothing used. */
 export function zeroUsageRow(requestId: string, tsMs: number): UsageRow {
-  return {
-    request_id: requestId,
-    ts_ms: tsMs,
-    tenant_id: NIL_UUID,
-    key_id: NIL_UUID,
-    model: "",
-    request_type: "other",
-    session_id: "",
-    session_id_source: "none",
-    admission: "rejected",
-    cache_status: "off",
-    cell: "",
-    device_id: "",
-    weight: 0,
-    status_code: 0,
-    upstream_status: 0,
-    error_code: "",
-    endpoint: "",
-    attempts: 0,
-    input_tokens: 0,
-    output_tokens: 0,
-    total_tokens: 0,
-    cached_tokens: 0,
-    reasoning_tokens: 0,
-    input_seconds: 0,
-    estimated_tokens: 0,
-    queue_wait_ms: 0,
-    ttft_ms: 0,
-    total_ms: 0,
-    gateway_ms: 0,
-    cost_usd: 0,
-    energy_wh: 0,
-    energy_cost_usd: 0,
-    co2_g: 0,
-  };
+  return { ...ZERO, request_id: requestId, ts_ms: tsMs };
 }

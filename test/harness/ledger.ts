@@ -11,7 +11,7 @@ import { afterAll, beforeAll, beforeEach } from "vitest";
 import { AnalyticsStore } from "../../control/usage/analytics/store.ts";
 import { startClickhouseBridge } from "../../infra/local/clickhouse/bridge.ts";
 import { openEngine } from "../../infra/local/clickhouse/engine.ts";
-import { type UsageRow, zeroUsageRow } from "../../shared/usage/usage-row.ts";
+import { columnTime, storedRow, type UsageRow, zeroUsageRow } from "../../shared/usage/usage-row.ts";
 
 const DB = "usage_test";
 const credentials = { user: "default", password: "secret" };
@@ -88,7 +88,7 @@ export class TestLedger {
     await this.#at.client.insert({
       table: `${DB}.usage_raw`,
       format: "JSONEachRow",
-      values: rows.map(({ ts_ms, ...rest }) => ({ ...rest, ts: timeText(ts_ms) })),
+      values: rows.map(storedRow),
       clickhouse_settings: { insert_deduplication_token: token },
     });
   }
@@ -103,7 +103,7 @@ export class TestLedger {
         status: "ok",
         attributes: "{}",
         ...rest,
-        start: timeText(start_ms),
+        start: columnTime(start_ms),
       })),
     });
   }
@@ -126,8 +126,4 @@ export function ledgerRow(tsMs: number, change: Partial<UsageRow> = {}): UsageRo
     status_code: 200,
     ...change,
   };
-}
-
-function timeText(epochMs: number): string {
-  return new Date(epochMs).toISOString().replace("T", " ").slice(0, -1);
 }

@@ -1,5 +1,5 @@
 /**
- * How many files a new field of a tenant or a new limit per minute touches: docs/contributing.md lists them. The fields that the
+ * How many files a new field of a tenant or of a usage row, or a new limit per minute, touches: docs/contributing.md lists them. The fields that the
  * page takes as examples must be in exactly these files, so that the page stays right and a field never needs more files.
  */
 import { globSync, readFileSync } from "node:fs";
@@ -76,5 +76,17 @@ describe("a limit per minute of tenants and keys", () => {
     expect(found.filter((file) => !always.some(isAt(file)))).toEqual([]);
     expect(always.filter((path) => !found.some((file) => isAt(file)(path)))).toEqual([]);
     expect(listed).toHaveLength(12);
+  });
+});
+
+describe("a field of the usage row", () => {
+  const listed = listedPaths("Add a field of the usage row")[0] ?? [];
+
+  it("stands in the files that the page lists, and touches at most six", () => {
+    const found = filesOf("edge,control,shared,infra,browser").filter((file) =>
+      /\binput_seconds\b|\bfactSeconds\b/.test(readFileSync(join(ROOT, file), "utf8")),
+    );
+    expect(found.toSorted()).toEqual(listed.toSorted());
+    expect(listed).toHaveLength(6);
   });
 });

@@ -55,8 +55,7 @@ describe("the Ledger's disk", () => {
     const { name, stub } = freshLedger("disk");
     await stub.status();
     const [gone, one, two, three] = ids(4) as [string, string, string, string];
-    const lines = (id: string): string =>
-      `'${usageRowLine(rowFor(id), () => "2026-01-01 00:00:00.000").json.replaceAll("'", "''")}'`;
+    const lines = (id: string): string => `'${usageRowLine(rowFor(id)).json.replaceAll("'", "''")}'`;
     await sql(
       stub,
       "DROP TABLE commits",

@@ -105,7 +105,6 @@ export const logsTexts = {
   factEnded: "Ended",
   factSession: "Session ID",
   factSessionAll: "All requests in this session",
-  factStatus: "Status",
   factUpstreamStatus: "Upstream status",
   factTokens: "Input + output tokens",
   factCached: "Cached input tokens",

@@ -1,5 +1,6 @@
 import type { UsageLog } from "../../../shared/schema/usage.ts";
 import { oneLine } from "../../../shared/text/printable.ts";
+import type { OperatorField } from "../../../shared/usage/usage-row.ts";
 import { errorName } from "../../explain/explain-error.ts";
 import { shownColumns } from "../../forms/list/list-columns.ts";
 import { RowCost } from "../../forms/usage/cost.tsx";
@@ -18,39 +19,22 @@ const text = texts("logs", logsTexts);
 /** A row as the browser gets it: a tenant's user does not get every field. */
 export type SeenLog = Partial<UsageLog> & Pick<UsageLog, "request_id" | "ts_ms">;
 
-type ColumnId =
-  | "time"
-  | "tenant"
-  | "key"
-  | "model"
-  | "type"
-  | "status"
-  | "tokens"
-  | "input"
-  | "output"
-  | "cost"
-  | "queue"
-  | "first"
-  | "gateway"
-  | "total"
-  | "attempts"
-  | "endpoint"
-  | "cell"
-  | "cache";
-
-interface LogColumn extends Omit<Column<SeenLog>, "id" | "head"> {
-  readonly id: ColumnId;
+interface LogColumn<Row = SeenLog> extends Omit<Column<Row>, "id" | "head"> {
+  readonly id: string;
   readonly name: keyof typeof logsTexts;
   /** Shown only when it is chosen. */
   readonly isExtra?: boolean;
-  /** A tenant's user does not get the field. */
-  readonly isForAdmins?: boolean;
+  /** A tenant's user does not get the field. Every other column reads only fields that users get. */
+  readonly isForAdmins?: true;
 }
+
+type AdminColumn = LogColumn & { readonly isForAdmins: true };
+type UserColumn = LogColumn<Omit<SeenLog, OperatorField>> & { readonly isForAdmins?: never };
 
 /** Time until the first byte; a row without one has 0. */
 const firstMs = ({ ttft_ms }: SeenLog): number | null => (ttft_ms !== undefined && ttft_ms > 0 ? ttft_ms : null);
 
-const COLUMNS: readonly LogColumn[] = [
+const COLUMNS = [
   { id: "time", name: "columnTime", cell: (row) => <EndTime at={row.ts_ms} /> },
   { id: "tenant", name: "tenant", isForAdmins: true, cell: (row) => <Name of={row.tenant_name} /> },
   { id: "key", name: "key", cell: (row) => <Name of={keyName(row)} /> },
@@ -82,11 +66,19 @@ const COLUMNS: readonly LogColumn[] = [
   },
   { id: "cell", name: "cell", isForAdmins: true, cell: (row) => <Name of={row.cell} /> },
   { id: "cache", name: "cache", cell: (row) => <Cache status={row.cache_status} /> },
-];
+] as const satisfies readonly (AdminColumn | UserColumn)[];
+type ColumnId = (typeof COLUMNS)[number]["id"];
 
 /** The columns that a reader can have. */
 export function columnsFor(role: "admin" | "user"): readonly LogColumn[] {
-  return COLUMNS.filter(({ isForAdmins }) => role === "admin" || isForAdmins !== true);
+  const columns: readonly LogColumn[] = COLUMNS;
+  return columns.filter(({ isForAdmins }) => role === "admin" || isForAdmins !== true);
+}
+
+/** What some of them say of one request, with their names, in the order of `ids`. */
+export function columnFacts(row: SeenLog, role: "admin" | "user", ids: readonly ColumnId[]) {
+  const wanted = ids.flatMap((one) => columnsFor(role).filter(({ id }) => id === one));
+  return wanted.map(({ name, cell }) => [text(name), cell(row)] as const);
 }
 
 /**
@@ -124,7 +116,7 @@ export function Name({ of }: { readonly of: string | undefined }) {
 }
 
 /** A status with the error code in words. */
-export function Status({ row }: { readonly row: SeenLog }) {
+function Status({ row }: { readonly row: SeenLog }) {
   const { status_code: status, error_code: code = "" } = row;
   if (status === undefined) return formatText(undefined);
   return (
@@ -136,7 +128,7 @@ export function Status({ row }: { readonly row: SeenLog }) {
 }
 
 /** What kind of request it was. */
-export function typeWords({ request_type: type }: SeenLog): string {
+function typeWords({ request_type: type }: SeenLog): string {
   return type !== undefined && Object.hasOwn(TYPE_TEXTS, type) ? text(TYPE_TEXTS[type]) : formatText(type);
 }
 

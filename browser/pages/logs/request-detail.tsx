@@ -13,11 +13,11 @@ import { texts } from "../../messages/texts.ts";
 import { formatInstant } from "../../time/instants.ts";
 import { useZone } from "../../time/zone-context.tsx";
 import { Code, CopyButton } from "../../ui/copy.tsx";
-import { formatCount, formatMs, formatText, formatUsd } from "../../ui/format.ts";
+import { formatCount, formatText, formatUsd } from "../../ui/format.ts";
 import { Facts } from "../../ui/layout.tsx";
 import { Empty, Failure, Notice } from "../../ui/states.tsx";
 import { requestCall } from "./api-calls.ts";
-import { keyName, Name, type SeenLog, Status, typeWords } from "./log-columns.tsx";
+import { columnFacts, keyName, Name, type SeenLog } from "./log-columns.tsx";
 import classes from "./logs-page.module.css";
 import { ADMISSION_TEXTS, CACHE_TEXTS } from "./logs-search.ts";
 
@@ -168,9 +168,7 @@ const CANDIDATES_MAX = 20;
 
 function RequestFacts({ row, role }: { readonly row: DetailRow; readonly role: "admin" | "user" }) {
   const { zone, label } = useZone();
-  const isAdmin = role === "admin";
   const { tenant_id: tenantId = NIL_UUID, key_id: keyId = NIL_UUID, model = "", session_id: session = "" } = row;
-  const known = (count: number | undefined): number | null => (count === undefined || count === 0 ? null : count);
   const facts: readonly (readonly [string, ReactNode] | null)[] = [
     [
       text("factId"),
@@ -223,32 +221,34 @@ function RequestFacts({ row, role }: { readonly row: DetailRow; readonly role: "
         </span>
       ),
     ],
-    [text("factStatus"), <Status key="status" row={row} />],
-    isAdmin ? [text("factUpstreamStatus"), formatText(known(row.upstream_status)?.toString())] : null,
-    [text("type"), typeWords(row)],
+    ...columnFacts(row, role, ["status"]),
+    given("factUpstreamStatus", row.upstream_status, (status) => formatText(known(status)?.toString())),
+    ...columnFacts(row, role, ["type"]),
     [text("admission"), formatText(row.admission && text(ADMISSION_TEXTS[row.admission]))],
     [text("cache"), formatText(row.cache_status && text(CACHE_TEXTS[row.cache_status]))],
     [text("factTokens"), `${formatCount(row.input_tokens)} + ${formatCount(row.output_tokens)}`],
-    [text("factCached"), formatCount(row.cached_tokens)],
-    [text("factReasoning"), formatCount(row.reasoning_tokens)],
-    [text("factSeconds"), formatCount(known(row.input_seconds))],
+    given("factCached", row.cached_tokens, formatCount),
+    given("factReasoning", row.reasoning_tokens, formatCount),
+    given("factSeconds", row.input_seconds, (seconds) => formatCount(known(seconds))),
     [text("columnCost"), <RowCost key="cost" row={row} />],
-    [text("columnQueue"), formatMs(row.queue_wait_ms)],
-    [text("columnGateway"), formatMs(row.gateway_ms)],
-    [text("columnFirst"), formatMs(known(row.ttft_ms))],
-    [text("columnTotal"), formatMs(row.total_ms)],
-    isAdmin ? [text("columnAttempts"), formatCount(row.attempts)] : null,
-    isAdmin ? [text("columnEndpoint"), <Name key="endpoint" of={row.endpoint} />] : null,
-    isAdmin ? [text("cell"), <Name key="cell" of={row.cell} />] : null,
-    isAdmin ? [text("factWeight"), formatCount(row.weight)] : null,
-    isAdmin ? [text("factEstimated"), formatCount(row.estimated_tokens)] : null,
-    [text("factDevice"), <Name key="device" of={row.device_id} />],
-    [text("factEnergy"), unitText(known(row.energy_wh), "Wh")],
-    isAdmin ? [text("factEnergyCost"), formatUsd(known(row.energy_cost_usd))] : null,
-    [text("factCarbon"), unitText(known(row.co2_g), "g")],
+    ...columnFacts(row, role, ["queue", "gateway", "first", "total", "attempts", "endpoint", "cell"]),
+    given("factWeight", row.weight, formatCount),
+    given("factEstimated", row.estimated_tokens, formatCount),
+    given("factDevice", row.device_id, (device) => <Name of={device} />),
+    given("factEnergy", row.energy_wh, (energy) => unitText(known(energy), "Wh")),
+    given("factEnergyCost", row.energy_cost_usd, (cost) => formatUsd(known(cost))),
+    given("factCarbon", row.co2_g, (carbon) => unitText(known(carbon), "g")),
   ];
   return <Facts facts={facts.filter((fact) => fact !== null)} />;
 }
+
+/** A fact of a field, where the reader gets it. */
+function given<T>(name: keyof typeof logsTexts, value: T | undefined, shown: (value: T) => ReactNode) {
+  return value === undefined ? null : ([text(name), shown(value)] as const);
+}
+
+/** A row has 0 for what did not happen. */
+const known = (count: number): number | null => (count === 0 ? null : count);
 
 function unitText(amount: number | null, unit: string): string {
   return amount === null || !Number.isFinite(amount) ? formatText(null) : `${amount.toPrecision(3)} ${unit}`;

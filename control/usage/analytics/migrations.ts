@@ -3,6 +3,7 @@
  * (docs/rules/storage-layouts.md#analytics-tables). Every table, the rollup's target included, has a deduplication
  * window: without it a repeated insert would count twice in the rollup.
  */
+import { USAGE_COLUMNS } from "../../../shared/usage/usage-row.ts";
 import { registeredModel } from "./expressions.ts";
 import { hitsOf, instantOf, QUARTER_COLUMNS, quartersOfView } from "./quarter-rollup.ts";
 
@@ -57,37 +58,15 @@ const INSERTS_REMEMBERED = 10_000;
 
 const WINDOW = "SETTINGS non_replicated_deduplication_window = 1000";
 
+/** What `usage_raw` had in the first version. */
+const FIRST_COLUMNS = USAGE_COLUMNS.flatMap(({ name, type, added }) => (added ? [] : [`${name} ${type}`]));
+
 export const MIGRATIONS: readonly AnalyticsMigration[] = [
   { name: "0001-database", statement: (db) => `CREATE DATABASE IF NOT EXISTS ${db}` },
   {
     name: "0002-usage-raw",
     statement: (db) => `CREATE TABLE IF NOT EXISTS ${db}.usage_raw (
-      request_id UUID,
-      ts DateTime64(3, 'UTC') CODEC(DoubleDelta, ZSTD(1)),
-      tenant_id UUID CODEC(ZSTD(1)),
-      key_id UUID CODEC(ZSTD(1)),
-      model LowCardinality(String),
-      request_type LowCardinality(String),
-      session_id String CODEC(ZSTD(3)),
-      session_id_source LowCardinality(String),
-      admission LowCardinality(String),
-      cache_status LowCardinality(String),
-      cell LowCardinality(String),
-      device_id String CODEC(ZSTD(3)),
-      weight UInt32 CODEC(T64, ZSTD(1)),
-      status_code UInt16 CODEC(T64, ZSTD(1)),
-      upstream_status UInt16 CODEC(T64, ZSTD(1)),
-      input_tokens UInt64 CODEC(T64, ZSTD(1)),
-      output_tokens UInt64 CODEC(T64, ZSTD(1)),
-      total_tokens UInt64 CODEC(T64, ZSTD(1)),
-      estimated_tokens UInt64 CODEC(T64, ZSTD(1)),
-      queue_wait_ms UInt32 CODEC(T64, ZSTD(1)),
-      ttft_ms UInt32 CODEC(T64, ZSTD(1)),
-      total_ms UInt32 CODEC(T64, ZSTD(1)),
-      cost_usd Float64 CODEC(Gorilla, ZSTD(1)),
-      energy_wh Float64 CODEC(Gorilla, ZSTD(1)),
-      energy_cost_usd Float64 CODEC(Gorilla, ZSTD(1)),
-      co2_g Float64 CODEC(Gorilla, ZSTD(1)),
+      ${FIRST_COLUMNS.join(",\n      ")},
       INDEX by_tenant tenant_id TYPE bloom_filter(0.01) GRANULARITY 4,
       INDEX by_key key_id TYPE bloom_filter(0.01) GRANULARITY 4,
       INDEX by_session session_id TYPE bloom_filter(0.01) GRANULARITY 4,
@@ -136,18 +115,11 @@ export const MIGRATIONS: readonly AnalyticsMigration[] = [
     ) ENGINE = MergeTree PARTITION BY toYYYYMMDD(start) ORDER BY (request_id, start) ${WINDOW}`,
   },
   // rows of an older version have "" and 0 here (docs/rules/storage-layouts.md#usage-raw)
-  ...[
-    "error_code LowCardinality(String) AFTER upstream_status",
-    "endpoint LowCardinality(String) AFTER error_code",
-    "attempts UInt16 CODEC(T64, ZSTD(1)) AFTER endpoint",
-    "cached_tokens UInt64 CODEC(T64, ZSTD(1)) AFTER total_tokens",
-    "reasoning_tokens UInt64 CODEC(T64, ZSTD(1)) AFTER cached_tokens",
-    "input_seconds Float64 CODEC(Gorilla, ZSTD(1)) AFTER reasoning_tokens",
-    "gateway_ms UInt32 CODEC(T64, ZSTD(1)) AFTER total_ms",
-  ].map((column) => ({
-    name: `0008-usage-raw-${column.slice(0, column.indexOf(" "))}`,
-    statement: (db: string): string => `ALTER TABLE ${db}.usage_raw ADD COLUMN IF NOT EXISTS ${column}`,
-  })),
+  ...USAGE_COLUMNS.flatMap(({ name, type, added }, at) => {
+    const column = `${name} ${type} AFTER ${USAGE_COLUMNS[at - 1]?.name}`;
+    const statement = (db: string): string => `ALTER TABLE ${db}.usage_raw ADD COLUMN IF NOT EXISTS ${column}`;
+    return added ? [{ name: `0008-usage-raw-${name}`, statement }] : [];
+  }),
   {
     name: "0009-usage-quarter",
     statement: (db, quartersFrom) => `CREATE TABLE IF NOT EXISTS ${db}.usage_quarter (

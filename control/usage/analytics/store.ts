@@ -6,7 +6,7 @@
 import { type ClickHouseClient, ClickHouseError, createClient } from "@clickhouse/client-web";
 import type { Logger } from "pino";
 import { GatewayError } from "../../../shared/errors.ts";
-import type { UsageRow } from "../../../shared/usage/usage-row.ts";
+import { storedRow, type UsageRow } from "../../../shared/usage/usage-row.ts";
 import {
   firstKeptDay,
   keptFromStatement,
@@ -132,7 +132,7 @@ export class AnalyticsStore {
       await this.#client.insert({
         table: `${this.db}.usage_raw`,
         format: "JSONEachRow",
-        values: rows.map(({ ts_ms, ...rest }) => ({ ...rest, ts: timeText(ts_ms) })),
+        values: rows.map(storedRow),
         clickhouse_settings: { insert_deduplication_token: token },
       });
     } catch (error) {
@@ -163,9 +163,4 @@ export class AnalyticsStore {
   async close(): Promise<void> {
     await this.#client.close();
   }
-}
-
-/** A time in the form that a DateTime64 column reads. */
-function timeText(epochMs: number): string {
-  return new Date(epochMs).toISOString().replace("T", " ").slice(0, -1);
 }

@@ -4,7 +4,7 @@
  */
 
 import type { UsageLogFilter, UsageLogsQuery } from "../../../shared/schema/usage.ts";
-import { USAGE_ROW_FIELDS, type UsageRow } from "../../../shared/usage/usage-row.ts";
+import { USAGE_COLUMNS, type UsageRow } from "../../../shared/usage/usage-row.ts";
 import { usd } from "./expressions.ts";
 import { readNewestFirst, type TimeWindow } from "./newest-first.ts";
 import { CHOICE_SPAN, tracedAmong } from "./spans.ts";
@@ -16,12 +16,10 @@ const WHOLE_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 export type LedgerRow = UsageRow & { readonly has_trace: boolean };
 
-const COLUMNS = USAGE_ROW_FIELDS.map((field) => {
+const COLUMNS = USAGE_COLUMNS.map(({ field, type }) => {
   if (field === "ts_ms") return "toUnixTimestamp64Milli(ts) AS ts_ms";
   if (field.endsWith("_usd")) return `${usd(`r.${field}`)} AS ${field}`;
-  return field.endsWith("_id") && field !== "session_id" && field !== "device_id"
-    ? `toString(r.${field}) AS ${field}`
-    : `r.${field} AS ${field}`;
+  return type.startsWith("UUID") ? `toString(r.${field}) AS ${field}` : `r.${field} AS ${field}`;
 }).join(", ");
 
 /** The rows of one page. Throws 503. */

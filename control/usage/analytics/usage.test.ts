@@ -1,8 +1,9 @@
 /** Tables and reads against the real engine with the real bridge. */
 import { describe, expect, it } from "vitest";
 import { usageLogsQuerySchema, usageModelsQuerySchema } from "../../../shared/schema/usage.ts";
-import { NIL_UUID, USAGE_ROW_FIELDS, type UsageRow } from "../../../shared/usage/usage-row.ts";
+import { NIL_UUID, USAGE_COLUMNS, type UsageRow, zeroUsageRow } from "../../../shared/usage/usage-row.ts";
 import { KEY, ledgerRow, TestLedger } from "../../../test/harness/ledger.ts";
+import { AnalyticsStore } from "./store.ts";
 import { type LedgerRow, readLogs } from "./usage-logs.ts";
 import { readModelUsage } from "./usage-models.ts";
 
@@ -18,6 +19,47 @@ const logs = async (query: Record<string, string> = {}): Promise<readonly Ledger
 const ids = async (query: Record<string, string> = {}) => (await logs(query)).map((entry) => entry.request_id);
 const models = async (query: Record<string, string> = {}) =>
   await readModelUsage(ledger.store, usageModelsQuerySchema.parse(query), NOW);
+
+/** The columns as the first version made them, in folders that are still in use. They never change. */
+const FIRST_COLUMNS = `
+  request_id UUID,
+  ts DateTime64(3, 'UTC') CODEC(DoubleDelta, ZSTD(1)),
+  tenant_id UUID CODEC(ZSTD(1)),
+  key_id UUID CODEC(ZSTD(1)),
+  model LowCardinality(String),
+  request_type LowCardinality(String),
+  session_id String CODEC(ZSTD(3)),
+  session_id_source LowCardinality(String),
+  admission LowCardinality(String),
+  cache_status LowCardinality(String),
+  cell LowCardinality(String),
+  device_id String CODEC(ZSTD(3)),
+  weight UInt32 CODEC(T64, ZSTD(1)),
+  status_code UInt16 CODEC(T64, ZSTD(1)),
+  upstream_status UInt16 CODEC(T64, ZSTD(1)),
+  input_tokens UInt64 CODEC(T64, ZSTD(1)),
+  output_tokens UInt64 CODEC(T64, ZSTD(1)),
+  total_tokens UInt64 CODEC(T64, ZSTD(1)),
+  estimated_tokens UInt64 CODEC(T64, ZSTD(1)),
+  queue_wait_ms UInt32 CODEC(T64, ZSTD(1)),
+  ttft_ms UInt32 CODEC(T64, ZSTD(1)),
+  total_ms UInt32 CODEC(T64, ZSTD(1)),
+  cost_usd Float64 CODEC(Gorilla, ZSTD(1)),
+  energy_wh Float64 CODEC(Gorilla, ZSTD(1)),
+  energy_cost_usd Float64 CODEC(Gorilla, ZSTD(1)),
+  co2_g Float64 CODEC(Gorilla, ZSTD(1))`;
+const ZERO = zeroUsageRow(NIL_UUID, 0);
+
+/** The columns of `usage_raw` in a store, in their order. */
+async function columnsOf(store: AnalyticsStore): Promise<readonly string[]> {
+  const columns = await store.rows<Record<"name" | "type" | "codec", string>>(
+    `SELECT name, type, compression_codec AS codec FROM system.columns
+     WHERE database = {db:String} AND table = 'usage_raw' ORDER BY position`,
+    { db: store.db },
+  );
+  // the store writes out what Gorilla is without a number
+  return columns.map(({ name, type, codec }) => `${name} ${type} ${codec.replace("Gorilla(8)", "Gorilla")}`.trim());
+}
 
 describe("the tables", () => {
   it("are created once, however many callers there are and however often they call", async () => {
@@ -53,43 +95,29 @@ describe("the tables", () => {
     ).toEqual([{ requests: 2, success: 1, errors: 1, tokens: 12 }]);
   });
 
-  it("get missing columns in a folder of an older version; its rows have empty values there", async () => {
+  it("have the columns that the row's description says, new or upgraded from the first version", async () => {
+    const upgraded = new AnalyticsStore({ ...ledger.place, db: "first_version" }, ledger.log);
+    await ledger.run("CREATE DATABASE first_version");
+    await ledger.run(`CREATE TABLE first_version.usage_raw (${FIRST_COLUMNS}) ENGINE = MergeTree
+      PARTITION BY toYYYYMMDD(ts) ORDER BY (ts, tenant_id, request_id)`);
     const { request_id: old } = row();
-    const newer = {
-      error_code: "",
-      endpoint: "",
-      attempts: 0,
-      gateway_ms: 0,
-      cached_tokens: 0,
-      reasoning_tokens: 0,
-      input_seconds: 0,
-    };
-    for (const column of Object.keys(newer))
-      await ledger.run(`ALTER TABLE ${ledger.db}.usage_raw DROP COLUMN ${column}`);
     await ledger.run(
-      `INSERT INTO ${ledger.db}.usage_raw (request_id, ts) SELECT '${old}', fromUnixTimestamp64Milli(${NOW - 1000})`,
+      `INSERT INTO first_version.usage_raw (request_id, ts) SELECT '${old}', fromUnixTimestamp64Milli(${NOW - 1000})`,
     );
-    const again = ledger.another();
-    await again.migrate();
-    await again.close();
-    const change = {
-      error_code: "x",
-      endpoint: "e",
-      attempts: 2,
-      gateway_ms: 3,
-      cached_tokens: 4,
-      reasoning_tokens: 5,
-      input_seconds: 6.5,
-    };
-    await insert([row(change)]);
-    const all = await logs();
-    expect(all.find(({ request_id }) => request_id === old)).toMatchObject(newer);
-    expect(all.find(({ request_id }) => request_id !== old)).toMatchObject(change);
-    const columns = await ledger.store.rows<{ name: string }>(
-      "SELECT name FROM system.columns WHERE database = {db:String} AND table = 'usage_raw' ORDER BY position",
-      { db: ledger.db },
+    const added = USAGE_COLUMNS.flatMap((column) => (column.added ? [column.field] : []));
+    const newer = row(Object.fromEntries(added.map((field) => [field, ZERO[field] === "" ? "x" : 2])));
+    await upgraded.insertUsage([newer], "token");
+    const [first, second] = (await readLogs(upgraded, usageLogsQuerySchema.parse({}), NOW)).toSorted((row) =>
+      row.request_id === old ? -1 : 1,
     );
-    expect(columns.map(({ name }) => name)).toEqual(USAGE_ROW_FIELDS.map((name) => (name === "ts_ms" ? "ts" : name)));
+    expect(first).toMatchObject(Object.fromEntries(added.map((field) => [field, ZERO[field]])));
+    expect(second).toEqual({ ...newer, has_trace: false });
+    const described = USAGE_COLUMNS.map(({ name, type }) => `${name} ${type}`);
+    expect({ new: await columnsOf(ledger.store), upgraded: await columnsOf(upgraded) }).toEqual({
+      new: described,
+      upgraded: described,
+    });
+    await upgraded.close();
   });
 
   it("remember as many inserts as busy ledgers make until another one sends again", async () => {

@@ -1,7 +1,7 @@
 /** The line of a row: the analytics store reads it, whatever texts and numbers the row holds. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { zeroUsageRow } from "../../../shared/usage/usage-row.ts";
+import { type UsageRow, zeroUsageRow } from "../../../shared/usage/usage-row.ts";
 import { storedRowLine, usageRowLine } from "./row-line.ts";
 
 it("is one line of text that UTF-8 can carry, with every number a number", () => {
@@ -11,7 +11,7 @@ it("is one line of text that UTF-8 can carry, with every number a number", () =>
       fc.double(),
       (text, number) => {
         const row = { ...zeroUsageRow("00000000-0000-0000-0000-000000000001", 0), model: text, cost_usd: number };
-        const { json, bytes } = usageRowLine(row, String);
+        const { json, bytes } = usageRowLine(row);
         const read = JSON.parse(json) as { readonly model: string; readonly cost_usd: unknown };
         expect({ hasLineBreak: json.includes("\n"), bytes }).toEqual({
           hasLineBreak: false,
@@ -29,8 +29,13 @@ it("is one line of text that UTF-8 can carry, with every number a number", () =>
 it("marks a refusal, when it is made and when it is read again, whatever its texts say", () => {
   const text = '"admission":"rejected"';
   for (const admission of ["fast", "queued", "rejected", "boon"] as const) {
-    const line = usageRowLine({ ...zeroUsageRow("", 0), admission, model: text, session_id: `\\${text}` }, String);
+    const line = usageRowLine({ ...zeroUsageRow("", 0), admission, model: text, session_id: `\\${text}` });
     expect(line.refusal).toBe(admission === "rejected");
     expect(storedRowLine(line.json, line.bytes)).toEqual(line);
   }
+});
+
+it("has the zero of each field that an older Worker does not know", () => {
+  const { error_code: _, attempts: __, ...known } = zeroUsageRow("00000000-0000-0000-0000-000000000001", 0);
+  expect(JSON.parse(usageRowLine(known as UsageRow).json)).toMatchObject({ error_code: "", attempts: 0 });
 });

@@ -3,18 +3,12 @@
  * docs/rules/storage-layouts.md#usage-raw, with `ts` as text in place of `ts_ms`. The line is what the Ledger keeps on
  * disk, so that shipping never rebuilds a row. Invariant: the store can read every line.
  */
-import { USAGE_ROW_FIELDS, type UsageRow } from "../../../shared/usage/usage-row.ts";
+import { columnTime, storedRow, type UsageRow } from "../../../shared/usage/usage-row.ts";
 import type { SpanRecord } from "../trace/trace.ts";
 import type { LogLine } from "./ledger-log.ts";
 
-/** `formatTs` renders epoch ms as `YYYY-MM-DD HH:MM:SS.mmm` in UTC. */
-export function usageRowLine(row: UsageRow, formatTs: (epochMs: number) => string): LogLine {
-  const columns: Record<string, string | number> = {};
-  for (const field of USAGE_ROW_FIELDS) {
-    if (field === "ts_ms") columns["ts"] = formatTs(row.ts_ms);
-    else columns[field] = readable(row[field]);
-  }
-  const json = JSON.stringify(columns);
+export function usageRowLine(row: UsageRow): LogLine {
+  const json = JSON.stringify(storedRow(row));
   return { json, bytes: utf8Length(json), refusal: row.admission === "rejected" };
 }
 
@@ -25,9 +19,9 @@ export function storedRowLine(json: string, bytes: number): LogLine {
 }
 
 /** A span as the analytics store takes it: one line of JSON (docs/rules/storage-layouts.md#spans). */
-export function spanLine(requestId: string, span: SpanRecord, formatTs: (epochMs: number) => string): string {
+export function spanLine(requestId: string, span: SpanRecord): string {
   const { start_ms, attributes, ...columns } = span;
-  const texts = { start: formatTs(start_ms), attributes: JSON.stringify(attributes) };
+  const texts = { start: columnTime(start_ms), attributes: JSON.stringify(attributes) };
   return JSON.stringify({ request_id: requestId, ...columns, ...texts });
 }
 
@@ -43,12 +37,6 @@ export function shardOf(requestId: string, shards: number): number {
     hash = Math.imul(hash ^ requestId.charCodeAt(at), 0x01000193);
   }
   return (hash >>> 0) % shards;
-}
-
-/** The store reads no half of a surrogate pair, and JSON no NaN or Infinity: both are replaced. */
-function readable(value: string | number): string | number {
-  if (typeof value === "string") return value.toWellFormed();
-  return Number.isFinite(value) ? value : 0;
 }
 
 /** Nearly every line is plain ASCII, which one quick check shows. */

@@ -117,7 +117,7 @@ export class LedgerObject extends DurableObject<Bindings> {
       return answered?.sequence === batch.sequence ? answered.held : [];
     }
     const rows = this.#unseen(batch.rows, batch.orphan);
-    const lines = rows.map((row) => usageRowLine(row, formatTs));
+    const lines = rows.map(usageRowLine);
     const { sequence, orphan } = batch;
     this.#takeRows(rows, lines, orphan, appendBatch(this.#index, { source, sequence, lines, orphan }, this.#limits));
     const fresh = new Set(rows.map((row) => row.request_id));
@@ -134,7 +134,7 @@ export class LedgerObject extends DurableObject<Bindings> {
    */
   async appendOrphan(row: UsageRow, upstream: UpstreamOutcomes = {}): Promise<void> {
     const fresh = this.#unseen([row], true);
-    const lines = fresh.map((each) => usageRowLine(each, formatTs));
+    const lines = fresh.map(usageRowLine);
     this.#takeRows(fresh, lines, true, appendLines(this.#index, lines, true, this.#limits));
     if (fresh.length > 0) {
       this.#direct.count(row, upstream);
@@ -159,7 +159,7 @@ export class LedgerObject extends DurableObject<Bindings> {
   }
 
   async spans(requestId: string, spans: readonly SpanRecord[]): Promise<void> {
-    this.#spans.add(spans.map((span) => spanLine(requestId, span, formatTs)));
+    this.#spans.add(spans.map((span) => spanLine(requestId, span)));
     await this.#arm(LINGER_MS);
   }
 
@@ -325,9 +325,4 @@ export class LedgerObject extends DurableObject<Bindings> {
     if (pending !== null && (pending <= at || this.#failures > 0)) return;
     await this.ctx.storage.setAlarm(at);
   }
-}
-
-/** `YYYY-MM-DD HH:MM:SS.mmm` in UTC. */
-function formatTs(epochMs: number): string {
-  return new Date(epochMs).toISOString().slice(0, 23).replace("T", " ");
 }

@@ -10,12 +10,10 @@ import { ledgerRow, TestLedger } from "../../../test/harness/ledger.ts";
 const ledger = new TestLedger();
 ledger.use();
 
-const formatTs = (epochMs: number): string => new Date(epochMs).toISOString().replace("T", " ").slice(0, -1);
-
 it("rows with columns that the table does not have are stored without them", async () => {
   await ledger.run(`ALTER TABLE ${ledger.db}.usage_raw DROP COLUMN error_code`);
   const row = ledgerRow(Date.now(), { error_code: "client_gone", endpoint: "second", total_tokens: 7 });
-  const { json } = usageRowLine(row, formatTs);
+  const { json } = usageRowLine(row);
   await analyticsStoreOf(ledger.place).insert("usage_raw", [json], "token");
   const stored = await ledger.store.rows(
     `SELECT toString(request_id) AS id, endpoint, total_tokens FROM ${ledger.db}.usage_raw`,

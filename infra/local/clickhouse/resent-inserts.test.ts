@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { AnalyticsStore } from "../../../control/usage/analytics/store.ts";
+import { storedRow } from "../../../shared/usage/usage-row.ts";
 import { ledgerRow } from "../../../test/harness/ledger.ts";
 import { startClickhouseBridge } from "./bridge.ts";
 import { openEngine } from "./engine.ts";
@@ -46,9 +47,7 @@ async function insert(url: string, line: string): Promise<void> {
 }
 
 it("is in the ledger and in both rollups once", async () => {
-  const { ts_ms, ...rest } = ledgerRow(Date.now(), { total_tokens: 7, cache_status: "hit" });
-  const ts = new Date(ts_ms).toISOString().replace("T", " ").slice(0, -1);
-  const line = JSON.stringify({ ...rest, ts });
+  const line = JSON.stringify(storedRow(ledgerRow(Date.now(), { total_tokens: 7, cache_status: "hit" })));
   await inOneLife(async (store, url) => {
     await store.migrate();
     await insert(url, line);
