@@ -1,6 +1,8 @@
-/** Every page of docs/reference with its text. */
+/** Every file that is written from the catalogues: the pages of docs/reference, and the dashboard. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { dashboardText } from "../grafana/dashboard.ts";
+import { SECTIONS } from "../grafana/panels.ts";
 import { alertsPage } from "./alerts.ts";
 import { errorCodesPage, limitsPage, logEventsPage, usageRowPage } from "./lists.ts";
 import { metricsPage } from "./metrics.ts";
@@ -9,7 +11,7 @@ import { variablesPage } from "./variables.ts";
 const ROOT = join(import.meta.dirname, "../..");
 
 /** Path below `root`, and text. */
-export function referencePages(root = ROOT): readonly (readonly [path: string, text: string])[] {
+export function writtenFiles(root = ROOT): readonly (readonly [path: string, text: string])[] {
   const rules = readFileSync(join(root, "infra/grafana/alerts.yml"), "utf8");
   return [
     ["docs/reference/variables.md", variablesPage()],
@@ -19,5 +21,6 @@ export function referencePages(root = ROOT): readonly (readonly [path: string, t
     ["docs/reference/error-codes.md", errorCodesPage()],
     ["docs/reference/limits.md", limitsPage()],
     ["docs/reference/usage-row.md", usageRowPage()],
+    ["infra/grafana/dashboard.json", dashboardText(SECTIONS)],
   ];
 }

@@ -1,5 +1,6 @@
 /**
- * The Management API as a typed client: paths, bodies and answers are those of the API document (`npm run client`).
+ * The Management API as a typed client: paths, bodies and answers are those of the API document; their types are
+ * generated and not committed (`npm run client`).
  */
 import createClient, { type Client } from "openapi-fetch";
 import type { components, paths } from "./schema.generated.ts";

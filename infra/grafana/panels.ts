@@ -1,0 +1,377 @@
+/**
+ * The panels of the dashboard, in its order. Every metric of the catalogue must be in one of them or in a rule of alerts.yml
+ * (grafana.test.ts). An id stays with its panel: links to a panel and alerts made in Grafana name it.
+ */
+import type { Section } from "./dashboard.ts";
+import { average, count, each, quantile, sum, sumBy } from "./promql.ts";
+
+const RUNS = "gateway_boon_runs_total";
+
+export const SECTIONS: readonly Section[] = [
+  {
+    id: 1,
+    title: "At a glance",
+    panels: [
+      {
+        id: 2,
+        title: "Cells up",
+        description: "Cells that answer a control service, of those that are configured.",
+        unit: "none",
+        steps: { green: null },
+        hasCurve: false,
+        targets: { up: sum("gateway_cell_up"), configured: count("gateway_cell_up") },
+      },
+      {
+        id: 3,
+        title: "Requests",
+        description: "Completed requests per second, refusals included.",
+        unit: "reqps",
+        steps: { blue: null },
+        targets: { "": sum("gateway_requests_total") },
+      },
+      {
+        id: 4,
+        title: "Failed",
+        description: "Share of requests that ended with a status of 5xx.",
+        unit: "percentunit",
+        steps: { green: null, orange: 0.01, red: 0.05 },
+        targets: { "": `${sum("gateway_requests_total", { status: "5xx" })} / ${sum("gateway_requests_total")}` },
+      },
+      {
+        id: 5,
+        title: "First token, p95",
+        description: "Time from sending a request upstream to the first byte of its answer; 95 of 100 are quicker.",
+        unit: "ms",
+        steps: { green: null, orange: 2500, red: 5000 },
+        targets: { "": quantile(0.95, "gateway_ttft_ms") },
+      },
+      {
+        id: 6,
+        title: "Usage records lost",
+        description: "Rows that reached neither the analytics store nor the spill log. They are in no report.",
+        unit: "short",
+        steps: { green: null, red: 1 },
+        targets: { "": sum("gateway_telemetry_dropped") },
+      },
+      {
+        id: 7,
+        title: "Changes not delivered",
+        description: "Changes of configuration that wait for the key-value store or a cell.",
+        unit: "short",
+        steps: { green: null, orange: 1 },
+        targets: { "": each("gateway_outbox_pending") },
+      },
+    ],
+  },
+  {
+    id: 8,
+    title: "Traffic",
+    panels: [
+      {
+        id: 9,
+        title: "Requests by status",
+        description: "Completed requests by the class of their status; 499, a client that left, counts as 4xx.",
+        unit: "reqps",
+        isStacked: true,
+        targets: { "{{status}}": sumBy(["status"], "gateway_requests_total") },
+      },
+      {
+        id: 10,
+        title: "Requests by admission",
+        description:
+          "fast: at once; queued: after a wait; rejected: refused; boon: calls that the gateway makes for a request.",
+        unit: "reqps",
+        isStacked: true,
+        targets: { "{{admission}}": sumBy(["admission"], "gateway_requests_total") },
+      },
+      {
+        id: 11,
+        title: "Tokens",
+        description: "Tokens of completed requests per second.",
+        unit: "cps",
+        targets: { input: sum("gateway_input_tokens_total"), output: sum("gateway_output_tokens_total") },
+      },
+    ],
+  },
+  {
+    id: 12,
+    title: "Latency",
+    panels: [
+      {
+        id: 13,
+        title: "Time to first token",
+        description:
+          "Of answered requests, from sending upstream to the first byte. Above 5 s the histogram does not tell.",
+        unit: "ms",
+        targets: {
+          p50: quantile(0.5, "gateway_ttft_ms"),
+          p95: quantile(0.95, "gateway_ttft_ms"),
+          p99: quantile(0.99, "gateway_ttft_ms"),
+          average: average("gateway_ttft_ms"),
+        },
+      },
+      {
+        id: 14,
+        title: "Time in all",
+        description:
+          "From the arrival of a request to the last byte of its answer, waiting included. Above 30 s the histogram does not tell.",
+        unit: "ms",
+        targets: {
+          p50: quantile(0.5, "gateway_total_ms"),
+          p95: quantile(0.95, "gateway_total_ms"),
+          p99: quantile(0.99, "gateway_total_ms"),
+          average: average("gateway_total_ms"),
+        },
+      },
+    ],
+  },
+  {
+    id: 15,
+    title: "Capacity and budgets",
+    panels: [
+      {
+        id: 16,
+        title: "Requests that hold a slot",
+        description:
+          "Per cell. The limit is GATEWAY_GLOBAL_MAX_IN_FLIGHT or what PUT /api/v1/capacity set; one tenant alone stays below it by GATEWAY_CELL_HEADROOM.",
+        unit: "short",
+        targets: { "{{cell}}": each("gateway_in_flight") },
+      },
+      {
+        id: 17,
+        title: "Requests that wait",
+        description: "Per cell. A queue that does not empty: more is asked for than is let through.",
+        unit: "short",
+        targets: { "{{cell}}": each("gateway_queue_depth") },
+      },
+      {
+        id: 18,
+        title: "Budget checks left out",
+        description:
+          "Requests per second that were let through without a budget check, because budgets did not answer.",
+        unit: "reqps",
+        targets: { "{{cell}}": each("gateway_budget_unchecked_total") },
+      },
+    ],
+  },
+  {
+    id: 19,
+    title: "Upstreams",
+    panels: [
+      {
+        id: 20,
+        title: "Attempts by outcome",
+        description:
+          "success: an answer; retry: again at the same endpoint; failover: at the next one; timeout: given up; exhausted: nobody answered.",
+        unit: "cps",
+        targets: { "{{outcome}}": sumBy(["outcome"], "gateway_upstream_attempts_total") },
+      },
+      {
+        id: 21,
+        title: "Calls of MCP servers that fail",
+        description: "By server: calls per second whose answer was 4xx or 5xx.",
+        unit: "reqps",
+        targets: {
+          "{{server}} {{status}}": sumBy(["server", "status"], "gateway_mcp_requests_total", {
+            status: ["4xx", "5xx"],
+          }),
+        },
+      },
+    ],
+  },
+  {
+    id: 22,
+    title: "What is saved",
+    panels: [
+      {
+        id: 23,
+        title: "Response cache: hits",
+        description: "Share of lookups that found an answer.",
+        unit: "percentunit",
+        max: 1,
+        targets: {
+          hits: `${sum("gateway_cache_lookups_total", { result: "hit" })} / ${sum("gateway_cache_lookups_total")}`,
+        },
+      },
+      {
+        id: 24,
+        title: "Tokens saved",
+        description:
+          "Tokens per second that no upstream had to work on: answered from the cache, or taken out by compression.",
+        unit: "cps",
+        targets: {
+          cache: sum("gateway_cache_tokens_saved_total"),
+          compression: sum("gateway_compression_tokens_saved_total"),
+        },
+      },
+      {
+        id: 25,
+        title: "Calls of MCP servers",
+        description: "Per second, by server.",
+        unit: "reqps",
+        targets: { "{{server}}": sumBy(["server"], "gateway_mcp_requests_total") },
+      },
+    ],
+  },
+  {
+    id: 39,
+    title: "Boons and guardrails",
+    panels: [
+      {
+        id: 40,
+        title: "Boons that had an effect",
+        description: "Runs per second that changed, refused or chose something.",
+        unit: "reqps",
+        targets: { "{{boon}}": sumBy(["boon"], RUNS, { outcome: "hit" }) },
+      },
+      {
+        id: 41,
+        title: "Boons that fail",
+        description:
+          "Runs per second that could not be finished. The requests went on without them, unless a policy of guardrails fails closed.",
+        unit: "reqps",
+        targets: { "{{boon}}": sumBy(["boon"], RUNS, { outcome: "failed" }) },
+      },
+      {
+        id: 42,
+        title: "Time of a boon",
+        description: "What a run takes on average: calls that it waits for. Requests wait for it.",
+        unit: "ms",
+        targets: { "{{boon}}": `${sumBy(["boon"], "gateway_boon_ms_total")} / ${sumBy(["boon"], RUNS)}` },
+      },
+    ],
+  },
+  {
+    id: 26,
+    title: "Usage records and configuration",
+    panels: [
+      {
+        id: 27,
+        title: "Waiting for the analytics store",
+        description: "Bytes of usage rows in the spill log. At 256 MiB per cell new rows are lost.",
+        unit: "bytes",
+        targets: { "{{cell}}": each("gateway_spill_bytes") },
+      },
+      {
+        id: 28,
+        title: "Usage records lost or kept aside",
+        description: "Lost: no room in the spill log. Kept aside: the analytics store refuses their content.",
+        unit: "short",
+        targets: {
+          "lost {{cell}}": each("gateway_telemetry_dropped"),
+          "kept aside {{cell}}": each("gateway_telemetry_aside"),
+        },
+      },
+      {
+        id: 29,
+        title: "Configuration on its way",
+        description:
+          "Changes of configuration that wait for the key-value store or a cell. A gap: the database does not answer.",
+        unit: "short",
+        targets: { changes: each("gateway_outbox_pending") },
+      },
+    ],
+  },
+  {
+    id: 30,
+    title: "Identity and traces",
+    panels: [
+      {
+        id: 31,
+        title: "Identity tokens",
+        description: "Verified per second, by result.",
+        unit: "cps",
+        targets: { "{{result}}": sumBy(["result"], "gateway_jwt_verify_total") },
+      },
+      {
+        id: 32,
+        title: "Key sets of identity providers",
+        description: "Reads per second, by provider and result.",
+        unit: "cps",
+        targets: {
+          "{{issuer_index}} {{result}}": sumBy(["issuer_index", "result"], "gateway_jwks_refresh_total"),
+        },
+      },
+      {
+        id: 33,
+        title: "Spans not exported",
+        description: "Per second. full: more than 2,048 waited; failed: the collector did not take them.",
+        unit: "cps",
+        targets: { "{{reason}}": sumBy(["reason"], "gateway_otel_spans_dropped_total") },
+      },
+    ],
+  },
+  {
+    id: 43,
+    title: "Managed models",
+    panels: [
+      {
+        id: 44,
+        title: "Replicas by state",
+        description: "Of all managed models. lost: a job ended that should run; another takes its place.",
+        unit: "short",
+        targets: { "{{state}}": each("gateway_model_replicas", { job: "gateway" }) },
+      },
+      {
+        id: 45,
+        title: "Provisioner: ticks and jobs",
+        description:
+          "Ticks by outcome, jobs that were submitted, and jobs that were ended because their probes failed, per second.",
+        unit: "cps",
+        targets: {
+          "tick {{outcome}}": sumBy(["outcome"], "gateway_provisioner_ticks_total"),
+          submitted: sum("gateway_provisioner_submits_total"),
+          restarted: sum("gateway_provisioner_restarts_total"),
+        },
+      },
+      {
+        id: 46,
+        title: "Provisioner: what needs somebody",
+        description: "Models whose replicas cannot be started; 1 while no tick has succeeded for 10 minutes.",
+        unit: "short",
+        targets: {
+          "models that cannot start": each("gateway_provision_errors", { job: "gateway" }),
+          held: each("gateway_provisioner_held", { job: "gateway" }),
+        },
+      },
+    ],
+  },
+  {
+    id: 34,
+    title: "Control service",
+    panels: [
+      {
+        id: 35,
+        title: "Processor",
+        description: "Seconds of processor time per second.",
+        unit: "none",
+        targets: { "{{instance}}": 'rate(process_cpu_seconds_total{job="gateway"}[$__rate_interval])' },
+      },
+      {
+        id: 36,
+        title: "Memory",
+        description: "Resident.",
+        unit: "bytes",
+        targets: {
+          "{{instance}} resident": 'process_resident_memory_bytes{job="gateway"}',
+          "{{instance}} heap": 'nodejs_heap_size_used_bytes{job="gateway"}',
+        },
+      },
+      {
+        id: 37,
+        title: "Event loop",
+        description: "Delay of the slowest turn in a hundred.",
+        unit: "s",
+        targets: { "{{instance}}": 'nodejs_eventloop_lag_p99_seconds{job="gateway"}' },
+      },
+      {
+        id: 38,
+        title: "Background jobs that fail",
+        description: "Runs per second that ended with an error, by job. The log line job_run has the error.",
+        unit: "cps",
+        isWide: true,
+        targets: { "{{name}}": sumBy(["name"], "gateway_job_runs_total", { outcome: "failed" }) },
+      },
+    ],
+  },
+];
