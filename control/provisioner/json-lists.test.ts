@@ -7,7 +7,7 @@ function read(text: string, cuts: readonly number[] = []): { found: readonly unk
   const onEntry = (name: string, entry: unknown): void => void found.push([name, entry]);
   const reader = new JsonLists({ names: ["jobs", "errors"], entryMaxBytes: 10_000, onEntry });
   const bytes = Buffer.from(text);
-  const ends = [...new Set([0, ...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length])].sort((a, b) => a - b);
+  const ends = [0, ...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length].sort((a, b) => a - b);
   for (const [index, end] of ends.entries()) reader.push(bytes.subarray(ends[index - 1] ?? 0, end));
   return { found, lists: [...reader.end()] };
 }
@@ -31,6 +31,11 @@ it("finds the entries that JSON.parse finds, wherever the text is cut", () => {
       },
     ),
   );
+});
+
+it("reads the same when an empty chunk comes, wherever", () => {
+  const text = '{"other": "\\"", "jobs": ["]\\"}", "\\\\"]}';
+  for (let at = 0; at <= text.length; at += 1) expect({ at, ...read(text, [at, at]) }).toEqual({ at, ...read(text) });
 });
 
 it("takes only lists at the top, and a text with brackets for a text", () => {

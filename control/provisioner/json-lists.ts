@@ -4,13 +4,9 @@
  * entry at a time, and looks at each byte once.
  */
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const OBJECT = 0x7b;
-const LIST = 0x5b;
-const OBJECT_END = 0x7d;
-const LIST_END = 0x5d;
-const COMMA = 0x2c;
+import { CLOSE_BRACE, CLOSE_BRACKET, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from "../../shared/wire/ascii.ts";
+import { IN_ESCAPE, stringEnd } from "../../shared/wire/json-skip.ts";
+
 const NAME_MAX_BYTES = 100;
 const ENTRY_DEPTH = 2;
 
@@ -31,11 +27,11 @@ export class JsonLists {
   readonly #options: JsonListsOptions;
   readonly #found = new Set<string>();
   #depth = 0;
-  #inString = false;
-  #escaped = false;
+  /** Within a string: what {@link stringEnd} has returned; else 0. */
+  #inString = 0;
   #ended = false;
   /** The text at depth 1 that was read last, which is a name when a value follows. */
-  #text: number[] = [];
+  #text = "";
   #list: string | null = null;
   #entry: Buffer[] = [];
   #entryBytes = 0;
@@ -46,30 +42,31 @@ export class JsonLists {
 
   /** Takes the next bytes. Throws JsonListError. */
   push(chunk: Uint8Array): void {
+    if (chunk.length === 0) return;
     let from = this.#list === null ? -1 : 0;
-    for (let at = 0; at < chunk.length; at += 1) {
+    let at = this.#inString === 0 ? 0 : this.#string(chunk, 0);
+    while (at < chunk.length) {
       const byte = chunk[at] ?? 0;
-      if (this.#inString) {
-        this.#character(byte);
-      } else if (byte === QUOTE) {
-        this.#inString = true;
-        if (this.#depth === 1) this.#text = [];
-      } else if (byte === OBJECT || byte === LIST) {
+      at += 1;
+      if (byte === QUOTE) {
+        if (this.#depth === 1) this.#text = "";
+        at = this.#string(chunk, at);
+      } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
         if (this.#depth === 0 && this.#ended) throw new JsonListError("more than one object");
         this.#depth += 1;
-        if (this.#depth === ENTRY_DEPTH && byte === LIST && this.#opens()) from = at + 1;
-      } else if (byte === OBJECT_END || byte === LIST_END) {
+        if (this.#depth === ENTRY_DEPTH && byte === OPEN_BRACKET && this.#opens()) from = at;
+      } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
         this.#depth -= 1;
         if (this.#depth < 0) throw new JsonListError("not JSON");
         this.#ended = this.#depth === 0;
         if (this.#list !== null && this.#depth < ENTRY_DEPTH) {
-          this.#emit(chunk.subarray(from, at));
+          this.#emit(chunk.subarray(from, at - 1));
           this.#list = null;
           from = -1;
         }
       } else if (byte === COMMA && this.#list !== null && this.#depth === ENTRY_DEPTH) {
-        this.#emit(chunk.subarray(from, at));
-        from = at + 1;
+        this.#emit(chunk.subarray(from, at - 1));
+        from = at;
       }
     }
     if (this.#list !== null) this.#keep(chunk.subarray(from));
@@ -81,16 +78,19 @@ export class JsonLists {
     return this.#found;
   }
 
-  #character(byte: number): void {
-    if (this.#depth === 1 && this.#text.length < NAME_MAX_BYTES && byte !== QUOTE) this.#text.push(byte);
-    if (this.#escaped) this.#escaped = false;
-    else if (byte === BACKSLASH) this.#escaped = true;
-    else if (byte === QUOTE) this.#inString = false;
+  /** Goes on in a string. Returns where it stopped: after its closing quote, or at the end of the chunk. */
+  #string(chunk: Uint8Array, from: number): number {
+    const end = stringEnd(chunk, this.#inString === IN_ESCAPE ? from + 1 : from);
+    this.#inString = Math.min(end, 0);
+    const textEnd = end < 0 ? chunk.length : end - 1;
+    if (this.#depth === 1 && this.#text.length < NAME_MAX_BYTES)
+      this.#text += Buffer.from(chunk.subarray(from, Math.min(textEnd, from + NAME_MAX_BYTES))).toString("latin1");
+    return end < 0 ? chunk.length : end;
   }
 
   /** Whether the list that begins is wanted. */
   #opens(): boolean {
-    const name = Buffer.from(this.#text).toString("latin1");
+    const name = this.#text;
     if (!this.#options.names.includes(name)) return false;
     if (this.#found.has(name)) throw new JsonListError("a list is there twice");
     this.#found.add(name);

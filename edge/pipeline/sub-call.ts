@@ -19,6 +19,7 @@ import { type Call, MODEL_TEXT_MAX } from "./call/context.ts";
 import {
   AlreadySettled,
   NO_BOONS,
+  NO_EDITS,
   NO_UPSTREAM,
   type Parsed,
   type ParsedCall,
@@ -212,7 +213,13 @@ function parsedOf({ ports }: Call, body: JsonObject, modelName: string): ParsedC
   const top = scanTopLevel(bytes, (name) => name === "model" || ports.transforms.edits(name));
   if (top === null) throw new Error("a body that was just written is an object");
   const stream = body["stream"] === true;
-  return { document: wholeDocument(body), modelName, stream, outgoing: new JsonOutgoing([bytes], top), edits: [] };
+  return {
+    document: wholeDocument(body),
+    modelName,
+    stream,
+    outgoing: new JsonOutgoing([bytes], top),
+    edits: NO_EDITS,
+  };
 }
 
 /** Reads an answer to its end, unless the signal ends it before. Rejects when the answer breaks off. */

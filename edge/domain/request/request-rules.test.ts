@@ -171,8 +171,11 @@ describe("where a request goes", () => {
 });
 
 describe("the body that goes upstream", () => {
-  const rewrite = (text: string, addUsage: boolean): string =>
-    new TextDecoder().decode(concat(rewriteBody(...scanned(text), 'up"stream', addUsage ? usagePlan().edits : [])));
+  const rewrite = (text: string, addUsage: boolean): string => {
+    const given = JSON.parse(text) as Readonly<Record<string, unknown>>;
+    const edits = addUsage ? usagePlan((name) => given[name]).edits : new Map();
+    return new TextDecoder().decode(concat(rewriteBody(...scanned(text), 'up"stream', edits)));
+  };
   const scanned = (text: string): [BytePieces, TopLevel] => {
     const bytes = new TextEncoder().encode(text);
     const top = scanTopLevel(bytes);
@@ -211,7 +214,7 @@ describe("members that are changed", () => {
           const bytes = new TextEncoder().encode(JSON.stringify(given, null, indent));
           const top = scanTopLevel(bytes);
           if (top === null) throw new Error("the test's body is an object");
-          const edits = Object.entries(changed).map(([name, value]) => ({ name, value: () => value }));
+          const edits = new Map(Object.entries(changed));
           const sent: unknown = JSON.parse(
             new TextDecoder().decode(concat(rewriteBody(new BytePieces([bytes]), top, "upstream", edits))),
           );

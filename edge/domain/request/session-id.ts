@@ -4,7 +4,7 @@
  */
 import type { SessionIdSource } from "../../../shared/usage/usage-row.ts";
 import { fnv1a64 } from "../wire/bytes/fnv1a.ts";
-import type { JsonDocument, JsonObject } from "../wire/json/document.ts";
+import { isJsonObject, type JsonDocument, type JsonObject } from "../wire/json/document.ts";
 import { cutText } from "../wire/text/printable.ts";
 import type { EstimateRule } from "./route-class.ts";
 
@@ -41,7 +41,7 @@ export function sessionIdOf({ headers, document, rule, tenantId }: SessionSource
   const ofHeaders = sessionOfHeaders(headers);
   if (ofHeaders !== NO_SESSION) return ofHeaders;
   const { session_id, metadata, user } = document.root;
-  const inBody = [session_id, isObject(metadata) ? metadata["session_id"] : undefined, user];
+  const inBody = [session_id, isJsonObject(metadata) ? metadata["session_id"] : undefined, user];
   const texts = inBody.map((value) => (typeof value === "string" ? document.text(value) : null));
   return stated(texts) ?? (derive ? derived(document, rule, tenantId) : NO_SESSION);
 }
@@ -63,7 +63,7 @@ function derived(document: JsonDocument, rule: EstimateRule, tenantId: string): 
   let leading = true;
   if (system !== undefined) seed.push(textOf(document, { content: system }));
   for (const message of messages) {
-    const role = isObject(message) ? message["role"] : undefined;
+    const role = isJsonObject(message) ? message["role"] : undefined;
     const instructs = role === "system" || role === "developer";
     if (instructs && leading) seed.push(textOf(document, message));
     if (!instructs) leading = false;
@@ -96,14 +96,10 @@ function conversationOf(body: JsonObject, rule: EstimateRule): { messages: reado
 }
 
 function textOf(document: JsonDocument, message: unknown): string {
-  const content = isObject(message) ? message["content"] : undefined;
+  const content = isJsonObject(message) ? message["content"] : undefined;
   if (typeof content === "string") return document.text(content);
   if (!Array.isArray(content)) return "";
   return content
-    .map((part) => (isObject(part) && typeof part["text"] === "string" ? document.text(part["text"]) : ""))
+    .map((part) => (isJsonObject(part) && typeof part["text"] === "string" ? document.text(part["text"]) : ""))
     .join("");
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

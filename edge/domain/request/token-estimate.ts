@@ -6,7 +6,7 @@
  */
 import { saturated } from "../../../shared/money/amount.ts";
 import type { Measure } from "../../../shared/money/cost.ts";
-import type { JsonDocument, JsonObject } from "../wire/json/document.ts";
+import { isJsonObject, type JsonDocument, type JsonObject } from "../wire/json/document.ts";
 import { TOKEN_LIMITS } from "./client-fields.ts";
 import type { BilledBy, EstimateRule } from "./route-class.ts";
 
@@ -99,7 +99,7 @@ function messagesTokens(document: JsonDocument, messages: unknown): number {
   return Array.isArray(messages)
     ? messages.reduce(
         (sum: number, message) =>
-          sum + contentTokens(document, isObject(message) ? message["content"] : undefined) + TOKENS_PER_MESSAGE,
+          sum + contentTokens(document, isJsonObject(message) ? message["content"] : undefined) + TOKENS_PER_MESSAGE,
         0,
       )
     : 0;
@@ -115,7 +115,8 @@ function promptTokens(document: JsonDocument, prompt: unknown): number {
 function entryTokens(document: JsonDocument, entry: unknown): number {
   if (typeof entry === "string") return textTokens(document.codePoints(entry));
   if (typeof entry === "number") return 1;
-  if (isObject(entry)) return typeof entry["text"] === "string" ? textTokens(document.codePoints(entry["text"])) : 0;
+  if (isJsonObject(entry))
+    return typeof entry["text"] === "string" ? textTokens(document.codePoints(entry["text"])) : 0;
   return Array.isArray(entry) ? entry.length : 0;
 }
 
@@ -123,7 +124,7 @@ function entryTokens(document: JsonDocument, entry: unknown): number {
 function itemsTokens(document: JsonDocument, input: unknown): number {
   if (!Array.isArray(input)) return promptTokens(document, input);
   return input.reduce((sum: number, item) => {
-    if (!isObject(item)) return sum;
+    if (!isJsonObject(item)) return sum;
     const message = item["type"] === "message" || (item["type"] === undefined && item["role"] !== undefined);
     return sum + contentTokens(document, item["content"]) + (message ? TOKENS_PER_MESSAGE : 0);
   }, 0);
@@ -133,7 +134,7 @@ function contentTokens(document: JsonDocument, content: unknown): number {
   if (typeof content === "string") return textTokens(document.codePoints(content));
   if (!Array.isArray(content)) return 0;
   return content.reduce((sum: number, part) => {
-    const text = isObject(part) ? part["text"] : undefined;
+    const text = isJsonObject(part) ? part["text"] : undefined;
     return typeof text === "string" ? sum + textTokens(document.codePoints(text)) : sum;
   }, 0);
 }
@@ -162,8 +163,4 @@ function statedLimit(root: JsonObject): number | null {
     if (typeof limit === "number" && limit >= 0) largest = Math.max(largest ?? 0, saturated(limit));
   }
   return largest;
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

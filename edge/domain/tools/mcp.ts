@@ -3,8 +3,8 @@
  * JSON-RPC.
  */
 
+import { CR, LF } from "../../../shared/wire/ascii.ts";
 import { upstreamHeaders } from "../upstream/headers.ts";
-import { CR, LF } from "../wire/bytes/ascii.ts";
 
 /** The name of a call's server, and the rest of its path: empty, or beginning with a slash. */
 export interface McpTarget {

@@ -1,13 +1,11 @@
 /**
- * The body that goes upstream: the client's bytes with `model` replaced, and the members that transforms give a new
- * value (docs/rules/request-bodies.md#what-goes-upstream, docs/rules/streams.md#usage-event). Everything else stays
+ * The body that goes upstream: the client's bytes with `model` replaced, and the members that boons and transforms give
+ * a new value (docs/rules/request-bodies.md#what-goes-upstream, docs/rules/streams.md#usage-event). Everything else stays
  * byte for byte what the client sent.
  */
 import { type BytePieces, type Edit, splice } from "../wire/bytes/byte-pieces.ts";
 import type { TopLevel } from "../wire/json/top-level.ts";
-import type { MemberEdit } from "./transform.ts";
-
-const decoder = new TextDecoder();
+import type { MemberEdits } from "./transform.ts";
 
 /**
  * Replaces every `model` member and applies the edits: members that do not exist are added at the end, and those without a
@@ -18,12 +16,13 @@ export function rewriteBody(
   document: BytePieces,
   top: TopLevel,
   upstreamModel: string,
-  memberEdits: readonly MemberEdit[],
+  changed: MemberEdits,
 ): readonly Uint8Array[] {
   const edits: Edit[] = [];
   replace(edits, top, "model", JSON.stringify(upstreamModel));
   const removed = new Set<string>();
-  for (const [name, text] of newMembers(document, top, memberEdits)) {
+  for (const [name, value] of changed) {
+    const text = JSON.stringify(value) as string | undefined;
     if (text === undefined) removed.add(name);
     else if (!replace(edits, top, name, text))
       edits.push({ span: { start: top.closeAt, end: top.closeAt }, text: `,${JSON.stringify(name)}:${text}` });
@@ -45,27 +44,4 @@ function replace(edits: Edit[], { members }: TopLevel, name: string, text: strin
   const before = edits.length;
   for (const member of members) if (member.name === name) edits.push({ span: member.value, text });
   return edits.length > before;
-}
-
-/** The new texts by name, each from the client's value and every edit of it in order; undefined: the member goes. */
-function newMembers(
-  document: BytePieces,
-  { members }: TopLevel,
-  edits: readonly MemberEdit[],
-): ReadonlyMap<string, string | undefined> {
-  const values = new Map<string, unknown>();
-  for (const { name, value } of edits) {
-    const given = values.has(name) ? values.get(name) : memberValue(document, members, name);
-    values.set(name, value(given));
-  }
-  return new Map([...values].map(([name, value]) => [name, JSON.stringify(value)]));
-}
-
-/**
- * The value of a member, whole: a parsed document may contain cut strings. Of several members of that name the last one
- * counts, as for JSON.parse. Undefined: there is none.
- */
-export function memberValue(document: BytePieces, members: TopLevel["members"], name: string): unknown {
-  const place = members.findLast((member) => member.name === name)?.value;
-  return place && JSON.parse(decoder.decode(document.slice(place.start, place.end)));
 }

@@ -16,24 +16,19 @@ export interface TransformSubject {
   /** The client reads a stream. */
   readonly stream: boolean;
   readonly document: JsonDocument;
+  /** The value of one of the transform's members as the boons leave it, with whole strings; undefined: there is none. */
+  readonly member: (name: string) => unknown;
 }
 
-/** A new value for a member of the top level. */
-export interface MemberEdit {
-  /** One of the transform's {@link RequestTransform.members}. */
-  readonly name: string;
-  /**
-   * The new value, from the client's or an earlier transform's; undefined: there is none yet. The member is removed when
-   * the new value is undefined. `model` is not for transforms.
-   */
-  readonly value: (given: unknown) => unknown;
-}
+/** New values of members of the top level, by name; undefined removes one. `model` is never among them. */
+export type MemberEdits = ReadonlyMap<string, unknown>;
 
 /** What a transform does to one request. */
 export interface TransformPlan {
   /** The name of the transform. */
   readonly name: string;
-  readonly edits: readonly MemberEdit[];
+  /** Of the transform's {@link RequestTransform.members}. */
+  readonly edits: MemberEdits;
   /**
    * The request can do without it: when an upstream answers 400, it is called again without every such plan, and when that
    * helps, it is not sent them for a while (docs/rules/streams.md#usage-event).

@@ -2,7 +2,7 @@
  * The usage event of a stream, requested when the client did not request it, and then withheld from that client: only this
  * event shows the tokens of a stream (docs/rules/streams.md#usage-event).
  */
-import type { JsonObject } from "../wire/json/document.ts";
+import { isJsonObject, type JsonObject } from "../wire/json/document.ts";
 import { isUsageEvent } from "../wire/sse/events.ts";
 import type { EventShape, ResponseTransform } from "../wire/sse/response-transform.ts";
 import type { RequestTransform, TransformPlan, TransformSubject } from "./transform.ts";
@@ -16,32 +16,23 @@ const withholdUsageEvent: ResponseTransform = {
   event: (event) => (isUsageEvent(event) ? NOTHING : event),
 };
 
-const PLAN: TransformPlan = {
-  name: "usage_event",
-  edits: [
-    {
-      name: "stream_options",
-      value: (given) => ({ ...(isObject(given) ? given : {}), include_usage: true }),
-    },
-  ],
-  optional: true,
-  response: () => withholdUsageEvent,
-};
+const NAME = "usage_event";
 
 /** Adds `stream_options.include_usage` to a stream that lacks it, on the routes that know it. */
 export const usageEvent = {
-  name: PLAN.name,
+  name: NAME,
   members: ["stream_options"],
-  plan: ({ route, stream, document }: Omit<TransformSubject, "model">) =>
-    route.usageOption && stream && !requestsUsage(document.root) ? PLAN : null,
+  plan: ({ route, stream, document, member }: Omit<TransformSubject, "model">): TransformPlan | null => {
+    if (!route.usageOption || !stream || requestsUsage(document.root)) return null;
+    const given = member("stream_options");
+    const value = { ...(isJsonObject(given) ? given : {}), include_usage: true };
+    const edits = new Map([["stream_options", value]]);
+    return { name: NAME, edits, optional: true, response: () => withholdUsageEvent };
+  },
 } satisfies RequestTransform;
 
 /** True when a streaming request itself requests its usage event. */
 function requestsUsage(root: JsonObject): boolean {
   const options = root["stream_options"];
-  return isObject(options) && options["include_usage"] === true;
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return isJsonObject(options) && options["include_usage"] === true;
 }

@@ -16,9 +16,9 @@ import {
   OPEN_BRACKET,
   QUOTE,
   SPACE,
-} from "../wire/bytes/ascii.ts";
+} from "../../../shared/wire/ascii.ts";
+import { numbersEnd } from "../../../shared/wire/json-skip.ts";
 import { JsonStringReader, StringUse } from "../wire/json/string-reader.ts";
-import { numbersEnd } from "../wire/json/top-level.ts";
 import { isContentRoot, isCount, isCountName, isCountPlace, isFinish, isReport, NAMES, Name } from "./answer-names.ts";
 import {
   mergedCounts,

@@ -4,7 +4,7 @@
  * Bytes may be cut anywhere, and lines may have any length.
  */
 
-import { CR, LF } from "../wire/bytes/ascii.ts";
+import { CR, LF } from "../../../shared/wire/ascii.ts";
 import { type AnswerProgress, AnswerScan } from "./answer-scan.ts";
 
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf] as const;

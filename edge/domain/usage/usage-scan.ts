@@ -5,7 +5,7 @@
  * on: whether something is a report depends on its place, which the end of a body alone does not show.
  */
 
-import { OPEN_BRACE, OPEN_BRACKET, SPACE } from "../wire/bytes/ascii.ts";
+import { OPEN_BRACE, OPEN_BRACKET, SPACE } from "../../../shared/wire/ascii.ts";
 import { type AnswerProgress, AnswerScan, NOTHING_SEEN } from "./answer-scan.ts";
 import type { UsageParts } from "./reported-counts.ts";
 import { StreamScan } from "./stream-scan.ts";

@@ -253,7 +253,7 @@ describe("retrieve_original", () => {
     const request = prepare(call, await resolveModel(call, await parseCall(call, caller)));
     const ownTools: OwnTool[] = [];
     const settings = boonsValueSchema.parse({ compression_enabled: true, compression_dedup: true });
-    const draft = new RequestDraft(request.parsed);
+    const draft = new RequestDraft(request.parsed.outgoing);
     await compressionBoon.apply({ call, request, settings, draft, directive: { lossy: false }, ownTools });
     expect(ownTools.map(({ definition }) => definition.function.name)).toEqual(["retrieve_original"]);
     return async (args: unknown) => await ownTools[0]?.run(args);

@@ -1,6 +1,6 @@
 /** The body of a request: what of it is still unread, and how it goes upstream. */
 import type { GatewayError } from "../../../shared/errors.ts";
-import type { MemberEdit } from "../../domain/upstream/transform.ts";
+import type { MemberEdits } from "../../domain/upstream/transform.ts";
 import type { UpstreamBody } from "../../ports.ts";
 import { ClientGone } from "./client-gone.ts";
 
@@ -47,7 +47,7 @@ export interface OutgoingBody {
    * The body of one attempt; `edits` are made to a JSON document, no other body changes. `onFault` is called once there
    * is a `fault`: the call has to be ended then, because a failed stream may look complete to the upstream.
    */
-  open(upstreamModel: string, edits: readonly MemberEdit[], onFault: () => void): UpstreamBody;
+  open(upstreamModel: string, edits: MemberEdits, onFault: () => void): UpstreamBody;
   /** Frees what was kept for a further attempt: nothing is sent any more. */
   release(): void;
 }

@@ -12,7 +12,7 @@ import type { Identity } from "../../domain/request/identity.ts";
 import { NO_SESSION, type SessionId } from "../../domain/request/session-id.ts";
 import type { TokenEstimate } from "../../domain/request/token-estimate.ts";
 import type { UpstreamOutcomes } from "../../domain/upstream/attempt-outcomes.ts";
-import type { MemberEdit } from "../../domain/upstream/transform.ts";
+import type { MemberEdits } from "../../domain/upstream/transform.ts";
 import type { JsonDocument } from "../../domain/wire/json/document.ts";
 import type { KnownTerms } from "../../ports.ts";
 import type { OutgoingBody } from "./client-body.ts";
@@ -114,6 +114,9 @@ export interface Authenticated extends Known {
   readonly principal: Principal;
 }
 
+/** The edits of a body of which nothing was changed. */
+export const NO_EDITS: MemberEdits = new Map();
+
 /** A body that has been read as far as its model. */
 export interface ParsedCall {
   /** The JSON document, or the fields of a form; those of a form grow while its file streams. */
@@ -122,8 +125,8 @@ export interface ParsedCall {
   /** The client reads a stream. */
   readonly stream: boolean;
   readonly outgoing: OutgoingBody;
-  /** What guardrails and boons have changed of a JSON document, in order. */
-  readonly edits: readonly MemberEdit[];
+  /** What boons have changed of a JSON document. */
+  readonly edits: MemberEdits;
 }
 
 /** The settings of boons, with their revision. */

@@ -4,9 +4,9 @@
  */
 import type { ModelRecord } from "../../../shared/records.ts";
 import type { Target } from "../../domain/upstream/endpoint-order.ts";
-import type { MemberEdit, TransformPlan } from "../../domain/upstream/transform.ts";
+import type { MemberEdits, TransformPlan } from "../../domain/upstream/transform.ts";
 import type { Call } from "../call/context.ts";
-import type { ParsedCall, Resolved } from "../call/known.ts";
+import type { Resolved } from "../call/known.ts";
 
 /** How long the gateway remembers that an upstream refuses a transform. */
 const REFUSED_MS = 10 * 60 * 1000;
@@ -22,24 +22,19 @@ interface PlannedRequest {
 }
 
 /**
- * The plans for a request: what guardrails and boons have changed of it, and the transforms of what goes upstream then.
- * Only a JSON document is transformed: every other body goes upstream as it came. The answer of a sub-call is not
- * transformed: the gateway reads it itself, its usage too.
+ * The plans for a request: what boons have changed of it, and the transforms of what goes upstream then. Only a JSON
+ * document is transformed: every other body goes upstream as it came. The answer of a sub-call is not transformed: the
+ * gateway reads it itself, its usage too.
  */
 export function planTransforms(call: Call, { model, parsed }: Resolved): readonly TransformPlan[] {
-  if (parsed.outgoing.clientBytes === null) return [];
-  const { document, edits } = parsed;
-  if (edits.length === 0 && call.parentId === null)
-    return call.ports.transforms.plan({ route: call.route, model, stream: parsed.stream, document });
-  const stream = sentStream(parsed);
-  const planned = call.ports.transforms.plan({ route: call.route, model, stream, document });
+  const { document, edits, outgoing } = parsed;
+  if (outgoing.clientBytes === null) return [];
+  const member = (name: string): unknown => (edits.has(name) ? edits.get(name) : outgoing.member(name));
+  // a boon may need the whole answer
+  const stream = edits.has("stream") ? edits.get("stream") === true : parsed.stream;
+  const planned = call.ports.transforms.plan({ route: call.route, model, stream, document, member });
   if (call.parentId !== null) return planned.map((plan) => ({ ...plan, response: null }));
-  return [{ name: "boons", edits, optional: false, response: null }, ...planned];
-}
-
-/** Whether the upstream is asked for a stream: a boon may need the whole answer. */
-function sentStream({ stream, edits }: ParsedCall): boolean {
-  return edits.reduce<unknown>((given, { name, value }) => (name === "stream" ? value(given) : given), stream) === true;
+  return edits.size === 0 ? planned : [{ name: "boons", edits, optional: false, response: null }, ...planned];
 }
 
 /** The plans that this upstream is not known to refuse. */
@@ -59,9 +54,9 @@ export function noteRefusal({ call, model }: PlannedRequest, target: Target, ref
   for (const plan of refused) refusedTransforms.set(keyOf(plan, model, target), call.ports.clock() + REFUSED_MS);
 }
 
-/** All edits of the plans, in order. */
-export function editsOf(plans: readonly TransformPlan[]): readonly MemberEdit[] {
-  return plans.flatMap(({ edits }) => edits);
+/** All edits of the plans; of several of a member the last one. */
+export function editsOf(plans: readonly TransformPlan[]): MemberEdits {
+  return new Map(plans.flatMap(({ edits }) => [...edits]));
 }
 
 function keyOf({ name }: TransformPlan, { id, upstream_model }: ModelRecord, { apiBase }: Target): string {

@@ -6,6 +6,7 @@ import { describe, expect, it } from "vitest";
 import { sourceOf } from "../../../test/harness/edge/pipeline/forms.ts";
 import { FormScan } from "../../domain/request/form/form-scan.ts";
 import { ClientGone } from "../call/client-gone.ts";
+import { NO_EDITS } from "../call/known.ts";
 import { FormOutgoing } from "./form-outgoing.ts";
 import { FormReader } from "./form-reader.ts";
 
@@ -57,7 +58,7 @@ describe("a form", () => {
   it("is the client's except for its model, again and again while it is small", async () => {
     const { outgoing, intake: reader } = await outgoingOf([part("model", "tiny"), part("n", "2"), file(100), END]);
     for (const model of ["a", "a longer name"]) {
-      expect(await textOf(outgoing.open(model, [], never))).toBe(
+      expect(await textOf(outgoing.open(model, NO_EDITS, never))).toBe(
         part("model", model) + part("n", "2") + file(100) + END,
       );
       expect(outgoing.resendable).toBe(true);
@@ -67,13 +68,15 @@ describe("a form", () => {
 
   it("can be sent again with every byte after an attempt that took little of it", async () => {
     const { outgoing } = await outgoingOf([part("model", "tiny"), file(100_000), file(100), END]);
-    const first = outgoing.open("a", [], never) as ReadableStream<Uint8Array>;
+    const first = outgoing.open("a", NO_EDITS, never) as ReadableStream<Uint8Array>;
     const reader = first.getReader();
     await reader.read();
     await reader.read();
     await reader.cancel();
     expect(outgoing.resendable).toBe(true);
-    expect(await textOf(outgoing.open("b", [], never))).toBe(part("model", "b") + file(100_000) + file(100) + END);
+    expect(await textOf(outgoing.open("b", NO_EDITS, never))).toBe(
+      part("model", "b") + file(100_000) + file(100) + END,
+    );
   });
 
   it.each([
@@ -87,7 +90,7 @@ describe("a form", () => {
     expect(reader.segments.length).toBeLessThan(8);
     for (const model of ["a", "b"]) {
       const sent = first ? part("model", model) + text : text + part("model", model);
-      expect((await textOf(outgoing.open(model, [], never))) === sent + END).toBe(true);
+      expect((await textOf(outgoing.open(model, NO_EDITS, never))) === sent + END).toBe(true);
     }
     expect(reader.segments.length).toBeLessThan(8);
   });
@@ -96,12 +99,12 @@ describe("a form", () => {
     const chunks = [part("model", "tiny"), ...Array.from({ length: 400 }, () => "y".repeat(1000))];
     chunks[1] = file(0).slice(0, -2) + chunks[1];
     const { outgoing, intake: reader } = await outgoingOf([...chunks, `\r\n${END}`]);
-    const first = (outgoing.open("a", [], never) as ReadableStream<Uint8Array>).getReader();
+    const first = (outgoing.open("a", NO_EDITS, never) as ReadableStream<Uint8Array>).getReader();
     for (let reads = 0; reads < 50; reads += 1) await first.read();
     await first.cancel();
     expect(outgoing.resendable).toBe(true);
     const whole = `${part("model", "b") + chunks.slice(1).join("")}\r\n${END}`;
-    const second = (outgoing.open("b", [], never) as ReadableStream<Uint8Array>).getReader();
+    const second = (outgoing.open("b", NO_EDITS, never) as ReadableStream<Uint8Array>).getReader();
     let got = "";
     for (let next = await second.read(); !next.done; next = await second.read()) {
       got += new TextDecoder().decode(next.value);
@@ -120,13 +123,13 @@ describe("a form", () => {
     const { outgoing, intake: reader } = await outgoingOf(chunks, () => {
       sent += 1;
     });
-    expect(await textOf(outgoing.open("a", [], never))).toBe(file(1_000_000) + part("model", "a") + END);
+    expect(await textOf(outgoing.open("a", NO_EDITS, never))).toBe(file(1_000_000) + part("model", "a") + END);
     expect({ resendable: outgoing.resendable, segmentCount: reader.segments.length, sent }).toEqual({
       resendable: false,
       segmentCount: 0,
       sent: 1,
     });
-    expect(() => outgoing.open("a", [], never)).toThrow("has been sent");
+    expect(() => outgoing.open("a", NO_EDITS, never)).toThrow("has been sent");
   });
 
   it.each([
@@ -137,7 +140,7 @@ describe("a form", () => {
   ])("with %s ends the call that sends it", async (_, rest, code) => {
     const { outgoing } = await outgoingOf([part("model", "tiny"), ...rest]);
     let faults = 0;
-    const body = outgoing.open("a", [], () => {
+    const body = outgoing.open("a", NO_EDITS, () => {
       faults += 1;
     });
     await expect(textOf(body)).rejects.toThrow();
@@ -146,7 +149,7 @@ describe("a form", () => {
 
   it("of a client that leaves does not count as malformed", async () => {
     const { outgoing } = await outgoingOf([part("model", "tiny"), file(10), new Error("reset")]);
-    await expect(textOf(outgoing.open("a", [], () => undefined))).rejects.toThrow();
+    await expect(textOf(outgoing.open("a", NO_EDITS, () => undefined))).rejects.toThrow();
     expect(outgoing.fault).toBeInstanceOf(ClientGone);
   });
 

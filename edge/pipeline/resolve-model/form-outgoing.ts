@@ -4,7 +4,7 @@
  * fresh connection; beyond that size, what was sent is dropped.
  */
 import { GatewayError } from "../../../shared/errors.ts";
-import type { MemberEdit } from "../../domain/upstream/transform.ts";
+import type { MemberEdits } from "../../domain/upstream/transform.ts";
 import type { GrowingBytes } from "../../domain/wire/bytes/growing-bytes.ts";
 import type { UpstreamBody } from "../../ports.ts";
 import { pulledStream } from "../call/body-stream.ts";
@@ -72,7 +72,7 @@ export class FormOutgoing implements OutgoingBody {
     return this.#fault;
   }
 
-  open(upstreamModel: string, _edits: readonly MemberEdit[], onFault: () => void): UpstreamBody {
+  open(upstreamModel: string, _edits: MemberEdits, onFault: () => void): UpstreamBody {
     if (!this.#kept) throw new Error("the form has been sent");
     const model = new TextEncoder().encode(upstreamModel);
     const { source, modelBytes } = this.#form;

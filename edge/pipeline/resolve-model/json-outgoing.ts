@@ -3,8 +3,8 @@
  * bodies as one buffer, large ones piece by piece, so that a large document is never in memory twice.
  */
 
-import { memberValue, rewriteBody } from "../../domain/upstream/request-body.ts";
-import type { MemberEdit } from "../../domain/upstream/transform.ts";
+import { rewriteBody } from "../../domain/upstream/request-body.ts";
+import type { MemberEdits } from "../../domain/upstream/transform.ts";
 import { BytePieces, concat, type Edit, offsetsAfter, splice } from "../../domain/wire/bytes/byte-pieces.ts";
 import { sentPlaces } from "../../domain/wire/json/cut-strings.ts";
 import type { TopLevel } from "../../domain/wire/json/top-level.ts";
@@ -14,6 +14,8 @@ import type { OutgoingBody } from "../call/client-body.ts";
 
 /** A body above this is sent piece by piece. */
 const ONE_BUFFER_MAX_BYTES = 256 * 1024;
+
+const decoder = new TextDecoder();
 
 export class JsonOutgoing implements OutgoingBody {
   readonly form = false;
@@ -47,10 +49,12 @@ export class JsonOutgoing implements OutgoingBody {
   member(name: string): unknown {
     const pieces = this.#pieces;
     if (pieces === null) throw new Error("the body has been released");
-    return memberValue(new BytePieces(pieces), this.#top.members, name);
+    // of several the last one counts, as for JSON.parse; a parsed document may contain cut strings
+    const place = this.#top.members.findLast((member) => member.name === name)?.value;
+    return place && JSON.parse(decoder.decode(new BytePieces(pieces).slice(place.start, place.end)));
   }
 
-  open(upstreamModel: string, edits: readonly MemberEdit[]): UpstreamBody {
+  open(upstreamModel: string, edits: MemberEdits): UpstreamBody {
     const pieces = this.#pieces;
     if (pieces === null) throw new Error("the body has been released");
     const sent = rewriteBody(new BytePieces(pieces), this.#top, upstreamModel, edits);

@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from "vitest";
 import { callerOf, refusalOf } from "../../../test/harness/edge/pipeline/records.ts";
 import { SECRET, TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
 import { usagePlan } from "../../../test/harness/edge/usage-plan.ts";
-import type { ParsedCall } from "../call/known.ts";
+import { NO_EDITS, type ParsedCall } from "../call/known.ts";
 import { parseCall } from "./parse-call.ts";
 
 const KIB = 1024;
@@ -50,7 +50,11 @@ function collectGarbage(): void {
  * Whether what goes upstream differs from `expected`, described by its length and the position of the first difference.
  */
 async function differs({ outgoing }: ParsedCall, addUsage: boolean, expected: string): Promise<unknown> {
-  const body = outgoing.open("up", addUsage ? usagePlan().edits : [], () => undefined);
+  const body = outgoing.open(
+    "up",
+    addUsage ? usagePlan((name) => outgoing.member(name)).edits : NO_EDITS,
+    () => undefined,
+  );
   const sent = await new Response(body as ReadableStream<Uint8Array>).text();
   if (sent === expected) return null;
   return [sent.length, expected.length, Array.from(sent).findIndex((letter, at) => letter !== expected[at])];

@@ -29,7 +29,7 @@ import { isHeavyJson } from "../../domain/wire/json/weight.ts";
 import { isDraftMember } from "../call/boon/request-draft.ts";
 import type { OutgoingBody } from "../call/client-body.ts";
 import type { Call } from "../call/context.ts";
-import { type Authenticated, type Parsed, type ParsedCall, StageFailure } from "../call/known.ts";
+import { type Authenticated, NO_EDITS, type Parsed, type ParsedCall, StageFailure } from "../call/known.ts";
 import { fieldError } from "./field-error.ts";
 import { FormOutgoing } from "./form-outgoing.ts";
 import { FormReader } from "./form-reader.ts";
@@ -132,7 +132,7 @@ export function parseDetail(call: Call, caller: Authenticated, prefix: string): 
   return {
     ...caller,
     modelText: modelName,
-    parsed: { document, modelName, stream: false, outgoing: NO_BODY, edits: [] },
+    parsed: { document, modelName, stream: false, outgoing: NO_BODY, edits: NO_EDITS },
   };
 }
 
@@ -176,7 +176,7 @@ function parsedOf({ caller, document, outgoing }: ReadCall, modelName: string, s
     modelName,
     stream: document.root["stream"] === true,
     outgoing: sent,
-    edits: [],
+    edits: NO_EDITS,
   };
   return { ...caller, modelText: modelName, parsed };
 }
@@ -216,7 +216,7 @@ async function parseForm(call: Call, caller: Authenticated): Promise<Parsed> {
     }
     memory.complete();
     const modelName = modelOf(document);
-    const parsed = { document, modelName, stream: form.fields["stream"] === "true", outgoing, edits: [] };
+    const parsed = { document, modelName, stream: form.fields["stream"] === "true", outgoing, edits: NO_EDITS };
     return { ...inSession(call, caller, document), modelText: modelName, parsed };
   } catch (error) {
     throw StageFailure.of(error, inSession(call, caller, document));

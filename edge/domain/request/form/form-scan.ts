@@ -5,7 +5,7 @@
  * // Parsers differ in what they accept as a delimiter: some need no CR LF before it, or no line end at all, some continue
  * after the closing one. So two dashes and the boundary may occur only in a delimiter that every parser recognises.
  */
-import { CR, LF } from "../../wire/bytes/ascii.ts";
+import { CR, LF } from "../../../../shared/wire/ascii.ts";
 import { BytePattern } from "../../wire/bytes/byte-pattern.ts";
 import { concat } from "../../wire/bytes/byte-pieces.ts";
 import { type FormPart, partOf } from "./form-head.ts";

@@ -3,7 +3,7 @@
  * client's body. It never fails: what has another shape than the API documents asks for nothing here, and the upstream
  * judges it.
  */
-import type { JsonDocument, JsonObject } from "../../wire/json/document.ts";
+import { isJsonObject, type JsonDocument } from "../../wire/json/document.ts";
 import type { TokenEstimate } from "../token-estimate.ts";
 
 /** The features and the room that a request needs. */
@@ -30,8 +30,8 @@ export interface RequestTraits {
 /** The traits of a chat request, in time linear in its messages. */
 export function requestTraits(document: JsonDocument, estimate: TokenEstimate): RequestTraits {
   const { root } = document;
-  const messages = arrayOf(root["messages"]).filter(isObject);
-  const parts = messages.flatMap((message) => arrayOf(message["content"]).filter(isObject));
+  const messages = arrayOf(root["messages"]).filter(isJsonObject);
+  const parts = messages.flatMap((message) => arrayOf(message["content"]).filter(isJsonObject));
   return {
     needs: {
       tools: isGiven(root["tools"]) || isGiven(root["functions"]),
@@ -51,7 +51,7 @@ export function requestTraits(document: JsonDocument, estimate: TokenEstimate): 
 function textsOf(content: unknown): readonly string[] {
   if (typeof content === "string") return [content];
   return arrayOf(content).flatMap((part) => {
-    const text = isObject(part) ? part["text"] : undefined;
+    const text = isJsonObject(part) ? part["text"] : undefined;
     return typeof text === "string" ? [text] : [];
   });
 }
@@ -65,13 +65,9 @@ function isDemand(value: unknown): boolean {
 }
 
 function isJsonFormat(value: unknown): boolean {
-  return isObject(value) && (value["type"] === "json_schema" || value["type"] === "json_object");
+  return isJsonObject(value) && (value["type"] === "json_schema" || value["type"] === "json_object");
 }
 
 function arrayOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

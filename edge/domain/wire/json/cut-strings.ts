@@ -3,10 +3,11 @@
  * of strings beside its bytes would fill an isolate (docs/rules/request-bodies.md#large-json). What is long is read once,
  * by native functions of the engine. Offsets are byte offsets; `end` is exclusive.
  */
-import { BACKSLASH, QUOTE } from "../bytes/ascii.ts";
+import { BACKSLASH, QUOTE } from "../../../../shared/wire/ascii.ts";
+import { backslashesBefore, stringEnd } from "../../../../shared/wire/json-skip.ts";
 import { BytePieces, joined, type Span } from "../bytes/byte-pieces.ts";
 import { countCodePoints } from "../text/code-points.ts";
-import { backslashesBefore, stringEnd, type TopLevel } from "./top-level.ts";
+import type { TopLevel } from "./top-level.ts";
 
 /** A string of more bytes is cut to this many. */
 const KEPT_STRING_BYTES = 64 * 1024;
@@ -105,8 +106,8 @@ function nextLong(document: BytePieces, from: number, keptBytes: number): number
     let next = 0;
     let open = window.indexOf(QUOTE);
     while (open !== -1) {
-      const end = stringEnd(window, open);
-      if (end === null) break;
+      const end = stringEnd(window, open + 1);
+      if (end < 0) break;
       next = end;
       open = window.indexOf(QUOTE, next);
     }
@@ -172,10 +173,10 @@ function readPiece(bytes: Uint8Array): Piece | null {
 
 /** The same for a piece with escapes. Throws when JSON does not allow it. */
 function readEscapedPiece(bytes: Uint8Array): Piece {
-  const past = stringEnd(bytes, -1);
-  const end = past === null ? bytes.byteLength : past - 1;
+  const past = stringEnd(bytes, 0);
+  const end = past < 0 ? bytes.byteLength : past - 1;
   const text: unknown = JSON.parse(`"${strict.decode(bytes.subarray(0, end))}"`);
-  return { end, closed: past !== null, length: countCodePoints(String(text)) };
+  return { end, closed: past >= 0, length: countCodePoints(String(text)) };
 }
 
 /**

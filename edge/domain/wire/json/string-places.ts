@@ -17,9 +17,9 @@ import {
   QUOTE,
   SPACE,
   TAB,
-} from "../bytes/ascii.ts";
+} from "../../../../shared/wire/ascii.ts";
+import { numbersEnd } from "../../../../shared/wire/json-skip.ts";
 import { BytePieces, type Span } from "../bytes/byte-pieces.ts";
-import { numbersEnd } from "./top-level.ts";
 
 /**
  * The names of members, and a number for each element of a list that differs from the numbers of the list's other

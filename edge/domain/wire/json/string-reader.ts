@@ -2,15 +2,14 @@
  * Reads JSON strings that may be cut anywhere, each from after its opening quote to its closing one: to skip it, to
  * recognise a name, or to count its characters. Nothing is decoded or kept.
  */
-import { BACKSLASH, QUOTE } from "../bytes/ascii.ts";
+import { BACKSLASH, QUOTE } from "../../../../shared/wire/ascii.ts";
+import { IN_ESCAPE, stringEnd } from "../../../../shared/wire/json-skip.ts";
 import { NAME_NONE, NAME_START, type NameTable } from "../bytes/name-table.ts";
 
 /** What a string is read for. */
 export const StringUse = { Nothing: 0, Name: 1, Characters: 2 } as const;
 
 const LOWER_U = 0x75;
-/** This many bytes of a string are skipped one by one: starting a search costs more. */
-const NEAR_BYTES = 128;
 
 export class JsonStringReader {
   readonly #names: NameTable;
@@ -81,40 +80,13 @@ export class JsonStringReader {
   }
 
   #skip(bytes: Uint8Array, from: number, to: number): number {
-    let at = from;
+    if (from === to) return to;
     // The bytes after a code's first letter are no quotes: it is enough to skip one byte.
-    if (this.#escape !== 0 && at < to) {
-      this.#escape = 0;
-      at += 1;
-    }
-    const far = at + NEAR_BYTES;
-    while (at < to) {
-      if (at >= far) return this.#skipFar(bytes, at, to);
-      const byte = bytes[at];
-      at += 1;
-      if (byte === QUOTE) {
-        this.#open = false;
-        return at;
-      }
-      if (byte !== BACKSLASH) continue;
-      if (at === to) this.#escape = 1;
-      at += 1;
-    }
-    return to;
-  }
-
-  /**
-   * Like the near search, for a long string (an image), from a place outside escapes: the engine searches for the quotes.
-   */
-  #skipFar(bytes: Uint8Array, from: number, to: number): number {
-    const rest = bytes.subarray(from, to);
-    for (let quote = rest.indexOf(QUOTE); quote !== -1; quote = rest.indexOf(QUOTE, quote + 1)) {
-      if (endsInEscape(rest, quote)) continue;
-      this.#open = false;
-      return from + quote + 1;
-    }
-    if (endsInEscape(rest, rest.length)) this.#escape = 1;
-    return to;
+    const end = stringEnd(bytes, this.#escape === 0 ? from : from + 1, to);
+    this.#escape = end === IN_ESCAPE ? 1 : 0;
+    if (end < 0) return to;
+    this.#open = false;
+    return end;
   }
 
   #count(bytes: Uint8Array, from: number, to: number): number {
@@ -154,13 +126,6 @@ export class JsonStringReader {
     this.#escape = this.#escape === 2 ? 0 : this.#escape - 1;
     return this.#escape !== 0 || (this.#code >= 0xdc00 && this.#code <= 0xdfff) ? 0 : 1;
   }
-}
-
-/** True when the last byte before `end` is a backslash that is not escaped itself. */
-function endsInEscape(bytes: Uint8Array, end: number): boolean {
-  let backslashes = 0;
-  while (bytes[end - 1 - backslashes] === BACKSLASH) backslashes += 1;
-  return backslashes % 2 === 1;
 }
 
 function hexOf(byte: number): number {

@@ -15,14 +15,13 @@ import {
   QUOTE,
   SPACE,
   TAB,
-} from "../bytes/ascii.ts";
+} from "../../../../shared/wire/ascii.ts";
+import { stringEnd } from "../../../../shared/wire/json-skip.ts";
 import type { Span } from "../bytes/byte-pieces.ts";
 
 const decoder = new TextDecoder();
 /** A longer string is not read character by character. */
 const PLAIN_MAX = 64;
-/** This many bytes of a string are skipped one by one: starting a search costs more. */
-const NEAR_BYTES = 128;
 
 interface Member {
   readonly name: string;
@@ -58,14 +57,14 @@ export function scanTopLevel(bytes: Uint8Array, wanted: (name: string) => boolea
   for (let position = 0; ; position += 1) {
     if (bytes[at] !== QUOTE) return null;
     const nameAt = at;
-    const nameEnd = stringEnd(bytes, at);
-    const name = nameEnd === null ? null : decodeString(bytes, { start: at, end: nameEnd });
-    if (nameEnd === null || name === null) return null;
+    const nameEnd = stringEnd(bytes, at + 1);
+    const name = nameEnd < 0 ? null : decodeString(bytes, { start: at, end: nameEnd });
+    if (name === null) return null;
     at = skipSpace(bytes, nameEnd);
     if (bytes[at] !== COLON) return null;
     const start = skipSpace(bytes, at + 1);
     const end = valueEnd(bytes, start);
-    if (end === null || end === start) return null;
+    if (end <= start) return null;
     at = skipSpace(bytes, end);
     const last = bytes[at] === CLOSE_BRACE;
     if (!last && bytes[at] !== COMMA) return null;
@@ -79,42 +78,6 @@ export function scanTopLevel(bytes: Uint8Array, wanted: (name: string) => boolea
     before = end;
     at = next;
   }
-}
-
-/** One past the closing quote of the string that opens at `start`, or null when it never closes. */
-export function stringEnd(bytes: Uint8Array, start: number): number | null {
-  for (let at = start + 1; at < bytes.byteLength; ) {
-    const far = Math.min(at + NEAR_BYTES, bytes.byteLength);
-    while (at < far) {
-      const byte = bytes[at];
-      if (byte === QUOTE) return at + 1;
-      at += byte === BACKSLASH ? 2 : 1;
-    }
-    const quote = bytes.indexOf(QUOTE, at);
-    if (quote === -1) return null;
-    if (backslashesBefore(bytes, quote, at) % 2 === 0) return quote + 1;
-    at = quote + 1;
-  }
-  return null;
-}
-
-/** How many backslashes stand right before `at`, none of them before `from`. */
-export function backslashesBefore(bytes: Uint8Array, at: number, from: number): number {
-  let count = 0;
-  while (at - 1 - count >= from && bytes[at - 1 - count] === BACKSLASH) count += 1;
-  return count;
-}
-
-/** Bytes of numbers in a list, with what is between them. */
-const OF_NUMBERS = Uint8Array.from({ length: 256 }, (_, byte) =>
-  /[-+.,\d\seE]/.test(String.fromCharCode(byte)) ? 1 : 0,
-);
-
-/** Where something else than numbers, blanks and commas comes, or `to`: a list of numbers may be most of a document. */
-export function numbersEnd(bytes: Uint8Array, from: number, to: number): number {
-  let at = from;
-  while (at < to && OF_NUMBERS[bytes[at] ?? 0] === 1) at += 1;
-  return at;
 }
 
 function decodeString(bytes: Uint8Array, span: Span): string | null {
@@ -138,16 +101,17 @@ function parsedString(bytes: Uint8Array, span: Span): string | null {
   }
 }
 
-function valueEnd(bytes: Uint8Array, start: number): number | null {
+/** Where the value at `start` ends; a number below 0: it is not closed. */
+function valueEnd(bytes: Uint8Array, start: number): number {
   const first = bytes[start];
-  if (first === QUOTE) return stringEnd(bytes, start);
+  if (first === QUOTE) return stringEnd(bytes, start + 1);
   if (first !== OPEN_BRACE && first !== OPEN_BRACKET) return scalarEnd(bytes, start);
   let depth = 0;
   for (let at = start; at < bytes.byteLength; at += 1) {
     const byte = bytes[at];
     if (byte === QUOTE) {
-      const end = stringEnd(bytes, at);
-      if (end === null) return null;
+      const end = stringEnd(bytes, at + 1);
+      if (end < 0) return end;
       at = end - 1;
     } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
       depth += 1;
@@ -156,7 +120,7 @@ function valueEnd(bytes: Uint8Array, start: number): number | null {
       if (depth === 0) return at + 1;
     }
   }
-  return null;
+  return -1;
 }
 
 function scalarEnd(bytes: Uint8Array, start: number): number {

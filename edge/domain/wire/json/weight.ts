@@ -2,14 +2,18 @@
  * Estimates the memory of a parsed JSON document. Text takes about its own length; a document of nothing but empty objects
  * takes twenty times its bytes and blocks the one thread for seconds, and all requests of an isolate share 128 MB.
  */
-import { COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from "../bytes/ascii.ts";
-import { stringEnd } from "./top-level.ts";
+import { COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from "../../../../shared/wire/ascii.ts";
+import { stringEnd } from "../../../../shared/wire/json-skip.ts";
 
-/** Estimated bytes of each kind of value, without the text of strings. */
-const CONTAINER_BYTES = 64;
-const MEMBER_BYTES = 48;
-const STRING_BYTES = 40;
-const ITEM_BYTES = 8;
+/** Estimated bytes of each kind of value, without the text of strings, by the byte that shows one. */
+const WEIGHTS: Readonly<Record<number, number>> = {
+  [OPEN_BRACKET]: 64,
+  [OPEN_BRACE]: 64,
+  [COLON]: 48,
+  [QUOTE]: 40,
+  [COMMA]: 8,
+};
+const WEIGHT_TABLE = Uint8Array.from({ length: 256 }, (_, byte) => WEIGHTS[byte] ?? 0);
 
 /**
  * Whether the parts of a document (objects, lists, members, strings, numbers; without the text in them) would take more
@@ -18,23 +22,11 @@ const ITEM_BYTES = 8;
 export function isHeavyJson(bytes: Uint8Array, maxBytes: number): boolean {
   let weight = 0;
   for (let at = 0; at < bytes.byteLength && weight <= maxBytes; at += 1) {
-    switch (bytes[at]) {
-      case QUOTE:
-        weight += STRING_BYTES;
-        at = (stringEnd(bytes, at) ?? bytes.byteLength) - 1;
-        break;
-      case COMMA:
-        weight += ITEM_BYTES;
-        break;
-      case COLON:
-        weight += MEMBER_BYTES;
-        break;
-      case OPEN_BRACKET:
-      case OPEN_BRACE:
-        weight += CONTAINER_BYTES;
-        break;
-      default:
-    }
+    const byte = bytes[at] ?? 0;
+    weight += WEIGHT_TABLE[byte] ?? 0;
+    if (byte !== QUOTE) continue;
+    const end = stringEnd(bytes, at + 1);
+    at = end < 0 ? bytes.byteLength : end - 1;
   }
   return weight > maxBytes;
 }

@@ -3,7 +3,7 @@
  * that is not complete yet is held back; one that never ends is passed on as it comes, so that memory stays bounded. Every
  * byte is scanned once; a transform sees only the events that concern it.
  */
-import { CLOSE_BRACKET, CR, LF, OPEN_BRACKET, SPACE, TAB } from "../bytes/ascii.ts";
+import { CLOSE_BRACKET, CR, LF, OPEN_BRACKET, SPACE, TAB } from "../../../../shared/wire/ascii.ts";
 import { concat, type Span } from "../bytes/byte-pieces.ts";
 import type { EventShape, ResponseTransform } from "./response-transform.ts";
 

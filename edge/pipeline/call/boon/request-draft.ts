@@ -1,12 +1,12 @@
 /**
- * A JSON request while guardrails and boons change it. It knows single members of the top level only: everything else
+ * A JSON request while boons change it. It knows single members of the top level only: everything else
  * goes upstream byte for byte as the client sent it. Values are read from the client's bytes, because the parsed document
  * of a large body has cut strings. A value that was read is never changed in place: a new one is set.
  */
-import type { MemberEdit } from "../../../domain/upstream/transform.ts";
-import type { ParsedCall } from "../known.ts";
+import type { MemberEdits } from "../../../domain/upstream/transform.ts";
+import type { OutgoingBody } from "../client-body.ts";
 
-/** Members that a guardrail or a boon may read and change. */
+/** Members that a guardrail or a boon may change. */
 const DRAFT_MEMBERS = [
   "messages",
   "tools",
@@ -37,25 +37,24 @@ export function isDraftMember(name: string): boolean {
 }
 
 export class RequestDraft {
-  readonly #parsed: ParsedCall;
+  readonly #body: OutgoingBody;
   readonly #read = new Map<DraftMember, unknown>();
   #changed: ReadonlyMap<DraftMember, unknown> = new Map();
 
-  /** Begins with what was changed before. The body must not have been sent yet. */
-  constructor(parsed: ParsedCall) {
-    this.#parsed = parsed;
+  /** The body must not have been sent yet. */
+  constructor(body: OutgoingBody) {
+    this.#body = body;
   }
 
   /** The request is too large for a boon that sends its messages again. */
   get isLarge(): boolean {
-    const { clientBytes } = this.#parsed.outgoing;
-    return (clientBytes ?? []).reduce((sum, { byteLength }) => sum + byteLength, 0) > LARGE_BYTES;
+    return (this.#body.clientBytes ?? []).reduce((sum, { byteLength }) => sum + byteLength, 0) > LARGE_BYTES;
   }
 
   /** The value that would go upstream now; undefined: none. */
   get(name: DraftMember): unknown {
     if (this.#changed.has(name)) return this.#changed.get(name);
-    if (!this.#read.has(name)) this.#read.set(name, this.#given(name));
+    if (!this.#read.has(name)) this.#read.set(name, this.#body.member(name));
     return this.#read.get(name);
   }
 
@@ -75,15 +74,7 @@ export class RequestDraft {
     }
   }
 
-  /** Every change, also those made before this draft. */
-  edits(): readonly MemberEdit[] {
-    return [...this.#parsed.edits, ...[...this.#changed].map(([name, value]) => ({ name, value: () => value }))];
-  }
-
-  #given(name: DraftMember): unknown {
-    return this.#parsed.edits.reduce(
-      (given, edit) => (edit.name === name ? edit.value(given) : given),
-      this.#parsed.outgoing.member(name),
-    );
+  get edits(): MemberEdits {
+    return this.#changed;
   }
 }

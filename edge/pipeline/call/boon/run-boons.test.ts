@@ -38,7 +38,7 @@ async function boosted(boons: readonly Boon[], directive?: string) {
   const { request: after, stages } = await runBoons(call, request, boons);
   const counted = call.boonRuns.events.filter(({ metric }) => metric === "gateway_boon_runs_total");
   return {
-    edits: after.parsed.edits.map(({ name, value }) => [name, value("given")]),
+    edits: [...after.parsed.edits],
     report: after.boonReport,
     stages,
     counted: counted.map(({ labels }) => labels.join(" ")),

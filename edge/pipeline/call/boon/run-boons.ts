@@ -27,7 +27,7 @@ export async function runBoons<K extends Prepared>(
 ): Promise<Boosted<K>> {
   const { off, lossy } = directivesOf(call);
   if (request.boons === null || boons.length === 0 || off) return { request, stages: [] };
-  const draft = new RequestDraft(request.parsed);
+  const draft = new RequestDraft(request.parsed.outgoing);
   const { settings } = request.boons;
   const work: BoonWork = { call, request, settings, draft, directive: { lossy }, ownTools: [] };
   const effects: (readonly [Boon, BoonEffect])[] = [];
@@ -36,7 +36,7 @@ export async function runBoons<K extends Prepared>(
     if (effect !== null) effects.push([boon, effect]);
   }
   if (effects.length === 0) return { request, stages: [] };
-  const parsed = { ...request.parsed, edits: draft.edits() };
+  const parsed = { ...request.parsed, edits: draft.edits };
   const stages = effects.flatMap(([{ name }, { answer }]) => (answer === null ? [] : [watched(call, name, answer)]));
   return { request: { ...request, parsed, boonReport: reportOf(effects) }, stages };
 }
