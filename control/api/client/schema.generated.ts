@@ -911,7 +911,11 @@ export interface paths {
         delete: operations["deleteModelsIdManaged"];
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Change fields of what to keep running; null sets the default
+         * @description An omitted field keeps its value, also within `launcher_spec`. Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise.
+         */
+        patch: operations["patchModelsIdManaged"];
         trace?: never;
     };
     "/api/v1/models/{id}/managed/provision-error": {
@@ -2288,6 +2292,8 @@ export interface components {
                 username: string;
             } | null;
             min_interval_secs: number;
+            /** @description Grows with every write of the record; `If-Match` takes it */
+            rev: number;
             slack_webhook_set: boolean;
             /** @description Warnings about this write; absent when there are none, and on reads */
             warnings?: string[];
@@ -2340,6 +2346,8 @@ export interface components {
             brain_model?: string | null;
             /** @default true */
             enabled?: boolean;
+            /** @description Grows with every write of the record; `If-Match` takes it */
+            rev: number;
             /** @default {} */
             tools_enabled?: {
                 [key: string]: boolean;
@@ -2376,6 +2384,8 @@ export interface components {
             classifier_enabled: boolean;
             classifier_model: string | null;
             classifier_timeout_ms: number;
+            /** @description Grows with every write of the record; `If-Match` takes it */
+            rev: number;
             /** @description Warnings about this write; absent when there are none, and on reads */
             warnings?: string[];
         };
@@ -2800,6 +2810,8 @@ export interface components {
             compression_neural_keep_ratio?: number;
             /** @default 3600 */
             compression_original_ttl_secs?: number;
+            /** @description Grows with every write of the record; `If-Match` takes it */
+            rev: number;
             /** @default false */
             structured_output_enabled?: boolean;
             /** @default null */
@@ -3155,6 +3167,8 @@ export interface components {
             power_query: string;
             prometheus_url: string;
             pue: number;
+            /** @description Grows with every write of the record; `If-Match` takes it */
+            rev: number;
         };
         Error: {
             error: {
@@ -3312,6 +3326,8 @@ export interface components {
             }[];
             provisioner_last_seen_secs: number | null;
             provisioner_running: boolean;
+            /** @description Grows with every write of the record; `If-Match` takes it */
+            rev: number;
             token_last4: string | null;
             token_set: boolean;
             url: string;
@@ -3453,6 +3469,8 @@ export interface components {
                 pending?: number;
                 starting?: number;
             };
+            /** @description Grows with every write of the record; `If-Match` takes it */
+            rev: number;
             script_body: string;
             serving_port: number;
             target_replicas: number;
@@ -3635,6 +3653,8 @@ export interface components {
             model_id: string;
             model_name: string;
             next_check_at: string | null;
+            /** @description Grows with every write of the record; `If-Match` takes it */
+            rev: number;
             status: string;
             updated_at: string;
         };
@@ -3749,6 +3769,32 @@ export interface components {
             requests_per_minute?: number | null;
             tokens_per_minute?: number | null;
             tracing_enabled?: boolean | null;
+        };
+        PatchManagedModel: {
+            account?: string | null;
+            constraints?: string | null;
+            cpus_per_task?: number | null;
+            enabled?: boolean | null;
+            exclude?: string | null;
+            gres?: string | null;
+            health_path?: string | null;
+            image?: string | null;
+            launch_command?: string | null;
+            launcher_spec?: {
+                [key: string]: unknown;
+            } | null;
+            log_output_dir?: string | null;
+            max_job_failures?: number | null;
+            mem?: number | null;
+            min_replicas?: number | null;
+            nodes?: number | null;
+            partition?: string;
+            preamble?: string | null;
+            qos?: string | null;
+            script_body?: string | null;
+            serving_port?: number;
+            target_replicas?: number | null;
+            time_limit?: number | null;
         };
         PatchMcpServer: {
             auth_header?: string | null;
@@ -3934,6 +3980,8 @@ export interface components {
             description: string;
             id: string;
             name: string;
+            /** @description Grows with every write of the record; `If-Match` takes it */
+            rev: number | null;
             updated_at: string | null;
         };
         RecipeFields: {
@@ -4665,6 +4713,8 @@ export interface components {
         UsageRetention: {
             configured: boolean;
             days: number;
+            /** @description Grows with every write of the record; `If-Match` takes it */
+            rev: number;
         };
         UsageTotals: {
             /** @description USD, rounded to 9 decimals */
@@ -4686,6 +4736,8 @@ export interface components {
             last_login_at: string | null;
             name: string;
             provider: string;
+            /** @description Grows with every write of the record; `If-Match` takes it */
+            rev: number;
             /** @enum {string} */
             role: "admin" | "user";
             /** @enum {string} */
@@ -6742,6 +6794,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -6759,6 +6813,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -6771,6 +6827,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -6789,6 +6846,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -6804,6 +6863,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -6821,6 +6882,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -6833,6 +6896,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -6841,6 +6905,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -6862,6 +6928,49 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            412: components["responses"]["ChangedMeanwhile"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    patchModelsIdManaged: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
+                /** @description The actor in the audit log for this change, default `admin`. */
+                "x-gateway-audit-actor"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PatchManagedModel"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
+                    /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
+                    "x-gateway-sync"?: "pending";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ManagedModel"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
+            413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -6869,6 +6978,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -6886,6 +6997,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -6898,6 +7011,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -7304,6 +7418,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `true` when this is the stored answer of an earlier request. */
                     "idempotency-replayed"?: "true";
                     /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
@@ -7325,6 +7441,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -7342,6 +7460,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -7355,6 +7475,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -7363,6 +7484,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -7385,6 +7508,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            412: components["responses"]["ChangedMeanwhile"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -7581,6 +7705,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -7595,6 +7721,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -7610,6 +7738,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -7621,6 +7751,7 @@ export interface operations {
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -7665,6 +7796,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -7679,6 +7812,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -7694,6 +7829,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -7705,6 +7842,7 @@ export interface operations {
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -7721,6 +7859,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -7735,6 +7875,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -7750,6 +7892,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -7761,6 +7905,7 @@ export interface operations {
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -7777,6 +7922,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -7791,6 +7938,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -7806,6 +7955,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -7817,6 +7968,7 @@ export interface operations {
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -7855,6 +8007,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -7869,6 +8023,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -7884,6 +8040,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -7895,6 +8053,7 @@ export interface operations {
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -7945,6 +8104,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -7959,6 +8120,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -7974,6 +8137,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -7985,6 +8150,7 @@ export interface operations {
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -8057,6 +8223,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -8071,6 +8239,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -8086,6 +8256,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -8097,6 +8269,7 @@ export interface operations {
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
@@ -9449,6 +9622,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -9464,6 +9639,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -9485,6 +9662,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            412: components["responses"]["ChangedMeanwhile"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -9492,6 +9670,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `rev` of the record that the change is meant for, in quotes; another one is 412. */
+                "if-match"?: string;
                 /** @description The actor in the audit log for this change, default `admin`. */
                 "x-gateway-audit-actor"?: string;
             };
@@ -9509,6 +9689,8 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    /** @description The `rev` of the record in quotes, for `if-match`. */
+                    etag?: string;
                     /** @description `pending` when a store or cell has not confirmed within a second; the gateway retries until it has. */
                     "x-gateway-sync"?: "pending";
                     [name: string]: unknown;
@@ -9521,6 +9703,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
+            412: components["responses"]["ChangedMeanwhile"];
             413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
