@@ -200,6 +200,8 @@ describe("two admins who change a setting", () => {
     const etag = (await control.request("GET", path)).headers.get("etag") ?? "";
     const change = async (bench_max_requests: number): Promise<number> =>
       (await control.request("PUT", path, { bench_max_requests }, { "if-match": etag })).status;
-    expect((await Promise.all([change(11), change(12)])).toSorted()).toEqual([200, 412]);
+    const statuses = await Promise.all([change(11), change(12)]);
+    const count = (wanted: number): number => statuses.filter((status) => status === wanted).length;
+    expect({ done: count(200), refused: count(412) }).toEqual({ done: 1, refused: 1 });
   });
 });
