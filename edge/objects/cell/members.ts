@@ -206,10 +206,10 @@ export class Members {
     notify(member);
   }
 
-  /** `said`: what was its newest message when the grace began. A later one has ended it. */
+  /** `said`: what was its newest message when the grace began. A later one has ended it, also when it was forgotten meanwhile. */
   #passGrace(member: KnownMember, said: number, intervals: number): void {
     this.#options.later(GRACE_INTERVAL_MS, () => {
-      if (member.said !== said) return;
+      if (member.said !== said || this.#known.get(member.id) !== member) return;
       if (intervals > 1) this.#passGrace(member, said, intervals - 1);
       else this.#giveUp(member.id);
     });
