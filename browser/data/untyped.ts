@@ -14,6 +14,12 @@ export function warningsOf(answer: unknown): readonly string[] {
   return Array.isArray(warnings) ? warnings.filter((warning): warning is string => typeof warning === "string") : [];
 }
 
+/** The header of a write that is done only while the record is as it was read; none where it has no revision. */
+export function ifMatch(read: unknown): { readonly "if-match"?: string } {
+  const { rev } = fieldsOf(read);
+  return typeof rev === "number" ? { "if-match": `"${rev}"` } : {};
+}
+
 /** The value where it is a text; else null. */
 export function textOf(value: unknown): string | null {
   return typeof value === "string" ? value : null;

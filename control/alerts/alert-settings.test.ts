@@ -46,6 +46,7 @@ describe("alert settings", () => {
       slack_webhook_set: true,
       min_interval_secs: 300,
       email: { ...EMAIL, smtp_port: 587, username: "u", starttls: true, password_set: true },
+      rev: expect.any(Number),
     });
     expect(await stored()).toMatch(/"slack_webhook_url":"enc:v1:/);
     expect(await stored()).toMatch(/"smtp_password":"enc:v1:/);

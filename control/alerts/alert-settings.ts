@@ -60,7 +60,7 @@ export async function sendTestAlert(ctx: VerbContext): Promise<AlertsTest> {
 
 type Email = AlertsValue["email"];
 
-function shown({ slack_webhook_url, min_interval_secs, email }: AlertsValue): Alerts {
+function shown({ slack_webhook_url, min_interval_secs, email }: AlertsValue): Omit<Alerts, "rev"> {
   return { slack_webhook_set: slack_webhook_url !== null, min_interval_secs, email: email && shownEmail(email) };
 }
 

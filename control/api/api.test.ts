@@ -81,6 +81,7 @@ const ROUTES: readonly (readonly [method: string, path: string, body: object | n
   ["GET", "/api/v1/managed", null],
   ["GET", `/api/v1/models/${ABSENT}/managed`, null],
   ["PUT", `/api/v1/models/${ABSENT}/managed`, { partition: "gpu", serving_port: 8000, launch_command: "serve" }],
+  ["PATCH", `/api/v1/models/${ABSENT}/managed`, { nodes: 2 }],
   ["DELETE", `/api/v1/models/${ABSENT}/managed`, null],
   ["PATCH", `/api/v1/models/${ABSENT}/managed/provision-error`, { error: null }],
   ["GET", "/api/v1/replicas", null],

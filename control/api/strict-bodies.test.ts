@@ -119,10 +119,11 @@ it("takes settings back as they were read, also what only the answer has within 
   const path = "/api/v1/settings/alerts";
   const email = { smtp_host: "mail.test", smtp_port: 25, from_address: "a@b.test", recipients: ["c@d.test"] };
   expect((await control.request("PUT", path, { email })).status).toBe(200);
-  const read = (await (await control.request("GET", path)).json()) as { email: Fields };
+  const read = (await (await control.request("GET", path)).json()) as { email: Fields; rev: number };
   expect(read.email).toMatchObject({ ...email, password_set: expect.any(Boolean) });
   const taken = await control.request("PUT", path, { ...read, warnings: ["of a write before"] });
-  expect({ status: taken.status, body: await taken.json() }).toEqual({ status: 200, body: read });
+  const body = (await taken.json()) as Fields;
+  expect({ status: taken.status, body }).toEqual({ status: 200, body: { ...read, rev: body["rev"] } });
   const wrong = { email: { ...read.email, password_set: read.email["password_set"] !== true } };
   expect(await answerOf(await control.request("PUT", path, wrong))).toMatchObject({
     status: 400,

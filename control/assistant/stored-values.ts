@@ -6,7 +6,7 @@
 import type { z } from "zod";
 import { createKeySchema, updateKeySchema } from "../../shared/schema/api-key.ts";
 import { createGroupSchema } from "../../shared/schema/fairshare.ts";
-import { putManagedModelSchema } from "../../shared/schema/managed-model.ts";
+import { patchManagedModelSchema, putManagedModelSchema } from "../../shared/schema/managed-model.ts";
 import { createMcpServerSchema, updateMcpServerSchema } from "../../shared/schema/mcp-server.ts";
 import { createModelSchema, updateModelSchema } from "../../shared/schema/model.ts";
 import { createModelEndpointSchema, updateModelEndpointSchema } from "../../shared/schema/model-endpoint.ts";
@@ -32,6 +32,7 @@ import {
   tenantCompressionSchema,
   tenantGuardrailsSchema,
 } from "../../shared/schema/tenant-policy.ts";
+import { mergePatch } from "../kernel/merge-patch.ts";
 import { dropUndefined } from "../kernel/parse.ts";
 import { budgetColumns } from "../tenants/budget-columns.ts";
 
@@ -82,6 +83,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
     follows: credential("api_key", "api_key_set"),
   },
   "PUT /models/{id}/managed": { body: putManagedModelSchema },
+  "PATCH /models/{id}/managed": { body: patchManagedModelSchema, follows: mergedSpec },
   "PUT /models/{id}/health/config": { body: healthConfigSchema },
   "POST /models/{id}/autotune/apply": {
     follows: () => ({ capacity_mode: "tuned", capacity_tuned_at: AT_RUN }),
@@ -156,6 +158,13 @@ function mergedPolicy(schema: z.ZodType, field: string) {
     const whole = schema.safeParse({ ...(isFields(now) ? now : {}), ...dropUndefined(policy) });
     return whole.success ? { policy: whole.data } : {};
   };
+}
+
+/** The fields of a spec that a body names, after its merge into the spec. */
+function mergedSpec(body: Fields, before: Fields): Fields {
+  const whole = putManagedModelSchema.safeParse(mergePatch(before, body));
+  const fields = Object.entries(whole.data ?? {});
+  return Object.fromEntries(fields.filter(([name]) => Object.hasOwn(body, name)));
 }
 
 /** When a budget begins (control/tenants/budget-columns.ts). */

@@ -20,9 +20,10 @@ const SHOWN = {
   provision_error: "of a moment ago",
   created_at: "2026-01-01T00:00:00.000Z",
   updated_at: "2026-01-01T00:00:00.000Z",
+  rev: 7,
 };
 let folder: string;
-let sent: { readonly method: string; readonly body: unknown }[];
+let sent: { readonly method: string; readonly body: unknown; readonly ifMatch: string | null }[];
 let spec: object | null;
 
 beforeEach(() => {
@@ -32,7 +33,8 @@ beforeEach(() => {
   vi.stubEnv("GATEWAY_ADMIN_TOKEN", "token");
   vi.spyOn(process.stdout, "write").mockReturnValue(true);
   vi.stubGlobal("fetch", async (request: Request) => {
-    if (request.method !== "GET") sent.push({ method: request.method, body: await request.json() });
+    const { method, headers } = request;
+    if (method !== "GET") sent.push({ method, body: await request.json(), ifMatch: headers.get("if-match") });
     const isSpec = request.url.endsWith("/managed");
     return isSpec && spec === null && request.method === "GET"
       ? Response.json({ error: { message: "not found" } }, { status: 404 })
@@ -53,12 +55,22 @@ async function run(...words: readonly string[]): Promise<void> {
 }
 
 it.each([
-  [["disable", ID], { ...SPEC, enabled: false }],
-  [["enable", ID], SPEC],
-  [["set", ID, "--replicas", "3"], { ...SPEC, target_replicas: 3 }],
-])("managed %j sends the fields of a spec and no other", async (words, body) => {
+  [["disable", ID], { enabled: false }],
+  [["enable", ID], { enabled: true }],
+  [["set", ID, "--replicas", "3"], { target_replicas: 3 }],
+])("managed %j sends what it changes and no other field", async (words, body) => {
   await run("managed", ...words);
-  expect(sent).toEqual([{ method: "PUT", body }]);
+  expect(sent).toEqual([{ method: "PATCH", body, ifMatch: null }]);
+});
+
+it.each([
+  [ID, '"7"'],
+  ["00000000-0000-4000-8000-000000000002", null],
+])("managed set with the printed spec of model %s sends If-Match %s", async (model_id, ifMatch) => {
+  const file = join(folder, "spec.json");
+  writeFileSync(file, JSON.stringify({ ...SHOWN, model_id }));
+  await run("managed", "set", ID, "--file", file, "--replicas", "3");
+  expect(sent).toEqual([{ method: "PATCH", body: { ...SPEC, target_replicas: 3 }, ifMatch }]);
 });
 
 it("managed set takes a file that managed show has printed, after the spec was deleted", async () => {
@@ -66,13 +78,14 @@ it("managed set takes a file that managed show has printed, after the spec was d
   writeFileSync(file, JSON.stringify(SHOWN));
   spec = null;
   await run("managed", "set", ID, "--file", file);
-  expect(sent).toEqual([{ method: "PUT", body: SPEC }]);
+  expect(sent).toEqual([{ method: "PUT", body: SPEC, ifMatch: null }]);
 });
 
 it.each([
   ["tenants", "budget"],
   ["tenants", "quota"],
   ["keys", "quota"],
+  ["managed", "set"],
 ])("%s %s without options says so, and sends nothing", async (...words) => {
   await expect(run(...words, ID)).rejects.toThrow("nothing to change: give an option");
   expect(sent).toEqual([]);

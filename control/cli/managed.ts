@@ -4,7 +4,7 @@
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import type { Schemas } from "../api/client/client.ts";
-import { findModel, findRecipe, page, toNumber } from "./arguments.ts";
+import { findModel, findRecipe, page, refuseNoChange, toNumber } from "./arguments.ts";
 import { CliError, type Session, sessionOf } from "./session.ts";
 
 interface SpecOptions {
@@ -33,6 +33,7 @@ const OF_GATEWAY = [
   "provision_error",
   "created_at",
   "updated_at",
+  "rev",
 ] as const satisfies readonly Exclude<keyof Schemas["ManagedModel"], keyof Spec>[];
 
 export function managedCommands(program: Command): void {
@@ -57,7 +58,14 @@ export function managedCommands(program: Command): void {
     .action(async (model: string, options: SpecOptions, command: Command) => {
       const session = sessionOf(command);
       const { id } = await findModel(session, model);
-      await putSpec(session, id, { ...(await specOf(session, id)), ...(await fieldsOf(session, options)) });
+      const given = options.file === undefined ? {} : readObject(options.file);
+      const fields = await fieldsOf(session, options, given);
+      refuseNoChange(fields);
+      if (!(await hasSpec(session, id))) {
+        const call = { params: { path: { id } }, body: fields as Spec };
+        return session.record(await session.bodyOf(session.client.PUT("/api/v1/models/{id}/managed", call)));
+      }
+      await changeSpec(session, id, fields, given["model_id"] === id ? given["rev"] : undefined);
     });
   for (const [word, enabled, description] of [
     ["enable", true, "turn a model's spec on: its replicas start"],
@@ -69,7 +77,7 @@ export function managedCommands(program: Command): void {
       .action(async (model: string, _options: object, command: Command) => {
         const session = sessionOf(command);
         const { id } = await findModel(session, model);
-        await putSpec(session, id, { ...(await specOf(session, id)), enabled });
+        await changeSpec(session, id, { enabled });
       });
   }
   managed
@@ -161,19 +169,22 @@ function replicaCommands(managed: Command): void {
     });
 }
 
-async function putSpec(session: Session, id: string, fields: Partial<Spec>): Promise<void> {
-  const call = { params: { path: { id } }, body: fields as Spec };
-  session.record(await session.bodyOf(session.client.PUT("/api/v1/models/{id}/managed", call)));
+/** Changes some fields, and no other. `rev`: the revision that they were read with, if any. Throws CliError. */
+async function changeSpec(session: Session, id: string, body: Partial<Spec>, rev?: unknown): Promise<void> {
+  const header = typeof rev === "number" ? { "if-match": `"${rev}"` } : {};
+  const call = { params: { path: { id }, header }, body };
+  session.record(await session.bodyOf(session.client.PATCH("/api/v1/models/{id}/managed", call)));
 }
 
-/** The spec that a model has; no fields when it has none. Throws CliError. */
-async function specOf(session: Session, id: string): Promise<Partial<Spec>> {
+/** Whether a model has a spec. Throws CliError. */
+async function hasSpec(session: Session, id: string): Promise<boolean> {
   const asked = session.client.GET("/api/v1/models/{id}/managed", { params: { path: { id } } });
-  const absent = await asked.then(
+  const isAbsent = await asked.then(
     ({ response }) => response.status === 404,
     () => false,
   );
-  return absent ? {} : specBody(await session.bodyOf(asked));
+  if (!isAbsent) await session.bodyOf(asked);
+  return !isAbsent;
 }
 
 /** Without what the gateway says of a spec, which changes at any time: a file may hold what `show` printed. */
@@ -181,9 +192,13 @@ function specBody(spec: Readonly<Record<string, unknown>>): Partial<Spec> {
   return Object.fromEntries(Object.entries(spec).filter(([name]) => !(OF_GATEWAY as readonly string[]).includes(name)));
 }
 
-/** The fields that a command says: of a recipe, then of a file, then of options. Throws CliError. */
-async function fieldsOf(session: Session, options: SpecOptions): Promise<Partial<Spec>> {
-  const { recipe, file, partition, gres, account, qos, image, port, replicas, minReplicas, command } = options;
+/** The fields that a command says: of a recipe, then those of a file, then of options. Throws CliError. */
+async function fieldsOf(
+  session: Session,
+  options: SpecOptions,
+  given: Readonly<Record<string, unknown>>,
+): Promise<Partial<Spec>> {
+  const { recipe, partition, gres, account, qos, image, port, replicas, minReplicas, command } = options;
   const said = {
     partition,
     gres,
@@ -197,7 +212,7 @@ async function fieldsOf(session: Session, options: SpecOptions): Promise<Partial
   };
   return {
     ...(recipe === undefined ? {} : ((await findRecipe(session, recipe)).body as Partial<Spec>)),
-    ...(file === undefined ? {} : specBody(readObject(file))),
+    ...specBody(given),
     ...Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined)),
   };
 }

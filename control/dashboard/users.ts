@@ -2,7 +2,7 @@
  * The rows of people who sign in (docs/rules/users.md#identity). An identity is a provider and its subject: an email is
  * only a label, and the same email from another identity is refused, never linked.
  */
-import { and, count, eq, not } from "drizzle-orm";
+import { and, count, eq, ne, not, or, sql } from "drizzle-orm";
 import { oneLine } from "../../shared/text/printable.ts";
 import type { Database, Transaction } from "../db/connect.ts";
 import { type UserRow, users } from "../db/schema/users.ts";
@@ -69,7 +69,9 @@ async function signInKnown(
   { email, name, now }: { readonly email: string; readonly name: string; readonly now: Date },
 ): Promise<UserRow | null> {
   const same = and(eq(users.provider, provider), eq(users.subject, subject));
-  const [user] = await tx.update(users).set({ email, name, last_login_at: now }).where(same).returning();
+  const isRenamed = or(ne(users.email, email), ne(users.name, name));
+  const rev = sql<number>`CASE WHEN ${isRenamed} THEN nextval('config_rev') ELSE ${users.rev} END`;
+  const [user] = await tx.update(users).set({ email, name, rev, last_login_at: now }).where(same).returning();
   return user ?? null;
 }
 

@@ -30,7 +30,7 @@ export const energySettings = (store: HotStore): SettingVerbs<Energy> =>
   });
 
 /** `last_reading` is null when there is none yet, and when the store does not answer. */
-async function withReading(store: HotStore, value: EnergyValue): Promise<Energy> {
+async function withReading(store: HotStore, value: EnergyValue): Promise<Omit<Energy, "rev">> {
   const reading = await readStoredJson(store, storeKeys.energyReading, energyReadingSchema);
   if (reading === null) return { ...value, last_reading: null };
   const { cluster_watts, node_count, read_at_ms, error } = reading;

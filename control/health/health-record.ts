@@ -23,5 +23,6 @@ export function healthSummary(model: ModelRow, health: HealthRow | null): ModelH
     last_http_status: health?.last_http_status ?? null,
     last_message: health?.last_message ?? null,
     updated_at: iso(health?.updated_at ?? model.updated_at),
+    rev: model.rev,
   });
 }

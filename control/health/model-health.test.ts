@@ -67,6 +67,7 @@ describe("the health of a model", () => {
       last_http_status: null,
       last_message: null,
       updated_at: model.created_at,
+      rev: model.rev,
     });
     const all = await send<ModelHealthSummary[]>("GET", "/api/v1/models/health");
     expect(all.filter((each) => each.model_id === model.id)).toEqual([first]);

@@ -1,43 +1,74 @@
 /**
- * A change of single fields of a model, made from a rule: the schema of the body, the name of the change in the audit log,
- * and the columns that follow from the body. Every change locks the row, updates it, writes the audit entry and publishes
- * the hot copy.
+ * Changes a model's fields; what is omitted keeps its value, its name never changes (docs/rules/models.md#fields). Every
+ * route that changes a model goes through here.
  */
 import { eq } from "drizzle-orm";
 import type { z } from "zod";
-import { GatewayError } from "../../shared/errors.ts";
-import type { Model } from "../../shared/schema/model.ts";
+import { type ErrorDetail, GatewayError } from "../../shared/errors.ts";
+import { originOf } from "../../shared/network/origin.ts";
+import { CACHE_TTL_COMPLAINT, isCacheTtlRight, type Model, type PatchModel } from "../../shared/schema/model.ts";
+import type { Transaction } from "../db/connect.ts";
+import { modelEndpoints } from "../db/schema/endpoints.ts";
 import { type ModelRow, models } from "../db/schema/models.ts";
+import { applyHealthConfig, resetHealth } from "../health/configuration-change.ts";
 import { changedFields } from "../kernel/changed-fields.ts";
 import type { VerbContext, Written } from "../kernel/context.ts";
-import { parse, parseId } from "../kernel/parse.ts";
+import { inheritedKeyWarnings, isKept, keptSecretWarnings } from "../kernel/kept-secrets.ts";
+import { parse, parseId, refuseIfAny } from "../kernel/parse.ts";
+import { checkUpstreamAddress } from "../kernel/upstream-address.ts";
+import { auditedWarnings, withWarnings } from "../kernel/warnings.ts";
 import { write } from "../kernel/write.ts";
-import { lockModel, modelRecord } from "./model-record.ts";
+import type { WriteJournal } from "../kernel/write-journal.ts";
+import { fieldsOfUpdate } from "./model-fields.ts";
+import { lockModel, type ModelWithHealth, modelRecord } from "./model-record.ts";
 
-/** Columns without secrets, so that the audit log may show their values. */
-type Columns = Partial<
-  Pick<
-    ModelRow,
-    | "max_in_flight"
-    | "admission_weight"
-    | "capacity_mode"
-    | "capacity_tuned_at"
-    | "cache_enabled"
-    | "cache_ttl_secs"
-    | "request_timeout_secs"
-    | "max_retries"
-    | "retry_backoff_ms"
-    | "endpoint_selection_mode"
-    | "debug_diagnostics"
-  >
->;
+/** True when the model's upstream is another one, so that its known health says nothing. */
+function isMoved(before: ModelRow, after: ModelRow): boolean {
+  return (["api_base", "upstream_model", "model_type"] as const).some((field) => before[field] !== after[field]);
+}
+
+/** True when the same upstream may answer differently: the health is kept, and a check is due. */
+function mayAnswerDifferently(before: ModelRow, after: ModelRow): boolean {
+  return before.enabled !== after.enabled || before.api_key !== after.api_key;
+}
+
+/** The errors that only a comparison with the stored row can find. */
+function complaintsAbout(
+  body: PatchModel,
+  before: ModelRow,
+  after: Pick<ModelRow, "cache_enabled" | "cache_ttl_secs">,
+): ErrorDetail[] {
+  const renamed = body.model_name !== undefined && body.model_name !== before.model_name;
+  return [
+    ...(renamed ? [{ path: "model_name", message: "cannot be changed; create another model instead" }] : []),
+    ...(isCacheTtlRight(after) ? [] : [{ path: "cache_ttl_secs", message: CACHE_TTL_COMPLAINT }]),
+  ];
+}
+
+/** Warns when the model's credential is sent from now on to an origin that did not get it before. */
+async function secretWarnings(
+  tx: Transaction,
+  body: PatchModel,
+  before: ModelRow,
+  after: ModelRow,
+): Promise<readonly string[]> {
+  const [from, to] = [originOf(before.api_base), originOf(after.api_base)];
+  const kept = isKept(body.api_key, before.api_key);
+  const own = keptSecretWarnings({ secret: "api_key", address: "api_base", kept }, from, to);
+  if (kept && from === to) return own;
+  const endpoints = await tx.select().from(modelEndpoints).where(eq(modelEndpoints.model_id, after.id));
+  return [...own, ...inheritedKeyWarnings(after, endpoints, { moved: false })];
+}
 
 /** How one change of a model differs from the others. */
 interface ModelChangeRule<Body> {
   readonly body: z.ZodType<Body>;
   /** Action in the audit log (docs/rules/management-api.md#audit-log). */
   readonly action: string;
-  readonly columns: (body: Body, now: Date) => Columns;
+  /** The fields that the body changes. Null stands for the default, but a null credential keeps the stored one. */
+  readonly fields: (body: Body) => PatchModel;
+  /** Columns that no body sets. */
+  readonly noted?: (now: Date) => Partial<ModelRow>;
 }
 
 /** A change as a verb, and the schema of its body. */
@@ -51,30 +82,55 @@ export interface ModelChange {
 export function modelChange<Body>(rule: ModelChangeRule<Body>): ModelChange {
   return {
     body: rule.body,
-    apply: async (ctx, id, input) => await applyRule(ctx, parseId(id), rule, parse(rule.body, input)),
+    apply: async (ctx, id, input) => {
+      const modelId = parseId(id);
+      const fields = rule.fields(parse(rule.body, input));
+      await checkUpstreamAddress(ctx, "api_base", fields.api_base ?? "");
+      return await write(ctx, async (tx, journal) => {
+        const { after, warnings } = await changeModel(ctx, { ...rule, tx, journal, id: modelId, fields });
+        return withWarnings(modelRecord(after), warnings);
+      });
+    },
   };
 }
 
-async function applyRule<Body>(
+interface Changing {
+  readonly tx: Transaction;
+  readonly journal: WriteJournal;
+  readonly id: string;
+  readonly fields: PatchModel;
+  readonly action: string;
+  readonly noted?: (now: Date) => Partial<ModelRow>;
+}
+
+/** Changes the row within a write, with all that follows from it. Throws 400, 404. */
+export async function changeModel(
   ctx: VerbContext,
-  id: string,
-  rule: ModelChangeRule<Body>,
-  body: Body,
-): Promise<Written<Model>> {
-  return await write(ctx, async (tx, journal) => {
-    const before = await lockModel(tx, id);
-    ctx.judge?.(modelRecord(before));
-    const now = ctx.now();
-    const columns = rule.columns(body, now);
-    const [row] = await tx
-      .update(models)
-      .set({ ...columns, rev: journal.rev, updated_at: now })
-      .where(eq(models.id, id))
-      .returning();
-    if (row === undefined) throw new GatewayError("not_found");
-    const detail = changedFields(before.row, columns);
-    journal.audit({ action: rule.action, entityType: "model", entityId: id, detail });
-    journal.modelChanged(row.model_name);
-    return modelRecord({ row, healthStatus: before.healthStatus });
+  { tx, journal, id, fields: body, action, noted }: Changing,
+): Promise<{ readonly after: ModelWithHealth; readonly warnings: readonly string[] }> {
+  const before = await lockModel(tx, id);
+  ctx.judge?.(modelRecord(before));
+  const now = ctx.now();
+  const fields = { ...(await fieldsOfUpdate(ctx, body, before.row)), ...noted?.(now) };
+  refuseIfAny(complaintsAbout(body, before.row, { ...before.row, ...fields }));
+  const [row] = await tx
+    .update(models)
+    .set({ ...fields, rev: journal.rev, updated_at: now })
+    .where(eq(models.id, id))
+    .returning();
+  if (row === undefined) throw new GatewayError("not_found");
+  const warnings = await secretWarnings(tx, body, before.row, row);
+  journal.audit({
+    action,
+    entityType: "model",
+    entityId: id,
+    detail: { ...changedFields(before.row, fields, ["api_key"]), ...auditedWarnings(warnings) },
   });
+  journal.modelChanged(row.model_name);
+  const moved = isMoved(before.row, row);
+  if (moved) await resetHealth(tx, id, now);
+  const isConcerned = body.health !== undefined || mayAnswerDifferently(before.row, row);
+  if (isConcerned) await applyHealthConfig(tx, row, now);
+  journal.checkIsDue = moved || isConcerned;
+  return { after: { row, healthStatus: moved ? "unknown" : before.healthStatus }, warnings };
 }

@@ -100,3 +100,35 @@ describe("controls of a model", () => {
     });
   });
 });
+
+describe("a route of single fields", () => {
+  const RELIABILITY = {
+    request_timeout_secs: 5,
+    max_retries: 2,
+    retry_backoff_ms: 10,
+    endpoint_selection_mode: "load_balance",
+    debug_diagnostics: true,
+  };
+
+  it.each<[string, object]>([
+    ["capacity", { max_in_flight: 9 }],
+    ["capacity", { max_in_flight: null }],
+    ["capacity-mode", { capacity_mode: "tuned" }],
+    ["weight", { admission_weight: 7 }],
+    ["cache", { cache_enabled: true, cache_ttl_secs: 60 }],
+    ["reliability", RELIABILITY],
+  ])("%s %j changes a model as PATCH does", async (part, body) => {
+    const path = `/api/v1/models/${model.id}`;
+    const send = async (method: string, to: string, change: object): Promise<Partial<Model>> => {
+      const response = await control.request(method, to, change);
+      const { rev: _rev, updated_at: _updated, ...record } = (await response.json()) as Model;
+      return record;
+    };
+    const { rev: _rev, updated_at: _updated, ...before } = model;
+    const changed = await send("PUT", `${path}/${part}`, body);
+    const isChanged = ([name]: readonly [string, unknown]): boolean => Object.hasOwn(body, name);
+    await send("PATCH", path, Object.fromEntries(Object.entries(before).filter(isChanged)));
+    expect(await send("PATCH", path, body)).toEqual(changed);
+    expect(changed).toEqual({ ...before, ...body });
+  });
+});

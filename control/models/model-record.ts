@@ -8,7 +8,7 @@ import { withIsoTimes } from "../kernel/iso-times.ts";
 import { dropUndefined } from "../kernel/parse.ts";
 
 /** A row with its health status. */
-interface ModelWithHealth {
+export interface ModelWithHealth {
   readonly row: ModelRow;
   readonly healthStatus: string;
 }

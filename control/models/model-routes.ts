@@ -7,8 +7,6 @@ import {
   modelFilterSchema,
   modelSchema,
   modelValidationSchema,
-  patchModelSchema,
-  updateModelSchema,
   validateModelSchema,
 } from "../../shared/schema/model.ts";
 import { endpoint } from "../api/endpoint.ts";
@@ -17,7 +15,6 @@ import { createModel } from "./create-model.ts";
 import { deleteModel } from "./delete-model.ts";
 import { modelChanges } from "./model-changes.ts";
 import { getModel, listModels } from "./read-models.ts";
-import { patchModel, updateModel } from "./update-model.ts";
 import { validateModel } from "./validate-model.ts";
 
 const tag = "Models";
@@ -94,9 +91,9 @@ export function modelRoutes(app: Api): void {
     path: one,
     summary: "Update a model; an omitted field keeps its value",
     tag,
-    body: updateModelSchema,
+    body: modelChanges.update.body,
     answer: modelSchema,
-    handler: async ({ ctx, path, body }) => await updateModel(ctx, path.id, body),
+    handler: async ({ ctx, path, body }) => await modelChanges.update.apply(ctx, path.id, body),
   });
   endpoint(app, {
     kind: "write",
@@ -105,9 +102,9 @@ export function modelRoutes(app: Api): void {
     summary: "Change fields of a model; null sets the default",
     description: "An omitted field keeps its value. Null clears `api_key`.",
     tag,
-    body: patchModelSchema,
+    body: modelChanges.all.body,
     answer: modelSchema,
-    handler: async ({ ctx, path, body }) => await patchModel(ctx, path.id, body),
+    handler: async ({ ctx, path, body }) => await modelChanges.all.apply(ctx, path.id, body),
   });
   endpoint(app, {
     kind: "write",

@@ -23,18 +23,24 @@ async function put<T>(name: string, body: unknown): Promise<T> {
     status: 200,
     "x-gateway-sync": null,
   });
-  return (await response.json()) as T;
+  return await withoutRev<T>(response);
 }
 
 async function get<T>(name: string): Promise<T> {
-  return (await (await control.request("GET", `/api/v1/settings/${name}`)).json()) as T;
+  return await withoutRev<T>(await control.request("GET", `/api/v1/settings/${name}`));
+}
+
+/** What a setting says, without its revision. */
+async function withoutRev<T>(response: Response): Promise<T> {
+  const { rev: _rev, ...value } = (await response.json()) as { rev?: number };
+  return value as T;
 }
 
 async function lastAudit(): Promise<AuditEntry | undefined> {
   return ((await (await control.request("GET", "/api/v1/audit?limit=1")).json()) as AuditEntry[])[0];
 }
 
-const BOONS: Boons = {
+const BOONS: Omit<Boons, "rev"> = {
   vision_enabled: false,
   vision_fallback_model: null,
   vision_describe_prompt:

@@ -3,6 +3,7 @@
  */
 import { eq } from "drizzle-orm";
 import { apiKeys, tenants } from "../db/schema/tenancy.ts";
+import { users } from "../db/schema/users.ts";
 import type { VerbContext, Written } from "../kernel/context.ts";
 import { parseId } from "../kernel/parse.ts";
 import { write } from "../kernel/write.ts";
@@ -18,6 +19,7 @@ export async function deleteTenant(ctx: VerbContext, id: string): Promise<Writte
       .delete(apiKeys)
       .where(eq(apiKeys.tenant_id, tenantId))
       .returning({ key_hash: apiKeys.key_hash, previous_key_hash: apiKeys.previous_key_hash });
+    await tx.update(users).set({ tenant_id: null, rev: journal.rev }).where(eq(users.tenant_id, tenantId));
     await tx.delete(tenants).where(eq(tenants.id, tenantId));
     journal.audit({
       action: "delete_tenant",

@@ -4,13 +4,15 @@ import { users } from "../db/schema/users.ts";
 import type { VerbContext, Written } from "../kernel/context.ts";
 import { parseId } from "../kernel/parse.ts";
 import { write } from "../kernel/write.ts";
-import { lockUser } from "./user-record.ts";
+import { lockUser, userRecord } from "./user-record.ts";
 
 /** Throws 400 for the break-glass admin, 404. */
 export async function deleteUser(ctx: VerbContext, id: string): Promise<Written<null>> {
   const userId = parseId(id);
   return await write(ctx, async (tx, journal) => {
-    const { email, provider } = await lockUser(tx, userId);
+    const row = await lockUser(tx, userId);
+    ctx.judge?.(userRecord(row));
+    const { email, provider } = row;
     await tx.delete(users).where(eq(users.id, userId));
     journal.audit({ action: "delete_user", entityType: "user", entityId: userId, detail: { email, provider } });
     return null;

@@ -28,7 +28,7 @@ export async function updateUser(ctx: VerbContext, id: string, input: unknown): 
     try {
       const [row] = await tx
         .update(users)
-        .set({ ...fields, updated_at: ctx.now() })
+        .set({ ...fields, rev: journal.rev, updated_at: ctx.now() })
         .where(eq(users.id, userId))
         .returning();
       if (row === undefined) throw new GatewayError("not_found");

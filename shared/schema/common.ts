@@ -141,6 +141,12 @@ const budgetPeriod = z.preprocess(
   oneOf(BUDGET_PERIODS).nullable(),
 );
 
+/** The same fields, each or null. */
+export function orNull<S extends Readonly<Record<string, z.ZodType>>>(shape: S) {
+  const entries = Object.entries(shape).map(([name, field]) => [name, field.nullable()] as const);
+  return Object.fromEntries(entries) as { readonly [K in keyof S]: z.ZodNullable<S[K]> };
+}
+
 /** The revision of a record (docs/rules/management-api.md#lost-updates). */
 export const revField = z
   .number()

@@ -15,8 +15,10 @@ import {
   isStorableJson,
   NOT_STORABLE,
   NOT_STORABLE_JSON,
+  orNull,
   reportedText,
   requiredText,
+  revField,
   whenValid,
   whole,
 } from "./common.ts";
@@ -138,6 +140,12 @@ export const putManagedModelSchema = z
   })
   .meta({ id: "PutManagedModel" });
 
+/** PATCH /models/{id}/managed: null stands for the default. What is stored after it is held to the rules of PUT. */
+export const patchManagedModelSchema = z
+  .object({ ...orNull(given), partition: given.partition, serving_port: given.serving_port })
+  .partial()
+  .meta({ id: "PatchManagedModel" });
+
 const replicaCount = z.number().int();
 
 /** A spec as it is shown, with what the provisioner needs of its model and how many replicas there are in each state. */
@@ -148,6 +156,7 @@ export const managedModelSchema = z
     model_type: z.enum(MODEL_TYPES),
     upstream_model: z.string(),
     replicas: z.record(z.enum(REPLICA_STATES), replicaCount).meta({ description: "Number of replicas in each state" }),
+    rev: revField,
   })
   .meta({ id: "ManagedModel" });
 export type ManagedModel = z.infer<typeof managedModelSchema>;

@@ -2,6 +2,7 @@
  * Health of models on the Management API (docs/rules/health.md#records).
  */
 import * as z from "zod";
+import { revField } from "./common.ts";
 import { healthFields } from "./model.ts";
 
 export const modelHealthSummarySchema = z
@@ -23,6 +24,7 @@ export const modelHealthSummarySchema = z
     last_http_status: z.number().int().nullable(),
     last_message: z.string().nullable(),
     updated_at: z.string(),
+    rev: revField,
   })
   .meta({ id: "ModelHealthSummary" });
 export type ModelHealthSummary = z.infer<typeof modelHealthSummarySchema>;

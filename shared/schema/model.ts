@@ -12,6 +12,7 @@ import {
   freeText,
   nameField,
   oneOf,
+  orNull,
   queryText,
   requiredText,
   revField,
@@ -146,12 +147,6 @@ const storedIdentity = {
 export const storedModel = { ...z.object(storedSettings).partial().shape, ...storedIdentity } satisfies StoredShape<
   typeof MODEL_FIELDS
 >;
-
-/** The same fields, each or null. */
-function orNull<S extends Readonly<Record<string, z.ZodType>>>(shape: S) {
-  const entries = Object.entries(shape).map(([name, field]) => [name, field.nullable()] as const);
-  return Object.fromEntries(entries) as { readonly [K in keyof S]: z.ZodNullable<S[K]> };
-}
 
 const modelName = nameField.refine((name) => name !== "auto", "auto is reserved");
 const apiKey = headerSecret.nullable();

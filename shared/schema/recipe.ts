@@ -4,18 +4,19 @@
 import * as z from "zod";
 import { recordShape } from "../fields/field-table.ts";
 import { RECIPE_FIELDS } from "../fields/recipe-fields.ts";
-import { descriptionField, freeText, nameField } from "./common.ts";
+import { descriptionField, freeText, nameField, revField } from "./common.ts";
 import { recipeBodySchema } from "./managed-model.ts";
 
 const shown = recordShape(RECIPE_FIELDS);
 
-/** A recipe as it is shown. A built-in one comes from a file, and nobody has created it at a time. */
+/** A recipe as it is shown. A built-in one comes from a file: nobody has created it at a time, and no write gives it a revision. */
 export const recipeSchema = z
   .object({
     ...shown,
     created_at: shown.created_at.nullable(),
     updated_at: shown.updated_at.nullable(),
     builtin: z.boolean().meta({ description: "From a file of GATEWAY_RECIPES_DIR; it cannot be changed" }),
+    rev: revField.nullable(),
   })
   .meta({ id: "Recipe" });
 export type Recipe = z.infer<typeof recipeSchema>;

@@ -4,9 +4,9 @@
 import * as z from "zod";
 import { recordShape } from "../fields/field-table.ts";
 import { USER_FIELDS, USER_ROLES, USER_STATUSES } from "../fields/user-fields.ts";
-import { oneOf, queryText, storedId } from "./common.ts";
+import { oneOf, queryText, revField, storedId } from "./common.ts";
 
-export const userSchema = z.object(recordShape(USER_FIELDS)).meta({ id: "User" });
+export const userSchema = z.object({ ...recordShape(USER_FIELDS), rev: revField }).meta({ id: "User" });
 
 export type User = z.infer<typeof userSchema>;
 

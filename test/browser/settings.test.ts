@@ -31,6 +31,23 @@ it("shows what is refused at its field, saves, and takes back", async () => {
   expect(problems()).toEqual([]);
 });
 
+it("does not take back over what somebody else has saved since", async () => {
+  const { gateway } = console_;
+  const save = async (bench_max_concurrency: number) =>
+    await gateway.must("PUT", "/settings/assistant", { bench_max_concurrency });
+  onTestFinished(async () => void (await save(40)));
+  const { page } = await console_.open({ as: "admin" });
+  await page.goto("/settings?tab=assistant");
+  await page.getByLabel("Benchmark: max concurrency").fill("34");
+  await page.getByRole("button", { name: "Save" }).click();
+  const undo = page.getByRole("button", { name: "Undo" });
+  await undo.waitFor();
+  await save(35);
+  await undo.click();
+  await page.getByText(/\(changed_meanwhile\)/).waitFor();
+  expect(await gateway.must<Assistant>("GET", "/settings/assistant")).toMatchObject({ bench_max_concurrency: 35 });
+});
+
 it("switches tools of the assistant off and on, one by one and by what they are about", async () => {
   const { gateway } = console_;
   const kept = async () => (await gateway.must<Assistant>("GET", "/settings/assistant")).tools_enabled;

@@ -35,6 +35,7 @@ export function blankSpec(model_id: string, model_name: string, created_at: stri
     replicas: { pending: 0, starting: 0, healthy: 0, draining: 0, lost: 0 },
     created_at,
     updated_at: created_at,
+    rev: 1,
   };
 }
 

@@ -27,10 +27,11 @@ export async function targetOf(
   };
   const tenant = async (): Promise<Row> => await make("/tenants", { name: unique("tenant") });
   const model = async (): Promise<Row> => await make("/models", { model_name: unique("model"), api_base: NOWHERE });
-  const makeSpec = async ({ id }: Row): Promise<void> => {
+  const makeSpec = async ({ id }: Row): Promise<Row> => {
     const spec = { partition: "gpu", serving_port: 8000, launch_command: "serve" };
     const response = await send("PUT", `/api/v1/models/${String(id)}/managed`, spec);
     if (!response.ok) throw new Error(`PUT managed answered ${response.status}: ${await response.text()}`);
+    return (await response.json()) as Row;
   };
   switch (collectionOf(path)) {
     case null:
@@ -43,7 +44,7 @@ export async function targetOf(
     }
     case "models": {
       const owner = await model();
-      if (path.includes("/managed")) await makeSpec(owner);
+      if (path.includes("/managed")) return { path: fillIn(path, { id: owner["id"] }), record: await makeSpec(owner) };
       if (!path.includes("{endpoint_id}")) return named(path, owner);
       const body = { name: unique("endpoint"), api_base: NOWHERE };
       const endpoint = await make(`/models/${String(owner["id"])}/endpoints`, body);

@@ -8,6 +8,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, type ReactNode, useEffect, useState } from "react";
 import type * as z from "zod";
 import type { ReadPath } from "../../data/reads.ts";
+import { fieldsOf } from "../../data/untyped.ts";
 import { fieldTexts } from "../../messages/en/fields.ts";
 import { texts } from "../../messages/texts.ts";
 import { Button } from "../../ui/button.tsx";
@@ -51,7 +52,8 @@ interface RecordFormProps {
   readonly zone: string;
   /** Whether a body names every field of the form, or only those that were changed and those that the record lacks. */
   readonly sends: "all" | "changed";
-  readonly send: (body: FieldValues) => Answered;
+  /** `now`: the record as it was read or written last, so that a write can name its revision. */
+  readonly send: (body: FieldValues, now: FieldValues) => Answered;
   /** Reads the record again, to see whether somebody else has changed it. */
   readonly readNow: () => Promise<FieldValues>;
   readonly touches: readonly ReadPath[];
@@ -71,6 +73,11 @@ interface RecordFormProps {
   readonly headings?: Readonly<Record<string, string>>;
   /** Stands above the button: what the change means, from the record and the values that would be saved. */
   readonly note?: (values: FieldValues) => ReactNode;
+}
+
+interface Write {
+  readonly body: FieldValues;
+  readonly now: FieldValues;
 }
 
 interface Edit {
@@ -104,8 +111,8 @@ export function RecordForm(props: RecordFormProps) {
   const isEdited = edit !== null;
   useEffect(() => onEdit?.(isEdited), [onEdit, isEdited]);
   const names = specs.map((spec) => spec.name);
-  const write = useAnnouncedWrite<FieldValues>({
-    send,
+  const write = useAnnouncedWrite<Write>({
+    send: async ({ body, now }) => await send(body, now),
     touches,
     done: () => text("saved", { what, name }),
     failed: () => text("undoFailed", { what, name }),
@@ -114,11 +121,12 @@ export function RecordForm(props: RecordFormProps) {
       setEdit(null);
       setErrors(NO_ERRORS);
     },
-    inverse: (body) => {
+    inverse: ({ body }, answer) => {
       // Nobody here knows a secret from before.
       const isSecretSent = specs.some((spec) => spec.kind === "secret" && Object.hasOwn(body, spec.name));
-      const variables = isSecretSent ? null : undoOf(body, edit?.base ?? record);
-      return variables === null ? null : { variables, done: text("undone", { what, name }) };
+      const before = isSecretSent ? null : undoOf(body, edit?.base ?? record);
+      if (before === null) return null;
+      return { variables: { body: before, now: fieldsOf(answer) }, done: text("undone", { what, name }) };
     },
   });
   if (props.isReadOnly === true) {
@@ -154,7 +162,7 @@ export function RecordForm(props: RecordFormProps) {
     setReading(true);
     try {
       const now = await readNow();
-      if (changesBetween(names, base, now).length === 0) write.run(judged.data as FieldValues);
+      if (changesBetween(names, base, now).length === 0) write.run({ body: judged.data as FieldValues, now });
       // the page's own reads may be older than this one: the conflict is between what it shows and what was typed
       else await Promise.all(touches.map(async (path) => await queries.invalidateQueries({ queryKey: [path] })));
     } catch (error) {

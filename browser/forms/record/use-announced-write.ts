@@ -24,8 +24,8 @@ interface AnnouncedWriteOptions<V> {
   /** Absent: a failure is shown by the caller, at the field that it names. */
   readonly onFailed?: (error: ApiError, variables: V) => void;
   readonly onDone?: (variables: V) => void;
-  /** What takes it back, as variables of the same write; null: nothing does. */
-  readonly inverse?: (variables: V) => { readonly variables: V; readonly done: string } | null;
+  /** What takes it back, as variables of the same write, from its answer; null: nothing does. */
+  readonly inverse?: (variables: V, answer: unknown) => { readonly variables: V; readonly done: string } | null;
 }
 
 /** The write; `isBusy` while it, or what takes it back, is under way and what they touched is not read again. */
@@ -50,7 +50,7 @@ export function useAnnouncedWrite<V>({
     touches,
     ...(ends === undefined ? {} : { ends }),
     onDone: (written, variables) => {
-      const back = inverse?.(variables) ?? null;
+      const back = inverse?.(variables, written.value) ?? null;
       announce(
         done(variables),
         written,

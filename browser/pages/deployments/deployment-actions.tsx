@@ -1,5 +1,6 @@
 import { lazy, Suspense, useState } from "react";
 import { api, type Records } from "../../data/api.ts";
+import { ifMatch } from "../../data/untyped.ts";
 import type { FieldValues } from "../../forms/record/drafts.ts";
 import { useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
 import { useUndoableWrite } from "../../forms/use-undoable-write.ts";
@@ -45,7 +46,7 @@ export function DeploymentActions({ spec, replicas }: DeploymentActionsProps) {
   const removing = useAnnouncedWrite<FieldValues | null>({
     send: async (body) =>
       body === null
-        ? await api.DELETE("/api/v1/models/{id}/managed", { params: { path: { id } } })
+        ? await api.DELETE("/api/v1/models/{id}/managed", { params: { path: { id }, header: ifMatch(spec) } })
         : await putSpec(id, body),
     touches: DEPLOYMENT_READS,
     done: () => text("removed", { name }),

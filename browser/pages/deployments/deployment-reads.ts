@@ -1,6 +1,7 @@
 /** What shows managed models, and how a spec is written. */
 import { answerValue, api, type Records } from "../../data/api.ts";
 import type { ReadPath } from "../../data/reads.ts";
+import { ifMatch } from "../../data/untyped.ts";
 import type { FieldValues } from "../../forms/record/drafts.ts";
 import type { Answered } from "../../forms/record/use-announced-write.ts";
 
@@ -14,7 +15,7 @@ export const DEPLOYMENT_READS: readonly ReadPath[] = [
 
 export const RECIPE_READS: readonly ReadPath[] = ["/api/v1/recipes"];
 
-/** What a write of a spec takes: all but what the server says about it. */
+/** What a whole spec is stored as: all but what the server says about it. */
 export function specBody(spec: Records["ManagedModel"]): Records["PutManagedModel"] {
   const {
     model_id: _id,
@@ -25,6 +26,7 @@ export function specBody(spec: Records["ManagedModel"]): Records["PutManagedMode
     provision_error: _error,
     created_at: _created,
     updated_at: _updated,
+    rev: _rev,
     ...body
   } = spec;
   return body;
@@ -35,9 +37,12 @@ export async function specNow(id: string): Promise<Records["ManagedModel"]> {
   return answerValue(await api.GET("/api/v1/models/{id}/managed", { params: { path: { id } } }));
 }
 
-/** Changes some fields of a spec, and leaves the others as they are at the moment: a write replaces the whole spec. Throws ApiError. */
-export async function changeSpec(id: string, change: FieldValues): Answered {
-  return await putSpec(id, { ...specBody(await specNow(id)), ...change });
+/** Changes some fields of a spec, and no other. Refused where `now` is not the spec any more. */
+export async function changeSpec(id: string, change: FieldValues, now?: FieldValues): Answered {
+  return await api.PATCH("/api/v1/models/{id}/managed", {
+    params: { path: { id }, header: ifMatch(now) },
+    body: change as Records["PatchManagedModel"],
+  });
 }
 
 /** Stores a whole spec: what it leaves out gets its default. */

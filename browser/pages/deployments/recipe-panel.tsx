@@ -3,6 +3,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { answerValue, api, type Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
+import { fieldsOf, ifMatch } from "../../data/untyped.ts";
 import { CreateForm } from "../../forms/record/create-form.tsx";
 import { fieldLabel, valueText } from "../../forms/record/field-words.ts";
 import { RecordForm } from "../../forms/record/record-form.tsx";
@@ -89,7 +90,7 @@ function Shown({ recipe: { description, author, body } }: { readonly recipe: Rec
 }
 
 function Changed({ recipe }: { readonly recipe: Recipe }) {
-  const { id, name, body } = recipe;
+  const { id, name } = recipe;
   const { zone } = useZone();
   const queries = useQueryClient();
   return (
@@ -101,15 +102,19 @@ function Changed({ recipe }: { readonly recipe: Recipe }) {
       record={recipeValues(recipe)}
       zone={zone}
       sends="all"
-      send={async (values) =>
-        await api.PUT("/api/v1/recipes/{id}", { params: { path: { id } }, body: recipeBody(values, body) })
+      send={async (values, now) =>
+        await api.PUT("/api/v1/recipes/{id}", {
+          params: { path: { id }, header: ifMatch(now) },
+          body: recipeBody(values, fieldsOf(now["body"])),
+        })
       }
       readNow={async () => {
         const now = await queries.fetchQuery({
           ...read("/api/v1/recipes", { params: { query: { limit: "1000" } } }),
           staleTime: 0,
         });
-        return recipeValues(now.find((one) => one.id === id) ?? recipe);
+        const one = now.find((each) => each.id === id) ?? recipe;
+        return { ...recipeValues(one), body: one.body, rev: one.rev };
       }}
       touches={RECIPE_READS}
       headings={SPEC_HEADINGS}
@@ -153,7 +158,7 @@ function DeleteRecipe({ recipe, onDone }: { readonly recipe: Recipe; readonly on
   const write = useAnnouncedWrite<Records["CreateRecipe"] | null>({
     send: async (body) =>
       body === null
-        ? await api.DELETE("/api/v1/recipes/{id}", { params: { path: { id } } })
+        ? await api.DELETE("/api/v1/recipes/{id}", { params: { path: { id }, header: ifMatch(recipe) } })
         : await api.POST("/api/v1/recipes", { body }),
     touches: RECIPE_READS,
     done: () => text("recipeDeleted", { name }),

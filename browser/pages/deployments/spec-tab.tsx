@@ -3,13 +3,12 @@ import { recipeBodySchema } from "../../../shared/schema/managed-model.ts";
 import type { Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
 import { textOf } from "../../data/untyped.ts";
-import type { FieldValues } from "../../forms/record/drafts.ts";
 import { RecordForm } from "../../forms/record/record-form.tsx";
 import { deploymentTexts } from "../../messages/en/deployments.ts";
 import { texts } from "../../messages/texts.ts";
 import { useZone } from "../../time/zone-context.tsx";
 import { Panel } from "../../ui/layout.tsx";
-import { DEPLOYMENT_READS, putSpec, specBody } from "./deployment-reads.ts";
+import { changeSpec, DEPLOYMENT_READS } from "./deployment-reads.ts";
 import { SPEC_FIELDS } from "./spec-fields.ts";
 import { SCRIPT_CONTROLS, SPEC_HEADINGS, useSpecHelp } from "./spec-form.tsx";
 
@@ -36,8 +35,8 @@ export function SpecTab({ spec }: { readonly spec: Records["ManagedModel"] }) {
         schema={recipeBodySchema}
         record={spec}
         zone={zone}
-        sends="all"
-        send={async (body: FieldValues) => await putSpec(id, { ...specBody(spec), ...body })}
+        sends="changed"
+        send={async (body, now) => await changeSpec(id, body, now)}
         readNow={readNow}
         touches={DEPLOYMENT_READS}
         headings={SPEC_HEADINGS}

@@ -4,6 +4,7 @@ import { lazy, type ReactNode, Suspense } from "react";
 import type * as z from "zod";
 import { api, type Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
+import { ifMatch } from "../../data/untyped.ts";
 import type { FieldValues } from "../../forms/record/drafts.ts";
 import { RecordForm } from "../../forms/record/record-form.tsx";
 import type { Answered } from "../../forms/record/use-announced-write.ts";
@@ -41,10 +42,10 @@ export function useSetting<N extends SettingName>(name: N) {
   return useQuery(read(pathOf(name), undefined, { everyMs: EVERY_MS }));
 }
 
-/** Saves some fields; what the body omits keeps its value. */
-export async function saveSetting(name: SettingName, body: FieldValues): Answered {
-  const put = api.PUT as (path: string, init: { readonly body: FieldValues }) => Answered;
-  return await put(pathOf(name), { body });
+/** Saves some fields; what the body omits keeps its value. Refused where `now` is not the setting any more. */
+export async function saveSetting(name: SettingName, body: FieldValues, now?: FieldValues): Answered {
+  const put = api.PUT as (path: string, init: { readonly params: object; readonly body: FieldValues }) => Answered;
+  return await put(pathOf(name), { params: { header: ifMatch(now) }, body });
 }
 
 /** The reads that show a setting. */
@@ -83,7 +84,7 @@ export function SettingPanel({
   const sources = useQuery(sourcesRead);
   const queries = useQueryClient();
   const { zone } = useZone();
-  const fields = (answer: FieldValues): FieldValues => fieldsOf?.(answer) ?? answer;
+  const fields = (answer: FieldValues): FieldValues => ({ ...(fieldsOf?.(answer) ?? answer), rev: answer["rev"] });
   return (
     <Loaded state={setting} texts={STATE_TEXTS}>
       {(answer) =>
@@ -107,7 +108,7 @@ export function SettingPanel({
                 record={fields(answer)}
                 zone={zone}
                 sends="changed"
-                send={async (body) => await saveSetting(name, bodyOf?.(body) ?? body)}
+                send={async (body, now) => await saveSetting(name, bodyOf?.(body) ?? body, now)}
                 readNow={async () => fields(await queries.fetchQuery({ ...read(pathOf(name)), staleTime: 0 }))}
                 touches={readsOf(name)}
               />

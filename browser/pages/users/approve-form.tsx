@@ -2,6 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { answerValue, api, type Records } from "../../data/api.ts";
 import type { ApiError } from "../../data/api-error.ts";
+import { ifMatch } from "../../data/untyped.ts";
 import { choiceLabel, fieldHint } from "../../forms/record/field-words.ts";
 import { complain, useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
 import { usersTexts } from "../../messages/en/users.ts";
@@ -25,22 +26,23 @@ export function ApproveForm({ user }: { readonly user: User }) {
   const queries = useQueryClient();
   const [error, setError] = useState<ApiError | null>(null);
   const after = { status: "active", role, tenant_id: tenantId } as const;
-  const write = useAnnouncedWrite<Records["UpdateUser"]>({
-    send: async (body) => await api.PATCH("/api/v1/users/{id}", { params: { path: { id } }, body }),
+  const write = useAnnouncedWrite<{ readonly body: Records["UpdateUser"]; readonly now: unknown }>({
+    send: async ({ body, now }) =>
+      await api.PATCH("/api/v1/users/{id}", { params: { path: { id }, header: ifMatch(now) }, body }),
     touches: USER_READS,
     done: () => text("approved", { email, role: choiceLabel(role).toLowerCase() }),
     failed: () => text("approveFailed", { email }),
     onFailed: (failure) =>
       failure.param === "tenant_id" ? setError(failure) : complain(text("approveFailed", { email }), failure),
-    inverse: () => ({
-      variables: { status: user.status, role: user.role, tenant_id: user.tenant_id },
+    inverse: (_, now) => ({
+      variables: { body: { status: user.status, role: user.role, tenant_id: user.tenant_id }, now },
       done: text("waitsAgain", { email }),
     }),
   });
   const approve = async (): Promise<void> => {
     try {
       const now = answerValue(await api.GET("/api/v1/users/{id}", { params: { path: { id } } }));
-      if (now.status === "pending") return write.run(after);
+      if (now.status === "pending") return write.run({ body: after, now });
       for (const path of USER_READS) void queries.invalidateQueries({ queryKey: [path] });
       toast({ title: text("decided", { email, status: choiceLabel(now.status).toLowerCase() }), tone: "warn" });
     } catch (failure) {

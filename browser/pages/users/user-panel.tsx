@@ -6,6 +6,7 @@ import { updateUserSchema } from "../../../shared/schema/user.ts";
 import { api, type Records } from "../../data/api.ts";
 import { useCurrentUser } from "../../data/current-user.ts";
 import { read } from "../../data/reads.ts";
+import { ifMatch } from "../../data/untyped.ts";
 import { DeleteButton } from "../../forms/record/delete-button.tsx";
 import { fieldSpecs, valueSpec } from "../../forms/record/field-specs.ts";
 import { choiceLabel } from "../../forms/record/field-words.ts";
@@ -103,7 +104,12 @@ function EditUser({ user }: { readonly user: User }) {
         record={user}
         zone={zone}
         sends="changed"
-        send={async (body) => await api.PATCH("/api/v1/users/{id}", { ...init, body: body as Records["UpdateUser"] })}
+        send={async (body, now) =>
+          await api.PATCH("/api/v1/users/{id}", {
+            params: { path: { id }, header: ifMatch(now) },
+            body: body as Records["UpdateUser"],
+          })
+        }
         readNow={async () => await queries.fetchQuery({ ...read("/api/v1/users/{id}", init), staleTime: 0 })}
         touches={USER_READS}
         controls={{

@@ -242,6 +242,7 @@ export const LIVE_RULES: readonly LiveRule[] = [
     "/keys/{id}",
     "/mcp-servers/{id}",
     "/models/{id}",
+    "/models/{id}/managed",
     "/tenants/{id}",
     "/users/{id}",
   ),

@@ -8,12 +8,13 @@ import { MANAGED_MODEL_FIELDS } from "../../../shared/fields/managed-model-field
 import { MODEL_REPLICA_FIELDS } from "../../../shared/fields/model-replica-fields.ts";
 import { RECIPE_FIELDS } from "../../../shared/fields/recipe-fields.ts";
 import { TICK_OUTCOMES } from "../../../shared/schema/settings/jobsched.ts";
-import { fieldColumns, idColumn, instant, NOW, timeColumns } from "./columns.ts";
+import { fieldColumns, idColumn, instant, NOW, revColumn, timeColumns } from "./columns.ts";
 
 export const managedModels = pgTable("managed_models", {
   ...fieldColumns(MANAGED_MODEL_FIELDS),
   model_id: uuid("model_id").primaryKey(),
   ...timeColumns,
+  ...revColumn,
 });
 
 export const modelReplicas = pgTable("model_replicas", {
@@ -31,6 +32,7 @@ export const recipes = pgTable("recipes", {
   ...fieldColumns(RECIPE_FIELDS),
   ...idColumn,
   ...timeColumns,
+  ...revColumn,
 });
 
 /** At most one row. No backup contains it: a gateway that is restored from another's backup must not take over that one's jobs. */

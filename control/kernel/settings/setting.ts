@@ -7,7 +7,7 @@ import { eq } from "drizzle-orm";
 import type { z } from "zod";
 import { HOT_SETTINGS } from "../../../shared/records.ts";
 import type { Database, Transaction } from "../../db/connect.ts";
-import { appSettings } from "../../db/schema/settings.ts";
+import { appSettings, revisionFloor } from "../../db/schema/settings.ts";
 import { changedFields } from "../changed-fields.ts";
 import type { VerbContext, Written } from "../context.ts";
 import { withDatabaseErrors } from "../database-errors.ts";
@@ -30,10 +30,15 @@ export interface Setting<Value extends object> {
   originOf?(value: Value, field: string, secret: string): string;
 }
 
-/** A value, and whether it was ever saved. */
+/** A value, its revision, and whether it was ever saved. */
 interface StoredSetting<Value> {
   readonly value: Value;
+  readonly rev: number;
   readonly saved: boolean;
+}
+
+interface Revised {
+  readonly rev: number;
 }
 
 /** The value as it is now. Throws 503. */
@@ -54,7 +59,7 @@ interface SettingRule<Value extends object, Body extends object, Shown extends o
   readonly merge?: (ctx: VerbContext, before: Value, body: Body) => Promise<Value> | Value;
   /** Warnings about the change, for the answer and for the audit log. */
   readonly warnings?: (body: Body, before: Value, after: Value) => readonly string[];
-  /** The value as admins see it: without secrets, with related facts added. */
+  /** The value as admins see it: without secrets, with related facts added. Its revision is added to it. */
   readonly show: (ctx: VerbContext, stored: StoredSetting<Value>) => Promise<Shown> | Shown;
 }
 
@@ -71,42 +76,51 @@ export interface SettingVerbs<Shown extends object> {
 /** The verbs that a rule describes. */
 export function settingVerbs<Value extends object, Body extends object, Shown extends object>(
   rule: SettingRule<Value, Body, Shown>,
-): SettingVerbs<Shown> {
+): SettingVerbs<Shown & Revised> {
+  const shown = async (ctx: VerbContext, stored: StoredSetting<Value>): Promise<Shown & Revised> => ({
+    ...(await rule.show(ctx, stored)),
+    rev: stored.rev,
+  });
   return {
     body: rule.body,
-    read: async (ctx) => await rule.show(ctx, await readSetting(ctx, rule.setting)),
+    read: async (ctx) => await shown(ctx, await readSetting(ctx, rule.setting)),
     save: async (ctx, input) => {
       const body = parse(rule.body, input);
-      ctx.judge?.(await rule.show(ctx, await readSetting(ctx, rule.setting)));
       await rule.check?.(ctx, body);
-      const merge = async (before: Value): Promise<Value> =>
-        rule.merge === undefined ? { ...before, ...dropUndefined(body) } : await rule.merge(ctx, before, body);
-      const warningsOf = (before: Value, after: Value) => rule.warnings?.(body, before, after) ?? [];
-      const { record, warnings, sync } = await saveSetting(ctx, rule.setting, merge, warningsOf);
-      return { record: withWarnings(await rule.show(ctx, { value: record, saved: true }), warnings), sync };
+      // before the transaction: what is shown may come from elsewhere, and no other write waits for that
+      const seen = ctx.judge === undefined ? null : await shown(ctx, await readSetting(ctx, rule.setting));
+      const { record, sync } = await saveSetting(ctx, rule, body, async (tx, stored) => {
+        ctx.judge?.(seen?.rev === stored.rev ? seen : await shown({ ...ctx, db: tx }, stored));
+      });
+      return { record: withWarnings(await shown(ctx, record), record.warnings), sync };
     },
   };
 }
 
 /**
- * Merges and saves. `merge` gets the current value, defaults included; an error in it leaves everything unchanged.
- * `warningsOf` returns the warnings about the change, for the answer and for the audit log.
+ * Merges and saves. `judge` gets the current value before anything else does. An error in it, or in the rule, leaves
+ * everything unchanged.
  */
-async function saveSetting<Value extends object>(
+async function saveSetting<Value extends object, Body extends object>(
   ctx: VerbContext,
-  setting: Setting<Value>,
-  merge: (before: Value) => Promise<Value>,
-  warningsOf: (before: Value, after: Value) => readonly string[],
-): Promise<Written<Value> & { readonly warnings: readonly string[] }> {
-  const { record, sync } = await write(ctx, async (tx, journal) => {
-    const before = (await held(tx, setting)).value;
-    const value = setting.schema.parse(await merge(before));
+  rule: Pick<SettingRule<Value, Body, object>, "setting" | "merge" | "warnings">,
+  body: Body,
+  judge: (tx: Transaction, stored: StoredSetting<Value>) => Promise<void>,
+): Promise<Written<StoredSetting<Value> & { readonly warnings: readonly string[] }>> {
+  const { setting } = rule;
+  return await write(ctx, async (tx, journal) => {
+    const stored = await held(tx, setting);
+    await judge(tx, stored);
+    const before = stored.value;
+    const merged =
+      rule.merge === undefined ? { ...before, ...dropUndefined(body) } : await rule.merge(ctx, before, body);
+    const value = setting.schema.parse(merged);
     const row = { value, rev: journal.rev, updated_at: ctx.now() };
     await tx
       .insert(appSettings)
       .values({ key: setting.name, ...row })
       .onConflictDoUpdate({ target: appSettings.key, set: row });
-    const warnings = warningsOf(before, value);
+    const warnings = rule.warnings?.(body, before, value) ?? [];
     journal.audit({
       action: setting.action,
       entityType: "settings",
@@ -114,9 +128,8 @@ async function saveSetting<Value extends object>(
       detail: { ...changedFields(...dottedFields(before, value), setting.secrets), ...auditedWarnings(warnings) },
     });
     if (HOT_SETTINGS.some((name) => name === setting.name)) journal.settingChanged(setting.name);
-    return { value, warnings };
+    return { value, rev: journal.rev, saved: true, warnings };
   });
-  return { record: record.value, warnings: record.warnings, sync };
 }
 
 async function held<Value extends object>(
@@ -124,7 +137,8 @@ async function held<Value extends object>(
   setting: Setting<Value>,
 ): Promise<StoredSetting<Value>> {
   const [row] = await db.select().from(appSettings).where(eq(appSettings.key, setting.name));
-  return { value: setting.schema.parse(row?.value ?? {}), saved: row !== undefined };
+  const [floor] = row === undefined ? await db.select().from(revisionFloor) : [row];
+  return { value: setting.schema.parse(row?.value ?? {}), rev: floor?.rev ?? 0, saved: row !== undefined };
 }
 
 type Fields = Record<string, unknown>;

@@ -89,7 +89,8 @@ export async function autotuneModel(
 export const applyAutotune = modelChange({
   body: applyAutotuneSchema,
   action: "apply_autotune_capacity",
-  columns: ({ max_in_flight }, now) => ({ max_in_flight, capacity_mode: "tuned", capacity_tuned_at: now }),
+  fields: ({ max_in_flight }) => ({ max_in_flight, capacity_mode: "tuned" }),
+  noted: (now) => ({ capacity_tuned_at: now }),
 });
 
 async function targetOf(

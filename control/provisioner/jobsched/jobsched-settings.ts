@@ -91,7 +91,7 @@ export async function resolveJobsched(
   };
 }
 
-async function withHeartbeat(store: HotStore, value: JobschedValue, now: Date): Promise<Jobsched> {
+async function withHeartbeat(store: HotStore, value: JobschedValue, now: Date): Promise<Omit<Jobsched, "rev">> {
   const heartbeat = await readStoredJson(store, storeKeys.provisionerHeartbeat, heartbeatSchema);
   const { token, token_last4, ...settings } = value;
   const ageMs = heartbeat === null ? null : Math.max(0, now.getTime() - heartbeat.at_ms);

@@ -4,6 +4,7 @@
 import { z } from "zod";
 import {
   managedModelSchema,
+  patchManagedModelSchema,
   provisionErrorSchema,
   putManagedModelSchema,
 } from "../../../shared/schema/managed-model.ts";
@@ -24,7 +25,7 @@ import { clearLostReplicas, deleteReplica } from "./delete-replicas.ts";
 import { listModelReplicas, listReplicas } from "./list-replicas.ts";
 import { patchReplica, restartReplica } from "./patch-replica.ts";
 import { getManagedModel, listManagedModels } from "./read-specs.ts";
-import { deleteManagedModel, putManagedModel, setProvisionError } from "./write-specs.ts";
+import { deleteManagedModel, patchManagedModel, putManagedModel, setProvisionError } from "./write-specs.ts";
 
 const tag = "Provisioning";
 const spec = "/api/v1/models/{id}/managed";
@@ -78,6 +79,17 @@ function specRoutes(app: Api): void {
     body: putManagedModelSchema,
     answer: managedModelSchema,
     handler: async ({ ctx, path, body }) => await putManagedModel(ctx, path.id, body),
+  });
+  endpoint(app, {
+    kind: "write",
+    method: "patch",
+    path: spec,
+    summary: "Change fields of what to keep running; null sets the default",
+    description: "An omitted field keeps its value, also within `launcher_spec`.",
+    tag,
+    body: patchManagedModelSchema,
+    answer: managedModelSchema,
+    handler: async ({ ctx, path, body }) => await patchManagedModel(ctx, path.id, body),
   });
   endpoint(app, {
     kind: "write",

@@ -89,6 +89,7 @@ describe("the spec of a managed model", () => {
       replicas: { pending: 0, starting: 0, healthy: 0, draining: 0, lost: 0 },
       created_at: "2026-11-22T08:00:00.000Z",
       updated_at: "2026-11-22T08:00:00.000Z",
+      rev: made.rev,
     });
     nowMs += 1000;
     const body = { ...SPEC, target_replicas: 0, launcher_spec: { engine: "vllm" } };
@@ -103,6 +104,42 @@ describe("the spec of a managed model", () => {
       "put_managed_model",
       "put_managed_model",
     ]);
+  });
+
+  it("is changed by a PATCH that merges, also within launcher_spec", async () => {
+    const launcher_spec = { engine: "vllm", ports: { first: 8000, last: 8003 } };
+    const made = await managed({ gres: "gpu:2", qos: "normal", target_replicas: 3, launcher_spec });
+    const path = `/models/${made.id}/managed`;
+    const before = await send<ManagedModel>("GET", path);
+    const scaled = await send<ManagedModel>("PATCH", path, { target_replicas: 5 });
+    expect(scaled).toEqual({ ...before, target_replicas: 5, rev: scaled.rev, updated_at: scaled.updated_at });
+    const changed = await send<ManagedModel>("PATCH", path, {
+      gres: null,
+      qos: null,
+      target_replicas: null,
+      launcher_spec: { engine: null, ports: { last: 8001 } },
+    });
+    expect(changed).toMatchObject({ gres: "", qos: null, target_replicas: 2 });
+    expect(changed.launcher_spec).toEqual({ ports: { first: 8000, last: 8001 } });
+    expect(changed.rev).toBeGreaterThan(scaled.rev);
+    expect((await auditOf(made.id))[0]?.detail["changed"]).toMatchObject({ target_replicas: [5, 2] });
+  });
+
+  it("is refused by a PATCH where it would be none, and there is none to change", async () => {
+    const { id } = await managed();
+    const { details } = await refused("PATCH", `/models/${id}/managed`, { launch_command: null });
+    expect(details?.map(({ path }) => path)).toEqual(["launch_command"]);
+    expect((await refused("PATCH", `/models/${id}/managed`, { partition: null })).param).toBe("partition");
+    expect(await send("GET", `/models/${id}/managed`)).toMatchObject(SPEC);
+    await send("PATCH", `/models/${(await model()).id}/managed`, { nodes: 2 }, 404);
+  });
+
+  it("keeps its revision while the provisioner reports of it", async () => {
+    const { id } = await managed();
+    const { rev } = await send<ManagedModel>("GET", `/models/${id}/managed`);
+    await send("PATCH", `/models/${id}/managed/provision-error`, { error: "no such partition" });
+    await replicaOf(await send("GET", `/models/${id}`));
+    expect((await send<ManagedModel>("GET", `/models/${id}/managed`)).rev).toBe(rev);
   });
 
   it.each<[string, object]>([

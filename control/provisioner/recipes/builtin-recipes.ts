@@ -46,7 +46,7 @@ function readRecipe(folder: string, file: string): Recipe | string {
       JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(text)),
     );
     if (!success) return error.issues.map(({ path, message }) => `${path.join(".") || "file"}: ${message}`).join("; ");
-    return { ...data, id: idOf(file), builtin: true, created_at: null, updated_at: null };
+    return { ...data, id: idOf(file), builtin: true, created_at: null, updated_at: null, rev: null };
   } catch {
     return "not a readable JSON file";
   }

@@ -12,6 +12,7 @@ const BUILTIN: Recipe = {
   builtin: true,
   created_at: null,
   updated_at: null,
+  rev: null,
 };
 
 let control: TestControl;

@@ -22,7 +22,7 @@ export async function createRecipe(
     const [row] = await underItsName(builtin, body.name, async () =>
       tx
         .insert(recipes)
-        .values({ ...body, created_at: now, updated_at: now })
+        .values({ ...body, rev: journal.rev, created_at: now, updated_at: now })
         .returning(),
     );
     if (row === undefined) throw new GatewayError("internal_error");
@@ -47,7 +47,7 @@ export async function updateRecipe(
     const change = async () =>
       tx
         .update(recipes)
-        .set({ ...body, updated_at: ctx.now() })
+        .set({ ...body, rev: journal.rev, updated_at: ctx.now() })
         .where(eq(recipes.id, recipeId))
         .returning();
     const renamed = body.name !== undefined && body.name !== before.name;
@@ -64,7 +64,9 @@ export async function updateRecipe(
 export async function deleteRecipe(ctx: VerbContext, builtin: readonly Recipe[], id: string): Promise<Written<null>> {
   const recipeId = ownId(builtin, id);
   return await write(ctx, async (tx, journal) => {
-    const { name } = await lockRecipe(tx, recipeId);
+    const row = await lockRecipe(tx, recipeId);
+    ctx.judge?.(recipeRecord(row));
+    const { name } = row;
     await tx.delete(recipes).where(eq(recipes.id, recipeId));
     journal.audit({ action: "delete_recipe", entityType: "recipe", entityId: recipeId, detail: { name } });
     return null;

@@ -3,7 +3,7 @@
  * mail password are secrets: stored sealed, shown as booleans.
  */
 import * as z from "zod";
-import { flag, freeText, requiredText, warningsField, whole } from "../common.ts";
+import { flag, freeText, requiredText, revField, warningsField, whole } from "../common.ts";
 import { refuseNoUrl } from "../upstream.ts";
 
 const RECIPIENTS_MAX = 100;
@@ -68,6 +68,7 @@ export const alertsSchema = z
     slack_webhook_set: z.boolean(),
     min_interval_secs: z.number().int(),
     email: emailValue.omit({ smtp_password: true }).extend({ password_set: z.boolean() }).nullable(),
+    rev: revField,
     warnings: warningsField,
   })
   .meta({ id: "Alerts" });

@@ -2,7 +2,7 @@
  * The dashboard's assistant (docs/rules/assistant.md).
  */
 import * as z from "zod";
-import { flag, freeText, warningsField, whole } from "../common.ts";
+import { flag, freeText, revField, warningsField, whole } from "../common.ts";
 import { clearableName } from "./fields.ts";
 
 /** The stored value. A tool that is not listed is on. */
@@ -22,7 +22,9 @@ export function assistantWarnings({ enabled, brain_model }: AssistantValue): rea
 }
 
 /** What admins see. */
-export const assistantSchema = assistantValueSchema.extend({ warnings: warningsField }).meta({ id: "Assistant" });
+export const assistantSchema = assistantValueSchema
+  .extend({ rev: revField, warnings: warningsField })
+  .meta({ id: "Assistant" });
 export type Assistant = z.infer<typeof assistantSchema>;
 
 /** PUT /settings/assistant: what is omitted keeps its value; a map in the body replaces the stored one. */

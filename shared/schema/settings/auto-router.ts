@@ -2,7 +2,7 @@
  * The classifier of the auto router (docs/rules/settings.md#auto-router).
  */
 import * as z from "zod";
-import { flag, warningsField } from "../common.ts";
+import { flag, revField, warningsField } from "../common.ts";
 import { clearableName, wholeOrKeep } from "./fields.ts";
 
 /** The longest time for which the gateway waits for the classifier. */
@@ -32,6 +32,7 @@ export const autoRouterSchema = z
     classifier_timeout_ms: z.number().int(),
     /** The tags of the enabled chat models. */
     available_tags: z.array(z.string()),
+    rev: revField,
     warnings: warningsField,
   })
   .meta({ id: "AutoRouter" });

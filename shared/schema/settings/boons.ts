@@ -5,7 +5,7 @@
 
 import * as z from "zod";
 import { TOOL_TIME_MS, TOOL_TURNS_MAX } from "../../catalogues/limits.ts";
-import { flag, freeText, warningsField, whole } from "../common.ts";
+import { flag, freeText, revField, warningsField, whole } from "../common.ts";
 import { clearableName, wholeOrKeep } from "./fields.ts";
 
 const DESCRIBE_PROMPT = "Describe this image in detail for a reader who cannot see it. Quote all visible text exactly.";
@@ -39,7 +39,7 @@ export const boonsValueSchema = z.object({
 });
 export type BoonsValue = z.infer<typeof boonsValueSchema>;
 
-export const boonsSchema = boonsValueSchema.extend({ warnings: warningsField }).meta({ id: "Boons" });
+export const boonsSchema = boonsValueSchema.extend({ rev: revField, warnings: warningsField }).meta({ id: "Boons" });
 export type Boons = z.infer<typeof boonsSchema>;
 
 /** A count. 0 keeps the stored value, and a value above the maximum becomes the maximum. */

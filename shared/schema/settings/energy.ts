@@ -3,7 +3,7 @@
  * docs/rules/energy.md#readings).
  */
 import * as z from "zod";
-import { amount, flag, freeText } from "../common.ts";
+import { amount, flag, freeText, revField } from "../common.ts";
 import { infrastructureUrl, wholeOrKeep } from "./fields.ts";
 
 const powerQuery = freeText(4000);
@@ -39,6 +39,7 @@ export const energySchema = z
     carbon_g_per_kwh: z.number(),
     pue: z.number(),
     last_reading: reading.nullable(),
+    rev: revField,
   })
   .meta({ id: "Energy" });
 export type Energy = z.infer<typeof energySchema>;

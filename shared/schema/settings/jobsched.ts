@@ -3,7 +3,7 @@
  * shown by its last four characters. Only the provisioner's own read contains it in clear.
  */
 import * as z from "zod";
-import { flag, freeText, oneOf, reportedText, requiredText, warningsField } from "../common.ts";
+import { flag, freeText, oneOf, reportedText, requiredText, revField, warningsField } from "../common.ts";
 import { headerSecret } from "../upstream.ts";
 import { infrastructureUrl } from "./fields.ts";
 
@@ -58,6 +58,7 @@ export const jobschedSchema = z
     last_outcome: z.enum(TICK_OUTCOMES).nullable(),
     last_error: z.string().nullable(),
     node_aliases: z.array(nodeAlias),
+    rev: revField,
     warnings: warningsField,
   })
   .meta({ id: "Jobsched" });

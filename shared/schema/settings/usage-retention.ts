@@ -1,6 +1,6 @@
 /** How many days raw usage rows are kept (docs/rules/settings.md#usage-retention). The daily rollup is never deleted. */
 import * as z from "zod";
-import { whole } from "../common.ts";
+import { revField, whole } from "../common.ts";
 
 /** The stored value; the number of days is absent when nothing was saved. */
 export const usageRetentionValueSchema = z.object({ days: z.number().int().optional() });
@@ -11,6 +11,6 @@ export const usageRetentionBodySchema = z.object({ days: whole(1, 36_500) }).met
 
 /** `configured` is false when nothing was saved, so that the environment's default applies. */
 export const usageRetentionSchema = z
-  .object({ days: z.number().int(), configured: z.boolean() })
+  .object({ days: z.number().int(), configured: z.boolean(), rev: revField })
   .meta({ id: "UsageRetention" });
 export type UsageRetention = z.infer<typeof usageRetentionSchema>;
