@@ -1,12 +1,13 @@
 /** The console's server before a control service of a test's own, with one provider of sign-ins. */
 import { Hono } from "hono";
 import { pino } from "pino";
+import { liveRoutesOf } from "../../control/api/access.ts";
 import { createDashboard } from "../../control/dashboard/app.ts";
 import type { ConsoleAssets } from "../../control/dashboard/assets.ts";
 import { type DashboardEnv, parseDashboardEnv } from "../../control/dashboard/env.ts";
 import { users } from "../../control/db/schema/users.ts";
 import { ConsoleBrowser } from "./console-browser.ts";
-import { ADMIN_TOKEN, startControl, type TestControl } from "./control.ts";
+import { ADMIN_TOKEN, type ControlOptions, startControl, type TestControl } from "./control.ts";
 import { ANN, CLIENT_ID, CLIENT_SECRET, type SignInProvider, startSignInProvider } from "./sign-in-provider.ts";
 
 export const ADMIN = { email: "Admin@Example.org", password: "correct horse" };
@@ -36,8 +37,11 @@ export interface TestConsole {
 }
 
 /** Starts everything; `variables` replace those of the console. */
-export async function startConsole(variables: Readonly<Record<string, string>> = {}): Promise<TestConsole> {
-  const control = await startControl();
+export async function startConsole(
+  variables: Readonly<Record<string, string>> = {},
+  options: ControlOptions = {},
+): Promise<TestConsole> {
+  const control = await startControl(options);
   const provider = await startSignInProvider();
   const env = parseDashboardEnv({
     DASHBOARD_ADMIN_EMAIL: ADMIN.email,
@@ -54,6 +58,7 @@ export async function startConsole(variables: Readonly<Record<string, string>> =
       db: control.connection.db,
       adminToken: ADMIN_TOKEN,
       management: async (request) => await testing.management(request),
+      routes: liveRoutesOf(control.app),
       now: () => new Date(Date.now() + testing.aheadMs),
       randomBytes: control.ctx.randomBytes,
       log: pino({ level: "trace" }, { write: (line: string) => void testing.logged.push(line) }),

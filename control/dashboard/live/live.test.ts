@@ -2,7 +2,8 @@
  * What a browser reaches of the Management API (docs/rules/console.md#live): nobody more than their role and tenant allow,
  * by whatever path, method or parameter.
  */
-import { eq } from "drizzle-orm";
+import { randomUUID } from "node:crypto";
+import { eq, inArray } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ApiKey, CreatedKey } from "../../../shared/schema/api-key.ts";
 import type { Tenant } from "../../../shared/schema/tenant.ts";
@@ -10,10 +11,17 @@ import type { User } from "../../../shared/schema/user.ts";
 import { startConsole, type TestConsole } from "../../../test/harness/console.ts";
 import type { ConsoleBrowser } from "../../../test/harness/console-browser.ts";
 import { ADMIN_TOKEN } from "../../../test/harness/control.ts";
+import { ledgerRow, TestLedger } from "../../../test/harness/ledger.ts";
+import { liveRoutesOf } from "../../api/access.ts";
+import { userCredential } from "../../api/guard.ts";
+import { models } from "../../db/schema/models.ts";
 import { users } from "../../db/schema/users.ts";
 import { Live } from "./live.ts";
-import { LIVE_RULES } from "./live-rules.ts";
 
+const ledger = new TestLedger();
+ledger.use();
+/** What the clock of the Management API says, in epoch milliseconds; null: it runs. */
+let stoppedAtMs: number | null = null;
 let testing: TestConsole;
 let admin: ConsoleBrowser;
 let ann: ConsoleBrowser;
@@ -32,13 +40,16 @@ async function tenantWithKey(name: string) {
   });
   return { tenant, key };
 }
+const allow = async (names: readonly string[]) =>
+  await testing.control.request("PATCH", `/api/v1/tenants/${own.tenant.id}/allowlist`, { allowed_models: names });
 const update = async (body: object) => await testing.control.request("PATCH", `/api/v1/users/${annUser.id}`, body);
+const liveRoutes = () => liveRoutesOf(testing.control.app);
 const codeOf = async (response: Response) =>
   response.ok ? null : ((await response.json()) as { error: { code: string } }).error.code;
 const pathTo = (path: string, id: string) => `/api/live${path.replace(/\{\w+\}/g, id)}`;
 
 beforeAll(async () => {
-  testing = await startConsole();
+  testing = await startConsole({}, { analytics: ledger.store, now: () => new Date(stoppedAtMs ?? Date.now()) });
   own = await tenantWithKey("own");
   other = await tenantWithKey("other");
   for (const name of ["model-own", "model-other"])
@@ -90,7 +101,7 @@ describe("the list of what a browser reaches", () => {
 describe("isolation", () => {
   it("gives nobody who has not signed in anything, by any path", async () => {
     const nobody = testing.browser();
-    for (const { method, path } of LIVE_RULES) {
+    for (const { method, path } of liveRoutes()) {
       const answer = await nobody.send(method, pathTo(path, own.tenant.id));
       expect({ path, status: answer.status, code: await codeOf(answer) }).toEqual({
         path,
@@ -103,7 +114,7 @@ describe("isolation", () => {
   it("gives who waits for approval, or is disabled, nothing, by any path", async () => {
     for (const status of ["pending", "disabled"]) {
       await update({ status });
-      for (const { method, path } of LIVE_RULES) {
+      for (const { method, path } of liveRoutes()) {
         const answer = await ann.send(method, pathTo(path, own.tenant.id));
         expect({ path, status: answer.status, code: await codeOf(answer) }).toEqual({
           path,
@@ -116,7 +127,7 @@ describe("isolation", () => {
   });
 
   it("gives a user nothing of admins, and nothing of another tenant, by any path", async () => {
-    for (const { method, path, user } of LIVE_RULES) {
+    for (const { method, path, user } of liveRoutes()) {
       const id = user === "key in path" ? other.key.id : other.tenant.id;
       const answer = await ann.send(method, pathTo(path, id), method === "GET" ? undefined : {});
       const text = await answer.text();
@@ -132,7 +143,7 @@ describe("isolation", () => {
 
   it("gives a user without a tenant nothing of any", async () => {
     await update({ tenant_id: null });
-    for (const { method, path, user } of LIVE_RULES)
+    for (const { method, path, user } of liveRoutes())
       if (user !== undefined)
         expect(await codeOf(await ann.send(method, pathTo(path, own.tenant.id)))).toBe("no_tenant");
     await update({ tenant_id: own.tenant.id });
@@ -178,7 +189,7 @@ describe("isolation", () => {
       "content-type": "text/csv; charset=utf-8",
     });
     const [head = "", ...lines] = (await answer.text()).split("\r\n");
-    const fields = LIVE_RULES.find(({ path }) => path === "/models")?.fields;
+    const fields = liveRoutes().find(({ path }) => path === "/models")?.fields;
     expect({
       columns: head.split(","),
       lineCount: lines.length,
@@ -193,92 +204,104 @@ describe("isolation", () => {
     }
   });
 
-  it("reads every page of the models for a user, and has no filter by where a request ran", async () => {
-    const [row] = await testing.control.connection.db.select().from(users).where(eq(users.id, annUser.id));
-    const asked: string[] = [];
-    const live = new Live({
-      db: testing.control.connection.db,
-      adminToken: ADMIN_TOKEN,
-      management: async ({ url }) => {
-        const { pathname, searchParams } = new URL(url);
-        asked.push(`${pathname}?${searchParams.toString()}`);
-        if (!pathname.endsWith("/models")) return Response.json([]);
-        const isLast = searchParams.get("cursor") === "b_-2";
-        const headers: Record<string, string> = isLast
-          ? {}
-          : { link: '</api/v1/models?limit=1000&cursor=b_-2>; rel="next"' };
-        return Response.json([{ model_name: isLast ? "model-own" : "model-first", api_base: "http://u" }], { headers });
-      },
-      nowMs: Date.now,
-    });
-    const read = async (path: string, query: string) =>
-      await (
-        await live.answer(new Request(`http://console.test/api/live${path}?${query}`), path, {
-          user: row as typeof users.$inferSelect,
-          address: null,
-        })
-      ).json();
-    expect(await read("/models", "cell=x")).toEqual([{ model_name: "model-own" }]);
-    expect(await read("/usage/logs", "cell=x")).toEqual([]);
-    expect(asked).toEqual([
-      "/api/v1/models?limit=1000",
-      "/api/v1/models?limit=1000&cursor=b_-2",
-      `/api/v1/usage/logs?tenant_id=${own.tenant.id}`,
-    ]);
+  it("lists every model to a user at once, and has no filter by where a request ran", async () => {
+    const names = Array.from({ length: 1001 }, (_, nth) => `many-${nth}`);
+    const { db } = testing.control.connection;
+    const [row] = await db.select().from(models).limit(1);
+    await db
+      .insert(models)
+      .values(names.map((name) => ({ ...row, id: randomUUID(), model_name: name }) as typeof models.$inferInsert));
+    await allow(["model-own", ...names]);
+    await ledger.insert([ledgerRow(Date.now() - 1000, { tenant_id: own.tenant.id, cell: "c" })]);
+    stoppedAtMs = Date.now() + 10_000;
+    const shown = (await (await ann.get("/api/live/models?cell=x")).json()) as object[];
+    expect(shown).toHaveLength(1002);
+    const csv = await (await ann.get("/api/live/models?format=csv")).text();
+    expect(csv.trimEnd().split("\r\n")).toHaveLength(1003);
+    expect(await (await ann.get("/api/live/usage/logs?cell=x")).json()).toHaveLength(1);
+    await db.delete(models).where(inArray(models.model_name, names));
+    await allow(["model-own"]);
+    stoppedAtMs = null;
   });
 
   it("reads the models once a second for all users, whatever one of them accepts", async () => {
-    const [row] = await testing.control.connection.db.select().from(users).where(eq(users.id, annUser.id));
-    const accepted: (string | null)[] = [];
-    let nowMs = 1000;
-    const live = new Live({
-      db: testing.control.connection.db,
-      adminToken: ADMIN_TOKEN,
-      management: async ({ headers }) => {
-        accepted.push(headers.get("accept"));
-        return Response.json([{ model_name: "model-own" }, { model_name: "model-other" }]);
-      },
-      nowMs: () => nowMs,
-    });
     const names = async (tenantId: string, accept: string) => {
-      const user = { ...(row as typeof users.$inferSelect), tenant_id: tenantId };
-      const asked = new Request("http://console.test/api/live/models", { headers: { accept } });
-      const answer = await live.answer(asked, "/models", { user, address: null });
+      const answer = await testing.control.app.request("/api/v1/models", {
+        headers: { authorization: userCredential(tenantId, ADMIN_TOKEN), accept },
+      });
       return ((await answer.json()) as { model_name: string }[]).map((model) => model.model_name);
     };
     const both = async () =>
       await Promise.all([names(own.tenant.id, "text/csv"), names(other.tenant.id, "application/json")]);
+    stoppedAtMs = Date.now() + 20_000;
     expect(await both()).toEqual([["model-own"], ["model-other"]]);
+    const { id } = await made<{ id: string }>("/models", {
+      model_name: "model-late",
+      model_type: "chat",
+      upstream_model: "secret",
+      api_base: "http://127.0.0.1:9",
+    });
+    await allow(["model-own", "model-late"]);
     expect(await both()).toEqual([["model-own"], ["model-other"]]);
-    expect(accepted).toEqual(["application/json"]);
-    nowMs = 2000;
-    await both();
-    expect(accepted).toHaveLength(2);
+    stoppedAtMs += 1000;
+    expect(await both()).toEqual([["model-late", "model-own"], ["model-other"]]);
+    await testing.control.request("DELETE", `/api/v1/models/${id}`);
+    await allow(["model-own"]);
+    stoppedAtMs = null;
   });
 
-  it("gives a user the rows of requests as CSV, without where they ran, and no other file", async () => {
-    const [row] = await testing.control.connection.db.select().from(users).where(eq(users.id, annUser.id));
-    let csv = 'cell,request_id,endpoint,error_code\r\nc,r,"a, b",\r\n';
-    const addresses: (string | null)[] = [];
+  it("gives a user the rows of requests as CSV and JSON, without where they ran", async () => {
+    const row = {
+      tenant_id: own.tenant.id,
+      key_id: own.key.id,
+      cell: "the cell",
+      endpoint: "a, b",
+      energy_cost_usd: 7,
+    };
+    const request_id = randomUUID();
+    await ledger.insert([
+      ledgerRow(Date.now() - 1000, { ...row, request_id, cost_usd: 3, co2_g: 5 }),
+      ledgerRow(Date.now() - 1000, { ...row, tenant_id: other.tenant.id, key_id: other.key.id }),
+    ]);
+    const lines = async (browser: ConsoleBrowser, path: string) => {
+      const [names = [], ...rows] = (await (await browser.get(`/api/live${path}`)).text())
+        .trimEnd()
+        .split("\r\n")
+        .map((line) => line.split(","));
+      return { names, rows };
+    };
+    const logs = await lines(ann, "/usage/logs?format=csv");
+    const { fields = [] } = liveRoutes().find(({ path }) => path === "/usage/logs") ?? {};
+    const { names: all } = await lines(admin, "/usage/logs?format=csv");
+    expect(logs.names).toEqual(all.filter((name) => fields.includes(name)));
+    expect(logs.rows.map((cells) => cells[0])).toEqual([request_id]);
+    const daily = await lines(ann, "/usage/daily?format=csv");
+    const { names: allDaily } = await lines(admin, "/usage/daily?format=csv");
+    expect(daily.names).toEqual(allDaily.filter((name) => name !== "energy_cost_usd"));
+    expect(daily.rows).toHaveLength(1);
+    for (const path of ["/usage/logs", `/usage/logs/${request_id}`]) {
+      const shown = [await (await ann.get(`/api/live${path}`)).json()].flat() as object[];
+      expect(Object.keys(shown[0] ?? {}).toSorted()).toEqual(fields.toSorted());
+    }
+    expect(JSON.stringify(await (await ann.get("/api/live/usage/breakdown")).json())).not.toMatch(/energy_cost|group/);
+  });
+
+  it("is asked of the Management API with the user's tenant and address", async () => {
+    const [user] = await testing.control.connection.db.select().from(users).where(eq(users.id, annUser.id));
+    const asked: Headers[] = [];
     const live = new Live({
-      db: testing.control.connection.db,
       adminToken: ADMIN_TOKEN,
-      management: async ({ headers }) => {
-        addresses.push(headers.get("x-gateway-audit-address"));
-        return new Response(csv, { headers: { "content-type": "text/csv; charset=utf-8" } });
+      routes: liveRoutes(),
+      management: async (request) => {
+        asked.push(request.headers);
+        return await testing.control.app.fetch(request);
       },
       nowMs: Date.now,
     });
-    const read = async (path: string) =>
-      await live.answer(new Request(`http://console.test/api/live${path}`), path, {
-        user: row as typeof users.$inferSelect,
-        address: "192.0.2.7",
-      });
-    expect(await (await read("/usage/logs")).text()).toBe("request_id,error_code\r\nr,\r\n");
-    csv = "cost_usd,energy_cost_usd,co2_g\r\n1,2,3\r\n";
-    expect(await (await read("/usage/daily")).text()).toBe("cost_usd,co2_g\r\n1,3\r\n");
-    expect(addresses).toEqual(["192.0.2.7", "192.0.2.7"]);
-    for (const path of ["/models", "/usage/logs/r"]) await expect(read(path)).rejects.toThrow("not found");
+    const caller = { user: user as typeof users.$inferSelect, address: "192.0.2.7" };
+    await live.answer(new Request("http://console.test/api/live/keys"), "/keys", caller);
+    expect(asked.map((headers) => headers.get("authorization"))).toEqual([userCredential(own.tenant.id, ADMIN_TOKEN)]);
+    expect(asked.map((headers) => headers.get("x-gateway-audit-address"))).toEqual(["192.0.2.7"]);
   });
 
   it("gives a user the own tenant without what the operator has noted and decided about it", async () => {
