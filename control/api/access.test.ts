@@ -1,11 +1,15 @@
 /** What browsers may call of the Management API, against the API's own document (docs/rules/console.md#live). */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { randomUUID } from "node:crypto";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
+import { MODEL_FIELDS_OF_USERS } from "../../shared/fields/model-fields.ts";
 import { isForOperators } from "../../shared/fields/operator-fields.ts";
 import type { ApiKey, CreatedKey } from "../../shared/schema/api-key.ts";
 import type { Tenant } from "../../shared/schema/tenant.ts";
 import { ADMIN_TOKEN, startControl, type TestControl } from "../../test/harness/control.ts";
+import { ledgerRow, TestLedger } from "../../test/harness/ledger.ts";
 import { managementLiveRoutes } from "../app.ts";
+import { models } from "../db/schema/models.ts";
 import { type LiveRoute, liveRoutesOf } from "./access.ts";
 import { buildDocument } from "./document.ts";
 import { userCredential } from "./guard.ts";
@@ -83,12 +87,16 @@ function hiddenIn(schema: z.ZodType | undefined, path = ""): readonly string[] {
   );
 }
 
+const ledger = new TestLedger();
+ledger.use();
+/** What the clock says, in epoch milliseconds; null: it runs. */
+let stoppedAtMs: number | null = null;
 let control: TestControl;
 let routes: readonly LiveRoute[];
 let ofUsers: readonly LiveRoute[];
 
 beforeAll(async () => {
-  control = await startControl();
+  control = await startControl({ analytics: ledger.store, now: () => new Date(stoppedAtMs ?? Date.now()) });
   routes = liveRoutesOf(control.app);
   ofUsers = routes.filter(({ user }) => user !== undefined);
 });
@@ -159,19 +167,32 @@ describe("the credential of a user", () => {
   let own: { tenant: Tenant; key: ApiKey };
   let other: { tenant: Tenant; key: ApiKey };
   const made = async (name: string) => {
-    const tenant = await control.must<Tenant>("POST", "/tenants", { name });
+    const tenant = await control.must<Tenant>("POST", "/tenants", { name, allowed_models: [`model-${name}`] });
+    await makeModel(`model-${name}`);
     return { tenant, key: (await control.must<CreatedKey>("POST", `/tenants/${tenant.id}/keys`, {})).key };
   };
-  const send = async (method: string, path: string, token = ADMIN_TOKEN) =>
+  const makeModel = async (model_name: string) =>
+    await control.must("POST", "/models", { model_name, model_type: "chat", upstream_model: "u", api_base: "http://u" });
+  const allow = async (allowed_models: readonly string[]) =>
+    await control.must("PATCH", `/tenants/${own.tenant.id}`, { allowed_models });
+  const send = async (method: string, path: string, token = ADMIN_TOKEN, headers = {}) =>
     await control.app.request(`/api/v1${path}`, {
       method,
-      headers: { authorization: userCredential(own.tenant.id, token) },
+      headers: { authorization: userCredential(own.tenant.id, token), ...headers },
       ...(method === "GET" ? {} : { body: "{}" }),
     });
+  const linesOf = async (answer: Response): Promise<readonly string[][]> =>
+    (await answer.text())
+      .trimEnd()
+      .split("\r\n")
+      .map((line) => line.split(","));
 
   beforeAll(async () => {
     own = await made("own");
     other = await made("other");
+  });
+  afterEach(() => {
+    stoppedAtMs = null;
   });
 
   it("reaches nothing of admins and nothing of another tenant, and changes nothing there", async () => {
@@ -202,6 +223,83 @@ describe("the credential of a user", () => {
     expect(link).toMatch(new RegExp(`^/keys\\?tenant_id=${own.tenant.id}&limit=1&cursor=[\\w%-]+$`));
     const keys = [await first.json(), await (await send("GET", link)).json()].flat() as ApiKey[];
     expect(keys.map(({ tenant_id }) => tenant_id)).toEqual([own.tenant.id, own.tenant.id]);
+  });
+
+  it("gets every model of the tenant at once, as JSON and as CSV", async () => {
+    const names = Array.from({ length: 1001 }, (_, nth) => `many-${nth}`);
+    const { db } = control.connection;
+    const [row] = await db.select().from(models).limit(1);
+    await db
+      .insert(models)
+      .values(names.map((name) => ({ ...row, id: randomUUID(), model_name: name }) as typeof models.$inferInsert));
+    await allow(["model-own", ...names]);
+    stoppedAtMs = Date.now() + 10_000;
+    expect(await (await send("GET", "/models?cursor=x&cursor=y")).json()).toHaveLength(1002);
+    const [head, ...lines] = await linesOf(await send("GET", "/models?format=csv"));
+    expect(head).toEqual(MODEL_FIELDS_OF_USERS);
+    expect(lines).toHaveLength(1002);
+    await allow(["model-own"]);
+  });
+
+  it("reads the models once a second for the users of all tenants, whatever one of them accepts", async () => {
+    const namesFor = async (authorization: string, accept: string) => {
+      const answer = await control.app.request("/api/v1/models", { headers: { authorization, accept } });
+      return ((await answer.json()) as { model_name: string }[]).map(({ model_name }) => model_name);
+    };
+    const both = async () => {
+      const [ofOwn, ofOther] = await Promise.all([
+        namesFor(userCredential(own.tenant.id, ADMIN_TOKEN), "text/csv"),
+        namesFor(userCredential(other.tenant.id, ADMIN_TOKEN), "application/json"),
+      ]);
+      return { ofOwn, ofOther };
+    };
+    await allow(["model-own", "model-late"]);
+    stoppedAtMs = Date.now() + 20_000;
+    expect(await both()).toEqual({ ofOwn: ["model-own"], ofOther: ["model-other"] });
+    await makeModel("model-late");
+    expect(await both()).toEqual({ ofOwn: ["model-own"], ofOther: ["model-other"] });
+    stoppedAtMs += 1000;
+    expect(await both()).toEqual({ ofOwn: ["model-late", "model-own"], ofOther: ["model-other"] });
+  });
+
+  it("gets the tenant's requests without where they ran and what they cost the operator", async () => {
+    const [ownId, otherId] = [randomUUID(), randomUUID()];
+    const row = { cell: "the cell", endpoint: "a, b", cost_usd: 3, energy_cost_usd: 7, co2_g: 5 };
+    await ledger.insert([
+      ledgerRow(Date.now() - 1000, { ...row, request_id: ownId, tenant_id: own.tenant.id, key_id: own.key.id }),
+      ledgerRow(Date.now() - 1000, { ...row, request_id: otherId, tenant_id: other.tenant.id, key_id: other.key.id }),
+    ]);
+    const { fields = [] } = ofUsers.find(({ path }) => path === "/usage/logs") ?? {};
+    const [all = []] = await linesOf(await control.request("GET", "/api/v1/usage/logs?format=csv"));
+    const logs = await linesOf(await send("GET", "/usage/logs?format=csv"));
+    expect({ columns: logs[0], ids: logs.slice(1).map(([id]) => id) }).toEqual({
+      columns: all.filter((name) => fields.includes(name)),
+      ids: [ownId],
+    });
+    const [allDaily = []] = await linesOf(await control.request("GET", "/api/v1/usage/daily?format=csv"));
+    const daily = await linesOf(await send("GET", "/usage/daily?format=csv"));
+    expect({ columns: daily[0], rowCount: daily.length - 1 }).toEqual({
+      columns: allDaily.filter((name) => name !== "energy_cost_usd"),
+      rowCount: 1,
+    });
+    for (const path of ["/usage/logs", "/usage/logs?cell=x", `/usage/logs/${ownId}`]) {
+      const [shown = {}, ...others] = [await (await send("GET", path)).json()].flat() as object[];
+      expect({ path, names: Object.keys(shown).toSorted(), others }).toEqual({
+        path,
+        names: fields.toSorted(),
+        others: [],
+      });
+    }
+    for (const path of ["/usage/breakdown", "/usage/keys/summary", `/keys/${own.key.id}/usage`, "/costs"]) {
+      const text = await (await send("GET", path)).text();
+      expect({ path, hasCo2: text.includes('"co2_g":5'), isNarrow: !/energy_cost|fairshare/.test(text) }).toEqual({
+        path,
+        hasCo2: true,
+        isNarrow: true,
+      });
+    }
+    expect((await send("GET", `/usage/logs/${otherId}`)).status).toBe(404);
+    expect((await control.request("GET", `/api/v1/usage/logs/${otherId}`)).status).toBe(200);
   });
 
   it("needs the token", async () => {

@@ -3,21 +3,13 @@
  * (docs/rules/console.md#live). A route that states nothing is for admins. A request for a user names the user's tenant beside
  * the token (guard.ts): it is bound to this tenant before the handler runs, whatever its query says.
  */
-import { eq } from "drizzle-orm";
 import type { Context } from "hono";
 import { z } from "zod";
 import { GatewayError } from "../../shared/errors.ts";
 import { isForOperators, withoutOperatorFields } from "../../shared/fields/operator-fields.ts";
-import { apiKeys } from "../db/schema/tenancy.ts";
-import type { Page, VerbContext, Written } from "../kernel/context.ts";
-import { withDatabaseErrors } from "../kernel/database-errors.ts";
-import { UUID } from "../kernel/parse.ts";
+import type { Page, UserList, Written } from "../kernel/context.ts";
+import { tenantOfKey } from "../kernel/tenant-of-key.ts";
 import type { Api, ApiTypes } from "./types.ts";
-
-/** A list that is made for a user's tenant, whole: pages and cursors would tell of what the tenant may not know. */
-export type UserList = (ctx: VerbContext, tenantId: string, query: Query) => Promise<readonly object[]>;
-
-type Query = Readonly<Record<string, string>>;
 
 /** How a call for a `user` is bound to the user's tenant. */
 type Binding =
@@ -77,7 +69,7 @@ export function liveRoutesOf(app: Api): readonly LiveRoute[] {
 
 /** What the caller of a route may ask, and sees. */
 interface Scope {
-  readonly query: Query;
+  readonly query: Readonly<Record<string, string>>;
   /** All values that the query gives a parameter. */
   readonly valuesOf: (name: string) => readonly string[];
   /** Those of the columns of a CSV file that the caller sees. */
@@ -144,12 +136,4 @@ function shownIn(kind: string, result: unknown, shown: (record: unknown) => unkn
   if (kind === "write" || kind === "create")
     return { ...(result as Written<unknown>), record: shown((result as Written<unknown>).record) };
   return Array.isArray(result) ? result.map(shown) : shown(result);
-}
-
-async function tenantOfKey(ctx: VerbContext, id: string): Promise<string | null> {
-  if (!UUID.test(id)) return null;
-  const [key] = await withDatabaseErrors(async () =>
-    ctx.db.select({ tenant_id: apiKeys.tenant_id }).from(apiKeys).where(eq(apiKeys.id, id)),
-  );
-  return key?.tenant_id ?? null;
 }

@@ -7,7 +7,7 @@ import type { ConsoleAssets } from "../../control/dashboard/assets.ts";
 import { type DashboardEnv, parseDashboardEnv } from "../../control/dashboard/env.ts";
 import { users } from "../../control/db/schema/users.ts";
 import { ConsoleBrowser } from "./console-browser.ts";
-import { ADMIN_TOKEN, type ControlOptions, startControl, type TestControl } from "./control.ts";
+import { ADMIN_TOKEN, startControl, type TestControl } from "./control.ts";
 import { ANN, CLIENT_ID, CLIENT_SECRET, type SignInProvider, startSignInProvider } from "./sign-in-provider.ts";
 
 export const ADMIN = { email: "Admin@Example.org", password: "correct horse" };
@@ -37,11 +37,8 @@ export interface TestConsole {
 }
 
 /** Starts everything; `variables` replace those of the console. */
-export async function startConsole(
-  variables: Readonly<Record<string, string>> = {},
-  options: ControlOptions = {},
-): Promise<TestConsole> {
-  const control = await startControl(options);
+export async function startConsole(variables: Readonly<Record<string, string>> = {}): Promise<TestConsole> {
+  const control = await startControl();
   const provider = await startSignInProvider();
   const env = parseDashboardEnv({
     DASHBOARD_ADMIN_EMAIL: ADMIN.email,

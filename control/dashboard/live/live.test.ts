@@ -2,8 +2,7 @@
  * What a browser reaches of the Management API (docs/rules/console.md#live): nobody more than their role and tenant allow,
  * by whatever path, method or parameter.
  */
-import { randomUUID } from "node:crypto";
-import { eq, inArray } from "drizzle-orm";
+import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ApiKey, CreatedKey } from "../../../shared/schema/api-key.ts";
 import type { Tenant } from "../../../shared/schema/tenant.ts";
@@ -11,17 +10,11 @@ import type { User } from "../../../shared/schema/user.ts";
 import { startConsole, type TestConsole } from "../../../test/harness/console.ts";
 import type { ConsoleBrowser } from "../../../test/harness/console-browser.ts";
 import { ADMIN_TOKEN } from "../../../test/harness/control.ts";
-import { ledgerRow, TestLedger } from "../../../test/harness/ledger.ts";
 import { liveRoutesOf } from "../../api/access.ts";
 import { userCredential } from "../../api/guard.ts";
-import { models } from "../../db/schema/models.ts";
 import { users } from "../../db/schema/users.ts";
 import { Live } from "./live.ts";
 
-const ledger = new TestLedger();
-ledger.use();
-/** What the clock of the Management API says, in epoch milliseconds; null: it runs. */
-let stoppedAtMs: number | null = null;
 let testing: TestConsole;
 let admin: ConsoleBrowser;
 let ann: ConsoleBrowser;
@@ -40,8 +33,6 @@ async function tenantWithKey(name: string) {
   });
   return { tenant, key };
 }
-const allow = async (names: readonly string[]) =>
-  await testing.control.request("PATCH", `/api/v1/tenants/${own.tenant.id}/allowlist`, { allowed_models: names });
 const update = async (body: object) => await testing.control.request("PATCH", `/api/v1/users/${annUser.id}`, body);
 const liveRoutes = () => liveRoutesOf(testing.control.app);
 const codeOf = async (response: Response) =>
@@ -49,7 +40,7 @@ const codeOf = async (response: Response) =>
 const pathTo = (path: string, id: string) => `/api/live${path.replace(/\{\w+\}/g, id)}`;
 
 beforeAll(async () => {
-  testing = await startConsole({}, { analytics: ledger.store, now: () => new Date(stoppedAtMs ?? Date.now()) });
+  testing = await startConsole();
   own = await tenantWithKey("own");
   other = await tenantWithKey("other");
   for (const name of ["model-own", "model-other"])
@@ -202,88 +193,6 @@ describe("isolation", () => {
         body: { error: { details: [{ path: "format" }] } },
       });
     }
-  });
-
-  it("lists every model to a user at once, and has no filter by where a request ran", async () => {
-    const names = Array.from({ length: 1001 }, (_, nth) => `many-${nth}`);
-    const { db } = testing.control.connection;
-    const [row] = await db.select().from(models).limit(1);
-    await db
-      .insert(models)
-      .values(names.map((name) => ({ ...row, id: randomUUID(), model_name: name }) as typeof models.$inferInsert));
-    await allow(["model-own", ...names]);
-    await ledger.insert([ledgerRow(Date.now() - 1000, { tenant_id: own.tenant.id, cell: "c" })]);
-    stoppedAtMs = Date.now() + 10_000;
-    const shown = (await (await ann.get("/api/live/models?cell=x")).json()) as object[];
-    expect(shown).toHaveLength(1002);
-    const csv = await (await ann.get("/api/live/models?format=csv")).text();
-    expect(csv.trimEnd().split("\r\n")).toHaveLength(1003);
-    expect(await (await ann.get("/api/live/usage/logs?cell=x")).json()).toHaveLength(1);
-    await db.delete(models).where(inArray(models.model_name, names));
-    await allow(["model-own"]);
-    stoppedAtMs = null;
-  });
-
-  it("reads the models once a second for all users, whatever one of them accepts", async () => {
-    const names = async (tenantId: string, accept: string) => {
-      const answer = await testing.control.app.request("/api/v1/models", {
-        headers: { authorization: userCredential(tenantId, ADMIN_TOKEN), accept },
-      });
-      return ((await answer.json()) as { model_name: string }[]).map((model) => model.model_name);
-    };
-    const both = async () =>
-      await Promise.all([names(own.tenant.id, "text/csv"), names(other.tenant.id, "application/json")]);
-    stoppedAtMs = Date.now() + 20_000;
-    expect(await both()).toEqual([["model-own"], ["model-other"]]);
-    const { id } = await made<{ id: string }>("/models", {
-      model_name: "model-late",
-      model_type: "chat",
-      upstream_model: "secret",
-      api_base: "http://127.0.0.1:9",
-    });
-    await allow(["model-own", "model-late"]);
-    expect(await both()).toEqual([["model-own"], ["model-other"]]);
-    stoppedAtMs += 1000;
-    expect(await both()).toEqual([["model-late", "model-own"], ["model-other"]]);
-    await testing.control.request("DELETE", `/api/v1/models/${id}`);
-    await allow(["model-own"]);
-    stoppedAtMs = null;
-  });
-
-  it("gives a user the rows of requests as CSV and JSON, without where they ran", async () => {
-    const row = {
-      tenant_id: own.tenant.id,
-      key_id: own.key.id,
-      cell: "the cell",
-      endpoint: "a, b",
-      energy_cost_usd: 7,
-    };
-    const request_id = randomUUID();
-    await ledger.insert([
-      ledgerRow(Date.now() - 1000, { ...row, request_id, cost_usd: 3, co2_g: 5 }),
-      ledgerRow(Date.now() - 1000, { ...row, tenant_id: other.tenant.id, key_id: other.key.id }),
-    ]);
-    const lines = async (browser: ConsoleBrowser, path: string) => {
-      const [names = [], ...rows] = (await (await browser.get(`/api/live${path}`)).text())
-        .trimEnd()
-        .split("\r\n")
-        .map((line) => line.split(","));
-      return { names, rows };
-    };
-    const logs = await lines(ann, "/usage/logs?format=csv");
-    const { fields = [] } = liveRoutes().find(({ path }) => path === "/usage/logs") ?? {};
-    const { names: all } = await lines(admin, "/usage/logs?format=csv");
-    expect(logs.names).toEqual(all.filter((name) => fields.includes(name)));
-    expect(logs.rows.map((cells) => cells[0])).toEqual([request_id]);
-    const daily = await lines(ann, "/usage/daily?format=csv");
-    const { names: allDaily } = await lines(admin, "/usage/daily?format=csv");
-    expect(daily.names).toEqual(allDaily.filter((name) => name !== "energy_cost_usd"));
-    expect(daily.rows).toHaveLength(1);
-    for (const path of ["/usage/logs", `/usage/logs/${request_id}`]) {
-      const shown = [await (await ann.get(`/api/live${path}`)).json()].flat() as object[];
-      expect(Object.keys(shown[0] ?? {}).toSorted()).toEqual(fields.toSorted());
-    }
-    expect(JSON.stringify(await (await ann.get("/api/live/usage/breakdown")).json())).not.toMatch(/energy_cost|group/);
   });
 
   it("is asked of the Management API with the user's tenant and address", async () => {
