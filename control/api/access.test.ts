@@ -172,7 +172,12 @@ describe("the credential of a user", () => {
     return { tenant, key: (await control.must<CreatedKey>("POST", `/tenants/${tenant.id}/keys`, {})).key };
   };
   const makeModel = async (model_name: string) =>
-    await control.must("POST", "/models", { model_name, model_type: "chat", upstream_model: "u", api_base: "http://u" });
+    await control.must("POST", "/models", {
+      model_name,
+      model_type: "chat",
+      upstream_model: "u",
+      api_base: "http://u",
+    });
   const allow = async (allowed_models: readonly string[]) =>
     await control.must("PATCH", `/tenants/${own.tenant.id}`, { allowed_models });
   const send = async (method: string, path: string, token = ADMIN_TOKEN, headers = {}) =>
