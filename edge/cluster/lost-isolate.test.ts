@@ -38,7 +38,7 @@ it("keeps its slots until they are taken back, and gets no other ones meanwhile"
   pass(world, 2);
   await end(ends, 10);
   // The one that has waited longer is passed over.
-  expect({ first: first.state, second: second.state }).toEqual({ first: "judged again", second: "running" });
+  expect({ first: first.state, second: second.state }).toEqual({ first: "stale", second: "running" });
   const third = arrive(world, "waits too", "here");
   pass(world, 3);
   expect({ lost: lost.state, third: third.state }).toEqual({ lost: "running", third: "waiting" });
@@ -196,7 +196,7 @@ describe.each(["weighted", "hierarchical"] as const)("the other isolates of its 
         grantedCount: statesOf(waiting).filter((state) => state === "running").length,
       }).toEqual({ inFlight: 4, grantedCount: done + 1 });
     }
-    expect(statesOf(gone)).toEqual(["judged again", "judged again", "judged again"]);
+    expect(statesOf(gone)).toEqual(["stale", "stale", "stale"]);
     expect(world.scheduler.queued).toBe(4);
   });
 
@@ -204,9 +204,9 @@ describe.each(["weighted", "hierarchical"] as const)("the other isolates of its 
     const { world, running, gone, waiting } = cutOff();
     world.revisions.note([{ kind: "tenant", id: "tenant-1", rev: 2 }], 0);
     for (const request of running) await world.end(request, 10);
-    expect(statesOf(gone)).toEqual(["judged again", "waiting", "waiting"]);
+    expect(statesOf(gone)).toEqual(["stale", "waiting", "waiting"]);
     pass(world, 2);
-    const sentBack = Array.from({ length: 4 }, () => "judged again");
+    const sentBack = Array.from({ length: 4 }, () => "stale");
     expect(statesOf(waiting)).toEqual([...sentBack, "waiting"]);
     for (const id of ["h1", "h2", "h3", "h4"]) arrive(world, id, "here", { revs: [], waitedMs: 0 });
     expect(world.scheduler.inFlight).toBe(4);

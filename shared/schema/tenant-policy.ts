@@ -64,7 +64,9 @@ export const guardrailsPolicyWrite = guardrailsPolicyBody
   );
 
 /** The fields that change in a policy. The verb judges the whole policy. */
-export const guardrailsPolicyPatch = z.object(patchShape(guardrailsPolicyBody.shape), NO_POLICY);
+export const guardrailsPolicyPatch = z
+  .object(patchShape(guardrailsPolicyBody.shape), NO_POLICY)
+  .meta({ id: "PatchGuardrailsPolicy" });
 
 /** PATCH /tenants/{id}/guardrails */
 export const tenantGuardrailsSchema = z
@@ -81,7 +83,9 @@ export const compressionPolicyBody = z.object(
   NO_POLICY,
 );
 
-export const compressionPolicyPatch = z.object(patchShape(compressionPolicyBody.shape), NO_POLICY);
+export const compressionPolicyPatch = z
+  .object(patchShape(compressionPolicyBody.shape), NO_POLICY)
+  .meta({ id: "PatchCompressionPolicy" });
 
 /** PATCH /tenants/{id}/compression */
 export const tenantCompressionSchema = z

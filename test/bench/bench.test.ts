@@ -49,6 +49,7 @@ test("the bench measures a bare Worker beside its upstream and reports every sum
       "stream_over_native",
       "object_process_cpu_ms",
       "object_process_cpu_ms_one_tenant",
+      "object_process_cpu_ms_lasting",
       "workers_over_one_process",
       "workers_over_one_process_one_tenant",
       "added_p50_ms_c1",

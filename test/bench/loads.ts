@@ -35,7 +35,7 @@ export interface Load {
   readonly name: string;
   readonly title: string;
   /** The behaviour of the upstream: see upstream.ts. */
-  readonly behaviour: "plain" | "paced" | "long" | "unpaced" | "slow";
+  readonly behaviour: "plain" | "paced" | "long" | "unpaced" | "slow" | "lasting";
   readonly reading: SliceReading;
   readonly concurrency: number;
   readonly bodyBytes: number;
@@ -45,6 +45,8 @@ export interface Load {
   readonly asksUsage: boolean;
   /** Each client sends a single request, instead of one after another for a time. */
   readonly once: boolean;
+  /** So many are sent in a turn, however long they take. */
+  readonly leastRequests: number;
   /** The share of requests with a new text, for a model with a response cache; null: a model without one. */
   readonly freshShare: number | null;
   readonly tenants: "one" | "many";
@@ -65,6 +67,7 @@ const BASE: Omit<Load, "name" | "title"> = {
   prose: false,
   asksUsage: false,
   once: false,
+  leastRequests: 0,
   freshShare: null,
   tenants: "one",
   slots: null,
@@ -134,6 +137,17 @@ export const LOADS: readonly Load[] = [
     tenants,
     targets: ["front", "workers"] as const,
   })),
+  {
+    ...BASE,
+    name: "workers-lasting",
+    title: `400 streams of 1.3 s at once, many tenants, ${WORKERS} Workers`,
+    behaviour: "lasting",
+    reading: "stream",
+    concurrency: 400,
+    leastRequests: 2000,
+    tenants: "many",
+    targets: ["workers"],
+  },
   stream("body-100k", "100 KB bodies, 16 at once", { bodyBytes: 100 * 1024, concurrency: 16 }),
   stream("body-4m", "4 MB bodies, 4 at once", { bodyBytes: 4 * 1024 * 1024, concurrency: 4 }),
   stream("cache", "20 % cache hits, 32 at once", { freshShare: 0.8 }),

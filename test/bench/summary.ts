@@ -68,6 +68,8 @@ export function summaryOf(all: readonly Measured[]) {
     // of the process with the objects, with many tenants
     object_process_cpu_ms: workers(all, "workers-many")?.cpuMsPerRequest?.median ?? null,
     object_process_cpu_ms_one_tenant: workers(all, "workers-one")?.cpuMsPerRequest?.median ?? null,
+    // of requests that last longer than a second
+    object_process_cpu_ms_lasting: workers(all, "workers-lasting")?.cpuMsPerRequest?.median ?? null,
     workers_over_one_process: workers(all, "workers-many")?.overFront?.median ?? null,
     workers_over_one_process_one_tenant: workers(all, "workers-one")?.overFront?.median ?? null,
     // to the upstream's own

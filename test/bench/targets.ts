@@ -42,7 +42,7 @@ export function sliceOf(load: Load, target: Target, durationMs: number): Slice {
     reading: load.reading,
     concurrency: load.concurrency,
     durationMs: load.once ? 0 : durationMs,
-    leastRequests: 0,
+    leastRequests: load.leastRequests,
   };
 }
 

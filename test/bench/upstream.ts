@@ -14,6 +14,8 @@ const LONG_CHUNKS = 256;
 const PACE_MS = 20;
 /** How long `slow` takes: long enough that requests wait for a slot. */
 const SLOW_MS = 100;
+/** `lasting` is a stream that is silent for so long: its request lasts, and its chunks cost next to nothing. */
+const LASTING_MS = 1300;
 
 const usage = { prompt_tokens: 200, completion_tokens: 64, total_tokens: 264 };
 const ANSWER = Buffer.from(
@@ -46,6 +48,7 @@ async function answer(behaviour: string | undefined, response: ServerResponse): 
   if (behaviour === "paced") return await stream(response, CHUNKS, PACE_MS);
   if (behaviour === "long") return await stream(response, LONG_CHUNKS, PACE_MS);
   if (behaviour === "unpaced") return await stream(response, CHUNKS, 0);
+  if (behaviour === "lasting") return await stream(response, 1, LASTING_MS);
   if (behaviour === "slow") await pause(SLOW_MS);
   response.writeHead(200, WHOLE_HEAD).end(ANSWER);
 }

@@ -30,7 +30,7 @@ it("registers a server, lists its tools, and disables and deletes it", async () 
 
   const panel = page.getByRole("dialog", { name });
   await panel.getByRole("button", { name: "Test the connection" }).click();
-  await panel.getByText(new RegExp(`${name} answers in`)).waitFor();
+  await panel.getByText(new RegExp(`${name} answered in`)).waitFor();
   await panel.getByText(/Every tenant, with any key/).waitFor();
 
   await panel.getByRole("button", { name: "Disable" }).click();

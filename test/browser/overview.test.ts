@@ -27,9 +27,9 @@ describe("figures", () => {
   it("have the zone beside them, which is another view with another address", async () => {
     const { page, problems } = await fixture.open({ as: "admin", timezoneId: "Asia/Kolkata" });
     await page.goto("/");
-    await page.getByText(/days of Asia\/(Kolkata|Calcutta) \(UTC\+05:30\)/).waitFor();
+    await page.getByText(/days in Asia\/(Kolkata|Calcutta) \(UTC\+05:30\)/).waitFor();
     await page.getByLabel("Time zone").selectOption({ label: "UTC" });
-    await page.getByText("days of UTC.").waitFor();
+    await page.getByText("days in UTC.").waitFor();
     expect(new URL(page.url()).searchParams.get("zone")).toBe("utc");
     expect(problems()).toEqual([]);
   });
@@ -42,7 +42,7 @@ describe("figures", () => {
     const running = page.getByRole("region", { name: "Now" }).getByRole("link", { name: "Running" });
     await running.waitFor();
     await page.getByText("cell_unreachable").first().waitFor();
-    expect(await page.getByRole("region", { name: "Now" }).textContent()).toMatch(/Running\s*–\s*no cell answers/);
+    expect(await page.getByRole("region", { name: "Now" }).textContent()).toMatch(/Running\s*–\s*no cell responds/);
     await expect.poll(() => page.getByRole("region", { name: "Usage" }).textContent()).toMatch(/Requests\s*[\d.]+/);
   });
 });

@@ -290,10 +290,10 @@ it("names a malformed variable and not its value", async () => {
   expect(out).not.toContain("DROP");
 });
 
-it("says that nothing was examined when it is given no address", async () => {
+it("says that nothing was checked when it is given no address", async () => {
   const { code, out } = await doctor([], { GATEWAY_ADMIN_BASE_URL: "nowhere" });
   expect(code).toBe(2);
-  expect(out).toContain("nothing was examined");
+  expect(out).toContain("nothing was checked");
 });
 
 it("does not blame a metrics listener for not being where nobody said that it is", async () => {

@@ -100,6 +100,7 @@ describe("a Worker process that is killed under load", () => {
     await loadIs(holder, 1, 1);
     const answers = others.map(async (worker, at) => await worker.chat(waiters[at + 1] as Minted));
     await loadIs(holder, 1, WORKERS);
+    const before = pids();
     const killedAt = performance.now();
     const restarted = again("worker-1", "SIGKILL");
     const [servedAt = Number.NaN] = await waitFor(
@@ -138,6 +139,7 @@ describe("a Worker process that is killed under load", () => {
       expect(await gateway.countRows(one.tenant.id)).toEqual({ rows: 1, requests: 1 });
     await gate.close();
     // The Cell has lived on, so that its counters are those of the rows.
+    expect(pids()).toEqual({ ...before, "worker-1": stack.parts.get("worker-1")?.pid });
     const totals = await gateway.must<UsageLogTotals>("GET", "/usage/logs/totals?since_ms=0");
     const metrics = await readExposition(await scrapeWith(["local"], stack.metricsUrl));
     const requests = (...statuses: readonly string[]): number =>

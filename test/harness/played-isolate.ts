@@ -12,7 +12,7 @@ import type {
   ExchangeAnswer,
   ExchangeMessage,
   ExchangeSession,
-  Member,
+  SessionOpening,
 } from "../../edge/domain/admission/exchange-messages.ts";
 import type { AdmissionRequest } from "../../edge/domain/admission/rpc.ts";
 import { zeroUsageRow } from "../../shared/usage/usage-row.ts";
@@ -44,7 +44,7 @@ function withContexts(start: typeof setTimeout): typeof setTimeout {
 /** One isolate and its Cell. `said` lists what the Cell was told; it grants every request and stores every row. */
 export class PlayedIsolate {
   readonly said: string[] = [];
-  readonly members: Member[] = [];
+  readonly members: SessionOpening[] = [];
   readonly events: string[] = [];
   readonly alerts: string[] = [];
   readonly ledger: string[] = [];
@@ -71,7 +71,7 @@ export class PlayedIsolate {
         this.said.push(`record ${id}`);
         await this.settles();
       },
-      openSession: async (member: Member, message: ExchangeMessage) => {
+      openSession: async (member: SessionOpening, message: ExchangeMessage) => {
         this.calls += 1;
         await this.opens();
         this.said.push("open");

@@ -11,7 +11,7 @@ import type {
   ExchangeAnswer,
   ExchangeMessage,
   ExchangeSession,
-  Member,
+  SessionOpening,
 } from "../../edge/domain/admission/exchange-messages.ts";
 import type { AdmissionRequest, Settlement } from "../../edge/domain/admission/rpc.ts";
 import type { CellObject } from "../../edge/objects/cell/cell.ts";
@@ -182,7 +182,7 @@ export class ObjectIsolate {
 
   /** Opens a session of a member by hand. */
   async openAs(
-    member: Pick<Member, "member"> & Partial<Member>,
+    member: Pick<SessionOpening, "member"> & Partial<SessionOpening>,
     message: Partial<ExchangeMessage> = {},
   ): ReturnType<CellAdmission["openSession"]> {
     this.#openings += 1;

@@ -2,8 +2,8 @@
  * Runs the tests of a tier: `npm test`, `npm run check` (which is `.ci/run`) or `npm run test:release`. `npm test -- PATH...` runs
  * only the files whose path contains PATH, whatever their tags. `npm run test:area -- NAME [arguments of its tool]` runs one area.
  * A step that shares its phase with others prints its output when it ends. The last lines list the time of each step and of the
- * slowest files. After a failed step, running steps finish and no further step starts. The exit code is 1 when a step failed, and 2
- * when the tier or area is unknown or a program is missing.
+ * slowest files. After a failed step, running steps finish and no further step starts; the release tier goes on, so that one night
+ * shows every failure. The exit code is 1 when a step failed, and 2 when the tier or area is unknown or a program is missing.
  */
 
 import { spawnSync } from "node:child_process";
@@ -59,7 +59,7 @@ async function main([name = "", ...args]: readonly string[]): Promise<number> {
   if (phases === undefined) return misused(`there is no tier "${name}": ${Object.keys(TIERS).join(", ")}`);
   if (args.length > 0)
     return await run([[[{ name: "files", run: ["vitest", "run", ...projectsOf(phases), ...args] }]]]);
-  return await run(phases);
+  return await run(phases, name === "release");
 }
 
 /** The first step of an area takes the arguments, of which its tool knows what they mean. */
@@ -75,13 +75,13 @@ function projectsOf(phases: readonly Phase[]): readonly string[] {
   return words.flatMap((word, at) => (word === "--project" ? [word, words[at + 1] ?? ""] : []));
 }
 
-async function run(phases: readonly Phase[]): Promise<number> {
+async function run(phases: readonly Phase[], goOn = false): Promise<number> {
   const missing = installPrograms([...new Set(phases.flat(2).flatMap((step) => step.needs ?? []))]);
   if (missing !== null) return misused(`programs are missing, and only root can install them here: ${missing}`);
   const folder = mkdtempSync(join(tmpdir(), "gateway-tier-"));
   try {
     const report = join(folder, "report");
-    const steps = await runPhases(phases, folder, { TEST_REPORT: report });
+    const steps = await runPhases(phases, folder, { TEST_REPORT: report }, goOn);
     process.stdout.write(`\n${summary(steps, readReports(report))}\n`);
     return steps.every(({ outcome }) => outcome !== "FAILED") ? 0 : 1;
   } finally {

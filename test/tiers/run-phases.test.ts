@@ -47,6 +47,17 @@ describe("the steps of a tier", () => {
     expect(outcomes).toEqual({ fails: "FAILED", beside: "passed" });
   });
 
+  it("all run when the tier goes on after a failure", async () => {
+    const { folder, step } = scripts();
+    const phases = [[[step("fails", "process.exit(3)"), step("after", "")]], [[step("later", "")]]];
+    const results = await runPhases(phases, folder, {}, true);
+    expect(results.map(({ name, outcome }) => ({ name, outcome }))).toEqual([
+      { name: "fails", outcome: "FAILED" },
+      { name: "after", outcome: "passed" },
+      { name: "later", outcome: "passed" },
+    ]);
+  });
+
   it("go on after a step that this machine cannot run", async () => {
     const { folder, step } = scripts();
     const lane = [step("impossible", "process.exit(77)"), step("after", "")];

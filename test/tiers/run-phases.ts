@@ -1,6 +1,6 @@
 /**
  * Runs phases of steps. The lanes of a phase run at the same time; the steps of a lane run one after another. After a step fails,
- * no further step starts and running steps may finish. A signal stops all running steps.
+ * running steps finish and no further step starts, unless the run shall go on. A signal stops all running steps.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -31,6 +31,7 @@ export async function runPhases(
   phases: readonly Phase[],
   folder: string,
   env: Readonly<Record<string, string>>,
+  goOn = false,
 ): Promise<readonly StepResult[]> {
   const results: StepResult[] = [];
   const running = new Set<ChildProcess>();
@@ -66,7 +67,7 @@ export async function runPhases(
   };
   const runLane = async (lane: Lane, isAlone: boolean): Promise<void> => {
     for (const step of lane) {
-      if (isStopping || results.some(({ outcome }) => outcome === "FAILED")) return;
+      if (isStopping || (!goOn && results.some(({ outcome }) => outcome === "FAILED"))) return;
       await runStep(step, isAlone);
     }
   };

@@ -55,6 +55,7 @@ const modelFor = (minutes: number, ...more: readonly string[]): Step => ({
 });
 const model = modelFor(10);
 const workflows: Step = { name: "workflows", run: ["test/workflows/main.ts"] };
+const clients: Step = { name: "clients", run: ["test/clients/main.ts"] };
 const chart: Step = { name: "chart", run: ["infra/helm/render.ts", "--check"] };
 const long: Phase = [
   [tagged("release", "long: units", ["unit", "objects"])],
@@ -87,7 +88,7 @@ const CHECK: readonly Phase[] = [
 
 const RELEASE: readonly Phase[] = [
   long,
-  [[properties], [upgrades, fronts, wherePossible(workflows), wherePossible(chart)]],
+  [[properties], [upgrades, fronts, wherePossible(workflows), wherePossible(chart), wherePossible(clients)]],
   only(browser),
   only(cluster),
   only(wherePossible(slurm)),
@@ -108,6 +109,7 @@ export const AREAS: Readonly<Record<string, readonly Step[]>> = {
   upgrades: [upgrades],
   browser: [browser],
   database: [database],
+  clients: [clients],
   soak: [soak],
   model: [model],
   properties: [properties],

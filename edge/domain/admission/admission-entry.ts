@@ -11,7 +11,8 @@ import type { AdmissionRequest, Decision, Settlement, SlotTaken, Stale } from ".
 /**
  * - `new`: it is about to enter.
  * - `waiting`: it has a place in the queue.
- * - `judged again`: its turn came, and its records were not the newest, or its isolate is not heard; it keeps its place.
+ * - `stale`: its turn came, but its records were not the newest, or its isolate is not heard. Its Worker judges it again; it keeps its
+ *   place and holds no slot.
  * - `reserving`: it has a slot, and its budgets are asked.
  * - `running`: it was granted. A sub-call runs without a slot.
  * - `refused`: it holds nothing, and its row is to come.
@@ -20,16 +21,16 @@ import type { AdmissionRequest, Decision, Settlement, SlotTaken, Stale } from ".
 export type RequestState = "new" | (typeof LIVE)[number] | "given up" | "ended";
 
 /** It holds a slot or waits for one, or was refused and has no row yet. */
-const LIVE = ["waiting", "judged again", "reserving", "running", "refused"] as const;
+const LIVE = ["waiting", "stale", "reserving", "running", "refused"] as const;
 
 /**
  * What happens to requests: in which states, and to which one it leads (docs/architecture.md#the-states-of-a-request). In any other
  * state it cannot happen.
  */
 export const STEPS = {
-  asks: { from: ["new", "judged again", "given up"], to: "waiting" },
+  asks: { from: ["new", "stale", "given up"], to: "waiting" },
   "gets a slot": { from: ["waiting"], to: "reserving" },
-  "has older records": { from: ["waiting", "judged again", "reserving", "given up"], to: "judged again" },
+  "has older records": { from: ["waiting", "stale", "reserving", "given up"], to: "stale" },
   "is granted": { from: ["reserving"], to: "running" },
   "is refused": { from: ["waiting", "reserving"], to: "refused" },
   "runs already": { from: ["new", "given up"], to: "running" },

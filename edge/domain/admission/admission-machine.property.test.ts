@@ -251,7 +251,7 @@ it("grants no slot above its cap, and knows each request in one state, under any
           expect(history.count("reserving", "running")).toBe(scheduler.inFlight);
           expect(history.count("waiting")).toBeLessThanOrEqual(scheduler.queued);
           // One whose place was lost is judged again before it has another one.
-          expect(history.count("waiting", "judged again")).toBeGreaterThanOrEqual(scheduler.queued);
+          expect(history.count("waiting", "stale")).toBeGreaterThanOrEqual(scheduler.queued);
           expect(history.wrong).toEqual([]);
         }
       },

@@ -110,7 +110,7 @@ describe("a slot", () => {
     world.ask({ ...requestOf("one"), waitedMs: 0, anew: true });
     expect({ decision: request.decision?.verdict, state: request.state, load: world.load }).toEqual({
       decision: "stale",
-      state: "judged again",
+      state: "stale",
       load: { inFlight: 0, queued: 0, entries: 1 },
     });
     world.admission.giveUp("one");
@@ -312,7 +312,7 @@ describe("a waiting request that was given up", () => {
       items: [{ kind: "tenant", id: "t", rev: 2 }],
     });
     await world.end(holder, 0);
-    expect(first.state).toBe("judged again");
+    expect(first.state).toBe("stale");
     world.ask({ ...requestOf("first"), revs: [{ kind: "tenant", id: "t", rev: 2 }], waitedMs: 40 });
     expect(first.decision).toMatchObject({ verdict: "granted", grant: { queueWaitMs: 40 } });
   });

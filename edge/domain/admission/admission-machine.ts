@@ -76,15 +76,15 @@ export class AdmissionMachine implements GrantCheck {
   }
 
   /**
-   * Enters a request, or one that is to be judged again, or was given up. One that is asked for again while it has its place, or
-   * its answer, keeps it. Neither of these is refused because the queue is full. Null: it has ended, and nobody waits for an answer.
+   * Enters a request, or one that was stale or given up. One that is asked for again while it has its place, or its answer, keeps it.
+   * Only a new request is refused because the queue is full. Null: it has ended, and nobody waits for an answer.
    */
   ask(request: AdmissionRequest, member: string): AdmissionAnswer | null {
     const known = this.#entries.get(request.requestId);
     if (known === undefined && this.#ended.has(request.requestId)) return null;
     if (known !== undefined && isLive(known)) {
       if (request.anew === true) this.#clear(known, "is lost", NOTHING_USED, true);
-      else if (known.state !== "judged again") return known.answer ?? WAITS;
+      else if (known.state !== "stale") return known.answer ?? WAITS;
     }
     const items = isSubCall(request) ? [] : this.#options.revisions.staleAmong(request.revs);
     if (items.length > 0 && known === undefined) return { verdict: "stale", items };
@@ -180,10 +180,10 @@ export class AdmissionMachine implements GrantCheck {
     return live.toSorted((one, other) => Number(one.slot !== null) - Number(other.slot !== null));
   }
 
-  /** Nothing is heard of the isolate: its requests that are judged again hold up no others of their tenant. */
+  /** Nothing is heard of the isolate: its stale requests hold up no others of their tenant. */
   quiet(member: string): void {
     for (const { state, request } of this.liveOf(member))
-      if (state === "judged again") this.apply({ type: "unheard", requestId: request.requestId });
+      if (state === "stale") this.apply({ type: "unheard", requestId: request.requestId });
   }
 
   /**

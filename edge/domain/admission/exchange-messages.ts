@@ -21,7 +21,7 @@ export interface RowRecord {
  * Who opens a session, and what it knows of its requests (docs/rules/admission.md#membership). A member has one session at a time:
  * with a new one the Cell takes no message of an earlier one any more, so that it hears everything in the order in which it was said.
  */
-export interface Member {
+export interface SessionOpening {
   /** The isolate. */
   readonly member: string;
   /** How long it keeps slots that it cannot renew, ms; absent where a broken connection shows its end. */
@@ -96,7 +96,7 @@ export interface ExchangeSession extends Disposable {
 export interface ExchangeApi {
   /** Opens a session with its first exchange. */
   openSession(
-    member: Member,
+    member: SessionOpening,
     message: ExchangeMessage,
   ): Promise<{ readonly session: ExchangeSession; readonly answer: ExchangeAnswer }>;
 }

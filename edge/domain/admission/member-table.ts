@@ -12,8 +12,8 @@ import type {
   Departure,
   ExchangeAnswer,
   ExchangeMessage,
-  Member,
   RowRecord,
+  SessionOpening,
 } from "./exchange-messages.ts";
 import { chargedTokens } from "./request-end.ts";
 import type { AdmissionRequest, CacheHit, Decision, Grant, Settlement, Stale } from "./rpc.ts";
@@ -29,12 +29,12 @@ const SILENT_LOOKS = 5;
 const DEPARTING_MAX = 20_000;
 
 /** What follows each answer. */
-const STANDS = { waiting: "waiting", granted: "running", refused: "refused", stale: "judged again" } as const;
+const STANDS = { waiting: "waiting", granted: "running", refused: "refused", stale: "stale" } as const;
 
 /** A request from its first admission request to its end: it stays the same object when it asks again. */
 interface OpenRequest {
   request: AdmissionRequest;
-  /** `judged again`: it has a place, and its records are read again. */
+  /** `stale`: it has a place, and its records are read again. */
   stands: "asked" | (typeof STANDS)[keyof typeof STANDS];
   grant: Grant | null;
   /** It has been told before that the Cell is away. */
@@ -94,9 +94,9 @@ export class MemberTable {
   }
 
   /** The requests of which the Cell has to know. */
-  living(): Pick<Member, "waiting" | "running" | "others"> {
+  living(): Pick<SessionOpening, "waiting" | "running" | "others"> {
     return {
-      waiting: this.#openIn("waiting", "judged again"),
+      waiting: this.#openIn("waiting", "stale"),
       running: this.#openIn("running", "refused"),
       others: [...this.#openIn("asked"), ...this.#rows.keys(), ...this.#departing.keys()],
     };

@@ -42,7 +42,7 @@ describe("a waiting request whose tenant changed", () => {
       verdict: next.decision?.verdict,
       inFlight: scheduler.inFlight,
       queued: scheduler.queued,
-    }).toEqual({ state: "judged again", verdict: "granted", inFlight: 1, queued: 1 });
+    }).toEqual({ state: "stale", verdict: "granted", inFlight: 1, queued: 1 });
     expect(scheduler.snapshot(0).tenants.find(({ tenantId }) => tenantId === "a")?.servedTokens).toBe(0);
     expect(rows.map(({ request_id }) => request_id)).toEqual(["holder"]);
   });

@@ -75,3 +75,14 @@ it("a request that its budgets refused has waited only for its slot, though it w
   await world.end(one, 0, { status_code: 403, admission: "rejected" });
   expect(world.rows).toMatchObject([{ status_code: 403, admission: "rejected", queue_wait_ms: 0 }]);
 });
+
+it("a request that its budgets refused, and that is lost, was never admitted", async () => {
+  const world = new AdmissionHarness("weighted", 1);
+  const one = world.ask(admissionRequestOf("one", "t", {}, { tenantTokens: 0 }));
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(one.state).toBe("refused");
+  world.admission.giveUp("one");
+  world.nowMs += 6_000;
+  await vi.advanceTimersByTimeAsync(6_000);
+  expect(world.rows).toMatchObject([{ status_code: 499, admission: "rejected", total_tokens: 0, cost_usd: 0 }]);
+});

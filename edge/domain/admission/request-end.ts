@@ -52,7 +52,7 @@ export function lostSettlement(
     row: {
       ...row,
       ts_ms: nowMs,
-      admission: row.admission === "boon" ? "boon" : "queued",
+      admission: row.admission === "boon" ? "boon" : state === "refused" ? "rejected" : "queued",
       status_code: 499,
       error_code: "client_gone",
       attempts: ran ? Math.max(row.attempts, 1) : row.attempts,

@@ -119,7 +119,7 @@ describe("the bound on unauthenticated refusals", () => {
 });
 
 describe("the end of a permit", () => {
-  it.each(["waiting", "judged again", "reserving", "running", "refused"] as const)(
+  it.each(["waiting", "stale", "reserving", "running", "refused"] as const)(
     "bills the estimate of a lost request only when it was running: %s",
     (state) => {
       const { row, actualTokens } = lostSettlement({ request, state, arrivedMs: 100 }, 350);

@@ -10,12 +10,17 @@ import type { Arrival, Scheduler } from "./types.ts";
 
 const ALGORITHMS = ["weighted", "hierarchical"] as const;
 
-function arrivalOf(requestId: string, tenant: string, model = "m", modelCap: number | null = null): Arrival {
+interface Caps {
+  readonly tenant?: number | null;
+  readonly model?: number | null;
+}
+
+function arrivalOf(requestId: string, tenant: string, caps: Caps = {}, model = "m"): Arrival {
   return {
     requestId,
-    tenant: { id: tenant, name: tenant, weight: 100, maxInFlight: null },
+    tenant: { id: tenant, name: tenant, weight: 100, maxInFlight: caps.tenant ?? null },
     group: { name: "g", weight: 100 },
-    model: { name: model, admissionWeight: 100, maxInFlight: modelCap },
+    model: { name: model, admissionWeight: 100, maxInFlight: caps.model ?? null },
     costTokens: 100,
   };
 }
@@ -43,16 +48,16 @@ class Judged {
     return this.#deferred;
   }
 
-  arrive(requestId: string, tenant: string, model?: string, modelCap?: number): string[] {
-    const arrival = arrivalOf(requestId, tenant, model, modelCap);
+  arrive(requestId: string, tenant: string, caps?: Caps, model?: string): string[] {
+    const arrival = arrivalOf(requestId, tenant, caps, model);
     return this.scheduler.apply({ type: "arrive", arrival }, this.nowMs).map((grant) => grant.requestId);
   }
 
   /** Comes back with new records. */
-  returns(requestId: string, tenant: string): string[] {
+  returns(requestId: string, tenant: string, caps?: Caps, model?: string): string[] {
     this.stale.delete(requestId);
     this.unheard.delete(requestId);
-    return this.arrive(requestId, tenant);
+    return this.arrive(requestId, tenant, caps, model);
   }
 
   release(requestId: string, actualTokens = 100): string[] {
@@ -116,6 +121,24 @@ describe.each(ALGORITHMS)("a waiter whose records changed (%s)", (algorithm) => 
     expect(order).toEqual(ids.slice(2));
   });
 
+  it.each([
+    { cap: "its tenant", caps: { tenant: 1, model: null } },
+    { cap: "its model", caps: { tenant: null, model: 1 } },
+  ])("is deferred only as slots of $cap come free", ({ caps }) => {
+    const judged = new Judged(algorithm, 100);
+    const ids = Array.from({ length: 20 }, (_, at) => `a${at}`);
+    for (const id of ids) judged.arrive(id, "a", caps);
+    for (const id of ids) judged.stale.add(id);
+    const order: string[] = [];
+    for (let running = "a0"; order.length < ids.length - 1; running = order.at(-1) ?? "") {
+      const granted = judged.release(running);
+      const away = judged.deferred.splice(0);
+      expect({ granted, away: away.length }).toEqual({ granted: [], away: 1 });
+      order.push(...judged.returns(away[0] ?? "", "a", caps));
+    }
+    expect(order).toEqual(ids.slice(1));
+  });
+
   it("holds up no request whose records have not changed", () => {
     const judged = new Judged(algorithm, 1);
     judged.arrive("a1", "a");
@@ -175,6 +198,23 @@ describe("a request that waited before a reset", () => {
     const grants = scheduler.apply({ type: "arrive", arrival: arrivalOf("a", "a"), waitedMs: 250 }, 1000);
     expect(grants).toEqual([{ requestId: "a", admission: "queued", queueWaitMs: 250 }]);
   });
+
+  it("comes before all that arrived since, the oldest first, in whatever order they are heard of", () => {
+    const scheduler = createScheduler({ algorithm: "weighted", maxInFlight: 1 });
+    const arrive = (requestId: string, nowMs: number, waitedMs: number | null) =>
+      scheduler.apply({ type: "arrive", arrival: arrivalOf(requestId, "a"), waitedMs }, nowMs);
+    arrive("runs", 1000, null);
+    arrive("new", 1001, null);
+    arrive("young", 1002, 40);
+    arrive("old", 1003, 300);
+    arrive("as old", 1003, 300);
+    const order: string[] = [];
+    for (let last = "runs"; scheduler.queued > 0; last = order.at(-1) ?? "") {
+      const grants = scheduler.apply({ type: "release", requestId: last, actualTokens: 100 }, 1004);
+      order.push(...grants.map(({ requestId }) => requestId));
+    }
+    expect(order).toEqual(["old", "as old", "young", "new"]);
+  });
 });
 
 describe.each(ALGORITHMS)("any trace with records that change (%s)", (algorithm) => {
@@ -220,9 +260,7 @@ describe.each(ALGORITHMS)("any trace with records that change (%s)", (algorithm)
         const mayHave = (id: string): boolean => !judged.stale.has(id) && !judged.unheard.has(id);
         const arrive = (id: string): void => {
           const { tenant = "", model = "" } = tenants.get(id) ?? {};
-          judged.stale.delete(id);
-          judged.unheard.delete(id);
-          take(judged.arrive(id, tenant, model, model === "m1" ? 1 : undefined));
+          take(judged.returns(id, tenant, model === "m1" ? { model: 1 } : {}, model));
         };
         const one = (from: string[], at: number): string | undefined =>
           from.splice(at % Math.max(1, from.length), 1)[0];

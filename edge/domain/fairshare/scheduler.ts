@@ -15,7 +15,15 @@ import { type ArrivalState, RecordUpdates } from "./record-updates.ts";
 import { Registry } from "./registry.ts";
 import { RunningRequests } from "./running-requests.ts";
 import { RECENT_MS, snapshotOf } from "./snapshot.ts";
-import { type Bottleneck, bottleneckOf, hasRoom, type Running, type TenantState, type Waiter } from "./state.ts";
+import {
+  type Bottleneck,
+  bottleneckOf,
+  hasRoom,
+  type Running,
+  roomOf,
+  type TenantState,
+  type Waiter,
+} from "./state.ts";
 import type {
   Arrival,
   GrantCheck,
@@ -47,6 +55,8 @@ class FairshareScheduler implements Scheduler, Slots {
   #maxInFlight: number;
   #headroom: number;
   #held = false;
+  /** When the first event came, epoch ms. */
+  #beganMs: number | null = null;
   /** Requests that were deferred at their turn and not yet taken by takeDeferred. */
   #deferred: string[] = [];
 
@@ -86,6 +96,7 @@ class FairshareScheduler implements Scheduler, Slots {
   }
 
   apply(event: SchedulerEvent, nowMs: number): readonly SchedulerGrant[] {
+    this.#beganMs ??= nowMs;
     switch (event.type) {
       case "arrive":
         this.#arrive(event.arrival, event.waitedMs ?? null, nowMs);
@@ -174,13 +185,14 @@ class FairshareScheduler implements Scheduler, Slots {
 
   /**
    * Defers a request at its turn; the slot goes to the next one. At most as many requests of a tenant are judged again at
-   * once as it could have slots: so they come back in order, and a long queue is not deferred as a whole. Those of an isolate
-   * that is not heard do not count: they would keep the others of their tenant from free slots until it is.
+   * once as it could have slots for this model: so they come back in order, and a long queue is not deferred as a whole. Those
+   * of an isolate that is not heard do not count: they would keep the others of their tenant from free slots until it is.
    */
   #putOff(waiter: Waiter): void {
-    const { tenant } = waiter;
+    const { tenant, model } = waiter;
     const unheard = this.#isUnheard(waiter);
-    if (!unheard && tenant.deferred >= this.#free) tenant.passedOver = true;
+    const couldHave = Math.min(this.#free, roomOf(tenant), roomOf(model));
+    if (!unheard && tenant.deferred >= couldHave) tenant.passedOver = true;
     else {
       this.#queues.defer(waiter, unheard);
       this.#deferred.push(waiter.arrival.requestId);
@@ -197,12 +209,19 @@ class FairshareScheduler implements Scheduler, Slots {
     // A request that comes back has waited all along: it is no new start.
     if (before === undefined) this.#policy.start(tenant, model);
     const arrivedMs = before?.arrivedMs ?? nowMs - (waitedMs ?? 0);
-    const order = before?.order ?? this.#known.order();
+    const order = before?.order ?? this.#orderOf(arrivedMs);
     const returning = before !== undefined || waitedMs !== null;
     // Field by field: V8 keeps an object that is made by a spread and further fields in a slow form.
     this.#queues.add({ arrival, arrivedMs, order, returning, tenant, model });
     this.#policy.place(tenant);
     this.#values.noteFull(model);
+  }
+
+  /** The place of a new arrival. One that waited before a reset of the Cell is before all that came since, the oldest first. */
+  #orderOf(arrivedMs: number): number {
+    const position = this.#known.order();
+    const sinceBeganMs = arrivedMs - (this.#beganMs ?? arrivedMs);
+    return sinceBeganMs < 0 ? sinceBeganMs + position * 1e-6 : position;
   }
 
   #sweep(nowMs: number): void {

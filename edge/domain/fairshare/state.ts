@@ -84,7 +84,7 @@ export interface TenantState {
    */
   deferred: number;
   /**
-   * Nothing of it is granted until one of its deferred requests is back, because as many are deferred as slots are free.
+   * Nothing of it is granted until one of its deferred requests is back, because as many are deferred as it could have slots.
    */
   passedOver: boolean;
   /** The score at the shared bottleneck, in this busy period. */
@@ -165,6 +165,13 @@ export function isActiveGroup(group: GroupState): boolean {
 }
 
 /** True when a model or tenant is below its own cap. */
-export function hasRoom(state: Pick<ModelState, "inFlight" | "maxInFlight">): boolean {
-  return state.maxInFlight === null || state.inFlight < state.maxInFlight;
+export function hasRoom(state: Capped): boolean {
+  return roomOf(state) > 0;
 }
+
+/** How many more requests a model or tenant may have in flight: infinite without a cap, and negative after one was lowered. */
+export function roomOf({ inFlight, maxInFlight }: Capped): number {
+  return (maxInFlight ?? Number.POSITIVE_INFINITY) - inFlight;
+}
+
+type Capped = Pick<ModelState, "inFlight" | "maxInFlight">;

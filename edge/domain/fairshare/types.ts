@@ -23,8 +23,8 @@ export interface Arrival {
 /** Everything that can happen to a scheduler. `nowMs` is an argument of {@link Scheduler.apply}. */
 export type SchedulerEvent =
   /**
-   * A request wants a slot. A deferred request comes back to its place; one that waited for `waitedMs` before a reset of
-   * the Cell goes on waiting, after those that are here already.
+   * A request wants a slot. A deferred request comes back to its place. One that waited for `waitedMs` before a reset of the
+   * Cell goes on waiting, before those that came since; one that was given up, after those that are here already.
    */
   | { readonly type: "arrive"; readonly arrival: Arrival; readonly waitedMs?: number | null }
   /**

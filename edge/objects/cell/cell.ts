@@ -14,7 +14,7 @@ import type {
   ExchangeApi,
   ExchangeMessage,
   ExchangeSession,
-  Member,
+  SessionOpening,
 } from "../../domain/admission/exchange-messages.ts";
 import { chargedTokens } from "../../domain/admission/request-end.ts";
 import type { CellApi } from "../../domain/admission/rpc.ts";
@@ -53,7 +53,7 @@ export class CellObject extends DurableObject<Bindings> implements CellApi, Exch
   }
 
   async openSession(
-    member: Member,
+    member: SessionOpening,
     message: ExchangeMessage,
   ): Promise<{ session: SessionTarget; answer: ExchangeAnswer }> {
     const { members } = this.#parts;

@@ -103,6 +103,20 @@ describe("an isolate that opens its next session", () => {
     });
   });
 
+  it("after it was forgotten is not given up for the session before", async () => {
+    const stage = new MembersHarness(1);
+    const { session } = stage.open([requestOf("first")]);
+    stage.members.end(session);
+    await stage.world.admission.end(endOf("first"));
+    stage.members.pass();
+    stage.open([requestOf("second")]);
+    await stage.pass(60_000);
+    expect({ state: stage.states("second"), inFlight: stage.load.inFlight }).toEqual({
+      state: { second: "running" },
+      inFlight: 1,
+    });
+  });
+
   it("to a Cell that was reset learns which of its requests that does not know", () => {
     const stage = new MembersHarness(1);
     const { answer } = stage.open([], { running: ["runs"], waiting: ["waits"] });

@@ -190,7 +190,7 @@ describe("an isolate whose only session ends", () => {
     expect(stage.members.isQuiet("isolate")).toBe(true);
     await stage.world.end(holder, 0);
     expect({ waits: stage.world.stateOf("waits"), next: next.state }).toEqual({
-      waits: "judged again",
+      waits: "stale",
       next: "running",
     });
     const { answer } = stage.open([], { waiting: ["waits"] });

@@ -11,8 +11,8 @@ import type {
   CacheHitDecision,
   ExchangeAnswer,
   ExchangeMessage,
-  Member,
   RowRecord,
+  SessionOpening,
 } from "../../domain/admission/exchange-messages.ts";
 import type { CacheHit, Decision, Stale } from "../../domain/admission/rpc.ts";
 import type { BudgetLimits } from "../../domain/budget/limits.ts";
@@ -81,7 +81,7 @@ export class Members {
    * has been heard with a newer message: it has taken this one to be lost.
    */
   open(
-    { member: id, leaseMs, waiting, running, others }: Member,
+    { member: id, leaseMs, waiting, running, others }: SessionOpening,
     message: ExchangeMessage,
   ): { readonly session: MemberSession; readonly answer: ExchangeAnswer } {
     const { admission } = this.#options;
@@ -206,10 +206,10 @@ export class Members {
     notify(member);
   }
 
-  /** `said`: what was its newest message when the grace began. A later one has ended it. */
+  /** `said`: what was its newest message when the grace began. A later one has ended it, also when it was forgotten meanwhile. */
   #passGrace(member: KnownMember, said: number, intervals: number): void {
     this.#options.later(GRACE_INTERVAL_MS, () => {
-      if (member.said !== said) return;
+      if (member.said !== said || this.#known.get(member.id) !== member) return;
       if (intervals > 1) this.#passGrace(member, said, intervals - 1);
       else this.#giveUp(member.id);
     });

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { slowPaintMs } from "./vitals.ts";
 
-const at = (startMs: number, endMs: number, bytes = 0) => ({ startMs, endMs, bytes });
+const at = (startMs: number, endMs: number, bytes = 0, url = `${startMs} ${endMs}`) => ({ url, startMs, endMs, bytes });
 const page = (largestPaintMs: number | null, ...resources: readonly ReturnType<typeof at>[]) =>
   slowPaintMs({ layoutShift: 0, largestPaintMs, resources });
 
@@ -15,4 +15,8 @@ it("is a round trip for each request that waited for another, and two for the co
 it("is the time of the bytes that came before the paint", () => {
   expect(page(100, at(0, 10, 20_000), at(1, 99, 20_000), at(1, 101, 20_000))).toBe(650);
   expect(page(null, at(0, 10, 20_000), at(1, 101, 20_000))).toBe(650);
+});
+
+it("does not count what is read again", () => {
+  expect(page(100, at(0, 10, 20_000, "list"), at(40, 50, 20_000, "list"))).toBe(page(100, at(0, 10, 20_000)));
 });

@@ -16,6 +16,7 @@ const PROCESSOR_SLOWDOWN = 4;
 
 /** A request that a page has made, in ms since its navigation. */
 interface LoadedResource {
+  readonly url: string;
   readonly startMs: number;
   readonly endMs: number;
   /** Compressed, with its headers. */
@@ -60,7 +61,8 @@ export async function vitalsOf(page: Page): Promise<Vitals> {
     ] as PerformanceResourceTiming[];
     return {
       ...watchedVitals,
-      resources: timings.map(({ startTime, responseEnd, transferSize }) => ({
+      resources: timings.map(({ name, startTime, responseEnd, transferSize }) => ({
+        url: name,
         startMs: startTime,
         endMs: responseEnd,
         bytes: transferSize,
@@ -71,10 +73,12 @@ export async function vitalsOf(page: Page): Promise<Vitals> {
 
 /**
  * When the largest part would be there over a slow line, in ms: a round trip for each request that had to wait for another
- * one (and two for the connection), and the time for all bytes that came before. Of a tab whose requests were delayed.
+ * one (and two for the connection), and the time for all bytes that came before. Of a tab whose requests were delayed. What the page
+ * read again before a later paint is not counted: on a busy machine that happens before the load is over.
  */
 export function slowPaintMs({ largestPaintMs, resources }: Vitals): number {
   const before = resources
+    .filter(({ url }, at) => resources.findIndex((other) => other.url === url) === at)
     .filter(({ endMs }) => endMs <= (largestPaintMs ?? Number.POSITIVE_INFINITY))
     .sort((a, b) => a.startMs - b.startMs);
   let waves = 0;

@@ -9,7 +9,7 @@ import type {
   AdmissionAnswer,
   ExchangeAnswer,
   ExchangeMessage,
-  Member,
+  SessionOpening,
 } from "../../../edge/domain/admission/exchange-messages.ts";
 import { chargedTokens } from "../../../edge/domain/admission/request-end.ts";
 import type { AdmissionRequest, Decision, Settlement, Stale } from "../../../edge/domain/admission/rpc.ts";
@@ -66,7 +66,7 @@ class WatchedAdmission extends AdmissionMachine {
     const before = this.liveOf(member).find((entry) => entry.request.requestId === request.requestId);
     this.#requests.set(request.requestId, request);
     this.#givenUp.delete(request.requestId);
-    const keeps = before !== undefined && before.state !== "judged again" && request.anew !== true;
+    const keeps = before !== undefined && before.state !== "stale" && request.anew !== true;
     const answer = super.ask(request, member);
     if (answer === null || answer.verdict === "stale" || keeps) return answer;
     this.#truth.admitted(request);
@@ -186,7 +186,7 @@ export class CellLife {
   }
 
   openSession(
-    member: Member,
+    member: SessionOpening,
     message: ExchangeMessage,
   ): { readonly session: MemberSession; readonly answer: ExchangeAnswer } {
     return this.#members.open(member, message);

@@ -3,7 +3,7 @@
  * runtime disposes when the context that holds them ends. A session may be cut while isolate and Cell both live.
  */
 
-import type { ExchangeApi, ExchangeMessage, Member } from "../../../edge/domain/admission/exchange-messages.ts";
+import type { ExchangeApi, ExchangeMessage, SessionOpening } from "../../../edge/domain/admission/exchange-messages.ts";
 import type { CellApi } from "../../../edge/domain/admission/rpc.ts";
 import type { MemberSession as Held } from "../../../edge/objects/cell/members.ts";
 import type { CellLife } from "./cell.ts";
@@ -31,7 +31,7 @@ export function cellStub(parts: StubParts): CellApi & ExchangeApi {
       const [from, to] = [await caller(), life()];
       await wire.call(from, to.context, async () => await to.settleOrphan(row));
     },
-    openSession: async (member: Member, message: ExchangeMessage) =>
+    openSession: async (member: SessionOpening, message: ExchangeMessage) =>
       await sessionStub(parts, await caller(), life(), member, message),
   };
   return stub as unknown as CellApi & ExchangeApi;
@@ -41,7 +41,7 @@ async function sessionStub(
   parts: StubParts,
   from: Context,
   to: CellLife,
-  member: Member,
+  member: SessionOpening,
   message: ExchangeMessage,
 ): ReturnType<ExchangeApi["openSession"]> {
   const { wire } = parts;

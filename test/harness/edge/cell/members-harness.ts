@@ -1,6 +1,10 @@
 /** The isolates of a Cell for tests, with the real admission. */
 import { vi } from "vitest";
-import type { ExchangeAnswer, ExchangeMessage, Member } from "../../../../edge/domain/admission/exchange-messages.ts";
+import type {
+  ExchangeAnswer,
+  ExchangeMessage,
+  SessionOpening,
+} from "../../../../edge/domain/admission/exchange-messages.ts";
 import type { AdmissionRequest, Settlement } from "../../../../edge/domain/admission/rpc.ts";
 import type { MemberSession, Members } from "../../../../edge/objects/cell/members.ts";
 import type { UsageRow } from "../../../../shared/usage/usage-row.ts";
@@ -38,7 +42,11 @@ export class MembersHarness {
   }
 
   /** Opens the next session of one isolate, which asks for these requests. */
-  open(asks: readonly AdmissionRequest[] = [], member: Partial<Member> = {}, message: Partial<ExchangeMessage> = {}) {
+  open(
+    asks: readonly AdmissionRequest[] = [],
+    member: Partial<SessionOpening> = {},
+    message: Partial<ExchangeMessage> = {},
+  ) {
     return this.members.open(
       { member: "isolate", waiting: [], running: [], others: [], ...member },
       this.message({ asks, ...message }),
