@@ -7,6 +7,7 @@
 import { OpenAPIHono } from "@hono/zod-openapi";
 import type { MiddlewareHandler } from "hono";
 import { GatewayError } from "../shared/errors.ts";
+import { type LiveRoute, liveRoutesOf } from "./api/access.ts";
 import { authenticate, limitBody } from "./api/guard.ts";
 import { publicRoutes } from "./api/public.ts";
 import type { Api, ApiDeps, ApiTypes } from "./api/types.ts";
@@ -85,6 +86,11 @@ export function createApp(deps: AppDeps): Api {
     return Response.json(known.body, { status: known.status, headers: known.headers });
   });
   return app;
+}
+
+/** The routes for browsers, for a console before a Management API in another process. None is called, so none needs anything. */
+export function managementLiveRoutes(): readonly LiveRoute[] {
+  return liveRoutesOf(createApp({} as AppDeps));
 }
 
 /**

@@ -12,6 +12,7 @@ import { AlertSender } from "./alerts/alert-sender.ts";
 import { alertChannels } from "./alerts/configured-channels.ts";
 import { ExpiryWatch } from "./alerts/expiry-watch.ts";
 import { OutboxWatch } from "./alerts/outbox-watch.ts";
+import { liveRoutesOf } from "./api/access.ts";
 import { AuthRefusals } from "./api/auth-refusals.ts";
 import type { Api } from "./api/types.ts";
 import { createApp } from "./app.ts";
@@ -239,6 +240,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
           db,
           adminToken: env.adminToken,
           management: async (request) => await app.fetch(request),
+          routes: liveRoutesOf(app),
           now: () => new Date(),
           randomBytes: (count) => new Uint8Array(randomBytes(count)),
           log,

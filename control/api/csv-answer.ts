@@ -36,6 +36,21 @@ export async function* listPages<Row>(
   }
 }
 
+/** A list without pages, which is CSV only when the query says so. Throws 400 for another format. */
+export async function wholeList(
+  c: Context<ApiTypes>,
+  filename: string,
+  columns: readonly string[],
+  rows: readonly object[],
+): Promise<Response> {
+  if (isCsvFormat(c.req.query("format") ?? null) !== true) return c.json(rows);
+  return await csvAnswer(c, filename, columns, oneBatch(rows));
+}
+
+async function* oneBatch<T>(batch: T): AsyncGenerator<T> {
+  yield batch;
+}
+
 /** The answer; `filename` is without its ending. Throws what the first page throws. */
 export async function csvAnswer(
   c: Context<ApiTypes>,

@@ -12,7 +12,8 @@ import type { Page, VerbContext, Written } from "../kernel/context.ts";
 import { FORMATS } from "../kernel/csv.ts";
 import { runOnce } from "../kernel/idempotency.ts";
 import { refuseRepeated } from "../kernel/parse.ts";
-import { csvAnswer, listPages, wantsCsv } from "./csv-answer.ts";
+import { type Access, declareAccess, scopeOf } from "./access.ts";
+import { csvAnswer, listPages, wantsCsv, wholeList } from "./csv-answer.ts";
 import { etagOf, PRECONDITION, preconditionOf, presentSchema, writesRevision } from "./precondition.ts";
 import { type StrictBodies, strictBodies } from "./strict-body.ts";
 import type { Api, ApiTypes } from "./types.ts";
@@ -93,6 +94,8 @@ interface Endpoint<K extends Kind, Path extends string, Query extends z.ZodObjec
   /** More than the summary says. The rules of all routes are added to the document automatically. */
   readonly description?: string | undefined;
   readonly tag: string;
+  /** Who may call the route from a browser. Absent: admins. */
+  readonly access?: Access | undefined;
   readonly body?: z.ZodType;
   /** The body is a file that another version may have written: fields that this version does not know are ignored. */
   readonly isFile?: true;
@@ -190,9 +193,11 @@ export function endpoint<
   const parameters = Object.keys(query?.shape ?? {});
   const hasRevision = writesRevision(app, declared);
   addToDocument(app, declared, { bodyIsOptional, hasRevision });
+  declareAccess(app, declared);
   const strict: StrictBodies = route.isFile ? (body) => ({ body }) : strictBodies(app, declared);
   app.on(route.method.toUpperCase(), route.path.replace(/\{(\w+)\}/g, ":$1"), async (c) => {
-    refuseRepeated({ getAll: (name) => c.req.queries(name) ?? [] }, parameters);
+    const scope = await scopeOf(c, declared);
+    refuseRepeated({ getAll: (name) => [...scope.valuesOf(name)] }, parameters);
     const { text, input } = route.body === undefined ? NO_BODY : await readBody(c, bodyIsOptional);
     const isRead = route.kind === "read" || route.kind === "page" || route.kind === "file";
     const precondition = isRead ? undefined : preconditionOf(c.req.header("if-match"), hasRevision);
@@ -204,17 +209,19 @@ export function endpoint<
     const callOf = (ctx: VerbContext): Call<string, z.ZodObject> => ({
       ctx: judges.length === 0 ? ctx : { ...ctx, judge: judgeAll },
       path: c.req.param() as Record<string, string>,
-      query: c.req.query(),
+      query: scope.query,
       body,
       signal: c.req.raw.signal,
     });
-    const handle = async (ctx: VerbContext): Promise<unknown> => await declared.handler(callOf(ctx));
+    const handle = async (ctx: VerbContext): Promise<unknown> => scope.shown(await declared.handler(callOf(ctx)));
     const { csv } = declared;
+    const columns = (): readonly string[] => scope.columns(columnsOf(declared));
+    if (scope.list !== undefined) return await wholeList(c, csv?.filename ?? "", columns(), await scope.list());
     if (csv !== undefined) c.header("vary", "accept");
     if (csv !== undefined && wantsCsv(c))
-      return await csvAnswer(c, csv.filename, columnsOf(declared), csv.pages(callOf(c.var.ctx)));
+      return await csvAnswer(c, csv.filename, columns(), csv.pages(callOf(c.var.ctx)));
     if (route.noStore) c.header("cache-control", "no-store");
-    return await ANSWERS[route.kind](c, handle, text);
+    return await ANSWERS[route.kind](c, handle, text, scope.query);
   });
 }
 
@@ -319,12 +326,15 @@ function errorAnswers(
   );
 }
 
+type Query = Readonly<Record<string, string>>;
+type Handle = (ctx: VerbContext) => Promise<unknown>;
+
 /** How each kind is answered; `text` is the text of the body, `handle` runs the handler in the given context. */
 const ANSWERS: Readonly<
-  Record<Kind, (c: RouteContext, handle: (ctx: VerbContext) => Promise<unknown>, text: string) => Promise<Response>>
+  Record<Kind, (c: RouteContext, handle: Handle, text: string, query: Query) => Promise<Response>>
 > = {
   read: async (c, handle) => withEtag(c, (await handle(c.var.ctx)) as object),
-  page: async (c, handle) => paged(c, (await handle(c.var.ctx)) as Page<unknown>),
+  page: async (c, handle, _, query) => paged(c, (await handle(c.var.ctx)) as Page<unknown>, query),
   write: async (c, handle) => written(c, (await handle(c.var.ctx)) as Written<unknown>),
   create: async (c, handle, text) => await created(c, async (ctx) => (await handle(ctx)) as Written<unknown>, text),
   file: async (c, handle) => await saved(c, (await handle(c.var.ctx)) as JsonFile),
@@ -360,9 +370,9 @@ async function created(
 }
 
 /** Answers one page of a list, with a link to the next (docs/rules/management-api.md#lists). */
-function paged(c: RouteContext, page: Page<unknown>): Response {
+function paged(c: RouteContext, page: Page<unknown>, asked: Query): Response {
   if (page.next !== null) {
-    const query = new URLSearchParams(c.req.query());
+    const query = new URLSearchParams(asked);
     query.set("cursor", page.next);
     c.header("link", `<${c.req.path}?${query.toString()}>; rel="next"`);
   }

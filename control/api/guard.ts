@@ -18,14 +18,27 @@ const DISCARD_MAX_BYTES = 128 * MEBIBYTE;
 const DISCARD_SILENCE_MS = 500;
 const LARGER_BODIES: Readonly<Record<string, number>> = { "/api/v1/backup/restore": BODY_MAX_BYTES.backup };
 
-/** Refuses every request without the exact token; sets the context of the actor. */
+/**
+ * The credential of a request for a user of this tenant. Only a gateway that narrows the answer takes it: an older one refuses it
+ * as a wrong token.
+ */
+export function userCredential(tenantId: string, token: string): string {
+  return `User ${tenantId} ${token}`;
+}
+
+const USER_CREDENTIAL = /^User ([0-9a-f-]{36}) (.*)$/;
+
+/** Refuses every request without the exact token; sets the context of the actor, and the tenant of the user. */
 export function authenticate(deps: ApiDeps): MiddlewareHandler<ApiTypes> {
   const expected = digest(`Bearer ${deps.adminToken}`);
   return async (c, next) => {
-    if (!timingSafeEqual(digest(c.req.header("authorization") ?? ""), expected)) {
+    const credential = c.req.header("authorization") ?? "";
+    const [, tenantId = null, token] = USER_CREDENTIAL.exec(credential) ?? [];
+    if (!timingSafeEqual(digest(token === undefined ? credential : `Bearer ${token}`), expected)) {
       await deps.refusals.refuse(c);
       throw new GatewayError("unauthorized");
     }
+    c.set("tenantId", tenantId);
     const given = auditAddressOf(c.req.header("x-gateway-audit-address"));
     const address = given ?? clientAddress(c, deps.proxies) ?? "";
     c.set("ctx", deps.context(actorOf(c.req.header("x-gateway-audit-actor")), address));

@@ -3,6 +3,7 @@
  * document as a page for people.
  */
 import { z } from "zod";
+import { type Access, declareAccess } from "./access.ts";
 import { docsRoutes } from "./docs.ts";
 import { buildDocument } from "./document.ts";
 import type { Api, ApiDeps } from "./types.ts";
@@ -18,7 +19,8 @@ const versionSchema = z
 /** Health, version, document and reference. */
 export function publicRoutes(app: Api, deps: ApiDeps): void {
   const json = (schema: z.ZodType) => ({ "application/json": { schema } });
-  const route = (path: string, operationId: string, summary: string, content: object): void => {
+  const route = (path: string, operationId: string, summary: string, content: object, access?: Access): void => {
+    declareAccess(app, { method: "get", path, access });
     app.openAPIRegistry.registerPath({
       method: "get",
       path,
@@ -29,11 +31,23 @@ export function publicRoutes(app: Api, deps: ApiDeps): void {
       responses: { 200: { description: "Done.", content } },
     });
   };
-  route("/api/v1/health", "getHealth", "Say that the service is alive; touches no store", {
-    "text/plain": { schema: z.literal("ok") },
-  });
+  route(
+    "/api/v1/health",
+    "getHealth",
+    "Say that the service is alive; touches no store",
+    {
+      "text/plain": { schema: z.literal("ok") },
+    },
+    "token",
+  );
   route("/api/v1/version", "getVersion", "Read the running version", json(versionSchema));
-  route("/api/v1/openapi.json", "getOpenapi", "Read this document", json(z.looseObject({ openapi: z.string() })));
+  route(
+    "/api/v1/openapi.json",
+    "getOpenapi",
+    "Read this document",
+    json(z.looseObject({ openapi: z.string() })),
+    "token",
+  );
   app.get("/api/v1/health", (c) => c.text("ok"));
   app.get("/api/v1/version", (c) => c.json(deps.version));
   let document: object | undefined;

@@ -42,6 +42,8 @@ export interface ApiDeps {
 export interface ApiTypes {
   Variables: {
     ctx: VerbContext;
+    /** The tenant of the user for whom the console asks; null: whoever asks may see everything. */
+    tenantId: string | null;
   };
 }
 

@@ -14,6 +14,7 @@ export function assistantRoutes(app: Api): void {
     description:
       "For the console's server. The tenant `gateway-assistant` is made when there is none; keys of it that have expired are removed.",
     tag: "Operations",
+    access: "token",
     answer: createdKeySchema,
     noStore: true,
     handler: async ({ ctx }) => await makeAssistantKey(ctx),

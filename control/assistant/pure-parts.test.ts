@@ -1,7 +1,7 @@
 /** History, effect and the stream of the model, each alone (docs/rules/assistant.md#bounds). */
 import { describe, expect, it } from "vitest";
 import { OPERATIONS } from "../../test/harness/control/assistant-operations.ts";
-import { LIVE_RULES } from "../dashboard/live/live-rules.ts";
+import { managementLiveRoutes } from "../app.ts";
 import { BrainAnswer } from "./brain-answer.ts";
 import { effectOf } from "./effect.ts";
 import { type HistoryMessage, recentHistory } from "./history.ts";
@@ -103,7 +103,7 @@ describe("the effect of a proposal", () => {
   ])("of %s %s is final: %s", (method, path, isFinal) => {
     const written = { ...operation("delete_tenants_id"), method, path };
     expect(effectOf(written, { method, path, body: null }, NOTHING)).toMatchObject({ isFinal });
-    expect(LIVE_RULES).toContainEqual(expect.objectContaining({ method, path }));
+    expect(managementLiveRoutes()).toContainEqual(expect.objectContaining({ method, path }));
   });
 
   it("cuts what is long", () => {

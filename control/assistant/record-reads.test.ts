@@ -1,8 +1,8 @@
 /** Every write that can be proposed is shown with what it is about (docs/rules/assistant.md#proposals), by the API's document. */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
+import { liveRoutesOf } from "../api/access.ts";
 import { buildDocument } from "../api/document.ts";
-import { LIVE_RULES } from "../dashboard/live/live-rules.ts";
 import { effectOf } from "./effect.ts";
 import { type AssistantOperation, operationsOf } from "./operations.ts";
 import { recordIn, recordReads } from "./record-reads.ts";
@@ -38,7 +38,7 @@ let operations: readonly AssistantOperation[];
 beforeAll(async () => {
   control = await startControl();
   document = buildDocument(control.app, "0") as Document;
-  operations = operationsOf(document, LIVE_RULES);
+  operations = operationsOf(document, liveRoutesOf(control.app));
 });
 afterAll(async () => {
   await control.close();

@@ -5,8 +5,8 @@ import type { z } from "zod";
 import { tenantBudgetSchema, tenantScheduleSchema } from "../../shared/schema/tenant.ts";
 import { tenantGuardrailsSchema } from "../../shared/schema/tenant-policy.ts";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
+import { liveRoutesOf } from "../api/access.ts";
 import { buildDocument } from "../api/document.ts";
-import { LIVE_RULES } from "../dashboard/live/live-rules.ts";
 import type { JsonSchema } from "../kernel/json-schema.ts";
 import { type AssistantOperation, operationsOf } from "./operations.ts";
 import { defaultFields, withDefaults } from "./with-defaults.ts";
@@ -16,7 +16,7 @@ let operations: readonly AssistantOperation[];
 
 beforeAll(async () => {
   control = await startControl();
-  operations = operationsOf(buildDocument(control.app, "0"), LIVE_RULES);
+  operations = operationsOf(buildDocument(control.app, "0"), liveRoutesOf(control.app));
 });
 afterAll(async () => {
   await control.close();

@@ -55,6 +55,7 @@ export function operationRoutes(app: Api, deps: ApiDeps): void {
     path: "/api/v1/overview/attention",
     summary: "List what needs attention now, the most urgent first",
     tag: "Operations",
+    access: { shared: true },
     answer: z.array(attentionItemSchema),
     handler: async ({ ctx }) => await getAttention(ctx, directory, deps.store),
   });

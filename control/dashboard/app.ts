@@ -20,8 +20,6 @@ import { type ConsoleAssets, NOT_BUILT_PAGE } from "./assets.ts";
 import { DashboardError } from "./dashboard-error.ts";
 import type { DashboardEnv } from "./env.ts";
 import { Live, type LiveOptions } from "./live/live.ts";
-import { ruleFor } from "./live/live-path.ts";
-import { LIVE_RULES } from "./live/live-rules.ts";
 import { OpenCalls } from "./open-calls.ts";
 import { isOriginAllowed, ownOrigin, ownPath } from "./origins.ts";
 import { Relay } from "./relay.ts";
@@ -46,6 +44,7 @@ interface DashboardOptions {
   readonly db: Database;
   readonly adminToken: string;
   readonly management: LiveOptions["management"];
+  readonly routes: LiveOptions["routes"];
   readonly now: () => Date;
   readonly randomBytes: (count: number) => Uint8Array;
   readonly log: Logger;
@@ -73,8 +72,7 @@ export function createDashboard(options: DashboardOptions): Hono {
     ...options,
     sessionSecret: env.sessionSecret,
     proxyBaseUrl: env.proxyOwnUrl,
-    routes: LIVE_RULES,
-    routeOf: (method, path) => ruleFor(method, path)?.rule.path ?? null,
+    routeOf: (method, path) => live.find(method, path)?.route.path ?? null,
     asPerson: async (request, path, person) => await live.answer(request, path, person),
     beginCall: (userId) => open.begin(userId),
   });

@@ -12,20 +12,21 @@ import type { AssistantChange, AssistantRun } from "../../shared/wire/assistant.
 import { type AssistantConsole, startAssistantConsole } from "../../test/harness/assistant-console.ts";
 import { targetOf, unique } from "../../test/harness/route-targets.ts";
 import { startToolModel, type ToolModel } from "../../test/harness/tool-model.ts";
+import { liveRoutesOf } from "../api/access.ts";
 import { buildDocument } from "../api/document.ts";
 import { type AppDeps, createApp } from "../app.ts";
 import { type AssistantOperation, operationsOf } from "../assistant/operations.ts";
 import { recordIn, recordReads, type StoredRecord } from "../assistant/record-reads.ts";
-import { LIVE_RULES } from "./live/live-rules.ts";
 
 interface Documented {
   readonly requestBody?: { readonly content: { readonly "application/json": { readonly example: StoredRecord } } };
 }
 
-const DOCUMENT = buildDocument(createApp({ adminToken: "" } as unknown as AppDeps), "0") as {
+const APP = createApp({ adminToken: "" } as unknown as AppDeps);
+const DOCUMENT = buildDocument(APP, "0") as {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Documented>>>>;
 };
-const OPERATIONS = operationsOf(DOCUMENT, LIVE_RULES);
+const OPERATIONS = operationsOf(DOCUMENT, liveRoutesOf(APP));
 /** Writes that change a record there is. The capacity of a cell is no record of the database. */
 const CHANGES = OPERATIONS.filter(
   ({ method, path, body }) =>

@@ -4,6 +4,7 @@
  * Management API may become available later, and may go away.
  */
 import { randomBytes } from "node:crypto";
+import { managementLiveRoutes } from "../app.ts";
 import { connect } from "../db/connect.ts";
 import { createLog, type Logger } from "../kernel/log.ts";
 import { migrateWithRetries } from "../process/open-database.ts";
@@ -31,6 +32,7 @@ async function main(env: StandaloneEnv, log: Logger): Promise<void> {
     assets: ConsoleAssets.read(BUILT_CONSOLE),
     adminToken: env.adminToken,
     management: remoteManagement(env.adminBaseUrl, log),
+    routes: managementLiveRoutes(),
     now: () => new Date(),
     randomBytes: (count) => new Uint8Array(randomBytes(count)),
     log,

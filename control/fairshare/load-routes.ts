@@ -45,6 +45,7 @@ export function loadRoutes(app: Api, deps: ApiDeps): void {
     path: "/api/v1/fairshare/live",
     summary: "Read the scheduler of a cell, live",
     tag,
+    access: { shared: true },
     query: cellQuerySchema,
     answer: fairshareLiveSchema,
     reaches: "cell",

@@ -61,3 +61,10 @@ export interface Page<T> {
   readonly rows: readonly T[];
   readonly next: string | null;
 }
+
+/** A list that is made for a user's tenant, whole: pages and cursors would tell of what the tenant may not know. */
+export type UserList = (
+  ctx: VerbContext,
+  tenantId: string,
+  query: Readonly<Record<string, string>>,
+) => Promise<readonly object[]>;

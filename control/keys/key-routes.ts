@@ -10,6 +10,7 @@ import {
   listedKeySchema,
   rotateKeySchema,
 } from "../../shared/schema/api-key.ts";
+import type { Access } from "../api/access.ts";
 import { endpoint } from "../api/endpoint.ts";
 import type { Api } from "../api/types.ts";
 import { createKey } from "./create-key.ts";
@@ -22,17 +23,32 @@ import { rotateKey } from "./rotate-key.ts";
 
 const tag = "API keys";
 
+const ownKey = { user: "key in path" } as const satisfies Access;
+
 /** The routes that each change some fields of a key, all made in the same way; `at` is the path below the key's own. */
 const CHANGES = [
-  { method: "patch", at: "", change: keyChanges.all, summary: "Change fields of a key; null sets the default" },
+  {
+    method: "patch",
+    at: "",
+    change: keyChanges.all,
+    summary: "Change fields of a key; null sets the default",
+    access: undefined,
+  },
   {
     method: "put",
     at: "",
     change: keyChanges.details,
     summary: "Update name, description, expiry, models and budget of a key",
+    access: ownKey,
   },
-  { method: "put", at: "/disabled", change: keyChanges.disabled, summary: "Disable or enable a key" },
-  { method: "put", at: "/tracing", change: keyChanges.tracing, summary: "Turn span tracing of a key on or off" },
+  { method: "put", at: "/disabled", change: keyChanges.disabled, summary: "Disable or enable a key", access: ownKey },
+  {
+    method: "put",
+    at: "/tracing",
+    change: keyChanges.tracing,
+    summary: "Turn span tracing of a key on or off",
+    access: undefined,
+  },
 ] as const;
 
 export function keyRoutes(app: Api): void {
@@ -42,6 +58,7 @@ export function keyRoutes(app: Api): void {
     path: "/api/v1/tenants/{id}/keys",
     summary: "List the keys of a tenant",
     tag,
+    access: { user: "tenant in path" },
     answer: z.array(apiKeySchema),
     handler: async ({ ctx, path, query }) => await listKeys(ctx, path.id, query),
   });
@@ -51,6 +68,7 @@ export function keyRoutes(app: Api): void {
     path: "/api/v1/tenants/{id}/keys",
     summary: "Create a key; only this response contains the secret",
     tag,
+    access: { user: "tenant in path", refused: ["tracing_enabled"] },
     body: createKeySchema,
     answer: createdKeySchema,
     handler: async ({ ctx, path, body }) => await createKey(ctx, path.id, body),
@@ -61,6 +79,7 @@ export function keyRoutes(app: Api): void {
     path: "/api/v1/keys",
     summary: "List the keys of all tenants, newest first",
     tag,
+    access: { user: "tenant in query" },
     query: allKeysFilterSchema,
     answer: z.array(listedKeySchema),
     handler: async ({ ctx, query }) => await listAllKeys(ctx, query),
@@ -71,6 +90,7 @@ export function keyRoutes(app: Api): void {
     path: "/api/v1/keys/{id}",
     summary: "Get a key",
     tag,
+    access: ownKey,
     answer: apiKeySchema,
     handler: async ({ ctx, path }) => await getKey(ctx, path.id),
   });
@@ -82,17 +102,19 @@ export function keyRoutes(app: Api): void {
     description:
       "ID, budgets and everything else stay. The old secret stays valid for `grace_secs`; earlier ones stop working at once.",
     tag,
+    access: ownKey,
     body: rotateKeySchema,
     answer: createdKeySchema,
     handler: async ({ ctx, path, body }) => await rotateKey(ctx, path.id, body),
   });
-  for (const { method, at, change, summary } of CHANGES) {
+  for (const { method, at, change, summary, access } of CHANGES) {
     endpoint(app, {
       kind: "write",
       method,
       path: `/api/v1/keys/{id}${at}`,
       summary,
       tag,
+      access,
       body: change.body,
       answer: apiKeySchema,
       handler: async ({ ctx, path, body }) => await change.apply(ctx, path.id, body),
@@ -104,6 +126,7 @@ export function keyRoutes(app: Api): void {
     path: "/api/v1/keys/{id}",
     summary: "Delete a key",
     tag,
+    access: ownKey,
     handler: async ({ ctx, path }) => await deleteKey(ctx, path.id),
   });
 }

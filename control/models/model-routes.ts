@@ -2,6 +2,7 @@
  * Model routes.
  */
 import { z } from "zod";
+import { MODEL_FIELDS_OF_USERS } from "../../shared/fields/model-fields.ts";
 import {
   createModelSchema,
   modelFilterSchema,
@@ -14,7 +15,7 @@ import type { Api } from "../api/types.ts";
 import { createModel } from "./create-model.ts";
 import { deleteModel } from "./delete-model.ts";
 import { modelChanges } from "./model-changes.ts";
-import { getModel, listModels } from "./read-models.ts";
+import { getModel, listModels, modelsOfTenant } from "./read-models.ts";
 import { validateModel } from "./validate-model.ts";
 
 const tag = "Models";
@@ -50,6 +51,7 @@ export function modelRoutes(app: Api): void {
     path: "/api/v1/models",
     summary: "List models",
     tag,
+    access: { user: modelsOfTenant(), fields: MODEL_FIELDS_OF_USERS },
     query: modelFilterSchema,
     answer: z.array(modelSchema),
     handler: async ({ ctx, query }) => await listModels(ctx, query),

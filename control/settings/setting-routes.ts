@@ -215,6 +215,7 @@ export function infrastructureSettingsRoutes(
     description:
       "The read is the provisioner's heartbeat and says how its previous tick went. Only for the provisioner: no other read returns a secret.",
     tag,
+    access: "token",
     query: jobschedResolvedQuerySchema,
     answer: jobschedResolvedSchema,
     noStore: true,

@@ -23,7 +23,7 @@ interface ChangeRoute {
 }
 
 /** The routes that each change some fields of a tenant, all made in the same way; `at` is the path below the tenant's. */
-export const TENANT_CHANGES: readonly ChangeRoute[] = [
+const TENANT_CHANGES: readonly ChangeRoute[] = [
   { method: "patch", at: "status", change: tenantChanges.status, summary: "Set the status of a tenant" },
   { method: "patch", at: "weight", change: tenantChanges.weight, summary: "Set the weight of a tenant in its group" },
   {
@@ -102,6 +102,7 @@ export function tenantRoutes(app: Api): void {
     path: one,
     summary: "Read a tenant",
     tag,
+    access: { user: "tenant in path" },
     answer: tenantSchema,
     handler: async ({ ctx, path }) => await getTenant(ctx, path.id),
   });

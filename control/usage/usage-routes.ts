@@ -4,6 +4,7 @@
 import { z } from "zod";
 import {
   modelUsageSchema,
+  type UsageLog,
   usageLogFilterSchema,
   usageLogSchema,
   usageLogsQuerySchema,
@@ -36,6 +37,7 @@ import {
   usageTotalsQuerySchema,
   usageTotalsSchema,
 } from "../../shared/schema/usage-reads.ts";
+import type { Access } from "../api/access.ts";
 import { endpoint, type HandlerResult, type NoOtherField } from "../api/endpoint.ts";
 import type { Api, ApiDeps } from "../api/types.ts";
 import type { VerbContext } from "../kernel/context.ts";
@@ -63,6 +65,7 @@ import {
 interface Read<Answer extends z.ZodType, R> {
   readonly path: string;
   readonly summary: string;
+  readonly access?: Access;
   readonly query: z.ZodObject;
   readonly answer: Answer;
   readonly verb: (ctx: VerbContext, analytics: AnalyticsStore, input: unknown) => Promise<R>;
@@ -80,10 +83,46 @@ function read<Answer extends z.ZodType, R extends HandlerResult<"read", Answer>>
   return line;
 }
 
+const own = { user: "tenant in query" } as const;
+
+/** What a tenant's people see of a request, in the order of a CSV file: what it was, how it went and what it cost. */
+const ROW_FIELDS_OF_USERS = [
+  "request_id",
+  "ts_ms",
+  "tenant_id",
+  "key_id",
+  "model",
+  "request_type",
+  "session_id",
+  "session_id_source",
+  "admission",
+  "cache_status",
+  "device_id",
+  "status_code",
+  "error_code",
+  "input_tokens",
+  "output_tokens",
+  "total_tokens",
+  "cached_tokens",
+  "reasoning_tokens",
+  "input_seconds",
+  "queue_wait_ms",
+  "ttft_ms",
+  "total_ms",
+  "gateway_ms",
+  "cost_usd",
+  "energy_wh",
+  "co2_g",
+  "tenant_name",
+  "key_name",
+  "key_prefix",
+] as const satisfies readonly (keyof UsageLog)[];
+
 const READS: readonly Read<z.ZodType, unknown>[] = [
   read({
     path: "/usage",
     summary: "Usage by tenant, key or model",
+    access: own,
     query: usageTotalsQuerySchema,
     answer: z.array(usageTotalsSchema),
     verb: listTotals,
@@ -91,6 +130,7 @@ const READS: readonly Read<z.ZodType, unknown>[] = [
   read({
     path: "/usage/keys",
     summary: "Usage per key",
+    access: own,
     query: usageKeysQuerySchema,
     answer: z.array(keyUsageSchema),
     verb: listKeyUsage,
@@ -98,6 +138,7 @@ const READS: readonly Read<z.ZodType, unknown>[] = [
   read({
     path: "/usage/keys/summary",
     summary: "Recent activity of every key",
+    access: own,
     query: keySummariesQuerySchema,
     answer: z.array(keySummarySchema),
     verb: listKeySummaries,
@@ -105,6 +146,7 @@ const READS: readonly Read<z.ZodType, unknown>[] = [
   read({
     path: "/usage/models",
     summary: "Usage per model",
+    access: own,
     query: usageModelsQuerySchema,
     answer: z.array(modelUsageSchema),
     verb: listModelUsage,
@@ -112,6 +154,7 @@ const READS: readonly Read<z.ZodType, unknown>[] = [
   read({
     path: "/usage/logs",
     summary: "List requests, newest first",
+    access: { ...own, fields: ROW_FIELDS_OF_USERS },
     query: usageLogsQuerySchema,
     answer: z.array(usageLogSchema),
     verb: listLogs,
@@ -120,6 +163,7 @@ const READS: readonly Read<z.ZodType, unknown>[] = [
   read({
     path: "/usage/logs/totals",
     summary: "Totals of the requests that match a filter",
+    access: own,
     query: usageLogFilterSchema,
     answer: usageLogTotalsSchema,
     verb: getLogTotals,
@@ -127,6 +171,7 @@ const READS: readonly Read<z.ZodType, unknown>[] = [
   read({
     path: "/usage/daily",
     summary: "The daily rollup",
+    access: own,
     query: usageDailyQuerySchema,
     answer: z.array(dailyUsageSchema),
     verb: listDaily,
@@ -135,6 +180,7 @@ const READS: readonly Read<z.ZodType, unknown>[] = [
   read({
     path: "/usage/series",
     summary: "Usage over time",
+    access: own,
     query: usageSeriesQuerySchema,
     answer: z.array(usageSeriesSchema),
     verb: listSeries,
@@ -149,6 +195,7 @@ const READS: readonly Read<z.ZodType, unknown>[] = [
   read({
     path: "/usage/series/models",
     summary: "Usage and speed over time per model",
+    access: own,
     query: usageSeriesQuerySchema,
     answer: z.array(modelSeriesSchema),
     verb: listModelSeries,
@@ -156,6 +203,7 @@ const READS: readonly Read<z.ZodType, unknown>[] = [
   read({
     path: "/usage/breakdown",
     summary: "Spend per model and key",
+    access: own,
     query: usageBreakdownQuerySchema,
     answer: z.array(usageBreakdownSchema),
     verb: listBreakdown,
@@ -164,6 +212,7 @@ const READS: readonly Read<z.ZodType, unknown>[] = [
   read({
     path: "/usage/cache",
     summary: "What the response cache saved",
+    access: own,
     query: usageFilterQuerySchema,
     answer: cacheUsageSchema,
     verb: getCacheUsage,
@@ -171,6 +220,7 @@ const READS: readonly Read<z.ZodType, unknown>[] = [
   read({
     path: "/costs",
     summary: "Spend per model",
+    access: own,
     query: costsQuerySchema,
     answer: z.array(modelCostSchema),
     verb: listCosts,
@@ -178,6 +228,7 @@ const READS: readonly Read<z.ZodType, unknown>[] = [
   read({
     path: "/overview/summary",
     summary: "Summary of the configuration and of recent usage",
+    access: { shared: true },
     query: overviewQuerySchema,
     answer: overviewSchema,
     verb: getOverview,
@@ -194,7 +245,7 @@ function onePage(
 }
 
 export function usageRoutes(app: Api, deps: ApiDeps & { readonly analytics: AnalyticsStore }): void {
-  for (const { path, summary, query, answer, verb, csv } of READS) {
+  for (const { path, summary, access, query, answer, verb, csv } of READS) {
     const pages = csv?.pages ?? onePage(verb);
     endpoint(app, {
       kind: "read",
@@ -202,6 +253,7 @@ export function usageRoutes(app: Api, deps: ApiDeps & { readonly analytics: Anal
       path: `/api/v1${path}`,
       summary,
       tag: "Usage",
+      access,
       query,
       answer,
       ...(csv === undefined ? {} : { csv: { ...csv, pages: (call) => pages(call.ctx, deps.analytics, call.query) } }),
@@ -223,6 +275,7 @@ export function usageRoutes(app: Api, deps: ApiDeps & { readonly analytics: Anal
     path: "/api/v1/usage/logs/{request_id}",
     summary: "Read a request with its trace and model selection",
     tag: "Usage",
+    access: { user: "tenant in answer", fields: ROW_FIELDS_OF_USERS },
     answer: usageLogDetailSchema,
     handler: async ({ ctx, path }) => await getUsageLog(ctx, deps.analytics, path.request_id),
   });
@@ -241,6 +294,7 @@ export function usageRoutes(app: Api, deps: ApiDeps & { readonly analytics: Anal
     path: "/api/v1/keys/{id}/usage",
     summary: "Recent activity of a key",
     tag: "Usage",
+    access: { user: "key in path" },
     query: keySummaryQuerySchema,
     answer: keySummarySchema,
     handler: async ({ ctx, path, query }) => await getKeySummary(ctx, deps.analytics, path.id, query),
@@ -251,6 +305,7 @@ export function usageRoutes(app: Api, deps: ApiDeps & { readonly analytics: Anal
     path: "/api/v1/stats",
     summary: "Live load of the cells",
     tag: "Load",
+    access: { shared: true },
     query: z.object({ cell: z.string().optional() }),
     answer: statsSchema,
     reaches: "cell",

@@ -105,3 +105,28 @@ export const MODEL_FIELDS = {
   created_at: { ...TIME_FIELDS.created_at, hot: { created_at_ms: count } },
   updated_at: TIME_FIELDS.updated_at,
 } as const satisfies FieldTable;
+
+/** What a tenant's people see of a model, in the order of a CSV file: how to call it and what it costs, not where it runs. */
+export const MODEL_FIELDS_OF_USERS = [
+  "id",
+  "model_name",
+  "description",
+  "model_type",
+  "enabled",
+  "context_window",
+  "input_cost_per_token",
+  "output_cost_per_token",
+  "cached_input_cost_per_token",
+  "reasoning_output_cost_per_token",
+  "input_cost_per_second",
+  "cost_per_image",
+  "cost_per_character",
+  "cost_per_audio_second",
+  "supports_function_calling",
+  "supports_system_messages",
+  "supports_response_schema",
+  "supports_tool_choice",
+  "supports_vision",
+  "tags",
+  "health_status",
+] as const satisfies readonly (keyof typeof MODEL_FIELDS | keyof typeof health)[];

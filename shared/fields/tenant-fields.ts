@@ -4,6 +4,7 @@
 import * as z from "zod";
 import { BUDGET_FIELDS, ID_FIELD, RATE_FIELDS, TIME_FIELDS } from "./common-fields.ts";
 import type { FieldTable } from "./field-table.ts";
+import { forOperators } from "./operator-fields.ts";
 
 export const TENANT_STATUSES = ["active", "suspended", "archived"] as const;
 export const GUARDRAIL_ACTIONS = ["block", "redact", "log_only"] as const;
@@ -14,7 +15,7 @@ const guardrailsPolicySchema = z.object({
   action: z.enum(GUARDRAIL_ACTIONS),
   input_scanners: z.array(z.enum(INPUT_SCANNERS)),
   output_scanners: z.array(z.enum(OUTPUT_SCANNERS)),
-  guard_model: z.string().nullable(),
+  guard_model: forOperators(z.string().nullable()),
   ban_keywords: z.array(z.string()),
   fail_open: z.boolean(),
 });
@@ -36,17 +37,17 @@ const weeklyWindowSchema = z.object({
 export const TENANT_FIELDS = {
   id: { ...ID_FIELD, hot: true },
   name: { column: "text", unique: true, value: z.string(), hot: true },
-  description: { column: "text", value: z.string() },
+  description: { column: "text", value: forOperators(z.string()) },
   organization: { column: "text", value: z.string() },
   contact: { column: "text", value: z.string() },
   status: { column: "text", value: z.enum(TENANT_STATUSES), hot: true },
   timezone: { column: "text", value: z.string(), hot: true },
-  weight: { column: "integer", value: z.number().int(), hot: true },
+  weight: { column: "integer", value: forOperators(z.number().int()), hot: true },
   ...RATE_FIELDS,
   max_in_flight: { column: "bigint", value: z.number().int().nullable(), hot: true },
   fairshare_group: {
     column: "text",
-    value: z.string(),
+    value: forOperators(z.string()),
     hot: { fairshare_group: z.string(), group_weight: z.number().int() },
   },
   active_from: {
@@ -64,7 +65,7 @@ export const TENANT_FIELDS = {
   allowed_models: { column: "json", value: z.array(z.string()).nullable(), hot: true },
   guardrails_policy: { column: "json", value: guardrailsPolicySchema.nullable(), hot: true },
   compression_policy: { column: "json", value: compressionPolicySchema.nullable(), hot: true },
-  tracing_enabled: { column: "boolean", value: z.boolean(), hot: true },
-  synthetic: { column: "boolean", value: z.boolean(), hot: true },
+  tracing_enabled: { column: "boolean", value: forOperators(z.boolean()), hot: true },
+  synthetic: { column: "boolean", value: forOperators(z.boolean()), hot: true },
   ...TIME_FIELDS,
 } as const satisfies FieldTable;

@@ -3,6 +3,7 @@
  * docs/rules/usage-reads.md#money).
  */
 import * as z from "zod";
+import { forOperators } from "../fields/operator-fields.ts";
 import { isCalendarDay } from "../time/timestamp.ts";
 import { NIL_UUID } from "../usage/usage-row.ts";
 import { oneOf, timezone, whenValid } from "./common.ts";
@@ -118,9 +119,10 @@ export type UsageDailyQuery = z.infer<typeof usageDailyQuerySchema>;
 
 const count = z.number().int();
 const errors = count.meta({ description: "With a status of 400 or more" });
-const usd = z.number().meta({ description: "USD, rounded to 9 decimals" });
+const usdField = () => z.number().meta({ description: "USD, rounded to 9 decimals" });
+const usd = usdField();
 const totals = { requests: count, input_tokens: count, output_tokens: count, total_tokens: count, cost_usd: usd };
-const energy = { energy_wh: z.number(), energy_cost_usd: usd, co2_g: z.number() };
+const energy = { energy_wh: z.number(), energy_cost_usd: forOperators(usdField()), co2_g: z.number() };
 
 /** A row of GET /usage: it has the fields that the read groups by, not the others. */
 export const usageTotalsSchema = z
@@ -194,7 +196,7 @@ export const usageBreakdownSchema = z
     ...energy,
     gen_tokens_per_sec: z.number(),
     tenant_name: z.string(),
-    fairshare_group: z.string(),
+    fairshare_group: forOperators(z.string()),
     key_name: z.string(),
     key_prefix: z.string(),
   })

@@ -8,11 +8,13 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Page } from "playwright-core";
 import { describe, expect, inject, it, onTestFinished } from "vitest";
-import { LIVE_RULES, type LiveRule } from "../../control/dashboard/live/live-rules.ts";
+import type { LiveRoute } from "../../control/api/access.ts";
+import { managementLiveRoutes } from "../../control/app.ts";
 import type { CreatedKey } from "../../shared/schema/api-key.ts";
 import type { Tenant } from "../../shared/schema/tenant.ts";
 import { useConsole } from "../harness/browser/use-console.ts";
 
+const LIVE_ROUTES = managementLiveRoutes();
 const fixture = useConsole();
 const { url } = fixture;
 
@@ -40,7 +42,7 @@ async function askAll(page: Page, asked: readonly Asked[]): Promise<readonly Ans
     return await Promise.all(all.map(ask));
   }, asked);
 }
-const at = (id: string) => (rule: LiveRule) => ({
+const at = (id: string) => (rule: LiveRoute) => ({
   method: rule.method,
   path: rule.path.replace(/\{\w+\}/g, encodeURIComponent(id)),
 });
@@ -61,8 +63,8 @@ describe("by any path, from a page,", () => {
   ] as const)("%s gets nothing", async (as, status, code) => {
     const { page } = await fixture.open({ as });
     await page.goto("/sign-in");
-    const asked = LIVE_RULES.map(at(crypto.randomUUID()));
-    const expected = LIVE_RULES.map(({ user }) => code ?? (user === undefined ? "forbidden" : "no_tenant"));
+    const asked = LIVE_ROUTES.map(at(crypto.randomUUID()));
+    const expected = LIVE_ROUTES.map(({ user }) => code ?? (user === undefined ? "forbidden" : "no_tenant"));
     expect(said(await askAll(page, asked))).toEqual(
       asked.map(({ method, path }, nth) => [`${method} ${path}`, status, expected[nth]]),
     );
@@ -72,13 +74,13 @@ describe("by any path, from a page,", () => {
     const other = await tenantWithKey();
     const { page, tenant } = await fixture.open({ as: "user" });
     await page.goto("/logs");
-    const asked = LIVE_RULES.map((rule) => at(rule.user === "key in path" ? other.key.id : other.tenant.id)(rule));
+    const asked = LIVE_ROUTES.map((rule) => at(rule.user === "key in path" ? other.key.id : other.tenant.id)(rule));
     const answers = await askAll(page, asked);
     for (const [nth, { path, status, text }] of answers.entries()) {
       expect(`${path} ${text}`.replace(asked[nth]?.path ?? "", "")).not.toMatch(
         new RegExp(`${other.tenant.id}|${other.key.id}`),
       );
-      const { user } = LIVE_RULES[nth] as LiveRule;
+      const { user } = LIVE_ROUTES[nth] as LiveRoute;
       if (user === undefined) expect({ path, status }).toEqual({ path, status: 403 });
       else if (user === "tenant in path" || user === "key in path")
         expect({ path, status }).toEqual({ path, status: 404 });
@@ -133,7 +135,7 @@ describe("by any path, from a page,", () => {
       "group_by=model",
       "limit=1000",
     ];
-    const reads = LIVE_RULES.filter(({ method, user }) => method === "GET" && user !== undefined);
+    const reads = LIVE_ROUTES.filter(({ method, user }) => method === "GET" && user !== undefined);
     const asked = reads.flatMap((rule) => {
       const id = rule.user === "tenant in path" ? tenant?.id : rule.user === "key in path" ? ownKey.key.id : theirId;
       const { path } = at(id ?? "")(rule);
@@ -256,7 +258,7 @@ describe("by any path, from a page,", () => {
   it("an admin gets what is listed, and neither the token nor what is not listed", async () => {
     const { page, context } = await fixture.open({ as: "admin" });
     await page.goto("/logs");
-    const reads = LIVE_RULES.filter(({ method, path }) => method === "GET" && !path.includes("{"));
+    const reads = LIVE_ROUTES.filter(({ method, path }) => method === "GET" && !path.includes("{"));
     const answers = await askAll(page, reads.map(at("")));
     // A cell or store that is slow just now is not what is asked here.
     expect(answers.filter(({ status }) => [401, 403, 404].includes(status)).map(({ path }) => path)).toEqual([]);

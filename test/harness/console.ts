@@ -1,6 +1,7 @@
 /** The console's server before a control service of a test's own, with one provider of sign-ins. */
 import { Hono } from "hono";
 import { pino } from "pino";
+import { liveRoutesOf } from "../../control/api/access.ts";
 import { createDashboard } from "../../control/dashboard/app.ts";
 import type { ConsoleAssets } from "../../control/dashboard/assets.ts";
 import { type DashboardEnv, parseDashboardEnv } from "../../control/dashboard/env.ts";
@@ -54,6 +55,7 @@ export async function startConsole(variables: Readonly<Record<string, string>> =
       db: control.connection.db,
       adminToken: ADMIN_TOKEN,
       management: async (request) => await testing.management(request),
+      routes: liveRoutesOf(control.app),
       now: () => new Date(Date.now() + testing.aheadMs),
       randomBytes: control.ctx.randomBytes,
       log: pino({ level: "trace" }, { write: (line: string) => void testing.logged.push(line) }),

@@ -1,33 +1,37 @@
-/** Finds the rule for a request below /api/live (docs/rules/console.md#live). */
-import { LIVE_RULES, type LiveRule } from "./live-rules.ts";
+/** Finds the route for a request below /api/live (docs/rules/console.md#live). */
+import type { LiveRoute } from "../../api/access.ts";
 
-/** A rule with the values of its path's parameters, in their order. */
-export interface MatchedRule {
-  readonly rule: LiveRule;
+/** A route with the values of its path's parameters, in their order. */
+interface MatchedRoute {
+  readonly route: LiveRoute;
   readonly values: readonly string[];
 }
 
-const BY_LENGTH = Map.groupBy(LIVE_RULES, ({ path }) => path.split("/").length);
+/** The route for a method and the path below /api/live as it stands in the address; null: there is none. */
+export type RouteFinder = (method: string, path: string) => MatchedRoute | null;
 
 /**
- * The rule for a method and the path below /api/live as it stands in the address; null: there is none. A fixed part wins
- * over a parameter. A parameter is one whole segment that is not a step (`.`, `..`) and hides no slash.
+ * Finds among these routes. A fixed part wins over a parameter. A parameter is one whole segment that is not a step (`.`, `..`)
+ * and hides no slash.
  */
-export function ruleFor(method: string, path: string): MatchedRule | null {
-  const segments = path.split("/");
-  let best: MatchedRule | null = null;
-  for (const rule of BY_LENGTH.get(segments.length) ?? []) {
-    if (rule.method !== method) continue;
-    const values = valuesOf(rule.path.split("/"), segments);
-    if (values !== null && (best === null || values.length < best.values.length)) best = { rule, values };
-  }
-  return best;
+export function routeFinder(routes: readonly LiveRoute[]): RouteFinder {
+  const byLength = Map.groupBy(routes, ({ path }) => path.split("/").length);
+  return (method, path) => {
+    const segments = path.split("/");
+    let best: MatchedRoute | null = null;
+    for (const route of byLength.get(segments.length) ?? []) {
+      if (route.method !== method) continue;
+      const values = valuesOf(route.path.split("/"), segments);
+      if (values !== null && (best === null || values.length < best.values.length)) best = { route, values };
+    }
+    return best;
+  };
 }
 
 /** The path of the Management API. */
-export function managementPath({ rule, values }: MatchedRule): string {
+export function managementPath({ route, values }: MatchedRoute): string {
   const left = [...values];
-  return `/api/v1${rule.path.replace(/\{\w+\}/g, () => encodeURIComponent(left.shift() ?? ""))}`;
+  return `/api/v1${route.path.replace(/\{\w+\}/g, () => encodeURIComponent(left.shift() ?? ""))}`;
 }
 
 function valuesOf(wanted: readonly string[], given: readonly string[]): readonly string[] | null {

@@ -10,9 +10,10 @@ import type { User } from "../../../shared/schema/user.ts";
 import { startConsole, type TestConsole } from "../../../test/harness/console.ts";
 import type { ConsoleBrowser } from "../../../test/harness/console-browser.ts";
 import { ADMIN_TOKEN } from "../../../test/harness/control.ts";
+import { liveRoutesOf } from "../../api/access.ts";
+import { userCredential } from "../../api/guard.ts";
 import { users } from "../../db/schema/users.ts";
 import { Live } from "./live.ts";
-import { LIVE_RULES } from "./live-rules.ts";
 
 let testing: TestConsole;
 let admin: ConsoleBrowser;
@@ -33,6 +34,7 @@ async function tenantWithKey(name: string) {
   return { tenant, key };
 }
 const update = async (body: object) => await testing.control.request("PATCH", `/api/v1/users/${annUser.id}`, body);
+const liveRoutes = () => liveRoutesOf(testing.control.app);
 const codeOf = async (response: Response) =>
   response.ok ? null : ((await response.json()) as { error: { code: string } }).error.code;
 const pathTo = (path: string, id: string) => `/api/live${path.replace(/\{\w+\}/g, id)}`;
@@ -90,7 +92,7 @@ describe("the list of what a browser reaches", () => {
 describe("isolation", () => {
   it("gives nobody who has not signed in anything, by any path", async () => {
     const nobody = testing.browser();
-    for (const { method, path } of LIVE_RULES) {
+    for (const { method, path } of liveRoutes()) {
       const answer = await nobody.send(method, pathTo(path, own.tenant.id));
       expect({ path, status: answer.status, code: await codeOf(answer) }).toEqual({
         path,
@@ -103,7 +105,7 @@ describe("isolation", () => {
   it("gives who waits for approval, or is disabled, nothing, by any path", async () => {
     for (const status of ["pending", "disabled"]) {
       await update({ status });
-      for (const { method, path } of LIVE_RULES) {
+      for (const { method, path } of liveRoutes()) {
         const answer = await ann.send(method, pathTo(path, own.tenant.id));
         expect({ path, status: answer.status, code: await codeOf(answer) }).toEqual({
           path,
@@ -116,7 +118,7 @@ describe("isolation", () => {
   });
 
   it("gives a user nothing of admins, and nothing of another tenant, by any path", async () => {
-    for (const { method, path, user } of LIVE_RULES) {
+    for (const { method, path, user } of liveRoutes()) {
       const id = user === "key in path" ? other.key.id : other.tenant.id;
       const answer = await ann.send(method, pathTo(path, id), method === "GET" ? undefined : {});
       const text = await answer.text();
@@ -132,7 +134,7 @@ describe("isolation", () => {
 
   it("gives a user without a tenant nothing of any", async () => {
     await update({ tenant_id: null });
-    for (const { method, path, user } of LIVE_RULES)
+    for (const { method, path, user } of liveRoutes())
       if (user !== undefined)
         expect(await codeOf(await ann.send(method, pathTo(path, own.tenant.id)))).toBe("no_tenant");
     await update({ tenant_id: own.tenant.id });
@@ -178,7 +180,7 @@ describe("isolation", () => {
       "content-type": "text/csv; charset=utf-8",
     });
     const [head = "", ...lines] = (await answer.text()).split("\r\n");
-    const fields = LIVE_RULES.find(({ path }) => path === "/models")?.fields;
+    const fields = liveRoutes().find(({ path }) => path === "/models")?.fields;
     expect({
       columns: head.split(","),
       lineCount: lines.length,
@@ -193,92 +195,22 @@ describe("isolation", () => {
     }
   });
 
-  it("reads every page of the models for a user, and has no filter by where a request ran", async () => {
-    const [row] = await testing.control.connection.db.select().from(users).where(eq(users.id, annUser.id));
-    const asked: string[] = [];
+  it("is asked of the Management API with the user's tenant and address", async () => {
+    const [user] = await testing.control.connection.db.select().from(users).where(eq(users.id, annUser.id));
+    const asked: Headers[] = [];
     const live = new Live({
-      db: testing.control.connection.db,
       adminToken: ADMIN_TOKEN,
-      management: async ({ url }) => {
-        const { pathname, searchParams } = new URL(url);
-        asked.push(`${pathname}?${searchParams.toString()}`);
-        if (!pathname.endsWith("/models")) return Response.json([]);
-        const isLast = searchParams.get("cursor") === "b_-2";
-        const headers: Record<string, string> = isLast
-          ? {}
-          : { link: '</api/v1/models?limit=1000&cursor=b_-2>; rel="next"' };
-        return Response.json([{ model_name: isLast ? "model-own" : "model-first", api_base: "http://u" }], { headers });
+      routes: liveRoutes(),
+      management: async (request) => {
+        asked.push(request.headers);
+        return await testing.control.app.fetch(request);
       },
       nowMs: Date.now,
     });
-    const read = async (path: string, query: string) =>
-      await (
-        await live.answer(new Request(`http://console.test/api/live${path}?${query}`), path, {
-          user: row as typeof users.$inferSelect,
-          address: null,
-        })
-      ).json();
-    expect(await read("/models", "cell=x")).toEqual([{ model_name: "model-own" }]);
-    expect(await read("/usage/logs", "cell=x")).toEqual([]);
-    expect(asked).toEqual([
-      "/api/v1/models?limit=1000",
-      "/api/v1/models?limit=1000&cursor=b_-2",
-      `/api/v1/usage/logs?tenant_id=${own.tenant.id}`,
-    ]);
-  });
-
-  it("reads the models once a second for all users, whatever one of them accepts", async () => {
-    const [row] = await testing.control.connection.db.select().from(users).where(eq(users.id, annUser.id));
-    const accepted: (string | null)[] = [];
-    let nowMs = 1000;
-    const live = new Live({
-      db: testing.control.connection.db,
-      adminToken: ADMIN_TOKEN,
-      management: async ({ headers }) => {
-        accepted.push(headers.get("accept"));
-        return Response.json([{ model_name: "model-own" }, { model_name: "model-other" }]);
-      },
-      nowMs: () => nowMs,
-    });
-    const names = async (tenantId: string, accept: string) => {
-      const user = { ...(row as typeof users.$inferSelect), tenant_id: tenantId };
-      const asked = new Request("http://console.test/api/live/models", { headers: { accept } });
-      const answer = await live.answer(asked, "/models", { user, address: null });
-      return ((await answer.json()) as { model_name: string }[]).map((model) => model.model_name);
-    };
-    const both = async () =>
-      await Promise.all([names(own.tenant.id, "text/csv"), names(other.tenant.id, "application/json")]);
-    expect(await both()).toEqual([["model-own"], ["model-other"]]);
-    expect(await both()).toEqual([["model-own"], ["model-other"]]);
-    expect(accepted).toEqual(["application/json"]);
-    nowMs = 2000;
-    await both();
-    expect(accepted).toHaveLength(2);
-  });
-
-  it("gives a user the rows of requests as CSV, without where they ran, and no other file", async () => {
-    const [row] = await testing.control.connection.db.select().from(users).where(eq(users.id, annUser.id));
-    let csv = 'cell,request_id,endpoint,error_code\r\nc,r,"a, b",\r\n';
-    const addresses: (string | null)[] = [];
-    const live = new Live({
-      db: testing.control.connection.db,
-      adminToken: ADMIN_TOKEN,
-      management: async ({ headers }) => {
-        addresses.push(headers.get("x-gateway-audit-address"));
-        return new Response(csv, { headers: { "content-type": "text/csv; charset=utf-8" } });
-      },
-      nowMs: Date.now,
-    });
-    const read = async (path: string) =>
-      await live.answer(new Request(`http://console.test/api/live${path}`), path, {
-        user: row as typeof users.$inferSelect,
-        address: "192.0.2.7",
-      });
-    expect(await (await read("/usage/logs")).text()).toBe("request_id,error_code\r\nr,\r\n");
-    csv = "cost_usd,energy_cost_usd,co2_g\r\n1,2,3\r\n";
-    expect(await (await read("/usage/daily")).text()).toBe("cost_usd,co2_g\r\n1,3\r\n");
-    expect(addresses).toEqual(["192.0.2.7", "192.0.2.7"]);
-    for (const path of ["/models", "/usage/logs/r"]) await expect(read(path)).rejects.toThrow("not found");
+    const caller = { user: user as typeof users.$inferSelect, address: "192.0.2.7" };
+    await live.answer(new Request("http://console.test/api/live/keys"), "/keys", caller);
+    expect(asked.map((headers) => headers.get("authorization"))).toEqual([userCredential(own.tenant.id, ADMIN_TOKEN)]);
+    expect(asked.map((headers) => headers.get("x-gateway-audit-address"))).toEqual(["192.0.2.7"]);
   });
 
   it("gives a user the own tenant without what the operator has noted and decided about it", async () => {

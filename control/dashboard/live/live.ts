@@ -1,26 +1,16 @@
 /**
- * The Management API as the console's browser reaches it (docs/rules/console.md#live): by the closed list of
- * {@link LIVE_RULES}, as the signed-in user, whose role and tenant are judged with every request. The admin token is added
- * here and never leaves the server.
+ * The Management API as the console's browser reaches it (docs/rules/console.md#live): the routes that it has for browsers, as
+ * the signed-in user, whose role and tenant are judged with every request. It narrows what it answers a `user` itself. The admin
+ * token is added here and never leaves the server.
  */
 import { Buffer } from "node:buffer";
-import { eq } from "drizzle-orm";
-import { isModelPermitted } from "../../../shared/access/access-window.ts";
 import { GatewayError } from "../../../shared/errors.ts";
-import { csvLine } from "../../../shared/text/csv.ts";
-import { BODY_MAX_BYTES } from "../../api/guard.ts";
-import type { Database } from "../../db/connect.ts";
-import { apiKeys, tenants } from "../../db/schema/tenancy.ts";
+import type { LiveRoute } from "../../api/access.ts";
+import { BODY_MAX_BYTES, userCredential } from "../../api/guard.ts";
 import type { UserRow } from "../../db/schema/users.ts";
-import { csvHeaders, csvLines, isCsvFormat } from "../../kernel/csv.ts";
-import { withDatabaseErrors } from "../../kernel/database-errors.ts";
-import { refuseRepeated, UUID } from "../../kernel/parse.ts";
-import { tenantRecord } from "../../tenants/tenant-record.ts";
+import { SharedReads } from "../../kernel/shared-reads.ts";
 import { DashboardError } from "../dashboard-error.ts";
-import { csvColumns } from "./csv-columns.ts";
-import { type MatchedRule, managementPath, ruleFor } from "./live-path.ts";
-import type { LiveRule } from "./live-rules.ts";
-import { SharedReads, type WholeAnswer } from "./shared-reads.ts";
+import { managementPath, type RouteFinder, routeFinder } from "./live-path.ts";
 
 /** What is passed on of a request, and of an answer. */
 const REQUEST_HEADERS = ["accept", "content-type", "idempotency-key", "if-match"];
@@ -34,16 +24,12 @@ const ANSWER_HEADERS = [
   "x-gateway-sync",
 ];
 
-/** Filters by what a `user` does not see of a record: with them one could guess at it. */
-const HIDDEN_FILTERS = ["cell"];
-/** The most that the Management API has. */
-const MODELS_A_PAGE = "1000";
-
 export interface LiveOptions {
-  readonly db: Database;
   readonly adminToken: string;
   /** The Management API; the address has its path and query, its host means nothing. */
   readonly management: (request: Request) => Promise<Response>;
+  /** What browsers may call of it. */
+  readonly routes: readonly LiveRoute[];
   readonly nowMs: () => number;
 }
 
@@ -53,13 +39,21 @@ interface Caller {
   readonly address: string | null;
 }
 
+/** An answer that can be given several times. */
+interface WholeAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Uint8Array<ArrayBuffer>;
+}
+
 export class Live {
   readonly #options: LiveOptions;
-  readonly #shared: SharedReads;
+  readonly #shared = new SharedReads<WholeAnswer>(({ status }) => status === 200);
+  readonly find: RouteFinder;
 
   constructor(options: LiveOptions) {
     this.#options = options;
-    this.#shared = new SharedReads(options.nowMs);
+    this.find = routeFinder(options.routes);
   }
 
   /**
@@ -67,128 +61,45 @@ export class Live {
    * DashboardError 403, GatewayError 404.
    */
   async answer(request: Request, path: string, caller: Caller): Promise<Response> {
-    const { user } = caller;
-    const matched = ruleFor(request.method, path);
+    const matched = this.find(request.method, path);
     if (matched === null) throw new GatewayError("not_found");
-    if (user.role === "admin") return await this.#call(request, matched, new URL(request.url).searchParams, caller);
-    const { rule } = matched;
-    if (rule.user === undefined) throw new DashboardError("forbidden");
-    if (user.tenant_id === null) throw new DashboardError("no_tenant");
+    const { user, refused, shared } = matched.route;
+    const credential = this.#credentialOf(caller.user, user !== undefined);
     const query = new URL(request.url).searchParams;
-    if (rule.user === "allowed models") return await this.#allowedModels(request, matched, caller, user.tenant_id);
-    await this.#bind(matched, query, user.tenant_id);
-    const allowed = rule.refused === undefined ? request : await withoutRefused(request, rule.refused);
-    const answer = await this.#call(allowed, matched, query, caller);
-    return answer.ok ? await this.#narrowed(answer, rule, user.tenant_id) : answer;
+    const address = `${managementPath(matched)}${query.size === 0 ? "" : `?${query.toString()}`}`;
+    if (shared === true) return shown(await this.#sharedAnswer(request.url, address, credential, caller));
+    const isFree = caller.user.role === "admin" || refused === undefined;
+    const allowed = isFree ? request : await withoutRefused(request, refused);
+    return shown(await this.#send(allowed, address, credential, caller));
   }
 
-  /** Binds a request to a tenant. Throws 404 for what is another's, as if it did not exist. */
-  async #bind({ rule, values }: MatchedRule, query: URLSearchParams, tenantId: string): Promise<void> {
-    const id = (values[0] ?? "").toLowerCase();
-    for (const name of HIDDEN_FILTERS) query.delete(name);
-    if (rule.user === "tenant in query") query.set("tenant_id", tenantId);
-    else if (rule.user === "tenant in path" && id !== tenantId) throw new GatewayError("not_found");
-    else if (rule.user === "key in path" && (await this.#tenantOfKey(id)) !== tenantId)
-      throw new GatewayError("not_found");
-  }
-
-  async #tenantOfKey(id: string): Promise<string | null> {
-    if (!UUID.test(id)) return null;
-    const { db } = this.#options;
-    const [key] = await withDatabaseErrors(async () =>
-      db.select({ tenant_id: apiKeys.tenant_id }).from(apiKeys).where(eq(apiKeys.id, id)),
-    );
-    return key?.tenant_id ?? null;
-  }
-
-  /** What a `user` may see of an answer. */
-  async #narrowed(answer: Response, rule: LiveRule, tenantId: string): Promise<Response> {
-    const isWhole = rule.fields === undefined && rule.hidden === undefined;
-    if ((rule.user !== "tenant in answer" && isWhole) || answer.status === 204) return answer;
-    const type = answer.headers.get("content-type") ?? "";
-    // Rows of the query's tenant alone: only their columns are left to narrow, as they come.
-    if (rule.user === "tenant in query" && /^text\/csv\b/.test(type)) {
-      const { status, headers } = answer;
-      const shownColumns = csvColumns((name) => isShown(rule, name));
-      return new Response(answer.body?.pipeThrough(shownColumns) ?? null, { status, headers });
-    }
-    const value = await jsonOf(answer);
-    if (rule.user === "tenant in answer" && recordOf(value)["tenant_id"] !== tenantId)
-      throw new GatewayError("not_found");
-    const narrowed: unknown = Array.isArray(value)
-      ? value.map((record) => narrowedTo(rule, record))
-      : narrowedTo(rule, value);
-    return new Response(JSON.stringify(narrowed), { status: answer.status, headers: answer.headers });
-  }
-
-  /**
-   * The models that a tenant may use, all in one answer, by `q` (a part of the name) and `limit`, as CSV with `format=csv`.
-   * The Management API's own pages, cursors and search would tell of models that the tenant may not know, and of what the
-   * upstream calls them. Its pages are the same for every tenant, so that readers of one second share them.
-   */
-  async #allowedModels(request: Request, matched: MatchedRule, caller: Caller, tenantId: string): Promise<Response> {
-    const asked = new URL(request.url).searchParams;
-    refuseRepeated(asked, ["q", "limit", "format"]);
-    const isCsv = isCsvFormat(asked.get("format")) === true;
-    const part = (asked.get("q") ?? "").toLowerCase();
-    const isAllowed = await this.#permission(tenantId);
-    const shownModels: object[] = [];
-    const query = new URLSearchParams({ limit: MODELS_A_PAGE });
-    for (;;) {
-      const answer = shown(await this.#sharedAnswer(request, addressOf(matched, query), caller));
-      if (!answer.ok) return answer;
-      const page = await jsonOf(answer);
-      if (!Array.isArray(page)) throw new GatewayError("not_found");
-      for (const model of page) {
-        const name = String(recordOf(model)["model_name"]);
-        if (isAllowed(name) && name.toLowerCase().includes(part)) shownModels.push(narrowedTo(matched.rule, model));
-      }
-      const cursor = cursorOf(answer.headers.get("link"));
-      if (cursor === null) {
-        const models = shownModels.slice(0, limitOf(asked.get("limit")));
-        return isCsv ? csvFile("models", matched.rule.fields ?? [], models) : Response.json(models);
-      }
-      query.set("cursor", cursor);
-    }
-  }
-
-  async #permission(tenantId: string): Promise<(modelName: string) => boolean> {
-    const { db } = this.#options;
-    const [row] = await withDatabaseErrors(async () => db.select().from(tenants).where(eq(tenants.id, tenantId)));
-    if (row === undefined) return () => false;
-    const tenant = tenantRecord(row);
-    return (name) => isModelPermitted(tenant, name);
-  }
-
-  async #call(request: Request, matched: MatchedRule, query: URLSearchParams, caller: Caller): Promise<Response> {
-    const address = addressOf(matched, query);
-    return shown(
-      matched.rule.shared === true
-        ? await this.#sharedAnswer(request, address, caller)
-        : await this.#send(request, address, caller),
-    );
+  /** The credential with which the Management API answers what the user may see. Throws DashboardError 403. */
+  #credentialOf({ role, tenant_id }: UserRow, isForUsers: boolean): string {
+    const { adminToken } = this.#options;
+    if (role === "admin") return `Bearer ${adminToken}`;
+    if (!isForUsers) throw new DashboardError("forbidden");
+    if (tenant_id === null) throw new DashboardError("no_tenant");
+    return userCredential(tenant_id, adminToken);
   }
 
   /** The answer to a read, from a call that others may have begun within the last second. */
-  async #sharedAnswer(request: Request, address: string, caller: Caller): Promise<Response> {
-    const { status, headers, body } = await this.#shared.get(address, async () => {
+  async #sharedAnswer(url: string, address: string, credential: string, caller: Caller): Promise<Response> {
+    const name = `${credential} ${address}`;
+    const { status, headers, body } = await this.#shared.get(name, this.#options.nowMs(), async () => {
       // The call serves others too: it does not end with the one who made it, who does not choose its form either.
-      const anybody = new Request(request.url, { headers: { accept: "application/json" } });
-      const answer = await this.#send(anybody, address, caller);
+      const anybody = new Request(url, { headers: { accept: "application/json" } });
+      const answer = await this.#send(anybody, address, credential, caller);
       return {
         status: answer.status,
         headers: answer.headers,
         body: new Uint8Array(await answer.arrayBuffer()),
-      } satisfies WholeAnswer;
+      };
     });
     return new Response(body, { status, headers });
   }
 
-  async #send(request: Request, address: string, caller: Caller): Promise<Response> {
-    const headers = new Headers({
-      authorization: `Bearer ${this.#options.adminToken}`,
-      "x-gateway-audit-actor": headerText(caller.user.email),
-    });
+  async #send(request: Request, address: string, authorization: string, caller: Caller): Promise<Response> {
+    const headers = new Headers({ authorization, "x-gateway-audit-actor": headerText(caller.user.email) });
     if (caller.address !== null) headers.set("x-gateway-audit-address", caller.address);
     for (const name of REQUEST_HEADERS) {
       const value = request.headers.get(name);
@@ -219,7 +130,7 @@ async function withoutRefused(request: Request, refused: readonly string[]): Pro
   const body = Buffer.concat(chunks);
   let fields: Readonly<Record<string, unknown>> = {};
   try {
-    fields = recordOf(JSON.parse(new TextDecoder().decode(body)));
+    fields = Object(JSON.parse(new TextDecoder().decode(body)));
   } catch {
     // The Management API says what is wrong with it.
   }
@@ -227,12 +138,6 @@ async function withoutRefused(request: Request, refused: readonly string[]): Pro
   if (refused.some((name) => (fields[name] ?? false) !== false)) throw new DashboardError("forbidden");
   const { method, headers, signal } = request;
   return new Request(request.url, { method, headers, signal, body: body.byteLength === 0 ? null : body });
-}
-
-/** Of the Management API, with the query. */
-function addressOf(matched: MatchedRule, query: URLSearchParams): string {
-  const search = query.size === 0 ? "" : `?${query.toString()}`;
-  return `${managementPath(matched)}${search}`;
 }
 
 /** The answer without what belongs to the Management API's own callers. */
@@ -247,53 +152,7 @@ function shown(answer: Response): Response {
   return new Response(answer.body, { status: answer.status, headers });
 }
 
-const recordOf = (value: unknown): Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
-
 /** A header is bytes: the text in UTF-8, as the Management API reads it. */
 function headerText(text: string): string {
   return Buffer.from(text, "utf8").toString("latin1");
-}
-
-/** The value of a JSON answer. Throws 404 for anything else: what cannot be narrowed is not shown. */
-async function jsonOf(answer: Response): Promise<unknown> {
-  if (!/^application\/json\b/.test(answer.headers.get("content-type") ?? "")) throw new GatewayError("not_found");
-  return await answer.json();
-}
-
-/** Whether a `user` sees a field of a rule's records. */
-function isShown({ fields, hidden = [] }: LiveRule, name: string): boolean {
-  return (fields === undefined || fields.includes(name)) && !hidden.includes(name);
-}
-
-/** A record with what a `user` sees of it. */
-function narrowedTo(rule: LiveRule, record: unknown): object {
-  return Object.fromEntries(
-    Object.entries(recordOf(record)).flatMap(([name, value]) => {
-      if (!isShown(rule, name)) return [];
-      const within = (rule.hidden ?? []).filter((one) => one.startsWith(`${name}.`));
-      return [[name, within.length === 0 ? value : withoutFields(value, within)]];
-    }),
-  );
-}
-
-/** An object without the fields that these paths, such as `a.b`, name in it; anything else as it is. */
-function withoutFields(value: unknown, paths: readonly string[]): unknown {
-  if (typeof value !== "object" || value === null) return value;
-  const names = paths.map((path) => path.slice(path.indexOf(".") + 1));
-  return Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name)));
-}
-
-function csvFile(filename: string, columns: readonly string[], rows: readonly object[]): Response {
-  return new Response(csvLine(columns) + csvLines(columns, rows), { headers: csvHeaders(filename) });
-}
-
-/** Of the next page of a list; null: this is the last one. */
-function cursorOf(link: string | null): string | null {
-  return /[?&]cursor=([\w%-]+)/.exec(link ?? "")?.[1] ?? null;
-}
-
-/** How many are asked for; undefined: all. */
-function limitOf(limit: string | null): number | undefined {
-  return limit !== null && /^[1-9]\d{0,5}$/.test(limit) ? Number(limit) : undefined;
 }

@@ -106,6 +106,7 @@ function specRoutes(app: Api): void {
     summary: "Record why a model's replicas cannot be started; null clears it",
     description: "Written by the provisioner. Long texts are truncated.",
     tag,
+    access: "token",
     body: provisionErrorSchema,
     answer: managedModelSchema,
     handler: async ({ ctx, path, body }) => await setProvisionError(ctx, path.id, body),
@@ -140,6 +141,7 @@ function replicaRoutes(app: Api, { provisioner }: { readonly provisioner: Provis
     description:
       "With `job_id`, a job that was submitted elsewhere. The provisioner sends an `intent_id` before it submits, so that no job lacks its row.",
     tag,
+    access: "token",
     body: createReplicaSchema,
     answer: modelReplicaSchema,
     handler: async ({ ctx, path, body }) => await createReplica(ctx, path.id, body),
@@ -160,6 +162,7 @@ function replicaRoutes(app: Api, { provisioner }: { readonly provisioner: Provis
     summary: "Report the state of a replica; omitted fields keep their values",
     description: "Written by the provisioner.",
     tag,
+    access: "token",
     body: patchReplicaSchema,
     answer: modelReplicaSchema,
     handler: async ({ ctx, path, body }) => await patchReplica(ctx, provisioner, path.id, body),
