@@ -37,6 +37,7 @@ import {
   usageTotalsQuerySchema,
   usageTotalsSchema,
 } from "../../shared/schema/usage-reads.ts";
+import { ROW_FIELDS_FOR_USERS } from "../../shared/usage/usage-row.ts";
 import type { Access } from "../api/access.ts";
 import { endpoint, type HandlerResult, type NoOtherField } from "../api/endpoint.ts";
 import type { Api, ApiDeps } from "../api/types.ts";
@@ -85,34 +86,9 @@ function read<Answer extends z.ZodType, R extends HandlerResult<"read", Answer>>
 
 const own = { user: "tenant in query" } as const;
 
-/** What a tenant's people see of a request, in the order of a CSV file: what it was, how it went and what it cost. */
+/** What a tenant's people see of a request, in the order of a CSV file. */
 const ROW_FIELDS_OF_USERS = [
-  "request_id",
-  "ts_ms",
-  "tenant_id",
-  "key_id",
-  "model",
-  "request_type",
-  "session_id",
-  "session_id_source",
-  "admission",
-  "cache_status",
-  "device_id",
-  "status_code",
-  "error_code",
-  "input_tokens",
-  "output_tokens",
-  "total_tokens",
-  "cached_tokens",
-  "reasoning_tokens",
-  "input_seconds",
-  "queue_wait_ms",
-  "ttft_ms",
-  "total_ms",
-  "gateway_ms",
-  "cost_usd",
-  "energy_wh",
-  "co2_g",
+  ...ROW_FIELDS_FOR_USERS,
   "tenant_name",
   "key_name",
   "key_prefix",

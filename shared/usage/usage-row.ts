@@ -97,6 +97,11 @@ export type OperatorField = {
   [Name in keyof RowFields]: RowFields[Name]["user"] extends true ? never : Name;
 }[keyof RowFields];
 
+/** The fields that the people of a tenant see, in their order. */
+export const ROW_FIELDS_FOR_USERS = FIELDS.flatMap(([field, { user }]) =>
+  user ? [field as Exclude<keyof UsageRow, OperatorField>] : [],
+);
+
 /** The columns of `usage_raw` in their order; `ts` is `ts_ms` as a time. */
 export const USAGE_COLUMNS = FIELDS.map(([field, { column, added = false }]) => ({
   field: field as keyof UsageRow,
