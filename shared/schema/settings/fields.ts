@@ -13,6 +13,7 @@ export const wholeOrKeep = (min: number, max?: number) => {
   return z
     .number({ error })
     .refine((value) => value === 0 || bounded.safeParse(value).success, error)
+    .meta({ type: "integer" })
     .transform((value) => (value === 0 ? undefined : value))
     .optional();
 };
