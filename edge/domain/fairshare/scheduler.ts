@@ -20,7 +20,7 @@ import {
   bottleneckOf,
   hasRoom,
   type Running,
-  roomOf,
+  slotsLeft,
   type TenantState,
   type Waiter,
 } from "./state.ts";
@@ -191,7 +191,7 @@ class FairshareScheduler implements Scheduler, Slots {
   #putOff(waiter: Waiter): void {
     const { tenant, model } = waiter;
     const unheard = this.#isUnheard(waiter);
-    const couldHave = Math.min(this.#free, roomOf(tenant), roomOf(model));
+    const couldHave = Math.min(this.#free, slotsLeft(tenant), slotsLeft(model));
     if (!unheard && tenant.deferred >= couldHave) tenant.passedOver = true;
     else {
       this.#queues.defer(waiter, unheard);

@@ -166,11 +166,11 @@ export function isActiveGroup(group: GroupState): boolean {
 
 /** True when a model or tenant is below its own cap. */
 export function hasRoom(state: Capped): boolean {
-  return roomOf(state) > 0;
+  return slotsLeft(state) > 0;
 }
 
 /** How many more requests a model or tenant may have in flight: infinite without a cap, and negative after one was lowered. */
-export function roomOf({ inFlight, maxInFlight }: Capped): number {
+export function slotsLeft({ inFlight, maxInFlight }: Capped): number {
   return (maxInFlight ?? Number.POSITIVE_INFINITY) - inFlight;
 }
 
