@@ -1,10 +1,10 @@
 /**
- * What a person has pasted and only this tab may know: in the session storage of the tab, under the person it belongs to, until
- * sign-out. A browser without storage keeps nothing.
+ * Keeps the API key that a person has pasted into the playground: in the session storage of this tab, with the id of the person,
+ * until sign-out. A browser without storage keeps nothing.
  */
 const NAME = "gateway-private";
 
-/** What this person has kept; empty: nothing. What another one has left is removed. */
+/** This person's key; empty: there is none. Another person's key is removed. */
 export function readPrivate(userId: string): string {
   try {
     const stored = sessionStorage.getItem(NAME) ?? "";
@@ -16,17 +16,22 @@ export function readPrivate(userId: string): string {
   return "";
 }
 
-/** Keeps a text for this person; an empty one is forgotten. */
-export function writePrivate(userId: string, text: string): void {
+/** Replaces what is kept by this person's key; an empty key is not kept. */
+export function writePrivate(userId: string, key: string): void {
+  forgetPrivate();
+  if (key === "") return;
   try {
-    if (text === "") sessionStorage.removeItem(NAME);
-    else sessionStorage.setItem(NAME, `${userId} ${text}`);
+    sessionStorage.setItem(NAME, `${userId} ${key}`);
   } catch {
     // storage is switched off or full
   }
 }
 
-/** Forgets what anybody has kept. */
+/** Removes the key, whoever it belongs to. */
 export function forgetPrivate(): void {
-  writePrivate("", "");
+  try {
+    sessionStorage.removeItem(NAME);
+  } catch {
+    // storage is switched off
+  }
 }

@@ -31,8 +31,13 @@ export function explainHealth(
     return { tone: "neutral", title: text("maintenance"), sentence: text("maintenance_text", { instant }) };
   }
   const state = isKnown(status) ? status : "unknown";
-  const sentence = text(`${state}_text`, { count: consecutive_failures });
-  return { tone: TONES[state], title: text(state), sentence };
+  return { ...healthWord(status), sentence: text(`${state}_text`, { count: consecutive_failures }) };
+}
+
+/** A state in one word, and its tone. */
+export function healthWord(status: string): Pick<HealthExplanation, "tone" | "title"> {
+  const state = isKnown(status) ? status : "unknown";
+  return { tone: TONES[state], title: text(state) };
 }
 
 function isKnown(status: string): status is keyof typeof TONES {

@@ -1,5 +1,6 @@
 /** Every write that can be proposed is shown with what it is about (docs/rules/assistant.md#proposals), by the API's document. */
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { operationNamed } from "../../test/harness/control/assistant-operations.ts";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
 import { liveRoutesOf } from "../api/access.ts";
 import { buildDocument } from "../api/document.ts";
@@ -65,7 +66,7 @@ function answerTo(path: string): unknown {
   return documented === undefined ? null : sampleOf(documented.content["application/json"]?.schema ?? {});
 }
 
-it("with its name, or that of what it belongs to, and with the value of every field as it is", () => {
+it("shows every write with a name, its own or its parent's, and with present values", () => {
   const writes = operations.filter(({ writes: isWrite }) => isWrite);
   expect(writes.length).toBeGreaterThan(50);
   const problems = writes.flatMap((operation) => {
@@ -91,4 +92,51 @@ it("with its name, or that of what it belongs to, and with the value of every fi
     ];
   });
   expect(problems).toEqual([]);
+});
+
+it.each([
+  ["PATCH", "/tenants/{id}/status", "/tenants/1", null],
+  ["DELETE", "/tenants/{id}", "/tenants/1", null],
+  ["PUT", "/models/{id}/managed", "/models/1/managed", "/models/1"],
+  ["PUT", "/models/{id}/endpoints/{endpoint_id}", "/models/1/endpoints?limit=1000", "/models/1"],
+  ["DELETE", "/models/{id}/endpoints/{endpoint_id}", "/models/1/endpoints?limit=1000", "/models/1"],
+  ["POST", "/models/{id}/endpoints", "/models/1/endpoints", "/models/1"],
+  ["POST", "/models/{id}/autotune/apply", "/models/1", null],
+  ["PATCH", "/fairshare/groups/{name}/weight", "/fairshare/groups?limit=1000", null],
+  ["PUT", "/recipes/{id}", "/recipes?limit=1000", null],
+  ["PUT", "/settings/energy", "/settings/energy", null],
+  ["POST", "/models", null, null],
+])("reads the record of %s %s from %s, and its parent from %s", (method, path, own, parent) => {
+  const gets = [
+    "/tenants/{id}",
+    "/models",
+    "/models/{id}",
+    "/models/{id}/managed",
+    "/models/{id}/endpoints",
+    "/fairshare/groups",
+    "/recipes",
+    "/settings/energy",
+  ].map((one) => ({ ...operationNamed("get_tenants"), path: one }));
+  const written = { ...operationNamed("delete_tenants_id"), method, path };
+  const filled = { method, path: `${path.replaceAll(/\{\w+\}/g, "1")}?x=1`, body: null };
+  const reads = recordReads(written, filled, gets);
+  expect({ own: reads.own?.path ?? null, parent: reads.parent?.path ?? null }).toEqual({ own, parent });
+});
+
+describe("the record in an answer", () => {
+  const list = (field: "id" | "name", value: string) => ({ path: "/x", row: { field, value }, member: null });
+  const rows = [null, 1, { id: "a", name: "A" }, { id: "b", name: "a" }];
+
+  it("is the row that the path names, one member of the answer, or the whole answer", () => {
+    expect(recordIn(rows, list("id", "B"))).toEqual(rows[3]);
+    expect(recordIn(rows, list("name", "a"))).toEqual(rows[3]);
+    expect(recordIn(rows, list("name", "b"))).toBeNull();
+    expect(recordIn({ summary: { a: 1 }, checks: [] }, { path: "/x", row: null, member: "summary" })).toEqual({ a: 1 });
+    expect(recordIn({ a: 1 }, { path: "/x", row: null, member: null })).toEqual({ a: 1 });
+  });
+
+  it.each([[null], [[]], ["x"], [{ summary: [] }], [{}]])("is not found in %j", (answer) => {
+    expect(recordIn(answer, list("id", "a"))).toBeNull();
+    expect(recordIn(answer, { path: "/x", row: null, member: "summary" })).toBeNull();
+  });
 });

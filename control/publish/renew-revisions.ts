@@ -1,7 +1,7 @@
 /**
- * New revisions for every record (docs/rules/freshness.md#resync). The Cells remember the newest revision of each record that
- * they were told of; a record of a database that was restored from an older state lies behind it, and no request is served by
- * it until it has a newer one (docs/recover.md#a-database-that-is-restored).
+ * Gives every record a new revision (docs/rules/freshness.md#resync). Cells remember the newest revision of each record. After a
+ * restore from an older state, the database's revisions are lower, so cells reject those records until they get newer ones
+ * (docs/recover.md#a-database-that-is-restored).
  */
 
 import { modelEndpoints } from "../db/schema/endpoints.ts";
@@ -17,11 +17,11 @@ import { advanceRevisions } from "./advance-revisions.ts";
 const TABLES = [fairshareGroups, tenants, apiKeys, models, modelEndpoints, mcpServers, appSettings] as const;
 
 /**
- * Gives every record, and every setting without a row, one revision that is newer than what any cell was told. No copy is
- * written and no cell is told: until the caller does both, the cells serve by what they know. Throws 503.
+ * Gives all records, and all settings without a row, one revision that is newer than any that a cell was told. The caller must
+ * write the hot copies and tell the cells; until then the cells use what they know. Throws 503.
  */
 export async function renewRevisions(ctx: VerbContext): Promise<void> {
-  // also of a state of a moment ago, whose revisions were given once more since
+  // 0: advance even if the restored state is less than a minute old. Its revisions may have been issued a second time since.
   await withDatabaseErrors(async () => await advanceRevisions(ctx.db, 0));
   await write(ctx, async (tx, { rev }) => {
     for (const table of TABLES) await tx.update(table).set({ rev });

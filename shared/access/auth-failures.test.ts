@@ -67,6 +67,21 @@ describe("wrong tokens", () => {
     );
   });
 
+  it("are each counted in exactly one line", () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 0, max: 3_000 }), { maxLength: 300 }), (waitsMs) => {
+        let atMs = 0;
+        const arrivals = waitsMs.map((waitMs) => {
+          atMs += waitMs;
+          return { atMs, address: "a" };
+        });
+        // The last line counts all that came since the line before.
+        const { lines } = play([...arrivals, { atMs: atMs + 1_000, address: "a" }]);
+        expect(lines.reduce((sum, [, failures]) => sum + failures, 0)).toBe(arrivals.length + 1);
+      }),
+    );
+  });
+
   it("continue to be reported after the clock was set back", () => {
     const failures = new AuthFailures();
     for (let count = 0; count < 40; count += 1) failures.note("a", 9_000_000);

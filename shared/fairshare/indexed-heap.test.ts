@@ -9,14 +9,14 @@ interface Item {
 
 describe("an indexed heap", () => {
   it("keeps items in order while they come, go and change", () => {
-    const step = fc.record({ id: fc.nat(20), key: fc.nat(50), remove: fc.boolean() });
+    const step = fc.record({ id: fc.nat(20), key: fc.nat(50), remove: fc.boolean(), reads: fc.nat(21) });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 80, size: "max" }), (steps) => {
         const items = Array.from({ length: 21 }, (_, id): Item => ({ id, key: 0 }));
         const order = (a: Item, b: Item): number => a.key - b.key || a.id - b.id;
         const heap = new IndexedHeap<Item>(order);
         const present = new Set<Item>();
-        for (const { id, key, remove } of steps) {
+        for (const { id, key, remove, reads } of steps) {
           const item = items[id];
           if (item === undefined) continue;
           if (remove) {
@@ -28,6 +28,13 @@ describe("an indexed heap", () => {
             present.add(item);
           }
           const expected = [...present].toSorted(order);
+          const first: Item[] = [];
+          for (const one of heap.inOrder()) {
+            if (first.length === reads) break;
+            first.push(one);
+          }
+          expect(first).toEqual(expected.slice(0, reads));
+          expect([...heap.values()].toSorted(order)).toEqual(expected);
           expect([...heap.inOrder()]).toEqual(expected);
           expect({ first: heap.peek(), size: heap.size }).toEqual({ first: expected[0], size: expected.length });
         }

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { fold } from "./fold.ts";
+import { LATIN_OF } from "./look-alikes.ts";
 import { UnitBuffer } from "./unit-buffer.ts";
 
 interface Folded {
@@ -99,8 +100,24 @@ describe("fold", () => {
     ["ＩＧＮＯＲＥ\u00a0ＡＬＬ", "ignore all"],
     ["ſystem", "system"],
     ["insтructions", "instructions"],
+    ["instruϲtions", "instructions"],
+    ["INSTRUϹTIONS", "instructions"],
   ])("folds %s", (given, expected) => {
     expect(folded([given]).text).toBe(expected);
+  });
+
+  it("turns every look-alike into its Latin letter", () => {
+    const pairs = Array.from(LATIN_OF, (pair) => pair.map((unit) => String.fromCharCode(unit)));
+    expect(pairs.map(([letter = ""]) => [letter, folded([letter]).text])).toEqual(pairs);
+  });
+
+  it("depends on the case of seven Greek letters only", () => {
+    const text = (letter: string): string => folded([letter]).text;
+    const letters = Array.from(LATIN_OF.keys(), (unit) => String.fromCharCode(unit).toLowerCase());
+    const byCase = letters.filter(
+      (letter) => /^\p{scx=Greek}$/u.test(letter) && text(letter) !== text(letter.toUpperCase()),
+    );
+    expect(new Set(byCase)).toEqual(new Set("γημνσυω"));
   });
 
   it("maps a ligature and a letter with marks to the whole of them", () => {

@@ -252,15 +252,18 @@ it("every page whose answers do not come shows that it waits, and then what has 
   expect(without).toEqual([]);
 });
 
+const UNREACHABLE = {
+  error: { message: "the cell does not answer", type: "server_error", code: "cell_unreachable", param: null },
+};
+
 it("every page says what is missing, and still works, while its reads are refused with 502", async () => {
   const paths = [...PAGES, ...(await pagesOfObjects())];
   const page = await opened("/logs");
   const { management } = testing;
   const faults: string[] = [];
   page.on("pageerror", ({ message }) => faults.push(message));
-  const error = { message: "the cell does not answer", type: "server_error", code: "cell_unreachable", param: null };
   testing.management = async (request) =>
-    request.method === "GET" ? Response.json({ error }, { status: 502 }) : await management(request);
+    request.method === "GET" ? Response.json(UNREACHABLE, { status: 502 }) : await management(request);
   const without: string[] = [];
   // a statement is read once its tenant is chosen
   for (const path of paths.filter((one) => one !== "/reports/statement")) {
@@ -274,6 +277,20 @@ it("every page says what is missing, and still works, while its reads are refuse
     });
   }
   expect(without).toEqual([]);
+});
+
+it("the health of a model that cannot be read is one failure, with one button to retry", async () => {
+  const path = (await pagesOfObjects()).find((one) => one.endsWith("tab=health")) ?? "";
+  const page = await opened("/logs");
+  const { management } = testing;
+  testing.management = async (request) =>
+    new URL(request.url).pathname.endsWith("/health")
+      ? Response.json(UNREACHABLE, { status: 502 })
+      : await management(request);
+  await page.goto(path);
+  const failures = page.locator("main [role=alert]");
+  expect(await isSoonThere(page, failures)).toBe(true);
+  expect(await failures.count()).toBe(1);
 });
 
 /** Whether something comes, while time passes for the page: a failed read is tried again, and a wait is shown late. */

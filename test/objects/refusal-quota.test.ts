@@ -40,12 +40,29 @@ describe("rows of refusals", () => {
   });
 
   it("are shipped like all others, which frees storage for new ones", async () => {
-    const { stub } = freshLedger("refusals");
+    const { name, stub } = freshLedger("refusals");
+    // Nothing is shipped before the quota is full.
+    await order({ ledger: name, fault: "refuse", times: 8 });
+    const refusals = (requests: readonly string[], sequence: number) =>
+      batchOf(requests, sequence, { over: () => ({ admission: "rejected" }) });
     const requests = ids(4);
-    await stub.append(batchOf(requests, 1, { over: () => ({ admission: "rejected" }) }));
+    await stub.append(refusals(requests, 1));
+    // Lets these rows fill the quota.
+    await runInDurableObject(stub, (_ledger, state) => {
+      state.storage.sql.exec("UPDATE commits SET refusal_bytes = ?", QUOTA_BYTES);
+    });
+    await evictDurableObject(stub);
+    await stub.append(refusals(ids(1), 2));
+    expect((await stub.status()).dropped).toBe(1);
     await drain(stub);
     expect(await stored(requests)).toEqual(requests);
-    expect(await stub.status()).toMatchObject({ segments: 0, dropped: 0 });
+    const later = ids(1);
+    await stub.append(refusals(later, 3));
+    await drain(stub);
+    expect({ stored: await stored(later), dropped: (await stub.status()).dropped }).toEqual({
+      stored: later,
+      dropped: 1,
+    });
   });
 
   it("are counted, on a disk of the second layout, from the first new row on", async () => {

@@ -26,7 +26,7 @@ export function ScriptPreview({ values, warnings, unasked }: ScriptPreviewProps)
   const isThere = ports !== null && (written.script_body !== "" || written.launch_command.trim() !== "");
   const script = isThere ? jobScript(written, ports.first, PORT_SPAN_DEFAULT) : "";
   const isLeftAlone = isThere && script === written.script_body;
-  const said = isLeftAlone ? "GATEWAY_PORT_BASE" : "GATEWAY_SERVING_PORT";
+  const portVariable = isLeftAlone ? "GATEWAY_PORT_BASE" : "GATEWAY_SERVING_PORT";
   const own = written.script_body || `${written.preamble}\n${written.launch_command}`;
   return (
     <Stack>
@@ -42,7 +42,7 @@ export function ScriptPreview({ values, warnings, unasked }: ScriptPreviewProps)
       {isThere ? (
         <>
           <p>{isLeftAlone ? text("previewOwn") : text("previewNote", { ...ports })}</p>
-          {!own.includes(said) && <Notice tone="warn">{text("previewNoPort")}</Notice>}
+          {!own.includes(portVariable) && <Notice tone="warn">{text("previewNoPort", { name: portVariable })}</Notice>}
           <Code text={script} label={commonText("copy")} doneLabel={commonText("copied")} />
         </>
       ) : (

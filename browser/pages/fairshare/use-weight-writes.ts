@@ -17,7 +17,7 @@ type Refusals = ReadonlyMap<string, string>;
 /** `setWeights` resolves when every change was tried; it says in a toast what was set, with a way back. */
 export function useWeightWrites() {
   const write = useWrite<unknown, WeightChange>({
-    send: async ({ kind, id, to: weight }) =>
+    send: async ({ kind, id, newWeight: weight }) =>
       kind === "group"
         ? await api.PATCH("/api/v1/fairshare/groups/{name}/weight", {
             params: { path: { name: id } },
@@ -59,12 +59,12 @@ export function useWeightWrites() {
   return { setWeights, isBusy: write.isPending };
 }
 
-function saidOf({ name, weight, to }: WeightChange): string {
-  return text("weightSet", { name, from: formatCount(weight), to: formatCount(to) });
+function saidOf({ name, weight, newWeight }: WeightChange): string {
+  return text("weightSet", { name, from: formatCount(weight), to: formatCount(newWeight) });
 }
 
 function inverse(change: WeightChange): WeightChange {
-  return { ...change, weight: change.to, base: change.to, to: change.weight };
+  return { ...change, weight: change.newWeight, base: change.newWeight, newWeight: change.weight };
 }
 
 function nameOf(changes: readonly WeightChange[], key: string): string {

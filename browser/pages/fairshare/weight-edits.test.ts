@@ -1,4 +1,3 @@
-/** What is typed into the weights is a change only when it is another weight. */
 import { describe, expect, it } from "vitest";
 import type { FairshareLive } from "../../../shared/schema/load.ts";
 import {
@@ -8,7 +7,7 @@ import {
   weightChanges,
   weightOf,
   weightOwners,
-  withSeen,
+  withAcknowledged,
   withTyped,
 } from "./weight-edits.ts";
 
@@ -33,18 +32,20 @@ describe("a typed weight", () => {
 
   it("is a change until it is what is in force", () => {
     const once = typed([GROUP, "300"], [TENANT, "x"]);
-    expect(weightChanges(once, [GROUP, TENANT])).toEqual([{ ...GROUP, to: 300, base: 100 }]);
+    expect(weightChanges(once, [GROUP, TENANT])).toEqual([{ ...GROUP, newWeight: 300, base: 100 }]);
     expect([...withTyped(once, GROUP, "100").keys()]).toEqual(["tenant/t1"]);
     expect(weightChanges(once, [{ ...GROUP, weight: 300 }])).toEqual([]);
     expect(weightChanges(once, [])).toEqual([]);
   });
 
   it("keeps the weight that it replaces until the person has seen another one", () => {
-    const moved = { ...GROUP, weight: 200 };
-    const once = withTyped(typed([GROUP, "30"]), moved, "300");
-    const changes = weightChanges(once, [moved]);
-    expect(changes).toEqual([{ ...moved, to: 300, base: 100 }]);
-    expect(weightChanges(withSeen(once, changes), [moved])).toEqual([{ ...moved, to: 300, base: 200 }]);
+    const changed = { ...GROUP, weight: 200 };
+    const once = withTyped(typed([GROUP, "30"]), changed, "300");
+    const changes = weightChanges(once, [changed]);
+    expect(changes).toEqual([{ ...changed, newWeight: 300, base: 100 }]);
+    expect(weightChanges(withAcknowledged(once, changes), [changed])).toEqual([
+      { ...changed, newWeight: 300, base: 200 },
+    ]);
   });
 
   it("of a group and of a tenant of the same name are two", () => {

@@ -1,15 +1,15 @@
-/** Weights that were typed and not set yet. Pure. */
+/** Weights that were typed but not saved. Pure. */
 import type { FairshareLive } from "../../../shared/schema/load.ts";
 import type { WeightEdits } from "../../explain/what-if.ts";
 import { typedNumber } from "./whole-number.ts";
 
 interface TypedWeight {
   readonly text: string;
-  /** What was in force when typing began, or when the person was told of another one. */
+  /** The saved weight that the edit started from. */
   readonly base: number;
 }
 
-/** What was typed, by `group/<name>` and `tenant/<id>`. */
+/** Unsaved weights by `group/<name>` and `tenant/<id>`. */
 export type TypedWeights = ReadonlyMap<string, TypedWeight>;
 
 /** Whose weight it is. */
@@ -18,32 +18,32 @@ export interface WeightOwner {
   /** Name of the group, id of the tenant. */
   readonly id: string;
   readonly name: string;
-  /** In force now. */
+  /** The saved weight. */
   readonly weight: number;
 }
 
-/** A weight that is to be set. */
+/** A weight to save. */
 export interface WeightChange extends WeightOwner {
-  readonly to: number;
-  /** The weight over which it was typed: another one than is in force was set by somebody else since. */
+  readonly newWeight: number;
+  /** The weight that the edit started from. If it differs from `weight`, somebody else has changed it since. */
   readonly base: number;
 }
 
 /** Weights are whole numbers up to this (docs/rules/fairshare.md#groups). */
 const WEIGHT_MAX = 1_000_000;
 
-/** Names a field of the page. */
+/** The key of a weight in `TypedWeights`. */
 export function weightKey({ kind, id }: Pick<WeightOwner, "kind" | "id">): string {
   return `${kind}/${id}`;
 }
 
-/** The weight that a text says; null: it is none. */
+/** Parses a weight; null: the text is none. */
 export function weightOf(typed: string): number | null {
   const value = typedNumber(typed);
   return typeof value === "number" && value >= 1 && value <= WEIGHT_MAX ? value : null;
 }
 
-/** The weights with one more text; the weight that is in force is no change. */
+/** Adds an edit. Typing the saved weight removes it. */
 export function withTyped(typed: TypedWeights, owner: WeightOwner, text: string): TypedWeights {
   const next = new Map(typed);
   if (weightOf(text) === owner.weight) next.delete(weightKey(owner));
@@ -63,24 +63,25 @@ export function weightOwners(
   ];
 }
 
-/** The changes that what was typed asks for; texts that are no weights, and owners that are gone, ask for none. */
+/** The changes to save, without invalid texts, saved weights and owners that no longer exist. */
 export function weightChanges(typed: TypedWeights, owners: readonly WeightOwner[]): readonly WeightChange[] {
   return owners.flatMap((owner) => {
     const { text, base } = typed.get(weightKey(owner)) ?? {};
-    const to = text === undefined ? null : weightOf(text);
-    return to === null || base === undefined || to === owner.weight ? [] : [{ ...owner, to, base }];
+    const newWeight = text === undefined ? null : weightOf(text);
+    if (newWeight === null || base === undefined || newWeight === owner.weight) return [];
+    return [{ ...owner, newWeight, base }];
   });
 }
 
-/** The typed weights once the person was told of those that somebody else has set since: the next time they are replaced. */
-export function withSeen(typed: TypedWeights, moved: readonly WeightChange[]): TypedWeights {
-  const seen = new Map(moved.map((change) => [weightKey(change), change.weight]));
+/** Marks other people's changes as seen: saving again overwrites them. */
+export function withAcknowledged(typed: TypedWeights, changedByOthers: readonly WeightChange[]): TypedWeights {
+  const seen = new Map(changedByOthers.map((change) => [weightKey(change), change.weight]));
   return new Map(Array.from(typed, ([key, one]) => [key, { ...one, base: seen.get(key) ?? one.base }]));
 }
 
-/** The changes as the what-if takes them. */
+/** The changes in the form that `whatIf` takes. */
 export function editsOf(changes: readonly WeightChange[]): WeightEdits {
   const of = (kind: WeightOwner["kind"]): ReadonlyMap<string, number> =>
-    new Map(changes.filter((change) => change.kind === kind).map(({ id, to }) => [id, to]));
+    new Map(changes.filter((change) => change.kind === kind).map(({ id, newWeight }) => [id, newWeight]));
   return { groupWeights: of("group"), tenantWeights: of("tenant") };
 }

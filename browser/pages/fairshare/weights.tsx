@@ -21,7 +21,7 @@ import {
   weightKey,
   weightOf,
   weightOwners,
-  withSeen,
+  withAcknowledged,
   withTyped,
 } from "./weight-edits.ts";
 
@@ -54,11 +54,11 @@ export function Weights({
   const apply = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
     if (changes.length === 0 || isInvalid) return;
-    const moved = changes.filter(({ weight, base }) => weight !== base);
-    if (moved.length > 0) {
+    const changedByOthers = changes.filter(({ weight, base }) => weight !== base);
+    if (changedByOthers.length > 0) {
       const told = ({ base: before, weight: now }: WeightChange): string => fieldText("meanwhile", { before, now });
-      setRefusals(new Map(moved.map((change) => [weightKey(change), `${change.name}: ${told(change)}`])));
-      return onTyped((now) => withSeen(now, moved));
+      setRefusals(new Map(changedByOthers.map((change) => [weightKey(change), `${change.name}: ${told(change)}`])));
+      return onTyped((now) => withAcknowledged(now, changedByOthers));
     }
     const sent = typed;
     const refused = await setWeights(changes);

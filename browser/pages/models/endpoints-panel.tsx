@@ -6,6 +6,7 @@ import type { Records } from "../../data/api.ts";
 import { api } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
 import { changedSearch } from "../../data/search-params.ts";
+import { healthWord } from "../../explain/explain-health.ts";
 import { type ListColumn, useListView } from "../../forms/list/use-list-view.tsx";
 import { type Answered, useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
 import { commonText, STATE_TEXTS } from "../../messages/common.ts";
@@ -201,7 +202,7 @@ function columnsOf(): readonly ListColumn<Endpoint>[] {
     {
       id: "health",
       head: text("health"),
-      sortBy: ({ enabled, health_status }) => (enabled ? health_status : text("off")),
+      sortBy: ({ enabled, health_status }) => (enabled ? healthWord(health_status).title : text("off")),
       cell: ({ enabled, health_status, last_message }) => (
         <span title={last_message ?? undefined}>
           {enabled ? <HealthBadge status={health_status} /> : <Badge>{text("off")}</Badge>}

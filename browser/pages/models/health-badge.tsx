@@ -1,8 +1,8 @@
-import { explainHealth } from "../../explain/explain-health.ts";
+import { healthWord } from "../../explain/explain-health.ts";
 import { Badge } from "../../ui/badge.tsx";
 
 /** A state of health in one word. */
 export function HealthBadge({ status }: { readonly status: string }) {
-  const { tone, title } = explainHealth({ status, consecutive_failures: 0, maintenance_until: null }, "UTC", 0);
+  const { tone, title } = healthWord(status);
   return <Badge tone={tone}>{title}</Badge>;
 }

@@ -3,7 +3,7 @@ import { useMemo } from "react";
 import { TimeChart } from "../../charts/time-chart.tsx";
 import { api, type Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
-import { explainHealth } from "../../explain/explain-health.ts";
+import { explainHealth, healthWord } from "../../explain/explain-health.ts";
 import { type ListColumn, useListView } from "../../forms/list/use-list-view.tsx";
 import { useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
 import { STATE_TEXTS } from "../../messages/common.ts";
@@ -57,9 +57,7 @@ export function HealthTab({ model }: ModelTabProps) {
           <ModelForm form="health" what={text("checksSettings")} model={model} />
         </Panel>
       </Grid>
-      <Loaded state={health} texts={STATE_TEXTS}>
-        {(detail) => <Checks detail={detail} />}
-      </Loaded>
+      {health.data !== undefined && <Checks detail={health.data} />}
     </>
   );
 }
@@ -78,7 +76,7 @@ function Summary({ summary }: { readonly summary: Records["ModelHealthSummary"] 
         facts={[
           [text("lastCheck"), <Age key="last" at={last_checked_at} />],
           [text("latency"), formatMs(last_latency_ms)],
-          [text("http"), formatText(last_http_status === null ? null : String(last_http_status))],
+          [text("http"), formatHttpStatus(last_http_status)],
           [text("message"), <bdi key="message">{formatText(last_message)}</bdi>],
           [text("failures"), formatCount(consecutive_failures)],
           [text("nextCheck"), <NextCheck key="next" at={next_check_at} />],
@@ -121,6 +119,11 @@ function Checks({ detail }: { readonly detail: Records["ModelHealthDetail"] }) {
   );
 }
 
+/** A code, not a count. */
+function formatHttpStatus(status: number | null): string {
+  return formatText(status === null ? null : String(status));
+}
+
 function columnsOf(zone: string): readonly ListColumn<CheckRow>[] {
   return [
     {
@@ -133,7 +136,7 @@ function columnsOf(zone: string): readonly ListColumn<CheckRow>[] {
     {
       id: "status",
       head: text("status"),
-      sortBy: ({ status }) => status,
+      sortBy: ({ status }) => healthWord(status).title,
       cell: ({ status }) => <HealthBadge status={status} />,
     },
     {
@@ -149,7 +152,7 @@ function columnsOf(zone: string): readonly ListColumn<CheckRow>[] {
       head: text("http"),
       align: "right",
       sortBy: ({ http_status }) => http_status,
-      cell: ({ http_status }) => formatCount(http_status),
+      cell: ({ http_status }) => formatHttpStatus(http_status),
     },
     {
       id: "message",

@@ -33,6 +33,17 @@ it("says when the certificate that is shown ends", async () => {
   expect(names).toEqual(["localhost"]);
 });
 
+it("says nothing where nobody answers, and gives the connection up", async () => {
+  const { promise: isClosed, resolve } = Promise.withResolvers<void>();
+  const silent = net.createServer((socket) => {
+    socket.on("error", () => undefined);
+    socket.on("close", () => resolve());
+    socket.resume();
+  });
+  expect(await shown(await listening(silent))).toBeNaN();
+  await isClosed;
+});
+
 it("says nothing where nobody listens, where no TLS is spoken, and without an address", async () => {
   const plain = net.createServer((socket) => {
     socket.on("error", () => undefined);

@@ -15,6 +15,9 @@ import { CellAdmission } from "./cell-admission.ts";
 import { LostRows } from "./lost-rows.ts";
 import { ObjectStubs } from "./object-stubs.ts";
 
+/** How often a row is tried at a Ledger: once, and after each of the six pauses. */
+const TRIES = 7;
+
 const row = zeroUsageRow("00000000-0000-4000-8000-000000000001", 0);
 
 /**
@@ -24,7 +27,7 @@ const row = zeroUsageRow("00000000-0000-4000-8000-000000000001", 0);
 function admissionOf(...failures: (object | null)[]) {
   const stubs: string[] = [];
   const ledgers: string[] = [];
-  const events: string[] = [];
+  const events: { readonly event: string; readonly [field: string]: unknown }[] = [];
   const away = { ledger: 0 };
   const calls: string[] = [];
   const call = (name: string): void => {
@@ -83,7 +86,7 @@ function admissionOf(...failures: (object | null)[]) {
   };
   const raised: Issue[] = [];
   const alerts = { raise: (issue: Issue) => void raised.push(issue) };
-  const log = { event: (name: string) => void events.push(name) };
+  const log = { event: (event: string, fields: object = {}) => void events.push({ event, ...fields }) };
   const objects = new ObjectStubs(bindings, []);
   const lost = new LostRows({ ledger: () => objects.ledger("fra:0"), clock: () => 0, keepAlive: () => undefined });
   return {
@@ -138,21 +141,22 @@ describe("the remote Cell", () => {
   );
 
   it.each([
-    [6, ["fra"], ["scheduler_unavailable"]],
-    [7, [], ["scheduler_unavailable", "usage_row_lost"]],
+    [TRIES - 1, ["fra"], ["scheduler_unavailable"]],
+    [TRIES, [], ["scheduler_unavailable", "usage_row_lost"]],
   ])(
     "and a Ledger that fails %i times: the row is sent again until the pauses are over",
     async (times, kept, logged) => {
       const { admission, away, ledgers, events } = admissionOf({});
       away.ledger = times;
       await recorded(admission);
-      expect({ ledgers, events }).toEqual({ ledgers: kept, events: logged });
+      expect({ ledgers, events: events.map(({ event }) => event) }).toEqual({ ledgers: kept, events: logged });
     },
   );
 
   it("has lost rows counted once when it is back, even if the first report fails", async () => {
     const { admission, away, told } = admissionOf({}, {}, null);
-    away.ledger = 15;
+    // Two rows are lost; then the first report of them fails.
+    away.ledger = 2 * TRIES + 1;
     for (let rows = 0; rows < 3; rows += 1) await recorded(admission);
     await Promise.resolve();
     expect({ told, ledger: away.ledger }).toEqual({ told: [], ledger: 0 });
@@ -166,7 +170,7 @@ describe("the remote Cell", () => {
       code: "scheduler_unavailable",
       status: 503,
     });
-    expect(events).toEqual(["scheduler_unavailable"]);
+    expect(events).toEqual([{ event: "scheduler_unavailable", cell: "fra", reason: "Error" }]);
     expect(raised).toMatchObject([
       { issueKey: "scheduler_unavailable", detail: "cell fra: no answer; requests are rejected" },
     ]);
@@ -192,23 +196,28 @@ describe("the remote Cell", () => {
       { code: "scheduler_unavailable", status: 503 },
     ]);
     expect({ events, details: raised.map((issue) => issue.detail) }).toEqual({
-      events: ["scheduler_unavailable"],
+      events: [{ event: "scheduler_unavailable", cell: "fra", reason: "Error" }],
       details: [`cell fra: ${detail}; requests are rejected`],
     });
   });
 
   it("that is away for many rows is logged once, and once when it is back, with their number", async () => {
-    const { admission, events, ledgers } = admissionOf({}, {}, {});
+    const { admission, events, ledgers, raised } = admissionOf({}, {}, {});
     for (let sent = 0; sent < 5; sent += 1) await admission.record(row);
     expect({ events, ledgers: ledgers.length }).toEqual({
-      events: ["scheduler_unavailable", "scheduler_available"],
+      events: [
+        { event: "scheduler_unavailable", cell: "fra", reason: "Error" },
+        { event: "scheduler_available", cell: "fra", failures: 3 },
+      ],
       ledgers: 3,
     });
+    // Each failure is raised: what receives alerts counts the repeats.
+    expect(raised.map(({ issueKey }) => issueKey)).toEqual(Array.from({ length: 3 }, () => "scheduler_unavailable"));
   });
 
   it("that opens a session after rows were lost has them counted", async () => {
     const { admission, away, told } = admissionOf({});
-    away.ledger = 7;
+    away.ledger = TRIES;
     await recorded(admission);
     await admission.openSession(MEMBER, NOTHING);
     await Promise.resolve();

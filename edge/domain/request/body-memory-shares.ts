@@ -1,12 +1,15 @@
 /**
- * Decides which of the request bodies that an isolate holds may grow, and which wait
- * (docs/rules/request-bodies.md#size, docs/rules/settlement-and-rows.md#what-was-seen). The bytes that have been
- * received count; a tenant has no more than its share, and all together no more than the whole. Bodies of a tenant that
- * arrive at the same time would fill its share with their beginnings, and none would ever be complete. So a body leaves
- * memory for the rest of every older body that is arriving at a pace; a body that has stopped arriving has no claim
- * beyond its bytes. When all other bodies of its tenant wait too, the oldest continues beyond the share, because no
- * other body would free memory. Invariants: waiting bodies continue oldest first within their tenant, and are never
- * refused; a tenant never has more than its share and the rest of one body.
+ * Decides which of the request bodies that an isolate holds may grow, and which wait (docs/rules/request-bodies.md#memory).
+ * Received bytes count. Two limits apply: the share of a tenant, and the total of all tenants.
+ *
+ * If bodies of one tenant arrived together, their first parts could fill the share, and none would ever be complete. So a body
+ * leaves room for the rest of every older body of its tenant that is still arriving. If all other bodies of its tenant wait, the
+ * oldest one continues beyond the share, because no other body would free memory. A body that has waited long enough for other
+ * tenants continues beyond the total.
+ *
+ * Invariants: waiting bodies of a tenant continue oldest first, and none is refused. A tenant has at most its share and the rest
+ * of one body. Bodies that may not exceed the total have together no more than it, or no other body has any bytes. So the total
+ * is exceeded only by what a tenant may have, for each tenant with a body that may exceed it.
  */
 
 export interface BodyMemoryBounds {
@@ -14,33 +17,38 @@ export interface BodyMemoryBounds {
   readonly tenantBytes: number;
 }
 
-/** A body is arriving at a pace while this many bytes of it come within this many ms. */
+/** A body is arriving while at least this many bytes of it come within this many ms. */
 const PACE_BYTES = 64 * 1024;
 export const PACE_MS = 1000;
-/** A body within its own share waits at most this long for other tenants; then it continues beyond the whole, ms. */
+/** A body waits at most this long for other tenants in all, ms. Waiting for its own tenant's share does not count. */
 export const OTHERS_MAX_MS = 30_000;
 
-/** A body that is held; only {@link BodyMemoryShares} reads and changes its fields. */
+/** A body that is held; only {@link BodyMemoryShares} changes its fields. */
 export class HeldBody {
   readonly tenant: string;
   /** Its length, if the client states it. */
   readonly expectedBytes: number | null;
   receivedBytes = 0;
-  whole = false;
-  /** What it waits for, and since when; null: it does not wait. */
-  waits: { readonly bytes: number; readonly sinceMs: number } | null = null;
-  /** It has waited long enough for other tenants. */
-  beyondWhole = false;
-  /** Until this time it counts as arriving, epoch ms. */
-  comingUntilMs: number;
+  isComplete = false;
+  /**
+   * The bytes that it waits for, and since when only other tenants keep it waiting (null: it waits for its own tenant's share or
+   * older bodies). Null: it does not wait.
+   */
+  waiting: { readonly bytes: number; readonly othersSinceMs: number | null } | null = null;
+  /** How long it waited for other tenants before, ms. */
+  othersWaitMs = 0;
+  /** It has waited for other tenants as long as a body may, so the total no longer holds it back. */
+  mayExceedTotal = false;
+  /** It counts as arriving until this time, epoch ms. */
+  arrivingUntilMs: number;
   paceBytes = 0;
-  paceSinceMs: number;
+  paceStartMs: number;
 
   constructor(tenant: string, expectedBytes: number | null, nowMs: number) {
     this.tenant = tenant;
     this.expectedBytes = expectedBytes;
-    this.paceSinceMs = nowMs;
-    this.comingUntilMs = nowMs + PACE_MS;
+    this.paceStartMs = nowMs;
+    this.arrivingUntilMs = nowMs + PACE_MS;
   }
 }
 
@@ -68,19 +76,20 @@ export class BodyMemoryShares {
     return body;
   }
 
-  /** Counts bytes that have come. False: there is no memory for them, and the body waits for it. */
+  /** Counts received bytes. False: there is no memory for them, and the body waits. */
   take(body: HeldBody, bytes: number, nowMs: number): boolean {
-    if (this.#mayGrow(body, bytes, nowMs)) {
+    const fitsShare = this.#fitsShare(body, bytes, nowMs);
+    if (fitsShare && this.#fitsTotal(body, bytes)) {
       this.#grow(body, bytes, nowMs);
       return true;
     }
-    body.waits = { bytes, sinceMs: nowMs };
+    body.waiting = { bytes, othersSinceMs: fitsShare ? nowMs : null };
     return false;
   }
 
-  /** The body is complete. */
+  /** Notes that nothing more of the body will come. */
   complete(body: HeldBody): void {
-    body.whole = true;
+    body.isComplete = true;
   }
 
   /** True when the body has been opened and not closed. */
@@ -94,20 +103,28 @@ export class BodyMemoryShares {
     if (bodies?.delete(body) !== true) return;
     if (bodies.size === 0) this.#tenants.delete(body.tenant);
     this.#usedBytes -= body.receivedBytes;
-    body.waits = null;
+    body.waiting = null;
   }
 
-  /** The next waiting body that may continue; the bytes that it waited for are counted. Null: none may continue. */
-  next(nowMs: number): HeldBody | null {
+  /** Lets a waiting body continue, and counts the bytes that it waited for. Null: none may continue. */
+  resumeNext(nowMs: number): HeldBody | null {
     for (const bodies of this.#tenants.values()) {
-      const first = firstOf(bodies, ({ waits }) => waits !== null);
-      if (first?.waits == null) continue;
-      if (nowMs - first.waits.sinceMs >= OTHERS_MAX_MS) first.beyondWhole = true;
-      if (!this.#mayGrow(first, first.waits.bytes, nowMs)) continue;
-      const { bytes } = first.waits;
-      first.waits = null;
-      // It was delayed here, not by its client.
-      first.comingUntilMs = nowMs + PACE_MS;
+      const [first, ...younger] = [...bodies].filter(({ waiting }) => waiting !== null);
+      for (const body of younger) endWaitForOthers(body, nowMs);
+      if (first?.waiting == null) continue;
+      const { bytes } = first.waiting;
+      if (!this.#fitsShare(first, bytes, nowMs)) {
+        endWaitForOthers(first, nowMs);
+        continue;
+      }
+      const othersSinceMs = first.waiting.othersSinceMs ?? nowMs;
+      first.waiting = { bytes, othersSinceMs };
+      if (first.othersWaitMs + nowMs - othersSinceMs >= OTHERS_MAX_MS) first.mayExceedTotal = true;
+      if (!this.#fitsTotal(first, bytes)) continue;
+      endWaitForOthers(first, nowMs);
+      first.waiting = null;
+      // The gateway held it up, not its client.
+      first.arrivingUntilMs = nowMs + PACE_MS;
       this.#grow(first, bytes, nowMs);
       return first;
     }
@@ -118,39 +135,43 @@ export class BodyMemoryShares {
     body.receivedBytes += bytes;
     this.#usedBytes += bytes;
     body.paceBytes += bytes;
-    const tookMs = nowMs - body.paceSinceMs;
+    const tookMs = nowMs - body.paceStartMs;
     if (body.paceBytes < PACE_BYTES && tookMs <= PACE_MS) return;
-    if (tookMs <= PACE_MS) body.comingUntilMs = nowMs + PACE_MS;
+    if (tookMs <= PACE_MS) body.arrivingUntilMs = nowMs + PACE_MS;
     body.paceBytes = 0;
-    body.paceSinceMs = nowMs;
+    body.paceStartMs = nowMs;
   }
 
-  #mayGrow(body: HeldBody, bytes: number, nowMs: number): boolean {
-    const { totalBytes, tenantBytes } = this.#bounds;
-    const alone = this.#usedBytes === body.receivedBytes;
-    if (!alone && !body.beyondWhole && this.#usedBytes + bytes > totalBytes) return false;
+  #fitsTotal(body: HeldBody, bytes: number): boolean {
+    const isAlone = this.#usedBytes === body.receivedBytes;
+    return isAlone || body.mayExceedTotal || this.#usedBytes + bytes <= this.#bounds.totalBytes;
+  }
+
+  #fitsShare(body: HeldBody, bytes: number, nowMs: number): boolean {
     let usedBytes = bytes;
-    let older = true;
+    let isOlder = true;
     let othersWait = true;
     for (const other of this.#tenants.get(body.tenant) ?? []) {
       usedBytes += other.receivedBytes;
-      if (other === body) older = false;
-      else if (other.waits === null) {
+      if (other === body) isOlder = false;
+      else if (other.waiting === null) {
         othersWait = false;
-        if (older && nowMs < other.comingUntilMs) usedBytes += restOf(other);
-      } else if (older) return false;
+        if (isOlder && nowMs < other.arrivingUntilMs) usedBytes += restOf(other);
+      } else if (isOlder) return false;
     }
-    return othersWait || usedBytes <= tenantBytes;
+    return othersWait || usedBytes <= this.#bounds.tenantBytes;
   }
 }
 
-/** How many bytes are still to come; for a body without a stated length, as many again as have come. */
-function restOf({ whole, expectedBytes, receivedBytes }: HeldBody): number {
-  if (whole) return 0;
-  return Math.max(0, (expectedBytes ?? 2 * receivedBytes) - receivedBytes);
+/** Adds a body's present wait for other tenants, if any, to its earlier ones. */
+function endWaitForOthers(body: HeldBody, nowMs: number): void {
+  if (body.waiting === null || body.waiting.othersSinceMs === null) return;
+  body.othersWaitMs += nowMs - body.waiting.othersSinceMs;
+  body.waiting = { ...body.waiting, othersSinceMs: null };
 }
 
-function firstOf<T>(items: Iterable<T>, holds: (item: T) => boolean): T | null {
-  for (const item of items) if (holds(item)) return item;
-  return null;
+/** How many bytes are still to come; for a body without a stated length, as many again as have come. */
+function restOf({ isComplete, expectedBytes, receivedBytes }: HeldBody): number {
+  if (isComplete) return 0;
+  return Math.max(0, (expectedBytes ?? 2 * receivedBytes) - receivedBytes);
 }

@@ -73,3 +73,10 @@ const DOCUMENT = {
 };
 
 export const OPERATIONS: readonly AssistantOperation[] = operationsOf(DOCUMENT, ASSISTANT_ROUTES);
+
+/** Throws when there is none. */
+export function operationNamed(name: string): AssistantOperation {
+  const found = OPERATIONS.find((operation) => operation.name === name);
+  if (found === undefined) throw new Error(name);
+  return found;
+}

@@ -18,10 +18,13 @@ export interface OutOfBucket {
 export class HeldBucket {
   stored: StoredBucket;
 
-  /** Its time becomes now at the latest: an earlier life may have had another clock, or one that was ahead. */
+  /**
+   * Its time becomes now at the latest: an earlier life may have had another clock, or one that was ahead. Its level comes within
+   * its cap: a damaged row can have any level, and Cells refuse what is beyond the cap.
+   */
   constructor({ bucket, uncoveredTokens }: StoredBucket, nowMs: number) {
     const atMs = Math.min(bucket.atMs, nowMs);
-    this.stored = { bucket: { ...bucket, atMs }, uncoveredTokens: Math.max(0, uncoveredTokens) };
+    this.stored = { bucket: adjustBucket({ ...bucket, atMs }, 0), uncoveredTokens: Math.max(0, uncoveredTokens) };
   }
 
   /** Refills it; a new one starts full, less what is out on lease already. True: the cap has changed. */

@@ -22,19 +22,33 @@ describe("a disk of a budget object", () => {
     return { rows: object.disk.rows, nowMs: object.nowMs };
   });
 
-  /** Every number of a row may be replaced by another number, by an invalid one, or by null. */
-  function altered(value: unknown, numbers: readonly (number | null)[], at = { place: 0 }): unknown {
-    if (typeof value === "number" || (typeof value === "string" && /^\d+$/.test(value))) {
-      at.place += 1;
-      const other = numbers[at.place % numbers.length];
-      return at.place % 3 === 0 ? other : value;
+  /** `place` counts the values of a row, modulo their number. `replacement` undefined: the value is missing. */
+  const damage = fc.record({
+    place: fc.nat(),
+    replacement: fc.oneof(anyNumber, fc.jsonValue({ maxDepth: 1 }), fc.constant(undefined)),
+  });
+  type Damage = typeof damage extends fc.Arbitrary<infer T> ? T : never;
+
+  /** Every value within another one, with what holds it and its name there. */
+  function* valuesIn(holder: object): Generator<readonly [object, string]> {
+    for (const [name, value] of Object.entries(holder)) {
+      yield [holder, name];
+      if (typeof value === "object" && value !== null) yield* valuesIn(value);
     }
-    if (Array.isArray(value)) return value.map((each) => altered(each, numbers, at));
-    if (typeof value !== "object" || value === null) return value;
-    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, altered(each, numbers, at)]));
   }
 
-  function starts(rows: StoredRows, nowMs: number): void {
+  /** The row with these damages: numbers, texts, flags, lists, records, or the whole row. */
+  function damagedRow(row: string, damages: readonly Damage[]): string {
+    const held: { row: unknown } = { row: JSON.parse(row) };
+    for (const { place, replacement } of damages) {
+      const values = [...valuesIn(held)];
+      const [holder, name] = values[place % values.length] ?? [held, "row"];
+      Object.assign(holder, { [name]: replacement });
+    }
+    return JSON.stringify(held.row) ?? "";
+  }
+
+  function expectStarts(rows: StoredRows, nowMs: number): void {
     const { state } = readStored(rows);
     const object = new Played();
     object.nowMs = nowMs;
@@ -51,22 +65,23 @@ describe("a disk of a budget object", () => {
   }
 
   it("can be damaged anywhere: the object starts, and unreadable parts stop counting in time", () => {
-    const number = fc.oneof(fc.constant(null), anyNumber);
+    const rowKinds = fc.constantFrom("tenant", "charged", "keys", "grants");
+    const damages = fc.array(damage, { maxLength: 3 });
     fc.assert(
       fc.property(
         played,
-        fc.array(number, { minLength: 1, maxLength: 5 }),
-        text,
-        fc.nat(2),
-        ({ rows, nowMs }, numbers, junk, which) => {
-          const row = (value: string, at: number): string =>
-            at === which ? junk : (JSON.stringify(altered(JSON.parse(value), numbers)) ?? junk);
-          starts(
+        fc.record({ tenant: damages, charged: damages, keys: damages, grants: damages }),
+        fc.option(fc.tuple(rowKinds, text)),
+        ({ rows, nowMs }, damaged, junkRow) => {
+          const [junkKind, junk] = junkRow ?? [null, ""];
+          const rowOf = (kind: keyof typeof damaged, row: string): string =>
+            kind === junkKind ? junk : damagedRow(row, damaged[kind]);
+          expectStarts(
             {
-              tenant: rows.tenant === null ? null : row(rows.tenant, 0),
-              charged: rows.charged === null ? null : row(rows.charged, 0),
-              keys: rows.keys.map((key) => row(key, 1)),
-              grants: rows.grants.map((grants) => row(grants, 2)),
+              tenant: rows.tenant === null ? null : rowOf("tenant", rows.tenant),
+              charged: rows.charged === null ? null : rowOf("charged", rows.charged),
+              keys: rows.keys.map((row) => rowOf("keys", row)),
+              grants: rows.grants.map((row) => rowOf("grants", row)),
             },
             nowMs,
           );
@@ -74,6 +89,15 @@ describe("a disk of a budget object", () => {
       ),
       { numRuns: 500 },
     );
+  });
+
+  it.each([5, -5])("that says a bucket without a limit holds %i tokens sends Cells an empty one", (levelTokens) => {
+    const object = new Played();
+    object.restart();
+    const tenant = object.disk.rows.tenant?.replaceAll('"levelTokens":0', `"levelTokens":${levelTokens}`) ?? null;
+    const { state } = readStored({ ...object.disk.rows, tenant });
+    object.core = new TenantBudgetAuthority(state, thirtyDayMonthOf, object.nowMs);
+    object.check(PLAIN);
   });
 
   it("keeps the bucket, counters, leases and grants that the first release stored", () => {
@@ -94,8 +118,9 @@ describe("a disk of a budget object", () => {
       settled: false,
     });
     const life = { cell: "a", life: 1, seenN: 4, awaited: [], heardN: 4, leases: [lease(3)] };
-    const { requestsPerMinute: _none, ...limits } = tenant;
-    const { tokensPerMinute: _no, requestsPerMinute: _nor, ...keyLimits } = key;
+    // The first release had one limit per minute: the tenant's tokens.
+    const { requestsPerMinute: _tenantRequests, ...limits } = tenant;
+    const { tokensPerMinute: _keyTokens, requestsPerMinute: _keyRequests, ...keyLimits } = key;
     const rows: StoredRows = {
       tenant: JSON.stringify({ checkpoint: 7, bucket, uncoveredTokens: 0, limits, account, alerts: [], lives: [life] }),
       charged: JSON.stringify([["r1", { tokens: 3, nanoUsd: 0, ended: true, returned: true, holder: null }]]),
@@ -130,12 +155,12 @@ describe("a disk of a budget object", () => {
     world.process(world.nextCall());
     if (where === "tenant") world.checkpoint();
     const { rows } = world.disk;
-    const poisoned = (value: string) =>
+    const withUnreadableNumber = (value: string) =>
       value.replace(/"granted":\{"bucketTokens":0,/, '"granted":{"bucketTokens":null,');
     const { state, damaged } = readStored(
       where === "tenant"
-        ? { ...rows, tenant: poisoned(rows.tenant ?? "") }
-        : { ...rows, grants: rows.grants.map(poisoned) },
+        ? { ...rows, tenant: withUnreadableNumber(rows.tenant ?? "") }
+        : { ...rows, grants: rows.grants.map(withUnreadableNumber) },
     );
     expect(damaged).toBe(1);
     const core = new TenantBudgetAuthority(state, thirtyDayMonthOf, world.nowMs);

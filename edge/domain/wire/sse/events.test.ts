@@ -11,9 +11,14 @@ describe("the usage event", () => {
     ['data: {"choices":[{"delta":{}}],"usage":{"prompt_tokens":1}}', false],
     ['data: {"choices":[],"usage":null}', false],
     ['data: {"usage":{"prompt_tokens":1}}', false],
+    ['data: {"choices":[],\ndata: "usage":{}}', true],
+    ['data: {"choices":[],\r\ndata: "usage":{}}\r\n', true],
+    [`event: message\nid: 1\n${usage}`, true],
+    ['event: {"choices":[],"usage":{}}', false],
+    ['data: {"choices":[],"usage":{', false],
     ["data: [DONE]", false],
     ['data: "usage"', false],
-  ])("%s: %s", (text, expected) => {
+  ])("%j: %s", (text, expected) => {
     expect(isUsageEvent(encoder.encode(`${text}\n\n`))).toBe(expected);
   });
 });

@@ -86,7 +86,7 @@ export class RequestBodyMemory {
   }
 
   #next(): HeldBody | null {
-    return this.#turns.size === 0 ? null : this.#shares.next(this.#clock());
+    return this.#turns.size === 0 ? null : this.#shares.resumeNext(this.#clock());
   }
 }
 
