@@ -6,6 +6,7 @@ import { Command } from "commander";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { keyCommands } from "./keys.ts";
 import { managedCommands } from "./managed.ts";
+import { modelCommands } from "./models.ts";
 import { tenantCommands } from "./tenants.ts";
 
 const ID = "00000000-0000-4000-8000-000000000001";
@@ -50,7 +51,7 @@ afterEach(() => {
 
 async function run(...words: readonly string[]): Promise<void> {
   const program = new Command("gateway").option("--url <url>").option("--json");
-  for (const add of [tenantCommands, keyCommands, managedCommands]) add(program);
+  for (const add of [tenantCommands, keyCommands, modelCommands, managedCommands]) add(program);
   await program.parseAsync(["--json", ...words], { from: "user" });
 }
 
@@ -79,6 +80,40 @@ it("managed set takes a file that managed show has printed, after the spec was d
   spec = null;
   await run("managed", "set", ID, "--file", file);
   expect(sent).toEqual([{ method: "PUT", body: SPEC, ifMatch: null }]);
+});
+
+it.each([
+  {
+    command: "quota",
+    words: ["--max-in-flight", "none", "--tpm", "5"],
+    body: { max_in_flight: null, tokens_per_minute: 5 },
+  },
+  {
+    command: "budget",
+    words: ["--tokens", "none", "--usd", "2", "--period", "none"],
+    body: { budget_tokens: null, budget_cost_usd: 2, budget_period: null },
+  },
+])("tenants $command $words sends these fields and no other", async ({ command, words, body }) => {
+  await run("tenants", command, ID, ...words);
+  expect(sent).toEqual([expect.objectContaining({ method: "PATCH", body })]);
+});
+
+it("models set sends null for a price that is none", async () => {
+  await run("models", "set", ID, "--cached-input-cost", "none", "--type", "chat");
+  const body = { cached_input_cost_per_token: null, model_type: "chat" };
+  expect(sent).toEqual([expect.objectContaining({ method: "PATCH", body })]);
+});
+
+it("tenants create sends the fields whose options were given", async () => {
+  await run("tenants", "create", "n", "--weight", "3", "--group", "g", "--contact", "c", "--timezone", "UTC");
+  const body = { name: "n", weight: 3, fairshare_group: "g", contact: "c", timezone: "UTC" };
+  expect(sent).toEqual([expect.objectContaining({ method: "POST", body })]);
+});
+
+it("keys create sends the fields whose options were given", async () => {
+  await run("keys", "create", ID, "--name", "k", "--rpm", "0", "--tokens", "7", "--models", "a, b");
+  const body = { name: "k", requests_per_minute: 0, budget_tokens: 7, allowed_models: ["a", "b"] };
+  expect(sent).toEqual([expect.objectContaining({ method: "POST", body })]);
 });
 
 it.each([

@@ -5,17 +5,19 @@ import type { Command } from "commander";
 import { RATE_FIELD_NAMES } from "../../shared/fields/rates.ts";
 import type { Schemas } from "../api/client/client.ts";
 import { findKey, findTenant, page, refuseNoChange, toList, toNumber, toPeriodMs } from "./arguments.ts";
-import { type RateOptions, ratesOf, withRates } from "./rate-options.ts";
+import { type FieldOptions, fieldsOf, withFields } from "./field-options.ts";
+import { RATE_OPTIONS } from "./rate-options.ts";
 import { type Session, sessionOf } from "./session.ts";
 
-interface CreateOptions extends RateOptions {
-  readonly name?: string;
-  readonly description?: string;
-  readonly tokens?: number;
-  readonly usd?: number;
-  readonly expires?: string;
-  readonly models?: string;
-}
+const CREATE_OPTIONS = {
+  ...RATE_OPTIONS,
+  name: ["--name <text>", "name of the key", String],
+  description: ["--description <text>", "what it is for", String],
+  budget_tokens: ["--tokens <n>", "limit in tokens", toNumber],
+  budget_cost_usd: ["--usd <n>", "limit in USD", toNumber],
+  expires_at: ["--expires <time>", "expiry, such as 2027-01-31T00:00:00Z; default: never", String],
+  allowed_models: ["--models <names>", "allowed models, separated by commas; default: those of the tenant", toList],
+} as const satisfies FieldOptions;
 
 export function keyCommands(program: Command): void {
   const keys = program.command("keys").description("what a tenant's clients authenticate with");
@@ -50,27 +52,12 @@ export function keyCommands(program: Command): void {
       const at = await keyAt(session, key);
       session.record(await session.bodyOf(session.client.GET("/api/v1/keys/{id}", at)));
     });
-  withRates(keys.command("create <tenant>"))
+  withFields(keys.command("create <tenant>"), CREATE_OPTIONS)
     .description("create a key; its secret is shown only once")
-    .option("--name <text>", "name of the key")
-    .option("--description <text>", "what it is for")
-    .option("--tokens <n>", "limit in tokens", toNumber)
-    .option("--usd <n>", "limit in USD", toNumber)
-    .option("--expires <time>", "expiry, such as 2027-01-31T00:00:00Z; default: never")
-    .option("--models <names>", "allowed models, separated by commas; default: those of the tenant")
-    .action(async (tenant: string, options: CreateOptions, command: Command) => {
+    .action(async (tenant: string, options: object, command: Command) => {
       const session = sessionOf(command);
       const { id } = await findTenant(session, tenant);
-      const { name, description, tokens, usd, expires, models } = options;
-      const body = {
-        ...(name === undefined ? {} : { name }),
-        ...(description === undefined ? {} : { description }),
-        ...ratesOf(options),
-        ...(tokens === undefined ? {} : { budget_tokens: tokens }),
-        ...(usd === undefined ? {} : { budget_cost_usd: usd }),
-        ...(expires === undefined ? {} : { expires_at: expires }),
-        ...(models === undefined ? {} : { allowed_models: toList(models) }),
-      };
+      const body = fieldsOf(CREATE_OPTIONS, options);
       const created = await session.bodyOf(
         session.client.POST("/api/v1/tenants/{id}/keys", { params: { path: { id } }, body }),
       );
@@ -93,10 +80,10 @@ export function keyCommands(program: Command): void {
     .action(async (key: string, time: string, _options: object, command: Command) => {
       await change(sessionOf(command), key, { expires_at: time === "never" ? null : time });
     });
-  withRates(keys.command("quota <key>"))
+  withFields(keys.command("quota <key>"), RATE_OPTIONS)
     .description("set a key's limits per minute; an omitted limit stays")
-    .action(async (key: string, options: RateOptions, command: Command) => {
-      await change(sessionOf(command), key, ratesOf(options));
+    .action(async (key: string, options: object, command: Command) => {
+      await change(sessionOf(command), key, fieldsOf(RATE_OPTIONS, options));
     });
   keys
     .command("models <key> <names>")

@@ -3,29 +3,55 @@
  */
 import type { Command } from "commander";
 import { RATE_FIELD_NAMES } from "../../shared/fields/rates.ts";
+import { TENANT_FIELDS } from "../../shared/fields/tenant-fields.ts";
+import { updateTenantSchema } from "../../shared/schema/tenant.ts";
 import type { Schemas } from "../api/client/client.ts";
 import { findTenant, page, refuseNoChange, toList, toNumber, toNumberOrNone } from "./arguments.ts";
-import { type RateOptions, ratesOf, withRates } from "./rate-options.ts";
+import { type FieldOptions, fieldsOf, withFields } from "./field-options.ts";
+import { RATE_OPTIONS } from "./rate-options.ts";
 import { type Session, sessionOf } from "./session.ts";
 
-interface CreateOptions extends RateOptions {
-  readonly weight?: number;
-  readonly maxInFlight?: number;
-  readonly group?: string;
-  readonly timezone?: string;
-  readonly description?: string;
-}
+const HELP: Readonly<Record<string, string>> = { description: "what it is for", timezone: "IANA time zone" };
+
+/** The texts that describe a tenant: those that PUT takes. */
+const DESCRIPTION_OPTIONS: FieldOptions = Object.fromEntries(
+  updateTenantSchema
+    .keyof()
+    .options.filter((field) => field !== "name" && TENANT_FIELDS[field].column === "text")
+    .map((field) => {
+      const words = field.split("_");
+      return [field, [`--${words.join("-")} <text>`, HELP[field] ?? words.join(" "), String]];
+    }),
+);
+
+const CREATE_OPTIONS = {
+  ...RATE_OPTIONS,
+  weight: ["--weight <n>", "fairshare weight", toNumber],
+  max_in_flight: ["--max-in-flight <n>", "max concurrency (slots in each cell)", toNumber],
+  fairshare_group: ["--group <name>", "fairshare group", String],
+} as const satisfies FieldOptions;
+
+const QUOTA_OPTIONS = {
+  ...RATE_OPTIONS,
+  max_in_flight: ["--max-in-flight <n>", "max concurrency (slots in each cell), or none", toNumberOrNone],
+} as const satisfies FieldOptions;
+
+type BudgetPeriod = Schemas["TenantBudget"]["budget_period"];
+
+const BUDGET_OPTIONS = {
+  budget_tokens: ["--tokens <n>", "limit in tokens, or none", toNumberOrNone],
+  budget_cost_usd: ["--usd <n>", "limit in USD, or none", toNumberOrNone],
+  budget_period: [
+    "--period <period>",
+    "lifetime, monthly or term, or none",
+    (text) => (text === "none" ? null : text) as NonNullable<BudgetPeriod> | null,
+  ],
+} as const satisfies FieldOptions;
 
 interface ListOptions {
   readonly search?: string;
   readonly status?: string;
   readonly group?: string;
-}
-
-interface BudgetOptions {
-  readonly tokens?: number | null;
-  readonly usd?: number | null;
-  readonly period?: string;
 }
 
 const at = (tenant: Schemas["Tenant"]) => ({ params: { path: { id: tenant.id } } });
@@ -69,25 +95,11 @@ export function tenantCommands(program: Command): void {
       const session = sessionOf(command);
       session.record(await findTenant(session, tenant));
     });
-  withRates(tenants.command("create <name>"))
+  withFields(tenants.command("create <name>"), { ...CREATE_OPTIONS, ...DESCRIPTION_OPTIONS })
     .description("create a tenant")
-    .option("--weight <n>", "fairshare weight", toNumber)
-    .option("--max-in-flight <n>", "max concurrency (slots in each cell)", toNumber)
-    .option("--group <name>", "fairshare group")
-    .option("--timezone <zone>", "IANA time zone")
-    .option("--description <text>", "what it is for")
-    .action(async (name: string, options: CreateOptions, command: Command) => {
+    .action(async (name: string, options: object, command: Command) => {
       const session = sessionOf(command);
-      const { weight, maxInFlight, group, timezone, description } = options;
-      const body = {
-        name,
-        ...(weight === undefined ? {} : { weight }),
-        ...ratesOf(options),
-        ...(maxInFlight === undefined ? {} : { max_in_flight: maxInFlight }),
-        ...(group === undefined ? {} : { fairshare_group: group }),
-        ...(timezone === undefined ? {} : { timezone }),
-        ...(description === undefined ? {} : { description }),
-      };
+      const body = { name, ...fieldsOf(CREATE_OPTIONS, options), ...fieldsOf(DESCRIPTION_OPTIONS, options) };
       session.record(await session.bodyOf(session.client.POST("/api/v1/tenants", { body })));
     });
   tenants
@@ -96,13 +108,10 @@ export function tenantCommands(program: Command): void {
     .action(async (tenant: string, status: string, _options: object, command: Command) => {
       await change(sessionOf(command), tenant, { status: status as Schemas["SetTenantStatus"]["status"] });
     });
-  withRates(tenants.command("quota <tenant>"))
+  withFields(tenants.command("quota <tenant>"), QUOTA_OPTIONS)
     .description("set its limits; an omitted limit stays as it is")
-    .option("--max-in-flight <n>", "max concurrency (slots in each cell), or none", toNumberOrNone)
-    .action(async (tenant: string, options: RateOptions & { maxInFlight?: number | null }, command: Command) => {
-      const { maxInFlight } = options;
-      const body = { ...ratesOf(options), ...(maxInFlight === undefined ? {} : { max_in_flight: maxInFlight }) };
-      await change(sessionOf(command), tenant, body);
+    .action(async (tenant: string, options: object, command: Command) => {
+      await change(sessionOf(command), tenant, fieldsOf(QUOTA_OPTIONS, options));
     });
   tenants
     .command("weight <tenant>")
@@ -111,31 +120,16 @@ export function tenantCommands(program: Command): void {
     .action(async (tenant: string, weight: number, _options: object, command: Command) => {
       await change(sessionOf(command), tenant, { weight });
     });
-  tenants
-    .command("budget <tenant>")
+  withFields(tenants.command("budget <tenant>"), BUDGET_OPTIONS)
     .description("change the term budget; an omitted option stays as it is. Shows what has been used with --used")
-    .option("--tokens <n>", "limit in tokens, or none", toNumberOrNone)
-    .option("--usd <n>", "limit in USD, or none", toNumberOrNone)
-    .option("--period <period>", "lifetime, monthly or term, or none")
     .option("--used", "change nothing, show what has been used")
-    .action(async (tenant: string, options: BudgetOptions & { used?: boolean }, command: Command) => {
+    .action(async (tenant: string, options: { used?: boolean }, command: Command) => {
       const session = sessionOf(command);
-      const { tokens, usd, period, used } = options;
-      if (used === true) {
+      if (options.used === true) {
         const found = at(await findTenant(session, tenant));
         return session.record(await session.bodyOf(session.client.GET("/api/v1/tenants/{id}/budget/usage", found)));
       }
-      await change(session, tenant, {
-        ...(tokens === undefined ? {} : { budget_tokens: tokens }),
-        ...(usd === undefined ? {} : { budget_cost_usd: usd }),
-        ...(period === undefined
-          ? {}
-          : {
-              budget_period: (period === "none" ? null : period) as NonNullable<
-                Schemas["TenantBudget"]["budget_period"]
-              >,
-            }),
-      });
+      await change(session, tenant, fieldsOf(BUDGET_OPTIONS, options));
     });
   tenants
     .command("models <tenant> <names>")

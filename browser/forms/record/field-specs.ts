@@ -1,6 +1,6 @@
 /**
- * Which controls a form has, from the table of a resource's fields (shared/fields): a field that is added there is in its
- * form without code of a page (docs/rules/console.md#forms). Pure.
+ * How each field of a form is typed in, from the table of a resource's fields (shared/fields;
+ * docs/rules/console.md#forms). Pure.
  */
 import * as z from "zod";
 

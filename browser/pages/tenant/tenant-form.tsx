@@ -2,7 +2,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { RATE_FIELD_NAMES } from "../../../shared/fields/rates.ts";
 import { TENANT_FIELDS } from "../../../shared/fields/tenant-fields.ts";
-import { patchTenantSchema } from "../../../shared/schema/tenant.ts";
+import { patchTenantSchema, updateTenantSchema } from "../../../shared/schema/tenant.ts";
 import { api, type Records } from "../../data/api.ts";
 import { useCurrentUser } from "../../data/current-user.ts";
 import { read } from "../../data/reads.ts";
@@ -15,7 +15,7 @@ const specsOf = (...names: readonly string[]): readonly FieldSpec[] => fieldSpec
 
 /** The fields of each form. */
 const FORMS = {
-  details: specsOf("name", "description", "organization", "contact", "timezone"),
+  details: specsOf(...updateTenantSchema.keyof().options),
   limits: specsOf(...RATE_FIELD_NAMES, "max_in_flight"),
   share: specsOf("weight"),
   groupTitle: specsOf("fairshare_group"),

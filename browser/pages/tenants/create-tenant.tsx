@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { NO_RATES, RATE_FIELD_NAMES } from "../../../shared/fields/rates.ts";
 import { TENANT_FIELDS } from "../../../shared/fields/tenant-fields.ts";
-import { createTenantSchema } from "../../../shared/schema/tenant.ts";
+import { createTenantSchema, updateTenantSchema } from "../../../shared/schema/tenant.ts";
 import { answerValue, api, type Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
 import { CreateForm } from "../../forms/record/create-form.tsx";
@@ -16,11 +16,7 @@ const text = texts("tenants", tenantsTexts);
 /** The other fields have their pages once the tenant is there. */
 const SPECS = fieldSpecs(
   [
-    "name",
-    "description",
-    "organization",
-    "contact",
-    "timezone",
+    ...updateTenantSchema.keyof().options,
     "weight",
     ...RATE_FIELD_NAMES,
     "max_in_flight",

@@ -43,7 +43,7 @@ function shapeOf<T>(is: (value: unknown) => boolean): Shape<T> {
 }
 
 /** Whether a value has fields to look at. */
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null;
 }
 

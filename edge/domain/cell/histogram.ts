@@ -4,11 +4,10 @@
  */
 import { type CellMetricName, familyOf } from "../../../shared/catalogues/metrics.ts";
 import type { MetricFamily } from "../../../shared/wire/internal.ts";
+import { listOf, number, type Of, record } from "../budget/shapes.ts";
 
-export interface SavedHistogram {
-  readonly hits: readonly number[];
-  readonly sum: number;
-}
+export const savedHistogram = record({ hits: listOf(number), sum: number });
+type SavedHistogram = Of<typeof savedHistogram>;
 
 export class Histogram {
   readonly #bounds: readonly number[];

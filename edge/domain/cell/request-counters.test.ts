@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { zeroUsageRow } from "../../../shared/usage/usage-row.ts";
-import { RequestCounters } from "./request-counters.ts";
+import { RequestCounters, readCounters } from "./request-counters.ts";
 
 describe("what a cell counts", () => {
   it("continues after the object has been idle", () => {
@@ -20,8 +20,30 @@ describe("what a cell counts", () => {
     before.count({ ...row, request_id: "c", cache_status: "miss", status_code: 200 });
     before.count({ ...row, request_id: "d", cache_status: "hit", status_code: 200, input_tokens: 5, output_tokens: 6 });
     const after = new RequestCounters();
-    after.add(before.save());
+    const saved = readCounters(JSON.stringify(before.save()));
+    if (saved !== null) after.add(saved);
     expect(after.families()).toEqual(before.families());
+  });
+
+  it.each(
+    Object.entries(new RequestCounters().save()).flatMap(([name, zero]) =>
+      Array.isArray(zero) || typeof zero === "number"
+        ? [{ path: [name], zero }]
+        : Object.entries(zero).map(([part, none]) => ({ path: [name, part], zero: none })),
+    ),
+  )("keeps the counters of a version that did not save $path", ({ path: [name = "", part], zero }) => {
+    const counters = new RequestCounters();
+    counters.count({ ...zeroUsageRow("a", 0), status_code: 200, upstream_status: 200, input_tokens: 3, ttft_ms: 7 });
+    const full: Record<string, unknown> = counters.save();
+    const { [name]: whole, ...others } = full;
+    const { [part ?? ""]: _left, ...parts } = whole as Record<string, unknown>;
+    const saved = readCounters(JSON.stringify(part === undefined ? others : { ...others, [name]: parts }));
+    expect(saved).toEqual({ ...others, [name]: part === undefined ? zero : { ...parts, [part]: zero } });
+  });
+
+  it("reads nothing of another form", () => {
+    const other = { ...new RequestCounters().save(), input: "3" };
+    expect([null, "1", "[]", JSON.stringify(other)].map(readCounters)).toEqual([null, null, null, null]);
   });
 
   it("shows every outcome of upstream attempts from the start, and counts a request once", () => {

@@ -6,8 +6,9 @@ import { CELL_METRICS, familyOf, singleSample } from "../../../shared/catalogues
 import type { AdmissionClass, UsageRow } from "../../../shared/usage/usage-row.ts";
 import { ADMISSION_CLASSES } from "../../../shared/usage/usage-values.ts";
 import type { MetricFamily } from "../../../shared/wire/internal.ts";
+import { isObject, isOf, listOf, number, type Of, pairOf, record, text } from "../budget/shapes.ts";
 import { UPSTREAM_OUTCOMES, type UpstreamOutcomes } from "../upstream/attempt-outcomes.ts";
-import { Histogram, type SavedHistogram } from "./histogram.ts";
+import { Histogram, savedHistogram } from "./histogram.ts";
 import { RecentIds } from "./recent-ids.ts";
 
 const STATUS_CLASSES = CELL_METRICS.gateway_requests_total.labels.status;
@@ -20,22 +21,33 @@ export function statusClass(status: number): StatusClass {
   return status >= 300 ? "3xx" : "2xx";
 }
 
-/** Lookups in the response cache by their result, and the tokens of the answers that came from it. */
-interface SavedCacheUse {
-  readonly hit: number;
-  readonly miss: number;
-  readonly tokensSaved: number;
-}
+const byName = listOf(pairOf(text, number));
 
 /** Counters as they are stored. `requests`: by `admission/status class`; `upstream`: by outcome. */
-export interface SavedCounters {
-  readonly requests: readonly (readonly [string, number])[];
-  readonly input: number;
-  readonly output: number;
-  readonly upstream: readonly (readonly [string, number])[];
-  readonly cache: SavedCacheUse;
-  readonly ttft: SavedHistogram;
-  readonly total: SavedHistogram;
+const savedCounters = record({
+  requests: byName,
+  input: number,
+  output: number,
+  upstream: byName,
+  /** Lookups in the response cache by their result, and the tokens of the answers that came from it. */
+  cache: record({ hit: number, miss: number, tokensSaved: number }),
+  ttft: savedHistogram,
+  total: savedHistogram,
+});
+export type SavedCounters = Of<typeof savedCounters>;
+
+/** What was saved; null when nothing was, or in another form. A counter that an earlier version did not have is 0. */
+export function readCounters(saved: string | null): SavedCounters | null {
+  const read = saved === null ? null : filled(new RequestCounters().save(), JSON.parse(saved));
+  return isOf(savedCounters, read) ? read : null;
+}
+
+/** A value with those parts of `zero` that it lacks. */
+function filled(zero: unknown, value: unknown): unknown {
+  if (value === undefined) return zero;
+  if (!isObject(zero) || !isObject(value) || Array.isArray(value)) return value;
+  const parts = Object.entries(zero).map(([name, part]) => [name, filled(part, value[name])]);
+  return Object.fromEntries(parts);
 }
 
 export class RequestCounters {
@@ -47,7 +59,7 @@ export class RequestCounters {
   readonly #total = new Histogram(CELL_METRICS.gateway_total_ms.bounds);
   #inputTokens = 0;
   #outputTokens = 0;
-  #cache: SavedCacheUse = { hit: 0, miss: 0, tokensSaved: 0 };
+  #cache: SavedCounters["cache"] = { hit: 0, miss: 0, tokensSaved: 0 };
 
   /** Counts one completed request and its attempts at upstreams; one that was counted lately is not counted again. */
   count(row: UsageRow, upstream: UpstreamOutcomes = {}): void {
@@ -68,7 +80,7 @@ export class RequestCounters {
     else if (cache_status === "miss") this.#cache = { hit, miss: miss + 1, tokensSaved };
   }
 
-  /** What is kept over a rest of the object; read back by {@link RequestCounters.add}. */
+  /** What is kept over a rest of the object; read back by {@link readCounters} and {@link RequestCounters.add}. */
   save(): SavedCounters {
     return {
       requests: [...this.#requests],

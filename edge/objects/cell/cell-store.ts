@@ -8,8 +8,7 @@ import { INVALIDATION_KINDS, type RevItem } from "../../../shared/wire/internal.
 import { lifeAfter } from "../../domain/budget/cell-life.ts";
 import type { SavedEventCounts } from "../../domain/cell/event-counters.ts";
 import type { HistoryDisk, HistoryMinute } from "../../domain/cell/history.ts";
-import type { SavedCounters } from "../../domain/cell/request-counters.ts";
-import { readCounters } from "../saved-counters.ts";
+import { readCounters, type SavedCounters } from "../../domain/cell/request-counters.ts";
 
 const eventCountsSchema = z.array(z.tuple([z.string(), z.number()]));
 

@@ -4,9 +4,8 @@
  * its batch; a shipped segment is one row too. Opens at a stored schema version and rebuilds the log's index from what
  * it finds.
  */
-import type { SavedCounters } from "../../domain/cell/request-counters.ts";
+import { readCounters, type SavedCounters } from "../../domain/cell/request-counters.ts";
 import type { LogEffect, LogIndex, LogLine } from "../../domain/ledger/ledger-log.ts";
-import { readCounters } from "../saved-counters.ts";
 import { LEDGER_SCHEMA, migrateLedger, SEGMENT_SPAN } from "./ledger-schema.ts";
 
 /** A commit as it is sent: lines of JSON, and whether the store has to be checked for them first. */

@@ -250,22 +250,28 @@ interface WalkPage {
 /** Walks through the console, and writes a page of what was clicked and what was seen. */
 async function writeWalk(options: WalkPage, walkOn: (walk: Walk) => Promise<unknown>): Promise<void> {
   const { folder, name, title, intro, take } = options;
-  const parts: string[] = [];
-  let told = 0;
+  const pictures: { readonly seen: string; readonly picture: string; readonly after: number }[] = [];
   const walk: Walk = new Walk(async (seen, page) => {
-    const picture = `${name}-${parts.length + 1}`;
+    const picture = `${name}-${pictures.length + 1}`;
     await take(page, picture);
-    parts.push(`${steps(walk, told)}## ${seen}\n\n![${seen}](${picture}.png)\n`);
-    told = walk.steps.length;
+    pictures.push({ seen, picture, after: walk.steps.length });
   });
   await walkOn(walk);
-  const whole = `${walk.clicks} clicks, ${walk.steps.length - walk.clicks} other things done.`;
-  const text = [`# ${title}\n`, `${intro} ${whole}\n`, ...parts, steps(walk, told)].join("\n").trimEnd();
+  const whole = `${walk.clicks} clicks and ${walk.steps.length - walk.clicks} other steps.`;
+  const parts = pictures.map(({ seen, picture, after }, at) => {
+    const done = steps(walk, pictures[at - 1]?.after ?? 0, after);
+    return `${done}${seen}:\n\n![${seen}](${picture}.png)\n`;
+  });
+  const rest = steps(walk, pictures.at(-1)?.after ?? 0);
+  const text = [`# ${title}\n`, `${intro} ${whole}\n`, ...parts, rest].join("\n").trimEnd();
   writeFileSync(join(folder, `${name}.md`), `${text}\n`);
 }
 
-/** What was done from one step on, as a numbered list. */
-function steps(walk: Walk, from: number): string {
-  const lines = walk.steps.slice(from).map(({ who, did }, at) => `${from + at + 1}. ${who} ${did}.`);
+/** Steps as a numbered list; each says who does it, unless one person does all. */
+function steps(walk: Walk, from: number, to?: number): string {
+  const isAlone = new Set(walk.steps.map(({ who }) => who)).size === 1;
+  const lines = walk.steps
+    .slice(from, to)
+    .map(({ who, did }, at) => `${from + at + 1}. ${isAlone ? "" : `${who}: `}${did}.`);
   return lines.length === 0 ? "" : `${lines.join("\n")}\n\n`;
 }

@@ -63,7 +63,7 @@ export async function walkAsOperator(options: OperatorWalk): Promise<string> {
   const line = await page.evaluate(async () => await navigator.clipboard.readText());
   await gateway.confirmed("the key");
   const { stdout } = await run("sh", ["-c", `${line} --silent --max-time 30`]);
-  walk.note(OPERATOR, "runs the line in a terminal, and has the first token");
+  walk.note(OPERATOR, "Run the line in a terminal, and see the first token");
   await click("link", "View request");
   await page.getByRole("complementary", { name: "Request" }).waitFor();
   await walk.see("The request, and where its time went", page);

@@ -61,7 +61,7 @@ export async function walkAsTenant(options: TenantWalk): Promise<string> {
   const line = await person.evaluate(async () => await navigator.clipboard.readText());
   await gateway.confirmed("the key");
   const { stdout } = await run("sh", ["-c", `${line} --silent --max-time 30`]);
-  walk.note(people, "runs the line in a terminal, and has the first token");
+  walk.note(people, "Run the line in a terminal, and see the first token");
   await walk.click(people, person.getByRole("link", { name: "View request" }), "View request");
   await person.getByRole("complementary", { name: "Request" }).waitFor();
   await walk.see("The request, with what it cost and where its time went", person);

@@ -4,7 +4,7 @@ import type { Locator, Page } from "playwright-core";
 /** One thing that somebody did. */
 interface WalkStep {
   readonly who: string;
-  /** As a sentence for a reader: `clicks "Create key"`. */
+  /** What a reader has to do: `Click "Create key"`. */
   readonly did: string;
   readonly isClick: boolean;
 }
@@ -30,12 +30,12 @@ export class Walk {
 
   async click(who: string, locator: Locator, name: string): Promise<void> {
     await locator.click();
-    this.#steps.push({ who, did: `clicks “${name}”`, isClick: true });
+    this.#steps.push({ who, did: `Click “${name}”`, isClick: true });
   }
 
   async type(who: string, field: Locator, name: string, text: string): Promise<void> {
     await field.fill(text);
-    this.#steps.push({ who, did: `types into “${name}”`, isClick: false });
+    this.#steps.push({ who, did: `Type into “${name}”`, isClick: false });
   }
 
   /** Notes what somebody does outside of the console. */
