@@ -99,6 +99,19 @@ describe("a cell's budget of one cell decides as if every request were sent to t
     expect({ usedTokens, faults: cell.budget.takeFaults().length }).toEqual({ usedTokens: 250, faults: 1 });
   });
 
+  it("gives back what other pools have leased under older limits of the tenant", () => {
+    const world = new BudgetSimulation(1);
+    const keyed = { requestsPerMinute: 1_000, keyTokens: 1_000_000 };
+    const one = (caps: Caps): ReservationVerdict["kind"] | undefined => {
+      const id = world.reserve(world.cell(0), limitsWith(caps), ONE_REQUEST);
+      while (world.calls.length > 0) world.deliver(world.nextCall());
+      return world.verdicts.get(id)?.kind;
+    };
+    const before = [one({ ...keyed, rev: 1 }), one({ ...keyed, rev: 1 })];
+    const after = [one({ requestsPerMinute: 6, rev: 2 }), one({ requestsPerMinute: 6, rev: 2 })];
+    expect({ before, after }).toEqual({ before: ["ok", "ok"], after: ["ok", "ok"] });
+  });
+
   it("returns what a request did not use", () => {
     const world = new BudgetSimulation(1);
     const first = tryRequest(world, { tenantTokens: 100, tokensPerMinute: 100 }, 100);

@@ -70,6 +70,8 @@ export class CellBudget {
   readonly #time = new MonotonicClock();
   readonly #monthOf: MonthOf;
   readonly #failOpen: boolean;
+  /** The newest revision of the tenant whose limits a request came with. */
+  #tenantRev = 0;
   #faults: AmountFault[] = [];
 
   constructor(holder: LeaseHolder, { monthOf, failOpen }: CellBudgetOptions) {
@@ -103,9 +105,10 @@ export class CellBudget {
     const { limits } = request;
     // A fault is refused later, when the request reserves.
     if (faultIn(ASKED, request) !== null || !needsLease(limits)) return [];
-    const pool = this.#enter(request);
+    const atMs = this.#time.at(nowMs);
+    const pool = this.#enter(request, atMs);
     pool.waiting.expect(this.#waiter(request, nowMs));
-    return this.#pump(pool, this.#time.at(nowMs));
+    return this.#pump(pool, atMs);
   }
 
   /** Draws for a request that has its slot: from all buckets and budgets at once, or from none of them. */
@@ -121,7 +124,7 @@ export class CellBudget {
       return [{ type: "decided", requestId, verdict: { kind: "ok", level: null } }];
     }
     const atMs = this.#time.at(nowMs);
-    const pool = this.#enter(request);
+    const pool = this.#enter(request, atMs);
     pool.waiting.wait(waiter);
     const effects = this.#pump(pool, atMs);
     const renewal = pool.renewal(waiter, atMs);
@@ -227,8 +230,12 @@ export class CellBudget {
   }
 
   /** The pool in which a request waits from now on: its limits may have changed since it was expected, and with them its pool. */
-  #enter({ requestId, limits }: BudgetRequest): LeasePool {
+  #enter({ requestId, limits }: BudgetRequest, atMs: number): LeasePool {
     this.#forget(requestId);
+    if (limits.tenant.rev > this.#tenantRev) {
+      this.#tenantRev = limits.tenant.rev;
+      for (const pool of this.#pools.values()) pool.giveBackOlder(limits, atMs);
+    }
     const pool = this.#pool(poolOf(limits));
     this.#waitsIn.set(requestId, pool);
     return pool;

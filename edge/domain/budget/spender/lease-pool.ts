@@ -187,6 +187,11 @@ export class LeasePool {
     return this.#judge(asked, answer, nowMs);
   }
 
+  /** The tenant has newer limits: gives back what was leased under older ones, which would keep it from the tenant's other pools. */
+  giveBackOlder(limits: BudgetLimits, nowMs: number): void {
+    if (this.#current !== null && limits.tenant.rev > this.#current.limits.tenant.rev) this.#giveBack(nowMs);
+  }
+
   /** Gives back the rest of a lease that ends, and drops a refusal or silence that has stood long enough. */
   expire(nowMs: number): void {
     this.#forgive(nowMs);
