@@ -44,7 +44,10 @@ it("does not take back over what somebody else has saved since", async () => {
   await undo.waitFor();
   await save(35);
   await undo.click();
-  await page.getByText(/\(changed_meanwhile\)/).waitFor();
+  await page
+    .getByRole("region", { name: "Notifications" })
+    .getByText(/\(changed_meanwhile\)/)
+    .waitFor();
   expect(await gateway.must<Assistant>("GET", "/settings/assistant")).toMatchObject({ bench_max_concurrency: 35 });
 });
 
