@@ -101,15 +101,22 @@ describe("a cell's budget of one cell decides as if every request were sent to t
 
   it("gives back what other pools have leased under older limits of the tenant", () => {
     const world = new BudgetSimulation(1);
-    const keyed = { requestsPerMinute: 1_000, keyTokens: 1_000_000 };
+    const cell = world.cell(0);
+    /** A request that ends at once. */
     const one = (caps: Caps): ReservationVerdict["kind"] | undefined => {
-      const id = world.reserve(world.cell(0), limitsWith(caps), ONE_REQUEST);
+      const id = world.reserve(cell, limitsWith(caps), ONE_REQUEST);
       while (world.calls.length > 0) world.deliver(world.nextCall());
+      world.settle(cell, id, { tokens: 1, nanoUsd: 0 });
       return world.verdicts.get(id)?.kind;
     };
-    const before = [one({ ...keyed, rev: 1 }), one({ ...keyed, rev: 1 })];
+    const keyed = { requestsPerMinute: 1_000, keyTokens: 1_000_000, rev: 1 };
+    const before = [one(keyed), one(keyed)];
     const after = [one({ requestsPerMinute: 6, rev: 2 }), one({ requestsPerMinute: 6, rev: 2 })];
     expect({ before, after }).toEqual({ before: ["ok", "ok"], after: ["ok", "ok"] });
+    world.calm(30_000);
+    world.checkpoint();
+    world.calm(30_000);
+    expect({ isIdle: cell.budget.idle }).toEqual({ isIdle: true });
   });
 
   it("returns what a request did not use", () => {

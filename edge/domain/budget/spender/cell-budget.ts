@@ -234,7 +234,10 @@ export class CellBudget {
     this.#forget(requestId);
     if (limits.tenant.rev > this.#tenantRev) {
       this.#tenantRev = limits.tenant.rev;
-      for (const pool of this.#pools.values()) pool.giveBackOlder(limits, atMs);
+      for (const pool of this.#pools.values()) {
+        pool.giveBackOlder(limits, atMs);
+        this.#stir(pool);
+      }
     }
     const pool = this.#pool(poolOf(limits));
     this.#waitsIn.set(requestId, pool);
