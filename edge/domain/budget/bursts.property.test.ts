@@ -143,6 +143,23 @@ describe("a bucket that is shared by two cells", () => {
     }
     expect({ tokens: 10 * served, isMore: 10 * served > 350 }).toMatchObject({ isMore: false });
   });
+
+  it("stays in debt by its capacity when another cell gives back what was on lease before", () => {
+    const world = new BudgetSimulation(2);
+    const limits = limitsWith({ tokensPerMinute: 600 });
+    const [first, second] = [world.cell(0), world.cell(1)];
+    world.reserve(first, limits, TEN);
+    while (world.calls.length > 0) world.deliver(world.nextCall());
+    const tooLarge = world.reserve(second, limits, TEN);
+    while (world.calls.length > 0) world.deliver(world.nextCall());
+    world.settle(second, tooLarge, { tokens: 5_000, nanoUsd: 0 });
+    const debt = () => world.core.buckets(limits, world.coreMs).tenant.tokens.levelTokens;
+    while (world.calls.length > 0) world.deliver(world.nextCall());
+    const atMs = world.coreMs;
+    expect(debt()).toBe(-600);
+    world.calm(7_000);
+    expect(debt()).toBe(-600 + (world.coreMs - atMs) / 100);
+  });
 });
 
 it("buckets serve no more than their capacity at once, whatever is on lease or changes", () => {

@@ -64,14 +64,19 @@ export class HeldBucket {
 
   /** Adds tokens that come back; negative: more was used than had been drawn. `out`: what is out after that. */
   settle(deltaTokens: number, out: OutOfBucket): void {
+    if (deltaTokens < 0) this.take(-deltaTokens);
+    else this.#takeBack(deltaTokens, out);
+    // What will not come back is not to be waited for.
+    this.stored = { ...this.stored, uncoveredTokens: Math.min(this.stored.uncoveredTokens, out.all()) };
+  }
+
+  #takeBack(tokens: number, out: OutOfBucket): void {
     const { bucket, uncoveredTokens } = this.stored;
-    const covered = Math.max(0, Math.min(deltaTokens, uncoveredTokens));
-    const returned = deltaTokens - covered;
+    const covered = Math.min(tokens, uncoveredTokens);
     const room = bucket.capTokens - out.unspent() - bucket.levelTokens;
     this.stored = {
-      bucket: adjustBucket(bucket, returned > 0 ? Math.max(0, Math.min(returned, room)) : returned),
-      // What will not come back is not to be waited for.
-      uncoveredTokens: Math.min(uncoveredTokens - covered, out.all()),
+      bucket: adjustBucket(bucket, Math.max(0, Math.min(tokens - covered, room))),
+      uncoveredTokens: uncoveredTokens - covered,
     };
   }
 }
