@@ -49,6 +49,8 @@ export interface AdmissionOptions {
   readonly maxQueuedPerTenant: number;
   readonly now: () => number;
   readonly later: (delayMs: number, run: () => void) => void;
+  /** Called with the isolate of each request that is entered. */
+  readonly entered: (member: string) => void;
   /** Called at every change of the requests that hold a slot, wait, or are sub-calls. */
   readonly changed: () => void;
   /** A request that had to wait has its answer. */
@@ -269,11 +271,12 @@ export class AdmissionMachine implements GrantCheck {
    */
   #enter(request: AdmissionRequest, member: string, begin: (entry: AdmissionEntry) => void): Decision | Stale | null {
     const { requestId, waitedMs } = request;
-    const { now, revisions } = this.#options;
+    const { now, revisions, entered } = this.#options;
     const charged = this.#charges.take(requestId);
     const entry = this.#entries.get(requestId) ?? newEntry(request, member, now() - (waitedMs ?? 0), charged);
     Object.assign(entry, { request, generation: revisions.generation, slot: null, answer: null, loss: null });
     this.#entries.set(requestId, entry);
+    entered(member);
     this.#arriving = entry;
     try {
       begin(entry);

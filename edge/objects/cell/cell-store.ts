@@ -1,5 +1,5 @@
 /**
- * What a Cell keeps on disk: recent revisions, the capacity override, the mark that it was busy, the number of its
+ * What a Cell keeps on disk: recent revisions, the capacity override, the isolates that have requests, the number of its
  * life, its counters and its last hour. It is written when configuration changes, when load begins and ends, when the
  * Cell starts, and at intervals under load; never per request (docs/rules/admission.md#what-the-cell-stores).
  */
@@ -9,6 +9,10 @@ import { lifeAfter } from "../../domain/budget/cell-life.ts";
 import type { SavedEventCounts } from "../../domain/cell/event-counters.ts";
 import type { HistoryDisk, HistoryMinute } from "../../domain/cell/history.ts";
 import { readCounters, type SavedCounters } from "../../domain/cell/request-counters.ts";
+
+const busyMembersSchema = z.array(z.string());
+/** Release 0.1.0 did not write which isolates had requests. None has this name, so it is awaited in vain. */
+const UNNAMED: readonly string[] = [""];
 
 const eventCountsSchema = z.array(z.tuple([z.string(), z.number()]));
 
@@ -61,12 +65,12 @@ interface StoredRevision {
 
 export class CellStore implements HistoryDisk {
   readonly #storage: DurableObjectStorage;
-  #busy: boolean;
+  readonly #busy: Set<string>;
 
   constructor(storage: DurableObjectStorage) {
     this.#storage = storage;
     storage.sql.exec(SCHEMA);
-    this.#busy = this.#read("busy") !== null;
+    this.#busy = new Set(busyMembersIn(this.#read("busy")));
   }
 
   loadRevisions(): readonly StoredRevision[] {
@@ -117,15 +121,24 @@ export class CellStore implements HistoryDisk {
     return life;
   }
 
-  /** Set while requests hold slots: a Cell that starts with it was reset under load. Written only when it changes. */
-  get busy(): boolean {
+  /** The isolates that have requests: a Cell that starts with some was reset under load. */
+  get busyMembers(): ReadonlySet<string> {
     return this.#busy;
   }
 
-  set busy(value: boolean) {
-    if (this.#busy === value) return;
-    this.#write("busy", value ? "1" : null);
-    this.#busy = value;
+  /** An isolate has a request. Written when it had none. */
+  addBusy(member: string): void {
+    if (this.#busy.has(member)) return;
+    this.#busy.add(member);
+    this.#saveBusy();
+  }
+
+  /** Forgets the isolates that have no requests any more. Written when there are some. */
+  keepBusy(members: ReadonlySet<string>): void {
+    const idle = [...this.#busy].filter((member) => !members.has(member));
+    if (idle.length === 0) return;
+    for (const member of idle) this.#busy.delete(member);
+    this.#saveBusy();
   }
 
   /** The cell's counters as they were saved last; null when they never were, or in another form. */
@@ -171,6 +184,10 @@ export class CellStore implements HistoryDisk {
     );
   }
 
+  #saveBusy(): void {
+    this.#write("busy", this.#busy.size === 0 ? null : JSON.stringify([...this.#busy]));
+  }
+
   #minutes(query: string): readonly HistoryMinute[] {
     return this.#storage.sql
       .exec<{ told: string }>(query)
@@ -197,4 +214,10 @@ export class CellStore implements HistoryDisk {
         value,
       );
   }
+}
+
+function busyMembersIn(text: string | null): readonly string[] {
+  if (text === null) return [];
+  const members = busyMembersSchema.safeParse(JSON.parse(text));
+  return members.success ? members.data : UNNAMED;
 }

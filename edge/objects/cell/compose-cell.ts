@@ -17,12 +17,7 @@ import { CompletedRows } from "./completed-rows.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { LedgerWriter } from "./ledger-writer.ts";
 import { Members } from "./members.ts";
-
-/**
- * After a reset under load nothing is granted for this long, so that members come back first
- * (docs/rules/admission.md#reset).
- */
-const RETURN_HOLD_MS = 500;
+import { ReturnHold } from "./return-hold.ts";
 
 /** The configuration of a Cell; `cell`: its name. */
 export type CellSettings = Pick<
@@ -73,12 +68,14 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
       store.counters = counters.save();
       const counts = eventCounters.save();
       if (counts.length > 0) store.eventCounts = counts;
+      const busy = new Set(Array.from(admission.entries, ({ member }) => member));
+      if (busy.size > 0) store.keepBusy(busy);
       history.save(false);
     },
     entryCount: () => admission.size,
     rest: () => {
       history.save(true);
-      store.busy = false;
+      store.keepBusy(new Set());
     },
     failed: (error) => log.event("cell_save_failed", { cell, reason: nameOf(error) }),
   });
@@ -106,10 +103,9 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
       maxQueuedPerTenant: settings.maxQueuedPerTenant,
       now,
       later,
+      entered: (member) => store.addBusy(member),
       changed: () => {
-        if (admission.size === 0) return;
-        store.busy = true;
-        heartbeat.wake();
+        if (admission.size > 0) heartbeat.wake();
       },
       decided: (entry, answer) => members.decided(entry, answer),
       isQuiet: (member) => members.isQuiet(member),
@@ -132,13 +128,14 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
     level: async (limits) => await budget.level(limits),
     later,
     silence: ports.silence,
+    isBack: (member) => returnHold.isBack(member),
     failed: (error) => log.event("ask_failed", { cell, reason: nameOf(error) }),
   });
 
-  if (store.busy) {
-    admission.apply({ type: "hold", on: true });
-    later(RETURN_HOLD_MS, () => admission.apply({ type: "hold", on: false }));
-  }
+  const returnHold = new ReturnHold(store.busyMembers, {
+    hold: (on) => admission.apply({ type: "hold", on }),
+    later,
+  });
   return {
     store,
     revisions,

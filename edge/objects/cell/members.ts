@@ -39,6 +39,8 @@ interface MembersOptions {
   readonly level: (limits: BudgetLimits) => Promise<BucketLevel | null>;
   readonly later: (delayMs: number, run: () => void) => void;
   readonly silence: Silence;
+  /** Called when the Cell knows of everything that an isolate runs. */
+  readonly isBack: (member: string) => void;
   /** Called for a request that could not be decided, which is a defect of the gateway. */
   readonly failed: (error: unknown) => void;
 }
@@ -56,6 +58,8 @@ interface KnownMember {
   /** Null: its last one has ended, and it is in its grace, or was given up. */
   session: MemberSession | null;
   report: Report;
+  /** The requests that it runs, that are not known here, and that it is still to hand in. */
+  owed: Set<string>;
 }
 
 /** One session. Only {@link Members} reads it; the RPC capability returns it unchanged. */
@@ -85,7 +89,14 @@ export class Members {
     message: ExchangeMessage,
   ): { readonly session: MemberSession; readonly answer: ExchangeAnswer } {
     const { admission } = this.#options;
-    const member = this.#known.get(id) ?? { id, leaseMs, said: 0, session: null, report: emptyReport() };
+    const member = this.#known.get(id) ?? {
+      id,
+      leaseMs,
+      said: 0,
+      session: null,
+      report: emptyReport(),
+      owed: new Set(),
+    };
     if (message.n <= member.said) throw new Error("the member has said more since");
     this.#known.set(id, member);
     if (leaseMs !== undefined) this.heard(id, leaseMs);
@@ -100,7 +111,8 @@ export class Members {
         if (!named.has(request.requestId)) admission.giveUp(request.requestId);
       member.report.decided.length = 0;
       // Before those that wait, or they would get the slots of these.
-      member.report.unknown.push(...running.filter((requestId) => !admission.runs(requestId)));
+      member.owed = new Set(running.filter((requestId) => !admission.runs(requestId)));
+      member.report.unknown.push(...member.owed);
       for (const requestId of waiting) {
         const answer = admission.waits(requestId);
         if (answer !== null) member.report.decided.push([requestId, answer]);
@@ -115,7 +127,7 @@ export class Members {
 
   /** Handles one exchange. Ends come first: what they give back is free for the requests. Throws when the session is over. */
   exchange(session: MemberSession, message: ExchangeMessage): ExchangeAnswer {
-    const { admission, record, failed } = this.#options;
+    const { admission, record, failed, isBack } = this.#options;
     const { member } = session;
     if (session.isOver) throw new Error("the session is over");
     member.said = Math.max(member.said, message.n);
@@ -128,6 +140,9 @@ export class Members {
       if (isLost) admission.giveUp(requestId);
       else admission.withdraw(requestId);
     }
+    for (const { row } of message.ends) member.owed.delete(row.request_id);
+    for (const { requestId } of [...message.returns, ...message.departures]) member.owed.delete(requestId);
+    if (member.owed.size === 0) isBack(member.id);
     for (const one of message.records) this.#track(member, one.row, record(one));
     for (const hit of message.hits) this.#hit(member, hit);
     for (const request of message.asks) {

@@ -1,6 +1,6 @@
 /**
  * One life of the Cell in the simulation of exchanges: its real parts, put together as the Cell object does. The disk keeps
- * what outlives it: capacity, revisions, and that it was busy.
+ * what outlives it: capacity, revisions, and the isolates that have had requests.
  */
 import { isLive } from "../../../edge/domain/admission/admission-entry.ts";
 import { AdmissionMachine, type AdmissionOptions } from "../../../edge/domain/admission/admission-machine.ts";
@@ -21,6 +21,7 @@ import type { LedgerBatch } from "../../../edge/domain/ledger/rpc.ts";
 import { BudgetGateway } from "../../../edge/objects/cell/budget-gateway.ts";
 import { LedgerWriter } from "../../../edge/objects/cell/ledger-writer.ts";
 import { type MemberSession, Members } from "../../../edge/objects/cell/members.ts";
+import { ReturnHold } from "../../../edge/objects/cell/return-hold.ts";
 import type { BudgetObjectApi } from "../../../edge/objects/object-ports.ts";
 import type { FairshareAlgorithm } from "../../../shared/fairshare/entitled-slots.ts";
 import type { UsageRow } from "../../../shared/usage/usage-row.ts";
@@ -31,7 +32,7 @@ import type { Truth } from "./truth.ts";
 
 export interface Disk {
   capacity: number;
-  busy: boolean;
+  readonly busyMembers: Set<string>;
   revisions: readonly RevItem[];
   life: number;
 }
@@ -45,9 +46,6 @@ interface Surroundings {
   readonly budgetOf: (life: Context, tenantId: string) => BudgetObjectApi;
   readonly append: (batch: LedgerBatch) => Promise<void>;
 }
-
-/** The same time as in the Cell object. */
-const RETURN_HOLD_MS = 500;
 
 /** Admission that tells the truth of what it grants and gives up. */
 class WatchedAdmission extends AdmissionMachine {
@@ -148,9 +146,8 @@ export class CellLife {
         maxQueuedPerTenant: 0,
         now,
         later,
-        changed: () => {
-          if (this.admission.size > 0) disk.busy = true;
-        },
+        entered: (member) => void disk.busyMembers.add(member),
+        changed: () => undefined,
         decided: (entry, answer) => {
           this.admission.granted(entry.request, answer);
           this.#members.decided(entry, answer);
@@ -175,14 +172,14 @@ export class CellLife {
       record: async ({ row }, again) => void (await writer.write(row, again === true)),
       level: async () => null,
       later,
+      isBack: (member) => returnHold.isBack(member),
       silence: { heard: () => false, isQuiet: () => false, pass: () => ({ quiet: [], gone: [] }) },
       failed: (error) => {
         throw error;
       },
     });
-    if (!disk.busy) return;
-    this.admission.apply({ type: "hold", on: true });
-    later(RETURN_HOLD_MS, () => this.admission.apply({ type: "hold", on: false }));
+    const hold = (on: boolean) => this.admission.apply({ type: "hold", on });
+    const returnHold = new ReturnHold(disk.busyMembers, { hold, later });
   }
 
   openSession(

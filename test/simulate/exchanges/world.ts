@@ -68,7 +68,7 @@ export class World {
     this.wire = new Wire(this.time, this.random);
     this.budgets = new TestBudgets(() => this.time.nowMs);
     this.records = new Records(tenants, modelCaps);
-    this.disk = { capacity, busy: false, life: 0, revisions: [] };
+    this.disk = { capacity, busyMembers: new Set(), life: 0, revisions: [] };
     this.#ledgerContext = new Context("ledger", this.time);
     this.#budgetContext = new Context("budgets", this.time);
     this.truth.cap("cell:", capacity);

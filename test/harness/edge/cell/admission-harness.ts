@@ -11,6 +11,7 @@ import { createScheduler } from "../../../../edge/domain/fairshare/scheduler.ts"
 import type { Scheduler } from "../../../../edge/domain/fairshare/types.ts";
 import { BudgetGateway } from "../../../../edge/objects/cell/budget-gateway.ts";
 import { Members } from "../../../../edge/objects/cell/members.ts";
+import { ReturnHold } from "../../../../edge/objects/cell/return-hold.ts";
 import type { BudgetObjectApi } from "../../../../edge/objects/object-ports.ts";
 import type { UsageRow } from "../../../../shared/usage/usage-row.ts";
 import { thirtyDayMonthOf } from "../budget/simulation.ts";
@@ -34,6 +35,8 @@ interface Surroundings {
   readonly later: (delayMs: number, run: () => void) => void;
   readonly nextLife: () => number;
   readonly budgetOf: (tenantId: string) => BudgetObjectApi;
+  /** The isolates that had requests when the Cell was reset. */
+  readonly before: readonly string[];
 }
 
 /** A Cell's admission at time 0; a test moves `nowMs`. Isolates are silent after 10 s, in sweeps of 2 s. */
@@ -67,6 +70,7 @@ export class AdmissionHarness {
       later = (delayMs, run) => void setTimeout(run, delayMs),
       nextLife = () => FIRST_LIFE,
       budgetOf = (tenantId) => this.budgets.budgetOf(tenantId),
+      before = [],
     }: Partial<Surroundings> = {},
   ) {
     const budget = new BudgetGateway({
@@ -89,6 +93,7 @@ export class AdmissionHarness {
         now,
         later,
         rows: { complete: async (row, orphan) => this.#complete(row, orphan) },
+        entered: () => undefined,
         changed: () => this.changed(),
         decided: (entry, answer) => {
           this.#note(entry.request.requestId, answer);
@@ -109,8 +114,10 @@ export class AdmissionHarness {
       level: async () => ({ capTokens: 100, levelTokens: 7 }) as never,
       later,
       silence: new MemberSilence(5_000, 2_000),
+      isBack: (member) => returnHold.isBack(member),
       failed: (error) => this.failures.push(error),
     });
+    const returnHold = new ReturnHold(before, { hold: (on) => this.admission.apply({ type: "hold", on }), later });
   }
 
   /** Asks for a slot, as one isolate of several. */

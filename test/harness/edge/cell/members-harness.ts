@@ -25,8 +25,9 @@ export class MembersHarness {
   #messages = 0;
   stores: (row: UsageRow) => Promise<void> = async () => undefined;
 
-  constructor(slots: number) {
-    this.world = new AdmissionHarness("weighted", slots);
+  /** `before`: the isolates that had requests when the Cell was reset. */
+  constructor(slots: number, before: readonly string[] = []) {
+    this.world = new AdmissionHarness("weighted", slots, undefined, { before });
     this.world.record = async ({ row }, again) => {
       this.recorded.push(again ? `${row.request_id} again` : row.request_id);
       await this.stores(row);
