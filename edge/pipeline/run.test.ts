@@ -138,7 +138,18 @@ describe("a failure of the gateway's own", () => {
 });
 
 describe("admission", () => {
-  it("is retried once after a stale answer; a second one is the store's fault", async () => {
+  it("is retried after each change of its records", async () => {
+    const staleFor = (id: string, rev: number) => ({ verdict: "stale", items: [{ kind: "key", id, rev }] }) as const;
+    const world = new TestPipeline();
+    world.answers = [staleFor("hash", 9), staleFor("hash", 10), staleFor("other", 9)];
+    world.upstream = async () => new Response(null, { status: 404 });
+    expect({ status: (await answer(world)).status, requestCount: world.requests.length }).toEqual({
+      status: 404,
+      requestCount: 4,
+    });
+  });
+
+  it("is refused when it is stale twice for one change: the store has not got it", async () => {
     const stale = { verdict: "stale", items: [{ kind: "key", id: "hash", rev: 9 }] } as const;
     const world = new TestPipeline();
     world.answers = [stale, stale];

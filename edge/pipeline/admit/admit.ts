@@ -2,7 +2,7 @@
  * Step 6: a slot by fairshare, then tokens and money, by the decision of the Cell (docs/rules/admission.md#membership,
  * docs/rules/freshness.md#revisions, docs/rules/budgets.md#leases). The answer comes at once; a request that has to
  * wait waits on its permit, and gives it up when its client leaves. An admission request that the Cell calls stale is
- * built again once. One that waited keeps its place meanwhile, and is refused when the new records refuse it
+ * built again, and refused if it is stale for the same change. One that waited keeps its place meanwhile, and is refused when the new records refuse it
  * (docs/rules/admission.md#judged-again). A refused request holds nothing, and its row is handed in through the permit.
  */
 import { servedUntilMs } from "../../../shared/access/caller-access.ts";
@@ -66,19 +66,20 @@ class SlotSeeker {
   }
 
   async seek(): Promise<AdmittedRequest> {
-    let wasStale = false;
+    let changes: readonly RevItem[] | null = null;
     let anew = false;
     for (;;) {
       const message = { ...admissionMessage(this.#call, this.#request, this.#waitedMs), anew };
       const answer = await this.#ask(message);
       anew = false;
       if (answer.verdict === "stale") {
-        if (wasStale) throw this.#refused(new GatewayError("key_store_unavailable"));
-        wasStale = true;
+        if (changes !== null && !isNewer(answer.items, changes))
+          throw this.#refused(new GatewayError("key_store_unavailable"));
+        changes = answer.items;
         await this.#judgeAgain(answer.items);
         continue;
       }
-      wasStale = false;
+      changes = null;
       this.#permit = answer.permit;
       const decision = answer.verdict === "waiting" ? await this.#decision(answer.permit) : answer;
       if (decision === null) {
@@ -174,6 +175,13 @@ class SlotSeeker {
     settleWithoutSlot(this.#call, known, permit, refused(error.status, error));
     throw new AlreadySettled(error, known);
   }
+}
+
+/** Whether there are changes, and all of them are other ones than before: those before were read. */
+function isNewer(changes: readonly RevItem[], before: readonly RevItem[]): boolean {
+  const isKnown = ({ kind, id, rev }: RevItem) =>
+    before.some((item) => item.kind === kind && item.id === id && item.rev >= rev);
+  return changes.length > 0 && !changes.some(isKnown);
 }
 
 /** How a request without a slot ends. */
