@@ -75,7 +75,7 @@ class Level {
     } else {
       // what the call before used beyond what it had drawn may be taken after the change; a debt is cut at the next use
       const over = Math.max(0, -this.#ends[1]);
-      const least = this.#settledAt(this.#least, atMs, Math.min(this.#rate.least, this.cap / MINUTE_MS));
+      const least = this.#leastAt(atMs, Math.min(this.#rate.least, this.cap / MINUTE_MS));
       this.#least = { level: Math.min(least, cap - over), atMs };
       const most = this.#settledAt(this.#most, atMs, this.#rate.most);
       if (this.#others > 0 && cap < this.cap) this.#refilledUntilMs = atMs + LEASE_MS;
@@ -93,8 +93,7 @@ class Level {
     const sum = (of: (end: number) => number): number => ends.reduce((total, end) => total + of(end), 0);
     if (startMs < this.#refilledUntilMs) this.#most = { level: this.cap, atMs: startMs };
     return {
-      least:
-        this.#settledAt(this.#least, startMs - CLOCK_MS, this.#rate.least) - sum((end) => Math.max(0, end)) - missed,
+      least: this.#leastAt(startMs - CLOCK_MS) - sum((end) => Math.max(0, end)) - missed,
       most: this.#settledAt(this.#most, endMs + CLOCK_MS, this.#rate.most) - sum((end) => Math.min(0, end)) + leased,
     };
   }
@@ -114,13 +113,19 @@ class Level {
 
   /** Takes what a call has drawn between these times, and then used. */
   take({ startMs, endMs }: Got, drawn: number, used: number): void {
-    const least = this.#settledAt(this.#least, endMs, this.#rate.least) - used;
+    const least = this.#leastAt(endMs) - used;
     // what is paid off begins with the settlement, which may come after the answer
     this.#least = { level: this.#clamp(least), atMs: least < -this.cap ? endMs + SETTLED_MS : endMs };
     this.#most = { level: this.#clamp(this.#settledAt(this.#most, startMs, this.#rate.most) - used), atMs: startMs };
     this.#ends = [this.#ends[1], drawn - used];
     const rate = this.cap / MINUTE_MS;
     this.#rate = { least: rate, most: rate };
+  }
+
+  /** What is on lease is not refilled before a Cell says that it is spent, so the refill may end so much below the capacity. */
+  #leastAt(nowMs: number, rate = this.#rate.least): number {
+    const { level } = this.#least;
+    return Math.max(level, Math.min(this.cap * (1 - LEASED_PART), this.#settledAt(this.#least, nowMs, rate)));
   }
 
   #settledAt({ level, atMs }: { readonly level: number; readonly atMs: number }, nowMs: number, rate: number): number {
