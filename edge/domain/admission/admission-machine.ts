@@ -126,6 +126,11 @@ export class AdmissionMachine implements GrantCheck {
     return true;
   }
 
+  /** Whether the request has been entered, or has ended. */
+  isKnown(requestId: string): boolean {
+    return this.#entries.has(requestId) || this.#ended.has(requestId);
+  }
+
   /** A request that runs comes back, which an earlier life of this Cell let through, or which was given up: even above the cap. */
   comeBack(request: AdmissionRequest, member: string): void {
     const known = this.#entries.get(request.requestId);

@@ -160,6 +160,52 @@ describe("a bucket that is shared by two cells", () => {
     world.calm(7_000);
     expect(debt()).toBe(-600 + (world.coreMs - atMs) / 100);
   });
+
+  it("stays in the debt that a lower capacity leaves, when a lease of before comes back", () => {
+    const world = new BudgetSimulation(2);
+    const limits = limitsWith({ tokensPerMinute: 600 });
+    const [first, second] = [world.cell(0), world.cell(1)];
+    world.reserve(first, limits, TEN);
+    while (world.calls.length > 0) world.deliver(world.nextCall());
+    const large = world.reserve(second, limits, TEN);
+    while (world.calls.length > 0) world.deliver(world.nextCall());
+    world.settle(second, large, { tokens: 1_000, nanoUsd: 0 });
+    while (world.calls.length > 0) world.deliver(world.nextCall());
+    const lowered = limitsWith({ tokensPerMinute: 60, rev: 2 });
+    world.core.limitsChanged(lowered, world.coreMs);
+    const debt = () => world.core.buckets(lowered, world.coreMs).tenant.tokens.levelTokens;
+    const atMs = world.coreMs;
+    expect(debt()).toBe(-60);
+    world.calm(7_000);
+    expect(debt()).toBe(-60 + (world.coreMs - atMs) / 1_000);
+  });
+
+  it("gets back what requests do not use of their estimates once its debt is paid, whatever ran with it", () => {
+    const world = new BudgetSimulation(1);
+    const limits = limitsWith({ tokensPerMinute: 600 });
+    const cell = world.cell(0);
+    const need = { bucketTokens: 100, termTokens: 100, nanoUsd: 0, requests: 1 };
+    const serve = (): string | null => {
+      const id = world.reserve(cell, limits, need);
+      while (world.calls.length > 0) world.deliver(world.nextCall());
+      return world.verdicts.get(id)?.kind === "ok" ? id : null;
+    };
+    const long: string[] = [];
+    for (let minute = 0; minute < 10; minute += 1) {
+      for (let id = serve(); id !== null; id = serve()) long.push(id);
+      world.calm(60_000);
+    }
+    const tooLarge = serve();
+    if (tooLarge === null) throw new Error("nothing was served");
+    world.settle(cell, tooLarge, { tokens: 100_000, nanoUsd: 0 });
+    world.calm(61_000);
+    let served = 0;
+    for (let secs = 0; secs < 120; secs += 1) {
+      for (let id = serve(); id !== null; id = serve(), served += 1) world.settle(cell, id, { tokens: 10, nanoUsd: 0 });
+      world.calm(1_000);
+    }
+    expect({ ran: long.length, isLittle: 10 * served < 0.8 * 1_200 }).toEqual({ ran: 60, isLittle: false });
+  });
 });
 
 it("buckets serve no more than their capacity at once, whatever is on lease or changes", () => {

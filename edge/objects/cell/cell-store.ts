@@ -65,7 +65,7 @@ interface StoredRevision {
 
 export class CellStore implements HistoryDisk {
   readonly #storage: DurableObjectStorage;
-  readonly #busy: Set<string>;
+  #busy: ReadonlySet<string>;
 
   constructor(storage: DurableObjectStorage) {
     this.#storage = storage;
@@ -121,24 +121,15 @@ export class CellStore implements HistoryDisk {
     return life;
   }
 
-  /** The isolates that have requests: a Cell that starts with some was reset under load. */
+  /** The isolates that have requests: a Cell that starts with some was reset under load. Written only when they change. */
   get busyMembers(): ReadonlySet<string> {
     return this.#busy;
   }
 
-  /** An isolate has a request. Written when it had none. */
-  addBusy(member: string): void {
-    if (this.#busy.has(member)) return;
-    this.#busy.add(member);
-    this.#saveBusy();
-  }
-
-  /** Forgets the isolates that have no requests any more. Written when there are some. */
-  keepBusy(members: ReadonlySet<string>): void {
-    const idle = [...this.#busy].filter((member) => !members.has(member));
-    if (idle.length === 0) return;
-    for (const member of idle) this.#busy.delete(member);
-    this.#saveBusy();
+  set busyMembers(members: ReadonlySet<string>) {
+    if (members.size === this.#busy.size && [...members].every((member) => this.#busy.has(member))) return;
+    this.#write("busy", members.size === 0 ? null : JSON.stringify([...members]));
+    this.#busy = members;
   }
 
   /** The cell's counters as they were saved last; null when they never were, or in another form. */
@@ -182,10 +173,6 @@ export class CellStore implements HistoryDisk {
       minute.minute,
       json,
     );
-  }
-
-  #saveBusy(): void {
-    this.#write("busy", this.#busy.size === 0 ? null : JSON.stringify([...this.#busy]));
   }
 
   #minutes(query: string): readonly HistoryMinute[] {

@@ -1,7 +1,7 @@
 /**
  * The Cell object: one admission domain (docs/rules/configuration.md#cells). This file has its RPC calls; the parts are made in
  * compose-cell.ts. Isolates are its members, and send admission requests in exchanges (docs/rules/admission.md#exchanges).
- * Admission state is in memory only; capacity override, revisions, counters, history and busy mark are in the object's storage.
+ * Admission state is in memory only; capacity override, revisions, counters, history and busy isolates are in the object's storage.
  */
 import { DurableObject, RpcTarget } from "cloudflare:workers";
 import { mergedWaiting } from "../../../shared/fairshare/merged-waiting.ts";

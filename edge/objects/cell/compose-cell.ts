@@ -2,6 +2,7 @@
  * The composition of a Cell: its parts are made only here, each from parts that were made before it. No part knows one
  * that is made after it: the scheduler and the budgets return decisions, or put later ones, which admission applies.
  */
+import { isLive } from "../../domain/admission/admission-entry.ts";
 import { AdmissionMachine } from "../../domain/admission/admission-machine.ts";
 import { EventCounters } from "../../domain/cell/event-counters.ts";
 import { History } from "../../domain/cell/history.ts";
@@ -58,7 +59,11 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
       const nowMs = now();
       history.add(scheduler.snapshot(nowMs), nowMs);
     },
-    passed: () => members.pass(),
+    passed: () => {
+      members.pass();
+      const busy = new Set([...admission.entries].filter(isLive).map(({ member }) => member));
+      if (busy.size > 0) store.busyMembers = busy;
+    },
     report: async () => {
       const { inFlight, queued, maxInFlight } = scheduler;
       const state = { in_flight: inFlight, queued, max_in_flight: maxInFlight, last_seen_ms: now() };
@@ -68,14 +73,12 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
       store.counters = counters.save();
       const counts = eventCounters.save();
       if (counts.length > 0) store.eventCounts = counts;
-      const busy = new Set(Array.from(admission.entries, ({ member }) => member));
-      if (busy.size > 0) store.keepBusy(busy);
       history.save(false);
     },
     entryCount: () => admission.size,
     rest: () => {
       history.save(true);
-      store.keepBusy(new Set());
+      store.busyMembers = new Set();
     },
     failed: (error) => log.event("cell_save_failed", { cell, reason: nameOf(error) }),
   });
@@ -103,7 +106,10 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
       maxQueuedPerTenant: settings.maxQueuedPerTenant,
       now,
       later,
-      entered: (member) => store.addBusy(member),
+      // The others of a busy Cell are written as time passes.
+      entered: (member) => {
+        if (store.busyMembers.size === 0) store.busyMembers = new Set([member]);
+      },
       changed: () => {
         if (admission.size > 0) heartbeat.wake();
       },

@@ -39,7 +39,7 @@ interface MembersOptions {
   readonly level: (limits: BudgetLimits) => Promise<BucketLevel | null>;
   readonly later: (delayMs: number, run: () => void) => void;
   readonly silence: Silence;
-  /** Called when the Cell knows of everything that an isolate runs. */
+  /** Called when the Cell knows of everything that an isolate runs, and that waits. */
   readonly isBack: (member: string) => void;
   /** Called for a request that could not be decided, which is a defect of the gateway. */
   readonly failed: (error: unknown) => void;
@@ -58,7 +58,7 @@ interface KnownMember {
   /** Null: its last one has ended, and it is in its grace, or was given up. */
   session: MemberSession | null;
   report: Report;
-  /** The requests that it runs, that are not known here, and that it is still to hand in. */
+  /** Requests of its session that are not known here: those that it runs are to be handed in, and those that wait ask again. */
   owed: Set<string>;
 }
 
@@ -111,8 +111,9 @@ export class Members {
         if (!named.has(request.requestId)) admission.giveUp(request.requestId);
       member.report.decided.length = 0;
       // Before those that wait, or they would get the slots of these.
-      member.owed = new Set(running.filter((requestId) => !admission.runs(requestId)));
-      member.report.unknown.push(...member.owed);
+      const unknown = running.filter((requestId) => !admission.runs(requestId));
+      member.report.unknown.push(...unknown);
+      member.owed = new Set([...unknown, ...waiting.filter((requestId) => !admission.isKnown(requestId))]);
       for (const requestId of waiting) {
         const answer = admission.waits(requestId);
         if (answer !== null) member.report.decided.push([requestId, answer]);
@@ -140,9 +141,6 @@ export class Members {
       if (isLost) admission.giveUp(requestId);
       else admission.withdraw(requestId);
     }
-    for (const { row } of message.ends) member.owed.delete(row.request_id);
-    for (const { requestId } of [...message.returns, ...message.departures]) member.owed.delete(requestId);
-    if (member.owed.size === 0) isBack(member.id);
     for (const one of message.records) this.#track(member, one.row, record(one));
     for (const hit of message.hits) this.#hit(member, hit);
     for (const request of message.asks) {
@@ -155,6 +153,9 @@ export class Members {
         member.report.decided.push([request.requestId, { verdict: "stale", items: [] }]);
       }
     }
+    for (const { requestId } of message.departures) member.owed.delete(requestId);
+    for (const requestId of member.owed) if (admission.isKnown(requestId)) member.owed.delete(requestId);
+    if (member.owed.size === 0) isBack(member.id);
     return takeReport(member);
   }
 

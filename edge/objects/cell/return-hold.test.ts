@@ -35,8 +35,22 @@ describe("a Cell that was reset", () => {
     const { stage, asked } = resetCell();
     const { session } = stage.open([], { member: "one", running: ["a", "b"] });
     stage.open([], { member: "two" });
-    stage.exchange(session, { ends: [endOf("a")], departures: [{ requestId: "b", isLost: false, held: null }] });
-    expect(asked.state).toBe("running");
+    stage.exchange(session, { ends: [endOf("a")] });
+    const before = asked.state;
+    stage.exchange(session, { departures: [{ requestId: "b", isLost: false, held: null }] });
+    expect({ before, after: asked.state }).toEqual({ before: "waiting", after: "running" });
+  });
+
+  it("gives slots by age once what waited before has asked again", () => {
+    const { stage, asked } = resetCell();
+    stage.open([], { member: "two" });
+    const { session } = stage.open([requestOf("young")], { member: "one", waiting: ["old"] }, { ends: [endOf("a")] });
+    const before = asked.state;
+    stage.exchange(session, { asks: [{ ...requestOf("old"), waitedMs: 10_000 }] });
+    expect({ before, after: [asked.state, ...["young", "old"].map((id) => stage.world.stateOf(id, "one"))] }).toEqual({
+      before: "waiting",
+      after: ["running", "waiting", "running"],
+    });
   });
 
   it("waits for an isolate that is gone for 2 s", async () => {

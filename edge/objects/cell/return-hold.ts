@@ -1,6 +1,6 @@
 /**
- * A Cell that was reset while isolates had requests gives no slot until those isolates are back, so that what runs is counted first
- * (docs/rules/admission.md#reset).
+ * A Cell that was reset while isolates had requests gives no slot until those isolates are back, so that what runs is counted first,
+ * and what waits keeps its order (docs/rules/admission.md#reset).
  */
 
 /** An isolate may be gone too. So long it keeps what it holds without a session (members.ts), and so long others wait for it. */
@@ -28,7 +28,7 @@ export class ReturnHold {
     });
   }
 
-  /** The isolate has handed in every request that it runs. */
+  /** The Cell knows of every request that the isolate runs, and that waits. */
   isBack(member: string): void {
     if (this.#awaited.delete(member) && this.#awaited.size === 0) this.#hold(false);
   }

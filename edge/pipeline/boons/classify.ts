@@ -4,7 +4,6 @@
  * ends it. A classifier that keeps failing is not asked for a while, so that requests do not all wait for its timeout.
  */
 import { GatewayError } from "../../../shared/errors.ts";
-import type { ModelRecord } from "../../../shared/records.ts";
 import type { AutoRouterValue } from "../../../shared/schema/settings/auto-router.ts";
 import { boonEvent } from "../../domain/cell/event-counters.ts";
 import { answeredTags, classifiedText, classifierBody } from "../../domain/request/model-choice/classifier.ts";
@@ -25,8 +24,15 @@ interface Classified {
   readonly userTexts: readonly string[];
 }
 
+/** The copies by which the classifier would have been asked are older than the Cell knows. */
+export const OUTDATED = Symbol("outdated");
+
 /** The tags, which may be none; null: the classifier is off, or has not answered. Throws ClientGone. */
-export async function classify(call: Call, caller: Parsed, classified: Classified): Promise<readonly string[] | null> {
+export async function classify(
+  call: Call,
+  caller: Parsed,
+  classified: Classified,
+): Promise<readonly string[] | null | typeof OUTDATED> {
   const { settings, vocabulary, userTexts } = classified;
   const { classifier_enabled: enabled, classifier_model: name } = settings;
   const text = classifiedText(userTexts);
@@ -36,6 +42,7 @@ export async function classify(call: Call, caller: Parsed, classified: Classifie
   const known = verdicts.find(key, call.ports.clock());
   if (known !== null) return known;
   const { clock, events, log } = call.ports;
+  if (!(await isCurrent(call, caller, classified))) return OUTDATED;
   const beganMs = clock();
   const tags = await ask(call, caller, classified, text);
   const outcome = tags === null ? "failed" : tags.length > 0 ? "hit" : "none";
@@ -46,20 +53,26 @@ export async function classify(call: Call, caller: Parsed, classified: Classifie
 }
 
 /**
- * The tags that the classifier names; null: there is no answer that can be used, or it keeps failing. Nothing is asked by
- * settings, or for a caller, that the Cell knows to be old (docs/rules/freshness.md#every-use-compares): admission has such
- * a request judged again. Throws ClientGone.
+ * False: the Cell knows newer settings, or a newer caller, and nothing may be asked for these
+ * (docs/rules/freshness.md#every-use-compares). Admission has such a request judged again.
  */
+async function isCurrent(call: Call, caller: Parsed, { settingsRev }: Classified): Promise<boolean> {
+  const ofSettings = settingsRev === null ? [] : [autoSettingsRev(settingsRev)];
+  const reading = mustBeCurrent(call, [...ofSettings, ...principalRevs(call, caller.principal)]);
+  return await reading.then(() => true, withoutAnswer).then((current) => current === true);
+}
+
+/** The tags that the classifier names; null: there is no answer that can be used, or it keeps failing. Throws ClientGone. */
 async function ask(
   call: Call,
   caller: Parsed,
-  { settings, settingsRev, vocabulary }: Classified,
+  { settings, vocabulary }: Classified,
   text: string,
 ): Promise<readonly string[] | null> {
   const { classifier_model: name, classifier_timeout_ms: timeoutMs } = settings;
   const { classifierFailures: failures } = call.memory.autoRouter;
   const { clock } = call.ports;
-  const model = await currentClassifier(call, caller, name, settingsRev).catch(withoutAnswer);
+  const model = name === null ? null : await currentModel(call, name).catch(withoutAnswer);
   if (model === null) return null;
   const server = `${model.id} ${model.rev}`;
   if (failures.isFailing(server, clock())) return null;
@@ -70,17 +83,6 @@ async function ask(
   if (answer === null || isRetryable(status)) failures.failed(server, clock());
   else failures.answered(server);
   return answer?.kind === "answered" && status >= 200 && status < 300 ? answeredTags(answer.value, vocabulary) : null;
-}
-
-async function currentClassifier(
-  call: Call,
-  caller: Parsed,
-  name: string | null,
-  settingsRev: number | null,
-): Promise<ModelRecord | null> {
-  const ofSettings = settingsRev === null ? [] : [autoSettingsRev(settingsRev)];
-  await mustBeCurrent(call, [...ofSettings, ...principalRevs(call, caller.principal)]);
-  return name === null ? null : await currentModel(call, name);
 }
 
 /** A failure of the gateway's own question is no failure of the request. Throws everything else. */

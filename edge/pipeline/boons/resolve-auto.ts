@@ -1,6 +1,7 @@
 /**
  * Step 3 for the model name `auto` (docs/rules/auto-router.md): the gateway chooses the model. A request that is judged
- * again keeps its model while that is a candidate; otherwise it is chosen anew, among the models as the store has them.
+ * again keeps its model while that is a candidate and was not chosen provisionally; otherwise it is chosen anew, among the models
+ * as the store has them.
  */
 import { mayUseModel } from "../../../shared/access/caller-access.ts";
 import { GatewayError } from "../../../shared/errors.ts";
@@ -22,7 +23,7 @@ import { settingsReader } from "../call/hot-settings.ts";
 import { type Authenticated, type Parsed, type Resolved, StageFailure } from "../call/known.ts";
 import { withSpan } from "../call/report/spans.ts";
 import { energyTermsOf } from "../resolve-model/resolve-model.ts";
-import { classify } from "./classify.ts";
+import { classify, OUTDATED } from "./classify.ts";
 
 const PATH = "/v1/chat/completions";
 const NAME = "auto";
@@ -47,17 +48,19 @@ export async function resolveAuto<K extends Parsed>(call: Call, request: K): Pro
   const traits = requestTraits(request.parsed.document, estimateTokens(call.route.estimate, request.parsed.document));
   try {
     const known = await readAutoSettings(call);
-    const auto = { settingsRev: known?.rev ?? null };
-    const kept = request.auto?.settingsRev === auto.settingsRev ? await keptModel(call, request, traits) : null;
+    const settingsRev = known?.rev ?? null;
+    const { auto: before } = request;
+    const isSettled = before !== null && !before.isProvisional && before.settingsRev === settingsRev;
+    const kept = isSettled ? await keptModel(call, request, traits) : null;
     const settings = known?.settings ?? DEFAULT_SETTINGS;
-    const { caller, model } =
+    const { caller, model, isProvisional } =
       kept === null
-        ? await choose(call, request, { traits, settings, settingsRev: auto.settingsRev })
-        : { caller: request, model: kept };
+        ? await choose(call, request, { traits, settings, settingsRev })
+        : { caller: request, model: kept, isProvisional: false };
     const energy = await energyTermsOf(call, model);
     const boons = await boonSettingsOf(call, model);
     const { principal, identity } = caller;
-    return { ...request, principal, identity, model, energy, boons, auto };
+    return { ...request, principal, identity, model, energy, boons, auto: { settingsRev, isProvisional } };
   } catch (error) {
     const { cause, known } = StageFailure.of(error, request);
     throw new StageFailure(cause, { ...known, model: null, auto: null });
@@ -87,6 +90,7 @@ interface ChoiceTerms {
 interface Choice {
   readonly caller: Authenticated;
   readonly model: ModelRecord;
+  readonly isProvisional: boolean;
 }
 
 /** The caller and the model that may answer; the run is counted. Throws the failure of 503, and ClientGone. */
@@ -117,7 +121,8 @@ async function chooseModel(call: Call, request: Parsed, terms: ChoiceTerms): Pro
       judged = await judge(call, caller, terms.traits, models);
     }
     const { principal, identity } = caller;
-    const { tags, source } = await tagsOf(call, { ...request, principal, identity }, terms, judged.candidates);
+    const asked = { ...request, principal, identity };
+    const { tags, source, isProvisional } = await tagsOf(call, asked, terms, judged.candidates);
     const load = await autoRouter.load(call.ports);
     const { inFlight, chosen } = load;
     const ranked = rankModels(judged.candidates, tags, (name) => (inFlight.get(name) ?? 0) + (chosen.get(name) ?? 0));
@@ -125,7 +130,7 @@ async function chooseModel(call: Call, request: Parsed, terms: ChoiceTerms): Pro
     explain(span, { ranked, excluded: judged.excluded, tags, source });
     if (model === undefined) throw new StageFailure(new GatewayError("no_model_available"), caller);
     chosen.set(model.model_name, (chosen.get(model.model_name) ?? 0) + 1);
-    return { caller, model };
+    return { caller, model, isProvisional };
   });
 }
 
@@ -188,15 +193,17 @@ async function tagsOf(
   request: Parsed,
   { traits, settings, settingsRev }: ChoiceTerms,
   candidates: readonly ModelRecord[],
-): Promise<{ readonly tags: readonly string[]; readonly source: TagSource }> {
+): Promise<{ readonly tags: readonly string[]; readonly source: TagSource; readonly isProvisional: boolean }> {
   const { userTexts } = traits;
   const guards = guardsOf(request.principal.tenant, "input");
   const mayAsk = guards === null || guards.action === "log_only";
   const terms = { settings, settingsRev, vocabulary: vocabularyOf(candidates), userTexts };
   const classified = mayAsk ? await classify(call, request, terms) : null;
-  if (classified !== null && classified.length > 0) return { tags: classified, source: "classifier" };
+  const isProvisional = classified === OUTDATED;
+  if (classified !== null && !isProvisional && classified.length > 0)
+    return { tags: classified, source: "classifier", isProvisional };
   const tags = heuristicTags(traits);
-  return { tags, source: tags.length === 0 ? "none" : "heuristic" };
+  return { tags, source: tags.length === 0 ? "none" : "heuristic", isProvisional };
 }
 
 /** Writes into the span why a model was chosen (docs/rules/auto-router.md#explanation). */

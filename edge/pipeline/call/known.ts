@@ -139,6 +139,8 @@ export interface KnownBoons {
 interface AutoRoute {
   /** Revision of the auto router's settings by which it has chosen; null: they could not be read. */
   readonly settingsRev: number | null;
+  /** The classifier was not asked, because the settings or the caller are newer than the copies by which it would have been. */
+  readonly isProvisional: boolean;
 }
 
 /** In step 3: the caller, and the parsed body. */

@@ -32,7 +32,7 @@ import type { Truth } from "./truth.ts";
 
 export interface Disk {
   capacity: number;
-  readonly busyMembers: Set<string>;
+  busyMembers: ReadonlySet<string>;
   revisions: readonly RevItem[];
   life: number;
 }
@@ -146,7 +146,7 @@ export class CellLife {
         maxQueuedPerTenant: 0,
         now,
         later,
-        entered: (member) => void disk.busyMembers.add(member),
+        entered: () => undefined,
         changed: () => undefined,
         decided: (entry, answer) => {
           this.admission.granted(entry.request, answer);

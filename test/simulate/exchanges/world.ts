@@ -4,6 +4,7 @@
  * and charges must agree.
  */
 
+import { isLive } from "../../../edge/domain/admission/admission-entry.ts";
 import type { BudgetLimits } from "../../../edge/domain/budget/limits.ts";
 import type { LedgerApi, LedgerBatch } from "../../../edge/domain/ledger/rpc.ts";
 import type { BudgetObjectApi } from "../../../edge/objects/object-ports.ts";
@@ -131,8 +132,9 @@ export class World {
     if (this.time.nowMs < this.#bornMs + LIFE_MS) return;
     this.#bornMs = this.time.nowMs;
     this.resets += 1;
-    const { context } = this.life;
+    const { context, admission } = this.life;
     context.die();
+    this.disk.busyMembers = new Set([...admission.entries].filter(isLive).map(({ member }) => member));
     for (const [id, isolate] of this.asked) {
       if (this.rows.has(id) || this.died.has(id)) continue;
       if (this.#gaveUp.has(id)) this.died.set(id, "its code gave up, and then its Cell was reset");

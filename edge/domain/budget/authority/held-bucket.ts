@@ -17,6 +17,11 @@ export interface OutOfBucket {
 
 export class HeldBucket {
   stored: StoredBucket;
+  /**
+   * The part of a debt that was forgiven while leases were out. What is left of these, and comes back, is taken for it: it would pay
+   * off the debt that remains. While that is being paid off, there are no other leases. Not stored: leases end in some seconds.
+   */
+  #forgivenTokens = 0;
 
   /**
    * Its time becomes now at the latest: an earlier life may have had another clock, or one that was ahead. Its level comes within
@@ -36,7 +41,10 @@ export class HeldBucket {
       this.take(out.all());
       return capTokens > 0;
     }
-    this.stored = { bucket: touchBucket(bucket, capTokens, atMs, out.unspent()), uncoveredTokens };
+    const refilled = touchBucket(bucket, bucket.capTokens, atMs, out.unspent());
+    this.#forgivenTokens = refilled.levelTokens < 0 ? Math.min(this.#forgivenTokens, out.unspent()) : 0;
+    this.#forgive(refilled.levelTokens, capTokens);
+    this.stored = { bucket: adjustBucket({ ...refilled, capTokens }, 0), uncoveredTokens };
     if (bucket.capTokens === capTokens) return false;
     this.keepWithin(out);
     return true;
@@ -64,19 +72,22 @@ export class HeldBucket {
 
   /** Adds tokens that come back; negative: more was used than had been drawn. `out`: what is out after that. */
   settle(deltaTokens: number, out: OutOfBucket): void {
-    if (deltaTokens < 0) this.take(-deltaTokens);
-    else this.#takeBack(deltaTokens, out);
-    // What will not come back is not to be waited for.
-    this.stored = { ...this.stored, uncoveredTokens: Math.min(this.stored.uncoveredTokens, out.all()) };
-  }
-
-  #takeBack(tokens: number, out: OutOfBucket): void {
     const { bucket, uncoveredTokens } = this.stored;
-    const covered = Math.min(tokens, uncoveredTokens);
+    this.#forgive(bucket.levelTokens + deltaTokens, bucket.capTokens);
+    const covered = Math.max(0, Math.min(deltaTokens, uncoveredTokens));
+    const ofForgiven = Math.max(0, Math.min(deltaTokens - covered, this.#forgivenTokens));
+    const returned = deltaTokens - covered - ofForgiven;
     const room = bucket.capTokens - out.unspent() - bucket.levelTokens;
     this.stored = {
-      bucket: adjustBucket(bucket, Math.max(0, Math.min(tokens - covered, room))),
-      uncoveredTokens: uncoveredTokens - covered,
+      bucket: adjustBucket(bucket, returned > 0 ? Math.max(0, Math.min(returned, room)) : returned),
+      // What will not come back is not to be waited for.
+      uncoveredTokens: Math.min(uncoveredTokens - covered, out.all()),
     };
+    this.#forgivenTokens = Math.min(this.#forgivenTokens - ofForgiven, out.unspent());
+  }
+
+  /** A debt is cut at the capacity. */
+  #forgive(levelTokens: number, capTokens: number): void {
+    this.#forgivenTokens += Math.max(0, -capTokens - levelTokens);
   }
 }
