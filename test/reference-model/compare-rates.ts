@@ -18,10 +18,7 @@ const REFUSALS: Readonly<Record<Kind, string>> = {
 };
 
 const MINUTE_MS = 60_000;
-/**
- * What a lease holds at most of what a limit still has. The rest refills meanwhile as if that were spent, so both together may be so
- * much above the capacity; and another key misses it.
- */
+/** What a lease holds at most of what a limit still has; another key misses it. */
 const LEASED_PART = 1 / 8;
 /** How long a Cell may hold a lease. */
 const LEASE_MS = 20_000;
@@ -87,14 +84,13 @@ class Level {
 
   /** What it may have held at some moment between these: before a call, or after it, while its own end is on its way. */
   between({ startMs, endMs }: Got, isAfter = false): Range {
-    const leased = this.cap * LEASED_PART;
-    const missed = this.#others * Math.ceil(leased);
+    const missed = this.#others * Math.ceil(this.cap * LEASED_PART);
     const ends = isAfter ? this.#ends : this.#ends.slice(1);
     const sum = (of: (end: number) => number): number => ends.reduce((total, end) => total + of(end), 0);
     if (startMs < this.#refilledUntilMs) this.#most = { level: this.cap, atMs: startMs };
     return {
       least: this.#leastAt(startMs - CLOCK_MS) - sum((end) => Math.max(0, end)) - missed,
-      most: this.#settledAt(this.#most, endMs + CLOCK_MS, this.#rate.most) - sum((end) => Math.min(0, end)) + leased,
+      most: this.#settledAt(this.#most, endMs + CLOCK_MS, this.#rate.most) - sum((end) => Math.min(0, end)),
     };
   }
 
