@@ -273,7 +273,8 @@ class Story {
 
   /**
    * What is left after a call, of the bucket that has less left; what it used may be known to the headers, or not yet. A call that
-   * drew nothing may be told what is not on lease.
+   * drew nothing may be told what is not on lease. Between two answers of the authority a Cell refills what it shows, as if nothing were
+   * on lease.
    */
   #judgeHeaders(
     call: Matched,
@@ -293,7 +294,8 @@ class Story {
       }
       const after = all.map((level) => {
         const { least, most } = level.between(got, true);
-        return { cap: level.cap, least: least - (isServed ? 0 : level.cap * LEASED_PART), most };
+        const leased = level.cap * LEASED_PART;
+        return { cap: level.cap, least: least - (isServed ? 0 : leased), most: most + leased };
       });
       const tightest = Math.min(...after.map(({ most }) => Math.max(0, most)));
       const isRight = after.some(({ cap, least, most }) => {
