@@ -3,7 +3,7 @@
  * the cap is kept, and every row is written once.
  */
 
-import { env } from "cloudflare:test";
+import { env, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import type { Bindings } from "../../edge/bindings.ts";
 import { limitsOf } from "../../edge/domain/budget/limits.ts";
@@ -150,6 +150,29 @@ async function finish(crowd: Crowd, count: number): Promise<void> {
     one?.finish();
   }
 }
+
+it("a Cell stores which isolates have requests, as time passes", async () => {
+  const [first, second] = [new ObjectIsolate("knows-isolates"), new ObjectIsolate("knows-isolates")];
+  const stored = async (...isolates: readonly ObjectIsolate[]) =>
+    await waitFor(
+      async () =>
+        await runInDurableObject(first.stub, (_cell, { storage }) =>
+          storage.sql.exec<{ value: string }>("SELECT value FROM meta WHERE name = 'busy'").toArray(),
+        ),
+      ([row]) => {
+        const members = row === undefined ? [] : (JSON.parse(row.value) as string[]);
+        return isolates.length === members.length && isolates.every(({ member }) => members.includes(member));
+      },
+    );
+  const held = await first.begin();
+  await stored(first);
+  const other = await second.begin();
+  await stored(first, second);
+  await first.end(held);
+  await stored(second);
+  await second.end(other);
+  await stored();
+});
 
 describe("a Cell that is reset under load", () => {
   it("counts the slots in use again, keeps their streams, and grants no more than its cap", async () => {

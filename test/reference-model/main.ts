@@ -81,7 +81,7 @@ try {
     only,
     say: (line) => console.log(line),
   });
-  if (differences.length > 0) console.log(reportOf(differences, repeat));
+  console.log(differences.length > 0 ? reportOf(differences, repeat) : "0 differences");
   process.exitCode = differences.length === 0 ? 0 : 1;
 } finally {
   await stack.stop();
