@@ -146,20 +146,23 @@ const pageQuerySchema = z.object({
     .string()
     .regex(/^[1-9]\d*$/)
     .optional()
-    .meta({ description: "1 to 1000, default 100; more is 1000" }),
-  cursor: z.string().optional().meta({ description: "From the link header of the previous page" }),
+    .meta({ description: "1 to 1000, default 100; larger values count as 1000" }),
+  cursor: z.string().optional().meta({ description: "Position of the page, from the link header of the previous one" }),
 });
 
 /** The query of every list that can be had as CSV, as the document shows it. */
 const formatQuerySchema = z.object({
-  format: z.enum(FORMATS).optional().meta({ description: "`csv` for a CSV file, like the header Accept: text/csv" }),
+  format: z
+    .enum(FORMATS)
+    .optional()
+    .meta({ description: "`csv` returns a CSV file, like the header Accept: text/csv" }),
 });
 
 const ACTOR_HEADER = {
   name: "x-gateway-audit-actor",
   in: "header" as const,
   required: false,
-  description: "The actor in the audit log for this change, default `admin`.",
+  description: "Who made this change, for the audit log. Default: `admin`.",
   schema: { type: "string" as const, maxLength: 256 },
   example: "deploy-pipeline",
 };

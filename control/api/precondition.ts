@@ -36,7 +36,8 @@ export const PRECONDITION = {
     name: HEADER,
     in: "header" as const,
     required: false,
-    description: "The `rev` of the record that the change is meant for, in quotes; another one is 412.",
+    description:
+      "The `rev` of the record that you read, in quotes. If the record has changed since, the response is 412.",
     schema: { type: "string" as const },
     example: '"42"',
   },
@@ -65,7 +66,7 @@ export function changedMeanwhile(present: object): GatewayError {
 export const presentSchema = z
   .record(z.string(), z.unknown())
   .optional()
-  .meta({ description: "With `changed_meanwhile`: the record as it is" });
+  .meta({ description: "With `changed_meanwhile`: the current record" });
 
 function revOf(value: unknown): number | undefined {
   const rev = typeof value === "object" && value !== null && "rev" in value ? value.rev : undefined;

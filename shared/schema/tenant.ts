@@ -154,9 +154,9 @@ export const updateTenantSchema = z
 
 /** Filters of GET /tenants besides paging (docs/rules/management-api.md#searches). */
 export const tenantFilterSchema = z.object({
-  q: queryText.meta({ description: "A part of name, description or contact, case-insensitive" }).optional(),
+  q: queryText.meta({ description: "Part of the name, description or contact, case-insensitive" }).optional(),
   status: oneOf(TENANT_STATUSES).optional(),
-  group: queryText.meta({ description: "Name of its fairshare group" }).optional(),
+  group: queryText.meta({ description: "Name of the fairshare group" }).optional(),
 });
 
 /** PATCH /tenants/{id}/status */
