@@ -47,7 +47,7 @@ export const PRECONDITION = {
 /** Judges a record by the header; undefined: each one is right. Throws 400 for a header that names no revision. */
 export function preconditionOf(header: string | undefined, isTaken: boolean): Judge | undefined {
   if (header === undefined || header.trim() === "*") return undefined;
-  if (!isTaken) throw fieldError(HEADER, "is not taken here: what is written has no rev");
+  if (!isTaken) throw fieldError(HEADER, "is not supported here: the resource has no rev");
   const wanted = header.split(",").map((each) => /^(W\/)?"?(\d{1,15})"?$/.exec(each.trim()));
   if (wanted.some((match) => match === null)) throw fieldError(HEADER, "must be the rev of the record in quotes, or *");
   // A weak one equals none (RFC 9110, 13.1.1).

@@ -37,7 +37,7 @@ export const backupVariables = {
   GATEWAY_BACKUP_INTERVAL_SECS: envWhole(DAY_SECS, 60, 31 * DAY_SECS).describe("Time between scheduled backups."),
   GATEWAY_BACKUP_KEEP: envWhole(30, 1, 10_000).describe("How many scheduled backups are kept."),
   GATEWAY_BACKUP_KEEP_DAYS: envWhole(0, 0, 36_500).describe(
-    "Scheduled backups older than this are removed; 0: none because of its age.",
+    "Days after which scheduled backups are removed; 0: never because of their age.",
   ),
 };
 

@@ -239,7 +239,7 @@ export const ALERT_TEXTS: Readonly<Record<AlertKey, AlertText>> = {
   usage_spill_refused: {
     subject: "Usage rows",
     means:
-      "Usage rows are being lost. ClickHouse has not accepted rows for so long that the Ledger's log is full (256 MiB or 1,024 segments per cell). Requests are still served, and budgets are charged.",
+      "ClickHouse has not accepted rows for so long that the Ledger's log is full (256 MiB or 1,024 segments per cell). Requests are still served, and budgets are charged.",
     action:
       "Bring ClickHouse back now: `gateway doctor` says what is wrong with it (unreachable, disk, permissions). `gateway_telemetry_dropped` counts the rows lost for good; note in reports for this period that they are incomplete. Resolved when the counter stops rising.",
   },
@@ -275,7 +275,7 @@ export const ALERT_TEXTS: Readonly<Record<AlertKey, AlertText>> = {
     subject: "Tenants, identities, energy",
     means:
       "The query for the power draw of the nodes failed. The last reading stays in use; without one, no energy is recorded. Requests are not affected.",
-    action: "`POST /api/v1/settings/energy/test` shows the answer of the metrics server.",
+    action: "`POST /api/v1/settings/energy/test` shows the response of the metrics server.",
   },
   test_alert: {
     subject: "Tenants, identities, energy",

@@ -9,7 +9,7 @@ import { linked, pageHead } from "./markdown.ts";
 import { ATTENTION_ACTIONS, RULE_ACTIONS } from "./rule-texts.ts";
 
 const INTRO = [
-  "What to do about everything that can need an operator: [alerts of the gateway](#alerts-of-the-gateway) by key, [Prometheus rules](#rules-of-prometheus) by name, and entries of [what needs attention](#attention) by kind.",
+  "What to do when the gateway needs an operator: [alerts of the gateway](#alerts-of-the-gateway) by key, [Prometheus rules](#rules-of-prometheus) by name, and entries of [what needs attention](#attention) by kind.",
   "Always start with three questions:",
   "1. `gateway doctor` ([the doctor](docs/watch.md#the-doctor)): which parts do not answer, and which have a wrong clock, certificate or permission?\n2. `gateway attention` and `gateway alerts`: what does the gateway itself report, most urgent first?\n3. Do applications notice? See the panels _Failed_ and _Requests by status_, and `GET /api/v1/usage/logs?status=error`. During most of these alerts, requests are still served.",
 ].join("\n\n");

@@ -52,7 +52,7 @@ const weeklyWindow = z
   .object({ day: whole(0, 6), start_min: whole(0, 1439), end_min: whole(1, 1440) })
   .refine((window) => window.start_min < window.end_min, {
     path: ["end_min"],
-    message: "must be greater than start_min; a window that passes midnight is two windows",
+    message: "must be greater than start_min; split a window that crosses midnight into two",
     when: whenValid("start_min", "end_min"),
   });
 
