@@ -152,10 +152,7 @@ const pageQuerySchema = z.object({
 
 /** The query of every list that can be had as CSV, as the document shows it. */
 const formatQuerySchema = z.object({
-  format: z
-    .enum(FORMATS)
-    .optional()
-    .meta({ description: "`csv` returns a CSV file, like the header Accept: text/csv" }),
+  format: z.enum(FORMATS).optional().meta({ description: "`csv` for a CSV file, like the header Accept: text/csv" }),
 });
 
 const ACTOR_HEADER = {
