@@ -255,11 +255,9 @@ const percentiles = <const Name extends string>(name: Name) =>
   >;
 
 const dailyNames = {
-  tenant_name: z
-    .string()
-    .meta({
-      description: "Name of the tenant, or of the key's tenant. Empty if it was deleted or rows are not grouped by it",
-    }),
+  tenant_name: z.string().meta({
+    description: "Name of the tenant, or of the key's tenant. Empty if it was deleted or rows are not grouped by it",
+  }),
   key_name: z.string().meta({ description: "Name of the key. Empty if it was deleted or rows are not grouped by key" }),
   key_prefix: z.string(),
 };
