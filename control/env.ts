@@ -115,24 +115,24 @@ export const controlVariables = {
   ...planeVariables,
   ...provisionerVariables,
   ...backupVariables,
-  GATEWAY_ADMIN_LISTEN: listenField("0.0.0.0:9180").describe("Management API."),
+  GATEWAY_ADMIN_LISTEN: listenField("0.0.0.0:9180").describe("Address on which the Management API listens."),
   GATEWAY_METRICS_LISTEN: listenField("0.0.0.0:9091").describe(
-    "`/metrics` for Prometheus and `/ready` for orchestrators, without authentication.",
+    "Address of `/metrics` (for Prometheus) and `/ready` (for orchestrators). No authentication.",
   ),
   GATEWAY_TLS_ADDRESS: optionalListenField
     .meta({ default: "none" })
     .describe(
-      "Where the metric `gateway_tls_expires_at` reads the data plane's certificate. `npm start` with TLS sets its own.",
+      "Address at which the metric `gateway_tls_expires_at` reads the data plane's certificate. `npm start` with TLS sets it.",
     ),
   GATEWAY_TRUSTED_PROXIES: trustedProxiesField
     .meta({ default: "none" })
-    .describe("Proxies whose [`x-forwarded-*`](docs/tls-and-fronts.md#addresses-of-clients) counts."),
+    .describe("Proxies whose [`x-forwarded-*` headers](docs/tls-and-fronts.md#addresses-of-clients) are trusted."),
   GATEWAY_ADMIN_TOKEN: z
     .string({ error: "is required: set it to a long random string" })
     .min(1, "is required: set it to a long random string")
     .meta({ default: "required" })
     .describe(
-      "Token of the Management API. A Worker derives the internal token from it when it has no `GATEWAY_INTERNAL_TOKEN`.",
+      "Token for the Management API. A Worker without `GATEWAY_INTERNAL_TOKEN` derives the internal token from it.",
     ),
   GATEWAY_DATABASE_URL: envText("postgres://gateway:gateway@127.0.0.1:5432/gateway")
     .refine(
@@ -140,57 +140,61 @@ export const controlVariables = {
       "must be a postgres:// URL or pglite:<folder>",
     )
     .meta({ values: "`postgres://...`, `pglite:<folder>`" })
-    .describe("PostgreSQL, also of `*.neon.tech`."),
+    .describe("The PostgreSQL database. Neon (`*.neon.tech`) is supported."),
   GATEWAY_REDIS_URL: envStoreUrl,
   GATEWAY_UPSTREAM_POOL_IDLE_SECS: envWhole(15, 1, DAY_SECS).describe(
-    "How long the control service keeps an unused connection to an upstream.",
+    "How long the control service keeps an idle connection to an upstream.",
   ),
   GATEWAY_UPSTREAM_TCP_KEEPALIVE_SECS: envWhole(30, 1, DAY_SECS).describe(
-    "After how long without traffic it probes whether a connection is still alive.",
+    "Idle time after which the control service sends TCP keep-alive probes to an upstream.",
   ),
-  GATEWAY_EDGE_BASE_URL: envWebUrl("http://127.0.0.1:8080").describe("Where the control service finds its own cell."),
+  GATEWAY_EDGE_BASE_URL: envWebUrl("http://127.0.0.1:8080").describe(
+    "URL at which the control service reaches its own cell.",
+  ),
   GATEWAY_RUNTIME_READY_URL: envOptionalUrl.describe(
-    "Set by `npm start`: where the runtime of this machine says that it serves, which `/ready` asks.",
+    "Set by `npm start`: the URL at which `/ready` asks whether this machine's runtime is serving.",
   ),
   GATEWAY_SHARED_SECRETS: secretDigests.describe(
-    "Set by `npm start` in a cluster: digests of [the secrets that all share](docs/cluster.md#secrets-that-all-share).",
+    "Set by `npm start` in a cluster: digests of the [shared secrets](docs/cluster.md#secrets-that-all-share).",
   ),
   GATEWAY_NEW_SHARED_SECRETS: envFlag(false).describe(
-    "In a cluster: [the secrets that all share](docs/cluster.md#secrets-that-all-share) were changed on purpose.",
+    "In a cluster: confirms that the [shared secrets](docs/cluster.md#secrets-that-all-share) were changed on purpose.",
   ),
   GATEWAY_PARENT_WATCH: envFlag(false).describe(
-    "Set by `npm start`: the control service ends when the process that started it ends.",
+    "Set by `npm start`: the control service exits when its parent process does.",
   ),
   // the minimum is one day (docs/rules/configuration.md#variables): 0 counts as one day
   GATEWAY_USAGE_RETENTION_DAYS: envWhole(180, 0, KEPT_DAYS_MAX)
     .transform((days) => Math.max(days, 1))
     .meta({ values: `1 to ${KEPT_DAYS_MAX}` })
-    .describe("Days that raw usage rows are kept, while the settings say nothing."),
-  GATEWAY_MODEL_HEALTH_ENABLED: envFlag(true).describe("Off: models are checked only when somebody asks for it."),
+    .describe("Days that raw usage rows are kept, unless the settings say otherwise."),
+  GATEWAY_MODEL_HEALTH_ENABLED: envFlag(true).describe("Off: models are checked only on demand."),
   GATEWAY_MODEL_HEALTH_INTERVAL_SECS: envWhole(900).describe(
-    `Time between checks of models that have no interval of their own; less than ${MIN_CHECK_INTERVAL_SECS} counts as ${MIN_CHECK_INTERVAL_SECS}.`,
+    `Time between health checks of models without their own interval; less than ${MIN_CHECK_INTERVAL_SECS} counts as ${MIN_CHECK_INTERVAL_SECS}.`,
   ),
-  GATEWAY_MODEL_HEALTH_TIMEOUT_SECS: envWhole(30, 1, DAY_SECS).describe("Limit of each attempt of a check."),
-  GATEWAY_MODEL_HEALTH_RETENTION_DAYS: envWhole(30, 1, KEPT_DAYS_MAX).describe("Days that checks are kept."),
+  GATEWAY_MODEL_HEALTH_TIMEOUT_SECS: envWhole(30, 1, DAY_SECS).describe("Timeout of each attempt of a health check."),
+  GATEWAY_MODEL_HEALTH_RETENTION_DAYS: envWhole(30, 1, KEPT_DAYS_MAX).describe("Days that health checks are kept."),
   GATEWAY_RECIPES_DIR: envText(RECIPES_DIR)
     .meta({ default: "`recipes` beside the service" })
-    .describe("Folder of the built-in [recipes](docs/recipes.md), read at the start."),
+    .describe("Folder of the built-in [recipes](docs/recipes.md), read at startup."),
   GATEWAY_PROVISIONER_HELD_AFTER_SECS: envWhole(600, 10, DAY_SECS).describe(
-    "Time without a successful tick until the alert `slurm_reconcile_held`. Make it more than two intervals.",
+    "Time without a successful tick before the alert `slurm_reconcile_held`. Set it to more than two intervals.",
   ),
-  GATEWAY_SLACK_WEBHOOK_URL: envOptionalUrl.describe("Chat webhook of alerts, until alert settings are saved."),
+  GATEWAY_SLACK_WEBHOOK_URL: envOptionalUrl.describe(
+    "Chat webhook for alerts. Only an initial value: saved alert settings win.",
+  ),
   GATEWAY_SLACK_ALERT_MIN_INTERVAL_SECS: envOptionalWhole(0, MIN_INTERVAL_SECS_MAX)
     .meta({ default: "`300`" })
-    .describe("How long repeats of an alert are held back, until alert settings are saved."),
+    .describe("How long repeats of an alert are held back. Only an initial value."),
   GATEWAY_AUTO_CLASSIFIER_ENABLED: envOptionalFlag
     .meta({ default: "off" })
-    .describe("Whether the auto router asks its classifier, until its settings are saved."),
+    .describe("Whether the auto router asks its classifier. Only an initial value: saved settings win."),
   GATEWAY_AUTO_CLASSIFIER_MODEL: envText("")
     .refine((name) => clearableName.safeParse(name).success, "must be a model name of at most 300 characters")
-    .describe("Classifier of the auto router, until its settings are saved."),
+    .describe("Classifier model of the auto router. Only an initial value."),
   GATEWAY_AUTO_CLASSIFIER_TIMEOUT_MS: envOptionalWhole(1, CLASSIFIER_TIMEOUT_MS_MAX)
     .meta({ default: "`250`" })
-    .describe("How long the classifier may take, until its settings are saved."),
+    .describe("Timeout of the auto router's classifier. Only an initial value."),
 };
 
 const schema = z.object(controlVariables).superRefine(requireOwnCell).superRefine(requireBackupPlace);

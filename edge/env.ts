@@ -107,86 +107,98 @@ const ROWS = {
     envRestStoreUrl
       .meta({ default: "required" })
       .describe(
-        "The key-value store. A Worker needs the `http(s)://` URL of a REST endpoint; the control service looks at `redis://127.0.0.1:6379` when it is unset.",
+        "URL of the key-value store. A Worker needs a REST endpoint (`http(s)://`); the control service defaults to `redis://127.0.0.1:6379`.",
       ),
   ),
   GATEWAY_OTEL_ENDPOINT: to(
     "otelEndpoint",
-    envOptionalWebUrl.describe("Traces of every call go to `{endpoint}/v1/traces` (OTLP over HTTP, protobuf)."),
+    envOptionalWebUrl.describe(
+      "Traces of all requests are exported to `{endpoint}/v1/traces` (OTLP over HTTP, protobuf).",
+    ),
   ),
   GATEWAY_ADMIN_TOKEN: to("adminToken", envSecret.meta({ default: "required by the control service" })),
   GATEWAY_UPSTREAM_TIMEOUT_SECS: to(
     "upstreamTimeoutMs",
     envWhole(300).describe(
-      "Limit of an attempt at an upstream, to the last byte of the answer. A model may have its own.",
+      "Timeout of one upstream attempt, up to the last byte of the response. A model can have its own.",
     ),
     msOf,
   ),
   GATEWAY_STALLED_READER_SECS: to(
     "stalledReaderMs",
     envWhole(60, 0, STALLED_READER_MAX_SECS).describe(
-      "A client that takes nothing of its answer for so long is cut off; 0: never.",
+      "How long a client can stop reading its response before it is disconnected; 0: no limit.",
     ),
     msOf,
   ),
   GATEWAY_ADMISSION_PATIENCE_SECS: to(
     "admissionPatienceMs",
     envWhole(0, 0, ADMISSION_PATIENCE_MAX_SECS).describe(
-      "How long a request waits for a [Cell without an owner](docs/rules/admission.md#between-owners).",
+      "How long a request waits while its [Cell has no owner](docs/rules/admission.md#between-owners).",
     ),
     msOf,
   ),
   GATEWAY_GLOBAL_MAX_IN_FLIGHT: to(
     "globalMaxInFlight",
-    envWhole(256).describe("Slots of a cell, until `PUT /api/v1/capacity` sets others."),
+    envWhole(256).describe(
+      "Slots of a cell (requests in flight at once), unless `PUT /api/v1/capacity` sets another number.",
+    ),
   ),
   GATEWAY_CELL_HEADROOM: to(
     "cellHeadroom",
     envPart(0.05, 0.5).describe(
-      "Part of a cell's slots that is kept for tenants below their share: [headroom](docs/rules/fairshare.md#headroom).",
+      "Fraction of a cell's slots that is kept free for tenants below their share: [headroom](docs/rules/fairshare.md#headroom).",
     ),
   ),
   GATEWAY_MAX_QUEUED_PER_TENANT: to(
     "maxQueuedPerTenant",
-    envWhole(10_000, 0).describe("Requests of one tenant that may wait in a cell; 0: as many as the cell (20,000)."),
+    envWhole(10_000, 0).describe(
+      "How many requests of one tenant can wait in a cell; 0: only the cell's limit of 20,000.",
+    ),
   ),
-  GATEWAY_MAX_BODY_BYTES: to("maxBodyBytes", envWhole(33_554_432).describe("Largest request body.")),
+  GATEWAY_MAX_BODY_BYTES: to("maxBodyBytes", envWhole(33_554_432).describe("Largest request body in bytes.")),
   // a ledger that had less than one segment could keep nothing
   GATEWAY_LEDGER_SHARDS: to(
     "ledgerShards",
-    envWhole(1, 1, SPILL_MAX_SEGMENTS).describe("Ledger objects of a cell. They divide the work, not the room."),
+    envWhole(1, 1, SPILL_MAX_SEGMENTS).describe(
+      "Number of Ledger objects per cell. They share the work and the cell's storage limits.",
+    ),
   ),
   GATEWAY_SESSION_ID_DERIVATION: to(
     "sessionIdDerivation",
-    envFlag(true).describe("Off: only session ids that the client states are recorded."),
+    envFlag(true).describe("Off: only session IDs that the client sends are recorded."),
   ),
   GATEWAY_PASSTHROUGH_PATHS: to(
     "passthroughPaths",
     passthroughPaths.describe(
-      "The only undocumented paths that are forwarded: [what is forwarded](docs/api.md#what-is-forwarded).",
+      "The only undocumented paths that the gateway forwards: [what is forwarded](docs/api.md#what-is-forwarded).",
     ),
   ),
   GATEWAY_LOG_GATHER_MS: to(
     "logGatherMs",
-    envWhole(0, 0).describe("Request lines of the log are written together after so long; 0: at once."),
+    envWhole(0, 0).describe("How long request log lines are collected before they are written; 0: written at once."),
   ),
   GATEWAY_FAIRSHARE_ALGORITHM: to(
     "fairshareAlgorithm",
-    algorithm.describe("How slots are divided: [who gets the next slot](docs/management.md#who-gets-the-next-slot)."),
+    algorithm.describe(
+      "How slots are divided among tenants: [who gets the next slot](docs/management.md#who-gets-the-next-slot).",
+    ),
   ),
   GATEWAY_FAIL_OPEN: to(
     "failOpen",
-    envFlag(true).describe("While a tenant's budget object does not answer: on serves unchecked, off answers 503."),
+    envFlag(true).describe(
+      "If a tenant's budget object does not answer: on serves requests unchecked, off returns 503.",
+    ),
   ),
   GATEWAY_JWT_ISSUERS: to(
     "jwtIssuers",
     envJwtIssuers
       .meta({ values: "a JSON array" })
-      .describe("OIDC providers of applications: [identity tokens](docs/api.md#identity-tokens)."),
+      .describe("OIDC providers whose tokens applications can send: [identity tokens](docs/api.md#identity-tokens)."),
   ),
   GATEWAY_INTERNAL_BASE_URL: to(
     "internalBaseUrl",
-    envWebUrl("http://127.0.0.1:9180").describe("Where the Worker finds the control service."),
+    envWebUrl("http://127.0.0.1:9180").describe("URL at which the Worker reaches the control service."),
   ),
 };
 

@@ -9,23 +9,23 @@ import type { Api } from "./types.ts";
 
 /** The chapters of the document, in the order in which a reader meets them. */
 const TAGS: Readonly<Record<string, string>> = {
-  Tenants: "Who uses the gateway: weights, quotas, budgets, access windows, policies.",
-  "API keys": "What a tenant's clients authenticate with. The secret is shown once, when the key is created.",
-  Budgets: "How much of a term budget is used.",
-  Models: "What clients may ask for, and the upstream behind each name.",
+  Tenants: "Customers of the gateway: weights, quotas, budgets, access windows, policies.",
+  "API keys": "Credentials of a tenant's clients. The secret is shown once, when the key is created or rotated.",
+  Budgets: "How much of a budget is used.",
+  Models: "Names that clients can request, and the upstream behind each one.",
   "Model endpoints": "Several upstreams behind one model: failover, shares, conversation affinity.",
   "Model health": "Health checks of upstreams and their results.",
   Fairshare: "Groups of tenants and their shares when the gateway is saturated.",
-  Load: "Capacity, the schedulers and what they are doing now.",
-  "MCP servers": "Tool servers that clients reach through the gateway.",
+  Load: "Capacity of the cells (regions), and the current state of their schedulers.",
+  "MCP servers": "MCP servers that clients reach through the gateway.",
   Usage: "Usage and cost.",
-  Users: "Who signs in to the console: approval, roles, tenants.",
-  Settings: "Settings of the whole gateway; they apply without a restart.",
+  Users: "People who sign in to the console: approval, roles, tenants.",
+  Settings: "Settings of the whole gateway. Changes apply without a restart.",
   Provisioning: "Models that the gateway starts and keeps running on a batch scheduler.",
   Backup: "The whole configuration as one file.",
   Audit: "Who changed what.",
-  Operations: "Repair of data that is derived from the configuration.",
-  Gateway: "The service itself. These need no token.",
+  Operations: "State of the gateway, and repair of data derived from the configuration.",
+  Gateway: "The service itself. No token is needed.",
 };
 
 interface SchemaNode {
@@ -70,7 +70,7 @@ export function buildDocument(app: Api, version: string): object {
       title: "Gateway Management API",
       version,
       description:
-        "Tenants, keys, models, budgets and usage of the gateway. Every route but the three of the service itself needs `Authorization: Bearer <GATEWAY_ADMIN_TOKEN>`. Errors have one shape; `error.details` names every refused field. A field that does not exist is refused. PATCH merges: an absent field keeps its value, null sets the default. In a create, null is the default.",
+        "Tenants, keys, models, budgets and usage of the gateway. All routes except those tagged Gateway need `Authorization: Bearer <GATEWAY_ADMIN_TOKEN>`. All errors have the same shape; `error.details` names every invalid field. Unknown fields are refused. PATCH merges: an omitted field keeps its value, null resets it to its default. On create, null means the default.",
       contact: { name: "The operator of this gateway" },
       // The type is of a version of OpenAPI that had no identifier.
       license: { name: "Apache-2.0", identifier: "Apache-2.0" } as { name: string },
@@ -143,19 +143,20 @@ function giveFormats(node: unknown): void {
 
 const SYNC = {
   "x-gateway-sync": {
-    description: "`pending` when a store or cell has not confirmed within a second; the gateway retries until it has.",
+    description:
+      "`pending`: a store or cell did not confirm the change within a second. The gateway retries until it does.",
     schema: { type: "string", enum: ["pending"] },
   },
 };
 const LINK = {
-  link: { description: 'The next page, `rel="next"`; absent on the last.', schema: { type: "string" } },
+  link: { description: 'The next page, as `rel="next"`; absent on the last page.', schema: { type: "string" } },
 };
 const ETAG = {
-  etag: { description: "The `rev` of the record in quotes, for `if-match`.", schema: { type: "string" } },
+  etag: { description: "The `rev` of the record in quotes, to send as `if-match`.", schema: { type: "string" } },
 };
 const REPLAYED = {
   "idempotency-replayed": {
-    description: "`true` when this is the stored answer of an earlier request.",
+    description: "`true` if this is the stored response to an earlier request.",
     schema: { type: "string", enum: ["true"] },
   },
 };
@@ -193,11 +194,11 @@ function describeOperation(method: string, operation: Operation, document: objec
   const [isPaged, isWrite, isCreate] = [names.includes("cursor"), method !== "get", names.includes("idempotency-key")];
   operation.description = [
     `${operation.description ?? operation.summary}.`.replace(/\.\.$/, "."),
-    isPaged ? "Paged: follow the `link` header." : "",
+    isPaged ? "Results are paged: follow the `link` header." : "",
     isWrite
-      ? "Recorded in the audit log; in force in every cell when the response arrives, unless `x-gateway-sync` says otherwise."
+      ? "Recorded in the audit log. Applied in every cell when the response arrives, unless `x-gateway-sync` is `pending`."
       : "",
-    isCreate ? "Safe to repeat under the same `idempotency-key`." : "",
+    isCreate ? "Safe to retry with the same `idempotency-key`." : "",
   ]
     .filter((sentence) => sentence !== "")
     .join(" ");

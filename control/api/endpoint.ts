@@ -146,8 +146,8 @@ const pageQuerySchema = z.object({
     .string()
     .regex(/^[1-9]\d*$/)
     .optional()
-    .meta({ description: "1 to 1000, default 100; more is 1000" }),
-  cursor: z.string().optional().meta({ description: "From the link header of the previous page" }),
+    .meta({ description: "1 to 1000, default 100; larger values count as 1000" }),
+  cursor: z.string().optional().meta({ description: "Position of the page, from the link header of the previous one" }),
 });
 
 /** The query of every list that can be had as CSV, as the document shows it. */
@@ -159,7 +159,7 @@ const ACTOR_HEADER = {
   name: "x-gateway-audit-actor",
   in: "header" as const,
   required: false,
-  description: "The actor in the audit log for this change, default `admin`.",
+  description: "Who made this change, for the audit log. Default: `admin`.",
   schema: { type: "string" as const, maxLength: 256 },
   example: "deploy-pipeline",
 };

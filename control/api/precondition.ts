@@ -36,7 +36,8 @@ export const PRECONDITION = {
     name: HEADER,
     in: "header" as const,
     required: false,
-    description: "The `rev` of the record that the change is meant for, in quotes; another one is 412.",
+    description:
+      "The `rev` of the record that you read, in quotes. If the record has changed since, the response is 412.",
     schema: { type: "string" as const },
     example: '"42"',
   },
@@ -46,7 +47,7 @@ export const PRECONDITION = {
 /** Judges a record by the header; undefined: each one is right. Throws 400 for a header that names no revision. */
 export function preconditionOf(header: string | undefined, isTaken: boolean): Judge | undefined {
   if (header === undefined || header.trim() === "*") return undefined;
-  if (!isTaken) throw fieldError(HEADER, "is not taken here: what is written has no rev");
+  if (!isTaken) throw fieldError(HEADER, "is not supported here: the resource has no rev");
   const wanted = header.split(",").map((each) => /^(W\/)?"?(\d{1,15})"?$/.exec(each.trim()));
   if (wanted.some((match) => match === null)) throw fieldError(HEADER, "must be the rev of the record in quotes, or *");
   // A weak one equals none (RFC 9110, 13.1.1).
@@ -65,7 +66,7 @@ export function changedMeanwhile(present: object): GatewayError {
 export const presentSchema = z
   .record(z.string(), z.unknown())
   .optional()
-  .meta({ description: "With `changed_meanwhile`: the record as it is" });
+  .meta({ description: "With `changed_meanwhile`: the current record" });
 
 function revOf(value: unknown): number | undefined {
   const rev = typeof value === "object" && value !== null && "rev" in value ? value.rev : undefined;

@@ -34,7 +34,7 @@ export function publicRoutes(app: Api, deps: ApiDeps): void {
   route(
     "/api/v1/health",
     "getHealth",
-    "Say that the service is alive; touches no store",
+    "Check that the service is alive; touches no store",
     {
       "text/plain": { schema: z.literal("ok") },
     },

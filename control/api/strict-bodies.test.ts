@@ -156,7 +156,7 @@ it("names the route that sets a field, and says of others that none does", async
     body: {
       error: {
         details: [
-          { path: "max_in_flight", message: "is not changed here: use PATCH /api/v1/tenants/{id}" },
+          { path: "max_in_flight", message: "cannot be changed here: use PATCH /api/v1/tenants/{id}" },
           { path: "created_at", message: "cannot be changed: it is set by the gateway" },
         ],
       },

@@ -112,7 +112,7 @@ export function strictBodies(app: Api, route: BodyRoute): StrictBodies {
 }
 
 const otherwise = (route: string | null, reason: string): string =>
-  route === null ? `cannot be changed: it is ${reason}` : `is not changed here: use ${route}`;
+  route === null ? `cannot be changed: it is ${reason}` : `cannot be changed here: use ${route}`;
 
 /** The fields of the record that a route writes. */
 function recordFieldsOf({ method, kind, answer }: BodyRoute): readonly string[] {

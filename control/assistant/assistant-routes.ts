@@ -10,9 +10,9 @@ export function assistantRoutes(app: Api): void {
     kind: "write",
     method: "post",
     path: "/api/v1/assistant/key",
-    summary: "Make a key for the console's assistant, for a day",
+    summary: "Create a key for the console's assistant, valid for a day",
     description:
-      "For the console's server. The tenant `gateway-assistant` is made when there is none; keys of it that have expired are removed.",
+      "For the console's server. Creates the tenant `gateway-assistant` if it is missing, and removes its expired keys.",
     tag: "Operations",
     access: "token",
     answer: createdKeySchema,

@@ -29,15 +29,15 @@ export const backupVariables = {
       "must be an absolute path such as /var/backups/gateway, or s3://bucket/prefix",
     )
     .meta({ values: "an absolute path, `s3://bucket/prefix`" })
-    .describe("Where [scheduled backups](docs/recover.md#scheduled-backups) go."),
+    .describe("Where [scheduled backups](docs/recover.md#scheduled-backups) are stored."),
   GATEWAY_BACKUP_OPTIONS: bucketSettings
     .prefault("")
     .meta({ values: BUCKET_VALUES })
-    .describe("Settings of the bucket of backups, as in [cluster.md](docs/cluster.md#start)."),
+    .describe("Settings of the backup bucket, as in [cluster.md](docs/cluster.md#start)."),
   GATEWAY_BACKUP_INTERVAL_SECS: envWhole(DAY_SECS, 60, 31 * DAY_SECS).describe("Time between scheduled backups."),
   GATEWAY_BACKUP_KEEP: envWhole(30, 1, 10_000).describe("How many scheduled backups are kept."),
   GATEWAY_BACKUP_KEEP_DAYS: envWhole(0, 0, 36_500).describe(
-    "Scheduled backups that are older are removed; 0: whatever their age.",
+    "Days after which scheduled backups are removed; 0: never because of their age.",
   ),
 };
 

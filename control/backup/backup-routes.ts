@@ -25,7 +25,7 @@ export function backupRoutes(app: Api, deps: ApiDeps): void {
     path: "/api/v1/backup/restore",
     summary: "Merge a backup file into the configuration, all or nothing",
     description:
-      "With `dry_run=true` nothing is changed: `differences` lists which objects would be added or changed, and in which fields. A file that a restore would refuse is refused here too.",
+      "With `dry_run=true` nothing is changed: `differences` lists which objects would be added or changed, and in which fields. A file that a restore would refuse is refused too.",
     tag,
     query: restoreQuerySchema,
     body: backupSchema,

@@ -129,31 +129,33 @@ const required = (min: number) =>
 /** The variables of the console, in the control service and alone. */
 const dashboardVariables = {
   GATEWAY_DASHBOARD_LISTEN: listenField("127.0.0.1:3000")
-    .meta({ default: "`127.0.0.1:3000`, or a free port after it" })
-    .describe("The console."),
+    .meta({ default: "`127.0.0.1:3000`, or the next free port" })
+    .describe("Address on which the console listens."),
   DASHBOARD_ADMIN_EMAIL: envText(DEFAULT_ADMIN_EMAIL)
     .pipe(z.string().toLowerCase().check(z.email("must be an email address")))
     .meta({ values: "an email address" })
-    .describe("Email of the console's own admin, who can sign in without a provider."),
-  DASHBOARD_PASSWORD: required(8).describe("The password of the console's own admin."),
-  DASHBOARD_SESSION_SECRET: required(32).describe("Key of the console's sessions. A new one ends every session."),
+    .describe("Email address of the console's built-in admin, who signs in with `DASHBOARD_PASSWORD`."),
+  DASHBOARD_PASSWORD: required(8).describe("Password of the console's built-in admin."),
+  DASHBOARD_SESSION_SECRET: required(32).describe(
+    "Secret that signs the console's session cookies. Changing it signs everyone out.",
+  ),
   DASHBOARD_PUBLIC_URL: envOptionalWebUrl
-    .meta({ default: "the address of each request" })
-    .describe("The console's address behind TLS: for redirects, its own origin and `Secure` cookies."),
-  TRUSTED_ORIGINS: trustedOrigins.describe("Further origins from which the console takes writes."),
+    .meta({ default: "taken from each request" })
+    .describe("Public URL of the console behind TLS. Used for redirects, the origin check and `Secure` cookies."),
+  TRUSTED_ORIGINS: trustedOrigins.describe("Other origins from which the console accepts writes."),
   OIDC_PROVIDERS: providers
     .meta({ values: "a JSON array", default: "none" })
-    .describe("[Providers](docs/rules/console.md#providers) at which people sign in to the console."),
+    .describe("OIDC [providers](docs/rules/console.md#providers) for signing in to the console."),
   GATEWAY_PROXY_BASE_URL: envWebUrl("http://localhost:8080")
     .transform((url) => url.replace(/\/+$/, ""))
     .meta({ values: "an http or https URL" })
-    .describe("Where people reach the data plane: in the commands that the console shows, and for its playground."),
+    .describe("URL at which users reach the data plane. The console shows it in commands, and its playground uses it."),
   GATEWAY_TRUSTED_PROXIES: trustedProxiesField,
   GATEWAY_PROXY_OWN_URL: envOptionalWebUrl
     .meta({ default: "`GATEWAY_PROXY_BASE_URL`" })
-    .describe("Where the console itself reaches the data plane. `npm start` with TLS sets it."),
+    .describe("URL at which the console's server reaches the data plane. `npm start` with TLS sets it."),
   GATEWAY_GRAFANA_URL: envOptionalWebUrl.describe(
-    "A Grafana that has the [dashboard](docs/watch.md#prometheus-and-grafana). Admins' pages of the console link to it.",
+    "URL of a Grafana with the [dashboard](docs/watch.md#prometheus-and-grafana). The console links to it for admins.",
   ),
 };
 
@@ -189,7 +191,7 @@ export const standaloneVariables = {
     .trim()
     .refine((url) => /^postgres(ql)?:$/.test(URL.parse(url)?.protocol ?? ""), DATABASE)
     .meta({ values: "a `postgres://` URL", default: "required" })
-    .describe("The gateway's PostgreSQL database, for a console that runs alone."),
+    .describe("The gateway's PostgreSQL database, for a standalone console."),
 };
 
 const standaloneSchema = z.object(standaloneVariables);

@@ -11,7 +11,7 @@ export function guardrailsRoutes(app: Api): void {
     path: "/api/v1/guardrails/test",
     summary: "Try a guardrails policy on a text; stores nothing",
     description:
-      "Runs the scanners of the data plane except `harm`, which needs a model. `matches` says where the text matches, `input` and `output` what happens to it on either side.",
+      "Runs the data plane's scanners except `harm`, which needs a model. `matches` shows where the text matches; `input` and `output` show what happens to it in a request and in a response.",
     tag: "Tenants",
     body: guardrailsTrialSchema,
     answer: guardrailsVerdictSchema,

@@ -24,7 +24,10 @@ const IN_CATALOG: Readonly<Record<CatalogListing, ProbeVerdict>> = {
 const IMAGE: Readonly<Record<CatalogListing, ProbeVerdict>> = {
   listed: { outcome: "healthy", message: "the catalog lists the model" },
   absent: { outcome: "unhealthy", message: "the catalog does not list the model" },
-  wildcard: { outcome: "unknown", message: "the catalog has a wildcard entry, so it cannot tell" },
+  wildcard: {
+    outcome: "unknown",
+    message: "the catalog has a wildcard entry, so it does not show whether the model is there",
+  },
   unreadable: { outcome: "unknown", message: "the catalog cannot be read" },
 };
 

@@ -23,10 +23,8 @@ export const buildVariables = {
   GATEWAY_GIT_SHA: z
     .string()
     .optional()
-    .describe(
-      "The commit that an image was built from, shown by `GET /api/v1/version`. Set it when you build an image.",
-    ),
-  GATEWAY_BUILT_AT: z.string().optional().describe("When an image was built, shown in the same place."),
+    .describe("Commit that the image was built from, shown by `GET /api/v1/version`. Set it when you build the image."),
+  GATEWAY_BUILT_AT: z.string().optional().describe("When the image was built, shown by `GET /api/v1/version`."),
 };
 
 /** The version, and what the variables say. */

@@ -41,4 +41,4 @@ function refused(context: z.core.$RefinementCtx): never {
 export const adminBaseUrlField = envWebUrl("http://localhost:9180")
   .transform((url) => url.replace(/\/+$/, ""))
   .meta({ values: "an http or https URL" })
-  .describe("Where programs beside the control service find the Management API.");
+  .describe("URL at which a standalone console or provisioner reaches the Management API.");

@@ -31,7 +31,7 @@ const CHANGES = [
     method: "patch",
     at: "",
     change: keyChanges.all,
-    summary: "Change fields of a key; null sets the default",
+    summary: "Change fields of a key; null resets a field to its default",
     access: undefined,
   },
   {
@@ -46,7 +46,7 @@ const CHANGES = [
     method: "put",
     at: "/tracing",
     change: keyChanges.tracing,
-    summary: "Turn span tracing of a key on or off",
+    summary: "Turn tracing of a key on or off",
     access: undefined,
   },
 ] as const;
@@ -88,7 +88,7 @@ export function keyRoutes(app: Api): void {
     kind: "read",
     method: "get",
     path: "/api/v1/keys/{id}",
-    summary: "Get a key",
+    summary: "Read a key",
     tag,
     access: ownKey,
     answer: apiKeySchema,
@@ -100,7 +100,7 @@ export function keyRoutes(app: Api): void {
     path: "/api/v1/keys/{id}/rotate",
     summary: "Rotate a key's secret; only this response contains it",
     description:
-      "ID, budgets and everything else stay. The old secret stays valid for `grace_secs`; earlier ones stop working at once.",
+      "The key keeps its ID, budgets and everything else. The old secret stays valid for `grace_secs`; earlier ones stop working at once.",
     tag,
     access: ownKey,
     body: rotateKeySchema,

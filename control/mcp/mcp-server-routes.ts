@@ -64,7 +64,7 @@ export function mcpServerRoutes(app: Api): void {
     kind: "write",
     method: "patch",
     path: one,
-    summary: "Change fields of an MCP server; null clears",
+    summary: "Change fields of an MCP server; null clears a field",
     tag,
     body: patchMcpServerSchema,
     answer: mcpServerSchema,

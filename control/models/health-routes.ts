@@ -34,9 +34,9 @@ export function modelHealthRoutes(app: Api, { prober }: { readonly prober: Pick<
     kind: "write",
     method: "post",
     path: "/api/v1/models/health",
-    summary: "Check every model now that is enabled, has checks on and is not in maintenance",
+    summary: "Check all models now that are enabled, have checks on and are not in maintenance",
     description:
-      "Responds when all checks are done. A model that served a request within its check interval is not called.",
+      "Responds when all checks are done. A model that has served a request within its check interval is not called.",
     tag,
     answer: modelHealthBulkSchema,
     handler: async ({ ctx, signal }) => await checkAllHealth(ctx, prober, signal),
@@ -56,7 +56,7 @@ export function modelHealthRoutes(app: Api, { prober }: { readonly prober: Pick<
     path: "/api/v1/models/{id}/health/check",
     summary: "Check a model and its endpoints now",
     description:
-      "Also in maintenance and with checks off; for a disabled model only the status is updated. Responds when the check is done: after at most three attempts of `GATEWAY_MODEL_HEALTH_TIMEOUT_SECS` each.",
+      "Works in maintenance and with checks off too; for a disabled model, only the status is updated. Responds when the check is done, after at most three attempts of `GATEWAY_MODEL_HEALTH_TIMEOUT_SECS` each.",
     tag,
     answer: modelHealthDetailSchema,
     handler: async ({ ctx, path }) => await checkHealth(ctx, prober, path.id),
@@ -67,7 +67,7 @@ export function modelHealthRoutes(app: Api, { prober }: { readonly prober: Pick<
     path: "/api/v1/models/{id}/health/config",
     summary: "Configure the health checks of a model; omitted fields keep their values",
     description:
-      "A check is due at once. Turning checks off resets the failure count; turning checks or alerts off, or maintenance, ends an active alert silently.",
+      "The next check is due at once. Turning checks off resets the failure count. Turning checks or alerts off, or starting maintenance, ends an active alert silently.",
     tag,
     body: healthConfigSchema,
     answer: modelHealthSummarySchema,

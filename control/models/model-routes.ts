@@ -40,7 +40,7 @@ const CHANGES: readonly ChangeRoute[] = [
     change: modelChanges.reliability,
     summary: "Replace timeout, retries and endpoint selection of a model",
     description:
-      "Omitted fields get their defaults. `failover` goes by priority, `load_balance` by weight, `session_hash` keeps a session on one endpoint.",
+      "Omitted fields get their defaults. `failover` selects by priority, `load_balance` by weight; `session_hash` keeps a session on one endpoint.",
   },
 ];
 
@@ -91,7 +91,7 @@ export function modelRoutes(app: Api): void {
     kind: "write",
     method: "put",
     path: one,
-    summary: "Update a model; an omitted field keeps its value",
+    summary: "Update a model; omitted fields keep their values",
     tag,
     body: modelChanges.update.body,
     answer: modelSchema,
@@ -101,8 +101,8 @@ export function modelRoutes(app: Api): void {
     kind: "write",
     method: "patch",
     path: one,
-    summary: "Change fields of a model; null sets the default",
-    description: "An omitted field keeps its value. Null clears `api_key`.",
+    summary: "Change fields of a model; null resets a field to its default",
+    description: "Omitted fields keep their values. Null clears `api_key`.",
     tag,
     body: modelChanges.all.body,
     answer: modelSchema,

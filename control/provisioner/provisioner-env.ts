@@ -18,22 +18,22 @@ export const provisionerVariables = {
   GATEWAY_PROVISIONER_ENABLED: envFlag(true).describe(
     "Off: this control service runs no [provisioner](docs/rules/provisioner.md#where-it-runs); another process does.",
   ),
-  GATEWAY_PROVISIONER_INTERVAL_SECS: envWhole(15, 1, 600).describe("Time between ticks of the provisioner."),
-  GATEWAY_PROVISIONER_HEALTH_TIMEOUT_SECS: envWhole(5, 1, 60).describe("Limit of a probe of a replica's server."),
+  GATEWAY_PROVISIONER_INTERVAL_SECS: envWhole(15, 1, 600).describe("Time between two runs (ticks) of the provisioner."),
+  GATEWAY_PROVISIONER_HEALTH_TIMEOUT_SECS: envWhole(5, 1, 60).describe("Timeout of a probe of a replica's server."),
   GATEWAY_PROVISIONER_WARMUP_TIMEOUT_SECS: envWhole(600, 0, DAY_SECS).describe(
-    "Limit of the one request that warms a new replica up; 0: none is sent.",
+    "Timeout of the request that warms up a new replica; 0: no request is sent.",
   ),
   GATEWAY_PROVISIONER_LOST_RETENTION_SECS: envWhole(900, 0, 365 * DAY_SECS).describe(
-    "How long a lost replica is shown, and counts as a failure.",
+    "How long a lost replica is shown and counts as a failure.",
   ),
   GATEWAY_PROVISIONER_RESTART_AFTER_FAILURES: envWhole(20, 0, FAILURES_MAX).describe(
-    "Net failed probes after which a replica whose job runs is restarted; 0: never, also not for failed health checks.",
+    "Failed minus successful probes after which a running replica is restarted; 0: never, not even for failed health checks.",
   ),
   GATEWAY_PROVISIONER_DRAIN_SECS: envWhole(60, 0, DAY_SECS).describe(
-    "Time that requests have to end between the removal of an endpoint and the end of its job.",
+    "How long requests can finish after their endpoint was removed, before its job is cancelled.",
   ),
   GATEWAY_PORT_SPAN: envWhole(PORT_SPAN_DEFAULT, 1, SPAN_MAX).describe(
-    "Ports of each replica's [window](docs/rules/provisioner.md#port-windows).",
+    "Number of ports in each replica's [window](docs/rules/provisioner.md#port-windows).",
   ),
   GATEWAY_PROVISIONER_JOB_PREFIX: envText("gateway-")
     .refine(
@@ -41,7 +41,7 @@ export const provisionerVariables = {
       "must be at most 64 letters, digits, dots, dashes and underscores",
     )
     .meta({ values: "at most 64 letters, digits, dots, dashes, underscores" })
-    .describe("Beginning of the names of jobs and endpoints."),
+    .describe("Prefix of the names of jobs and endpoints."),
 };
 
 /** How the provisioner works in this process. */

@@ -81,7 +81,7 @@ export function settingsRoutes(app: Api, deps: ApiDeps): void {
     kind: "read",
     method: "get",
     path: at,
-    summary: "List the settings: where each value comes from, and since when it applies",
+    summary: "List the settings, where each value comes from and when it took effect",
     tag,
     answer: listedSettingsSchema,
     handler: async ({ ctx }) => await listSettings(ctx),
@@ -94,7 +94,7 @@ export function settingsRoutes(app: Api, deps: ApiDeps): void {
     change: {
       summary: "Set where alerts go; omitted fields keep their values",
       description:
-        "Secrets that are omitted or blank are kept; `clear_slack_webhook` and `clear_smtp_password` remove them. `email: null` turns email off; inside `email`, host, sender and at least one recipient are required once. The webhook's address must pass the address policy.",
+        "Secrets that are omitted or blank are kept; `clear_slack_webhook` and `clear_smtp_password` remove them. `email: null` turns email off; to turn it on, `email` needs a host, a sender and at least one recipient. The webhook's address must pass the address policy.",
     },
   });
   endpoint(app, {
@@ -115,7 +115,7 @@ export function settingsRoutes(app: Api, deps: ApiDeps): void {
     read: { summary: "Read how long raw usage rows are kept" },
     change: {
       summary: "Set how long raw usage rows are kept",
-      description: "Full days of raw rows are deleted once they are older. The daily rollup is kept forever.",
+      description: "Raw rows are deleted by whole days once they are older. The daily rollup is kept forever.",
     },
   });
   settingRoutes(app, {
@@ -126,7 +126,7 @@ export function settingsRoutes(app: Api, deps: ApiDeps): void {
     change: {
       summary: "Configure the auto router's classifier",
       description:
-        "A blank `classifier_model` clears it and turns the classifier off: routing goes by capacity, cost and keywords. A timeout of 0 keeps the stored one.",
+        "A blank `classifier_model` clears it and turns the classifier off; routing then uses capacity, cost and keywords. A timeout of 0 keeps the stored one.",
     },
   });
   settingRoutes(app, {
@@ -137,7 +137,7 @@ export function settingsRoutes(app: Api, deps: ApiDeps): void {
     change: {
       summary: "Change the global settings of boons; omitted fields and zeros keep their values",
       description:
-        "Boons are model add-ons. A boon works for models that list it while its switch here is on. At most 3 repair attempts and 8 tool turns; larger values are reduced to these. A blank model clears it, a blank prompt keeps it, a blank nudge is the default one.",
+        "Boons are model add-ons. A boon works for models that list it while its switch here is on. At most 3 repair attempts and 8 tool turns; larger values are reduced to these. A blank model clears the model, a blank prompt keeps the prompt, a blank nudge restores the default nudge.",
     },
   });
   settingRoutes(app, {
@@ -147,7 +147,7 @@ export function settingsRoutes(app: Api, deps: ApiDeps): void {
     read: { summary: "Read the assistant's settings" },
     change: {
       summary: "Change the assistant's settings",
-      description: "A tool that `tools_enabled` does not list is on; a given map replaces the stored one.",
+      description: "Tools that `tools_enabled` does not list are enabled. The map replaces the stored one.",
     },
   });
 }
@@ -167,7 +167,7 @@ export function infrastructureSettingsRoutes(
     change: {
       summary: "Change the energy settings",
       description:
-        "While `enabled`, `prometheus_url` and `power_query` are required. 0 for the interval keeps the stored one. A model takes part with `energy_slots_per_node` above 0.",
+        "While `enabled`, `prometheus_url` and `power_query` are required. An interval of 0 keeps the stored one. A model is included if its `energy_slots_per_node` is above 0.",
     },
   });
   endpoint(app, {
@@ -187,13 +187,13 @@ export function infrastructureSettingsRoutes(
     verbs: jobschedSettings(store),
     answer: jobschedSchema,
     read: {
-      summary: "Read the job scheduler's settings, the token masked",
+      summary: "Read the job scheduler's settings, with the token masked",
       description: "The provisioner counts as running for 60 seconds after it has read its settings.",
     },
     change: {
       summary: "Change the job scheduler's settings",
       description:
-        "While `enabled`, `url` and `user` are required. An omitted or blank token is kept, `clear_token` removes it. It applies from the provisioner's next tick.",
+        "While `enabled`, `url` and `user` are required. An omitted or blank token keeps the stored one; `clear_token` removes it. The settings apply from the provisioner's next tick.",
     },
   });
   endpoint(app, {
@@ -202,7 +202,7 @@ export function infrastructureSettingsRoutes(
     path: `${at}/jobsched/test`,
     summary: "Test the connection to the job scheduler: token expiry and one ping",
     description:
-      "The token's expiry is read from it, not verified. If the scheduler does not respond, `ping.ok` is false, with the reason.",
+      "The expiry is read from the token, not verified. If the scheduler does not respond, `ping.ok` is false, with the reason.",
     tag,
     answer: jobschedTestSchema,
     handler: async ({ ctx }) => await testJobsched(ctx),
@@ -211,9 +211,9 @@ export function infrastructureSettingsRoutes(
     kind: "read",
     method: "get",
     path: `${at}/jobsched/resolved`,
-    summary: "The provisioner's own read, with the token in plain text",
+    summary: "Read the job scheduler's settings for the provisioner, with the token in plain text",
     description:
-      "The read is the provisioner's heartbeat and says how its previous tick went. Only for the provisioner: no other read returns a secret.",
+      "Only for the provisioner: the call is its heartbeat and reports its previous tick. No other read returns a secret.",
     tag,
     access: "token",
     query: jobschedResolvedQuerySchema,
@@ -226,7 +226,7 @@ export function infrastructureSettingsRoutes(
     method: "get",
     path: `${at}/compressor`,
     summary: "Probe the compression sidecar",
-    description: "Never fails: problems are in `error`.",
+    description: "Problems are in `error` and do not fail the request.",
     tag,
     answer: compressorSchema,
     handler: async () => await probeCompressor(compressor.url, compressor.timeoutMs),

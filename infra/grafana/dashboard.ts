@@ -45,7 +45,7 @@ const HEAD = {
   uid: "inference-gateway",
   title: "Inference gateway",
   description:
-    "Traffic, latency, capacity, upstreams and the custody of usage records of all cells. By tenant, key and model: the Management API.",
+    "Traffic, latency, capacity, upstreams and usage rows of all cells. For figures by tenant, key and model, use the Management API.",
   tags: ["inference", "gateway"],
   schemaVersion: 41,
   version: 1,

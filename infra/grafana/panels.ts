@@ -15,7 +15,7 @@ export const SECTIONS: readonly Section[] = [
       {
         id: 2,
         title: "Cells up",
-        description: "Cells that answer a control service, of those that are configured.",
+        description: "Configured cells that answer a control service.",
         unit: "none",
         steps: { green: null },
         hasCurve: false,
@@ -40,23 +40,25 @@ export const SECTIONS: readonly Section[] = [
       {
         id: 5,
         title: "First token, p95",
-        description: "Time from sending a request upstream to the first byte of its answer; 95 of 100 are quicker.",
+        description:
+          "Time from sending a request upstream to the first byte of its response. 95 of 100 requests are faster.",
         unit: "ms",
         steps: { green: null, orange: 2500, red: 5000 },
         targets: { "": quantile(0.95, "gateway_ttft_ms") },
       },
       {
         id: 6,
-        title: "Usage records lost",
-        description: "Rows that reached neither the analytics store nor the spill log. They are in no report.",
+        title: "Usage rows lost",
+        description:
+          "Usage rows that reached neither the analytics store nor the spill log. They are missing from every report.",
         unit: "short",
         steps: { green: null, red: 1 },
         targets: { "": sum("gateway_telemetry_dropped") },
       },
       {
         id: 7,
-        title: "Changes not delivered",
-        description: "Changes of configuration that wait for the key-value store or a cell.",
+        title: "Undelivered changes",
+        description: "Configuration changes not yet delivered to the key-value store or a cell.",
         unit: "short",
         steps: { green: null, orange: 1 },
         targets: { "": each("gateway_outbox_pending") },
@@ -70,7 +72,7 @@ export const SECTIONS: readonly Section[] = [
       {
         id: 9,
         title: "Requests by status",
-        description: "Completed requests by the class of their status; 499, a client that left, counts as 4xx.",
+        description: "Completed requests by status class. 499 (the client disconnected) counts as 4xx.",
         unit: "reqps",
         isStacked: true,
         targets: { "{{status}}": sumBy(["status"], "gateway_requests_total") },
@@ -79,7 +81,7 @@ export const SECTIONS: readonly Section[] = [
         id: 10,
         title: "Requests by admission",
         description:
-          "fast: at once; queued: after a wait; rejected: refused; boon: calls that the gateway makes for a request.",
+          "fast: admitted at once; queued: after a wait; rejected: refused; boon: sub-calls that the gateway makes for a request.",
         unit: "reqps",
         isStacked: true,
         targets: { "{{admission}}": sumBy(["admission"], "gateway_requests_total") },
@@ -100,8 +102,7 @@ export const SECTIONS: readonly Section[] = [
       {
         id: 13,
         title: "Time to first token",
-        description:
-          "Of answered requests, from sending upstream to the first byte. Above 5 s the histogram does not tell.",
+        description: "For answered requests, from sending upstream to the first byte. The histogram ends at 5 s.",
         unit: "ms",
         targets: {
           p50: quantile(0.5, "gateway_ttft_ms"),
@@ -112,9 +113,9 @@ export const SECTIONS: readonly Section[] = [
       },
       {
         id: 14,
-        title: "Time in all",
+        title: "Total time",
         description:
-          "From the arrival of a request to the last byte of its answer, waiting included. Above 30 s the histogram does not tell.",
+          "From a request's arrival to the last byte of its response, queue included. The histogram ends at 30 s.",
         unit: "ms",
         targets: {
           p50: quantile(0.5, "gateway_total_ms"),
@@ -131,24 +132,23 @@ export const SECTIONS: readonly Section[] = [
     panels: [
       {
         id: 16,
-        title: "Requests that hold a slot",
+        title: "Requests in flight",
         description:
-          "Per cell. The limit is GATEWAY_GLOBAL_MAX_IN_FLIGHT or what PUT /api/v1/capacity set; one tenant alone stays below it by GATEWAY_CELL_HEADROOM.",
+          "Per cell. The limit is GATEWAY_GLOBAL_MAX_IN_FLIGHT or the value set by PUT /api/v1/capacity; a single tenant stays below it by GATEWAY_CELL_HEADROOM.",
         unit: "short",
         targets: { "{{cell}}": each("gateway_in_flight") },
       },
       {
         id: 17,
-        title: "Requests that wait",
-        description: "Per cell. A queue that does not empty: more is asked for than is let through.",
+        title: "Waiting requests",
+        description: "Per cell. If the queue never empties, demand exceeds capacity.",
         unit: "short",
         targets: { "{{cell}}": each("gateway_queue_depth") },
       },
       {
         id: 18,
-        title: "Budget checks left out",
-        description:
-          "Requests per second that were let through without a budget check, because budgets did not answer.",
+        title: "Requests without a budget check",
+        description: "Requests per second that were served without a budget check, because budgets did not answer.",
         unit: "reqps",
         targets: { "{{cell}}": each("gateway_budget_unchecked_total") },
       },
@@ -162,14 +162,14 @@ export const SECTIONS: readonly Section[] = [
         id: 20,
         title: "Attempts by outcome",
         description:
-          "success: an answer; retry: again at the same endpoint; failover: at the next one; timeout: given up; exhausted: nobody answered.",
+          "success: a response; retry: another attempt at the same endpoint; failover: at the next one; timeout: given up; exhausted: no endpoint answered.",
         unit: "cps",
         targets: { "{{outcome}}": sumBy(["outcome"], "gateway_upstream_attempts_total") },
       },
       {
         id: 21,
-        title: "Calls of MCP servers that fail",
-        description: "By server: calls per second whose answer was 4xx or 5xx.",
+        title: "Failed MCP requests",
+        description: "By server: requests per second that got 4xx or 5xx.",
         unit: "reqps",
         targets: {
           "{{server}} {{status}}": sumBy(["server", "status"], "gateway_mcp_requests_total", {
@@ -181,12 +181,12 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     id: 22,
-    title: "What is saved",
+    title: "Savings",
     panels: [
       {
         id: 23,
         title: "Response cache: hits",
-        description: "Share of lookups that found an answer.",
+        description: "Share of lookups that found a response.",
         unit: "percentunit",
         max: 1,
         targets: {
@@ -197,7 +197,7 @@ export const SECTIONS: readonly Section[] = [
         id: 24,
         title: "Tokens saved",
         description:
-          "Tokens per second that no upstream had to work on: answered from the cache, or taken out by compression.",
+          "Tokens per second that no upstream had to process: answered from the cache or removed by compression.",
         unit: "cps",
         targets: {
           cache: sum("gateway_cache_tokens_saved_total"),
@@ -206,8 +206,8 @@ export const SECTIONS: readonly Section[] = [
       },
       {
         id: 25,
-        title: "Calls of MCP servers",
-        description: "Per second, by server.",
+        title: "MCP requests",
+        description: "Requests per second, by server.",
         unit: "reqps",
         targets: { "{{server}}": sumBy(["server"], "gateway_mcp_requests_total") },
       },
@@ -219,23 +219,23 @@ export const SECTIONS: readonly Section[] = [
     panels: [
       {
         id: 40,
-        title: "Boons that had an effect",
+        title: "Boon runs with an effect",
         description: "Runs per second that changed, refused or chose something.",
         unit: "reqps",
         targets: { "{{boon}}": sumBy(["boon"], RUNS, { outcome: "hit" }) },
       },
       {
         id: 41,
-        title: "Boons that fail",
+        title: "Failed boon runs",
         description:
-          "Runs per second that could not be finished. The requests went on without them, unless a policy of guardrails fails closed.",
+          "Runs per second that failed. The requests continued without them, unless a guardrails policy fails closed.",
         unit: "reqps",
         targets: { "{{boon}}": sumBy(["boon"], RUNS, { outcome: "failed" }) },
       },
       {
         id: 42,
-        title: "Time of a boon",
-        description: "What a run takes on average: calls that it waits for. Requests wait for it.",
+        title: "Time per boon run",
+        description: "Average time of a run, which is mostly calls it waits for. The request waits too.",
         unit: "ms",
         targets: { "{{boon}}": `${sumBy(["boon"], "gateway_boon_ms_total")} / ${sumBy(["boon"], RUNS)}` },
       },
@@ -243,19 +243,20 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     id: 26,
-    title: "Usage records and configuration",
+    title: "Usage rows and configuration",
     panels: [
       {
         id: 27,
         title: "Waiting for the analytics store",
-        description: "Bytes of usage rows in the spill log. At 256 MiB per cell new rows are lost.",
+        description: "Bytes of usage rows in the spill log. At 256 MiB per cell, new rows are lost.",
         unit: "bytes",
         targets: { "{{cell}}": each("gateway_spill_bytes") },
       },
       {
         id: 28,
-        title: "Usage records lost or kept aside",
-        description: "Lost: no room in the spill log. Kept aside: the analytics store refuses their content.",
+        title: "Usage rows lost or rejected",
+        description:
+          "Lost: the spill log was full. Rejected: the analytics store rejects their content; they are kept as dead letters.",
         unit: "short",
         targets: {
           "lost {{cell}}": each("gateway_telemetry_dropped"),
@@ -264,9 +265,9 @@ export const SECTIONS: readonly Section[] = [
       },
       {
         id: 29,
-        title: "Configuration on its way",
+        title: "Pending configuration changes",
         description:
-          "Changes of configuration that wait for the key-value store or a cell. A gap: the database does not answer.",
+          "Configuration changes not yet delivered to the key-value store or a cell. A gap: the database does not answer.",
         unit: "short",
         targets: { changes: each("gateway_outbox_pending") },
       },
@@ -279,14 +280,14 @@ export const SECTIONS: readonly Section[] = [
       {
         id: 31,
         title: "Identity tokens",
-        description: "Verified per second, by result.",
+        description: "Verifications per second, by result.",
         unit: "cps",
         targets: { "{{result}}": sumBy(["result"], "gateway_jwt_verify_total") },
       },
       {
         id: 32,
         title: "Key sets of identity providers",
-        description: "Reads per second, by provider and result.",
+        description: "Fetches per second, by provider and result.",
         unit: "cps",
         targets: {
           "{{issuer_index}} {{result}}": sumBy(["issuer_index", "result"], "gateway_jwks_refresh_total"),
@@ -295,7 +296,7 @@ export const SECTIONS: readonly Section[] = [
       {
         id: 33,
         title: "Spans not exported",
-        description: "Per second. full: more than 2,048 waited; failed: the collector did not take them.",
+        description: "Spans per second. full: more than 2,048 were waiting; failed: the collector did not accept them.",
         unit: "cps",
         targets: { "{{reason}}": sumBy(["reason"], "gateway_otel_spans_dropped_total") },
       },
@@ -308,15 +309,14 @@ export const SECTIONS: readonly Section[] = [
       {
         id: 44,
         title: "Replicas by state",
-        description: "Of all managed models. lost: a job ended that should run; another takes its place.",
+        description: "Replicas of all managed models. lost: a job that should run has ended; another one replaces it.",
         unit: "short",
         targets: { "{{state}}": each("gateway_model_replicas", { job: "gateway" }) },
       },
       {
         id: 45,
         title: "Provisioner: ticks and jobs",
-        description:
-          "Ticks by outcome, jobs that were submitted, and jobs that were ended because their probes failed, per second.",
+        description: "Per second: ticks by outcome, submitted jobs, and jobs cancelled because their probes failed.",
         unit: "cps",
         targets: {
           "tick {{outcome}}": sumBy(["outcome"], "gateway_provisioner_ticks_total"),
@@ -326,8 +326,8 @@ export const SECTIONS: readonly Section[] = [
       },
       {
         id: 46,
-        title: "Provisioner: what needs somebody",
-        description: "Models whose replicas cannot be started; 1 while no tick has succeeded for 10 minutes.",
+        title: "Provisioner: needs attention",
+        description: "Models whose replicas cannot be started, and 1 while no tick has succeeded for 10 minutes.",
         unit: "short",
         targets: {
           "models that cannot start": each("gateway_provision_errors", { job: "gateway" }),
@@ -342,15 +342,15 @@ export const SECTIONS: readonly Section[] = [
     panels: [
       {
         id: 35,
-        title: "Processor",
-        description: "Seconds of processor time per second.",
+        title: "CPU",
+        description: "Seconds of CPU time per second.",
         unit: "none",
         targets: { "{{instance}}": 'rate(process_cpu_seconds_total{job="gateway"}[$__rate_interval])' },
       },
       {
         id: 36,
         title: "Memory",
-        description: "Resident.",
+        description: "Resident memory of the process.",
         unit: "bytes",
         targets: {
           "{{instance}} resident": 'process_resident_memory_bytes{job="gateway"}',
@@ -360,13 +360,13 @@ export const SECTIONS: readonly Section[] = [
       {
         id: 37,
         title: "Event loop",
-        description: "Delay of the slowest turn in a hundred.",
+        description: "p99 delay of an event loop turn.",
         unit: "s",
         targets: { "{{instance}}": 'nodejs_eventloop_lag_p99_seconds{job="gateway"}' },
       },
       {
         id: 38,
-        title: "Background jobs that fail",
+        title: "Failed background jobs",
         description: "Runs per second that ended with an error, by job. The log line job_run has the error.",
         unit: "cps",
         isWide: true,

@@ -58,23 +58,23 @@ const address = z.string().superRefine((text, context) => {
 export const clusterVariables = {
   GATEWAY_CLUSTER_BUCKET: bucket
     .meta({ values: "`s3://bucket/prefix`, `gs://bucket/prefix`", default: "none" })
-    .describe("This machine joins a [cluster](docs/cluster.md) whose objects are stored there."),
+    .describe("Bucket of the [cluster](docs/cluster.md) that this machine joins. It stores the cluster's objects."),
   GATEWAY_CLUSTER_LISTEN: address
     .meta({ values: "`host:port`", default: "required in a cluster" })
-    .describe("Where this instance listens for the others, on a private network."),
+    .describe("Address on which this instance listens for the others, on a private network."),
   GATEWAY_CLUSTER_ADVERTISE: address
     .optional()
-    .meta({ values: "`host:port`", default: "where it listens" })
-    .describe("Where the others reach this instance."),
+    .meta({ values: "`host:port`", default: "`GATEWAY_CLUSTER_LISTEN`" })
+    .describe("Address at which the other instances reach this one."),
   GATEWAY_CLUSTER_KEY: z
     .string()
     .refine((key) => Buffer.byteLength(key) >= KEY_BYTES_MIN, `must have at least ${KEY_BYTES_MIN} bytes`)
     .meta({ values: `at least ${KEY_BYTES_MIN} bytes`, default: "required in a cluster" })
-    .describe("A secret that only the instances know."),
+    .describe("Secret that the instances of the cluster share."),
   GATEWAY_CLUSTER_OPTIONS: bucketSettings
     .default([])
     .meta({ values: BUCKET_VALUES })
-    .describe("Settings of an S3 bucket of a cluster: [start](docs/cluster.md#start)."),
+    .describe("Settings of the cluster's S3 bucket: [start](docs/cluster.md#start)."),
 };
 
 const schema = z.object(clusterVariables).superRefine((value, context) => {

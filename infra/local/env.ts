@@ -146,7 +146,7 @@ const databaseUrl = z
 
 const file = z.string().optional().meta({ values: "a file" });
 
-const ON_LOOPBACK = "on `127.0.0.1` with a generated admin token";
+const ON_LOOPBACK = "on `127.0.0.1` if the admin token is generated";
 
 const token = z
   .string()
@@ -154,15 +154,15 @@ const token = z
   .regex(/^[\x21-\x7e]+$/, "must be printable ASCII without spaces")
   .optional();
 
-const generated = { default: "generated, kept in the data folder" };
+const generated = { default: "generated and kept in the data folder" };
 
 /** The variables that the launcher itself reads; those of the parts are theirs. */
 export const launcherVariables = {
   GATEWAY_PROXY_LISTEN: listenAddress({ host: "0.0.0.0", port: 8080 })
     .meta({ values: "`host:port`", default: "`0.0.0.0:8080`" })
-    .describe("The data plane."),
+    .describe("Address on which the data plane listens."),
   GATEWAY_TLS_CERT_FILE: file.describe(
-    "PEM file with the data plane's certificate and its chain: the data plane speaks HTTPS ([TLS and fronts](docs/tls-and-fronts.md)).",
+    "PEM file with the data plane's certificate and chain. If set, the data plane serves HTTPS ([TLS and fronts](docs/tls-and-fronts.md)).",
   ),
   GATEWAY_TLS_KEY_FILE: file.describe("PEM file with the certificate's private key, without a passphrase."),
   GATEWAY_ADMIN_LISTEN: listenAddress(undefined).meta({ default: ON_LOOPBACK }),
@@ -174,12 +174,12 @@ export const launcherVariables = {
     .string()
     .default(".data")
     .meta({ values: "a folder" })
-    .describe("State of the embedded parts, and what was generated."),
+    .describe("Folder for the data of the embedded parts and for generated secrets."),
   GATEWAY_WAL_PATH: z
     .string()
     .optional()
     .meta({ values: "a folder", default: "in the data folder" })
-    .describe("The storage of the Durable Objects of this machine: admission state, and usage rows on their way."),
+    .describe("Storage of this machine's Durable Objects: admission state, and usage rows not yet in ClickHouse."),
   GATEWAY_DATABASE_URL: databaseUrl.meta({ default: "embedded" }),
   GATEWAY_REDIS_URL: urlOf(["redis:", "rediss:", "http:", "https:"], "a redis://, rediss:// or https:// URL").meta({
     default: "embedded",
@@ -189,15 +189,15 @@ export const launcherVariables = {
   GATEWAY_CLICKHOUSE_USER: z.string().default("default"),
   GATEWAY_CLICKHOUSE_PASSWORD: z.string().default(""),
   GATEWAY_DEMO: flag(false)
-    .meta({ values: "on, off", default: "on, in a cluster off" })
-    .describe("A demo tenant, key, model and upstream."),
-  GATEWAY_DASHBOARD: flag(true).meta({ values: "on, off" }).describe("The [console](docs/run.md#the-console)."),
+    .meta({ values: "on, off", default: "on; in a cluster off" })
+    .describe("Creates a demo tenant, key, model and upstream."),
+  GATEWAY_DASHBOARD: flag(true).meta({ values: "on, off" }).describe("Serves the [console](docs/run.md#the-console)."),
   GATEWAY_WORKERS: workers
     .meta({ values: `1 to ${WORKERS_MAX}, \`auto\`` })
-    .describe("Worker processes: [every core](docs/run.md#every-core)."),
+    .describe("Number of Worker processes: [every core](docs/run.md#every-core)."),
   GATEWAY_START_TIMEOUT_SECS: startTimeoutSecs
     .meta({ values: `1 to ${START_TIMEOUT_MAX_SECS}` })
-    .describe("How long each part may take until it is ready. Then its start has failed."),
+    .describe("How long each part can take to become ready before its start fails."),
 };
 
 const schema = z.object(launcherVariables);

@@ -9,9 +9,9 @@ import { linked, pageHead } from "./markdown.ts";
 import { ATTENTION_ACTIONS, RULE_ACTIONS } from "./rule-texts.ts";
 
 const INTRO = [
-  "Steps for everything that calls an operator: [alerts of the gateway](#alerts-of-the-gateway) by their key, [rules of Prometheus](#rules-of-prometheus) by their name, and entries of [what needs attention](#attention) by their kind.",
-  "Always start with the same three questions:",
-  "1. `gateway doctor` ([the doctor](docs/watch.md#the-doctor)): which parts do not answer, and whose clock, certificate or rights are wrong?\n2. `gateway attention` and `gateway alerts`: what does the gateway itself report, the most urgent first?\n3. Do applications notice it? The panels _Failed_ and _Requests by status_, and `GET /api/v1/usage/logs?status=error`. Requests are still served during most of these alerts.",
+  "What to do when the gateway needs an operator: [alerts of the gateway](#alerts-of-the-gateway) by key, [Prometheus rules](#rules-of-prometheus) by name, and entries of [what needs attention](#attention) by kind.",
+  "Always start with three questions:",
+  "1. `gateway doctor` ([the doctor](docs/watch.md#the-doctor)): which parts do not answer, and which have a wrong clock, certificate or permission?\n2. `gateway attention` and `gateway alerts`: what does the gateway itself report, most urgent first?\n3. Do applications notice? See the panels _Failed_ and _Requests by status_, and `GET /api/v1/usage/logs?status=error`. During most of these alerts, requests are still served.",
 ].join("\n\n");
 
 const rulesSchema = z.object({
@@ -41,15 +41,15 @@ export function alertsPage(rules: string): string {
     ]),
     "## Alerts of the gateway\n",
     linked(
-      "They go to the channels of `settings/alerts`, to the log, and to `GET /api/v1/alerts` ([how](docs/watch.md#alerts)). Some issue keys end with the tenant, API key, model or provider that the alert is about.\n",
+      "These alerts go to the channels in `settings/alerts`, to the log, and to `GET /api/v1/alerts` ([how](docs/watch.md#alerts)). Some issue keys end with the tenant, API key, model or provider that the alert is about.\n",
     ),
     ...alertSections(),
     "## Rules of Prometheus\n",
-    "`infra/grafana/alerts.yml` raises what the gateway cannot report itself, because it is down or because it only shows over time.\n",
+    "`infra/grafana/alerts.yml` has rules for what the gateway cannot report itself, because it is down or because the problem only shows over time.\n",
     ...ruleSections(rules),
     "## Attention\n",
     linked(
-      "`GET /api/v1/overview/attention`, `gateway attention` and the console's overview, the most urgent first ([rules](docs/rules/attention.md)).\n",
+      "`GET /api/v1/overview/attention`, `gateway attention` and the console's Overview page list these entries, most urgent first ([rules](docs/rules/attention.md)).\n",
     ),
     ...ATTENTION_KINDS.map(attentionSection),
   ].join("\n");

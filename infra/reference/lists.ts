@@ -11,7 +11,7 @@ import { pageHead, table } from "./markdown.ts";
 import { variableFacts } from "./variables.ts";
 
 const ERRORS =
-  'Both planes answer `{"error":{"message":...,"type":...,"code":...,"param":...}}`, and every code is in this closed table ([rules](docs/rules/errors.md)). `<x>` in a message is the name that the request had. An upstream\'s own error body is passed through and may have another form.';
+  'Both planes answer `{"error":{"message":...,"type":...,"code":...,"param":...}}`, and every code is in this closed table ([rules](docs/rules/errors.md)). `<x>` in a message stands for the name in the request. An upstream\'s own error body is passed through and can look different.';
 
 /** What each code says, means, and what to do. */
 export function errorCodesPage(): string {
@@ -43,7 +43,7 @@ export function errorCodesPage(): string {
     ]),
     table(["code", "status", "type", "message", "what it means", "what to do"], rows),
     "\n## The console\n",
-    "What the console's server answers besides, in the same form.\n",
+    "Further errors of the console's server, in the same form.\n",
     table(["code", "status", "type", "message"], ofConsole),
     "",
   ].join("\n");
@@ -51,21 +51,25 @@ export function errorCodesPage(): string {
 
 /** Bounds that a variable sets, and what they bound. */
 const BY_VARIABLE: readonly (readonly [variable: string, limit: string, more: string])[] = [
-  ["GATEWAY_GLOBAL_MAX_IN_FLIGHT", "slots of a cell", "; live by `PUT /api/v1/capacity`"],
-  ["GATEWAY_CELL_HEADROOM", "part of a cell's slots that is kept for tenants below their share", ""],
-  ["GATEWAY_MAX_QUEUED_PER_TENANT", "requests of one tenant that wait in a cell", ""],
-  ["GATEWAY_MAX_BODY_BYTES", "bytes of a request body", ""],
-  ["GATEWAY_UPSTREAM_TIMEOUT_SECS", "seconds of an attempt at an upstream", "; `request_timeout_secs` of a model"],
-  ["GATEWAY_STALLED_READER_SECS", "seconds that a client may take nothing of its answer", ""],
+  ["GATEWAY_GLOBAL_MAX_IN_FLIGHT", "slots of a cell", "; while running: `PUT /api/v1/capacity`"],
+  ["GATEWAY_CELL_HEADROOM", "fraction of a cell's slots kept free for tenants below their share", ""],
+  ["GATEWAY_MAX_QUEUED_PER_TENANT", "waiting requests of one tenant in a cell", ""],
+  ["GATEWAY_MAX_BODY_BYTES", "size of a request body, in bytes", ""],
+  [
+    "GATEWAY_UPSTREAM_TIMEOUT_SECS",
+    "timeout of an upstream attempt, in seconds",
+    "; `request_timeout_secs` of a model",
+  ],
+  ["GATEWAY_STALLED_READER_SECS", "how long a client can stop reading its response, in seconds", ""],
   [
     "GATEWAY_USAGE_RETENTION_DAYS",
-    "days that raw usage rows are kept; daily sums are kept forever",
+    "days that raw usage rows are kept (daily sums are kept forever)",
     "; `settings/usage-retention`",
   ],
 ];
 
 const LIMITS_INTRO =
-  "Every limit of the gateway, and what changes it. Limits of single tenants, keys and models are fields of these ([management](docs/management.md)).";
+  "Every limit of the gateway, and what changes it. Limits of a tenant, key or model are fields of that record ([management](docs/management.md)).";
 
 /** Every bound with its value. */
 export function limitsPage(): string {
@@ -93,7 +97,7 @@ function amountText(value: number, unit: "bytes" | "ms" | "count"): string {
 }
 
 const EVENTS =
-  "Every part writes JSON lines with `level` (30 information, 40 warning, 50 error), `time` and `event`; a line may also have `reason` (why) and `fix` (what to do). On a terminal `npm start` prints these meanings. [Logs](docs/watch.md#logs) lists the fields of a request's line. `auth_failed` and `alert_lost` also come from the control service.";
+  "Every part logs JSON lines with `level` (30 info, 40 warning, 50 error), `time` and `event`. Some lines also have `reason` (why) and `fix` (what to do). On a terminal, `npm start` prints these meanings. [Logs](docs/watch.md#logs) lists the fields of a request's log line. The control service also logs `auth_failed` and `alert_lost`.";
 
 /** What each event means, by the part that logs it. */
 export function logEventsPage(): string {
@@ -105,17 +109,17 @@ export function logEventsPage(): string {
 }
 
 const USAGE_ROW =
-  "Every request leaves one row in `usage_raw` ([rules](docs/rules/settlement-and-rows.md#rows)). `GET /usage/logs` answers it with the names of tenant and key. A sub-call is a call that the gateway makes to serve a request ([sub-calls](docs/rules/settlement-and-rows.md#sub-calls)). Tokens are [billed](docs/rules/settlement-and-rows.md#tokens-owed) as the rules say. Unknown text is empty and an unknown amount is 0, also in rows from before their field existed.";
+  "Every request is stored as one row of `usage_raw` ([rules](docs/rules/settlement-and-rows.md#rows)). `GET /usage/logs` returns it with the names of tenant and key. A sub-call is a call that the gateway makes to serve a request ([sub-calls](docs/rules/settlement-and-rows.md#sub-calls)). The rules say which tokens are [billed](docs/rules/settlement-and-rows.md#tokens-owed). An unknown text is empty and an unknown number is 0, also in rows older than the field.";
 
 /** What each field of a usage row says, in which column it is stored, and who sees it. */
 export function usageRowPage(): string {
   const rows = Object.entries(USAGE_ROW_FIELDS).map(([field, { value, column, user, about }]) => {
     const { type, enum: values } = z.toJSONSchema(value);
     const valueText = values === undefined ? String(type) : `\`${values.join("`, `")}\``;
-    return [`\`${field}\``, valueText, about, `\`${column}\``, user ? "everybody" : "administrators"];
+    return [`\`${field}\``, valueText, about, `\`${column}\``, user ? "everyone" : "admins"];
   });
   return `${pageHead("Usage row", USAGE_ROW, ["shared/usage/usage-row.ts"])}\n${table(
-    ["field", "value", "what it says", "column", "seen in the console by"],
+    ["field", "value", "meaning", "column", "seen in the console by"],
     rows,
   )}\n`;
 }

@@ -3,7 +3,7 @@ import { labelsOf, METRICS, type MetricName } from "../../shared/catalogues/metr
 import { pageHead, table } from "./markdown.ts";
 
 const INTRO =
-  "`GATEWAY_METRICS_LISTEN` answers `/metrics` with the metrics of the control service and those of every cell that answers. Each sample of a cell, and of `gateway_cell_up`, has the label `cell`. The control service also has the usual metrics of its process (`process_*`, `nodejs_*`). [Watch](docs/watch.md#prometheus-and-grafana) says what to look at, the [rules](docs/rules/metrics.md) say how metrics count.";
+  "`/metrics` at `GATEWAY_METRICS_LISTEN` has the metrics of the control service and of every cell that answers. Each sample of a cell, and of `gateway_cell_up`, has the label `cell`. The control service also exports the usual process metrics (`process_*`, `nodejs_*`). [Watch](docs/watch.md#prometheus-and-grafana) says what to look at, and the [rules](docs/rules/metrics.md) say how metrics count.";
 
 /** The page. */
 export function metricsPage(): string {
@@ -30,10 +30,10 @@ export function metricsPage(): string {
   });
   return [
     pageHead("Metrics", INTRO, ["shared/catalogues/metrics.ts"]),
-    table(["metric", "kind", "labels", "reported by", "what it says"], rows),
+    table(["metric", "kind", "labels", "reported by", "meaning"], rows),
     "\n## Labels\n",
-    "Every value of a closed list is shown from the start, as 0. `cell` has the cells of `GATEWAY_CELLS`.\n",
-    table(["label", "of", "values"], valueRows),
+    "Each value listed here is exported from the start, as 0. Values of `cell` are the names of the cells in `GATEWAY_CELLS`.\n",
+    table(["label", "metrics", "values"], valueRows),
     "",
   ].join("\n");
 }

@@ -27,8 +27,8 @@ const READERS: readonly (readonly [string, Shape])[] = [
 const OF_STACK: Readonly<Record<string, string>> = {
   ...Object.fromEntries(Object.entries(STACK_DEFAULTS).map(([name, value]) => [name, `\`${value}\``])),
   GATEWAY_ADMISSION_PATIENCE_SECS: `\`${CLUSTER_PATIENCE_SECS}\` in a cluster`,
-  DASHBOARD_PASSWORD: "generated, kept in the data folder",
-  DASHBOARD_SESSION_SECRET: "generated, kept in the data folder",
+  DASHBOARD_PASSWORD: "generated and kept in the data folder",
+  DASHBOARD_SESSION_SECRET: "generated and kept in the data folder",
 };
 
 /** A variable as the reference says it. */
@@ -96,7 +96,7 @@ export function variablesPage(): string {
     descriptions.join(" "),
   ]);
   const intro =
-    "All configuration is environment variables; [run](docs/run.md#configure) says what to decide. A blank variable counts as unset. A malformed one stops the start with its name and what it must be, and never with its value. Times end with their unit: `_SECS`, `_MS`, `_DAYS`. _on_ is `1`, `true`, `yes` or `on`; _off_ is `0`, `false`, `no` or `off`; numbers are decimal digits.";
+    "The gateway is configured with environment variables; [run](docs/run.md#configure) says what to decide. A blank variable counts as unset. With a malformed one, a part does not run: its log names the variable and what it must be, never its value. Names of durations end with their unit: `_SECS`, `_MS`, `_DAYS`. _on_ is `1`, `true`, `yes` or `on`; _off_ is `0`, `false`, `no` or `off`; numbers are decimal digits.";
   return `${pageHead("Environment variables", intro, ["edge/env.ts", "control/env.ts", "infra/local/env.ts"])}\n${table(
     ["variable", "default", "values", "read by", "what it does"],
     rows,

@@ -8,7 +8,7 @@ const firingAlertSchema = z
   .object({
     ...issue,
     since: z.string(),
-    repeats: z.number().int().meta({ description: "How many times it was raised again since then" }),
+    repeats: z.number().int().meta({ description: "How many times the alert was raised again since then" }),
   })
   .meta({ id: "FiringAlert" });
 export type FiringAlert = z.infer<typeof firingAlertSchema>;

@@ -35,7 +35,7 @@ export type ListedKey = z.infer<typeof listedKeySchema>;
 export const allKeysFilterSchema = z.object({
   tenant_id: uuidQuery.optional(),
   disabled: oneOf(["true", "false"]).optional(),
-  q: queryText.meta({ description: "A part of name or key_prefix, case-insensitive" }).optional(),
+  q: queryText.meta({ description: "Part of the name or key_prefix, case-insensitive" }).optional(),
 });
 
 export type ApiKey = z.infer<typeof apiKeySchema>;

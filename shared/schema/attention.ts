@@ -29,7 +29,7 @@ export const attentionItemSchema = z
     entity_id: z.string(),
     name: z.string(),
     detail: z.string(),
-    since: z.string().nullable().meta({ description: "Null: not known" }),
+    since: z.string().nullable().meta({ description: "When the problem started. Null: unknown" }),
   })
   .meta({ id: "AttentionItem" });
 export type AttentionItem = z.infer<typeof attentionItemSchema>;

@@ -9,7 +9,7 @@ export const auditEntrySchema = z
     id: z.number().int(),
     ts: z.string(),
     actor: z.string(),
-    address: z.string().meta({ description: "Where the request came from; empty: background work, or not known" }),
+    address: z.string().meta({ description: "IP address of the caller. Empty: background work, or unknown" }),
     action: z.string(),
     entity_type: z.string(),
     entity_id: z.string(),
@@ -31,7 +31,7 @@ export const auditFilterSchema = z.object({
   entity_type: exact,
   entity_id: exact,
   replicas_of: uuidQuery.optional().meta({
-    description: "The id of a model: what happened to its replicas, also to those that are gone",
+    description: "ID of a model: lists changes to its replicas, including deleted ones",
   }),
   since_ms: epochMsQuery.optional(),
   until_ms: epochMsQuery.optional(),

@@ -19,10 +19,10 @@ export const autotuneSchema = z
 const autotuneStepSchema = z.object({
   concurrency: z.number().int(),
   throughput_rps: z.number(),
-  p50_ms: z.number().nullable().meta({ description: "null when no request of the step was answered" }),
+  p50_ms: z.number().nullable().meta({ description: "Null if no request of the step was answered" }),
   p99_ms: z.number().nullable(),
   requests: z.number().int(),
-  errors: z.number().int().meta({ description: "Anything but a 2xx answer in time" }),
+  errors: z.number().int().meta({ description: "Requests without a 2xx response in time" }),
 });
 
 export const autotuneReportSchema = z

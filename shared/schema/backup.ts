@@ -98,7 +98,10 @@ const differenceSchema = z.object({
   added: z.number().int(),
   changed: z.number().int(),
   unchanged: z.number().int(),
-  only_here: z.number().int().meta({ description: "Objects that are not in the file; they stay as they are" }),
+  only_here: z
+    .number()
+    .int()
+    .meta({ description: "Objects that are not in the file. A restore leaves them unchanged" }),
   /** Added and changed ones, at most 200. */
   objects: z.array(
     z.object({
@@ -106,7 +109,7 @@ const differenceSchema = z.object({
       change: z.enum(["added", "changed"]),
       fields: z
         .record(z.string(), z.unknown())
-        .meta({ description: "By field `[old, new]`; for a secret only `changed`" }),
+        .meta({ description: "Per field: `[old, new]`, or `changed` for a secret" }),
     }),
   ),
 });

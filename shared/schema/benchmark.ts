@@ -9,8 +9,12 @@ export const startBenchmarkSchema = z
     concurrency: whole(1, 256).default(8).meta({ description: "Number of concurrent requests" }),
     duration_secs: whole(1, 600).default(30),
     max_requests: whole(1, 20_000).default(200),
-    prompt_tokens: whole(1, 32_000).default(64).meta({ description: "Approximate number in each request" }),
-    max_tokens: whole(1, 4096).default(64).meta({ description: "Limit of each answer; ignored for embeddings" }),
+    prompt_tokens: whole(1, 32_000)
+      .default(64)
+      .meta({ description: "Approximate number of prompt tokens in each request" }),
+    max_tokens: whole(1, 4096)
+      .default(64)
+      .meta({ description: "Maximum length of each response; ignored for embeddings" }),
   })
   .meta({ id: "StartBenchmark" });
 export type StartBenchmark = z.output<typeof startBenchmarkSchema>;
@@ -29,7 +33,7 @@ const ms = z.number().nullable();
 
 /** What ended within one second of a benchmark. */
 const benchmarkPointSchema = z.object({
-  at_ms: z.number().int().meta({ description: "Since the first request, the end of the second" }),
+  at_ms: z.number().int().meta({ description: "End of this second, in ms since the first request" }),
   requests: z.number().int(),
   errors: z.number().int(),
   p50_ms: ms,
@@ -42,9 +46,9 @@ export type BenchmarkPoint = z.infer<typeof benchmarkPointSchema>;
 /** The figures of a whole benchmark; null: nothing that they could be of. */
 const benchmarkResultSchema = z.object({
   requests: z.number().int().meta({ description: "Completed or failed; requests cut off at the end are not counted" }),
-  errors: z.number().int().meta({ description: "Anything but a complete 2xx answer" }),
+  errors: z.number().int().meta({ description: "Requests without a complete 2xx response" }),
   duration_ms: z.number().int(),
-  throughput_rps: z.number().meta({ description: "Successes" }),
+  throughput_rps: z.number().meta({ description: "Successful requests per second" }),
   p50_ms: ms,
   p95_ms: ms,
   p99_ms: ms,
@@ -52,7 +56,7 @@ const benchmarkResultSchema = z.object({
   ttft_p95_ms: ms,
   output_tokens: z.number().int(),
   output_tokens_per_sec: z.number(),
-  statuses: z.record(z.string(), z.number().int()).meta({ description: "Answers by status; 0: no answer" }),
+  statuses: z.record(z.string(), z.number().int()).meta({ description: "Responses by status; 0: no response" }),
 });
 export type BenchmarkResult = z.infer<typeof benchmarkResultSchema>;
 
@@ -62,8 +66,10 @@ export const benchmarkSchema = z
     id: z.string(),
     started_by: z.string(),
     plan: planSchema,
-    state: z.enum(["running", "done", "stopped", "lost"]).meta({ description: "`lost`: the process that ran it died" }),
-    result: benchmarkResultSchema.nullable().meta({ description: "While it runs, the figures so far" }),
+    state: z
+      .enum(["running", "done", "stopped", "lost"])
+      .meta({ description: "`lost`: the process that ran the benchmark died" }),
+    result: benchmarkResultSchema.nullable().meta({ description: "While the benchmark runs, the figures so far" }),
     created_at: timestamp,
     ended_at: timestamp.nullable(),
   })

@@ -151,13 +151,13 @@ export function orNull<S extends Readonly<Record<string, z.ZodType>>>(shape: S) 
 export const revField = z
   .number()
   .int()
-  .meta({ description: "Grows with every write of the record; `If-Match` takes it" });
+  .meta({ description: "Revision of the record. It grows with every write; send it as `If-Match`" });
 
 /** Warnings in the answer of a write. Absent when there are none, and in reads. */
 export const warningsField = z
   .array(z.string())
   .optional()
-  .meta({ description: "Warnings about this write; absent when there are none, and on reads" });
+  .meta({ description: "Warnings about this write. Absent if there are none, and on reads" });
 
 /** The four budget fields of tenants and keys. An omitted field stays undefined. */
 export const budgetFields = {

@@ -35,11 +35,11 @@ export const guardrailsVerdictSchema = z
       )
       .meta({ description: "Offsets in UTF-16 units; `end` is exclusive" }),
     input: outcomeSchema.meta({ description: "What happens to a prompt with this text" }),
-    output: outcomeSchema.meta({ description: "What happens to an answer with this text" }),
+    output: outcomeSchema.meta({ description: "What happens to a response with this text" }),
     redacted: z.string().meta({ description: "The text after redaction" }),
     harm: z
       .enum(["not_listed", "not_run"])
-      .meta({ description: "`not_run`: the policy lists harm, which only a request asks its guard model for" }),
+      .meta({ description: "`not_run`: the policy lists `harm`, but only real requests are sent to the guard model" }),
   })
   .meta({ id: "GuardrailsVerdict" });
 

@@ -47,7 +47,7 @@ const endpointHealthCheckSchema = z
   .object({
     ...modelHealthCheckSchema.shape,
     endpoint_id: z.string(),
-    endpoint_name: z.string().nullable().meta({ description: "null when the endpoint has been removed" }),
+    endpoint_name: z.string().nullable().meta({ description: "Null if the endpoint has been removed" }),
   })
   .meta({ id: "EndpointHealthCheck" });
 
@@ -55,10 +55,12 @@ const endpointHealthCheckSchema = z
 export const modelHealthDetailSchema = z
   .object({
     summary: modelHealthSummarySchema,
-    checks: z.array(modelHealthCheckSchema).meta({ description: "Of the model itself, newest first, at most 50" }),
+    checks: z
+      .array(modelHealthCheckSchema)
+      .meta({ description: "Checks of the model itself, newest first, at most 50" }),
     endpoint_checks: z
       .array(endpointHealthCheckSchema)
-      .meta({ description: "Of its endpoints together, newest first, at most 50" }),
+      .meta({ description: "Checks of all its endpoints, newest first, at most 50" }),
   })
   .meta({ id: "ModelHealthDetail" });
 export type ModelHealthDetail = z.infer<typeof modelHealthDetailSchema>;
@@ -67,7 +69,7 @@ export type ModelHealthDetail = z.infer<typeof modelHealthDetailSchema>;
 export const modelHealthBulkSchema = z
   .object({
     checked: z.array(modelHealthDetailSchema),
-    skipped: z.number().int().meta({ description: "Models that are disabled, unchecked or in maintenance" }),
+    skipped: z.number().int().meta({ description: "Models that are disabled, have checks off or are in maintenance" }),
   })
   .meta({ id: "ModelHealthBulk" });
 export type ModelHealthBulk = z.infer<typeof modelHealthBulkSchema>;

@@ -33,7 +33,7 @@ export const modelReplicaSchema = z
         last_checked_at: z.string().nullable(),
       })
       .nullable()
-      .meta({ description: "The endpoint of `endpoint_id` and its health; null while there is none" }),
+      .meta({ description: "The endpoint with `endpoint_id`, and its health. Null if there is none" }),
   })
   .meta({ id: "ModelReplica" });
 export type ModelReplica = z.infer<typeof modelReplicaSchema>;
@@ -50,10 +50,8 @@ export const replicaFilterSchema = z.object({
  */
 export const createReplicaSchema = z
   .object({
-    job_id: jobId.optional().meta({ description: "A job that the scheduler has accepted" }),
-    intent_id: storedId
-      .optional()
-      .meta({ description: "The name that the caller gives to a job before it submits it" }),
+    job_id: jobId.optional().meta({ description: "ID of a job that the scheduler has accepted" }),
+    intent_id: storedId.optional().meta({ description: "ID that the caller gives a job before submitting it" }),
     port_base: portBase.default(null),
   })
   .refine(({ job_id, intent_id }) => job_id !== undefined || intent_id !== undefined, {
@@ -69,7 +67,7 @@ export const patchReplicaSchema = z
     message: reportedText(ERROR_CHARACTERS).nullable(),
     nodes: nodeList,
     endpoint_id: storedId.nullable(),
-    job_id: jobId.meta({ description: "Only for a replica that has none yet" }),
+    job_id: jobId.meta({ description: "Only for a replica without a job" }),
     port_base: portBase,
     restart_count: whole(0, COUNT_MAX),
     probe_misses: whole(0, COUNT_MAX),

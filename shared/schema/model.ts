@@ -30,7 +30,7 @@ export const BOONS = ["vision", "structured_output", "compression"] as const;
 
 /** Filters of GET /models besides paging (docs/rules/management-api.md#searches). */
 export const modelFilterSchema = z.object({
-  q: queryText.meta({ description: "A part of model_name or upstream_model, case-insensitive" }).optional(),
+  q: queryText.meta({ description: "Part of model_name or upstream_model, case-insensitive" }).optional(),
 });
 
 /** The shortest interval between health checks of a model. A smaller number is raised to it. */
@@ -85,12 +85,12 @@ const modelFields = {
   enabled: flag,
   input_cost_per_token: amount,
   output_cost_per_token: amount,
-  cached_input_cost_per_token: amount.nullable().meta({ description: "null: the price of other input tokens" }),
-  reasoning_output_cost_per_token: amount.nullable().meta({ description: "null: the price of other output tokens" }),
+  cached_input_cost_per_token: amount.nullable().meta({ description: "Null: same as other input tokens" }),
+  reasoning_output_cost_per_token: amount.nullable().meta({ description: "Null: same as other output tokens" }),
   cost_per_image: amount,
   cost_per_character: amount,
   cost_per_audio_second: amount.meta({ description: "Stored but not used: audio is billed by input_cost_per_second" }),
-  input_cost_per_second: amount.meta({ description: "Per second of audio that is transcribed or translated" }),
+  input_cost_per_second: amount.meta({ description: "Price per second of transcribed or translated audio" }),
   context_window: whole(0),
   admission_weight: whole(1, 10_000),
   supports_function_calling: flag,
@@ -238,9 +238,9 @@ export const validateModelSchema = z
 
 export const modelValidationSchema = z
   .object({
-    reachable: z.boolean().meta({ description: "GET {api_base}/models answered 2xx" }),
-    listed: z.boolean().nullable().meta({ description: "The catalog lists the model; null when it cannot be told" }),
-    wildcard: z.boolean().meta({ description: "The catalog has an entry that stands for any model" }),
+    reachable: z.boolean().meta({ description: "GET {api_base}/models returned 2xx" }),
+    listed: z.boolean().nullable().meta({ description: "The catalog lists the model. Null: unknown" }),
+    wildcard: z.boolean().meta({ description: "The catalog has a wildcard entry that matches any model" }),
     warnings: z.array(z.string()),
   })
   .meta({ id: "ModelValidation" });

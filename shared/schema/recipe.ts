@@ -15,7 +15,9 @@ export const recipeSchema = z
     ...shown,
     created_at: shown.created_at.nullable(),
     updated_at: shown.updated_at.nullable(),
-    builtin: z.boolean().meta({ description: "From a file of GATEWAY_RECIPES_DIR; it cannot be changed" }),
+    builtin: z
+      .boolean()
+      .meta({ description: "The recipe comes from a file in GATEWAY_RECIPES_DIR and cannot be changed" }),
     rev: revField.nullable(),
   })
   .meta({ id: "Recipe" });

@@ -49,7 +49,7 @@ export const guardrailsPolicyWrite = guardrailsPolicyBody
       ban_keywords.length === 0 || input_scanners.includes("ban_keywords") || output_scanners.includes("ban_keywords"),
     {
       path: ["ban_keywords"],
-      message: "does nothing until the scanner ban_keywords is listed",
+      message: "has no effect until the scanner ban_keywords is listed",
       when: whenValid("ban_keywords", "input_scanners", "output_scanners"),
     },
   )
@@ -58,7 +58,7 @@ export const guardrailsPolicyWrite = guardrailsPolicyBody
       action !== "block" || input_scanners.length > 0 || output_scanners.length > 0,
     {
       path: ["input_scanners"],
-      message: "must list a scanner, or output_scanners must: without one the action block blocks nothing",
+      message: "must list a scanner unless output_scanners does: without one, nothing is blocked",
       when: whenValid("action", "input_scanners", "output_scanners"),
     },
   );

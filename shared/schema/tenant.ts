@@ -52,7 +52,7 @@ const weeklyWindow = z
   .object({ day: whole(0, 6), start_min: whole(0, 1439), end_min: whole(1, 1440) })
   .refine((window) => window.start_min < window.end_min, {
     path: ["end_min"],
-    message: "must be greater than start_min; a window that passes midnight is two windows",
+    message: "must be greater than start_min; split a window that crosses midnight into two",
     when: whenValid("start_min", "end_min"),
   });
 
@@ -154,9 +154,9 @@ export const updateTenantSchema = z
 
 /** Filters of GET /tenants besides paging (docs/rules/management-api.md#searches). */
 export const tenantFilterSchema = z.object({
-  q: queryText.meta({ description: "A part of name, description or contact, case-insensitive" }).optional(),
+  q: queryText.meta({ description: "Part of the name, description or contact, case-insensitive" }).optional(),
   status: oneOf(TENANT_STATUSES).optional(),
-  group: queryText.meta({ description: "Name of its fairshare group" }).optional(),
+  group: queryText.meta({ description: "Name of the fairshare group" }).optional(),
 });
 
 /** PATCH /tenants/{id}/status */

@@ -118,7 +118,7 @@ export const usageDailyQuerySchema = z.object({
 export type UsageDailyQuery = z.infer<typeof usageDailyQuerySchema>;
 
 const count = z.number().int();
-const errors = count.meta({ description: "With a status of 400 or more" });
+const errors = count.meta({ description: "Requests with a status of 400 or higher" });
 const usdField = () => z.number().meta({ description: "USD, rounded to 9 decimals" });
 const usd = usdField();
 const totals = { requests: count, input_tokens: count, output_tokens: count, total_tokens: count, cost_usd: usd };
@@ -189,10 +189,10 @@ export const usageBreakdownSchema = z
     ...totals,
     success_requests: count.meta({
       description:
-        "With a status of 2xx or 3xx. If there are more of them than `cache_hits` and the cost is 0, no price was set",
+        "Requests with a status of 2xx or 3xx. If there are more than `cache_hits` and the cost is 0, no price was set",
     }),
     error_requests: errors,
-    cache_hits: count.meta({ description: "Answered by the response cache, which costs nothing" }),
+    cache_hits: count.meta({ description: "Requests answered by the response cache, at no cost" }),
     ...energy,
     gen_tokens_per_sec: z.number(),
     tenant_name: z.string(),
@@ -245,7 +245,7 @@ export type Overview = z.infer<typeof overviewSchema>;
 const percentile = z
   .number()
   .nullable()
-  .meta({ description: "Over 2xx and 3xx rows of the last 400 days, within 1 %; null when there were none" });
+  .meta({ description: "From 2xx and 3xx rows of the last 400 days, within 1%. Null if there were none" });
 
 /** The percentiles of a time. */
 const percentiles = <const Name extends string>(name: Name) =>
@@ -255,18 +255,18 @@ const percentiles = <const Name extends string>(name: Name) =>
   >;
 
 const dailyNames = {
-  tenant_name: z
-    .string()
-    .meta({ description: "Of the tenant, or of the key's; empty when it was deleted, or not grouped so" }),
-  key_name: z.string().meta({ description: "Empty when the key was deleted, or when not grouped by key" }),
+  tenant_name: z.string().meta({
+    description: "Name of the tenant, or of the key's tenant. Empty if it was deleted or rows are not grouped by it",
+  }),
+  key_name: z.string().meta({ description: "Name of the key. Empty if it was deleted or rows are not grouped by key" }),
   key_prefix: z.string(),
 };
 
 export const dailyUsageSchema = z
   .object({
-    day: z.string().meta({ description: "YYYY-MM-DD, empty when not grouped by day" }),
-    tenant_id: z.string().meta({ description: `${NIL_UUID} when not grouped by tenant` }),
-    key_id: z.string().meta({ description: `${NIL_UUID} when not grouped by key` }),
+    day: z.string().meta({ description: "YYYY-MM-DD. Empty if not grouped by day" }),
+    tenant_id: z.string().meta({ description: `${NIL_UUID} if not grouped by tenant` }),
+    key_id: z.string().meta({ description: `${NIL_UUID} if not grouped by key` }),
     model: z.string(),
     ...dailyNames,
     requests: count,
@@ -299,7 +299,7 @@ export const spanSchema = z
     start_ms: z.number(),
     duration_ms: z.number(),
     status: z.string(),
-    attributes: z.string().meta({ description: "JSON text" }),
+    attributes: z.string().meta({ description: "Attributes as JSON text" }),
   })
   .meta({ id: "Span" });
 export type Span = z.infer<typeof spanSchema>;
@@ -307,13 +307,13 @@ export type Span = z.infer<typeof spanSchema>;
 /** Why the auto router chose a model (docs/rules/auto-router.md#explanation). */
 const autoRouteSchema = z
   .object({
-    chosen: z.string().nullable().meta({ description: "null: no model could be chosen" }),
-    source: z.string().meta({ description: "where the tags come from: classifier, heuristic or none" }),
+    chosen: z.string().nullable().meta({ description: "Model that was chosen. Null: none could be" }),
+    source: z.string().meta({ description: "Source of the tags: classifier, heuristic or none" }),
     tags: z.array(z.string()),
-    candidates: z.array(z.object({ model: z.string(), score: z.number() })).meta({ description: "best first" }),
+    candidates: z.array(z.object({ model: z.string(), score: z.number() })).meta({ description: "Best first" }),
     excluded: z
       .array(z.object({ model: z.string(), condition: z.string() }))
-      .meta({ description: "models that were left out, and the first condition that they do not meet" }),
+      .meta({ description: "Models that were excluded, each with the first condition it does not meet" }),
   })
   .meta({ id: "AutoRoute" });
 export type AutoRoute = z.infer<typeof autoRouteSchema>;
@@ -322,8 +322,8 @@ export type AutoRoute = z.infer<typeof autoRouteSchema>;
 export const usageLogDetailSchema = z
   .object({
     ...usageLogSchema.shape,
-    spans: z.array(spanSchema).meta({ description: "empty when the request was not traced" }),
-    auto_route: autoRouteSchema.nullable().meta({ description: "null: the client named the model" }),
+    spans: z.array(spanSchema).meta({ description: "Empty if the request was not traced" }),
+    auto_route: autoRouteSchema.nullable().meta({ description: "Null: the client named the model" }),
   })
   .meta({ id: "UsageLogDetail" });
 export type UsageLogDetail = z.infer<typeof usageLogDetailSchema>;

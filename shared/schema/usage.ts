@@ -88,7 +88,7 @@ export type UsageLog = z.infer<typeof usageLogSchema>;
 export const usageLogTotalsSchema = z
   .object({
     requests: z.number().int(),
-    errors: z.number().int().meta({ description: "With a status of 400 or more" }),
+    errors: z.number().int().meta({ description: "Requests with a status of 400 or higher" }),
     input_tokens: z.number().int(),
     output_tokens: z.number().int(),
     total_tokens: z.number().int(),

@@ -13,7 +13,7 @@ export type User = z.infer<typeof userSchema>;
 /** Filters of GET /users besides paging. */
 export const usersFilterSchema = z.object({
   status: oneOf(USER_STATUSES).optional(),
-  q: queryText.meta({ description: "A part of email or name, case-insensitive" }).optional(),
+  q: queryText.meta({ description: "Part of the email or name, case-insensitive" }).optional(),
 });
 
 /** PATCH /users/{id}: what is omitted keeps its value. */

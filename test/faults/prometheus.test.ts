@@ -213,7 +213,7 @@ describe("Prometheus", () => {
     );
     // what happened before a series was scraped first is in no rate of it
     await traffic();
-    for (const title of ["Requests A", "Tokens A", "Tokens B", "Calls of MCP servers that fail A"])
+    for (const title of ["Requests A", "Tokens A", "Tokens B", "Failed MCP requests A"])
       await waitFor(
         async () => await value(title),
         (count) => count > 0,

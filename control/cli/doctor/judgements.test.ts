@@ -94,7 +94,7 @@ describe("a scrape", () => {
   const NOW_MS = Date.UTC(2026, 0, 3);
 
   const text = [
-    "# HELP gateway_cell_up 1 when the cell answered this scrape.",
+    "# HELP gateway_cell_up 1 if the cell answered this scrape, otherwise 0.",
     'gateway_cell_up{cell="eu"} 1',
     'gateway_cell_up{cell="us"} 0',
     'gateway_spill_bytes{cell="eu"} 140000000',

@@ -15,7 +15,7 @@ export function autotuneRoutes(app: Api, { upstreamBaseUrl, ending }: ApiDeps): 
     path: at,
     summary: "Find a model's best concurrency with real load on its upstream; changes nothing",
     description:
-      "Chat and embedding models only. Sends up to 20,000 requests in up to 60 seconds directly to the upstream, which consumes tokens there: concurrency 1, 2, 4 ... up to `max_concurrency`, 2.5 seconds each, until p99 passes `target_p99_ms` (or a tenth fails), throughput gains less than 7 %, or the ladder ends. Ends when the caller leaves or the service ends. One at a time per model: another is 409 `autotune_running`.",
+      "Chat and embedding models only. Sends up to 20,000 requests in up to 60 seconds directly to the upstream, which uses tokens there: concurrency 1, 2, 4 ... up to `max_concurrency`, 2.5 seconds each, until p99 exceeds `target_p99_ms`, a tenth of the requests fail, throughput gains less than 7%, or the maximum is reached. Stops if the caller disconnects or the service stops. One run per model at a time: a second one gets 409 `autotune_running`.",
     tag,
     body: autotuneSchema,
     answer: autotuneReportSchema,

@@ -17,7 +17,7 @@ export function benchmarkRoutes(app: Api, { benchmarks }: { readonly benchmarks:
     path: at,
     summary: "Start a benchmark of a model through the data plane",
     description:
-      "Sends real requests, which use slots and cost tokens, as a temporary tenant that is left out of usage. Limited by the assistant settings; one at a time.",
+      "Sends real requests, which use slots and tokens, as a temporary tenant that is excluded from usage. The assistant settings limit it; one benchmark runs at a time.",
     tag,
     body: startBenchmarkSchema,
     answer: benchmarkSchema,
@@ -36,7 +36,7 @@ export function benchmarkRoutes(app: Api, { benchmarks }: { readonly benchmarks:
     kind: "read",
     method: "get",
     path: `${at}/{id}`,
-    summary: "Read the figures of a benchmark for each second, also while it runs",
+    summary: "Read a benchmark's figures per second, even while it runs",
     tag,
     answer: benchmarkDetailSchema,
     handler: async ({ ctx, path }) => await getBenchmark(ctx, path.id),

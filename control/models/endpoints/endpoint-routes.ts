@@ -23,7 +23,7 @@ export function modelEndpointRoutes(app: Api): void {
     kind: "page",
     method: "get",
     path: all,
-    summary: "List the endpoints of a model, in the order of failover",
+    summary: "List the endpoints of a model in failover order",
     tag,
     answer: z.array(modelEndpointSchema),
     handler: async ({ ctx, path, query }) => await listEndpoints(ctx, path.id, query),
@@ -34,7 +34,7 @@ export function modelEndpointRoutes(app: Api): void {
     path: all,
     summary: "Add an endpoint to a model",
     description:
-      "It gets traffic at once, and the model's own `api_base` gets none while an enabled endpoint is healthy. Without `api_key` the model's is used. The address must pass the address policy.",
+      "The endpoint gets traffic at once. While an enabled endpoint is healthy, the model's own `api_base` gets none. Without `api_key`, the model's is used. The address must pass the address policy.",
     tag,
     body: createModelEndpointSchema,
     answer: modelEndpointSchema,
@@ -46,7 +46,7 @@ export function modelEndpointRoutes(app: Api): void {
     path: one,
     summary: "Update an endpoint; omitted fields keep their values",
     description:
-      "An `api_key` that is omitted or null is kept; a blank one is removed, and the model's is sent instead. A new `api_base` resets its health.",
+      "An omitted or null `api_key` keeps the stored one; a blank one removes it, and the model's is sent instead. A new `api_base` resets the endpoint's health.",
     tag,
     body: updateModelEndpointSchema,
     answer: modelEndpointSchema,

@@ -162,7 +162,7 @@ it("is read correctly by an independent parser, whatever a label contains", asyn
   const server = 'a "quoted" \\ name,}\nand {more="of it"}';
   const family = {
     name: "gateway_mcp_requests_total",
-    help: "Calls of MCP servers.",
+    help: "Requests to MCP servers.",
     type: "counter" as const,
     samples: [
       { suffix: "" as const, labels: { server, status: "2xx" }, value: 3 },

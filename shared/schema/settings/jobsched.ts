@@ -68,7 +68,7 @@ export type Jobsched = z.infer<typeof jobschedSchema>;
 export const jobschedResolvedQuerySchema = z.object({
   outcome: oneOf(TICK_OUTCOMES).optional(),
   error: reportedText(500).optional(),
-  holder: requiredText(100).meta({ description: "Unique name of the process that wants to act" }).optional(),
+  holder: requiredText(100).meta({ description: "Unique name of the calling provisioner process" }).optional(),
 });
 
 export const jobschedResolvedSchema = z
@@ -79,9 +79,9 @@ export const jobschedResolvedSchema = z
     user: z.string(),
     token: z.string().nullable(),
     node_aliases: z.array(nodeAlias),
-    installation_id: z.string().meta({ description: "Names this gateway in the comments of its jobs" }),
+    installation_id: z.string().meta({ description: "Identifies this gateway in the comments of its jobs" }),
     may_act: z.boolean().meta({
-      description: "False while another provisioner, or another `holder`, has the lease of the provisioner",
+      description: "False while another provisioner, or another `holder`, holds the provisioner lease",
     }),
   })
   .meta({ id: "JobschedResolved" });
@@ -112,7 +112,7 @@ export const schedulerResourcesSchema = z
     partitions: z.array(
       z.object({
         name: z.string(),
-        nodes: z.number().int().meta({ description: "How many nodes it has" }),
+        nodes: z.number().int().meta({ description: "Number of nodes in the partition" }),
         state: z.string(),
       }),
     ),

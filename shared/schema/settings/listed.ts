@@ -5,7 +5,7 @@ const listedSettingSchema = z
   .object({
     name: z.string(),
     source: z.enum(["saved", "environment", "default"]).meta({
-      description: "`environment`: taken from its variables, at the first start or because nothing is saved",
+      description: "`environment`: taken from environment variables, at the first start or because nothing is saved",
     }),
     saved_at: z.string().nullable(),
     /** The actor of the audit log; null when nobody is known. */
