@@ -11,7 +11,7 @@ import type { HistoryDisk, HistoryMinute } from "../../domain/cell/history.ts";
 import { readCounters, type SavedCounters } from "../../domain/cell/request-counters.ts";
 
 const busyMembersSchema = z.array(z.string());
-/** Release 0.1.0 did not write which isolates had requests. None has this name, so it is awaited in vain. */
+/** The first release did not write which isolates had requests. None has this name, so it is awaited in vain. */
 const UNNAMED: readonly string[] = [""];
 
 const eventCountsSchema = z.array(z.tuple([z.string(), z.number()]));
