@@ -14,7 +14,7 @@ import { runOnce } from "../kernel/idempotency.ts";
 import { refuseRepeated } from "../kernel/parse.ts";
 import { type Access, declareAccess, scopeOf } from "./access.ts";
 import { csvAnswer, listPages, wantsCsv, wholeList } from "./csv-answer.ts";
-import { etagOf, PRECONDITION, preconditionOf, presentSchema, writesRevision } from "./precondition.ts";
+import { etagOf, PRECONDITION, preconditionsOf, presentSchema, writesRevision } from "./precondition.ts";
 import { type StrictBodies, strictBodies } from "./strict-body.ts";
 import type { Api, ApiTypes } from "./types.ts";
 
@@ -101,6 +101,8 @@ interface Endpoint<K extends Kind, Path extends string, Query extends z.ZodObjec
   readonly isFile?: true;
   readonly query?: Query;
   readonly answer?: Answer;
+  /** A `write` that also creates the record where there is none. */
+  readonly mayCreate?: true;
   /** The part behind the gateway that the answer needs; the route answers 502 when it cannot be reached. */
   readonly reaches?: "cell" | "job scheduler";
   /** When the route answers 403; it never does without this. */
@@ -200,9 +202,10 @@ export function endpoint<
     refuseRepeated({ getAll: (name) => [...scope.valuesOf(name)] }, parameters);
     const { text, input } = route.body === undefined ? NO_BODY : await readBody(c, bodyIsOptional);
     const isRead = route.kind === "read" || route.kind === "page" || route.kind === "file";
-    const precondition = isRead ? undefined : preconditionOf(c.req.header("if-match"), hasRevision);
+    const takes = { hasRevision, mayCreate: route.mayCreate === true };
+    const preconditions = isRead ? [] : preconditionsOf((name) => c.req.header(name), takes);
     const { body, judge } = strict(input);
-    const judges = [precondition, judge].filter((one) => one !== undefined);
+    const judges = judge === undefined ? preconditions : [...preconditions, judge];
     const judgeAll = (record: object): void => {
       for (const one of judges) one(record);
     };
@@ -273,6 +276,7 @@ function addToDocument(
       ...(route.method === "get" ? [] : [ACTOR_HEADER]),
       ...(route.kind === "create" ? [IDEMPOTENCY_HEADER] : []),
       ...(hasRevision ? [PRECONDITION.parameter] : []),
+      ...(route.mayCreate === true ? [PRECONDITION.creation] : []),
     ],
     request: {
       ...(route.query === undefined ? {} : { query: route.query }),

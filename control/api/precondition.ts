@@ -1,6 +1,6 @@
 /**
  * Against lost updates (docs/rules/management-api.md#lost-updates): answers have the revision of their record as ETag, and a write
- * with `If-Match` is done only on a record of that revision.
+ * with `If-Match` is done only on a record of that revision, with `If-None-Match: *` only where there is none.
  */
 import { z } from "zod";
 import { GatewayError } from "../../shared/errors.ts";
@@ -8,6 +8,7 @@ import { fieldError } from "../kernel/parse.ts";
 import type { Api } from "./types.ts";
 
 const HEADER = "if-match";
+const CREATION_HEADER = "if-none-match";
 
 export type Judge = (record: object) => void;
 
@@ -40,12 +41,47 @@ export const PRECONDITION = {
     schema: { type: "string" as const },
     example: '"42"',
   },
+  creation: {
+    name: CREATION_HEADER,
+    in: "header" as const,
+    required: false,
+    description: "`*`: only create; a record that exists is 412.",
+    schema: { type: "string" as const, enum: ["*"] },
+    example: "*",
+  },
   refusal: "The record has changed since it was read; `error.present` is the record as it is.",
 };
 
-/** Judges a record by the header; undefined: each one is right. Throws 400 for a header that names no revision. */
-export function preconditionOf(header: string | undefined, isTaken: boolean): Judge | undefined {
-  if (header === undefined || header.trim() === "*") return undefined;
+interface Takes {
+  readonly hasRevision: boolean;
+  readonly mayCreate: boolean;
+}
+
+/**
+ * Judges a record by the headers of a request; a record that does not exist has no `rev`. Throws 400 for a header that names
+ * no revision, or is not taken.
+ */
+export function preconditionsOf(header: (name: string) => string | undefined, takes: Takes): readonly Judge[] {
+  const judges = [revisionJudge(header(HEADER), takes), absenceJudge(header(CREATION_HEADER), takes)];
+  return judges.filter((judge) => judge !== undefined);
+}
+
+function absenceJudge(header: string | undefined, { mayCreate }: Takes): Judge | undefined {
+  if (header === undefined) return undefined;
+  if (!mayCreate)
+    throw fieldError(CREATION_HEADER, "is not taken here: this request creates no record of a given name");
+  if (header.trim() !== "*") throw fieldError(CREATION_HEADER, "must be *");
+  return (record) => {
+    if (revOf(record) !== undefined) throw changedMeanwhile(record);
+  };
+}
+
+function revisionJudge(header: string | undefined, { hasRevision: isTaken }: Takes): Judge | undefined {
+  if (header === undefined) return undefined;
+  if (header.trim() === "*")
+    return (record) => {
+      if (isTaken && revOf(record) === undefined) throw changedMeanwhile(record);
+    };
   if (!isTaken) throw fieldError(HEADER, "is not taken here: what is written has no rev");
   const wanted = header.split(",").map((each) => /^(W\/)?"?(\d{1,15})"?$/.exec(each.trim()));
   if (wanted.some((match) => match === null)) throw fieldError(HEADER, "must be the rev of the record in quotes, or *");

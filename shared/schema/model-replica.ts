@@ -5,7 +5,7 @@
 import * as z from "zod";
 import { recordShape } from "../fields/field-table.ts";
 import { MODEL_REPLICA_FIELDS, REPLICA_STATES } from "../fields/model-replica-fields.ts";
-import { flag, oneOf, reportedText, requiredText, storedId, uuidQuery, whole } from "./common.ts";
+import { flag, oneOf, reportedText, requiredText, revField, storedId, uuidQuery, whole } from "./common.ts";
 import { ERROR_CHARACTERS, PORT_MAX } from "./managed-model.ts";
 
 const COUNT_MAX = 1_000_000;
@@ -34,6 +34,7 @@ export const modelReplicaSchema = z
       })
       .nullable()
       .meta({ description: "The endpoint of `endpoint_id` and its health; null while there is none" }),
+    rev: revField,
   })
   .meta({ id: "ModelReplica" });
 export type ModelReplica = z.infer<typeof modelReplicaSchema>;

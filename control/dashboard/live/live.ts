@@ -13,7 +13,7 @@ import { DashboardError } from "../dashboard-error.ts";
 import { managementPath, type RouteFinder, routeFinder } from "./live-path.ts";
 
 /** What is passed on of a request, and of an answer. */
-const REQUEST_HEADERS = ["accept", "content-type", "idempotency-key", "if-match"];
+const REQUEST_HEADERS = ["accept", "content-type", "idempotency-key", "if-match", "if-none-match"];
 const ANSWER_HEADERS = [
   "allow",
   "content-disposition",
