@@ -201,6 +201,7 @@ export function endpoint<
     const scope = await scopeOf(c, declared);
     refuseRepeated({ getAll: (name) => [...scope.valuesOf(name)] }, parameters);
     const { text, input } = route.body === undefined ? NO_BODY : await readBody(c, bodyIsOptional);
+    scope.judge(input);
     const isRead = route.kind === "read" || route.kind === "page" || route.kind === "file";
     const takes = { hasRevision, mayCreate: route.mayCreate === true };
     const preconditions = isRead ? [] : preconditionsOf((name) => c.req.header(name), takes);
