@@ -3,6 +3,7 @@
  * (docs/rules/managed-models.md#replica-fields).
  */
 import * as z from "zod";
+import { shownTime } from "../fields/common-fields.ts";
 import { recordShape } from "../fields/field-table.ts";
 import { MODEL_REPLICA_FIELDS, REPLICA_STATES } from "../fields/model-replica-fields.ts";
 import { flag, oneOf, reportedText, requiredText, revField, storedId, uuidQuery, whole } from "./common.ts";
@@ -30,7 +31,7 @@ export const modelReplicaSchema = z
         enabled: z.boolean(),
         health_status: z.string(),
         consecutive_failures: z.number().int(),
-        last_checked_at: z.string().nullable(),
+        last_checked_at: shownTime.nullable(),
       })
       .nullable()
       .meta({ description: "The endpoint of `endpoint_id` and its health; null while there is none" }),
