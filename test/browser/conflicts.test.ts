@@ -245,11 +245,14 @@ const FORMS: readonly Form[] = [
     mine: "71",
     shown: "51",
     stored: 71,
-    make: async () => ({
-      path: "/settings?tab=retention",
-      theirs: async () => await must("PUT", "/settings/usage-retention", { days: 51 }),
-      now: async () => (await must<{ days: number }>("GET", "/settings/usage-retention")).days,
-    }),
+    make: async () => {
+      await must("PUT", "/settings/usage-retention", { days: 61 });
+      return {
+        path: "/settings?tab=retention",
+        theirs: async () => await must("PUT", "/settings/usage-retention", { days: 51 }),
+        now: async () => (await must<{ days: number }>("GET", "/settings/usage-retention")).days,
+      };
+    },
   },
 ];
 
@@ -279,6 +282,27 @@ describe.each(FORMS)("$name", ({ field, mine, shown, stored, make }) => {
     await form.getByRole("button", { name: "Save" }).click();
     await page.getByRole("button", { name: "Undo" }).waitFor();
     expect(await now()).toEqual(stored);
+  });
+});
+
+describe.each(FORMS)("$name", ({ field, mine, stored, make }) => {
+  it("changed by another admin while the write is on its way is not overwritten", async () => {
+    const { path, theirs, now } = await make();
+    const { page } = await fixture.open({ as: "admin" });
+    await page.goto(path);
+    await enter(page, field, mine);
+    // the form has read the record again when it writes
+    await page.route("**/api/live/**", async (route) => {
+      if (["PUT", "PATCH"].includes(route.request().method())) await theirs();
+      await route.continue();
+    });
+    const form = page
+      .locator("form")
+      .filter({ has: page.getByLabel(field, { exact: true }) })
+      .first();
+    await form.getByRole("button", { name: "Save" }).click();
+    await form.getByText(/\(changed_meanwhile\)/).waitFor();
+    expect(await now()).not.toEqual(stored);
   });
 });
 
