@@ -14,7 +14,7 @@ import { runOnce } from "../kernel/idempotency.ts";
 import { refuseRepeated } from "../kernel/parse.ts";
 import { type Access, declareAccess, scopeOf } from "./access.ts";
 import { csvAnswer, listPages, wantsCsv, wholeList } from "./csv-answer.ts";
-import { etagOf, PRECONDITION, preconditionsOf, presentSchema, writesRevision } from "./precondition.ts";
+import { allOf, etagOf, PRECONDITION, preconditionOf, presentSchema, type Takes, takenBy } from "./precondition.ts";
 import { type StrictBodies, strictBodies } from "./strict-body.ts";
 import type { Api, ApiTypes } from "./types.ts";
 
@@ -193,8 +193,8 @@ export function endpoint<
   const declared: AnyEndpoint = query === undefined ? checked : { ...checked, query };
   const bodyIsOptional = isBodyOptional(declared);
   const parameters = Object.keys(query?.shape ?? {});
-  const hasRevision = writesRevision(app, declared);
-  addToDocument(app, declared, { bodyIsOptional, hasRevision });
+  const taken = takenBy(app, declared);
+  addToDocument(app, declared, { bodyIsOptional, taken });
   declareAccess(app, declared);
   const strict: StrictBodies = route.isFile ? (body) => ({ body }) : strictBodies(app, declared);
   app.on(route.method.toUpperCase(), route.path.replace(/\{(\w+)\}/g, ":$1"), async (c) => {
@@ -202,16 +202,11 @@ export function endpoint<
     refuseRepeated({ getAll: (name) => [...scope.valuesOf(name)] }, parameters);
     const { text, input } = route.body === undefined ? NO_BODY : await readBody(c, bodyIsOptional);
     scope.judge(input);
-    const isRead = route.kind === "read" || route.kind === "page" || route.kind === "file";
-    const takes = { hasRevision, mayCreate: route.mayCreate === true };
-    const preconditions = isRead ? [] : preconditionsOf((name) => c.req.header(name), takes);
-    const { body, judge } = strict(input);
-    const judges = judge === undefined ? preconditions : [...preconditions, judge];
-    const judgeAll = (record: object): void => {
-      for (const one of judges) one(record);
-    };
+    const precondition = preconditionOf((name) => c.req.header(name), taken);
+    const { body, judge: strictJudge } = strict(input);
+    const judge = allOf([precondition, strictJudge]);
     const callOf = (ctx: VerbContext): Call<string, z.ZodObject> => ({
-      ctx: judges.length === 0 ? ctx : { ...ctx, judge: judgeAll },
+      ctx: judge === undefined ? ctx : { ...ctx, judge },
       path: c.req.param() as Record<string, string>,
       query: scope.query,
       body,
@@ -257,7 +252,7 @@ function isBodyOptional({ method, body }: AnyEndpoint): boolean {
 function addToDocument(
   app: Api,
   route: AnyEndpoint,
-  { bodyIsOptional, hasRevision }: { readonly bodyIsOptional: boolean; readonly hasRevision: boolean },
+  { bodyIsOptional, taken }: { readonly bodyIsOptional: boolean; readonly taken: Takes },
 ): void {
   const names = [...route.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? "");
   app.openAPIRegistry.registerPath({
@@ -276,8 +271,8 @@ function addToDocument(
       })),
       ...(route.method === "get" ? [] : [ACTOR_HEADER]),
       ...(route.kind === "create" ? [IDEMPOTENCY_HEADER] : []),
-      ...(hasRevision ? [PRECONDITION.parameter] : []),
-      ...(route.mayCreate === true ? [PRECONDITION.creation] : []),
+      ...(taken.hasRevision ? [PRECONDITION.parameter] : []),
+      ...(taken.mayCreate ? [PRECONDITION.creation] : []),
     ],
     request: {
       ...(route.query === undefined ? {} : { query: route.query }),
@@ -297,7 +292,7 @@ function addToDocument(
               },
             },
           }),
-      ...errorAnswers(route, { isNamed: names.length > 0, hasRevision }),
+      ...errorAnswers(route, { isNamed: names.length > 0, hasRevision: taken.hasRevision }),
     },
   });
 }

@@ -17,6 +17,7 @@ interface WriteRoute {
   readonly method: string;
   readonly path: string;
   readonly answer?: z.ZodType;
+  readonly mayCreate?: true;
 }
 
 /** The ETag of an answer; null: it has no revision. */
@@ -25,8 +26,20 @@ export function etagOf(answer: unknown): string | null {
   return rev === undefined ? null : `"${rev}"`;
 }
 
+/** Which preconditions a route takes. */
+export interface Takes {
+  readonly isWrite: boolean;
+  readonly hasRevision: boolean;
+  readonly mayCreate: boolean;
+}
+
+export function takenBy(app: Api, route: WriteRoute): Takes {
+  const { kind, mayCreate = false } = route;
+  return { isWrite: kind === "write" || kind === "create", hasRevision: writesRevision(app, route), mayCreate };
+}
+
 /** Whether a route writes a record with a revision. Of a deletion, the other routes of its path say so. */
-export function writesRevision(app: Api, { kind, method, path, answer }: WriteRoute): boolean {
+function writesRevision(app: Api, { kind, method, path, answer }: WriteRoute): boolean {
   if (kind !== "write") return false;
   return method === "delete" ? siblingsOf(app, path).some(hasRevision) : hasRevision(answer);
 }
@@ -52,18 +65,22 @@ export const PRECONDITION = {
   refusal: "The record has changed since it was read; `error.present` is the record as it is.",
 };
 
-interface Takes {
-  readonly hasRevision: boolean;
-  readonly mayCreate: boolean;
-}
-
 /**
  * Judges a record by the headers of a request; a record that does not exist has no `rev`. Throws 400 for a header that names
  * no revision, or is not taken.
  */
-export function preconditionsOf(header: (name: string) => string | undefined, takes: Takes): readonly Judge[] {
-  const judges = [revisionJudge(header(HEADER), takes), absenceJudge(header(CREATION_HEADER), takes)];
-  return judges.filter((judge) => judge !== undefined);
+export function preconditionOf(header: (name: string) => string | undefined, takes: Takes): Judge | undefined {
+  if (!takes.isWrite) return undefined;
+  return allOf([revisionJudge(header(HEADER), takes), absenceJudge(header(CREATION_HEADER), takes)]);
+}
+
+/** Judges as each of them does; undefined: there is none. */
+export function allOf(given: readonly (Judge | undefined)[]): Judge | undefined {
+  const judges = given.filter((judge) => judge !== undefined);
+  if (judges.length === 0) return undefined;
+  return (record) => {
+    for (const judge of judges) judge(record);
+  };
 }
 
 function absenceJudge(header: string | undefined, { mayCreate }: Takes): Judge | undefined {
@@ -78,9 +95,10 @@ function absenceJudge(header: string | undefined, { mayCreate }: Takes): Judge |
 
 function revisionJudge(header: string | undefined, { hasRevision: isTaken }: Takes): Judge | undefined {
   if (header === undefined) return undefined;
+  if (header.trim() === "*" && !isTaken) return undefined;
   if (header.trim() === "*")
     return (record) => {
-      if (isTaken && revOf(record) === undefined) throw changedMeanwhile(record);
+      if (revOf(record) === undefined) throw changedMeanwhile(record);
     };
   if (!isTaken) throw fieldError(HEADER, "is not taken here: what is written has no rev");
   const wanted = header.split(",").map((each) => /^(W\/)?"?(\d{1,15})"?$/.exec(each.trim()));
