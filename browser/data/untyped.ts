@@ -15,7 +15,11 @@ export function warningsOf(answer: unknown): readonly string[] {
 }
 
 /** The header of a write that is done only while the record is as it was read; none where it has no revision. */
-export function ifMatch(read: unknown): { readonly "if-match"?: string } {
+export interface IfMatch {
+  readonly "if-match"?: string;
+}
+
+export function ifMatch(read: unknown): IfMatch {
   const { rev } = fieldsOf(read);
   return typeof rev === "number" ? { "if-match": `"${rev}"` } : {};
 }

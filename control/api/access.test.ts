@@ -180,11 +180,11 @@ describe("the credential of a user", () => {
     });
   const allow = async (allowed_models: readonly string[]) =>
     await control.must("PATCH", `/tenants/${own.tenant.id}`, { allowed_models });
-  const send = async (method: string, path: string, token = ADMIN_TOKEN, headers = {}) =>
+  const send = async (method: string, path: string, token = ADMIN_TOKEN, headers = {}, body: object = {}) =>
     await control.app.request(`/api/v1${path}`, {
       method,
       headers: { authorization: userCredential(own.tenant.id, token), ...headers },
-      ...(method === "GET" ? {} : { body: "{}" }),
+      ...(method === "GET" ? {} : { body: JSON.stringify(body) }),
     });
   const linesOf = async (answer: Response): Promise<readonly string[][]> =>
     (await answer.text())
@@ -198,6 +198,17 @@ describe("the credential of a user", () => {
   });
   afterEach(() => {
     stoppedAtMs = null;
+  });
+
+  it.each([true, 1, "on"])("makes no key with tracing_enabled %j, which only admins set", async (tracing_enabled) => {
+    const keys = `/tenants/${own.tenant.id}/keys`;
+    const refused = await send("POST", keys, ADMIN_TOKEN, {}, { tracing_enabled });
+    const message = "is set by admins only: leave it out or send false";
+    expect({ status: refused.status, body: await refused.json() }).toMatchObject({
+      status: 400,
+      body: { error: { code: "validation_failed", details: [{ path: "tracing_enabled", message }] } },
+    });
+    expect(await control.must<ApiKey[]>("GET", keys)).toHaveLength(1);
   });
 
   it("reaches nothing of admins and nothing of another tenant, and changes nothing there", async () => {

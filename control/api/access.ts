@@ -8,6 +8,7 @@ import { z } from "zod";
 import { GatewayError } from "../../shared/errors.ts";
 import { isForOperators, withoutOperatorFields } from "../../shared/fields/operator-fields.ts";
 import type { Page, UserList, Written } from "../kernel/context.ts";
+import { refuseIfAny } from "../kernel/parse.ts";
 import { tenantOfKey } from "../kernel/tenant-of-key.ts";
 import type { Api, ApiTypes } from "./types.ts";
 
@@ -28,7 +29,7 @@ interface BrowserAccess {
   readonly user?: Binding | UserList;
   /** The fields that a user sees of each record, in the order of a CSV file. Absent: all that are not for operators only. */
   readonly fields?: readonly string[];
-  /** The fields that a user must not set in a body. */
+  /** The switches that a user must not turn on in a body. */
   readonly refused?: readonly string[];
   /** Every open page reads it again and again: the requests of one second share an answer. */
   readonly shared?: true;
@@ -76,6 +77,8 @@ interface Scope {
   readonly columns: (names: readonly string[]) => readonly string[];
   /** What the caller sees of a handler's result. Throws 404 for a record of another tenant. */
   readonly shown: (result: unknown) => unknown;
+  /** Throws 400 for a body that sets what only admins set. */
+  readonly judge: (body: unknown) => void;
   /** Answers in place of the handler. */
   readonly list?: () => Promise<readonly object[]>;
 }
@@ -94,8 +97,9 @@ export async function scopeOf(c: Context<ApiTypes>, route: Declared & { readonly
       valuesOf: (name) => c.req.queries(name) ?? [],
       columns: (names) => names,
       shown: (result) => result,
+      judge: () => undefined,
     };
-  const { user, fields } = route.access === "token" ? {} : (route.access ?? {});
+  const { user, fields, refused = [] } = route.access === "token" ? {} : (route.access ?? {});
   const id = (Object.values(c.req.param())[0] ?? "").toLowerCase();
   const isOthers =
     user === undefined ||
@@ -124,6 +128,11 @@ export async function scopeOf(c: Context<ApiTypes>, route: Declared & { readonly
     valuesOf: (name) => values[name] ?? [],
     columns: (names) => (fields ?? names).filter(isShown),
     shown: (result) => shownIn(route.kind, result, shown),
+    judge: (body) => {
+      // What a form sends of a switch that is off changes nothing.
+      const set = refused.filter((name) => ((Object(body) as Record<string, unknown>)[name] ?? false) !== false);
+      refuseIfAny(set.map((path) => ({ path, message: "is set by admins only: leave it out or send false" })));
+    },
     ...(typeof user === "function"
       ? { list: async () => (await user(ctx, tenantId, query)).map((row) => shown(row) as object) }
       : {}),

@@ -18,6 +18,7 @@ afterAll(async () => {
 
 interface Schema {
   readonly $ref?: string;
+  readonly format?: string;
   readonly enum?: readonly unknown[];
   readonly type?: string | readonly string[];
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -44,6 +45,13 @@ const parts = ({ items, anyOf = [], ...one }: Schema): readonly Schema[] => [
   ...[items ?? []].flat().flatMap(parts),
   ...anyOf.flatMap(parts),
 ];
+
+/** The properties of every object in a document, by their names. */
+function* propertiesIn(node: unknown): Generator<readonly [name: string, schema: Schema]> {
+  if (typeof node !== "object" || node === null) return;
+  if ("properties" in node) yield* Object.entries((node as Schema).properties ?? {});
+  for (const inner of Object.values(node)) yield* propertiesIn(inner);
+}
 
 const isType = ({ enum: values, type, properties }: Schema): boolean =>
   values !== undefined || properties !== undefined || [type].flat().includes("object");
@@ -95,6 +103,15 @@ describe("the document", () => {
       "until_ms",
     ]);
     expect([...types].filter(([, seen]) => seen.size !== 1)).toEqual([]);
+  });
+
+  it("says date-time of every time, but not of the build's, which is a text of whoever built", () => {
+    const { components, paths } = JSON.parse(document.text) as Record<"components" | "paths", unknown>;
+    const times = [...propertiesIn([components, paths])].filter(([name]) => /(^|_)(at|since|until|from)$/.test(name));
+    const texts = times.filter(([, schema]) => parts(schema).some(({ type }) => [type].flat().includes("string")));
+    const isTime = (schema: Schema): boolean => parts(schema).some(({ format }) => format === "date-time");
+    expect(new Set(texts.filter(([, schema]) => !isTime(schema)).map(([name]) => name))).toEqual(new Set(["built_at"]));
+    expect(texts.length).toBeGreaterThan(40);
   });
 
   it("has no component with the name that a generator gives to a type inside another one", () => {

@@ -14,7 +14,7 @@ import { runOnce } from "../kernel/idempotency.ts";
 import { refuseRepeated } from "../kernel/parse.ts";
 import { type Access, declareAccess, scopeOf } from "./access.ts";
 import { csvAnswer, listPages, wantsCsv, wholeList } from "./csv-answer.ts";
-import { etagOf, PRECONDITION, preconditionOf, presentSchema, writesRevision } from "./precondition.ts";
+import { allOf, etagOf, PRECONDITION, preconditionOf, presentSchema, type Takes, takenBy } from "./precondition.ts";
 import { type StrictBodies, strictBodies } from "./strict-body.ts";
 import type { Api, ApiTypes } from "./types.ts";
 
@@ -101,6 +101,8 @@ interface Endpoint<K extends Kind, Path extends string, Query extends z.ZodObjec
   readonly isFile?: true;
   readonly query?: Query;
   readonly answer?: Answer;
+  /** A `write` that also creates the record where there is none. */
+  readonly mayCreate?: true;
   /** The part behind the gateway that the answer needs; the route answers 502 when it cannot be reached. */
   readonly reaches?: "cell" | "job scheduler";
   /** When the route answers 403; it never does without this. */
@@ -191,23 +193,20 @@ export function endpoint<
   const declared: AnyEndpoint = query === undefined ? checked : { ...checked, query };
   const bodyIsOptional = isBodyOptional(declared);
   const parameters = Object.keys(query?.shape ?? {});
-  const hasRevision = writesRevision(app, declared);
-  addToDocument(app, declared, { bodyIsOptional, hasRevision });
+  const taken = takenBy(app, declared);
+  addToDocument(app, declared, { bodyIsOptional, taken });
   declareAccess(app, declared);
   const strict: StrictBodies = route.isFile ? (body) => ({ body }) : strictBodies(app, declared);
   app.on(route.method.toUpperCase(), route.path.replace(/\{(\w+)\}/g, ":$1"), async (c) => {
     const scope = await scopeOf(c, declared);
     refuseRepeated({ getAll: (name) => [...scope.valuesOf(name)] }, parameters);
     const { text, input } = route.body === undefined ? NO_BODY : await readBody(c, bodyIsOptional);
-    const isRead = route.kind === "read" || route.kind === "page" || route.kind === "file";
-    const precondition = isRead ? undefined : preconditionOf(c.req.header("if-match"), hasRevision);
-    const { body, judge } = strict(input);
-    const judges = [precondition, judge].filter((one) => one !== undefined);
-    const judgeAll = (record: object): void => {
-      for (const one of judges) one(record);
-    };
+    scope.judge(input);
+    const precondition = preconditionOf((name) => c.req.header(name), taken);
+    const { body, judge: strictJudge } = strict(input);
+    const judge = allOf([precondition, strictJudge]);
     const callOf = (ctx: VerbContext): Call<string, z.ZodObject> => ({
-      ctx: judges.length === 0 ? ctx : { ...ctx, judge: judgeAll },
+      ctx: judge === undefined ? ctx : { ...ctx, judge },
       path: c.req.param() as Record<string, string>,
       query: scope.query,
       body,
@@ -253,7 +252,7 @@ function isBodyOptional({ method, body }: AnyEndpoint): boolean {
 function addToDocument(
   app: Api,
   route: AnyEndpoint,
-  { bodyIsOptional, hasRevision }: { readonly bodyIsOptional: boolean; readonly hasRevision: boolean },
+  { bodyIsOptional, taken }: { readonly bodyIsOptional: boolean; readonly taken: Takes },
 ): void {
   const names = [...route.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? "");
   app.openAPIRegistry.registerPath({
@@ -272,7 +271,8 @@ function addToDocument(
       })),
       ...(route.method === "get" ? [] : [ACTOR_HEADER]),
       ...(route.kind === "create" ? [IDEMPOTENCY_HEADER] : []),
-      ...(hasRevision ? [PRECONDITION.parameter] : []),
+      ...(taken.hasRevision ? [PRECONDITION.parameter] : []),
+      ...(taken.mayCreate ? [PRECONDITION.creation] : []),
     ],
     request: {
       ...(route.query === undefined ? {} : { query: route.query }),
@@ -292,7 +292,7 @@ function addToDocument(
               },
             },
           }),
-      ...errorAnswers(route, { isNamed: names.length > 0, hasRevision }),
+      ...errorAnswers(route, { isNamed: names.length > 0, hasRevision: taken.hasRevision }),
     },
   });
 }

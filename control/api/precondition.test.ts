@@ -27,6 +27,9 @@ const ELSEWHERE = ["/api/v1/users/{id}"];
 /** What the gateway observes gives a record no other revision. */
 const REPORTS = ["/api/v1/models/{id}/managed/provision-error"];
 
+/** Fields that an example of a body cannot change. */
+const OWN_NAMES = ["name", "model_name", "job_id", "endpoint_id"];
+
 const offering = document.operations.filter(({ parameters }) => parameters.some(({ name }) => name === "if-match"));
 const guarded = offering.filter(({ path }) => !ELSEWHERE.includes(path));
 
@@ -72,6 +75,10 @@ it("is offered by every change and deletion of a record that has a revision", ()
       "delete /users/{id}",
       "put /recipes/{id}",
       "delete /recipes/{id}",
+      "patch /replicas/{id}",
+      "post /replicas/{id}/restart",
+      "delete /replicas/{id}",
+      "put /capacity",
     ]),
   );
   expect(offering.filter(({ responses }) => !("412" in responses))).toEqual([]);
@@ -89,10 +96,7 @@ describe.each(guarded.map((operation) => [`${operation.method} ${operation.path}
         example === undefined
           ? undefined
           : Object.fromEntries(
-              Object.entries(example).map(([name, value]) => [
-                name,
-                name === "name" || name === "model_name" ? record[name] : value,
-              ]),
+              Object.entries(example).map(([name, value]) => [name, OWN_NAMES.includes(name) ? record[name] : value]),
             );
       const stale = await send(method, target.path, body, { "if-match": `"${rev + 1}"` });
       expect({ status: stale.status, body: await stale.json() }).toMatchObject({
@@ -171,6 +175,86 @@ describe("two admins who change a tenant", () => {
       status: 400,
       body: { error: { param: "if-match" } },
     });
+  });
+});
+
+it("lets only one of two admins set the capacity that both have read", async () => {
+  const path = "/api/v1/capacity";
+  const etag = (await control.request("GET", path)).headers.get("etag") ?? "";
+  const answers = await Promise.all(
+    [5, 6].map(async (max_in_flight) => await send("put", path, { max_in_flight }, { "if-match": etag })),
+  );
+  const [done, refused] = answers.toSorted((a, b) => a.status - b.status);
+  expect({ done: done?.status, refused: refused?.status }).toEqual({ done: 200, refused: 412 });
+  const set = await done?.json();
+  expect(await refused?.json()).toMatchObject({ error: { present: set as Fields } });
+  expect(await (await control.request("GET", path)).json()).toEqual(set);
+});
+
+describe("two admins who create one spec", () => {
+  const body = { partition: "gpu", serving_port: 8000, launch_command: "serve" };
+  const make = async (): Promise<string> => {
+    const { record } = await targetOf(send, "/api/v1/models/{id}");
+    return `/api/v1/models/${String(record?.["id"])}/managed`;
+  };
+  const put = async (path: string, headers: Readonly<Record<string, string>>, partition = "gpu"): Promise<Response> =>
+    await send("put", path, { ...body, partition }, headers);
+
+  it("cannot both do so with If-None-Match", async () => {
+    const path = await make();
+    const answers = await Promise.all(
+      ["first", "second"].map(async (name) => await put(path, { "if-none-match": "*" }, name)),
+    );
+    const done = answers.find(({ status }) => status === 200);
+    const refused = answers.find(({ status }) => status === 412);
+    const made = (await done?.json()) as Fields;
+    expect(await refused?.json()).toMatchObject({ error: { code: "changed_meanwhile", present: made } });
+    expect(await (await control.request("GET", path)).json()).toEqual(made);
+  });
+
+  it("do not create with If-Match what is gone", async () => {
+    const path = await make();
+    expect((await put(path, { "if-match": "*" })).status).toBe(412);
+    expect((await put(path, { "if-match": '"1"' })).status).toBe(412);
+    expect((await control.request("GET", path)).status).toBe(404);
+  });
+
+  it.each([
+    ["put", "/models/{id}/managed", '"1"'],
+    ["patch", "/models/{id}/managed", "*"],
+    ["put", "/models/{id}/capacity", "*"],
+  ])("are refused %s %s with If-None-Match: %s", async (method, path, header) => {
+    const { path: target } = await targetOf(send, `/api/v1${path}`);
+    const response = await send(method, target, {}, { "if-none-match": header });
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status: 400,
+      body: { error: { param: "if-none-match" } },
+    });
+  });
+});
+
+describe("what a replica leads to", () => {
+  it("gives the replica another revision when it is removed", async () => {
+    const { record: model } = await targetOf(send, "/api/v1/models/{id}");
+    const base = `/models/${String(model?.["id"])}`;
+    const { id } = await control.must<Fields>("POST", `${base}/endpoints`, {
+      name: "e",
+      api_base: "http://127.0.0.1:9",
+    });
+    const made = await control.must<Fields>("POST", `${base}/replicas`, { job_id: "1" });
+    const path = `/replicas/${String(made["id"])}`;
+    const led = await control.must<Fields>("PATCH", path, { endpoint_id: id });
+    const now = async (): Promise<Fields> => {
+      const rows = await control.must<readonly Fields[]>("GET", "/replicas?limit=1000");
+      return rows.find((row) => row["id"] === made["id"]) ?? {};
+    };
+    await control.must("DELETE", `${base}/endpoints/${String(id)}`);
+    const alone = await now();
+    await control.must("DELETE", base);
+    const orphan = await now();
+    expect({ alone, orphan }).toMatchObject({ alone: { endpoint_id: null }, orphan: { model_id: null } });
+    const revs = [made, led, alone, orphan].map(({ rev }) => Number(rev));
+    expect(revs).toEqual([...new Set(revs)].toSorted((a, b) => a - b));
   });
 });
 

@@ -1,6 +1,6 @@
 /**
  * Against lost updates (docs/rules/management-api.md#lost-updates): answers have the revision of their record as ETag, and a write
- * with `If-Match` is done only on a record of that revision.
+ * with `If-Match` is done only on a record of that revision, with `If-None-Match: *` only where there is none.
  */
 import { z } from "zod";
 import { GatewayError } from "../../shared/errors.ts";
@@ -8,6 +8,7 @@ import { fieldError } from "../kernel/parse.ts";
 import type { Api } from "./types.ts";
 
 const HEADER = "if-match";
+const CREATION_HEADER = "if-none-match";
 
 export type Judge = (record: object) => void;
 
@@ -16,6 +17,7 @@ interface WriteRoute {
   readonly method: string;
   readonly path: string;
   readonly answer?: z.ZodType;
+  readonly mayCreate?: true;
 }
 
 /** The ETag of an answer; null: it has no revision. */
@@ -24,8 +26,20 @@ export function etagOf(answer: unknown): string | null {
   return rev === undefined ? null : `"${rev}"`;
 }
 
+/** Which preconditions a route takes. */
+export interface Takes {
+  readonly isWrite: boolean;
+  readonly hasRevision: boolean;
+  readonly mayCreate: boolean;
+}
+
+export function takenBy(app: Api, route: WriteRoute): Takes {
+  const { kind, mayCreate = false } = route;
+  return { isWrite: kind === "write" || kind === "create", hasRevision: writesRevision(app, route), mayCreate };
+}
+
 /** Whether a route writes a record with a revision. Of a deletion, the other routes of its path say so. */
-export function writesRevision(app: Api, { kind, method, path, answer }: WriteRoute): boolean {
+function writesRevision(app: Api, { kind, method, path, answer }: WriteRoute): boolean {
   if (kind !== "write") return false;
   return method === "delete" ? siblingsOf(app, path).some(hasRevision) : hasRevision(answer);
 }
@@ -41,12 +55,52 @@ export const PRECONDITION = {
     schema: { type: "string" as const },
     example: '"42"',
   },
+  creation: {
+    name: CREATION_HEADER,
+    in: "header" as const,
+    required: false,
+    description: "`*`: only create; a record that exists is 412.",
+    schema: { type: "string" as const, enum: ["*"] },
+    example: "*",
+  },
   refusal: "The record has changed since it was read; `error.present` is the record as it is.",
 };
 
-/** Judges a record by the header; undefined: each one is right. Throws 400 for a header that names no revision. */
-export function preconditionOf(header: string | undefined, isTaken: boolean): Judge | undefined {
-  if (header === undefined || header.trim() === "*") return undefined;
+/**
+ * Judges a record by the headers of a request; a record that does not exist has no `rev`. Throws 400 for a header that names
+ * no revision, or is not taken.
+ */
+export function preconditionOf(header: (name: string) => string | undefined, takes: Takes): Judge | undefined {
+  if (!takes.isWrite) return undefined;
+  return allOf([revisionJudge(header(HEADER), takes), absenceJudge(header(CREATION_HEADER), takes)]);
+}
+
+/** Judges as each of them does; undefined: there is none. */
+export function allOf(given: readonly (Judge | undefined)[]): Judge | undefined {
+  const judges = given.filter((judge) => judge !== undefined);
+  if (judges.length === 0) return undefined;
+  return (record) => {
+    for (const judge of judges) judge(record);
+  };
+}
+
+function absenceJudge(header: string | undefined, { mayCreate }: Takes): Judge | undefined {
+  if (header === undefined) return undefined;
+  if (!mayCreate)
+    throw fieldError(CREATION_HEADER, "is not supported here: this request creates no record of a given name");
+  if (header.trim() !== "*") throw fieldError(CREATION_HEADER, "must be *");
+  return (record) => {
+    if (revOf(record) !== undefined) throw changedMeanwhile(record);
+  };
+}
+
+function revisionJudge(header: string | undefined, { hasRevision: isTaken }: Takes): Judge | undefined {
+  if (header === undefined) return undefined;
+  if (header.trim() === "*" && !isTaken) return undefined;
+  if (header.trim() === "*")
+    return (record) => {
+      if (revOf(record) === undefined) throw changedMeanwhile(record);
+    };
   if (!isTaken) throw fieldError(HEADER, "is not supported here: the resource has no rev");
   const wanted = header.split(",").map((each) => /^(W\/)?"?(\d{1,15})"?$/.exec(each.trim()));
   if (wanted.some((match) => match === null)) throw fieldError(HEADER, "must be the rev of the record in quotes, or *");

@@ -46,6 +46,7 @@ export const OBSERVED: Readonly<Record<string, readonly string[]>> = {
     "last_message",
     "updated_at",
   ],
+  ModelReplica: ["endpoint"],
   User: ["last_login_at"],
 };
 /** Only the answer to a write has them. */

@@ -24,7 +24,12 @@ const SHOWN = {
   rev: 7,
 };
 let folder: string;
-let sent: { readonly method: string; readonly body: unknown; readonly ifMatch: string | null }[];
+let sent: {
+  readonly method: string;
+  readonly body: unknown;
+  readonly ifMatch: string | null;
+  readonly ifNoneMatch?: string;
+}[];
 let spec: object | null;
 
 beforeEach(() => {
@@ -35,7 +40,15 @@ beforeEach(() => {
   vi.spyOn(process.stdout, "write").mockReturnValue(true);
   vi.stubGlobal("fetch", async (request: Request) => {
     const { method, headers } = request;
-    if (method !== "GET") sent.push({ method, body: await request.json(), ifMatch: headers.get("if-match") });
+    if (method !== "GET") {
+      const ifNoneMatch = headers.get("if-none-match");
+      sent.push({
+        method,
+        body: await request.json(),
+        ifMatch: headers.get("if-match"),
+        ...(ifNoneMatch === null ? {} : { ifNoneMatch }),
+      });
+    }
     const isSpec = request.url.endsWith("/managed");
     return isSpec && spec === null && request.method === "GET"
       ? Response.json({ error: { message: "not found" } }, { status: 404 })
@@ -56,30 +69,30 @@ async function run(...words: readonly string[]): Promise<void> {
 }
 
 it.each([
-  [["disable", ID], { enabled: false }],
-  [["enable", ID], { enabled: true }],
-  [["set", ID, "--replicas", "3"], { target_replicas: 3 }],
-])("managed %j sends what it changes and no other field", async (words, body) => {
+  [["disable", ID], { enabled: false }, null],
+  [["enable", ID], { enabled: true }, null],
+  [["set", ID, "--replicas", "3"], { target_replicas: 3 }, '"7"'],
+])("managed %j sends what it changes, and the revision that it has read", async (words, body, ifMatch) => {
   await run("managed", ...words);
-  expect(sent).toEqual([{ method: "PATCH", body, ifMatch: null }]);
+  expect(sent).toEqual([{ method: "PATCH", body, ifMatch }]);
 });
 
 it.each([
-  [ID, '"7"'],
-  ["00000000-0000-4000-8000-000000000002", null],
+  [ID, '"6"'],
+  ["00000000-0000-4000-8000-000000000002", '"7"'],
 ])("managed set with the printed spec of model %s sends If-Match %s", async (model_id, ifMatch) => {
   const file = join(folder, "spec.json");
-  writeFileSync(file, JSON.stringify({ ...SHOWN, model_id }));
+  writeFileSync(file, JSON.stringify({ ...SHOWN, model_id, rev: 6 }));
   await run("managed", "set", ID, "--file", file, "--replicas", "3");
   expect(sent).toEqual([{ method: "PATCH", body: { ...SPEC, target_replicas: 3 }, ifMatch }]);
 });
 
-it("managed set takes a file that managed show has printed, after the spec was deleted", async () => {
+it("managed set creates only where there is no spec, also from a file that managed show has printed", async () => {
   const file = join(folder, "spec.json");
   writeFileSync(file, JSON.stringify(SHOWN));
   spec = null;
   await run("managed", "set", ID, "--file", file);
-  expect(sent).toEqual([{ method: "PUT", body: SPEC, ifMatch: null }]);
+  expect(sent).toEqual([{ method: "PUT", body: SPEC, ifMatch: null, ifNoneMatch: "*" }]);
 });
 
 it.each([

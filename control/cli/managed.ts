@@ -61,11 +61,12 @@ export function managedCommands(program: Command): void {
       const given = options.file === undefined ? {} : readObject(options.file);
       const fields = await fieldsOf(session, options, given);
       refuseNoChange(fields);
-      if (!(await hasSpec(session, id))) {
-        const call = { params: { path: { id } }, body: fields as Spec };
+      const present = await specOf(session, id);
+      if (present === null) {
+        const call = { params: { path: { id }, header: { "if-none-match": "*" as const } }, body: fields as Spec };
         return session.record(await session.bodyOf(session.client.PUT("/api/v1/models/{id}/managed", call)));
       }
-      await changeSpec(session, id, fields, given["model_id"] === id ? given["rev"] : undefined);
+      await changeSpec(session, id, fields, given["model_id"] === id ? given["rev"] : present.rev);
     });
   for (const [word, enabled, description] of [
     ["enable", true, "turn a model's spec on: its replicas start"],
@@ -176,15 +177,14 @@ async function changeSpec(session: Session, id: string, body: Partial<Spec>, rev
   session.record(await session.bodyOf(session.client.PATCH("/api/v1/models/{id}/managed", call)));
 }
 
-/** Whether a model has a spec. Throws CliError. */
-async function hasSpec(session: Session, id: string): Promise<boolean> {
+/** The spec of a model; null: it has none. Throws CliError. */
+async function specOf(session: Session, id: string): Promise<Schemas["ManagedModel"] | null> {
   const asked = session.client.GET("/api/v1/models/{id}/managed", { params: { path: { id } } });
   const isAbsent = await asked.then(
     ({ response }) => response.status === 404,
     () => false,
   );
-  if (!isAbsent) await session.bodyOf(asked);
-  return !isAbsent;
+  return isAbsent ? null : await session.bodyOf(asked);
 }
 
 /** Without what the gateway says of a spec, which changes at any time: a file may hold what `show` printed. */

@@ -1,18 +1,27 @@
 /**
  * Reads and sets a cell's capacity, live: waiting requests are granted at once, running ones are never aborted
- * (docs/rules/fairshare.md#capacity).
+ * (docs/rules/fairshare.md#capacity). The cell keeps the capacity; the database knows its revision.
  */
+import { eq } from "drizzle-orm";
+import { pgTable, text } from "drizzle-orm/pg-core";
 import { type Capacity, setCapacitySchema } from "../../shared/schema/load.ts";
+import type { Database, Transaction } from "../db/connect.ts";
+import { revColumn } from "../db/schema/columns.ts";
 import { type CellDirectory, callCell, cellOf } from "../kernel/cells/cell-directory.ts";
+import type { CellAddress } from "../kernel/cells/cells.ts";
 import type { VerbContext, Written } from "../kernel/context.ts";
+import { withDatabaseErrors } from "../kernel/database-errors.ts";
 import { parse } from "../kernel/parse.ts";
 import { write } from "../kernel/write.ts";
 
-/** Throws 404, 502. */
-export async function getCapacity(directory: CellDirectory, query: unknown): Promise<Capacity> {
+const cellCapacities = pgTable("cell_capacities", { cell: text("cell").primaryKey(), ...revColumn });
+
+/** Throws 404, 502, 503. */
+export async function getCapacity({ db }: VerbContext, directory: CellDirectory, query: unknown): Promise<Capacity> {
   const address = cellOf(directory, query);
-  const { max_in_flight, cell } = await callCell(address, async () => await directory.cells.stats(address));
-  return { max_in_flight, cell };
+  // First the revision: with a newer capacity, an older one only causes a 412. The reverse could lose a change.
+  const rev = await withDatabaseErrors(async () => await revisionOf(db, address));
+  return await capacityNow(directory, address, rev);
 }
 
 /** Throws 400, 404, 502. When the cell does not take the capacity, nothing is recorded. */
@@ -25,9 +34,13 @@ export async function setCapacity(
   const address = cellOf(directory, query);
   const body = parse(setCapacitySchema, input);
   // Calls the cell before the write begins: a write that waited for a cell which is down would hold back every other write.
-  const before = await callCell(address, async () => await directory.cells.stats(address));
-  ctx.judge?.({ max_in_flight: before.max_in_flight, cell: before.cell });
-  return await write(ctx, async (_tx, journal) => {
+  const seen = await getCapacity(ctx, directory, query);
+  return await write(ctx, async (tx, journal) => {
+    const rev = await revisionOf(tx, address);
+    const before = rev === seen.rev ? seen : await capacityNow(directory, address, rev);
+    ctx.judge?.(before);
+    const row = { cell: address.cell, rev: journal.rev };
+    await tx.insert(cellCapacities).values(row).onConflictDoUpdate({ target: cellCapacities.cell, set: row });
     journal.audit({
       action: "set_capacity",
       entityType: "settings",
@@ -38,6 +51,17 @@ export async function setCapacity(
       address,
       async () => await directory.cells.setCapacity(address, body.max_in_flight),
     );
-    return { max_in_flight, cell };
+    return { max_in_flight, cell, rev: journal.rev };
   });
+}
+
+async function capacityNow({ cells }: CellDirectory, address: CellAddress, rev: number): Promise<Capacity> {
+  const { max_in_flight, cell } = await callCell(address, async () => await cells.stats(address));
+  return { max_in_flight, cell, rev };
+}
+
+/** 0: the capacity was never set. */
+async function revisionOf(db: Database | Transaction, { cell }: CellAddress): Promise<number> {
+  const [row] = await db.select().from(cellCapacities).where(eq(cellCapacities.cell, cell));
+  return row?.rev ?? 0;
 }

@@ -25,7 +25,7 @@ export function loadRoutes(app: Api, deps: ApiDeps): void {
     query: cellQuerySchema,
     answer: capacitySchema,
     reaches: "cell",
-    handler: async ({ query }) => await getCapacity(directory, query),
+    handler: async ({ ctx, query }) => await getCapacity(ctx, directory, query),
   });
   endpoint(app, {
     kind: "write",

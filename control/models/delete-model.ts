@@ -2,6 +2,7 @@
  * Removes a model; the next request for it is 404.
  */
 import { eq } from "drizzle-orm";
+import { modelReplicas } from "../db/schema/managed-models.ts";
 import { models } from "../db/schema/models.ts";
 import type { VerbContext, Written } from "../kernel/context.ts";
 import { parseId } from "../kernel/parse.ts";
@@ -15,6 +16,10 @@ export async function deleteModel(ctx: VerbContext, id: string): Promise<Written
     const before = await lockModel(tx, modelId);
     ctx.judge?.(modelRecord(before));
     const { row } = before;
+    await tx
+      .update(modelReplicas)
+      .set({ model_id: null, endpoint_id: null, rev: journal.rev })
+      .where(eq(modelReplicas.model_id, modelId));
     await tx.delete(models).where(eq(models.id, modelId));
     journal.audit({
       action: "delete_model",

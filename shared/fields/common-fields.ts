@@ -15,10 +15,13 @@ export const resolvedBudgetSchema = z.object({
 
 export const ID_FIELD = { column: "uuid", value: z.string() } as const;
 
+/** A point in time as a record shows it: ISO 8601 in UTC with milliseconds, in the years 1 to 9999. */
+export const shownTime = z.string().meta({ format: "date-time" });
+
 /** When the row was created and last changed. */
 export const TIME_FIELDS = {
-  created_at: { column: "instant", value: z.string() },
-  updated_at: { column: "instant", value: z.string() },
+  created_at: { column: "instant", value: shownTime },
+  updated_at: { column: "instant", value: shownTime },
 } as const satisfies FieldTable;
 
 /** A limit per minute of a tenant or key; 0: none. Older hot copies lack some of them. */
@@ -41,5 +44,5 @@ export const BUDGET_FIELDS = {
   budget_tokens: { column: "bigint", value: z.number().int().nullable(), hot },
   budget_cost_usd: { column: "double", value: z.number().nullable(), hot },
   budget_period: { column: "text", value: z.enum(BUDGET_PERIODS).nullable(), hot },
-  budget_started_at: { column: "instant", value: z.string().nullable(), hot },
+  budget_started_at: { column: "instant", value: shownTime.nullable(), hot },
 } as const satisfies FieldTable;

@@ -3,7 +3,7 @@
  * no backup contains them.
  */
 import * as z from "zod";
-import { ID_FIELD, TIME_FIELDS } from "./common-fields.ts";
+import { ID_FIELD, shownTime, TIME_FIELDS } from "./common-fields.ts";
 import type { FieldTable } from "./field-table.ts";
 
 export const ENDPOINT_FIELDS = {
@@ -19,12 +19,12 @@ export const ENDPOINT_FIELDS = {
   health_status: { column: "text", value: z.string(), backup: false, hot: true },
   consecutive_failures: { column: "integer", value: z.number().int(), backup: false },
   alert_state: { column: "text", value: z.string(), backup: false },
-  next_check_at: { column: "instant", value: z.string().nullable(), record: false, backup: false },
-  last_checked_at: { column: "instant", value: z.string().nullable(), backup: false },
+  next_check_at: { column: "instant", value: shownTime.nullable(), record: false, backup: false },
+  last_checked_at: { column: "instant", value: shownTime.nullable(), backup: false },
   last_latency_ms: { column: "integer", value: z.number().int().nullable(), backup: false },
   last_http_status: { column: "integer", value: z.number().int().nullable(), backup: false },
   last_message: { column: "text", value: z.string().nullable(), backup: false },
   /** When the first of the consecutive failures happened. */
-  failing_since: { column: "instant", value: z.string().nullable(), record: false, backup: false },
+  failing_since: { column: "instant", value: shownTime.nullable(), record: false, backup: false },
   ...TIME_FIELDS,
 } as const satisfies FieldTable;

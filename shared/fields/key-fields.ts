@@ -1,6 +1,6 @@
 /** The fields of an API key (docs/rules/keys.md#fields). No record shows a hash. */
 import * as z from "zod";
-import { BUDGET_FIELDS, ID_FIELD, RATE_FIELDS, TIME_FIELDS } from "./common-fields.ts";
+import { BUDGET_FIELDS, ID_FIELD, RATE_FIELDS, shownTime, TIME_FIELDS } from "./common-fields.ts";
 import type { FieldTable } from "./field-table.ts";
 
 export const KEY_FIELDS = {
@@ -14,7 +14,7 @@ export const KEY_FIELDS = {
   tracing_enabled: { column: "boolean", value: z.boolean(), hot: true },
   expires_at: {
     column: "instant",
-    value: z.string().nullable(),
+    value: shownTime.nullable(),
     hot: { expires_at_ms: z.number().int().nullable().default(null) },
   },
   allowed_models: {
@@ -27,7 +27,7 @@ export const KEY_FIELDS = {
   /** Until when that secret is admitted. Only the copy under its hash has the time; the copy under `key_hash` has null. */
   previous_secret_until: {
     column: "instant",
-    value: z.string().nullable(),
+    value: shownTime.nullable(),
     hot: { secret_until_ms: z.number().int().nullable().default(null) },
   },
   ...RATE_FIELDS,

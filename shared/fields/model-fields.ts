@@ -2,7 +2,7 @@
  * The fields of a model (docs/rules/models.md#fields). Prices are in USD per token, image, character or second of audio.
  */
 import * as z from "zod";
-import { ID_FIELD, TIME_FIELDS } from "./common-fields.ts";
+import { ID_FIELD, shownTime, TIME_FIELDS } from "./common-fields.ts";
 import type { FieldTable } from "./field-table.ts";
 
 export const MODEL_TYPES = ["chat", "embedding", "audio_transcription", "audio_speech", "image"] as const;
@@ -47,7 +47,7 @@ const health = {
     alerts_enabled: z.boolean(),
     check_interval_secs: count,
     failure_threshold: count,
-    maintenance_until: z.string().nullable(),
+    maintenance_until: shownTime.nullable(),
     maintenance_note: z.string().nullable(),
   }),
 };
@@ -83,7 +83,7 @@ export const MODEL_FIELDS = {
   energy_slots_per_node: { column: "bigint", value: count, hot: true },
   max_in_flight: { column: "bigint", value: count.nullable(), hot: true },
   capacity_mode: { column: "text", value: z.enum(CAPACITY_MODES) },
-  capacity_tuned_at: { column: "instant", value: z.string().nullable() },
+  capacity_tuned_at: { column: "instant", value: shownTime.nullable() },
   cache_enabled: { column: "boolean", value: z.boolean(), hot: true },
   cache_ttl_secs: { column: "integer", value: count, hot: true },
   request_timeout_secs: { column: "integer", value: count.nullable(), hot: true },
@@ -97,7 +97,7 @@ export const MODEL_FIELDS = {
   health_failure_threshold: { column: "bigint", value: count, record: health },
   health_maintenance_until: {
     column: "instant",
-    value: z.string().nullable(),
+    value: shownTime.nullable(),
     record: health,
     hot: { maintenance_until_ms: count.nullable() },
   },

@@ -3,7 +3,7 @@
  * (docs/rules/managed-models.md#replica-fields).
  */
 import * as z from "zod";
-import { ID_FIELD, TIME_FIELDS } from "./common-fields.ts";
+import { ID_FIELD, shownTime, TIME_FIELDS } from "./common-fields.ts";
 import type { FieldTable } from "./field-table.ts";
 
 export const REPLICA_STATES = ["pending", "starting", "healthy", "draining", "lost"] as const;
@@ -26,7 +26,7 @@ export const MODEL_REPLICA_FIELDS = {
   endpoint_id: { column: "uuid", value: z.string().nullable() },
   state: { column: "text", value: z.enum(REPLICA_STATES) },
   /** When `state` last changed. */
-  state_since: { column: "instant", value: z.string() },
+  state_since: { column: "instant", value: shownTime },
   last_message: { column: "text", value: z.string().nullable() },
   /** The first port of the replica's window. */
   port_base: { column: "integer", value: z.number().int().nullable() },

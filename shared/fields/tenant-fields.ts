@@ -2,7 +2,7 @@
  * The fields of a tenant (docs/rules/tenants.md#fields).
  */
 import * as z from "zod";
-import { BUDGET_FIELDS, ID_FIELD, RATE_FIELDS, TIME_FIELDS } from "./common-fields.ts";
+import { BUDGET_FIELDS, ID_FIELD, RATE_FIELDS, shownTime, TIME_FIELDS } from "./common-fields.ts";
 import type { FieldTable } from "./field-table.ts";
 import { forOperators } from "./operator-fields.ts";
 
@@ -52,12 +52,12 @@ export const TENANT_FIELDS = {
   },
   active_from: {
     column: "instant",
-    value: z.string().nullable(),
+    value: shownTime.nullable(),
     hot: { active_from_ms: z.number().int().nullable() },
   },
   active_until: {
     column: "instant",
-    value: z.string().nullable(),
+    value: shownTime.nullable(),
     hot: { active_until_ms: z.number().int().nullable() },
   },
   weekly_windows: { column: "json", value: z.array(weeklyWindowSchema), hot: true },

@@ -2,7 +2,7 @@
  * The fields of a person who signs in to the console (docs/rules/users.md#identity).
  */
 import * as z from "zod";
-import { ID_FIELD, TIME_FIELDS } from "./common-fields.ts";
+import { ID_FIELD, shownTime, TIME_FIELDS } from "./common-fields.ts";
 import type { FieldTable } from "./field-table.ts";
 
 export const USER_ROLES = ["admin", "user"] as const;
@@ -19,6 +19,6 @@ export const USER_FIELDS = {
   status: { column: "text", value: z.enum(USER_STATUSES) },
   /** The tenant that a `user` sees; null: none. */
   tenant_id: { column: "uuid", value: z.string().nullable() },
-  last_login_at: { column: "instant", value: z.string().nullable() },
+  last_login_at: { column: "instant", value: shownTime.nullable() },
   ...TIME_FIELDS,
 } as const satisfies FieldTable;

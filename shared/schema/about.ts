@@ -1,5 +1,6 @@
 /** GET /about: what runs, on which schema, for which cells, and how it is protected (docs/rules/management-api.md#about). */
 import * as z from "zod";
+import { shownTime } from "../fields/common-fields.ts";
 
 export const aboutSchema = z
   .object({
@@ -9,7 +10,7 @@ export const aboutSchema = z
     runtime: z.string().meta({ description: "Runtime of the control service" }),
     license: z.string(),
     schema_version: z.number().int().meta({ description: "Number of the database's newest migration" }),
-    schema_applied_at: z.string(),
+    schema_applied_at: shownTime,
     cell: z.string().meta({ description: "The control service's own cell" }),
     cells: z.array(z.string()),
     secrets_encrypted: z.boolean(),

@@ -1,5 +1,6 @@
 /** What a person has to act on now (docs/rules/attention.md). */
 import * as z from "zod";
+import { shownTime } from "../fields/common-fields.ts";
 
 /** The kinds, the most urgent first: the order of the list. */
 export const ATTENTION_KINDS = [
@@ -29,7 +30,7 @@ export const attentionItemSchema = z
     entity_id: z.string(),
     name: z.string(),
     detail: z.string(),
-    since: z.string().nullable().meta({ description: "When the problem started. Null: unknown" }),
+    since: shownTime.nullable().meta({ description: "When the problem started. Null: unknown" }),
   })
   .meta({ id: "AttentionItem" });
 export type AttentionItem = z.infer<typeof attentionItemSchema>;

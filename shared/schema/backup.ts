@@ -4,6 +4,7 @@
  * file lacks get their defaults.
  */
 import * as z from "zod";
+import { shownTime } from "../fields/common-fields.ts";
 import { storedKey } from "./api-key.ts";
 import { flag, freeText, oneOf, timestamp } from "./common.ts";
 import { storedGroup } from "./fairshare.ts";
@@ -137,7 +138,7 @@ export const restoreReportSchema = z
     mcp_servers: countsSchema,
     app_settings: countsSchema,
     warnings: z.array(z.string()),
-    source_exported_at: z.string(),
+    source_exported_at: shownTime,
     source_gateway_version: z.string(),
     /** Of a dry run alone. */
     differences: differencesSchema.optional(),

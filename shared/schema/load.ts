@@ -3,7 +3,7 @@
  * docs/rules/fairshare.md#capacity). The answers of the cells have the same shapes.
  */
 import * as z from "zod";
-import { whole } from "./common.ts";
+import { revField, whole } from "./common.ts";
 
 const load = { in_flight: z.number().int(), queued: z.number().int() };
 const shares = {
@@ -75,5 +75,7 @@ export const setCapacitySchema = z
   .object({ max_in_flight: whole(1, 1_000_000).nullable() })
   .meta({ id: "SetCapacity" });
 
-export const capacitySchema = z.object({ max_in_flight: z.number().int(), cell: z.string() }).meta({ id: "Capacity" });
+export const capacitySchema = z
+  .object({ max_in_flight: z.number().int(), cell: z.string(), rev: revField })
+  .meta({ id: "Capacity" });
 export type Capacity = z.infer<typeof capacitySchema>;

@@ -2,6 +2,7 @@
  * Health of models on the Management API (docs/rules/health.md#records).
  */
 import * as z from "zod";
+import { shownTime } from "../fields/common-fields.ts";
 import { revField } from "./common.ts";
 import { healthFields } from "./model.ts";
 
@@ -13,17 +14,17 @@ export const modelHealthSummarySchema = z
     alerts_enabled: z.boolean(),
     check_interval_secs: z.number().int(),
     failure_threshold: z.number().int(),
-    maintenance_until: z.string().nullable(),
+    maintenance_until: shownTime.nullable(),
     maintenance_note: z.string().nullable(),
     status: z.string(),
     consecutive_failures: z.number().int(),
     alert_state: z.string(),
-    next_check_at: z.string().nullable(),
-    last_checked_at: z.string().nullable(),
+    next_check_at: shownTime.nullable(),
+    last_checked_at: shownTime.nullable(),
     last_latency_ms: z.number().int().nullable(),
     last_http_status: z.number().int().nullable(),
     last_message: z.string().nullable(),
-    updated_at: z.string(),
+    updated_at: shownTime,
     rev: revField,
   })
   .meta({ id: "ModelHealthSummary" });
@@ -33,7 +34,7 @@ const modelHealthCheckSchema = z
   .object({
     id: z.string(),
     model_id: z.string(),
-    checked_at: z.string(),
+    checked_at: shownTime,
     trigger: z.enum(["manual", "bulk", "scheduled"]),
     status: z.string(),
     latency_ms: z.number().int().nullable(),

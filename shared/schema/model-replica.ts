@@ -3,9 +3,10 @@
  * (docs/rules/managed-models.md#replica-fields).
  */
 import * as z from "zod";
+import { shownTime } from "../fields/common-fields.ts";
 import { recordShape } from "../fields/field-table.ts";
 import { MODEL_REPLICA_FIELDS, REPLICA_STATES } from "../fields/model-replica-fields.ts";
-import { flag, oneOf, reportedText, requiredText, storedId, uuidQuery, whole } from "./common.ts";
+import { flag, oneOf, reportedText, requiredText, revField, storedId, uuidQuery, whole } from "./common.ts";
 import { ERROR_CHARACTERS, PORT_MAX } from "./managed-model.ts";
 
 const COUNT_MAX = 1_000_000;
@@ -30,10 +31,11 @@ export const modelReplicaSchema = z
         enabled: z.boolean(),
         health_status: z.string(),
         consecutive_failures: z.number().int(),
-        last_checked_at: z.string().nullable(),
+        last_checked_at: shownTime.nullable(),
       })
       .nullable()
       .meta({ description: "The endpoint with `endpoint_id`, and its health. Null if there is none" }),
+    rev: revField,
   })
   .meta({ id: "ModelReplica" });
 export type ModelReplica = z.infer<typeof modelReplicaSchema>;

@@ -245,13 +245,24 @@ const FORMS: readonly Form[] = [
     mine: "71",
     shown: "51",
     stored: 71,
-    make: async () => ({
-      path: "/settings?tab=retention",
-      theirs: async () => await must("PUT", "/settings/usage-retention", { days: 51 }),
-      now: async () => (await must<{ days: number }>("GET", "/settings/usage-retention")).days,
-    }),
+    make: async () => {
+      await must("PUT", "/settings/usage-retention", { days: 61 });
+      return {
+        path: "/settings?tab=retention",
+        theirs: async () => await must("PUT", "/settings/usage-retention", { days: 51 }),
+        now: async () => (await must<{ days: number }>("GET", "/settings/usage-retention")).days,
+      };
+    },
   },
 ];
+
+/** Lets the other admin write after the page has read, and before its own write arrives. */
+async function writeFirst(page: Page, theirs: () => Promise<unknown>): Promise<void> {
+  await page.route("**/api/live/**", async (route) => {
+    if (["PUT", "PATCH"].includes(route.request().method())) await theirs();
+    await route.continue();
+  });
+}
 
 /** Types or chooses a value. */
 async function enter(page: Page, field: string, value: string): Promise<void> {
@@ -280,98 +291,43 @@ describe.each(FORMS)("$name", ({ field, mine, shown, stored, make }) => {
     await page.getByRole("button", { name: "Undo" }).waitFor();
     expect(await now()).toEqual(stored);
   });
+
+  it("changed by another admin while the write is on its way is not overwritten", async () => {
+    const { path, theirs, now } = await make();
+    const { page } = await fixture.open({ as: "admin" });
+    await page.goto(path);
+    await enter(page, field, mine);
+    await writeFirst(page, theirs);
+    const form = page
+      .locator("form")
+      .filter({ has: page.getByLabel(field, { exact: true }) })
+      .first();
+    await form.getByRole("button", { name: "Save" }).click();
+    await form.getByText(/\(changed_meanwhile\)/).waitFor();
+    expect(await now()).not.toEqual(stored);
+  });
 });
 
-describe("what is typed over one value", () => {
-  it("does not replace another admin's number of replicas before the user was told", async () => {
-    const { id, model_name } = await newModel();
-    await must("PUT", `/models/${id}/managed`, { ...SPEC, enabled: false });
-    const { page } = await fixture.open({ as: "admin" });
-    await page.goto(`/deployments/${id}`);
-    await page.getByRole("button", { name: "Scale" }).click();
-    const dialog = page.getByRole("dialog");
-    await dialog.getByLabel("Replicas").fill("3");
-    await must("PUT", `/models/${id}/managed`, { ...SPEC, enabled: false, partition: "theirs", target_replicas: 2 });
-    await dialog.getByRole("button", { name: "Scale" }).click();
-    await dialog.getByText("Someone else changed this from 0 to 2 while you were editing").waitFor();
-    const spec = async () => await must<{ partition: string; target_replicas: number }>("GET", `/models/${id}/managed`);
-    expect((await spec()).target_replicas).toBe(2);
-    await dialog.getByRole("button", { name: "Scale" }).click();
-    await page.getByText(`${model_name}: 2 → 3 replicas`).waitFor();
-    expect(await spec()).toMatchObject({ partition: "theirs", target_replicas: 3 });
-    // the way back touches nothing else that was set meanwhile
-    await must("PUT", `/models/${id}/managed`, { ...SPEC, enabled: false, partition: "later", target_replicas: 3 });
-    await page.getByRole("button", { name: "Undo" }).click();
-    await page.getByText(`${model_name}: 3 → 2 replicas`).waitFor();
-    expect(await spec()).toMatchObject({ partition: "later", target_replicas: 2 });
-    await must("DELETE", `/models/${id}/managed`);
-  });
+it("sets no policy over the one that another admin has just set", async () => {
+  const { id } = await newTenant();
+  const policy = { action: "block", input_scanners: ["ban_keywords"], ban_keywords: ["theirs"] };
+  const { page } = await fixture.open({ as: "admin" });
+  await page.goto(`/tenants/${id}?tab=guardrails`);
+  await writeFirst(page, async () => await must("PATCH", `/tenants/${id}/guardrails`, { policy }));
+  await page.getByRole("button", { name: "Set policy" }).click();
+  await page.getByText(/\(changed_meanwhile\)/).waitFor();
+  expect((await must<Tenant>("GET", `/tenants/${id}`)).guardrails_policy).toMatchObject(policy);
+});
 
-  it("does not replace another admin's number of slots of a cell before the user was told", async () => {
-    const { page } = await fixture.open({ as: "admin" });
-    await page.goto("/fairshare");
-    const { cell, max_in_flight: before } = await must<{ cell: string; max_in_flight: number }>(
-      "GET",
-      "/fairshare/live",
-    );
-    await page.getByRole("button", { name: "Change" }).first().click();
-    const dialog = page.getByRole("dialog");
-    await dialog.getByRole("textbox").fill(String(before + 2));
-    await must("PUT", `/capacity?cell=${cell}`, { max_in_flight: before + 1 });
-    await dialog.getByRole("button", { name: "Set" }).click();
-    await dialog.getByText("Someone else changed this from").waitFor();
-    await dialog.getByRole("button", { name: "Set" }).click();
-    await page.getByRole("button", { name: "Undo" }).waitFor();
-    expect((await must<{ max_in_flight: number }>("GET", "/fairshare/live")).max_in_flight).toBe(before + 2);
-    await must("PUT", `/capacity?cell=${cell}`, { max_in_flight: before });
-  });
-
-  it("approves nobody whom another admin has refused meanwhile", async () => {
-    const { user } = await fixture.open({ as: "pending" });
-    const { page } = await fixture.open({ as: "admin" });
-    await page.goto(`/users?user_id=${user?.id}`);
-    const approve = page.getByRole("dialog").getByRole("button", { name: "Approve" });
-    await approve.waitFor();
-    await must("PATCH", `/users/${user?.id}`, { status: "disabled" });
-    await approve.click();
-    await page.getByText("someone else already decided on").waitFor();
-    expect(await must("GET", `/users/${user?.id}`)).toMatchObject({ status: "disabled", role: "user" });
-  });
-
-  it("into a policy stays when the policy is removed meanwhile, and can be set again", async () => {
-    const { id } = await newTenant();
-    const policy = { action: "block", input_scanners: ["ban_keywords"], ban_keywords: ["before"] };
-    await must("PATCH", `/tenants/${id}/guardrails`, { policy });
-    const { page } = await fixture.open({ as: "admin" });
-    await page.goto(`/tenants/${id}?tab=guardrails`);
-    await page.getByLabel("Banned keywords").fill("mine");
-    await must("PATCH", `/tenants/${id}/guardrails`, { policy: null });
-    await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText(TOLD).waitFor();
-    expect(await page.getByLabel("Banned keywords").inputValue()).toBe("mine");
-    await page.getByRole("button", { name: "Use theirs" }).click();
-    await page.getByText("No policy: nothing is scanned.").waitFor();
-  });
-
-  it("into a policy removed meanwhile is stored as the form shows it, and undo removes it", async () => {
-    const { id } = await newTenant();
-    const policy = { action: "block", input_scanners: ["pii"], fail_open: true };
-    await must("PATCH", `/tenants/${id}/guardrails`, { policy });
-    const { page } = await fixture.open({ as: "admin" });
-    const now = async () => (await must<Tenant>("GET", `/tenants/${id}`)).guardrails_policy;
-    const open = page.getByLabel("Fail open");
-    await page.goto(`/tenants/${id}?tab=guardrails`);
-    await open.uncheck();
-    await must("PATCH", `/tenants/${id}/guardrails`, { policy: null });
-    await page.getByRole("button", { name: "Save" }).click();
-    await page.getByRole("button", { name: "Keep mine" }).click();
-    await page.getByLabel("pii").first().check();
-    expect(await open.isChecked()).toBe(false);
-    await page.getByRole("button", { name: "Save" }).click();
-    await page.getByRole("button", { name: "Undo" }).waitFor();
-    expect(await now()).toMatchObject({ action: "block", input_scanners: ["pii"], fail_open: false });
-    await page.getByRole("button", { name: "Undo" }).click();
-    await page.getByText("No policy: nothing is scanned.").waitFor();
-    expect(await now()).toBeNull();
-  });
+it("creates no spec over the one that another admin has just created", async () => {
+  const { id } = await newModel();
+  const { page } = await fixture.open({ as: "admin" });
+  await page.goto(`/deployments/new?model_id=${id}`);
+  await page.getByLabel("Partition").fill("mine");
+  await page.getByLabel("First port").fill("8000");
+  await page.getByLabel("Command", { exact: true }).fill("serve");
+  await writeFirst(page, async () => await must("PUT", `/models/${id}/managed`, SPEC));
+  await page.getByRole("button", { name: "Create" }).click();
+  await page.getByText("This model is already managed.").first().waitFor();
+  expect(await must("GET", `/models/${id}/managed`)).toMatchObject(SPEC);
 });

@@ -21,8 +21,19 @@ const JAVA_GENERATOR = { name: "openapi-generator-cli", version: "7.25.0" } as c
 const MAVEN = ["mvn", "-q", "-B", "-Dstyle.color=never"] as const;
 const JAVA_RUNNER = "org.codehaus.mojo:exec-maven-plugin:3.5.0:java";
 
-/** What the five calls show: they create a tenant and its key, change the tenant, read it and delete it. */
-const SHOWN = { secret: true, weight: 70, budget_cost_usd: 0.05, deleted: 204 } as const;
+/**
+ * What the five calls show: they create a tenant and its key, change the tenant, read it and delete it. Its access starts and ends
+ * with the first and the last time that an answer can have; the end of the key is none.
+ */
+const SHOWN = {
+  secret: true,
+  weight: 70,
+  budget_cost_usd: 0.05,
+  active_years: [1, 9999],
+  is_made_now: true,
+  is_endless: true,
+  deleted: 204,
+} as const;
 
 interface Language {
   readonly name: string;

@@ -37,7 +37,7 @@ describe("a cell that was killed", () => {
     await startedAgain(stack.parts.get("workerd"), pid);
     await gateway.confirmed("the changes");
     expect(await statusOf(gateway, minted)).toBe(403);
-    expect(await gateway.must("GET", "/capacity")).toEqual({ max_in_flight: 3, cell: "local" });
+    expect(await gateway.must("GET", "/capacity")).toMatchObject({ max_in_flight: 3, cell: "local" });
     await gateway.must("PUT", "/capacity", { max_in_flight: null });
     await gateway.must("PUT", `/keys/${minted.key.id}/disabled`, { disabled: false });
     expect(await statusOf(gateway, minted)).toBe(200);

@@ -23,6 +23,7 @@ import { AnalyticsStore } from "../../control/usage/analytics/store.ts";
 import { startRedisBridge } from "../../infra/local/redis/bridge.ts";
 import { memoryBackend } from "../../infra/local/redis/memory-backend.ts";
 import { importSealKey } from "../../shared/crypto/seal.ts";
+import { setCapacitySchema } from "../../shared/schema/load.ts";
 import type { Recipe } from "../../shared/schema/recipe.ts";
 import {
   type Change,
@@ -220,15 +221,21 @@ async function openMigrated(databaseUrl: string): Promise<Connection> {
   return connection;
 }
 
+/** Until another capacity is set. */
+const CELL_SLOTS = 1;
+
 async function startPlaces() {
   const databaseUrl = await newDatabase();
   const bridge = await startRedisBridge({ backend: memoryBackend(), token: "t" });
   const cell = { items: [] as RevItem[], changes: [] as Change[], fail: false };
+  let slots = CELL_SLOTS;
   const sink = await startHttpSink(({ url, body }) => {
     if (cell.fail) return { status: 500 };
     if (url === INTERNAL_PATHS.budgetRebuild)
       return jsonAnswer({ rebuilt: rebuildBodySchema.parse(JSON.parse(body)).subjects.length });
-    if (url === INTERNAL_PATHS.stats) return jsonAnswer({ cell: "local", in_flight: 0, queued: 0, max_in_flight: 1 });
+    if (url === INTERNAL_PATHS.capacity) slots = setCapacitySchema.parse(JSON.parse(body)).max_in_flight ?? CELL_SLOTS;
+    if (url === INTERNAL_PATHS.stats || url === INTERNAL_PATHS.capacity)
+      return jsonAnswer({ cell: "local", in_flight: 0, queued: 0, max_in_flight: slots });
     if (url !== INTERNAL_PATHS.invalidate) return { status: 404 };
     const { items } = invalidateBodySchema.parse(JSON.parse(body));
     cell.items.push(...items.map((item) => revItemSchema.parse(item)));

@@ -59,5 +59,6 @@ export function blankRow(id: string, created_at: string): ModelReplica {
     cancel_requested: false,
     created_at,
     updated_at: created_at,
+    rev: 1,
   };
 }

@@ -26,7 +26,10 @@ afterAll(async () => {
 
 describe("the capacity of a cell", () => {
   it("is live: raising it grants requests, lowering it aborts none, null restores the default", async () => {
-    expect(await gateway.must("PUT", "/capacity", { max_in_flight: 1 })).toEqual({ max_in_flight: 1, cell: "local" });
+    expect(await gateway.must("PUT", "/capacity", { max_in_flight: 1 })).toMatchObject({
+      max_in_flight: 1,
+      cell: "local",
+    });
     const minted = await gateway.mint(upstream.url);
     const answers = Array.from(
       { length: 3 },
@@ -93,11 +96,9 @@ describe("the capacity of a cell", () => {
       [200, true],
       [200, true],
     ]);
-    expect(await gateway.must("PUT", "/capacity", { max_in_flight: null })).toEqual({
-      max_in_flight: 4,
-      cell: "local",
-    });
-    expect(await gateway.must("GET", "/capacity")).toEqual({ max_in_flight: 4, cell: "local" });
+    const restored = await gateway.must("PUT", "/capacity", { max_in_flight: null });
+    expect(restored).toMatchObject({ max_in_flight: 4, cell: "local" });
+    expect(await gateway.must("GET", "/capacity")).toEqual(restored);
 
     expect(
       history.some((sample) => sample.global_in_flight > 0 && sample.tenants[0]?.tenant_id === minted.tenant.id),

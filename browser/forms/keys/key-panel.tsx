@@ -17,10 +17,8 @@ import { Empty, Loaded, Notice } from "../../ui/states.tsx";
 import { BudgetState, useBudgetUsage } from "../budget/budget-state.tsx";
 import { ChangeMeaning } from "../budget/change-meaning.tsx";
 import { undoBudget } from "../budget/undo-budget.ts";
-import type { FieldValues } from "../record/drafts.ts";
 import { ModelNames } from "../record/model-names.tsx";
 import { RecordForm } from "../record/record-form.tsx";
-import type { Answered } from "../record/use-announced-write.ts";
 import { sumCostUsd } from "../usage/row-cost.ts";
 import { KeyActions } from "./key-actions.tsx";
 import { KeyBadge } from "./key-badge.tsx";
@@ -135,7 +133,7 @@ function KeyDetails({ apiKey, onClose }: { readonly apiKey: Records["ApiKey"]; r
           zone={zone}
           sends="changed"
           undoOf={undoBudget}
-          send={async (body: FieldValues): Answered => await updateKey(id, body)}
+          send={async (body, header) => await updateKey(id, body, header)}
           readNow={async () =>
             await queries.fetchQuery({ ...read("/api/v1/keys/{id}", { params: { path: { id } } }), staleTime: 0 })
           }

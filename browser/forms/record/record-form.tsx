@@ -8,7 +8,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, type ReactNode, useEffect, useState } from "react";
 import type * as z from "zod";
 import type { ReadPath } from "../../data/reads.ts";
-import { fieldsOf } from "../../data/untyped.ts";
+import { fieldsOf, type IfMatch, ifMatch } from "../../data/untyped.ts";
 import { fieldTexts } from "../../messages/en/fields.ts";
 import { texts } from "../../messages/texts.ts";
 import { Button } from "../../ui/button.tsx";
@@ -52,10 +52,10 @@ interface RecordFormProps {
   readonly zone: string;
   /** Whether a body names every field of the form, or only those that were changed and those that the record lacks. */
   readonly sends: "all" | "changed";
-  /** `now`: the record as it was read or written last, so that a write can name its revision. */
-  readonly send: (body: FieldValues, now: FieldValues) => Answered;
+  /** `now`: the record as it was read or written last; `header` names its revision. */
+  readonly send: (body: FieldValues, header: IfMatch, now: FieldValues) => Answered;
   /** Reads the record again, to see whether somebody else has changed it. */
-  readonly readNow: () => Promise<FieldValues>;
+  readonly readNow: () => Promise<Revision>;
   readonly touches: readonly ReadPath[];
   /**
    * The body that takes a saved one back, from what the record was before; null: undo is not offered. Absent: the fields of
@@ -74,6 +74,9 @@ interface RecordFormProps {
   /** Stands above the button: what the change means, from the record and the values that would be saved. */
   readonly note?: (values: FieldValues) => ReactNode;
 }
+
+/** A record with its revision; null: it is gone. */
+export type Revision = FieldValues & { readonly rev: number | null };
 
 interface Write {
   readonly body: FieldValues;
@@ -112,7 +115,7 @@ export function RecordForm(props: RecordFormProps) {
   useEffect(() => onEdit?.(isEdited), [onEdit, isEdited]);
   const names = specs.map((spec) => spec.name);
   const write = useAnnouncedWrite<Write>({
-    send: async ({ body, now }) => await send(body, now),
+    send: async ({ body, now }) => await send(body, ifMatch(now), now),
     touches,
     done: () => text("saved", { what, name }),
     failed: () => text("undoFailed", { what, name }),

@@ -1,7 +1,7 @@
 /** What shows managed models, and how a spec is written. */
 import { answerValue, api, type Records } from "../../data/api.ts";
 import type { ReadPath } from "../../data/reads.ts";
-import { ifMatch } from "../../data/untyped.ts";
+import type { IfMatch } from "../../data/untyped.ts";
 import type { FieldValues } from "../../forms/record/drafts.ts";
 import type { Answered } from "../../forms/record/use-announced-write.ts";
 
@@ -37,18 +37,18 @@ export async function specNow(id: string): Promise<Records["ManagedModel"]> {
   return answerValue(await api.GET("/api/v1/models/{id}/managed", { params: { path: { id } } }));
 }
 
-/** Changes some fields of a spec, and no other. Refused where `now` is not the spec any more. */
-export async function changeSpec(id: string, change: FieldValues, now?: FieldValues): Answered {
+/** Changes some fields of a spec, and no other. */
+export async function changeSpec(id: string, change: FieldValues, header: IfMatch = {}): Answered {
   return await api.PATCH("/api/v1/models/{id}/managed", {
-    params: { path: { id }, header: ifMatch(now) },
+    params: { path: { id }, header },
     body: change as Records["PatchManagedModel"],
   });
 }
 
-/** Stores a whole spec: what it leaves out gets its default. */
+/** Creates a spec: what it leaves out gets its default. Refused for a model that has one. */
 export async function putSpec(id: string, body: FieldValues): Answered {
   return await api.PUT("/api/v1/models/{id}/managed", {
-    params: { path: { id } },
+    params: { path: { id }, header: { "if-none-match": "*" } },
     body: body as Records["PutManagedModel"],
   });
 }

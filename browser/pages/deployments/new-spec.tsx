@@ -4,7 +4,6 @@ import { useNavigate } from "@tanstack/react-router";
 import { putManagedModelSchema } from "../../../shared/schema/managed-model.ts";
 import { answerValue, type Records } from "../../data/api.ts";
 import { ApiError } from "../../data/api-error.ts";
-import { read } from "../../data/reads.ts";
 import { fieldsOf } from "../../data/untyped.ts";
 import { CreateForm } from "../../forms/record/create-form.tsx";
 import { commonText } from "../../messages/common.ts";
@@ -18,7 +17,6 @@ import { SPEC_FIELDS } from "./spec-fields.ts";
 import { SCRIPT_CONTROLS, SPEC_HEADINGS, useSpecHelp } from "./spec-form.tsx";
 
 const text = texts("deployments", deploymentTexts);
-const MANAGED = { params: { query: { limit: "1000" } } };
 
 /** What the schema fills in, with blanks for what only a person knows. */
 const {
@@ -58,11 +56,10 @@ export function NewSpec({ modelId, recipe }: NewSpecProps) {
         note={below}
         onSubmit={async (body) => {
           if (modelId === undefined) throw new ApiError(400, "model_id", text("chooseModel"));
-          // a write replaces what is there, and somebody may have made one meanwhile
-          const now = await queries.fetchQuery({ ...read("/api/v1/managed", MANAGED), staleTime: 0 });
-          if (now.some(({ model_id }) => model_id === modelId)) throw new ApiError(409, "conflict", text("isManaged"));
           const remembered = recipe === null ? {} : { ...fieldsOf(recipe.body["launcher_spec"]), recipe: recipe.name };
-          const made = answerValue(await putSpec(modelId, { ...body, launcher_spec: remembered }));
+          const answered = await putSpec(modelId, { ...body, launcher_spec: remembered });
+          if (answered.response.status === 412) throw new ApiError(409, "conflict", text("isManaged"));
+          const made = answerValue(answered);
           const { model_name: name } = made as Records["ManagedModel"];
           toast({ title: text("created", { name }) });
           for (const path of DEPLOYMENT_READS) void queries.invalidateQueries({ queryKey: [path] });

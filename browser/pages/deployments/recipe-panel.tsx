@@ -102,9 +102,9 @@ function Changed({ recipe }: { readonly recipe: Recipe }) {
       record={recipeValues(recipe)}
       zone={zone}
       sends="all"
-      send={async (values, now) =>
+      send={async (values, header, now) =>
         await api.PUT("/api/v1/recipes/{id}", {
-          params: { path: { id }, header: ifMatch(now) },
+          params: { path: { id }, header },
           body: recipeBody(values, fieldsOf(now["body"])),
         })
       }

@@ -36,7 +36,7 @@ export function SpecTab({ spec }: { readonly spec: Records["ManagedModel"] }) {
         record={spec}
         zone={zone}
         sends="changed"
-        send={async (body, now) => await changeSpec(id, body, now)}
+        send={async (body, header) => await changeSpec(id, body, header)}
         readNow={readNow}
         touches={DEPLOYMENT_READS}
         headings={SPEC_HEADINGS}

@@ -183,8 +183,11 @@ function Edit({ server }: ServerProps) {
         record={server}
         zone={zone}
         sends="changed"
-        send={async (body) =>
-          await api.PUT("/api/v1/mcp-servers/{id}", { ...path, body: body as Records["UpdateMcpServer"] })
+        send={async (body, header) =>
+          await api.PUT("/api/v1/mcp-servers/{id}", {
+            params: { path: { id }, header },
+            body: body as Records["UpdateMcpServer"],
+          })
         }
         readNow={async () => await queries.fetchQuery({ ...read("/api/v1/mcp-servers/{id}", path), staleTime: 0 })}
         touches={SERVER_READS}

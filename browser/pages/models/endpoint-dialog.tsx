@@ -113,9 +113,9 @@ function EditEndpoint({
         record={endpoint}
         zone="UTC"
         sends="changed"
-        send={async (body) =>
+        send={async (body, header) =>
           await api.PUT("/api/v1/models/{id}/endpoints/{endpoint_id}", {
-            ...path,
+            params: { ...path.params, header },
             body: body as Records["UpdateModelEndpoint"],
           })
         }
@@ -124,7 +124,7 @@ function EditEndpoint({
             ...read("/api/v1/models/{id}/endpoints", { params: { path: { id }, query: { limit: "1000" } } }),
             staleTime: 0,
           });
-          return now.find((one) => one.id === endpoint.id) ?? {};
+          return now.find((one) => one.id === endpoint.id) ?? { rev: null };
         }}
         touches={MODEL_READS}
         note={(values) => <ConnectionTest values={{ ...values, upstream_model }} test={test} />}

@@ -5,9 +5,8 @@ import { MODEL_FIELDS } from "../../../shared/fields/model-fields.ts";
 import { BOONS, patchModelSchema } from "../../../shared/schema/model.ts";
 import { healthConfigSchema } from "../../../shared/schema/model-health.ts";
 import type { Records } from "../../data/api.ts";
-import type { FieldValues } from "../../forms/record/drafts.ts";
 import { type FieldSpec, fieldSpecs, objectSpecs } from "../../forms/record/field-specs.ts";
-import { RecordForm } from "../../forms/record/record-form.tsx";
+import { RecordForm, type Revision } from "../../forms/record/record-form.tsx";
 import { useZone } from "../../time/zone-context.tsx";
 import { MODEL_READS } from "./model-reads.ts";
 import type { ModelTabProps } from "./model-tab.ts";
@@ -70,7 +69,7 @@ export function ModelForm({ form, what, model, specs, ...rest }: ModelFormProps)
   const { zone } = useZone();
   const queries = useQueryClient();
   const own: readonly FieldSpec[] = FORMS[form];
-  const recordOf = (one: Model): FieldValues => (form === "health" ? one.health : one);
+  const recordOf = (one: Model): Revision => (form === "health" ? { ...one.health, rev: one.rev } : one);
   return (
     <RecordForm
       {...rest}
@@ -81,7 +80,7 @@ export function ModelForm({ form, what, model, specs, ...rest }: ModelFormProps)
       record={recordOf(model)}
       zone={zone}
       sends="changed"
-      send={async (body) => await updateModel(id, form === "health" ? { health: body } : body)}
+      send={async (body, header) => await updateModel(id, form === "health" ? { health: body } : body, header)}
       readNow={async () => recordOf(await freshModel(queries, id))}
       touches={MODEL_READS}
     />

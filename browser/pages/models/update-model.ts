@@ -2,6 +2,7 @@
 import type { QueryClient } from "@tanstack/react-query";
 import { api, type Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
+import type { IfMatch } from "../../data/untyped.ts";
 import type { FieldValues } from "../../forms/record/drafts.ts";
 import type { Answered } from "../../forms/record/use-announced-write.ts";
 
@@ -11,6 +12,9 @@ export async function freshModel(queries: QueryClient, id: string): Promise<Reco
 }
 
 /** Changes the given fields, and no other. */
-export async function updateModel(id: string, body: FieldValues): Answered {
-  return await api.PATCH("/api/v1/models/{id}", { params: { path: { id } }, body: body as Records["PatchModel"] });
+export async function updateModel(id: string, body: FieldValues, header: IfMatch = {}): Answered {
+  return await api.PATCH("/api/v1/models/{id}", {
+    params: { path: { id }, header },
+    body: body as Records["PatchModel"],
+  });
 }

@@ -4,9 +4,9 @@ import { lazy, type ReactNode, Suspense } from "react";
 import type * as z from "zod";
 import { api, type Records } from "../../data/api.ts";
 import { read } from "../../data/reads.ts";
-import { ifMatch } from "../../data/untyped.ts";
+import type { IfMatch } from "../../data/untyped.ts";
 import type { FieldValues } from "../../forms/record/drafts.ts";
-import { RecordForm } from "../../forms/record/record-form.tsx";
+import { RecordForm, type Revision } from "../../forms/record/record-form.tsx";
 import type { Answered } from "../../forms/record/use-announced-write.ts";
 import { STATE_TEXTS } from "../../messages/common.ts";
 import { settingsTexts } from "../../messages/en/settings.ts";
@@ -42,10 +42,10 @@ export function useSetting<N extends SettingName>(name: N) {
   return useQuery(read(pathOf(name), undefined, { everyMs: EVERY_MS }));
 }
 
-/** Saves some fields; what the body omits keeps its value. Refused where `now` is not the setting any more. */
-export async function saveSetting(name: SettingName, body: FieldValues, now?: FieldValues): Answered {
+/** Saves some fields; what the body omits keeps its value. */
+export async function saveSetting(name: SettingName, body: FieldValues, header: IfMatch = {}): Answered {
   const put = api.PUT as (path: string, init: { readonly params: object; readonly body: FieldValues }) => Answered;
-  return await put(pathOf(name), { params: { header: ifMatch(now) }, body });
+  return await put(pathOf(name), { params: { header }, body });
 }
 
 /** The reads that show a setting. */
@@ -84,7 +84,7 @@ export function SettingPanel({
   const sources = useQuery(sourcesRead);
   const queries = useQueryClient();
   const { zone } = useZone();
-  const fields = (answer: FieldValues): FieldValues => ({ ...(fieldsOf?.(answer) ?? answer), rev: answer["rev"] });
+  const fields = (answer: Revision): Revision => ({ ...(fieldsOf?.(answer) ?? answer), rev: answer.rev });
   return (
     <Loaded state={setting} texts={STATE_TEXTS}>
       {(answer) =>
@@ -108,7 +108,7 @@ export function SettingPanel({
                 record={fields(answer)}
                 zone={zone}
                 sends="changed"
-                send={async (body, now) => await saveSetting(name, bodyOf?.(body) ?? body, now)}
+                send={async (body, header) => await saveSetting(name, bodyOf?.(body) ?? body, header)}
                 readNow={async () => fields(await queries.fetchQuery({ ...read(pathOf(name)), staleTime: 0 }))}
                 touches={readsOf(name)}
               />

@@ -22,9 +22,9 @@ export function CompressionTab({ tenant }: TenantTabProps) {
       specs={SPECS}
       schema={compressionPolicyPatch}
       first={compressionPolicyBody.parse({ enabled: true })}
-      send={async (policy) =>
+      send={async (policy, header) =>
         await api.PATCH("/api/v1/tenants/{id}/compression", {
-          params: { path: { id: tenant.id } },
+          params: { path: { id: tenant.id }, header },
           body: { policy: policy as Records["TenantCompression"]["policy"] },
         })
       }

@@ -25,9 +25,9 @@ export function GuardrailsTab({ tenant }: TenantTabProps) {
       specs={SPECS}
       schema={guardrailsPolicyPatch}
       first={guardrailsPolicyBody.parse({ action: "log_only", input_scanners: ["pii"] })}
-      send={async (policy) =>
+      send={async (policy, header) =>
         await api.PATCH("/api/v1/tenants/{id}/guardrails", {
-          params: { path: { id: tenant.id } },
+          params: { path: { id: tenant.id }, header },
           body: { policy: policy as Records["TenantGuardrails"]["policy"] },
         })
       }

@@ -5,6 +5,7 @@ import type * as z from "zod";
 import type { Records } from "../../data/api.ts";
 import { useCurrentUser } from "../../data/current-user.ts";
 import { read } from "../../data/reads.ts";
+import { type IfMatch, ifMatch } from "../../data/untyped.ts";
 import type { FieldValues } from "../../forms/record/drafts.ts";
 import type { FieldSpec } from "../../forms/record/field-specs.ts";
 import { RecordForm } from "../../forms/record/record-form.tsx";
@@ -29,8 +30,14 @@ interface PolicyFormProps {
   readonly schema: z.ZodType;
   /** The policy that is set first. */
   readonly first: FieldValues;
-  readonly send: (policy: FieldValues | null) => Answered;
+  readonly send: (policy: FieldValues | null, header: IfMatch) => Answered;
   readonly note?: (values: FieldValues) => ReactNode;
+}
+
+/** The policy that is set, and the tenant as it was read or written last. */
+interface Turn {
+  readonly set: FieldValues | null;
+  readonly now: unknown;
 }
 
 export function PolicyForm({ tenant, field, title, offText, specs, schema, first, send, note }: PolicyFormProps) {
@@ -41,12 +48,12 @@ export function PolicyForm({ tenant, field, title, offText, specs, schema, first
   // a policy that somebody else turns off while it is edited here takes nothing away that was typed
   const [isEdited, setEdited] = useState(false);
   const doneText = (set: FieldValues | null): string => text(set === null ? "policyRemoved" : "policySet", { name });
-  const turning = useAnnouncedWrite<FieldValues | null>({
-    send,
+  const turning = useAnnouncedWrite<Turn>({
+    send: async ({ set, now }) => await send(set, ifMatch(now)),
     touches: TENANT_READS,
-    done: doneText,
+    done: ({ set }) => doneText(set),
     failed: () => text("policyFailed", { name }),
-    inverse: () => ({ variables: policy, done: doneText(policy) }),
+    inverse: (_, now) => ({ variables: { set: policy, now }, done: doneText(policy) }),
   });
   return (
     <Panel
@@ -54,7 +61,10 @@ export function PolicyForm({ tenant, field, title, offText, specs, schema, first
       actions={
         !isReadOnly && (
           <Row>
-            <Button isBusy={turning.isBusy} onClick={() => turning.run(policy === null ? first : null)}>
+            <Button
+              isBusy={turning.isBusy}
+              onClick={() => turning.run({ set: policy === null ? first : null, now: tenant })}
+            >
               {text(policy === null ? "turnOn" : "turnOff")}
             </Button>
           </Row>
@@ -74,13 +84,13 @@ export function PolicyForm({ tenant, field, title, offText, specs, schema, first
           zone={timezone}
           sends="changed"
           undoOf={undoPolicy}
-          send={async (values) => await send(policyOf(values))}
+          send={async (values, header) => await send(policyOf(values), header)}
           readNow={async () => {
             const now = await queries.fetchQuery({
               ...read("/api/v1/tenants/{id}", { params: { path: { id } } }),
               staleTime: 0,
             });
-            return now[field] ?? NO_POLICY;
+            return { ...(now[field] ?? NO_POLICY), rev: now.rev };
           }}
           touches={TENANT_READS}
           isReadOnly={isReadOnly}

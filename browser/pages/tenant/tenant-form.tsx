@@ -47,8 +47,11 @@ export function TenantForm({ form, what, tenant, ...rest }: TenantFormProps) {
       zone={timezone}
       sends="changed"
       undoOf={undoBudget}
-      send={async (body) =>
-        await api.PATCH("/api/v1/tenants/{id}", { params: { path: { id } }, body: body as Records["PatchTenant"] })
+      send={async (body, header) =>
+        await api.PATCH("/api/v1/tenants/{id}", {
+          params: { path: { id }, header },
+          body: body as Records["PatchTenant"],
+        })
       }
       readNow={async () =>
         await queries.fetchQuery({ ...read("/api/v1/tenants/{id}", { params: { path: { id } } }), staleTime: 0 })

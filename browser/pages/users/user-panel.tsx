@@ -6,7 +6,6 @@ import { updateUserSchema } from "../../../shared/schema/user.ts";
 import { api, type Records } from "../../data/api.ts";
 import { useCurrentUser } from "../../data/current-user.ts";
 import { read } from "../../data/reads.ts";
-import { ifMatch } from "../../data/untyped.ts";
 import { DeleteButton } from "../../forms/record/delete-button.tsx";
 import { fieldSpecs, valueSpec } from "../../forms/record/field-specs.ts";
 import { choiceLabel } from "../../forms/record/field-words.ts";
@@ -104,9 +103,9 @@ function EditUser({ user }: { readonly user: User }) {
         record={user}
         zone={zone}
         sends="changed"
-        send={async (body, now) =>
+        send={async (body, header) =>
           await api.PATCH("/api/v1/users/{id}", {
-            params: { path: { id }, header: ifMatch(now) },
+            params: { path: { id }, header },
             body: body as Records["UpdateUser"],
           })
         }

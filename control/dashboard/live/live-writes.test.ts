@@ -30,8 +30,8 @@ it("lets only admins trace a key when they create it", async () => {
   for (const tracing_enabled of [true, 1, "on"]) {
     const refused = await ann.send("POST", `/api/live${keys}`, { name: "x", tracing_enabled });
     expect({ status: refused.status, body: await refused.json() }).toMatchObject({
-      status: 403,
-      body: { error: { code: "forbidden" } },
+      status: 400,
+      body: { error: { code: "validation_failed", param: "tracing_enabled" } },
     });
   }
   expect(await (await testing.control.request("GET", `/api/v1${keys}`)).json()).toEqual([]);

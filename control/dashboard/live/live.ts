@@ -6,14 +6,14 @@
 import { Buffer } from "node:buffer";
 import { GatewayError } from "../../../shared/errors.ts";
 import type { LiveRoute } from "../../api/access.ts";
-import { BODY_MAX_BYTES, userCredential } from "../../api/guard.ts";
+import { userCredential } from "../../api/guard.ts";
 import type { UserRow } from "../../db/schema/users.ts";
 import { SharedReads } from "../../kernel/shared-reads.ts";
 import { DashboardError } from "../dashboard-error.ts";
 import { managementPath, type RouteFinder, routeFinder } from "./live-path.ts";
 
 /** What is passed on of a request, and of an answer. */
-const REQUEST_HEADERS = ["accept", "content-type", "idempotency-key", "if-match"];
+const REQUEST_HEADERS = ["accept", "content-type", "idempotency-key", "if-match", "if-none-match"];
 const ANSWER_HEADERS = [
   "allow",
   "content-disposition",
@@ -63,14 +63,12 @@ export class Live {
   async answer(request: Request, path: string, caller: Caller): Promise<Response> {
     const matched = this.find(request.method, path);
     if (matched === null) throw new GatewayError("not_found");
-    const { user, refused, shared } = matched.route;
+    const { user, shared } = matched.route;
     const credential = this.#credentialOf(caller.user, user !== undefined);
     const query = new URL(request.url).searchParams;
     const address = `${managementPath(matched)}${query.size === 0 ? "" : `?${query.toString()}`}`;
     if (shared === true) return shown(await this.#sharedAnswer(request.url, address, credential, caller));
-    const isFree = caller.user.role === "admin" || refused === undefined;
-    const allowed = isFree ? request : await withoutRefused(request, refused);
-    return shown(await this.#send(allowed, address, credential, caller));
+    return shown(await this.#send(request, address, credential, caller));
   }
 
   /** The credential with which the Management API answers what the user may see. Throws DashboardError 403. */
@@ -116,28 +114,6 @@ export class Live {
       } as RequestInit),
     );
   }
-}
-
-/** The same request, its body read. Throws DashboardError 403 if the body sets one of the fields, GatewayError 413. */
-async function withoutRefused(request: Request, refused: readonly string[]): Promise<Request> {
-  const chunks: Uint8Array[] = [];
-  let byteLength = 0;
-  for await (const chunk of request.body ?? []) {
-    byteLength += chunk.byteLength;
-    if (byteLength > BODY_MAX_BYTES.management) throw new GatewayError("request_too_large");
-    chunks.push(chunk);
-  }
-  const body = Buffer.concat(chunks);
-  let fields: Readonly<Record<string, unknown>> = {};
-  try {
-    fields = Object(JSON.parse(new TextDecoder().decode(body)));
-  } catch {
-    // The Management API says what is wrong with it.
-  }
-  // What a form sends of a switch that is off changes nothing.
-  if (refused.some((name) => (fields[name] ?? false) !== false)) throw new DashboardError("forbidden");
-  const { method, headers, signal } = request;
-  return new Request(request.url, { method, headers, signal, body: body.byteLength === 0 ? null : body });
 }
 
 /** The answer without what belongs to the Management API's own callers. */

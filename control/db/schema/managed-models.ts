@@ -26,6 +26,7 @@ export const modelReplicas = pgTable("model_replicas", {
   cancel_requested: boolean("cancel_requested").notNull().default(false),
   ...idColumn,
   ...timeColumns,
+  ...revColumn,
 });
 
 export const recipes = pgTable("recipes", {

@@ -3,6 +3,7 @@
  */
 import { eq } from "drizzle-orm";
 import { modelEndpoints } from "../../db/schema/endpoints.ts";
+import { modelReplicas } from "../../db/schema/managed-models.ts";
 import type { VerbContext, Written } from "../../kernel/context.ts";
 import { parseId } from "../../kernel/parse.ts";
 import { write } from "../../kernel/write.ts";
@@ -15,6 +16,10 @@ export async function deleteEndpoint(ctx: VerbContext, model: string, id: string
     const { endpoint } = await lockEndpoint(tx, modelId, endpointId);
     ctx.judge?.(endpointRecord(endpoint));
     const { name } = endpoint;
+    await tx
+      .update(modelReplicas)
+      .set({ endpoint_id: null, rev: journal.rev })
+      .where(eq(modelReplicas.endpoint_id, endpointId));
     await tx.delete(modelEndpoints).where(eq(modelEndpoints.id, endpointId));
     journal.audit({
       action: "delete_model_endpoint",

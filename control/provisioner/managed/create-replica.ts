@@ -31,6 +31,7 @@ export async function createReplica(ctx: VerbContext, model: string, input: unkn
         state_since: now,
         created_at: now,
         updated_at: now,
+        rev: journal.rev,
       })
       .returning({ id: modelReplicas.id });
     if (row === undefined) throw new GatewayError("internal_error");

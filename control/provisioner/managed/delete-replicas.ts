@@ -13,13 +13,14 @@ import { write } from "../../kernel/write.ts";
 import type { WriteJournal } from "../../kernel/write-journal.ts";
 import { touchModel } from "../../models/endpoints/endpoint-record.ts";
 import { lockModel } from "../../models/model-record.ts";
-import { lockReplica } from "./model-replica-record.ts";
+import { lockReplica, readReplica } from "./model-replica-record.ts";
 
 /** Throws 404. */
 export async function deleteReplica(ctx: VerbContext, id: string): Promise<Written<null>> {
   const replicaId = parseId(id);
   return await write(ctx, async (tx, journal) => {
     const row = await lockReplica(tx, replicaId);
+    ctx.judge?.(await readReplica(tx, replicaId));
     await remove(tx, journal, [row]);
     journal.audit({
       action: "delete_replica",

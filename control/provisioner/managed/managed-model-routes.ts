@@ -79,6 +79,7 @@ function specRoutes(app: Api): void {
     tag,
     body: putManagedModelSchema,
     answer: managedModelSchema,
+    mayCreate: true,
     handler: async ({ ctx, path, body }) => await putManagedModel(ctx, path.id, body),
   });
   endpoint(app, {

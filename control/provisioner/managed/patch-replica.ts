@@ -49,7 +49,7 @@ export async function patchReplica(
     const now = ctx.now();
     await tx
       .update(modelReplicas)
-      .set({ ...wanted, ...("state" in changed ? { state_since: now } : {}), updated_at: now })
+      .set({ ...wanted, ...("state" in changed ? { state_since: now } : {}), updated_at: now, rev: journal.rev })
       .where(eq(modelReplicas.id, replicaId));
     if (names.some((name) => !NOT_AUDITED.includes(name)))
       journal.audit({
@@ -71,9 +71,10 @@ export async function restartReplica(ctx: VerbContext, id: string): Promise<Writ
   const replicaId = parseId(id);
   return await write(ctx, async (tx, journal) => {
     const { model_name, job_id } = await lockReplica(tx, replicaId);
+    ctx.judge?.(await readReplica(tx, replicaId));
     await tx
       .update(modelReplicas)
-      .set({ cancel_requested: true, updated_at: ctx.now() })
+      .set({ cancel_requested: true, updated_at: ctx.now(), rev: journal.rev })
       .where(eq(modelReplicas.id, replicaId));
     journal.audit({
       action: "restart_replica",

@@ -3,6 +3,7 @@
  * docs/rules/energy.md#readings).
  */
 import * as z from "zod";
+import { shownTime } from "../../fields/common-fields.ts";
 import { amount, flag, freeText, revField } from "../common.ts";
 import { infrastructureUrl, wholeOrKeep } from "./fields.ts";
 
@@ -25,7 +26,7 @@ export const energyBodySchema = z
 const reading = z.object({
   cluster_watts: z.number(),
   node_count: z.number(),
-  read_at: z.string(),
+  read_at: shownTime,
   error: z.string().nullable(),
 });
 

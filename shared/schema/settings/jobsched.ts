@@ -3,6 +3,7 @@
  * shown by its last four characters. Only the provisioner's own read contains it in clear.
  */
 import * as z from "zod";
+import { shownTime } from "../../fields/common-fields.ts";
 import { flag, freeText, oneOf, reportedText, requiredText, revField, warningsField } from "../common.ts";
 import { headerSecret } from "../upstream.ts";
 import { infrastructureUrl } from "./fields.ts";
@@ -93,7 +94,7 @@ export const jobschedTestSchema = z
     token: z.object({
       set: z.boolean(),
       expired: z.boolean(),
-      expires_at: z.string().nullable(),
+      expires_at: shownTime.nullable(),
       expires_in_secs: z.number().int().nullable(),
     }),
     ping: z.object({

@@ -1,5 +1,6 @@
 /** GET /settings: which settings were saved, when and by whom (docs/rules/settings.md#sources). */
 import * as z from "zod";
+import { shownTime } from "../../fields/common-fields.ts";
 
 const listedSettingSchema = z
   .object({
@@ -7,7 +8,7 @@ const listedSettingSchema = z
     source: z.enum(["saved", "environment", "default"]).meta({
       description: "`environment`: taken from environment variables, at the first start or because nothing is saved",
     }),
-    saved_at: z.string().nullable(),
+    saved_at: shownTime.nullable(),
     /** The actor of the audit log; null when nobody is known. */
     saved_by: z.string().nullable(),
   })
