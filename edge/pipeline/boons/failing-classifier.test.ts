@@ -1,9 +1,9 @@
-/** A classifier that keeps failing is left alone for a while (docs/rules/auto-router.md#classifier). */
+/** When the classifier is not asked, and asked again (docs/rules/auto-router.md#classifier). */
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { ModelRecord } from "../../../shared/records.ts";
 import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";
-import { modelOf, settingsOf } from "../../../test/harness/edge/pipeline/records.ts";
-import { TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
+import { keyOf, modelOf, settingsOf, tenantOf } from "../../../test/harness/edge/pipeline/records.ts";
+import { knowing, TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
 import { run } from "../run.ts";
 
 beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
@@ -65,4 +65,18 @@ describe("a classifier that fails three times in a row", () => {
     for (const text of ["a", "b", "c", "d"]) await ask(text);
     expect(asked).toEqual(["a", "b", "c", "d"]);
   });
+});
+
+it("a classifier is asked when a request is judged again whose caller had just changed", async () => {
+  const { world, asked, ask } = worldOf(200);
+  const news = { kind: "tenant", id: tenantOf().id, rev: 99 } as const;
+  Object.assign(world, { stale: knowing(news), answers: [{ verdict: "stale", items: [news] }] });
+  const askedAtFirst: number[] = [];
+  world.inFlightByModel = async () => {
+    askedAtFirst.push(asked.length);
+    world.key = keyOf({ tenant: tenantOf({ rev: 99 }) });
+    return new Map();
+  };
+  await ask("a sonnet, please");
+  expect({ atFirst: askedAtFirst[0], asked }).toEqual({ atFirst: 0, asked: ["a sonnet, please"] });
 });

@@ -294,18 +294,6 @@ describe("the classifier", () => {
     expect(judgeCalls(world)).toEqual([]);
   });
 
-  it("is asked when the request is judged again for a caller who changed just then", async () => {
-    const news = { kind: "tenant", id: tenantOf().id, rev: 99 } as const;
-    const world = judged(async () => says('["poetry"]'), { stale: knowing(news) });
-    world.answers = [{ verdict: "stale", items: [news] }];
-    world.inFlightByModel = async () => {
-      world.key = keyOf({ tenant: tenantOf({ rev: 99 }) });
-      return new Map();
-    };
-    expect(await ask(world, chatOf("a sonnet, please"))).toMatchObject({ status: 200, model: "large" });
-    expect(judgeCalls(world)).toHaveLength(1);
-  });
-
   it("is called directly, with its own credential, no client headers and no row", async () => {
     const world = judged(async () => says('["poetry"]'));
     const { model, explained } = await ask(world, chatOf("a sonnet, please"), { "openai-beta": "x", "x-own": "y" });
