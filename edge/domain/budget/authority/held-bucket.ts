@@ -37,6 +37,7 @@ export class HeldBucket {
     const { bucket, uncoveredTokens } = this.stored;
     if (bucket.capTokens === capTokens && atMs <= bucket.atMs) return false;
     if (bucket.capTokens === 0) {
+      this.#forgivenTokens = 0;
       this.stored = { bucket: touchBucket(bucket, capTokens, atMs), uncoveredTokens: 0 };
       this.take(out.all());
       return capTokens > 0;
