@@ -225,7 +225,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
   });
   const metrics = createMetricsApp({
     cells,
-    outboxPending: async () => await publisher.pending(),
+    outbox: async () => await publisher.backlog(),
     runtimeReadyUrl: env.runtimeReadyUrl,
     runs,
     refusals,

@@ -106,12 +106,17 @@ describe("publishing", () => {
 
   it("says pending while a cell does not confirm, and retries until it does", async () => {
     control.cell.fail = true;
+    const beganMs = Date.now();
     const response = await control.request("POST", "/api/v1/models", { model_name: "m" });
     expect({ status: response.status, "x-gateway-sync": response.headers.get("x-gateway-sync") }).toEqual({
       status: 200,
       "x-gateway-sync": "pending",
     });
-    expect(await control.publisher.pending()).toBe(1);
+    const { pending, sinceMs } = await control.publisher.backlog();
+    expect({ pending, isSinceThen: sinceMs !== null && sinceMs >= beganMs && sinceMs <= Date.now() }).toEqual({
+      pending: 1,
+      isSinceThen: true,
+    });
     control.cell.fail = false;
     expect(await control.publisher.publishDue(new Date(Date.now() + 60_000))).toBe(0);
     expect(control.cell.items).toContainEqual(expect.objectContaining({ kind: "model", id: "m" }));

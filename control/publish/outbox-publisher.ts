@@ -4,7 +4,7 @@
  * copy, so that neither concurrent writers nor replicas can publish something older. What fails is repeated with backoff
  * until it succeeds. A store that is down does not hold back the cells.
  */
-import { and, countDistinct, inArray, isNull, lte, min, sql } from "drizzle-orm";
+import { and, count, countDistinct, inArray, isNull, lte, min, sql } from "drizzle-orm";
 import type { Logger } from "pino";
 import { z } from "zod";
 import { GatewayError } from "../../shared/errors.ts";
@@ -87,6 +87,15 @@ export class OutboxPublisher implements Publisher {
   /** How many rows are not confirmed yet. */
   async pending(): Promise<number> {
     return await this.#db.$count(outbox, isNull(outbox.done_at));
+  }
+
+  /** Those rows, and since when the first of them waits, epoch ms. */
+  async backlog(): Promise<{ readonly pending: number; readonly sinceMs: number | null }> {
+    const [found] = await this.#db
+      .select({ pending: count(), since: min(outbox.created_at) })
+      .from(outbox)
+      .where(isNull(outbox.done_at));
+    return { pending: found?.pending ?? 0, sinceMs: found?.since?.getTime() ?? null };
   }
 
   /** The changes in those rows: a change that affects many copies counts once. */

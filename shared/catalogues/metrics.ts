@@ -151,6 +151,11 @@ const CONTROL_METRICS = {
     of: "control",
     help: "Configuration changes not yet delivered to the key-value store and every cell; NaN while the database does not answer.",
   },
+  gateway_outbox_oldest_seconds: {
+    type: "gauge",
+    of: "control",
+    help: "Age of the oldest configuration change not yet delivered, 0 if there is none; NaN while the database does not answer.",
+  },
   gateway_model_replicas: {
     type: "gauge",
     of: "control",

@@ -73,15 +73,22 @@ export class Gateway {
   }
 
   /**
-   * Waits until everything that was written has reached every cell: an answer to a write, also to one of a page, no longer
-   * waits for a cell that takes more than a second.
+   * Waits until everything that was written before has reached every cell: an answer to a write, also to one of a page, no longer
+   * waits for a cell that takes more than a second. What others write meanwhile is not waited for.
    */
   async confirmed(write: string): Promise<void> {
     const { metricsUrl } = this.#at;
+    const writtenMs = Date.now();
     if (metricsUrl === undefined) throw new Error(`${write} was not confirmed by every cell`);
     await waitFor(
-      async () => await (await fetch(`${metricsUrl}/metrics`)).text(),
-      (text) => /^gateway_outbox_pending(\{[^}]*\})? 0$/m.test(text),
+      async () => {
+        const readMs = Date.now();
+        const text = await (await fetch(`${metricsUrl}/metrics`)).text();
+        const shown = (name: string) => Number(new RegExp(`^${name}(?:\\{[^}]*\\})? (.+)$`, "m").exec(text)?.[1]);
+        const [pending, oldestSecs] = [shown("gateway_outbox_pending"), shown("gateway_outbox_oldest_seconds")];
+        return { pending, oldestSecs, sinceSecs: (readMs - writtenMs) / 1000 };
+      },
+      ({ pending, oldestSecs, sinceSecs }) => pending === 0 || oldestSecs < sinceSecs,
     );
   }
 

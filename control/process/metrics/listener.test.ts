@@ -40,12 +40,12 @@ function counter(name: string, value: number): CellMetrics {
 
 const metricsOf = async (
   addresses: readonly CellAddress[],
-  outboxPending = async () => await Promise.resolve(3),
+  outbox = async () => await Promise.resolve({ pending: 3, sinceMs: (Date.now() - 60_000) as number | null }),
   runtimeReadyUrl = "",
 ) =>
   createMetricsApp({
     cells: new Cells(addresses, "internal"),
-    outboxPending,
+    outbox,
     runtimeReadyUrl,
     runs: new JobRuns({ replica: "a", log: pino({ level: "silent" }) }),
     refusals: { total: 3 },
@@ -73,6 +73,7 @@ it("merges every cell that answers into one family, and skips one that does not"
   expect(text).toContain('gateway_requests_total{status="2xx",cell="a"} 1\n');
   expect(text).toContain('gateway_requests_total{status="2xx",cell="b"} 2\n');
   expect(text).toContain("\ngateway_outbox_pending 3\n");
+  expect(text).toMatch(/\ngateway_outbox_oldest_seconds \d{2,}(\.\d+)?\n/);
   expect(text).toContain('\ngateway_build_info{version="9.8.7"} 1\n');
   expect(text).toMatch(/\nprocess_cpu_seconds_total \d/);
   for (const [name, up] of [
@@ -90,9 +91,11 @@ it("answers although the database does not", async () => {
   const app = await metricsOf([], async () => await Promise.reject(new Error("no database")));
   const response = await app.request("/metrics");
   const text = await response.text();
-  expect({ status: response.status, showsNaN: /^gateway_outbox_pending NaN$/m.test(text) }).toEqual({
+  const isUnknown = (name: string) => new RegExp(`^gateway_outbox_${name} NaN$`, "m").test(text);
+  expect({ status: response.status, pending: isUnknown("pending"), oldest: isUnknown("oldest_seconds") }).toEqual({
     status: 200,
-    showsNaN: true,
+    pending: true,
+    oldest: true,
   });
   expect(text).toMatch(/^process_cpu_seconds_total \d/m);
   expect(text).not.toMatch(/ Nan$/m);
@@ -102,9 +105,9 @@ it("is ready while the database answers, whatever else does not", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const cells = [{ cell: "gone", url: "http://127.0.0.1:9" }];
   const pendings = [
-    async () => await Promise.resolve(7),
+    async () => await Promise.resolve({ pending: 7, sinceMs: null }),
     async () => await Promise.reject(new Error("no database")),
-    async () => await new Promise<number>(() => undefined),
+    async () => await new Promise<never>(() => undefined),
   ];
   const asking = pendings.map(async (pending) => {
     const response = await (await metricsOf(cells, pending)).request("/ready");

@@ -17,8 +17,8 @@ const READY_WITHIN_MS = 1000;
 
 interface MetricsDeps {
   readonly cells: Cells;
-  /** Outbox rows that wait for a store or a cell. Rejects when the database does not answer. */
-  readonly outboxPending: () => Promise<number>;
+  /** Outbox rows that wait for a store or a cell, and since when, epoch ms. Rejects when the database does not answer. */
+  readonly outbox: () => Promise<{ readonly pending: number; readonly sinceMs: number | null }>;
   /** Where the runtime of this machine says whether it serves; `""`: there is none to ask. */
   readonly runtimeReadyUrl: string;
   readonly runs: Pick<JobRuns, "counter">;
@@ -38,6 +38,7 @@ export function createMetricsApp(deps: MetricsDeps): Hono {
     ...metricOptions("gateway_outbox_pending"),
     registers: [registry],
   });
+  const oldest = new Gauge({ ...metricOptions("gateway_outbox_oldest_seconds"), registers: [registry] });
   const up = new Gauge({
     ...metricOptions("gateway_cell_up"),
     labelNames: ["cell"],
@@ -54,7 +55,9 @@ export function createMetricsApp(deps: MetricsDeps): Hono {
         return metrics;
       }),
     );
-    pending.set(await deps.outboxPending().catch(() => Number.NaN));
+    const waiting = await deps.outbox().catch(() => null);
+    pending.set(waiting?.pending ?? Number.NaN);
+    oldest.set(waiting === null ? Number.NaN : Math.max(0, Date.now() - (waiting.sinceMs ?? Infinity)) / 1000);
     const own = withoutUnknown(await registry.metrics());
     const reported = [
       buildInfo(deps.version),
@@ -65,7 +68,7 @@ export function createMetricsApp(deps: MetricsDeps): Hono {
   });
   app.get("/ready", async (c) => {
     const [database, runtime] = await Promise.all([
-      inTime(deps.outboxPending()),
+      inTime(deps.outbox()),
       deps.runtimeReadyUrl === "" || inTime(serves(deps.runtimeReadyUrl)),
     ]);
     if (database && runtime) return c.text("ready");
@@ -101,10 +104,10 @@ async function inTime(work: Promise<unknown>): Promise<boolean> {
 
 /**
  * Drops values that the library has not measured yet: it writes them as `Nan`, which some readers treat as an error of the
- * whole text. Only the outbox has `NaN`, as the format spells it: its value when the database does not answer.
+ * whole text. Only the outbox has `NaN`, as the format spells it: its values when the database does not answer.
  */
 function withoutUnknown(text: string): string {
-  return text.replace(/^gateway_outbox_pending Nan$/m, "gateway_outbox_pending NaN").replace(/^.* Nan\n/gm, "");
+  return text.replace(/^(gateway_outbox_\w+) Nan$/gm, "$1 NaN").replace(/^.* Nan\n/gm, "");
 }
 
 /** Metric families of the control service or of one cell. */
