@@ -70,8 +70,9 @@ export class BudgetOwners {
       // The next checkpoint replaces the leases' rows.
       this.#keys.set(limits.key.id, { ...known, limits: newer(known.limits, limits.key), isChanged: true });
     }
+    const ratesOf = new Map(keys.map((key) => [key.limits.id, key.rates]));
     for (const [id, owner] of this.#keys) {
-      const kept = keys.find(({ limits }) => limits.id === id)?.rates;
+      const kept = ratesOf.get(id);
       if (kept !== undefined || isRated(owner.limits)) owner.buckets = this.#restored(id, kept ?? {}, atMs);
     }
   }

@@ -174,7 +174,9 @@ export class GrantedLeases {
     for (const life of this.#lives) {
       life.storedN = life.heardN;
       life.storedHeardMs = life.lastHeardMs;
-      for (const lease of life.leases.values()) if (isOver(lease)) life.leases.delete(lease.n);
+      // The Cell may still report what was used of one that the ledger settled.
+      const awaitsWord = (lease: GrantedLease) => lease.settled && lease.answered !== null && this.isNewest(life);
+      for (const lease of life.leases.values()) if (isOver(lease) && !awaitsWord(lease)) life.leases.delete(lease.n);
     }
     this.#lives = this.#lives.filter(
       (life) => (life.cell !== UNKNOWN_CELL && this.isNewest(life)) || ![...life.leases.values()].every(rests),

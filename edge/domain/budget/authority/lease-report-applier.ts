@@ -41,13 +41,17 @@ export class LeaseReportApplier {
   /** Applies a report that is newer than everything heard of this life before; returns what is new in it. */
   apply(life: CellLife, report: BudgetReport, nowMs: number): LeaseChange {
     const change: LeaseChange = { gains: new RateGains(), charges: [] };
-    const taken = new Map<string | null, Amounts>();
+    const adopted = new Map<string | null, GrantedLease[]>();
+    for (const word of report.leases) if (!life.leases.has(word.n)) this.#open(life, word, adopted);
+    for (const [pool, leases] of adopted) this.#takeOver(life, pool, leases);
     for (const word of report.leases) {
-      const lease = life.leases.get(word.n) ?? this.#open(life, word, taken);
-      if (lease !== null) this.#applyReport(life, lease, word, change, nowMs);
+      const lease = life.leases.get(word.n);
+      if (lease !== undefined) this.#applyReport(life, lease, word, change, nowMs);
     }
-    for (const [pool, drawn] of taken) this.#takeOver(life, pool, drawn);
-    if (this.#leases.isNewest(life)) takeVoid(life, report, change);
+    if (this.#leases.isNewest(life)) {
+      takeVoid(life, report, change);
+      forgetSettled(life, report);
+    }
     life.heardN = report.sequence;
     return change;
   }
@@ -73,50 +77,60 @@ export class LeaseReportApplier {
       const used = newlyUsed[0]?.used ?? NOTHING_USED;
       const due = this.#charged.reported({ ...request, since, used }, life.life);
       if (due.releases) lease.released = lease.granted;
-      if (due.returns) change.gains.add(lease.pool, opened.granted, 1);
+      if (due.returns) change.gains.add(lease.pool, comesBack(lease, opened.granted, amountsUsed(used)), 1);
       change.charges.push(...newlyUsed.slice(0, 1).map((line) => ({ ...line, used: due.used })));
     }
   }
 
   /**
-   * A lease that the Cell opened itself. Null: it is over and forgotten, or it was requested and never granted. What a
-   * request with a lease of its own holds is counted in that lease from now on, and no longer in the lease that it was
-   * drawn from.
+   * Opens a lease that the Cell opened itself; any other one is over and forgotten, or was requested and never granted. What a
+   * request with a lease of its own holds is counted in that lease from now on, and no longer in the lease that it was drawn
+   * from. `adopted`: those whose requests drew from leases of older lives.
    */
-  #open(life: CellLife, word: LeaseReport, taken: Map<string | null, Amounts>): GrantedLease | null {
+  #open(life: CellLife, word: LeaseReport, adopted: Map<string | null, GrantedLease[]>): void {
     const { n, pool, opened } = word;
-    if (opened === null || n <= life.heardN) return null;
-    const lease = newLease(n, pool, this.#held(life, word, opened, taken));
+    if (opened === null || n <= life.heardN) return;
+    const { granted, isOfOlder } = this.#held(life, word, opened);
+    const lease = newLease(n, pool, granted);
     life.leases.set(n, lease);
-    return lease;
+    if (!isOfOlder) return;
+    const ofPool = adopted.get(pool) ?? [];
+    ofPool.push(lease);
+    adopted.set(pool, ofPool);
   }
 
   #held(
     life: CellLife,
-    { pool, request }: LeaseReport,
+    { request }: LeaseReport,
     { as, granted, from }: OpenedLease,
-    taken: Map<string | null, Amounts>,
-  ): Amounts {
-    if (request === null || isNothing(granted)) return as === "counted" ? NO_AMOUNTS : granted;
+  ): { readonly granted: Amounts; readonly isOfOlder: boolean } {
+    const holds = (held: Amounts, isOfOlder = false) => ({ granted: held, isOfOlder });
+    if (request === null || isNothing(granted)) return holds(as === "counted" ? NO_AMOUNTS : granted);
     if (as === "drawn") {
       // Also when a newer life holds it already: what this life holds in addition is not released, and awaits the ledger.
       const drawnFrom = from === null ? undefined : life.leases.get(from);
-      return drawnFrom === undefined ? NO_AMOUNTS : minus(granted, moveOut(drawnFrom, granted));
+      return holds(drawnFrom === undefined ? NO_AMOUNTS : minus(granted, moveOut(drawnFrom, granted)));
     }
     const where = as === "adopted" ? this.#charged.adopted(request.id, life.life) : "newer";
-    if (where === "older") taken.set(pool, plus(taken.get(pool) ?? NO_AMOUNTS, granted));
-    return where === "newer" ? NO_AMOUNTS : granted;
+    return holds(where === "newer" ? NO_AMOUNTS : granted, where === "older");
   }
 
-  /** Takes what requests drew in earlier lives of the Cell out of the leases of the pool that those lives have. */
-  #takeOver({ cell, life }: CellLife, pool: string | null, drawn: Amounts): void {
-    let missing = drawn;
+  /**
+   * Takes what requests drew in earlier lives of the Cell out of the leases of the pool that those lives have. What is not there was
+   * never drawn, as of requests that were let through unchecked: it does not come back to the buckets.
+   */
+  #takeOver({ cell, life }: CellLife, pool: string | null, adopted: readonly GrantedLease[]): void {
+    let missing = adopted.reduce((sum, { granted }) => plus(sum, granted), NO_AMOUNTS);
     for (const older of this.#leases.lives) {
       if (older.cell !== cell || older.life >= life) continue;
       for (const lease of older.leases.values()) {
         if (isNothing(missing)) return;
         if (lease.pool === pool) missing = moveOut(lease, missing);
       }
+    }
+    for (const lease of adopted) {
+      lease.forgone = smaller(lease.granted, missing);
+      missing = minus(missing, lease.forgone);
     }
   }
 }
@@ -135,6 +149,13 @@ function takeVoid(life: CellLife, report: BudgetReport, change: LeaseChange): vo
     lease.released = lease.granted;
     lease.ended = true;
   }
+}
+
+/** Forgets the leases that the ledger settled and of which the Cell has nothing more to say. */
+function forgetSettled(life: CellLife, { sequence, open }: BudgetReport): void {
+  const known = new Set(open);
+  for (const { n, answered, settled, lostAtMs } of life.leases.values())
+    if (settled && lostAtMs === null && answered !== null && n < sequence && !known.has(n)) life.leases.delete(n);
 }
 
 /** Records what was used of a lease; returns the part that is new. */
