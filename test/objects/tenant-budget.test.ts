@@ -120,6 +120,23 @@ describe("TenantBudget", () => {
     expect((await stub.usage("tenant", limits, null)).reserved_tokens).toBe(15);
   });
 
+  it("writes no row with more than 200 leases, and keeps those that it has written", async () => {
+    const stub = tenant();
+    const limits = limitsWith({ tokensPerMinute: 1_000_000 });
+    for (let n = 1; n <= 250; n += 1) await stub.lease(leaseRequest(limits, 3, n));
+    const longest = await runInDurableObject(stub, (_instance: TenantBudgetApi, state) =>
+      Math.max(
+        ...Array.from(state.storage.sql.exec<{ value: string }>("SELECT value FROM grants"), ({ value }) => {
+          const { leases } = JSON.parse(value) as { leases: readonly unknown[] };
+          return leases.length;
+        }),
+      ),
+    );
+    await evictDurableObject(stub);
+    const { reserved_tokens } = await stub.usage("tenant", limits, null);
+    expect({ isShort: longest <= 200, reserved_tokens }).toEqual({ isShort: true, reserved_tokens: 750 });
+  });
+
   it("keeps more leases than one row can hold, and fewer rows again when the leases have ended", async () => {
     const stub = tenant();
     const limits = limitsWith({ tenantTokens: 100_000, keyTokens: 100_000 });

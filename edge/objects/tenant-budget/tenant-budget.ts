@@ -26,6 +26,8 @@ import { LedgerReconciler } from "./ledger-reconciler.ts";
 
 /** Changes other than leases are written to disk this long after they happened. */
 const CHECKPOINT_MS = 5_000;
+/** The row of a pool is written whole for each lease: once it would have more of them, everything is stored instead. */
+const GRANTS_MAX = 200;
 /** When the ledger did not answer for a dead cell, or the Ledger for alerts, it is called again after this long. */
 const RETRY_MS = 10_000;
 /** A Ledger that hangs must not keep the alarm: the object would store and settle nothing meanwhile. */
@@ -59,7 +61,8 @@ export class TenantBudgetObject extends DurableObject<Bindings> implements Tenan
       await this.#check.beforeDeciding(request.limits);
     }
     const { answer, grants } = this.#core.lease(request, this.#ports.now());
-    if (grants !== null) this.#store.putGrants(grants);
+    if (grants !== null && grants.leases.length > GRANTS_MAX) this.#checkpoint();
+    else if (grants !== null) this.#store.putGrants(grants);
     await this.#arm();
     return answer;
   }

@@ -91,6 +91,13 @@ describe("a disk of a budget object", () => {
     );
   });
 
+  it("that has the largest number as its checkpoint is stored and read again", () => {
+    const object = new Played();
+    object.restart();
+    const tenant = object.disk.rows.tenant?.replace(/"checkpoint":\d+/, `"checkpoint":${AMOUNT_MAX}`) ?? "";
+    expectStarts({ ...object.disk.rows, tenant }, object.nowMs);
+  });
+
   it.each([5, -5])("that says a bucket without a limit holds %i tokens sends Cells an empty one", (levelTokens) => {
     const object = new Played();
     object.restart();

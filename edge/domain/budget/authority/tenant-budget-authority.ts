@@ -8,7 +8,7 @@
  * with the lease request or lease report that contains it.
  */
 import { issues } from "../../../../shared/alerts.ts";
-import { saturated } from "../../../../shared/money/amount.ts";
+import { AMOUNT_MAX, saturated } from "../../../../shared/money/amount.ts";
 import type { BudgetAlert } from "../alerts.ts";
 import { type ActualUsage, type Amounts, amountsUsed, minus, USED } from "../amounts.ts";
 import { type BudgetLimits, type BudgetOwner, LIMITS } from "../limits.ts";
@@ -181,7 +181,8 @@ export class TenantBudgetAuthority {
   /** The changes since the last checkpoint, to be stored at once: from now on Cells are told that they are stored. */
   checkpoint(): Checkpoint {
     this.#dirty = false;
-    this.#checkpoint += 1;
+    // A damaged row can have the largest number.
+    this.#checkpoint = this.#checkpoint < AMOUNT_MAX ? this.#checkpoint + 1 : 1;
     this.#granted = new Map();
     const { tenant, keys } = this.#owners.takeChanges();
     const [alerts, lives] = [this.undelivered, this.#leases.toStore()];
