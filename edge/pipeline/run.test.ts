@@ -149,6 +149,20 @@ describe("admission", () => {
     });
   });
 
+  it("goes on when an old stale answer comes for records that it has read meanwhile", async () => {
+    const stale = { verdict: "stale", items: [{ kind: "tenant", id: tenantOf().id, rev: 2 }] } as const;
+    const world = new TestPipeline();
+    world.answers = [stale, stale];
+    world.upstream = async () => new Response(null, { status: 404 });
+    world.key = keyOf({ tenant: tenantOf({ rev: 1 }) });
+    const asking = answer(world);
+    world.key = keyOf({ tenant: tenantOf({ rev: 2 }) });
+    expect({ status: (await asking).status, requestCount: world.requests.length }).toEqual({
+      status: 404,
+      requestCount: 3,
+    });
+  });
+
   it("is refused when it is stale twice for one change: the store has not got it", async () => {
     const stale = { verdict: "stale", items: [{ kind: "key", id: "hash", rev: 9 }] } as const;
     const world = new TestPipeline();

@@ -328,7 +328,8 @@ export class SessionCarrier {
   }
 
   #applyAnswer(answer: ExchangeAnswer, message?: ExchangeMessage): void {
-    for (const record of this.#table.applyAnswer(answer, message?.departures)) this.#sendRow(record);
+    const isOld = this.#isReplaced || this.#options.yields();
+    for (const record of this.#table.applyAnswer(answer, message?.departures, isOld)) this.#sendRow(record);
   }
 
   /** Sends every row another way that this carrier has calls for. */

@@ -258,15 +258,22 @@ export class MemberTable {
     for (const requestId of this.#departing.keys()) departures.add(requestId);
   }
 
-  /** Takes an answer to a message. Returns the rows that are to be sent another way. */
+  /**
+   * Takes an answer to a message. Returns the rows that are to be sent another way. `isOld`: the next session may be with another
+   * life of the Cell, which was not told of what is granted here.
+   */
   applyAnswer(
     { decided, hits, stored, refused, unknown }: ExchangeAnswer,
     departures: readonly Departure[] = [],
+    isOld = false,
   ): readonly RowRecord[] {
     // One that asked again meanwhile may be departing anew.
     for (const departure of departures)
       if (this.#departing.get(departure.requestId) === departure) this.#departing.delete(departure.requestId);
-    for (const [requestId, answer] of decided) this.#decided(requestId, answer);
+    for (const [requestId, answer] of decided) {
+      this.#decided(requestId, answer);
+      if (isOld && answer.verdict === "granted") this.#unsent.returns.add(requestId);
+    }
     for (const [requestId, verdict] of hits) {
       const shown = this.#shown.get(requestId);
       if (shown === undefined) continue;

@@ -10,6 +10,7 @@ import {
   requestOf,
   verdicts,
 } from "../../../test/harness/edge/cell/members-harness.ts";
+import { MemberTable } from "../../domain/admission/member-table.ts";
 
 const NOTHING = { inFlight: 0, queued: 0, entries: 0 };
 
@@ -189,6 +190,27 @@ describe("an isolate that opens a session while an earlier one stands", () => {
     stage.members.end(second.session);
     await stage.pass(GRACE_MS);
     expect(stage.states("one")).toEqual({ one: null });
+  });
+
+  it("is told what was decided between two calls of the earlier one", async () => {
+    const stage = new MembersHarness(1);
+    const holder = stage.world.ask(requestOf("holder", "other tenant"), "other");
+    const table = new MemberTable();
+    const { session } = stage.members.open({ member: "isolate", ...table.living() }, table.first());
+    const asked = table.ask(requestOf("asks"));
+    const message = table.take() ?? table.first();
+    const opening = [{ member: "isolate", ...table.living() }, table.first()] as const;
+    const answer = stage.members.exchange(session, message);
+    await stage.world.end(holder, 0);
+    const next = stage.members.open(...opening);
+    table.applyAnswer(answer);
+    table.applyAnswer(next.answer);
+    const { verdict } = await asked;
+    expect({ verdict, decided: (await table.decision("asks")).verdict, atCell: stage.world.stateOf("asks") }).toEqual({
+      verdict: "waiting",
+      decided: "granted",
+      atCell: "running",
+    });
   });
 
   it("opens no session with a message that a newer one has overtaken", () => {

@@ -46,7 +46,7 @@ interface MembersOptions {
 }
 
 /** An answer that is being collected. */
-type Report = { readonly [List in keyof ExchangeAnswer]: ExchangeAnswer[List][number][] };
+type Report = { -readonly [List in keyof ExchangeAnswer]: ExchangeAnswer[List][number][] };
 
 const emptyReport = (): Report => ({ decided: [], hits: [], stored: [], refused: [], unknown: [] });
 
@@ -109,7 +109,9 @@ export class Members {
       const named = new Set([...waiting, ...running, ...others]);
       for (const { request } of admission.liveOf(id))
         if (!named.has(request.requestId)) admission.giveUp(request.requestId);
-      member.report.decided.length = 0;
+      // These are told again. Of the others an earlier session has told nothing.
+      const told = new Set(waiting);
+      member.report.decided = member.report.decided.filter(([requestId]) => !told.has(requestId));
       // Before those that wait, or they would get the slots of these.
       const unknown = running.filter((requestId) => !admission.runs(requestId));
       member.report.unknown.push(...unknown);

@@ -73,7 +73,7 @@ class SlotSeeker {
       const answer = await this.#ask(message);
       anew = false;
       if (answer.verdict === "stale") {
-        if (changes !== null && !isNewer(answer.items, changes))
+        if (changes !== null && isStillOlder(message.revs, answer.items, changes))
           throw this.#refused(new GatewayError("key_store_unavailable"));
         changes = answer.items;
         await this.#judgeAgain(answer.items);
@@ -177,11 +177,14 @@ class SlotSeeker {
   }
 }
 
-/** Whether there are changes, and all of them are other ones than before: those before were read. */
-function isNewer(changes: readonly RevItem[], before: readonly RevItem[]): boolean {
-  const isKnown = ({ kind, id, rev }: RevItem) =>
-    before.some((item) => item.kind === kind && item.id === id && item.rev >= rev);
-  return changes.length > 0 && !changes.some(isKnown);
+/**
+ * Whether records that were read after these changes were known are older than they are. An answer may be to an earlier admission
+ * request; one without changes says that none could be decided.
+ */
+function isStillOlder(revs: readonly RevItem[], changes: readonly RevItem[], known: readonly RevItem[]): boolean {
+  const hasIt = (items: readonly RevItem[], { kind, id, rev }: RevItem) =>
+    items.some((item) => item.kind === kind && item.id === id && item.rev >= rev);
+  return changes.length === 0 || changes.some((change) => hasIt(known, change) && !hasIt(revs, change));
 }
 
 /** How a request without a slot ends. */
