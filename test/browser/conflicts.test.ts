@@ -335,7 +335,7 @@ describe("an undo", () => {
     await must("POST", `/models/${id}/health/check`);
     const checked = await must<Model>("GET", `/models/${id}`);
     await undo.click();
-    await told(page, /undone/i).waitFor();
+    await told(page, /restored for/).waitFor();
     const undone = await must<Model>("GET", `/models/${id}`);
     expect({
       saved: saved.retry_backoff_ms,
@@ -371,7 +371,7 @@ describe("an undo", () => {
     const first = await save(page, field, mine);
     await must("PATCH", `/tenants/${id}`, { weight: 3 });
     await first.click();
-    await told(page, /undone/i).waitFor();
+    await told(page, /restored for/).waitFor();
     expect(await now()).toEqual(before);
     await page.reload();
     const second = await save(page, field, mine);
@@ -390,7 +390,7 @@ describe("an undo", () => {
     await undo.waitFor();
     await must("PATCH", `/tenants/${id}`, { weight: 3 });
     await undo.click();
-    await told(page, /removed/i).waitFor();
+    await told(page, /Policy removed from/).waitFor();
     expect(await must<Tenant>("GET", `/tenants/${id}`)).toMatchObject({ guardrails_policy: null, weight: 3 });
   });
 });
@@ -405,7 +405,7 @@ it("removes a policy of a tenant that the page has not read again since another 
   await remove.waitFor();
   await must("PATCH", `/tenants/${id}`, { weight: 3 });
   await remove.click();
-  await told(page, /removed/i).waitFor();
+  await told(page, /Policy removed from/).waitFor();
   expect(await must<Tenant>("GET", `/tenants/${id}`)).toMatchObject({ guardrails_policy: null, weight: 3 });
 });
 
