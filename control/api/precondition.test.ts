@@ -193,6 +193,21 @@ it("lets only one of two admins set the capacity that both have read", async () 
   expect(await (await control.request("GET", path)).json()).toEqual(set);
 });
 
+it("gives a capacity another revision when the cell has taken it and its answer is lost", async () => {
+  const path = "/api/v1/capacity";
+  const read = await control.request("GET", path);
+  const before = (await read.json()) as { max_in_flight: number };
+  control.cell.losesCapacityAnswers = true;
+  const lost = await send("put", path, { max_in_flight: before.max_in_flight + 1 });
+  control.cell.losesCapacityAnswers = false;
+  const stale = await send("put", path, { max_in_flight: 9 }, { "if-match": read.headers.get("etag") ?? "" });
+  expect({ lost: lost.status, stale: stale.status, body: await stale.json() }).toMatchObject({
+    lost: 502,
+    stale: 412,
+    body: { error: { present: { max_in_flight: before.max_in_flight + 1 } } },
+  });
+});
+
 describe("two admins who create one spec", () => {
   const body = { partition: "gpu", serving_port: 8000, launch_command: "serve" };
   const make = async (): Promise<string> => {
