@@ -255,7 +255,7 @@ describe("two admins who create one spec", () => {
 });
 
 describe("what a replica leads to", () => {
-  it("gives the replica another revision when another replica with the same endpoint is removed", async () => {
+  it("gives a replica another revision when another one takes their endpoint with it", async () => {
     const { record: model } = await targetOf(send, "/api/v1/models/{id}");
     const base = `/models/${String(model?.["id"])}`;
     const endpoint_id = (

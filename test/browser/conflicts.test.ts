@@ -395,7 +395,7 @@ describe("an undo", () => {
   });
 });
 
-it("removes a policy of a tenant that the page has not read again since another field was changed", async () => {
+it("removes a policy after a change of another field that the page has not read", async () => {
   const { id } = await newTenant();
   const policy = { action: "block", input_scanners: ["ban_keywords"], ban_keywords: ["before"] };
   await must("PATCH", `/tenants/${id}/guardrails`, { policy });
