@@ -53,6 +53,17 @@ function* propertiesIn(node: unknown): Generator<readonly [name: string, schema:
   for (const inner of Object.values(node)) yield* propertiesIn(inner);
 }
 
+const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d/;
+
+/** The names of the fields in the examples of bodies and answers whose value is an ISO time. */
+function* timesIn(node: unknown): Generator<string> {
+  if (typeof node !== "object" || node === null) return;
+  for (const [name, value] of Object.entries(node)) {
+    if (typeof value === "string" && ISO_TIME.test(value)) yield name;
+    else yield* timesIn(value);
+  }
+}
+
 const isType = ({ enum: values, type, properties }: Schema): boolean =>
   values !== undefined || properties !== undefined || [type].flat().includes("object");
 
@@ -107,7 +118,10 @@ describe("the document", () => {
 
   it("says date-time of every time, but not of the build's, which is a text of whoever built", () => {
     const { components, paths } = JSON.parse(document.text) as Record<"components" | "paths", unknown>;
-    const times = [...propertiesIn([components, paths])].filter(([name]) => /(^|_)(at|since|until|from)$/.test(name));
+    const exampled = new Set(document.operations.flatMap((operation) => [...timesIn(operation)]));
+    const times = [...propertiesIn([components, paths])].filter(
+      ([name]) => exampled.has(name) || /(^|_)(at|since|until|from)$/.test(name),
+    );
     const texts = times.filter(([, schema]) => parts(schema).some(({ type }) => [type].flat().includes("string")));
     const isTime = (schema: Schema): boolean => parts(schema).some(({ format }) => format === "date-time");
     expect(new Set(texts.filter(([, schema]) => !isTime(schema)).map(([name]) => name))).toEqual(new Set(["built_at"]));

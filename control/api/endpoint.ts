@@ -103,6 +103,8 @@ interface Endpoint<K extends Kind, Path extends string, Query extends z.ZodObjec
   readonly answer?: Answer;
   /** A `write` that also creates the record where there is none. */
   readonly mayCreate?: true;
+  /** A `create` that changes the record of its path, such as the rotation of a key. */
+  readonly changesRecord?: true;
   /** The part behind the gateway that the answer needs; the route answers 502 when it cannot be reached. */
   readonly reaches?: "cell" | "job scheduler";
   /** When the route answers 403; it never does without this. */

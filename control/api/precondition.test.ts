@@ -40,47 +40,48 @@ async function recordAt(path: string): Promise<{ readonly path: string; readonly
   return { path: target, record: known };
 }
 
-it("is offered by every change and deletion of a record that has a revision", () => {
-  const paths = offering.map(({ method, path }) => `${method} ${path.replace("/api/v1", "")}`);
-  expect(paths).toEqual(
-    expect.arrayContaining([
-      "patch /tenants/{id}",
-      "put /tenants/{id}/quota",
-      "patch /tenants/{id}/budget",
-      "delete /tenants/{id}",
-      "patch /keys/{id}",
-      "put /keys/{id}/disabled",
-      "delete /keys/{id}",
-      "patch /models/{id}",
-      "put /models/{id}/reliability",
-      "put /models/{id}/health/config",
-      "post /models/{id}/autotune/apply",
-      "delete /models/{id}",
-      "put /models/{id}/endpoints/{endpoint_id}",
-      "delete /models/{id}/endpoints/{endpoint_id}",
-      "patch /mcp-servers/{id}",
-      "delete /mcp-servers/{id}",
-      "patch /fairshare/groups/{name}/weight",
-      "put /settings/alerts",
-      "put /settings/assistant",
-      "put /settings/auto-router",
-      "put /settings/boons",
-      "put /settings/energy",
-      "put /settings/jobsched",
-      "put /settings/usage-retention",
-      "put /models/{id}/managed",
-      "patch /models/{id}/managed",
-      "delete /models/{id}/managed",
-      "patch /users/{id}",
-      "delete /users/{id}",
-      "put /recipes/{id}",
-      "delete /recipes/{id}",
-      "patch /replicas/{id}",
-      "post /replicas/{id}/restart",
-      "delete /replicas/{id}",
-      "put /capacity",
-    ]),
-  );
+interface Schema {
+  readonly $ref?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+}
+
+const { components, paths } = JSON.parse(document.text) as {
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
+  readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly responses: Responses }>>>>;
+};
+type Responses = Readonly<Record<string, { readonly content?: Readonly<Record<string, { readonly schema: Schema }>> }>>;
+
+const resolved = ({ $ref, ...schema }: Schema): Schema =>
+  $ref === undefined ? schema : (components.schemas[$ref.slice($ref.lastIndexOf("/") + 1)] ?? {});
+const hasRevision = (schema: Schema): boolean => resolved(schema).properties?.["rev"] !== undefined;
+
+/** The records with a revision in the answers of a path's routes, or of one of them; a part of an answer is one, too. */
+const recordsOf = (path: string, only?: string): readonly string[] =>
+  Object.entries(paths[path] ?? {}).flatMap(([method, { responses }]) => {
+    const schema = responses["200"]?.content?.["application/json"]?.schema;
+    if (schema === undefined || (only !== undefined && method !== only)) return [];
+    return [schema, ...Object.values(resolved(schema).properties ?? {})]
+      .filter(hasRevision)
+      .map((one) => JSON.stringify(one));
+  });
+
+const ancestorsOf = (path: string): readonly string[] =>
+  path.split("/").map((_, at, parts) => parts.slice(0, at).join("/"));
+
+/** True of a route that changes or deletes one record with a revision. A POST does if its path is below that of the record. */
+function isChangeOfRecord({ method, path }: { readonly method: string; readonly path: string }): boolean {
+  if (method === "get") return false;
+  if (method === "delete") return recordsOf(path).length > 0;
+  if (method !== "post") return recordsOf(path, method).length > 0;
+  const above = ancestorsOf(path).flatMap((one) => recordsOf(one));
+  return recordsOf(path, method).some((one) => above.includes(one));
+}
+
+it("is offered by every change and deletion of a record that has a revision, and nowhere else", () => {
+  const named = (operations: readonly { readonly method: string; readonly path: string }[]) =>
+    operations.map(({ method, path }) => `${method} ${path}`).toSorted();
+  expect(named(offering)).toEqual(named(document.operations.filter(isChangeOfRecord)));
+  expect(named(offering)).toContain("post /api/v1/keys/{id}/rotate");
   expect(offering.filter(({ responses }) => !("412" in responses))).toEqual([]);
 });
 
@@ -108,10 +109,11 @@ describe.each(guarded.map((operation) => [`${operation.method} ${operation.path}
         status: method === "delete" ? 204 : 200,
       });
       if (method === "delete") return;
-      const after = (await done.json()) as { rev: number };
-      expect({ isNewer: after.rev > rev, etag: done.headers.get("etag") }).toEqual({
+      const answer = (await done.json()) as { rev?: number; key?: { rev: number } };
+      const after = Number(answer.rev ?? answer.key?.rev);
+      expect({ isNewer: after > rev, etag: done.headers.get("etag") }).toEqual({
         isNewer: !REPORTS.includes(path),
-        etag: `"${after.rev}"`,
+        etag: answer.rev === undefined ? null : `"${after}"`,
       });
     });
   },
@@ -191,6 +193,21 @@ it("lets only one of two admins set the capacity that both have read", async () 
   expect(await (await control.request("GET", path)).json()).toEqual(set);
 });
 
+it("gives a capacity another revision when the cell has taken it and its answer is lost", async () => {
+  const path = "/api/v1/capacity";
+  const read = await control.request("GET", path);
+  const before = (await read.json()) as { max_in_flight: number };
+  control.cell.losesCapacityAnswers = true;
+  const lost = await send("put", path, { max_in_flight: before.max_in_flight + 1 });
+  control.cell.losesCapacityAnswers = false;
+  const stale = await send("put", path, { max_in_flight: 9 }, { "if-match": read.headers.get("etag") ?? "" });
+  expect({ lost: lost.status, stale: stale.status, body: await stale.json() }).toMatchObject({
+    lost: 502,
+    stale: 412,
+    body: { error: { present: { max_in_flight: before.max_in_flight + 1 } } },
+  });
+});
+
 describe("two admins who create one spec", () => {
   const body = { partition: "gpu", serving_port: 8000, launch_command: "serve" };
   const make = async (): Promise<string> => {
@@ -215,7 +232,11 @@ describe("two admins who create one spec", () => {
   it("do not create with If-Match what is gone", async () => {
     const path = await make();
     expect((await put(path, { "if-match": "*" })).status).toBe(412);
-    expect((await put(path, { "if-match": '"1"' })).status).toBe(412);
+    const refused = await put(path, { "if-match": '"1"' });
+    expect({ status: refused.status, body: await refused.json() }).toMatchObject({
+      status: 412,
+      body: { error: { code: "changed_meanwhile", present: {} } },
+    });
     expect((await control.request("GET", path)).status).toBe(404);
   });
 
@@ -234,6 +255,26 @@ describe("two admins who create one spec", () => {
 });
 
 describe("what a replica leads to", () => {
+  it("gives a replica another revision when another one takes their endpoint with it", async () => {
+    const { record: model } = await targetOf(send, "/api/v1/models/{id}");
+    const base = `/models/${String(model?.["id"])}`;
+    const endpoint_id = (
+      await control.must<Fields>("POST", `${base}/endpoints`, { name: "e", api_base: "http://127.0.0.1:9" })
+    )["id"];
+    const make = async (job_id: string): Promise<Fields> => {
+      const { id } = await control.must<Fields>("POST", `${base}/replicas`, { job_id });
+      return await control.must<Fields>("PATCH", `/replicas/${String(id)}`, { endpoint_id });
+    };
+    const [kept, removed] = [await make("kept"), await make("removed")];
+    await control.must("DELETE", `/replicas/${String(removed["id"])}`);
+    const rows = await control.must<readonly Fields[]>("GET", "/replicas?limit=1000");
+    const after = rows.find((row) => row["id"] === kept["id"]);
+    expect({ endpoint: after?.["endpoint_id"], isNewer: Number(after?.["rev"]) > Number(kept["rev"]) }).toEqual({
+      endpoint: null,
+      isNewer: true,
+    });
+  });
+
   it("gives the replica another revision when it is removed", async () => {
     const { record: model } = await targetOf(send, "/api/v1/models/{id}");
     const base = `/models/${String(model?.["id"])}`;

@@ -18,6 +18,7 @@ interface WriteRoute {
   readonly path: string;
   readonly answer?: z.ZodType;
   readonly mayCreate?: true;
+  readonly changesRecord?: true;
 }
 
 /** The ETag of an answer; null: it has no revision. */
@@ -39,8 +40,8 @@ export function takenBy(app: Api, route: WriteRoute): Takes {
 }
 
 /** Whether a route writes a record with a revision. Of a deletion, the other routes of its path say so. */
-function writesRevision(app: Api, { kind, method, path, answer }: WriteRoute): boolean {
-  if (kind !== "write") return false;
+function writesRevision(app: Api, { kind, method, path, answer, changesRecord = false }: WriteRoute): boolean {
+  if (kind !== "write") return changesRecord;
   return method === "delete" ? siblingsOf(app, path).some(hasRevision) : hasRevision(answer);
 }
 
@@ -63,7 +64,7 @@ export const PRECONDITION = {
     schema: { type: "string" as const, enum: ["*"] },
     example: "*",
   },
-  refusal: "The record has changed since it was read; `error.present` is the record as it is.",
+  refusal: "The record has changed since it was read; `error.present` is the record as it is. It is `{}` if there is none.",
 };
 
 /**
@@ -101,7 +102,7 @@ function revisionJudge(header: string | undefined, { hasRevision: isTaken }: Tak
     return (record) => {
       if (revOf(record) === undefined) throw changedMeanwhile(record);
     };
-  if (!isTaken) throw fieldError(HEADER, "is not supported here: the resource has no rev");
+  if (!isTaken) throw fieldError(HEADER, "is not supported here: this request changes no record that has a rev");
   const wanted = header.split(",").map((each) => /^(W\/)?"?(\d{1,15})"?$/.exec(each.trim()));
   if (wanted.some((match) => match === null)) throw fieldError(HEADER, "must be the rev of the record in quotes, or *");
   // A weak one equals none (RFC 9110, 13.1.1).

@@ -72,7 +72,7 @@ it.each([
   [["disable", ID], { enabled: false }, null],
   [["enable", ID], { enabled: true }, null],
   [["set", ID, "--replicas", "3"], { target_replicas: 3 }, '"7"'],
-])("managed %j sends what it changes, and the revision that it has read", async (words, body, ifMatch) => {
+])("managed %j sends what it changes, and the revision that it has read, if any", async (words, body, ifMatch) => {
   await run("managed", ...words);
   expect(sent).toEqual([{ method: "PATCH", body, ifMatch }]);
 });
@@ -85,6 +85,14 @@ it.each([
   writeFileSync(file, JSON.stringify({ ...SHOWN, model_id, rev: 6 }));
   await run("managed", "set", ID, "--file", file, "--replicas", "3");
   expect(sent).toEqual([{ method: "PATCH", body: { ...SPEC, target_replicas: 3 }, ifMatch }]);
+});
+
+it("managed set with a file without a revision sends that of the spec it has just read", async () => {
+  const file = join(folder, "spec.json");
+  const { rev: _rev, ...printed } = SHOWN;
+  writeFileSync(file, JSON.stringify(printed));
+  await run("managed", "set", ID, "--file", file);
+  expect(sent).toEqual([{ method: "PATCH", body: SPEC, ifMatch: '"7"' }]);
 });
 
 it("managed set creates only where there is no spec, also from a file that managed show has printed", async () => {

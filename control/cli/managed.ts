@@ -66,7 +66,7 @@ export function managedCommands(program: Command): void {
         const call = { params: { path: { id }, header: { "if-none-match": "*" as const } }, body: fields as Spec };
         return session.record(await session.bodyOf(session.client.PUT("/api/v1/models/{id}/managed", call)));
       }
-      await changeSpec(session, id, fields, given["model_id"] === id ? given["rev"] : present.rev);
+      await changeSpec(session, id, fields, given["model_id"] === id ? (given["rev"] ?? present.rev) : present.rev);
     });
   for (const [word, enabled, description] of [
     ["enable", true, "turn a model's spec on: its replicas start"],

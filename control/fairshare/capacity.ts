@@ -24,7 +24,10 @@ export async function getCapacity({ db }: VerbContext, directory: CellDirectory,
   return await capacityNow(directory, address, rev);
 }
 
-/** Throws 400, 404, 502. When the cell does not take the capacity, nothing is recorded. */
+/**
+ * Throws 400, 404, 502. When the cell does not confirm the capacity, nothing is audited. It may have taken it all the same, so the
+ * revision is a new one.
+ */
 export async function setCapacity(
   ctx: VerbContext,
   directory: CellDirectory,
@@ -35,24 +38,34 @@ export async function setCapacity(
   const body = parse(setCapacitySchema, input);
   // Calls the cell before the write begins: a write that waited for a cell which is down would hold back every other write.
   const seen = await getCapacity(ctx, directory, query);
-  return await write(ctx, async (tx, journal) => {
+  let isTold = false;
+  const written = write(ctx, async (tx, journal) => {
     const rev = await revisionOf(tx, address);
     const before = rev === seen.rev ? seen : await capacityNow(directory, address, rev);
     ctx.judge?.(before);
-    const row = { cell: address.cell, rev: journal.rev };
-    await tx.insert(cellCapacities).values(row).onConflictDoUpdate({ target: cellCapacities.cell, set: row });
+    await renew(tx, address, journal.rev);
     journal.audit({
       action: "set_capacity",
       entityType: "settings",
       entityId: address.cell,
       detail: { changed: { max_in_flight: [before.max_in_flight, body.max_in_flight] } },
     });
+    isTold = true;
     const { max_in_flight, cell } = await callCell(
       address,
       async () => await directory.cells.setCapacity(address, body.max_in_flight),
     );
     return { max_in_flight, cell, rev: journal.rev };
   });
+  return await written.catch(async (error: unknown) => {
+    if (isTold) await write(ctx, async (tx, journal) => await renew(tx, address, journal.rev)).catch(() => undefined);
+    throw error;
+  });
+}
+
+async function renew(tx: Transaction, { cell }: CellAddress, rev: number): Promise<void> {
+  const row = { cell, rev };
+  await tx.insert(cellCapacities).values(row).onConflictDoUpdate({ target: cellCapacities.cell, set: row });
 }
 
 async function capacityNow({ cells }: CellDirectory, address: CellAddress, rev: number): Promise<Capacity> {

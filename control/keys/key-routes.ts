@@ -105,6 +105,7 @@ export function keyRoutes(app: Api): void {
     access: ownKey,
     body: rotateKeySchema,
     answer: createdKeySchema,
+    changesRecord: true,
     handler: async ({ ctx, path, body }) => await rotateKey(ctx, path.id, body),
   });
   for (const { method, at, change, summary, access } of CHANGES) {

@@ -113,7 +113,7 @@ export const ALERT_TEXTS: Readonly<Record<AlertKey, AlertText>> = {
     means:
       "The budget object of a tenant did not answer. `GATEWAY_FAIL_OPEN` is on, so the request was served unchecked; its usage is charged later. Tenants can exceed their caps while this lasts. (The name is historical: budgets are not in the key-value store.)",
     action:
-      "Check Durable Objects as for [scheduler_unavailable](#scheduler_unavailable). If no cap must be exceeded, set `GATEWAY_FAIL_OPEN=0`: then such requests get 503.",
+      "Check Durable Objects as for [scheduler_unavailable](#scheduler_unavailable). If caps must never be exceeded, set `GATEWAY_FAIL_OPEN=0`: then such requests get 503.",
   },
   redis_key_budget_reserve_failed_open: {
     subject: "Budgets",

@@ -178,7 +178,7 @@ const CONTROL_METRICS = {
   gateway_provisioner_held: {
     type: "gauge",
     of: "control",
-    help: "1 while the provisioner is enabled and has had no successful tick for 10 minutes.",
+    help: "1 while the provisioner is enabled and has had no successful tick for `GATEWAY_PROVISIONER_HELD_AFTER_SECS`.",
   },
   gateway_provisioner_ticks_total: {
     type: "counter",

@@ -2,12 +2,12 @@
  * The audit log as admins read it (docs/rules/management-api.md#audit-log).
  */
 import * as z from "zod";
-import { epochMsQuery, queryText, uuidQuery } from "./common.ts";
+import { epochMsQuery, queryText, timestamp, uuidQuery } from "./common.ts";
 
 export const auditEntrySchema = z
   .object({
     id: z.number().int(),
-    ts: z.string(),
+    ts: timestamp,
     actor: z.string(),
     address: z.string().meta({ description: "IP address of the caller. Empty: background work, or unknown" }),
     action: z.string(),

@@ -3,14 +3,15 @@
  */
 import * as z from "zod";
 import { BUDGET_PERIODS } from "../fields/common-fields.ts";
+import { timestamp } from "./common.ts";
 
 /** `GET /{tenants,keys}/{id}/budget/usage` */
 export const budgetUsageSchema = z
   .object({
     budget_period: z.enum(BUDGET_PERIODS).nullable(),
     /** From the local month, the term, or the lifetime; null when the budget has no period. */
-    period_start: z.string().nullable(),
-    period_end: z.string().nullable(),
+    period_start: timestamp.nullable(),
+    period_end: timestamp.nullable(),
     budget_tokens: z.number().int().nullable(),
     budget_cost_usd: z.number().nullable(),
     used_tokens: z.number().int(),

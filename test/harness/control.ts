@@ -227,13 +227,14 @@ const CELL_SLOTS = 1;
 async function startPlaces() {
   const databaseUrl = await newDatabase();
   const bridge = await startRedisBridge({ backend: memoryBackend(), token: "t" });
-  const cell = { items: [] as RevItem[], changes: [] as Change[], fail: false };
+  const cell = { items: [] as RevItem[], changes: [] as Change[], fail: false, losesCapacityAnswers: false };
   let slots = CELL_SLOTS;
   const sink = await startHttpSink(({ url, body }) => {
     if (cell.fail) return { status: 500 };
     if (url === INTERNAL_PATHS.budgetRebuild)
       return jsonAnswer({ rebuilt: rebuildBodySchema.parse(JSON.parse(body)).subjects.length });
     if (url === INTERNAL_PATHS.capacity) slots = setCapacitySchema.parse(JSON.parse(body)).max_in_flight ?? CELL_SLOTS;
+    if (url === INTERNAL_PATHS.capacity && cell.losesCapacityAnswers) return { status: 500 };
     if (url === INTERNAL_PATHS.stats || url === INTERNAL_PATHS.capacity)
       return jsonAnswer({ cell: "local", in_flight: 0, queued: 0, max_in_flight: slots });
     if (url !== INTERNAL_PATHS.invalidate) return { status: 404 };

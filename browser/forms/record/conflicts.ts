@@ -25,6 +25,14 @@ export function changesBetween(
 }
 
 /**
+ * The reading whose revision a write sends: the newest one. If one of the fields has changed meanwhile, the one before, so that
+ * the write is refused.
+ */
+export function unlessChanged(names: readonly string[], before: FieldValues, now: FieldValues): FieldValues {
+  return changesBetween(names, before, now).length === 0 ? now : before;
+}
+
+/**
  * The controls on top of the newer record: what was typed here stays, and every field that was not touched shows what the
  * other one has made of it.
  */

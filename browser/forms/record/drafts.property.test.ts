@@ -6,7 +6,7 @@ import { MODEL_FIELDS } from "../../../shared/fields/model-fields.ts";
 import { TENANT_FIELDS } from "../../../shared/fields/tenant-fields.ts";
 import { modelReliabilitySchema } from "../../../shared/schema/model.ts";
 import { updateTenantSchema } from "../../../shared/schema/tenant.ts";
-import { changesBetween, rebased } from "./conflicts.ts";
+import { changesBetween, rebased, unlessChanged } from "./conflicts.ts";
 import {
   bodyOf,
   changedBody,
@@ -44,6 +44,16 @@ describe("a form", () => {
         const draft = draftOf(specs, stored, name);
         expect(touchedFields(specs, stored, draft, name)).toEqual([]);
         expect(bodyOf(specs, stored, draft, name)).toMatchObject(stored);
+      }),
+    );
+  });
+
+  it("sends the newest revision unless one of its own fields has changed", () => {
+    fc.assert(
+      fc.property(record, record, (before, now) => {
+        const [written, later] = [{ ...before, rev: 1 }, { ...now, name: before.name, rev: 2 }];
+        expect(unlessChanged(["name"], written, later)).toBe(later);
+        expect(unlessChanged(["name"], written, { ...later, name: `${before.name}x` })).toBe(written);
       }),
     );
   });

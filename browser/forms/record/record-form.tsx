@@ -15,7 +15,7 @@ import { Button } from "../../ui/button.tsx";
 import { Facts } from "../../ui/layout.tsx";
 import { Notice } from "../../ui/states.tsx";
 import { ConflictNotice } from "./conflict-notice.tsx";
-import { changesBetween, rebased } from "./conflicts.ts";
+import { changesBetween, rebased, unlessChanged } from "./conflicts.ts";
 import {
   bodyOf,
   changedBody,
@@ -56,6 +56,8 @@ interface RecordFormProps {
   readonly send: (body: FieldValues, header: IfMatch, now: FieldValues) => Answered;
   /** Reads the record again, to see whether somebody else has changed it. */
   readonly readNow: () => Promise<Revision>;
+  /** The record in the answer to a write, as `readNow` has it. Absent: the answer itself. */
+  readonly recordIn?: (answer: unknown) => FieldValues;
   readonly touches: readonly ReadPath[];
   /**
    * The body that takes a saved one back, from what the record was before; null: undo is not offered. Absent: the fields of
@@ -80,7 +82,7 @@ export type Revision = FieldValues & { readonly rev: number | null };
 
 interface Write {
   readonly body: FieldValues;
-  readonly now: FieldValues;
+  readonly now: () => FieldValues | Promise<FieldValues>;
 }
 
 interface Edit {
@@ -106,6 +108,7 @@ export function RecordForm(props: RecordFormProps) {
     note,
     onEdit,
     undoOf = undoBody,
+    recordIn = fieldsOf,
   } = props;
   const [edit, setEdit] = useState<Edit | null>(null);
   const [errors, setErrors] = useState<FieldErrors>(NO_ERRORS);
@@ -115,7 +118,10 @@ export function RecordForm(props: RecordFormProps) {
   useEffect(() => onEdit?.(isEdited), [onEdit, isEdited]);
   const names = specs.map((spec) => spec.name);
   const write = useAnnouncedWrite<Write>({
-    send: async ({ body, now }) => await send(body, ifMatch(now), now),
+    send: async ({ body, now }) => {
+      const read = await now();
+      return await send(body, ifMatch(read), read);
+    },
     touches,
     done: () => text("saved", { what, name }),
     failed: () => text("undoFailed", { what, name }),
@@ -129,7 +135,9 @@ export function RecordForm(props: RecordFormProps) {
       const isSecretSent = specs.some((spec) => spec.kind === "secret" && Object.hasOwn(body, spec.name));
       const before = isSecretSent ? null : undoOf(body, edit?.base ?? record);
       if (before === null) return null;
-      return { variables: { body: before, now: fieldsOf(answer) }, done: text("undone", { what, name }) };
+      const own = Object.keys({ ...body, ...before });
+      const now = async () => unlessChanged(own, recordIn(answer), await readNow());
+      return { variables: { body: before, now }, done: text("undone", { what, name }) };
     },
   });
   if (props.isReadOnly === true) {
@@ -165,7 +173,8 @@ export function RecordForm(props: RecordFormProps) {
     setReading(true);
     try {
       const now = await readNow();
-      if (changesBetween(names, base, now).length === 0) write.run({ body: judged.data as FieldValues, now });
+      if (changesBetween(names, base, now).length === 0) 
+        write.run({ body: judged.data as FieldValues, now: () => now });
       // the page's own reads may be older than this one: the conflict is between what it shows and what was typed
       else await Promise.all(touches.map(async (path) => await queries.invalidateQueries({ queryKey: [path] })));
     } catch (error) {

@@ -93,6 +93,7 @@ function Changed({ recipe }: { readonly recipe: Recipe }) {
   const { id, name } = recipe;
   const { zone } = useZone();
   const queries = useQueryClient();
+  const recordOf = (one: Recipe) => ({ ...recipeValues(one), body: one.body, rev: one.rev });
   return (
     <RecordForm
       what={text("recipeWhat")}
@@ -113,9 +114,9 @@ function Changed({ recipe }: { readonly recipe: Recipe }) {
           ...read("/api/v1/recipes", { params: { query: { limit: "1000" } } }),
           staleTime: 0,
         });
-        const one = now.find((each) => each.id === id) ?? recipe;
-        return { ...recipeValues(one), body: one.body, rev: one.rev };
+        return recordOf(now.find((each) => each.id === id) ?? recipe);
       }}
+      recordIn={(answer) => recordOf(answer as Recipe)}
       touches={RECIPE_READS}
       headings={SPEC_HEADINGS}
       controls={SCRIPT_CONTROLS}

@@ -82,6 +82,7 @@ export function ModelForm({ form, what, model, specs, ...rest }: ModelFormProps)
       sends="changed"
       send={async (body, header) => await updateModel(id, form === "health" ? { health: body } : body, header)}
       readNow={async () => recordOf(await freshModel(queries, id))}
+      recordIn={(answer) => recordOf(answer as Model)}
       touches={MODEL_READS}
     />
   );

@@ -110,6 +110,7 @@ export function SettingPanel({
                 sends="changed"
                 send={async (body, header) => await saveSetting(name, bodyOf?.(body) ?? body, header)}
                 readNow={async () => fields(await queries.fetchQuery({ ...read(pathOf(name)), staleTime: 0 }))}
+                recordIn={(written) => fields(written as Revision)}
                 touches={readsOf(name)}
               />
               {children}

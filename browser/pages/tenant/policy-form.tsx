@@ -5,7 +5,8 @@ import type * as z from "zod";
 import type { Records } from "../../data/api.ts";
 import { useCurrentUser } from "../../data/current-user.ts";
 import { read } from "../../data/reads.ts";
-import { type IfMatch, ifMatch } from "../../data/untyped.ts";
+import { fieldsOf, type IfMatch, ifMatch } from "../../data/untyped.ts";
+import { unlessChanged } from "../../forms/record/conflicts.ts";
 import type { FieldValues } from "../../forms/record/drafts.ts";
 import type { FieldSpec } from "../../forms/record/field-specs.ts";
 import { RecordForm } from "../../forms/record/record-form.tsx";
@@ -34,10 +35,10 @@ interface PolicyFormProps {
   readonly note?: (values: FieldValues) => ReactNode;
 }
 
-/** The policy that is set, and the tenant as it was read or written last. */
+/** The policy that is set, and the tenant as it was shown or written last. */
 interface Turn {
   readonly set: FieldValues | null;
-  readonly now: unknown;
+  readonly seen: FieldValues;
 }
 
 export function PolicyForm({ tenant, field, title, offText, specs, schema, first, send, note }: PolicyFormProps) {
@@ -48,12 +49,15 @@ export function PolicyForm({ tenant, field, title, offText, specs, schema, first
   // a policy that somebody else turns off while it is edited here takes nothing away that was typed
   const [isEdited, setEdited] = useState(false);
   const doneText = (set: FieldValues | null): string => text(set === null ? "policyRemoved" : "policySet", { name });
+  const readNow = async () =>
+    await queries.fetchQuery({ ...read("/api/v1/tenants/{id}", { params: { path: { id } } }), staleTime: 0 });
+  const recordOf = (one: Records["Tenant"]) => ({ ...(one[field] ?? NO_POLICY), rev: one.rev });
   const turning = useAnnouncedWrite<Turn>({
-    send: async ({ set, now }) => await send(set, ifMatch(now)),
+    send: async ({ set, seen }) => await send(set, ifMatch(unlessChanged([field], seen, await readNow()))),
     touches: TENANT_READS,
     done: ({ set }) => doneText(set),
     failed: () => text("policyFailed", { name }),
-    inverse: (_, now) => ({ variables: { set: policy, now }, done: doneText(policy) }),
+    inverse: (_, answer) => ({ variables: { set: policy, seen: fieldsOf(answer) }, done: doneText(policy) }),
   });
   return (
     <Panel
@@ -63,7 +67,7 @@ export function PolicyForm({ tenant, field, title, offText, specs, schema, first
           <Row>
             <Button
               isBusy={turning.isBusy}
-              onClick={() => turning.run({ set: policy === null ? first : null, now: tenant })}
+              onClick={() => turning.run({ set: policy === null ? first : null, seen: tenant })}
             >
               {text(policy === null ? "turnOn" : "turnOff")}
             </Button>
@@ -85,13 +89,8 @@ export function PolicyForm({ tenant, field, title, offText, specs, schema, first
           sends="changed"
           undoOf={undoPolicy}
           send={async (values, header) => await send(policyOf(values), header)}
-          readNow={async () => {
-            const now = await queries.fetchQuery({
-              ...read("/api/v1/tenants/{id}", { params: { path: { id } } }),
-              staleTime: 0,
-            });
-            return { ...(now[field] ?? NO_POLICY), rev: now.rev };
-          }}
+          readNow={async () => recordOf(await readNow())}
+          recordIn={(answer) => recordOf(answer as Records["Tenant"])}
           touches={TENANT_READS}
           isReadOnly={isReadOnly}
           {...(note === undefined ? {} : { note })}

@@ -2,7 +2,9 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { answerValue, api, type Records } from "../../data/api.ts";
 import type { ApiError } from "../../data/api-error.ts";
-import { ifMatch } from "../../data/untyped.ts";
+import { fieldsOf, ifMatch } from "../../data/untyped.ts";
+import { unlessChanged } from "../../forms/record/conflicts.ts";
+import type { FieldValues } from "../../forms/record/drafts.ts";
 import { choiceLabel, fieldHint } from "../../forms/record/field-words.ts";
 import { complain, useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
 import { usersTexts } from "../../messages/en/users.ts";
@@ -18,6 +20,12 @@ import { USER_READS, type User } from "./user-words.tsx";
 
 const text = texts("users", usersTexts);
 
+interface Approval {
+  readonly body: Records["UpdateUser"];
+  /** The user as last read; its revision is sent. */
+  readonly now: () => FieldValues | Promise<FieldValues>;
+}
+
 /** Lets somebody in who waits, with a role and a tenant, unless another admin has decided meanwhile. */
 export function ApproveForm({ user }: { readonly user: User }) {
   const { id, email } = user;
@@ -26,23 +34,27 @@ export function ApproveForm({ user }: { readonly user: User }) {
   const queries = useQueryClient();
   const [error, setError] = useState<ApiError | null>(null);
   const after = { status: "active", role, tenant_id: tenantId } as const;
-  const write = useAnnouncedWrite<{ readonly body: Records["UpdateUser"]; readonly now: unknown }>({
+  const readNow = async () => answerValue(await api.GET("/api/v1/users/{id}", { params: { path: { id } } }));
+  const write = useAnnouncedWrite<Approval>({
     send: async ({ body, now }) =>
-      await api.PATCH("/api/v1/users/{id}", { params: { path: { id }, header: ifMatch(now) }, body }),
+      await api.PATCH("/api/v1/users/{id}", { params: { path: { id }, header: ifMatch(await now()) }, body }),
     touches: USER_READS,
     done: () => text("approved", { email, role: choiceLabel(role).toLowerCase() }),
     failed: () => text("approveFailed", { email }),
     onFailed: (failure) =>
       failure.param === "tenant_id" ? setError(failure) : complain(text("approveFailed", { email }), failure),
-    inverse: (_, now) => ({
-      variables: { body: { status: user.status, role: user.role, tenant_id: user.tenant_id }, now },
+    inverse: (_, answer) => ({
+      variables: {
+        body: { status: user.status, role: user.role, tenant_id: user.tenant_id },
+        now: async () => unlessChanged(Object.keys(after), fieldsOf(answer), await readNow()),
+      },
       done: text("waitsAgain", { email }),
     }),
   });
   const approve = async (): Promise<void> => {
     try {
-      const now = answerValue(await api.GET("/api/v1/users/{id}", { params: { path: { id } } }));
-      if (now.status === "pending") return write.run({ body: after, now });
+      const now = await readNow();
+      if (now.status === "pending") return write.run({ body: after, now: () => now });
       for (const path of USER_READS) void queries.invalidateQueries({ queryKey: [path] });
       toast({ title: text("decided", { email, status: choiceLabel(now.status).toLowerCase() }), tone: "warn" });
     } catch (failure) {

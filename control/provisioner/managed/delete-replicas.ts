@@ -70,9 +70,14 @@ async function remove(tx: Transaction, journal: WriteJournal, rows: readonly Mod
       ids.map((id) => `-${id}`),
     ),
   );
+  const leading = or(inArray(modelEndpoints.id, endpoints), isNamed);
+  await tx
+    .update(modelReplicas)
+    .set({ endpoint_id: null, rev: journal.rev })
+    .where(inArray(modelReplicas.endpoint_id, tx.select({ id: modelEndpoints.id }).from(modelEndpoints).where(leading)));
   const removed = await tx
     .delete(modelEndpoints)
-    .where(or(inArray(modelEndpoints.id, endpoints), isNamed))
+    .where(leading)
     .returning({ id: modelEndpoints.id, modelId: modelEndpoints.model_id, name: modelEndpoints.name });
   for (const { id, modelId, name } of removed)
     journal.audit({
