@@ -64,7 +64,8 @@ export const PRECONDITION = {
     schema: { type: "string" as const, enum: ["*"] },
     example: "*",
   },
-  refusal: "The record has changed since it was read; `error.present` is the record as it is. It is `{}` if there is none.",
+  refusal:
+    "The record has changed since it was read; `error.present` is the record as it is. It is `{}` if there is none.",
 };
 
 /**

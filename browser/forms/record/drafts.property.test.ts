@@ -51,7 +51,10 @@ describe("a form", () => {
   it("sends the newest revision unless one of its own fields has changed", () => {
     fc.assert(
       fc.property(record, record, (before, now) => {
-        const [written, later] = [{ ...before, rev: 1 }, { ...now, name: before.name, rev: 2 }];
+        const [written, later] = [
+          { ...before, rev: 1 },
+          { ...now, name: before.name, rev: 2 },
+        ];
         expect(unlessChanged(["name"], written, later)).toBe(later);
         expect(unlessChanged(["name"], written, { ...later, name: `${before.name}x` })).toBe(written);
       }),

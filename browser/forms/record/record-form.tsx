@@ -173,7 +173,7 @@ export function RecordForm(props: RecordFormProps) {
     setReading(true);
     try {
       const now = await readNow();
-      if (changesBetween(names, base, now).length === 0) 
+      if (changesBetween(names, base, now).length === 0)
         write.run({ body: judged.data as FieldValues, now: () => now });
       // the page's own reads may be older than this one: the conflict is between what it shows and what was typed
       else await Promise.all(touches.map(async (path) => await queries.invalidateQueries({ queryKey: [path] })));

@@ -74,7 +74,9 @@ async function remove(tx: Transaction, journal: WriteJournal, rows: readonly Mod
   await tx
     .update(modelReplicas)
     .set({ endpoint_id: null, rev: journal.rev })
-    .where(inArray(modelReplicas.endpoint_id, tx.select({ id: modelEndpoints.id }).from(modelEndpoints).where(leading)));
+    .where(
+      inArray(modelReplicas.endpoint_id, tx.select({ id: modelEndpoints.id }).from(modelEndpoints).where(leading)),
+    );
   const removed = await tx
     .delete(modelEndpoints)
     .where(leading)
