@@ -21,22 +21,22 @@ const front = useFront({
   changes: ({ folder, port, plainPort, certFile, keyFile }) => {
     accessLog = join(folder, "access.log");
     return [
-    ["/var/log/nginx/gateway.log", accessLog],
-    ["pid /run/nginx.pid;", `pid ${folder}/nginx.pid;`],
-    [
-      "server_tokens off;",
-      `server_tokens off; ${FOLDERS.map((name) => `${name}_temp_path ${folder}/${name};`).join(" ")}`,
-    ],
-    ["listen 443 ssl http2;", `listen 127.0.0.1:${port} ssl http2;`],
-    ["listen [::]:443 ssl http2;", ""],
-    ["listen 80 default_server;", `listen 127.0.0.1:${plainPort} default_server;`],
-    ["listen [::]:80 default_server;", ""],
-    ...[DATA_PLANE, CONSOLE].flatMap((name) => [
-      [`/etc/letsencrypt/live/${name}/fullchain.pem`, certFile] as const,
-      [`/etc/letsencrypt/live/${name}/privkey.pem`, keyFile] as const,
-    ]),
-    ["127.0.0.1:8080", new URL(inject("proxyUrl")).host],
-    ["127.0.0.1:3000", new URL(inject("consoleAccess")?.url ?? "").host],
+      ["/var/log/nginx/gateway.log", accessLog],
+      ["pid /run/nginx.pid;", `pid ${folder}/nginx.pid;`],
+      [
+        "server_tokens off;",
+        `server_tokens off; ${FOLDERS.map((name) => `${name}_temp_path ${folder}/${name};`).join(" ")}`,
+      ],
+      ["listen 443 ssl http2;", `listen 127.0.0.1:${port} ssl http2;`],
+      ["listen [::]:443 ssl http2;", ""],
+      ["listen 80 default_server;", `listen 127.0.0.1:${plainPort} default_server;`],
+      ["listen [::]:80 default_server;", ""],
+      ...[DATA_PLANE, CONSOLE].flatMap((name) => [
+        [`/etc/letsencrypt/live/${name}/fullchain.pem`, certFile] as const,
+        [`/etc/letsencrypt/live/${name}/privkey.pem`, keyFile] as const,
+      ]),
+      ["127.0.0.1:8080", new URL(inject("proxyUrl")).host],
+      ["127.0.0.1:3000", new URL(inject("consoleAccess")?.url ?? "").host],
     ];
   },
   endBy: "SIGTERM",
