@@ -7,6 +7,7 @@
 import { OpenAPIHono } from "@hono/zod-openapi";
 import type { MiddlewareHandler } from "hono";
 import { GatewayError } from "../shared/errors.ts";
+import { rootCause } from "../shared/text/root-cause.ts";
 import { type LiveRoute, liveRoutesOf } from "./api/access.ts";
 import { authenticate, limitBody } from "./api/guard.ts";
 import { publicRoutes } from "./api/public.ts";
@@ -18,6 +19,7 @@ import { fairshareRoutes } from "./fairshare/fairshare-routes.ts";
 import { loadRoutes } from "./fairshare/load-routes.ts";
 import { guardrailsRoutes } from "./guardrails/guardrails-routes.ts";
 import type { Prober } from "./health/prober.ts";
+import { failureLevel } from "./kernel/store-watch.ts";
 import { keyRoutes } from "./keys/key-routes.ts";
 import { mcpServerRoutes } from "./mcp/mcp-server-routes.ts";
 import { autotuneRoutes } from "./models/autotune/autotune-routes.ts";
@@ -81,8 +83,10 @@ export function createApp(deps: AppDeps): Api {
   });
   app.onError((error) => {
     const known = error instanceof GatewayError ? error : new GatewayError("internal_error", { cause: error });
-    if (known.status >= 500)
-      deps.log.error({ event: "request_failed", code: known.code, reason: reasonOf(known.options.cause) });
+    if (known.status >= 500) {
+      const level = failureLevel(known) === "debug" ? "debug" : "error";
+      deps.log[level]({ event: "request_failed", code: known.code, reason: rootCause(known) });
+    }
     return Response.json(known.body, { status: known.status, headers: known.headers });
   });
   return app;
@@ -123,12 +127,4 @@ function methodsOf(app: Pick<Api, "routes">, path: string): readonly string[] {
 
 function patternOf(path: string): RegExp {
   return new RegExp(`^${path.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replace(/:\w+/g, "[^/]+")}$`);
-}
-
-/**
- * The error's name and the place where it was thrown: enough to find the fault in the log, without any text of a client or
- * a statement.
- */
-function reasonOf(cause: unknown): string | null {
-  return cause instanceof Error ? `${cause.name}: ${cause.stack?.split("\n")[1]?.trim() ?? ""}` : null;
 }

@@ -37,6 +37,7 @@ import { JobRuns } from "./kernel/jobs/job-runs.ts";
 import type { Job } from "./kernel/jobs/jobs.ts";
 import { energySetting } from "./kernel/settings/definitions.ts";
 import { readSetting } from "./kernel/settings/setting.ts";
+import { StoreWatch } from "./kernel/store-watch.ts";
 import { BenchmarkRuns } from "./models/benchmarks/benchmark-runs.ts";
 import { erasePlaintext } from "./process/erase-plaintext.ts";
 import { certificateGauge } from "./process/metrics/certificate-gauge.ts";
@@ -91,11 +92,11 @@ const OWN_ADMIN_URL = "http://control.internal";
 /** Opens the database and composes the rest. Throws DatabaseLocked. */
 export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
   const build = readBuildInfo(process.env);
-  const connection = await connect(env.databaseUrl);
+  const connection = await connect(env.databaseUrl, new StoreWatch("database", log));
   const { db } = connection;
   const sealKey = env.encryptionKey === undefined ? undefined : await importSealKey(env.encryptionKey);
   const backupKey = env.encryptionKey === undefined ? undefined : await importBackupKey(env.encryptionKey);
-  const store = new HotStore(env.redisUrl, env.redisToken);
+  const store = new HotStore(env.redisUrl, env.redisToken, { watch: new StoreWatch("key_store", log) });
   const internalToken = env.internalToken ?? (await deriveInternalToken(env.adminToken));
   const cells = new Cells(env.cells, internalToken);
   const publisher = new OutboxPublisher(db, store, cells, log);

@@ -3,6 +3,7 @@
  * folder or a port in use is reported in one line, with exit code 1. The database is required at start; the other
  * stores may become available later (docs/rules/configuration.md#start-and-stop).
  */
+import { rootCause } from "../shared/text/root-cause.ts";
 import { configWarnings } from "./config-warnings.ts";
 import { serveDashboard } from "./dashboard/serve.ts";
 import { compose } from "./deps.ts";
@@ -23,8 +24,9 @@ async function main(env: ControlEnv, log: Logger): Promise<void> {
   log.info({ event: "starting", ...deps.build, node: process.versions.node });
   await migrateWithRetries(deps.connection, log);
   await deps.prepare();
-  await deps.analytics.migrate().catch(() => log.warn({ event: "analytics_not_ready" }));
-  await deps.syncAtStart().catch(() => log.warn({ event: "hot_copies_not_synced" }));
+  const notYet = (line: object) => (error: unknown) => log.warn({ ...line, reason: rootCause(error) });
+  await deps.analytics.migrate().catch(notYet({ event: "analytics_not_ready" }));
+  await deps.syncAtStart().catch(notYet({ event: "hot_copies_not_synced" }));
   for (const warning of configWarnings(env)) log.warn(warning);
   const admin = await serveAt(deps.app.fetch, env.adminListen, "GATEWAY_ADMIN_LISTEN");
   const metrics = await serveAt(deps.metrics.fetch, env.metricsListen, "GATEWAY_METRICS_LISTEN");

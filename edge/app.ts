@@ -6,6 +6,7 @@
 import { HonoBase } from "hono/hono-base";
 import { TrieRouter } from "hono/router/trie-router";
 import { GatewayError } from "../shared/errors.ts";
+import { rootCause } from "../shared/text/root-cause.ts";
 import { WORKER_VERSION_HEADER } from "../shared/wire/worker-version.ts";
 import { consoleLog } from "./adapters/console-log.ts";
 import type { Bindings } from "./bindings.ts";
@@ -74,7 +75,7 @@ function crashed(error: unknown, method: string): Response {
     method,
     status,
     error: code,
-    reason: error instanceof Error ? error.name : null,
+    reason: rootCause(error),
   };
   consoleLog.event("request", request, status >= 500 ? "error" : "info");
   return Response.json(known.body, { status, headers });

@@ -8,6 +8,7 @@ import { createTransport } from "nodemailer";
 import { INFRASTRUCTURE_POLICY, type SsrfPolicy } from "../../shared/network/ssrf.ts";
 import type { ChannelResult, EmailValue } from "../../shared/schema/settings/alerts.ts";
 import { oneLine } from "../../shared/text/printable.ts";
+import { rootCause } from "../../shared/text/root-cause.ts";
 import { fetchStatus, OutboundError } from "../kernel/outbound/bounded-fetch.ts";
 import { BlockedAddressError, guardedSocket } from "../kernel/outbound/guarded-connections.ts";
 import { chatCode, chatText } from "./chat-text.ts";
@@ -116,7 +117,8 @@ const SMTP_REASONS: Readonly<Record<string, string>> = {
 const UNTRUSTED = /CERT|VERIFY_LEAF/;
 
 function reasonOf(error: unknown): string {
-  if (error instanceof OutboundError) return error.message;
+  if (error instanceof OutboundError)
+    return error.cause === undefined ? error.message : `${error.message}: ${rootCause(error)}`;
   if (error instanceof BlockedAddressError) return "address blocked";
   const { code, originalCode, responseCode } = error as Readonly<Record<string, unknown>>;
   // the mail library's own code is the same for every failed connection

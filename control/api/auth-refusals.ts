@@ -6,6 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Context } from "hono";
 import { AuthFailures, REFUSED_AFTER_MS } from "../../shared/access/auth-failures.ts";
 import { issues } from "../../shared/alerts.ts";
+import { rootCause } from "../../shared/text/root-cause.ts";
 import { type AlertSink, raisedNow } from "../kernel/alert-sink.ts";
 import type { Logger } from "../kernel/log.ts";
 import type { TrustedProxies } from "../kernel/trusted-proxies.ts";
@@ -57,7 +58,7 @@ export class AuthRefusals {
     if (alert === null) return;
     const issue = issues.adminAuthFailures(alert.failures, alert.addresses);
     void sink.take([raisedNow(issue, now(), cell)]).catch((error: unknown) => {
-      log.warn({ event: "alert_lost", key: issue.issueKey, reason: error instanceof Error ? error.name : "unknown" });
+      log.warn({ event: "alert_lost", key: issue.issueKey, reason: rootCause(error) });
     });
   }
 }

@@ -7,6 +7,7 @@ import { z } from "zod";
 import { GatewayError } from "../../shared/errors.ts";
 import { type AssistantValue, assistantValueSchema } from "../../shared/schema/settings/assistant.ts";
 import { visibleJson } from "../../shared/text/printable.ts";
+import { rootCause } from "../../shared/text/root-cause.ts";
 import type {
   AssistantEvent,
   AssistantOutcome,
@@ -296,7 +297,7 @@ export class Assistant {
     const { code, status, message } = error as { code?: unknown; status?: unknown; message?: unknown };
     if (typeof code === "string" && typeof status === "number" && status < 500)
       return { kind: "failed", code, message: String(message) };
-    this.#options.log.error({ event: "assistant_failed", reason: error instanceof Error ? error.name : "unknown" });
+    this.#options.log.error({ event: "assistant_failed", reason: rootCause(error) });
     return UNFINISHED;
   }
 }

@@ -4,6 +4,7 @@
  * One that was not read back is removed: its name would say that it is good.
  */
 import { issueOf } from "../../shared/alerts.ts";
+import { rootCause } from "../../shared/text/root-cause.ts";
 import { type AlertSink, raisedNow } from "../kernel/alert-sink.ts";
 import type { VerbContext } from "../kernel/context.ts";
 import type { Logger } from "../kernel/log.ts";
@@ -124,7 +125,8 @@ export class BackupSchedule {
 
   async #failed({ place, intervalSecs }: BackupEnv, error: unknown): Promise<void> {
     const { ctx, sink, cell, log } = this.#options;
-    const reason = error instanceof BackupPlaceError ? error.message : "the configuration cannot be exported";
+    const reason =
+      error instanceof BackupPlaceError ? error.message : `the configuration cannot be exported: ${rootCause(error)}`;
     log.warn({ event: "backup_failed", place: place.shown, reason });
     const intervalMs = intervalSecs * 1000;
     const firstMs = Math.min(AGAIN_MS, intervalMs);
@@ -167,4 +169,4 @@ async function verify(
   if (!content.equals(read)) throw new BackupPlaceError("the stored backup differs from what was written");
 }
 
-const reasonOf = (error: unknown): string => (error instanceof BackupPlaceError ? error.message : "unknown");
+const reasonOf = (error: unknown): string => (error instanceof BackupPlaceError ? error.message : rootCause(error));

@@ -9,12 +9,14 @@ import { NONCE, type SecureHeadersVariables, secureHeaders } from "hono/secure-h
 import { z } from "zod";
 import { PERSON_HEADER, personOf } from "../../shared/access/console-person.ts";
 import { GatewayError } from "../../shared/errors.ts";
+import { rootCause } from "../../shared/text/root-cause.ts";
 import { clientAddress, clientProtocol } from "../api/client-address.ts";
 import { type Asker, Assistant, AssistantOff, ProposalUnusable } from "../assistant/assistant.ts";
 import type { Database } from "../db/connect.ts";
 import type { UserRow } from "../db/schema/users.ts";
 import type { Logger } from "../kernel/log.ts";
 import { parse } from "../kernel/parse.ts";
+import { failureLevel } from "../kernel/store-watch.ts";
 import { userRecord } from "../users/user-record.ts";
 import { type ConsoleAssets, NOT_BUILT_PAGE } from "./assets.ts";
 import { DashboardError } from "./dashboard-error.ts";
@@ -142,7 +144,7 @@ export function createDashboard(options: DashboardOptions): Hono {
       });
       return c.redirect(url.href);
     } catch (error) {
-      log.warn({ event: "sign_in_provider_failed", provider: c.req.param("provider"), reason: reasonOf(error) });
+      log.warn({ event: "sign_in_provider_failed", provider: c.req.param("provider"), reason: rootCause(error) });
       return refused(c, "provider_unavailable");
     }
   });
@@ -158,7 +160,7 @@ export function createDashboard(options: DashboardOptions): Hono {
       came.search = new URL(c.req.url).search;
       identity = await provider.arrive(came, state);
     } catch (error) {
-      log.warn({ event: "sign_in_failed", provider: state.provider, reason: reasonOf(error) });
+      log.warn({ event: "sign_in_failed", provider: state.provider, reason: rootCause(error) });
       return refused(c, "sign_in_failed");
     }
     const signed = await signInIdentity(db, identity, { reserved: env.adminEmail, now: now() });
@@ -230,7 +232,12 @@ export function createDashboard(options: DashboardOptions): Hono {
       error instanceof DashboardError || error instanceof GatewayError
         ? error
         : (assistantRefusal(error) ?? new GatewayError("internal_error", { cause: error }));
-    if (known.status >= 500) log.error({ event: "request_failed", code: known.code, reason: reasonOf(error) });
+    if (known.status >= 500)
+      log[failureLevel(error) === "debug" ? "debug" : "error"]({
+        event: "request_failed",
+        code: known.code,
+        reason: rootCause(error),
+      });
     const { "www-authenticate": _, ...headers } = known.headers as Record<string, string>;
     c.header("cache-control", "no-store");
     return c.json(known.body, known.status as 500, headers);
@@ -332,11 +339,4 @@ async function jsonOf(c: Context): Promise<unknown> {
 
 function tooLarge(): never {
   throw new GatewayError("request_too_large");
-}
-
-/** The kind of an error, never its text: it may quote a token or a statement. */
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return "unknown";
-  const { code } = error as { code?: unknown };
-  return typeof code === "string" ? `${error.name}: ${code}` : error.name;
 }

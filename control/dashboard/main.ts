@@ -7,6 +7,7 @@ import { randomBytes } from "node:crypto";
 import { managementLiveRoutes } from "../app.ts";
 import { connect } from "../db/connect.ts";
 import { createLog, type Logger } from "../kernel/log.ts";
+import { StoreWatch } from "../kernel/store-watch.ts";
 import { migrateWithRetries } from "../process/open-database.ts";
 import { OrderlyEnd } from "../process/orderly-end.ts";
 import { startOrExit } from "../process/start-error.ts";
@@ -24,7 +25,7 @@ await startOrExit("console", async () => await main(parseStandaloneEnv(process.e
 async function main(env: StandaloneEnv, log: Logger): Promise<void> {
   const end = new OrderlyEnd();
   if (process.connected) end.watchParent();
-  const connection = await connect(env.databaseUrl);
+  const connection = await connect(env.databaseUrl, new StoreWatch("database", log));
   await migrateWithRetries(connection, log);
   const dashboard = createDashboard({
     env: env.dashboard,

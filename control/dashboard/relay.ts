@@ -5,6 +5,7 @@
  */
 import { Agent, fetch } from "undici";
 import { GatewayError } from "../../shared/errors.ts";
+import { rootCause } from "../../shared/text/root-cause.ts";
 import type { Logger } from "../kernel/log.ts";
 import { DashboardError } from "./dashboard-error.ts";
 import type { OpenCalls } from "./open-calls.ts";
@@ -100,7 +101,7 @@ export class Relay {
     }
     // A key must not follow a redirection to wherever it leads.
     await answer.body?.cancel();
-    throw this.#unavailable(`status ${status}`);
+    throw this.#unavailable(`it answers ${status}, a redirection`);
   }
 
   /** Null: the browser has gone before there was an answer. */
@@ -119,7 +120,7 @@ export class Relay {
       if (body?.isTooLarge === true) throw new GatewayError("request_too_large");
       if (request.signal.aborted) return null;
       void body?.drop();
-      throw this.#unavailable(reasonOf(error));
+      throw this.#unavailable(rootCause(error));
     }
   }
 
@@ -223,11 +224,4 @@ function shown(answer: Answer): Headers {
   const type = answer.headers.get("content-type") ?? "";
   headers.set("content-type", ANSWER_TYPE.test(type) ? type : "text/plain; charset=utf-8");
   return headers;
-}
-
-/** The kind of a failure, never its text: it may quote a header. */
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return "unknown";
-  const { code } = (error.cause ?? error) as { code?: unknown };
-  return typeof code === "string" ? code : error.name;
 }

@@ -1,4 +1,5 @@
 /** The Management API of a gateway in another process, for a console that runs alone (docs/rules/console.md#alone). */
+import { rootCause } from "../../shared/text/root-cause.ts";
 import type { Logger } from "../kernel/log.ts";
 import { DashboardError } from "./dashboard-error.ts";
 
@@ -12,7 +13,8 @@ export function remoteManagement(baseUrl: string, log: Logger): (request: Reques
     const answer = await answerOf(new Request(`${baseUrl}${pathname}${search}`, request), log);
     if (answer.status !== 401 && (answer.status < 300 || answer.status >= 400)) return answer;
     await answer.body?.cancel();
-    log.error({ event: "management_refused", status: answer.status });
+    const reason = answer.status === 401 ? "it refuses the console's token" : `it answers ${answer.status}`;
+    log.error({ event: "management_refused", status: answer.status, reason });
     throw new DashboardError("management_unavailable");
   };
 }
@@ -23,7 +25,7 @@ async function answerOf(request: Request, log: Logger): Promise<Response> {
     return await fetch(request, { redirect: "manual" });
   } catch (error) {
     if (request.signal.aborted) throw error;
-    log.warn({ event: "management_unreachable", reason: error instanceof Error ? error.name : "unknown" });
+    log.warn({ event: "management_unreachable", reason: rootCause(error) });
     throw new DashboardError("management_unavailable");
   }
 }

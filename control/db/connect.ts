@@ -41,26 +41,47 @@ export function embeddedFolder(url: string): string {
   return folder === "" ? "" : resolve(folder);
 }
 
+/** What is told when a database server cannot be reached, and when it answers. */
+interface Watch {
+  failed(error: unknown): void;
+  answered(): void;
+}
+
+const UNWATCHED: Watch = { failed: () => undefined, answered: () => undefined };
+
 /** Opens the database. Throws DatabaseLocked. The connection itself is made by the first query. */
-export async function connect(url: string): Promise<Connection> {
+export async function connect(url: string, watch: Watch = UNWATCHED): Promise<Connection> {
   if (url.startsWith(EMBEDDED)) return await connectPglite(url.slice(EMBEDDED.length));
   const options = { connectionString: url, max: MAX_CONNECTIONS, connectionTimeoutMillis: CONNECT_WITHIN_MS };
   if (new URL(url).hostname.endsWith(".neon.tech")) {
     const pool = new NeonPool(options);
-    return pooled(pool, asDatabase(drizzleNeon(pool)), (client: NeonPoolClient) => asDatabase(drizzleNeon(client)));
+    return pooled(
+      pool,
+      asDatabase(drizzleNeon(pool)),
+      (client: NeonPoolClient) => asDatabase(drizzleNeon(client)),
+      watch,
+    );
   }
   const pool = new pg.Pool(options);
-  return pooled(pool, asDatabase(drizzleNode(pool)), (client: pg.PoolClient) => asDatabase(drizzleNode(client)));
+  return pooled(pool, asDatabase(drizzleNode(pool)), (client: pg.PoolClient) => asDatabase(drizzleNode(client)), watch);
 }
 
 /** The drivers differ only in the raw result of a statement, and all code reads only `rows` of it. */
 const asDatabase = (db: unknown): Database => db as Database;
 
+type OnError = (event: "error", listener: (error: unknown) => void) => unknown;
+type Connected<Client> = (
+  error: Error | undefined,
+  client: Client | undefined,
+  done: (release?: unknown) => void,
+) => void;
+
 interface PoolLike<Client> {
   connect(): Promise<Client>;
+  /** The pool's own queries take their connection by this one. */
+  connect(connected: Connected<Client>): void;
   end(): Promise<void>;
-  on(event: "error", listener: () => void): unknown;
-  on(event: "connect", listener: (client: { on(event: "error", listener: () => void): unknown }) => void): unknown;
+  readonly on: OnError & ((event: "connect", listener: (client: { on: OnError }) => void) => unknown);
 }
 
 /**
@@ -71,12 +92,18 @@ function pooled<Client extends { release(): void }>(
   pool: PoolLike<Client>,
   db: Database,
   over: (client: Client) => Database,
+  watch: Watch,
 ): Connection {
-  surviveCuts(pool);
+  const isCut = surviveCuts(pool, watch);
+  watchConnects(pool, watch);
   const transaction: Database["transaction"] = async (work, config) => {
     const client = await pool.connect();
     try {
       return await over(client).transaction(work, config);
+    } catch (error) {
+      // drizzle rolls back, and reports that the cut connection takes no statement
+      if (isCut(client)) watch.failed(error);
+      throw error;
     } finally {
       client.release();
     }
@@ -91,11 +118,41 @@ function pooled<Client extends { release(): void }>(
 
 /**
  * Keeps the process alive when a server cuts a connection: an error event without a listener would end it. The pool listens
- * on idle connections, so this function listens on those in use; their next statement fails and reports the error.
+ * on idle connections, so this function listens on those in use; their next statement fails with the same error. Returns
+ * whether a connection was cut.
  */
-function surviveCuts(pool: PoolLike<unknown>): void {
+function surviveCuts(pool: PoolLike<unknown>, watch: Watch): (client: object) => boolean {
+  const cut = new WeakSet<object>();
   pool.on("error", () => undefined);
-  pool.on("connect", (client) => void client.on("error", () => undefined));
+  pool.on("connect", (client) => {
+    client.on("error", (error) => {
+      cut.add(client);
+      watch.failed(error);
+    });
+  });
+  return (client) => cut.has(client);
+}
+
+/** Reports every attempt to get a connection, of a transaction and of a single statement. */
+function watchConnects<Client>(pool: PoolLike<Client>, watch: Watch): void {
+  const connect = pool.connect.bind(pool) as PoolLike<Client>["connect"];
+  const note = (error: unknown): void => {
+    if (error === undefined || error === null) watch.answered();
+    else watch.failed(error);
+  };
+  const watched = (connected?: Connected<Client>): Promise<Client> | undefined => {
+    if (connected !== undefined) {
+      connect((error, client, done) => {
+        note(error);
+        connected(error, client, done);
+      });
+      return undefined;
+    }
+    const connecting = connect();
+    connecting.then(() => note(undefined), note);
+    return connecting;
+  };
+  Object.assign(pool, { connect: watched });
 }
 
 /**

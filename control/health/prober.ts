@@ -3,8 +3,10 @@
  * is requested. When a check is done the next model is taken at once, so that neither many models nor a slow one delay
  * the checks of others. Replicas share the models by row locks.
  */
+import { rootCause } from "../../shared/text/root-cause.ts";
 import type { AlertOutbox } from "../kernel/alert-outbox.ts";
 import type { Logger } from "../kernel/log.ts";
+import { failureLevel } from "../kernel/store-watch.ts";
 import { type CheckPlan, type CheckTrigger, findingWithoutProbe, planCheck } from "./check-plan.ts";
 import { addMissingHealth, claimDue, resetFarChecks } from "./claim-due.ts";
 import { type CheckFindings, type CheckTools, checkModel } from "./model-check.ts";
@@ -124,7 +126,6 @@ export class Prober {
 
   #failed(error: unknown): void {
     if (error instanceof ProbeCancelled) return;
-    const reason = error instanceof Error ? error.name : "unknown";
-    this.#options.log.warn({ event: "health_check_failed", reason });
+    this.#options.log[failureLevel(error)]({ event: "health_check_failed", reason: rootCause(error) });
   }
 }

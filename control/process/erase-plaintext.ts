@@ -5,6 +5,7 @@
  * crash it is done again.
  */
 import { sql } from "drizzle-orm";
+import { rootCause } from "../../shared/text/root-cause.ts";
 import type { Connection } from "../db/connect.ts";
 import type { Logger } from "../kernel/log.ts";
 
@@ -31,6 +32,6 @@ export async function erasePlaintext({ db, rewrite }: Connection, sealedNow: boo
     await db.execute(sql`UPDATE encryption_check SET plaintext_gone = true`);
     log.info({ event: "plaintext_forgotten" });
   } catch (error) {
-    log.warn({ event: "plaintext_not_forgotten", reason: error instanceof Error ? error.name : "unknown" });
+    log.warn({ event: "plaintext_not_forgotten", reason: rootCause(error) });
   }
 }

@@ -1,7 +1,9 @@
 /** Brings the database up to date at the start of a process; the database may become ready a little later. */
+import { rootCause } from "../../shared/text/root-cause.ts";
 import type { Connection } from "../db/connect.ts";
 import { migrate } from "../db/migrate.ts";
 import type { Logger } from "../kernel/log.ts";
+import { failureLevel } from "../kernel/store-watch.ts";
 import { innermost } from "./start-error.ts";
 
 const TRIES = 10;
@@ -16,7 +18,7 @@ export async function migrateWithRetries(connection: Connection, log: Logger): P
       return;
     } catch (error) {
       if (isRefusal(error) || attempt >= TRIES) throw error;
-      log.warn({ event: "database_not_ready", attempt, reason: error instanceof Error ? error.name : "unknown" });
+      log[failureLevel(error)]({ event: "database_not_ready", attempt, reason: rootCause(error) });
       await new Promise((resolve) => setTimeout(resolve, WAIT_MS));
     }
   }

@@ -9,12 +9,14 @@ import type { Logger } from "pino";
 import { z } from "zod";
 import { GatewayError } from "../../shared/errors.ts";
 import { storeKeys } from "../../shared/records.ts";
+import { rootCause } from "../../shared/text/root-cause.ts";
 import { type Change, type RevItem, revItemSchema } from "../../shared/wire/internal.ts";
 import type { Database } from "../db/connect.ts";
 import { type OutboxRow, outbox } from "../db/schema/journal.ts";
 import type { Cells } from "../kernel/cells/cells.ts";
 import type { Publisher, Unconfirmed } from "../kernel/context.ts";
 import type { HotStore } from "../kernel/hot-store/hot-store.ts";
+import { failureLevel } from "../kernel/store-watch.ts";
 import { buildCopies } from "./build-copies.ts";
 import { withChangeValues } from "./change-values.ts";
 
@@ -134,7 +136,7 @@ export class OutboxPublisher implements Publisher {
       }
       return done ? "done" : "pending";
     } catch (error) {
-      this.#log.warn({ event: "publish_failed", reason: reasonOf(error) });
+      this.#log[failureLevel(error)]({ event: "publish_failed", reason: rootCause(error) });
       return "pending";
     }
   }
@@ -147,6 +149,7 @@ export class OutboxPublisher implements Publisher {
     const items = newest(rows.flatMap((row) => z.array(revItemSchema).parse(JSON.parse(row.invalidation))));
     let changes: readonly Change[] = items;
     let storeError: string | null = null;
+    let level = failureLevel(null);
     try {
       changes = await withChangeValues(this.#db, items);
       await this.refresh(rows.map((row) => row.hot_key).filter((hotKey) => hotKey !== ""));
@@ -154,18 +157,19 @@ export class OutboxPublisher implements Publisher {
     } catch (error) {
       if (rows.length > 1 && error instanceof z.ZodError) return await this.#publishHalves(rows, patient);
       this.#storeAway ||= error instanceof GatewayError;
-      storeError = `${error instanceof GatewayError ? "key-value store" : "no copy"}: ${reasonOf(error)}`;
+      storeError = `${error instanceof GatewayError ? "key-value store" : "no copy"}: ${rootCause(error)}`;
+      level = failureLevel(error);
     }
     const missing: string[] = [];
     for (let at = 0; at < changes.length; at += 1000)
       missing.push(...(await this.#cells.invalidate(changes.slice(at, at + 1000), patient)));
-    const failure = storeError ?? (missing.length > 0 ? `not confirmed by ${[...new Set(missing)].join(", ")}` : null);
+    const failure = storeError ?? (missing.length > 0 ? this.#notConfirmed(missing) : null);
     const ids = rows.map((row) => row.id);
     if (failure === null) {
       await this.#db.update(outbox).set({ done_at: new Date(), last_error: null }).where(inArray(outbox.id, ids));
       return true;
     }
-    this.#log.warn({ event: "publish_incomplete", reason: failure, rows: ids.length });
+    this.#log[level]({ event: "publish_incomplete", reason: failure, rows: ids.length });
     await this.#db
       .update(outbox)
       .set({
@@ -175,6 +179,13 @@ export class OutboxPublisher implements Publisher {
       })
       .where(inArray(outbox.id, ids));
     return false;
+  }
+
+  #notConfirmed(missing: readonly string[]): string {
+    const cells = [...new Set(missing)].map(
+      (cell) => `${cell} (${this.#cells.failureOf(cell) ?? "no answer in time"})`,
+    );
+    return `not confirmed by ${cells.join(", ")}`;
   }
 
   async #publishHalves(rows: readonly OutboxRow[], patient: boolean): Promise<boolean> {
@@ -197,10 +208,4 @@ function newest(items: readonly RevItem[]): readonly RevItem[] {
 /** The payload on the channel (docs/rules/freshness.md#publishing). */
 function messageOf(item: RevItem): string {
   return item.kind === "key" ? item.id : item.kind === "all" ? "*" : `${item.kind}:${item.id}`;
-}
-
-/** The name of the error. Its message may quote what was sent. */
-function reasonOf(error: unknown): string {
-  const cause = error instanceof GatewayError ? error.cause : error;
-  return cause instanceof Error ? cause.name : "unknown";
 }

@@ -6,6 +6,7 @@
 import type { Logger } from "pino";
 import { z } from "zod";
 import { storeKeys } from "../../shared/records.ts";
+import { rootCause } from "../../shared/text/root-cause.ts";
 import type { Database } from "../db/connect.ts";
 import type { HotStore } from "../kernel/hot-store/hot-store.ts";
 import { buildCopies, COPY_KINDS, type CopyCounts } from "./build-copies.ts";
@@ -78,7 +79,7 @@ export class Resync {
           (await this.#passOverBroken(names.slice(0, middle), work)) +
           (await this.#passOverBroken(names.slice(middle), work))
         );
-      this.#log.error({ event: "copy_cannot_be_built", hot_key: names[0] });
+      this.#log.error({ event: "copy_cannot_be_built", hot_key: names[0], reason: rootCause(error) });
       return 0;
     }
   }

@@ -5,6 +5,7 @@
 
 import { AuthFailures, REFUSED_AFTER_MS } from "../../shared/access/auth-failures.ts";
 import { issues } from "../../shared/alerts.ts";
+import { clientAddress } from "../domain/request/refused-caller.ts";
 import type { Alerts, Clock, EventCounter, Log, Sleep } from "../ports.ts";
 
 /** What {@link AuthFailureHandler} needs. */
@@ -31,20 +32,17 @@ export class AuthFailureHandler {
   async refuse(request: Request): Promise<void> {
     if (!request.headers.has("authorization")) return;
     const { clock, sleep, alerts, events, log } = this.#options;
-    const address = addressOf(request);
+    const who = clientAddress(request);
     events.count({ metric: "gateway_auth_failures_total", labels: ["data"] });
-    const { line, alert } = this.#failures.note(address, clock());
-    if (line !== null) log.event("auth_failed", { plane: "data", address, failures: line.failures });
+    const { line, alert } = this.#failures.note(who.address ?? who.peer?.replace(/:\d+$/, "") ?? "unknown", clock());
+    if (line !== null)
+      log.event("auth_failed", {
+        plane: "data",
+        ...(who.peer === undefined ? { address: "unknown" } : {}),
+        ...who,
+        failures: line.failures,
+      });
     if (alert !== null) alerts.raise(issues.adminAuthFailures(alert.failures, alert.addresses));
     await sleep(REFUSED_AFTER_MS, request.signal);
   }
-}
-
-/**
- * The client's address. Only the platform knows it, and states it in a header that clients cannot set; elsewhere any client
- * could set the header.
- */
-function addressOf(request: Request): string {
-  const isOnPlatform = (request as { readonly cf?: unknown }).cf !== undefined;
-  return (isOnPlatform ? request.headers.get("cf-connecting-ip") : null) ?? "unknown";
 }

@@ -1,9 +1,10 @@
 /**
  * Writes to the analytics store over its HTTP protocol. An insert carries a deduplication token, so that sending it
- * again after a lost acknowledgement changes nothing (docs/rules/settlement-and-rows.md#shipping). The store's own
- * error texts never leave this file.
+ * again after a lost acknowledgement changes nothing (docs/rules/settlement-and-rows.md#shipping). Of the store's own
+ * error texts only the cause leaves this file, for the log.
  */
 
+import { clickhouseCause, rootCause } from "../../shared/text/root-cause.ts";
 import { type AnalyticsStore, RowsRefused, StoreFailure } from "../domain/ledger/analytics-store.ts";
 import type { Env } from "../env.ts";
 
@@ -91,13 +92,16 @@ export async function call(
     });
     const answer = await response.text();
     const code = response.headers.get("x-clickhouse-exception-code") ?? "none";
-    if (body !== null && response.status === 413) throw new RowsRefused("413");
-    if (body !== null && VALUE_CODES.has(code) && !answer.includes(VIEW_REFUSED)) throw new RowsRefused(code);
-    if (!response.ok) throw new StoreFailure(`status ${response.status}, code ${code}`);
+    if (body !== null && response.status === 413) throw new RowsRefused("413", `${url.host} takes fewer bytes at once`);
+    const cause = (): string =>
+      `${url.host}: ${code === "none" ? `status ${response.status}` : clickhouseCause(answer, code)}`;
+    if (body !== null && VALUE_CODES.has(code) && !answer.includes(VIEW_REFUSED)) throw new RowsRefused(code, cause());
+    if (!response.ok) throw new StoreFailure(cause());
     return answer;
   } catch (error) {
     if (error instanceof StoreFailure || error instanceof RowsRefused) throw error;
-    throw new StoreFailure(deadline.signal.aborted ? "timeout" : "connection failed", { cause: error });
+    const late = `no answer within ${INSERT_TIMEOUT_MS / 1_000} s`;
+    throw new StoreFailure(`${url.host}: ${deadline.signal.aborted ? late : rootCause(error)}`);
   } finally {
     clearTimeout(timer);
   }

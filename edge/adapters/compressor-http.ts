@@ -4,6 +4,7 @@
  * blocked are not called. One that keeps failing is not asked for a while, so that requests do not all wait for its timeout.
  */
 import { INFRASTRUCTURE_POLICY, isUrlAllowed } from "../../shared/network/ssrf.ts";
+import { rootCause } from "../../shared/text/root-cause.ts";
 import { RecentFailures } from "../domain/upstream/recent-failures.ts";
 import type { Clock, Compressor, Log } from "../ports.ts";
 import { boundedText } from "./bounded-text.ts";
@@ -48,7 +49,7 @@ export class CompressorHttp implements Compressor {
       return scores;
     } catch (error) {
       this.#failures.failed(url, clock());
-      log.event("compressor_failed", { reason: reasonOf(error) });
+      log.event("compressor_failed", { reason: `${new URL(url).host}: ${rootCause(error)}` });
       return null;
     }
   }
@@ -91,15 +92,4 @@ function scoresOf(answer: unknown, segments: readonly (readonly string[])[]): re
 
 function fieldOf(value: unknown, name: string): unknown {
   return typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>)[name] : undefined;
-}
-
-/** Never more than the kind of the failure: a server's own words do not reach the log. */
-function reasonOf(error: unknown): string {
-  if (error instanceof Unusable) return error.message;
-  if (!(error instanceof Error)) return "unknown";
-  return error.name === "TimeoutError"
-    ? "timeout"
-    : error.name === "AnswerTooLong"
-      ? "answer too long"
-      : "connect failed";
 }

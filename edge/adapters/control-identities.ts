@@ -4,6 +4,7 @@
  */
 import { issues } from "../../shared/alerts.ts";
 import { IDENTITIES_PATH, type ProvisionIdentity, provisionedIdentitySchema } from "../../shared/schema/identity.ts";
+import { rootCause } from "../../shared/text/root-cause.ts";
 import type { Identity } from "../domain/request/identity.ts";
 import type { Alerts, IdentityProvisioner, Log } from "../ports.ts";
 import { withStallTolerantTimeout } from "./stall-tolerant-timeout.ts";
@@ -58,14 +59,15 @@ export class ControlIdentities implements IdentityProvisioner {
       });
       if (response.status !== 200) {
         await response.body?.cancel();
-        log.event("identity_not_provisioned", { status: response.status });
+        const { status } = response;
+        log.event("identity_not_provisioned", { status, reason: `${new URL(baseUrl).host} answered ${status}` });
         return false;
       }
       const { tenant_created } = provisionedIdentitySchema.parse(await response.json());
       if (tenant_created) alerts.raise(issues.identityTenantCreated(tenant, issuer));
       return true;
     } catch (error) {
-      log.event("identity_not_provisioned", { reason: error instanceof Error ? error.name : "unknown" });
+      log.event("identity_not_provisioned", { reason: `${new URL(baseUrl).host}: ${rootCause(error)}` });
       return false;
     }
   }

@@ -4,6 +4,8 @@
  * failure is never taken for absence of a record.
  */
 import { Redis } from "@upstash/redis/cloudflare";
+import { OutageLines } from "../../shared/text/outage-lines.ts";
+import { rootCause } from "../../shared/text/root-cause.ts";
 import type { Clock, Log } from "../ports.ts";
 import { stallTolerantTimeout } from "./stall-tolerant-timeout.ts";
 
@@ -30,6 +32,8 @@ export class RedisClient {
   /** Every one of these failures was an answer that did not come in time. */
   #isLate = false;
   #openUntilMs = 0;
+  readonly #outage = new OutageLines();
+  readonly #host: string;
 
   constructor(store: { readonly url: string; readonly token: string }, clock: Clock, log: Log) {
     const withDeadline = (ms: number): Redis =>
@@ -45,6 +49,7 @@ export class RedisClient {
     this.#redis = withDeadline(DEADLINE_MS);
     this.#patient = withDeadline(PATIENT_DEADLINE_MS);
     this.#clock = clock;
+    this.#host = URL.parse(store.url)?.host ?? "";
     this.#log = log;
   }
 
@@ -59,15 +64,23 @@ export class RedisClient {
       const answer = await work(patient ? this.#patient : this.#redis);
       this.#failures = 0;
       this.#openUntilMs = 0;
+      this.#isBack();
       return answer;
     } catch (error) {
-      const reason = error instanceof Error ? error.name : "unknown";
-      this.#isLate = reason === LATE && (this.#isLate || this.#failures === 0);
+      const isLate = error instanceof Error && error.name === LATE;
+      this.#isLate = isLate && (this.#isLate || this.#failures === 0);
       this.#failures += 1;
       if (this.#failures >= BREAK_AFTER) this.#openUntilMs = this.#clock() + BREAK_MS;
-      this.#log.event("key_store_failed", { reason, failures: this.#failures });
-      throw new StoreDown("the store did not answer", { cause: error });
+      const reason = `${this.#host}: ${rootCause(error)}`;
+      const facts = this.#outage.failed(this.#clock());
+      if (facts !== null) this.#log.event("key_store_failed", { reason, ...facts });
+      throw new StoreDown("the store did not answer", { cause: reason });
     }
+  }
+
+  #isBack(): void {
+    const facts = this.#outage.answered(this.#clock());
+    if (facts !== null) this.#log.event("key_store_available", { ...facts }, "info");
   }
 }
 
@@ -77,6 +90,6 @@ export class RedisClient {
  */
 function deadline(ms: number): AbortSignal {
   const controller = new AbortController();
-  stallTolerantTimeout(ms, () => controller.abort(new DOMException("store deadline", LATE)));
+  stallTolerantTimeout(ms, () => controller.abort(new DOMException(`no answer within ${ms} ms`, LATE)));
   return controller.signal;
 }

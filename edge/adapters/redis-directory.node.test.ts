@@ -282,3 +282,21 @@ describe("the directory", () => {
     expect(await directory().models()).toEqual([]);
   });
 });
+
+it("reports a store that is away once, with its address, and once when it is back", async () => {
+  const lines: object[] = [];
+  const log = { event: (event: string, fields: object) => void lines.push({ event, ...fields }) };
+  const client = new RedisClient({ url, token: "t" }, () => nowMs, log);
+  const read = async (): Promise<unknown> =>
+    await client.run(async (redis: Redis) => await redis.get("key:hash"), true).catch(() => "failed");
+  down = true;
+  for (let times = 0; times < 4; times += 1) await read();
+  down = false;
+  nowMs += 10_000;
+  await read();
+  const reason = `${new URL(url).host}: down`;
+  expect(lines).toEqual([
+    { event: "key_store_failed", reason, failures: 1, for_secs: 0 },
+    { event: "key_store_available", failures: 4, for_secs: 0 },
+  ]);
+});

@@ -51,10 +51,9 @@ export interface CellPorts {
   /** A fresh stub of a tenant's budget object. */
   readonly budgetOf: (tenantId: string) => BudgetObjectApi;
   /**
-   * Writes the cell's state to the place where the control service finds every cell's. False: it was not written. Never
-   * throws.
+   * Writes the cell's state to the place where the control service finds every cell's. Rejects when it was not written.
    */
-  readonly reportState: (state: CellSeen) => Promise<boolean>;
+  readonly reportState: (state: CellSeen) => Promise<void>;
   /** Its intervals are those between two samples. */
   readonly silence: Silence;
 }

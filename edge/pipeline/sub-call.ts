@@ -135,10 +135,11 @@ export async function unbilledCall(parent: Call, caller: Parsed, asked: OwnCall)
   for (const target of targetsOf(call, request)) {
     const attempted = await attempt(sending, target);
     if (attempted.kind === "answered") return await collectOnce(call, attempted.answer);
-    if (attempted.kind === "timed-out") throw new GatewayError("upstream_timeout");
-    if (attempted.kind === "unreachable") throw new GatewayError("upstream_failed");
+    const { cause } = attempted;
+    if (attempted.kind === "timed-out") throw new GatewayError("upstream_timeout", { cause });
+    if (attempted.kind === "unreachable") throw new GatewayError("upstream_failed", { cause });
   }
-  throw new GatewayError("upstream_failed");
+  throw new GatewayError("upstream_failed", { cause: "no endpoint can be called" });
 }
 
 async function collectOnce(call: Call, answer: UpstreamAnswer): Promise<SubCallAnswer> {
@@ -147,7 +148,8 @@ async function collectOnce(call: Call, answer: UpstreamAnswer): Promise<SubCallA
     return await collect(call, clientStatus(response.status), response.body, cancellation.signal);
   } catch (error) {
     if (cancellation.clientGone) throw new ClientGone();
-    throw new GatewayError(cancellation.timedOut ? "upstream_timeout" : "upstream_failed", { cause: error });
+    if (cancellation.timedOut) throw new GatewayError("upstream_timeout", { cause: "the answer did not end in time" });
+    throw new GatewayError("upstream_failed", { cause: error });
   } finally {
     cancelAnswer(answer);
   }

@@ -367,7 +367,7 @@ export const SECTIONS: readonly Section[] = [
       {
         id: 38,
         title: "Failed background jobs",
-        description: "Runs per second that ended with an error, by job. The log line job_run has the error.",
+        description: "Runs per second that ended with an error, by job. The log line job_run has the reason.",
         unit: "cps",
         isWide: true,
         targets: { "{{name}}": sumBy(["name"], "gateway_job_runs_total", { outcome: "failed" }) },

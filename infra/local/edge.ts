@@ -4,6 +4,7 @@
  */
 import { deriveInternalToken } from "../../shared/crypto/internal-token.ts";
 import { terminalText } from "../../shared/text/printable.ts";
+import { ClientAddresses } from "./client-addresses.ts";
 import type { StackContext } from "./context.ts";
 import { endRequests } from "./end-requests.ts";
 import { readStackEnv, type StackConfig, StackEnvError } from "./env.ts";
@@ -68,9 +69,10 @@ export async function startEdge({ env, built, log }: EdgeOptions): Promise<Edge>
     if (!isInside) undo.add(() => objectsLock.release());
     const certificate = await openCertificate(config.tls, (line) => log("front", terminalText(line)), undo);
     const secure = certificate === null ? null : secureClients(certificate);
+    const clients = new ClientAddresses(config.variables);
     let runtimePorts = (): readonly number[] => [];
     const front = await named("GATEWAY_PROXY_LISTEN", config.proxy, () =>
-      startWorkerFront(config.proxy.host, config.proxy.port, () => runtimePorts(), secure),
+      startWorkerFront(config.proxy.host, config.proxy.port, () => runtimePorts(), secure, clients),
     );
     undo.add(() => front.close());
     const guard = startGuard();
@@ -82,7 +84,7 @@ export async function startEdge({ env, built, log }: EdgeOptions): Promise<Edge>
       guard,
       lock,
       liveness: undefined,
-      log: (part, line) => log(part, terminalText(line)),
+      log: (part, line) => log(part, terminalText(part === "workerd" ? clients.told(line) : line)),
       onGiveUp,
     };
     const redis = await startRedis(context);

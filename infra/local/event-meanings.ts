@@ -24,9 +24,12 @@ const WORKER_EVENTS: Meanings = {
   exchange_lost: "the connection to the cell broke; a new one is opened, and open calls are repeated",
   identity_not_provisioned:
     "the control service did not create the key of a new identity; the identity's next request tries again",
+  key_store_available: "the key-value store answers again; the event says how many calls failed, and for how long",
   key_store_failed:
-    "the key-value store failed or timed out; a read that a request needs is retried once, then the request gets 503",
-  ledger_shipping_failed: "usage rows could not be written to the analytics store; they are kept and retried",
+    "the key-value store failed or timed out; a read that a request needs is retried once, then the request gets 503. Logged once, then once a minute",
+  ledger_shipping_available: "usage rows or spans reach the analytics store again",
+  ledger_shipping_failed:
+    "usage rows or spans could not be written to the analytics store; they are kept and retried. Logged once, then once a minute",
   request: "a request completed",
   scheduler_available: "the cell, which admits requests, answers again; the event says how many calls failed",
   scheduler_unavailable: "the cell, which admits requests, does not answer; requests without a slot get 503",
@@ -50,7 +53,9 @@ const CONTROL_EVENTS: Meanings = {
   alert: "an alert was raised",
   alert_not_sent: "an alert could not be sent to a channel",
   alerts_dropped: "a cell had no room for more alerts and dropped the oldest",
-  analytics_failed: "the analytics store refused a query or did not answer; usage cannot be read until it is back",
+  analytics_available: "the analytics store answers again; the event says how many calls failed, and for how long",
+  analytics_failed:
+    "the analytics store refused a query or did not answer; usage cannot be read until it is back. Logged once, then once a minute",
   analytics_not_ready: "the analytics store does not answer yet; the tables are created when it does",
   backup_failed: "a scheduled backup failed; it is retried within five minutes",
   backup_not_removed:
@@ -60,7 +65,10 @@ const CONTROL_EVENTS: Meanings = {
   copy_cannot_be_built: "a record cannot be copied to the key-value store; the Worker keeps the previous copy",
   data_plane_unreachable:
     "the console cannot reach the data plane at GATEWAY_PROXY_OWN_URL, so its playground does not work",
-  database_not_ready: "the database does not answer yet; the service waits for it",
+  database_available: "the database answers again; the event says how many calls failed, and for how long",
+  database_failed:
+    "the database cannot be reached; changes are refused and jobs wait until it is back. Logged once, then once a minute",
+  database_not_ready: "the database is not ready yet; the service waits for it",
   health_check_failed: "a round of model health checks failed; the next one runs as usual",
   hot_copies_not_synced: "the key-value store could not be compared with the database; the comparison is retried",
   internal_token_is_admin_token: "the internal token is the same as the admin token: whoever knows one knows both",

@@ -63,6 +63,7 @@ export function innerOf(url: string): InnerAddress {
 /**
  * Starts the front. `targets` returns the current addresses of the part behind it; none while it restarts. With `secure` its
  * clients speak TLS; the part behind it never does. `begun` resolves when a target has begun everything that was sent to it before.
+ * `carried` is told of each connection to a target.
  */
 export async function startFrontProxy(
   host: string,
@@ -70,6 +71,7 @@ export async function startFrontProxy(
   targets: () => readonly InnerAddress[],
   secure: SecureClients | null = null,
   begun: (target: InnerAddress) => Promise<void> = async () => undefined,
+  carried: (client: net.Socket, inner: net.Socket) => void = () => undefined,
 ): Promise<FrontProxy> {
   const clients = new Set<net.Socket>();
   /** The number of inner connections, by the target's port. */
@@ -90,8 +92,10 @@ export async function startFrontProxy(
   };
   const serve: Serve = (client, reset) => {
     const inner = next();
-    if (inner === undefined) reset();
-    else carry(client, connect(inner), reset, async () => await begun(inner));
+    if (inner === undefined) return reset();
+    const socket = connect(inner);
+    carried(client, socket);
+    carry(client, socket, reset, async () => await begun(inner));
   };
   const server = net.createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
     clients.add(client);

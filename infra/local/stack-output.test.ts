@@ -69,19 +69,27 @@ describe("elsewhere", () => {
 
   it("a part cannot give itself the name of another", () => {
     expect(parsed(json.part("workerd", JSON.stringify({ part: "control", event: "x" })))).toEqual([
-      { part: "workerd", event: "x" },
+      { level: 30, time, part: "workerd", event: "x" },
     ]);
   });
 
   it("an event is the part's own object with its part", () => {
     expect(parsed(json.part("control", '{"level":30,"event":"migrated","applied":[]}'))).toEqual([
-      { part: "control", level: 30, event: "migrated", applied: [] },
+      { part: "control", level: 30, time, event: "migrated", applied: [] },
     ]);
   });
 
-  it("any other line is its message", () => {
-    expect(parsed(json.part("stack", 'a "line"'))).toEqual([{ part: "stack", time, message: 'a "line"' }]);
-    expect(parsed(json.part("stack", "{broken"))).toEqual([{ part: "stack", time, message: "{broken" }]);
+  it.each([
+    [30, 'a "line"', 'a "line"'],
+    [30, "{broken", "{broken"],
+    [
+      50,
+      "workerd/io/worker.c++:2412: error: uncaught exception",
+      "workerd/io/worker.c++:2412: error: uncaught exception",
+    ],
+    [40, "kj/async.c++:9: warning: Bearer abcdefghijk", "kj/async.c++:9: warning: [redacted]"],
+  ])("any other line is the message of an event with a level (%i) and a time", (level, line, message) => {
+    expect(parsed(json.part("workerd", line))).toEqual([{ level, time, event: "output", message, part: "workerd" }]);
   });
 
   it("the banner is one object, and so is the end", () => {

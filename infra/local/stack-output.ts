@@ -3,6 +3,7 @@
  * elsewhere. Pure but for the clock.
  */
 import { printableJson, terminalText } from "../../shared/text/printable.ts";
+import { censored } from "../../shared/text/redaction.ts";
 import { type BannerPaths, bannerLines, type Shown, tryCommand } from "./banner.ts";
 import { EVENT_MEANINGS } from "./event-meanings.ts";
 import { jsonLine } from "./process/child.ts";
@@ -18,6 +19,10 @@ interface StackOutput {
 }
 
 const STOPPED = "The gateway has stopped.";
+/** As pino numbers them. */
+const INFO = 30;
+const WARN = 40;
+const ERROR = 50;
 
 /** Lines for people when standard output is a terminal, else JSON. `now`: ms since 1970. */
 export function stackOutput(isTerminal: boolean, now: () => number): StackOutput {
@@ -28,17 +33,30 @@ function json(fields: object): readonly string[] {
   return [printableJson(JSON.stringify(fields))];
 }
 
-/** A part's line as JSON, with the name of its part. `now`: ms since 1970. */
+/** A part's line as JSON, with the name of its part, a level and a time. `now`: ms since 1970. */
 export function partLine(now: () => number, part: string, text: string): readonly string[] {
-  const fields = jsonLine(text);
-  return json(
-    fields === undefined ? { part, time: new Date(now()).toISOString(), message: text } : { ...fields, part },
-  );
+  const { level, time, ...fields } = jsonLine(text) ?? {
+    level: levelOf(text),
+    event: "output",
+    message: censored(text),
+  };
+  return json({
+    level: typeof level === "number" ? level : INFO,
+    time: typeof time === "string" ? time : new Date(now()).toISOString(),
+    ...fields,
+    part,
+  });
+}
+
+/** The level of a line that a program wrote outside its log, by its words. */
+function levelOf(text: string): number {
+  if (/\b(?:error|fatal|exception|uncaught|panic)\b/i.test(text)) return ERROR;
+  return /\bwarn(?:ing)?\b/i.test(text) ? WARN : INFO;
 }
 
 /** A line of the launcher's own as JSON. `now`: ms since 1970. */
 export function stackLine(now: () => number, event: string, message: string, more: object = {}): readonly string[] {
-  return json({ part: "stack", level: 30, time: new Date(now()).toISOString(), event, message, ...more });
+  return json({ part: "stack", level: INFO, time: new Date(now()).toISOString(), event, message, ...more });
 }
 
 function asJson(now: () => number): StackOutput {
@@ -73,9 +91,6 @@ function asJson(now: () => number): StackOutput {
   };
 }
 
-/** As pino numbers them. */
-const WARN = 40;
-const ERROR = 50;
 /** Shown elsewhere in the line, or of no use to somebody who watches. */
 const LEFT_OUT = new Set(["level", "time", "event", "msg", "replica"]);
 /** Of a request there is more than a line can hold; the rest is in the JSON, and in `usage/logs`. */

@@ -7,6 +7,7 @@ import net from "node:net";
 import { deriveInternalToken } from "../../shared/crypto/internal-token.ts";
 import { terminalText } from "../../shared/text/printable.ts";
 import { buildConsole } from "../console/build.ts";
+import { ClientAddresses } from "./client-addresses.ts";
 import type { StackContext } from "./context.ts";
 import { checkControl, startControl } from "./control.ts";
 import type { DashboardAccess } from "./dashboard.ts";
@@ -119,7 +120,11 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
     workerBindings({ config, internalToken: "" }, stores, { url: stores.url, user: "", password: "" }, stores.url),
   );
   checkControl(config);
-  const log = (part: string, text: string) => options.log?.(terminalText(`${part} | ${text}`), { part, text });
+  const clients = new ClientAddresses(config.variables);
+  const log = (part: string, line: string) => {
+    const text = part === "workerd" ? clients.told(line) : line;
+    options.log?.(terminalText(`${part} | ${text}`), { part, text });
+  };
   const certificate = await openCertificate(config.tls, (line) => log("front", line), undo);
   const [lock, objectsLock] = await lockFolders(config, undo);
   await checkFree("GATEWAY_ADMIN_LISTEN", config.admin);
@@ -135,14 +140,14 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
   let runtimePorts = (_cell?: string): readonly number[] => [];
   const secure = certificate === null ? null : secureClients(certificate);
   const front = await named("GATEWAY_PROXY_LISTEN", config.proxy, () =>
-    startWorkerFront(config.proxy.host, config.proxy.port, () => runtimePorts(), secure),
+    startWorkerFront(config.proxy.host, config.proxy.port, () => runtimePorts(), secure, clients),
   );
   const proxyUrl = publicUrl(front, certificate);
   undo.add(() => front.close());
   parts.set("front", inProcess("front"));
   const fronts = new Map([[config.variables["GATEWAY_CELL"] ?? "local", front]]);
   for (const cell of options.moreCells ?? []) {
-    const own = await startWorkerFront("127.0.0.1", 0, () => runtimePorts(cell));
+    const own = await startWorkerFront("127.0.0.1", 0, () => runtimePorts(cell), null, clients);
     undo.add(() => own.close());
     fronts.set(cell, own);
   }
@@ -185,7 +190,7 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
   if (clickhouse.part !== null) keep(clickhouse.part, STOP_MS);
 
   const startOwnFront = async (): Promise<string> => {
-    const own = await startWorkerFront("127.0.0.1", 0, () => runtimePorts());
+    const own = await startWorkerFront("127.0.0.1", 0, () => runtimePorts(), null, clients);
     undo.add(() => own.close());
     return own.url;
   };

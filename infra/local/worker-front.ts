@@ -3,6 +3,7 @@
  * before the Worker's code runs. It serves what has arrived in order, so a health check that is answered shows that the code of
  * every earlier request runs.
  */
+import type { ClientAddresses } from "./client-addresses.ts";
 import { type FrontProxy, type InnerAddress, startFrontProxy } from "./front.ts";
 import { askHealth } from "./process/ask-health.ts";
 import type { SecureClients } from "./tls/secure-clients.ts";
@@ -10,15 +11,18 @@ import type { SecureClients } from "./tls/secure-clients.ts";
 /** A process that hangs for longer loses the requests that it has not begun. */
 const BEGUN_WITHIN_MS = 10_000;
 
-/** Starts the front; `ports` returns the current loopback ports of the processes, none while they restart. */
+/** Starts the front; `ports` returns the current loopback ports of the processes, none while they restart; `clients` learns who its clients are. */
 export async function startWorkerFront(
   host: string,
   port: number,
   ports: () => readonly number[],
   secure: SecureClients | null = null,
+  clients?: ClientAddresses,
 ): Promise<FrontProxy> {
   const targets = (): readonly InnerAddress[] => ports().map((at) => ({ host: "127.0.0.1", port: at }));
-  return await startFrontProxy(host, port, targets, secure, requestsBegun());
+  return await startFrontProxy(host, port, targets, secure, requestsBegun(), (client, inner) =>
+    clients?.carried(client, inner),
+  );
 }
 
 /**

@@ -97,7 +97,7 @@ function amountText(value: number, unit: "bytes" | "ms" | "count"): string {
 }
 
 const EVENTS =
-  "Every part logs JSON lines with `level` (30 info, 40 warning, 50 error), `time` and `event`. Some lines also have `reason` (why) and `fix` (what to do). On a terminal, `npm start` prints these meanings. [Logs](docs/watch.md#logs) lists the fields of a request's log line. The control service also logs `auth_failed` and `alert_lost`.";
+  "Every part logs JSON lines with `level` (30 info, 40 warning, 50 error), `time` and `event`. A line about a failure has `reason`, its root cause in words: host, port, system error, SQLSTATE, or ClickHouse code; never a secret or a statement. Some lines also have `fix` (what to do). A line that a part writes outside its log, such as a crash of the Worker runtime, has the event `output` and the line as `message`. On a terminal, `npm start` prints these meanings. [Logs](docs/watch.md#logs) lists the fields of a request's log line. The control service also logs `auth_failed` and `alert_lost`.";
 
 /** What each event means, by the part that logs it. */
 export function logEventsPage(): string {

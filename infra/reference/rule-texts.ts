@@ -50,7 +50,7 @@ export const RULE_ACTIONS: Readonly<Record<string, string>> = {
   GatewayCertificateEnds:
     "Have the files been renewed? Run `openssl x509 -enddate -noout -in` on the file in `GATEWAY_TLS_CERT_FILE`. If they have, the log line `tls_not_reloaded` says why they are not served, usually a key that does not match the certificate; once they match, no restart is needed. If not, renew them, and find out why the renewal failed. The same goes for a proxy in front of the gateway, if `GATEWAY_TLS_ADDRESS` names it. Resolved when `gateway_tls_expires_at` is later.",
   GatewayJobFailing:
-    'The log line `job_run` with this job and `"outcome":"failed"` has the name of the error. If a store fails, fix the store. Until then, the work of the job is not done ([background jobs](docs/watch.md#background-jobs) says what it is). The job is retried automatically.',
+    'The log line `job_run` with this job and `"outcome":"failed"` has the reason. While a store fails, only the line of the store has it (`database_failed`, `analytics_failed`, `key_store_failed`): fix the store. Until then, the work of the job is not done ([background jobs](docs/watch.md#background-jobs) says what it is). The job is retried automatically.',
 };
 
 /** By kind of attention. */

@@ -83,7 +83,7 @@ export async function startControl(options: ControlOptions = {}) {
   const connection = await openMigrated(places.databaseUrl);
   const answerWithinMs = options.answerWithinMs ?? 60_000;
   const cells = new Cells([{ cell: "local", url: places.cellUrl }], "internal", answerWithinMs);
-  const store = new HotStore(options.storeUrl ?? places.storeUrl, "t", answerWithinMs);
+  const store = new HotStore(options.storeUrl ?? places.storeUrl, "t", { deadlineMs: answerWithinMs });
   const publisher = new OutboxPublisher(connection.db, store, cells, log, answerWithinMs);
   const encryptionKey = options.encryptionKey === undefined ? newEncryptionKey() : options.encryptionKey;
   const sealKey = encryptionKey === null ? undefined : await importSealKey(encryptionKey);

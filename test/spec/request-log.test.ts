@@ -93,7 +93,9 @@ describe("the line of a request", () => {
       [30, 200, "upstream_stream_error", broken.tenant.id],
       [30, 403, "tenant_budget_exhausted", spent.tenant.id],
     ]);
+    expect(lines[0]).toMatchObject({ address: "127.0.0.1", key_prefix: stranger.secret.slice(0, 18) });
     expect(lines[4]).toMatchObject({ upstream_status: 500, attempts: 1 });
+    expect(lines[5]).toMatchObject({ reason: "127.0.0.1:9: Network connection lost." });
   });
 
   it("that needs no row, or no upstream, is there as well", async () => {

@@ -128,7 +128,7 @@ it("lists more than a page", async () => {
 it.each([
   ["a wrong secret", { secretAccessKey: "wrong" }, "the bucket answered 403 SignatureDoesNotMatch"],
   ["a wrong key id", { accessKeyId: "nobody" }, "the bucket answered 403 AccessDenied"],
-  ["nobody there", { endpoint: "http://127.0.0.1:9" }, "the bucket cannot be reached"],
+  ["nobody there", { endpoint: "http://127.0.0.1:9" }, "the bucket cannot be reached: bad port"],
 ])("says in its own words what is wrong: %s", async (_, more, message) => {
   const failure = placeAt(more).store(nameOf(1), Buffer.from("{}"), signal);
   await expect(failure).rejects.toThrow(new BackupPlaceError(message));

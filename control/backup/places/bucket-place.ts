@@ -4,6 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { AwsClient } from "aws4fetch";
+import { rootCause } from "../../../shared/text/root-cause.ts";
 import { isBackupName } from "../backup-name.ts";
 import { type BackupPlace, BackupPlaceError } from "./backup-place.ts";
 
@@ -94,7 +95,7 @@ async function answered<T>(work: () => Promise<T>): Promise<T> {
     return await work();
   } catch (error) {
     const late = error instanceof Error && (error.name === "TimeoutError" || error.name === "AbortError");
-    throw new BackupPlaceError(late ? "the bucket is too slow" : "the bucket cannot be reached");
+    throw new BackupPlaceError(late ? "the bucket is too slow" : `the bucket cannot be reached: ${rootCause(error)}`);
   }
 }
 

@@ -9,6 +9,7 @@ import {
   fairshareLiveSchema,
   fairshareSampleSchema,
 } from "../../../shared/schema/load.ts";
+import { rootCause } from "../../../shared/text/root-cause.ts";
 import {
   type AlertAck,
   type AlertBatch,
@@ -57,7 +58,8 @@ export class Cells {
   readonly addresses: readonly CellAddress[];
   readonly #token: string;
   readonly #confirmWithinMs: number;
-  readonly #failed = new Set<string>();
+  /** Cells whose last call failed, and why. */
+  readonly #failed = new Map<string, string>();
   /** Cells that failed and that {@link Cells.recovered} has not returned since. */
   readonly #missed = new Set<string>();
 
@@ -87,6 +89,11 @@ export class Cells {
       }),
     );
     return results.filter((cell) => cell !== null);
+  }
+
+  /** Why a cell has not answered; undefined: its last call was answered. */
+  failureOf(cell: string): string | undefined {
+    return this.#failed.get(cell);
   }
 
   /** Cells that failed and answer again; each is returned once. Cells that still fail are called again by this. */
@@ -159,7 +166,7 @@ export class Cells {
       this.#failed.delete(address.cell);
       return response;
     } catch (error) {
-      this.#failed.add(address.cell);
+      this.#failed.set(address.cell, rootCause(error));
       this.#missed.add(address.cell);
       throw error;
     }

@@ -6,6 +6,7 @@
 import { Redis } from "@upstash/redis";
 import { GatewayError } from "../../../shared/errors.ts";
 import { type CellSeen, cellSeenSchema, storeKeys } from "../../../shared/records.ts";
+import type { StoreWatch } from "../store-watch.ts";
 import { isNativeRedisUrl, NativeRedis } from "./native-redis.ts";
 
 const DEADLINE_MS = 1000;
@@ -16,12 +17,20 @@ interface HotCopy {
   readonly text: string | null;
 }
 
+interface HotStoreOptions {
+  readonly deadlineMs?: number;
+  /** What is told of each call. */
+  readonly watch?: Pick<StoreWatch, "failed" | "answered">;
+}
+
 /** Every method throws GatewayError `key_store_unavailable` when the store does not answer. */
 export class HotStore {
   readonly #redis: Redis;
+  readonly #watch: HotStoreOptions["watch"];
 
   /** `url`: `http(s)://` of a REST endpoint, which `token` is for, or `redis(s)://`. */
-  constructor(url: string, token: string, deadlineMs = DEADLINE_MS) {
+  constructor(url: string, token: string, { deadlineMs = DEADLINE_MS, watch }: HotStoreOptions = {}) {
+    this.#watch = watch;
     this.#redis = isNativeRedisUrl(url)
       ? new NativeRedis(url, deadlineMs)
       : new Redis({
@@ -53,33 +62,33 @@ export class HotStore {
         if (model !== null) pipeline.sadd(storeKeys.modelsIndex, model);
       }
     }
-    await answered(pipeline.exec());
+    await this.#answered(pipeline.exec());
   }
 
-  /** Stores a text for some seconds. Rejects when the store does not answer. */
+  /** Stores a text for some seconds. */
   async putWithTtl(name: string, text: string, secs: number): Promise<void> {
-    await this.#redis.set(name, text, { ex: secs });
+    await this.#answered(this.#redis.set(name, text, { ex: secs }));
   }
 
   /** Reserves a name for some seconds; false when it is already reserved. */
   async claim(name: string, secs: number): Promise<boolean> {
-    return (await answered(this.#redis.set(name, "1", { nx: true, ex: secs }))) !== null;
+    return (await this.#answered(this.#redis.set(name, "1", { nx: true, ex: secs }))) !== null;
   }
 
   async get(hotKeys: readonly string[]): Promise<readonly (string | null)[]> {
-    return hotKeys.length === 0 ? [] : await answered(this.#redis.mget<(string | null)[]>(...hotKeys));
+    return hotKeys.length === 0 ? [] : await this.#answered(this.#redis.mget<(string | null)[]>(...hotKeys));
   }
 
   /** Names in the index of models. */
   async indexedModels(): Promise<readonly string[]> {
-    return await answered(this.#redis.smembers<string[]>(storeKeys.modelsIndex));
+    return await this.#answered(this.#redis.smembers<string[]>(storeKeys.modelsIndex));
   }
 
   /** Every name that matches a pattern, in batches. */
   async *scan(pattern: string): AsyncGenerator<readonly string[]> {
     let cursor = "0";
     do {
-      const [next, names] = await answered(this.#redis.scan(cursor, { match: pattern, count: 500 }));
+      const [next, names] = await this.#answered(this.#redis.scan(cursor, { match: pattern, count: 500 }));
       cursor = String(next);
       if (names.length > 0) yield names;
     } while (cursor !== "0");
@@ -89,13 +98,13 @@ export class HotStore {
     if (messages.length === 0) return;
     const pipeline = this.#redis.pipeline();
     for (const message of messages) pipeline.publish(storeKeys.invalidateChannel, message);
-    await answered(pipeline.exec());
+    await this.#answered(pipeline.exec());
   }
 
   /** What cells have reported about themselves; malformed rows are skipped. */
   async cells(): Promise<ReadonlyMap<string, CellSeen>> {
     // Without automatic deserialization the client returns the reply as it was sent: names and values in turn.
-    const reply = (await answered(this.#redis.hgetall(storeKeys.cells))) as unknown as readonly string[] | null;
+    const reply = (await this.#answered(this.#redis.hgetall(storeKeys.cells))) as unknown as readonly string[] | null;
     const seen = new Map<string, CellSeen>();
     for (let i = 0; reply !== null && i + 1 < reply.length; i += 2) {
       const row = cellSeenSchema.safeParse(parseJson(reply[i + 1] ?? ""));
@@ -105,15 +114,18 @@ export class HotStore {
   }
 
   async forgetCell(cell: string): Promise<void> {
-    await answered(this.#redis.hdel(storeKeys.cells, cell));
+    await this.#answered(this.#redis.hdel(storeKeys.cells, cell));
   }
-}
 
-async function answered<T>(call: Promise<T>): Promise<T> {
-  try {
-    return await call;
-  } catch (cause) {
-    throw new GatewayError("key_store_unavailable", { cause });
+  async #answered<T>(call: Promise<T>): Promise<T> {
+    try {
+      const answer = await call;
+      this.#watch?.answered();
+      return answer;
+    } catch (cause) {
+      this.#watch?.failed(cause);
+      throw new GatewayError("key_store_unavailable", { cause });
+    }
   }
 }
 

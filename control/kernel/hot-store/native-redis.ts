@@ -12,6 +12,11 @@ export const isNativeRedisUrl = (url: string): boolean => /^rediss?:\/\//i.test(
 type Requester = Extract<ConstructorParameters<typeof RestClient>[0], { readonly request: unknown }>;
 type Command = readonly [name: string, ...args: (string | number)[]];
 
+/** Why there is no connection; null: there is one, or it was closed without a reason. */
+interface LostConnection {
+  error: unknown;
+}
+
 /** The result of one command, in the form of the REST protocol. */
 type Outcome = { readonly result: unknown } | { readonly error: string };
 
@@ -27,8 +32,10 @@ export class NativeRedis extends RestClient {
       maxRetriesPerRequest: 0,
       autoResendUnfulfilledCommands: false,
     });
-    connection.on("error", () => undefined); // every command reports its own failure
-    super(requesterOf(connection));
+    const lost: LostConnection = { error: null };
+    connection.on("error", (error) => (lost.error = error));
+    connection.on("ready", () => (lost.error = null));
+    super(requesterOf(connection, lost));
     this.opts = { automaticDeserialization: false };
     this.#connection = connection;
   }
@@ -39,9 +46,17 @@ export class NativeRedis extends RestClient {
   }
 }
 
-function requesterOf(connection: Connection): Requester {
+function requesterOf(connection: Connection, lost: LostConnection): Requester {
   // upper case keeps the client from converting replies: its converters are registered by lower-case names
-  const send = async ([name, ...args]: Command): Promise<unknown> => await connection.call(name.toUpperCase(), ...args);
+  const send = async ([name, ...args]: Command): Promise<unknown> => {
+    try {
+      return await connection.call(name.toUpperCase(), ...args);
+    } catch (error) {
+      // the client's own error says only that it gave up
+      if (lost.error === null || isReplyError(error)) throw error;
+      throw new Error("the command was not sent", { cause: lost.error });
+    }
+  };
   const request = async ({ path, body }: Parameters<Requester["request"]>[0]): Promise<unknown> => {
     if (path?.[0] === "pipeline") return await outcomes((body as readonly Command[]).map(send));
     if (path?.[0] === "multi-exec") throw new Error("transactions are not carried");
@@ -56,7 +71,9 @@ async function outcomes(calls: readonly Promise<unknown>[]): Promise<readonly Ou
   return settled.map((outcome) => {
     if (outcome.status === "fulfilled") return { result: outcome.value };
     const reason: unknown = outcome.reason;
-    if (reason instanceof Error && reason.name === "ReplyError") return { error: reason.message };
+    if (isReplyError(reason)) return { error: reason.message };
     throw reason;
   });
 }
+
+const isReplyError = (error: unknown): error is Error => error instanceof Error && error.name === "ReplyError";

@@ -4,9 +4,11 @@
  * statement was sent, so that it stops starting a job before another replica may begin it. A run that lasts longer than
  * its lease may overlap with a run on another replica: jobs must tolerate being run twice.
  */
+import { rootCause } from "../../../shared/text/root-cause.ts";
 import type { Database } from "../../db/connect.ts";
 import { releaseLeases, takeLeases } from "../../db/leases.ts";
 import type { Logger } from "../log.ts";
+import { failureLevel } from "../store-watch.ts";
 
 /** The jobs of a replica that was killed stop for at most this long, until another replica takes their leases. */
 const LEASE_MS = 6000;
@@ -60,7 +62,7 @@ export class JobLeases implements Leases {
     let timer: NodeJS.Timeout | undefined;
     const turn = async (): Promise<void> => {
       await this.renew().catch((error: unknown) =>
-        this.#options.log.warn({ event: "job_leases_failed", reason: error instanceof Error ? error.name : "unknown" }),
+        this.#options.log[failureLevel(error)]({ event: "job_leases_failed", reason: rootCause(error) }),
       );
       if (!stopped) timer = setTimeout(next, RENEW_EVERY_MS);
     };

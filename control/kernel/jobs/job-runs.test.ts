@@ -22,15 +22,13 @@ it("reports what a run did and how long it took, in one line", () => {
   ]);
 });
 
-it("reports only the name of a failure", () => {
+it("reports the cause of a failure, without the statement that failed", () => {
   const { runs, lines } = watched();
-  const error = new RangeError("select secret from where");
+  const cause = Object.assign(new Error('relation "tenants" does not exist'), { code: "42P01" });
+  const error = new Error("Failed query: select secret from where\nparams: secret", { cause });
   runs.report({ name: "alerts", everyMs: 3000 }, { outcome: "failed", durationMs: 1, error });
-  runs.report({ name: "alerts", everyMs: 3000 }, { outcome: "failed", durationMs: 1, error: "text" });
-  expect(lines().map((line) => [line["level"], line["outcome"], line["error"]])).toEqual([
-    [40, "failed", "RangeError"],
-    [40, "failed", "unknown"],
-  ]);
+  const reason = 'SQLSTATE 42P01: relation "tenants" does not exist';
+  expect(lines()).toMatchObject([{ level: 40, outcome: "failed", reason }]);
   expect(JSON.stringify(lines())).not.toContain("secret");
 });
 

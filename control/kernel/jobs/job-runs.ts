@@ -1,11 +1,13 @@
 /**
  * Reports each run of a background job: one line of the log, and a count in the metrics. A run of a frequent job that found
  * nothing to do is logged at level `debug` only, so that a line at `info` means that something was done, failed, or runs
- * seldom. Of an error only its name is reported, because messages quote statements and addresses.
+ * seldom; so is one that failed because of a store whose own line tells it.
  */
 import type { Logger } from "pino";
 import { Counter } from "prom-client";
 import { metricOptions } from "../../../shared/catalogues/metrics.ts";
+import { rootCause } from "../../../shared/text/root-cause.ts";
+import { failureLevel } from "../store-watch.ts";
 
 /** A job that runs less often than this is reported at `info` every time. */
 const OFTEN_MS = 60_000;
@@ -54,7 +56,7 @@ export class JobRuns {
     this.counter.inc({ name, outcome });
     const line = { event: "job_run", job: name, replica, outcome, duration_ms: Math.round(durationMs) };
     if (end.outcome === "failed") {
-      log.warn({ ...line, error: end.error instanceof Error ? end.error.name : "unknown" });
+      log[failureLevel(end.error)]({ ...line, reason: rootCause(end.error) });
       return;
     }
     const counts = countsOf(end.result);

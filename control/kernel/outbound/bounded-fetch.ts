@@ -17,8 +17,8 @@ export class OutboundError extends Error {
   /** Status of an answer that was not a success. */
   readonly status: number | null;
 
-  constructor(reason: string, status: number | null = null) {
-    super(reason);
+  constructor(reason: string, status: number | null = null, cause?: unknown) {
+    super(reason, { cause });
     this.status = status;
   }
 }
@@ -107,7 +107,8 @@ async function answered<T>(
     if (wanted?.aborted === true) throw new OutboundError("cancelled");
     if (deadline.aborted) throw new OutboundError("timeout");
     const blocked = error instanceof Error && error.cause instanceof BlockedAddressError;
-    throw new OutboundError(blocked ? "address blocked" : answering ? "answer broke off" : "connect failed");
+    if (blocked) throw new OutboundError("address blocked");
+    throw new OutboundError(answering ? "answer broke off" : "connect failed", null, error);
   }
 }
 

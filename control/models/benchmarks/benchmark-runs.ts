@@ -5,8 +5,10 @@
 import { randomUUID } from "node:crypto";
 import { and, eq, isNotNull, lte, or } from "drizzle-orm";
 import { GatewayError } from "../../../shared/errors.ts";
+import { rootCause } from "../../../shared/text/root-cause.ts";
 import type { VerbContext } from "../../kernel/context.ts";
 import type { Logger } from "../../kernel/log.ts";
+import { failureLevel } from "../../kernel/store-watch.ts";
 import { removeTenant } from "./benchmark-tenant.ts";
 import { type BenchmarkSample, pointsOf, resultOf } from "./figures.ts";
 import { runLoad } from "./run-load.ts";
@@ -35,7 +37,7 @@ export class BenchmarkRuns {
   start(row: BenchmarkRow, secret: string, isEmbedding: boolean): void {
     const stop = new AbortController();
     const ended = this.#run(row, secret, isEmbedding, stop)
-      .catch(() => this.#options.log.warn({ event: "benchmark_not_ended", benchmark: row.id }))
+      .catch((error: unknown) => this.#failed({ event: "benchmark_not_ended", benchmark: row.id }, error))
       .finally(() => this.#running.delete(row.id));
     this.#running.set(row.id, { stop, ended });
   }
@@ -105,6 +107,10 @@ export class BenchmarkRuns {
       .where(and(eq(benchmarks.id, id), eq(benchmarks.state, "running")));
   }
 
+  #failed(line: object, error: unknown): void {
+    this.#options.log[failureLevel(error)]({ ...line, reason: rootCause(error) });
+  }
+
   /** Shows what was measured so far, and looks whether somebody wants the end. A failure is made good a second later. */
   async #save(id: string, samples: readonly BenchmarkSample[], untilMs: number, stop: AbortController): Promise<void> {
     const { db } = this.#options.ctx;
@@ -118,7 +124,7 @@ export class BenchmarkRuns {
       if (row === undefined || row.stop_requested) stop.abort();
     } catch (error) {
       if (!(error instanceof Error) || error instanceof GatewayError) return;
-      this.#options.log.warn({ event: "benchmark_not_saved", benchmark: id });
+      this.#failed({ event: "benchmark_not_saved", benchmark: id }, error);
     }
   }
 }

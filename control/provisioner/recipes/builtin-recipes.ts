@@ -7,6 +7,7 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createRecipeSchema, type Recipe } from "../../../shared/schema/recipe.ts";
+import { rootCause } from "../../../shared/text/root-cause.ts";
 import type { Logger } from "../../kernel/log.ts";
 
 /** Larger ones are refused; a recipe has at most some scripts of 100,000 characters. */
@@ -32,7 +33,7 @@ function filesOf(folder: string, log: Logger): readonly string[] {
       .sort();
   } catch (error) {
     const missing = error instanceof Error && "code" in error && error.code === "ENOENT";
-    if (!missing) log.warn({ event: "recipe_unreadable", file: "", reason: "the folder cannot be read" });
+    if (!missing) log.warn({ event: "recipe_unreadable", file: "", reason: rootCause(error) });
     return [];
   }
 }

@@ -7,6 +7,7 @@ import { type ClickHouseClient, ClickHouseError, createClient } from "@clickhous
 import type { Logger } from "pino";
 import { GatewayError } from "../../../shared/errors.ts";
 import { storedRow, type UsageRow } from "../../../shared/usage/usage-row.ts";
+import { StoreWatch } from "../../kernel/store-watch.ts";
 import {
   firstKeptDay,
   keptFromStatement,
@@ -38,13 +39,13 @@ interface TableText {
 export class AnalyticsStore {
   readonly db: string;
   readonly #client: ClickHouseClient;
-  readonly #log: Logger;
+  readonly #watch: StoreWatch;
   /** Where the rollup by quarters starts, epoch ms; null: the tables have not been looked at. */
   #quartersFromMs: number | null = null;
 
   constructor(env: AnalyticsEnv, log: Logger) {
     this.db = env.db;
-    this.#log = log;
+    this.#watch = new StoreWatch("analytics", log);
     this.#client = createClient({
       url: env.url,
       username: env.user,
@@ -105,7 +106,9 @@ export class AnalyticsStore {
       format: "JSONEachRow",
       abort_signal: signal,
     });
-    return await found.json<T>();
+    const rows = await found.json<T>();
+    this.#watch.answered();
+    return rows;
   }
 
   /**
@@ -141,7 +144,7 @@ export class AnalyticsStore {
   }
 
   #unavailable(error: unknown): GatewayError {
-    this.#log.warn({ event: "analytics_failed", reason: error instanceof Error ? error.name : "unknown" });
+    this.#watch.failed(error, error instanceof ClickHouseError ? error.code : "");
     return new GatewayError("analytics_unavailable", { cause: error });
   }
 

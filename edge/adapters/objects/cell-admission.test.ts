@@ -33,7 +33,7 @@ function admissionOf(...failures: (object | null)[]) {
   const call = (name: string): void => {
     calls.push(name);
     const failure = failures.shift();
-    if (failure != null) throw Object.assign(new Error("cell"), failure);
+    if (failure != null) throw Object.assign(new Error("Network connection lost."), failure);
   };
   const answer: ExchangeAnswer = { decided: [], hits: [], stored: [], refused: [], unknown: [] };
   const session: ExchangeSession = {
@@ -170,7 +170,7 @@ describe("the remote Cell", () => {
       code: "scheduler_unavailable",
       status: 503,
     });
-    expect(events).toEqual([{ event: "scheduler_unavailable", cell: "fra", reason: "Error" }]);
+    expect(events).toEqual([{ event: "scheduler_unavailable", cell: "fra", reason: "Network connection lost." }]);
     expect(raised).toMatchObject([
       { issueKey: "scheduler_unavailable", detail: "cell fra: no answer; requests are rejected" },
     ]);
@@ -189,14 +189,14 @@ describe("the remote Cell", () => {
   ])("is reported as away once: %s", (detail, failure) => {
     const { admission, events, raised } = admissionOf();
     const errors = [false, true].map((isReported) =>
-      admission.unavailable(Object.assign(new Error(), failure), isReported),
+      admission.unavailable(Object.assign(new Error("Network connection lost."), failure), isReported),
     );
     expect(errors.map(({ code, status }) => ({ code, status }))).toEqual([
       { code: "scheduler_unavailable", status: 503 },
       { code: "scheduler_unavailable", status: 503 },
     ]);
     expect({ events, details: raised.map((issue) => issue.detail) }).toEqual({
-      events: [{ event: "scheduler_unavailable", cell: "fra", reason: "Error" }],
+      events: [{ event: "scheduler_unavailable", cell: "fra", reason: "Network connection lost." }],
       details: [`cell fra: ${detail}; requests are rejected`],
     });
   });
@@ -206,7 +206,7 @@ describe("the remote Cell", () => {
     for (let sent = 0; sent < 5; sent += 1) await admission.record(row);
     expect({ events, ledgers: ledgers.length }).toEqual({
       events: [
-        { event: "scheduler_unavailable", cell: "fra", reason: "Error" },
+        { event: "scheduler_unavailable", cell: "fra", reason: "Network connection lost." },
         { event: "scheduler_available", cell: "fra", failures: 3 },
       ],
       ledgers: 3,

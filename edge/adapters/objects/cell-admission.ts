@@ -6,6 +6,7 @@
  */
 import { issues } from "../../../shared/alerts.ts";
 import { GatewayError } from "../../../shared/errors.ts";
+import { rootCause } from "../../../shared/text/root-cause.ts";
 import { sleep } from "../../../shared/time/sleep.ts";
 import type { UsageRow } from "../../../shared/usage/usage-row.ts";
 import type { RevItem } from "../../../shared/wire/internal.ts";
@@ -126,8 +127,7 @@ export class CellAdmission {
     const { log, alerts } = this.#options;
     if (!isReported) {
       this.#failures += 1;
-      const reason = error instanceof Error ? error.name : "unknown";
-      if (this.#failures === 1) log.event("scheduler_unavailable", { cell: this.cell, reason });
+      if (this.#failures === 1) log.event("scheduler_unavailable", { cell: this.cell, reason: rootCause(error) });
       alerts.raise(issues.schedulerUnavailable(this.cell, isOverloaded(error) ? "overloaded" : "no answer"));
     }
     return new GatewayError("scheduler_unavailable", { cause: error });
@@ -174,27 +174,30 @@ export class CellAdmission {
     const pausesMs = calls === undefined ? LEDGER_PAUSES_MS : LEDGER_PAUSES_BETWEEN_OWNERS_MS;
     const pauses = this.#held < HELD_MAX ? pausesMs : [];
     this.#held += 1;
+    let failure: string | null = null;
     try {
       for (const pauseMs of pauses) {
-        if (await this.#inLedger(row, upstream)) return;
+        if ((await this.#ledgerFailure(row, upstream)) === null) return;
         await sleep(pauseMs);
       }
-      if (await this.#inLedger(row, upstream)) return;
+      failure = await this.#ledgerFailure(row, upstream);
+      if (failure === null) return;
     } finally {
       this.#held -= 1;
     }
     lost?.add();
-    log.event("usage_row_lost", { request_id: row.request_id, cell: this.cell });
+    log.event("usage_row_lost", { request_id: row.request_id, cell: this.cell, reason: failure });
   }
 
-  async #inLedger(row: UsageRow, upstream: UpstreamOutcomes): Promise<boolean> {
+  /** Why the Ledger has not taken the row; null: it has. */
+  async #ledgerFailure(row: UsageRow, upstream: UpstreamOutcomes): Promise<string | null> {
     const { stubs, shards } = this.#options;
     const name = `${this.cell}:${shardOf(row.request_id, shards)}`;
     try {
       await this.#calls()(async () => await stubs.ledger(name).appendOrphan({ ...row, cell: this.cell }, upstream));
-      return true;
-    } catch {
-      return false;
+      return null;
+    } catch (error) {
+      return rootCause(error);
     }
   }
 }

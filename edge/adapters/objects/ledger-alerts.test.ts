@@ -109,7 +109,10 @@ describe("alerts by way of the Ledger", () => {
     world.failures = 4;
     alerts.raise(down);
     await settle();
-    expect({ calls: world.calls, lines: world.lines }).toEqual({ calls: 2, lines: [["alerts_wait", { alerts: 1 }]] });
+    expect({ calls: world.calls, lines: world.lines }).toEqual({
+      calls: 2,
+      lines: [["alerts_wait", { alerts: 1, reason: "the Ledger is beyond reach" }]],
+    });
     await world.pass(QUIET_MS);
     await world.pass(QUIET_MS);
     expect([...world.arrived.keys()]).toEqual(["id-0"]);
@@ -151,7 +154,7 @@ describe("alerts by way of the Ledger", () => {
     for (let n = 0; n <= 1000; n += 1) alerts.raise({ ...down, issueKey: `k${n}` });
     await settle();
     expect(world.lines.filter((line) => (line as unknown[])[0] === "alert_lost")).toEqual([
-      ["alert_lost", { key: "k0", count: 1 }],
+      ["alert_lost", { key: "k0", count: 1, reason: "the Ledger does not answer, and 1000 newer alerts wait" }],
     ]);
   });
 

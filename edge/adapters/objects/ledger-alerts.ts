@@ -5,6 +5,7 @@
  * sent is sent again under the same id, so that a count is neither lost nor taken twice.
  */
 import type { AlertEvent, Issue } from "../../../shared/alerts.ts";
+import { rootCause } from "../../../shared/text/root-cause.ts";
 import { AlertThrottle, type CountedIssue, QUIET_MS } from "../../domain/ledger/alert-throttle.ts";
 import type { LedgerApi } from "../../domain/ledger/rpc.ts";
 import type { Alerts, Clock, Log, Sleep } from "../../ports.ts";
@@ -79,10 +80,10 @@ export class LedgerAlerts implements Alerts {
     try {
       await this.deliver(events);
       for (const { id } of events) this.#unsent.delete(id);
-    } catch {
+    } catch (error) {
       for (const event of events) this.#unsent.set(event.id, event);
       this.#boundUnsent();
-      log.event("alerts_wait", { alerts: this.#unsent.size });
+      log.event("alerts_wait", { alerts: this.#unsent.size, reason: rootCause(error) });
       this.#keepWatch();
     }
   }
@@ -91,7 +92,8 @@ export class LedgerAlerts implements Alerts {
     for (const [id, { issueKey, count }] of this.#unsent) {
       if (this.#unsent.size <= UNSENT_MAX) return;
       this.#unsent.delete(id);
-      this.#options.log.event("alert_lost", { key: issueKey, count });
+      const reason = `the Ledger does not answer, and ${UNSENT_MAX} newer alerts wait`;
+      this.#options.log.event("alert_lost", { key: issueKey, count, reason });
     }
   }
 

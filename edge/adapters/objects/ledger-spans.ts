@@ -4,6 +4,7 @@
  * sent are lost, and only a log line reports them.
  */
 
+import { rootCause } from "../../../shared/text/root-cause.ts";
 import { shardOf } from "../../domain/ledger/row-line.ts";
 import type { LedgerApi } from "../../domain/ledger/rpc.ts";
 import type { SpanRecord } from "../../domain/trace/trace.ts";
@@ -30,7 +31,7 @@ export class LedgerSpans implements Spans {
     keepAlive(
       send()
         .catch(send)
-        .catch(() => log.event("spans_lost", { request_id: requestId })),
+        .catch((error: unknown) => log.event("spans_lost", { request_id: requestId, reason: rootCause(error) })),
     );
   }
 }

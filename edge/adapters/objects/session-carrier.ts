@@ -3,6 +3,7 @@
  * it: beside that request, and for some seconds after it; then another request carries on (docs/rules/admission.md#membership).
  * When a session is lost it opens the next one itself. It decides nothing.
  */
+import { rootCause } from "../../../shared/text/root-cause.ts";
 import { sleep } from "../../../shared/time/sleep.ts";
 import type {
   ExchangeAnswer,
@@ -240,8 +241,7 @@ export class SessionCarrier {
       return null;
     } catch (cause) {
       this.#isOpening = false;
-      if (!this.#isReplaced)
-        log.event("exchange_lost", { cell, reason: cause instanceof Error ? cause.name : "unknown" });
+      if (!this.#isReplaced) log.event("exchange_lost", { cell, reason: rootCause(cause) });
       return { cause, wasOpen, beganAt };
     }
   }

@@ -3,21 +3,21 @@
  * adapter knows which store it is and how it is reached (edge/adapters/clickhouse-insert.ts).
  */
 
-/** The store could not be reached or gave no proper answer; the message is short and contains no internals of the store. */
+/** The store could not be reached or gave no proper answer; the message is the cause, without values. */
 export class StoreFailure extends Error {
   override readonly name = "StoreFailure";
 }
 
 /**
  * The store understands the rows of an insert and refuses them, or refuses that many bytes at once. It will refuse the same
- * rows again; it may take others. `code` is its error code, or `413`.
+ * rows again; it may take others. `code` is its error code, or `413`; the message is the cause, without values.
  */
 export class RowsRefused extends Error {
   override readonly name = "RowsRefused";
   readonly code: string;
 
-  constructor(code: string) {
-    super(`rows refused, code ${code}`);
+  constructor(code: string, cause: string) {
+    super(cause);
     this.code = code;
   }
 }

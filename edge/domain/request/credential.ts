@@ -16,11 +16,15 @@ export function readCredential(
   isSecret: (text: string) => boolean,
   isToken: (text: string) => boolean,
 ): Credential {
-  const authorization = headers.get("authorization");
-  const apiKey = headers.get("x-api-key");
-  if (authorization === null && apiKey === null) return { kind: "none" };
-  const bearer = authorization === null ? null : (/^Bearer +(\S+)\s*$/i.exec(authorization)?.[1] ?? "");
-  const text = bearer ?? apiKey?.trim() ?? "";
+  const text = credentialText(headers);
+  if (text === null) return { kind: "none" };
   if (isSecret(text)) return { kind: "secret", secret: text };
   return isToken(text) ? { kind: "token", token: text } : { kind: "malformed" };
+}
+
+/** The text of the credential, empty when it is no bearer token; null: there is none. */
+export function credentialText(headers: Headers): string | null {
+  const authorization = headers.get("authorization");
+  if (authorization !== null) return /^Bearer +(\S+)\s*$/i.exec(authorization)?.[1] ?? "";
+  return headers.get("x-api-key")?.trim() ?? null;
 }

@@ -2,6 +2,8 @@
  * The composition of a Cell: its parts are made only here, each from parts that were made before it. No part knows one
  * that is made after it: the scheduler and the budgets return decisions, or put later ones, which admission applies.
  */
+import { OutageLines } from "../../../shared/text/outage-lines.ts";
+import { rootCause } from "../../../shared/text/root-cause.ts";
 import { isLive } from "../../domain/admission/admission-entry.ts";
 import { AdmissionMachine } from "../../domain/admission/admission-machine.ts";
 import { EventCounters } from "../../domain/cell/event-counters.ts";
@@ -53,6 +55,7 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
   const eventCounters = new EventCounters();
   eventCounters.restore(store.eventCounts);
 
+  const reports = new OutageLines();
   const heartbeat = new Heartbeat({
     later,
     sample: () => {
@@ -67,7 +70,13 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
     report: async () => {
       const { inFlight, queued, maxInFlight } = scheduler;
       const state = { in_flight: inFlight, queued, max_in_flight: maxInFlight, last_seen_ms: now() };
-      if (!(await ports.reportState(state))) log.event("cell_report_failed", { cell });
+      await ports
+        .reportState(state)
+        .then(() => reports.answered(now()))
+        .catch((error: unknown) => {
+          const facts = reports.failed(now());
+          if (facts !== null) log.event("cell_report_failed", { cell, reason: rootCause(error), ...facts });
+        });
     },
     save: () => {
       store.counters = counters.save();
@@ -80,7 +89,7 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
       history.save(true);
       store.busyMembers = new Set();
     },
-    failed: (error) => log.event("cell_save_failed", { cell, reason: nameOf(error) }),
+    failed: (error) => log.event("cell_save_failed", { cell, reason: rootCause(error) }),
   });
   const writer = new LedgerWriter(cell, ledgerShards, ports.ledger);
   const rows = new CompletedRows({ cell, counters, writer, heartbeat, now });
@@ -135,7 +144,7 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
     later,
     silence: ports.silence,
     isBack: (member) => returnHold.isBack(member),
-    failed: (error) => log.event("ask_failed", { cell, reason: nameOf(error) }),
+    failed: (error) => log.event("ask_failed", { cell, reason: rootCause(error) }),
   });
 
   const returnHold = new ReturnHold(store.busyMembers, {
@@ -156,5 +165,3 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
     members,
   };
 }
-
-const nameOf = (error: unknown): string => (error instanceof Error ? error.name : "unknown");

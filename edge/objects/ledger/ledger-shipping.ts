@@ -5,6 +5,7 @@
  * dropped. This class never deletes a row: the Ledger does, once every row of the segment is in the store or among the
  * dead letters.
  */
+import { rootCause } from "../../../shared/text/root-cause.ts";
 import { type AnalyticsStore, RowsRefused, StoreFailure } from "../../domain/ledger/analytics-store.ts";
 import { requestIdOf } from "../../domain/ledger/row-line.ts";
 import {
@@ -74,7 +75,7 @@ export class LedgerShipping {
     const room = deadLetterRoom(deadLetters.sizes, sizes, plan.taken);
     if (room === null) {
       deadLetters.plan = restartedPlan(plan);
-      throw new StoreFailure("it refuses every row");
+      throw new StoreFailure("the analytics store refuses every row");
     }
     return { rows: refused, displaced: room.displaced };
   }
@@ -119,7 +120,12 @@ export class LedgerShipping {
       const known = await analytics.findRequests(requests);
       if (requests.every((id) => known.has(id))) return true;
       if (requests.length === 1)
-        log.event("usage_row_refused", { ledger, request_id: requests[0] ?? "", code: error.code });
+        log.event("usage_row_refused", {
+          ledger,
+          request_id: requests[0] ?? "",
+          code: error.code,
+          reason: rootCause(error),
+        });
       return false;
     }
   }
@@ -130,7 +136,7 @@ export class LedgerShipping {
       await analytics.insert("spans", lines, token);
     } catch (error) {
       if (!(error instanceof RowsRefused)) throw error;
-      if (lines.length <= 1) return log.event("span_refused", { ledger, code: error.code });
+      if (lines.length <= 1) return log.event("span_refused", { ledger, code: error.code, reason: rootCause(error) });
       const middle = Math.ceil(lines.length / 2);
       await this.#someSpans(lines.slice(0, middle), `${token}-0`);
       await this.#someSpans(lines.slice(middle), `${token}-1`);

@@ -6,6 +6,8 @@
  */
 import { DurableObject } from "cloudflare:workers";
 import { type AlertEvent, issues } from "../../../shared/alerts.ts";
+import { OutageLines } from "../../../shared/text/outage-lines.ts";
+import { rootCause } from "../../../shared/text/root-cause.ts";
 import type { UsageRow } from "../../../shared/usage/usage-row.ts";
 import type { AlertAck, AlertBatch } from "../../../shared/wire/internal.ts";
 import type { Bindings } from "../../bindings.ts";
@@ -75,6 +77,7 @@ export class LedgerObject extends DurableObject<Bindings> {
   readonly #direct = new RequestCounters();
   #failures = 0;
   #spanFailures = 0;
+  readonly #outages = { rows: new OutageLines(), spans: new OutageLines() };
   #spansRestUntilMs = 0;
   #shipping = false;
 
@@ -185,10 +188,11 @@ export class LedgerObject extends DurableObject<Bindings> {
     try {
       await this.#ship();
       this.#failures = 0;
+      this.#reportSuccess("rows");
       await this.#shipSpans();
     } catch (error) {
       this.#failures += 1;
-      this.#reportFailure("rows", error, this.#failures);
+      this.#reportFailure("rows", error);
     } finally {
       this.#shipping = false;
     }
@@ -263,22 +267,30 @@ export class LedgerObject extends DurableObject<Bindings> {
     try {
       await this.#shipper.spans(SPAN_PARTS_PER_RUN);
       this.#spanFailures = 0;
+      this.#reportSuccess("spans");
     } catch (error) {
       this.#spanFailures += 1;
       this.#spansRestUntilMs = this.#ports.now() + shippingBackoffMs(this.#spanFailures);
-      this.#reportFailure("spans", error, this.#spanFailures);
+      this.#reportFailure("spans", error);
     }
   }
 
-  #reportFailure(what: "rows" | "spans", error: unknown, failures: number): void {
-    const reason = error instanceof Error && error.name === "StoreFailure" ? error.message : "internal failure";
+  #reportFailure(what: "rows" | "spans", error: unknown): void {
+    const facts = this.#outages[what].failed(this.#ports.now());
+    if (facts === null) return;
     this.#ports.log.event("ledger_shipping_failed", {
       ledger: this.#name,
       what,
-      reason,
-      failures,
+      reason: rootCause(error),
+      ...facts,
       waiting_segments: this.#index.pending.length,
     });
+  }
+
+  #reportSuccess(what: "rows" | "spans"): void {
+    const facts = this.#outages[what].answered(this.#ports.now());
+    if (facts !== null)
+      this.#ports.log.event("ledger_shipping_available", { ledger: this.#name, what, ...facts }, "info");
   }
 
   #take(step: LogStep): void {

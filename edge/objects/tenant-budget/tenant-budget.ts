@@ -4,6 +4,7 @@
  * disk before its answer leaves; other changes are written by the alarm, and Cells repeat their reports until then.
  */
 import { DurableObject } from "cloudflare:workers";
+import { rootCause } from "../../../shared/text/root-cause.ts";
 import type { Bindings } from "../../bindings.ts";
 import { TenantBudgetAuthority } from "../../domain/budget/authority/tenant-budget-authority.ts";
 import type { BudgetLimits, BudgetOwner } from "../../domain/budget/limits.ts";
@@ -116,8 +117,7 @@ export class TenantBudgetObject extends DurableObject<Bindings> implements Tenan
       await Promise.all([this.#deliverAlerts(), this.#settleDeadCells()]);
       this.#checkpoint();
     } catch (error) {
-      const reason = error instanceof Error ? error.name : "unknown";
-      this.#ports.log.event("budget_alarm_failed", { tenant_id: objectName(this.ctx), reason });
+      this.#ports.log.event("budget_alarm_failed", { tenant_id: objectName(this.ctx), reason: rootCause(error) });
     }
     await this.#arm();
   }

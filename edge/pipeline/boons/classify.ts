@@ -5,6 +5,7 @@
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import type { AutoRouterValue } from "../../../shared/schema/settings/auto-router.ts";
+import { rootCause } from "../../../shared/text/root-cause.ts";
 import { boonEvent } from "../../domain/cell/event-counters.ts";
 import { answeredTags, classifiedText, classifierBody } from "../../domain/request/model-choice/classifier.ts";
 import { verdictKey } from "../../domain/request/model-choice/verdict-cache.ts";
@@ -44,12 +45,15 @@ export async function classify(
   const { clock, events, log } = call.ports;
   if (!(await isCurrent(call, caller, classified))) return OUTDATED;
   const beganMs = clock();
-  const tags = await ask(call, caller, classified, text);
-  const outcome = tags === null ? "failed" : tags.length > 0 ? "hit" : "none";
+  const asked = await ask(call, caller, classified, text);
+  const outcome = typeof asked === "string" ? "failed" : asked.length > 0 ? "hit" : "none";
   events.count(boonEvent("auto_classifier", outcome, clock() - beganMs));
-  if (tags === null) log.event("auto_classifier_failed", { request_id: call.requestId, model: name });
-  else verdicts.keep(key, tags, clock());
-  return tags;
+  if (typeof asked === "string") {
+    log.event("auto_classifier_failed", { request_id: call.requestId, model: name, reason: asked });
+    return null;
+  }
+  verdicts.keep(key, asked, clock());
+  return asked;
 }
 
 /**
@@ -59,34 +63,38 @@ export async function classify(
 async function isCurrent(call: Call, caller: Parsed, { settingsRev }: Classified): Promise<boolean> {
   const ofSettings = settingsRev === null ? [] : [autoSettingsRev(settingsRev)];
   const reading = mustBeCurrent(call, [...ofSettings, ...principalRevs(call, caller.principal)]);
-  return await reading.then(() => true, withoutAnswer).then((current) => current === true);
+  return await reading.then(() => true, reasonOf).then((current) => current === true);
 }
 
-/** The tags that the classifier names; null: there is no answer that can be used, or it keeps failing. Throws ClientGone. */
+/** The tags that the classifier names, or why there is no answer that can be used. Throws ClientGone. */
 async function ask(
   call: Call,
   caller: Parsed,
   { settings, vocabulary }: Classified,
   text: string,
-): Promise<readonly string[] | null> {
+): Promise<readonly string[] | string> {
   const { classifier_model: name, classifier_timeout_ms: timeoutMs } = settings;
   const { classifierFailures: failures } = call.memory.autoRouter;
   const { clock } = call.ports;
-  const model = name === null ? null : await currentModel(call, name).catch(withoutAnswer);
-  if (model === null) return null;
+  const model = name === null ? null : await currentModel(call, name).catch(reasonOf);
+  if (model === null) return "the model is not registered";
+  if (typeof model === "string") return model;
   const server = `${model.id} ${model.rev}`;
-  if (failures.isFailing(server, clock())) return null;
+  if (failures.isFailing(server, clock())) return "not asked for a while after several failures in a row";
   const body = classifierBody(vocabulary, text);
-  const answer = await unbilledCall(call, caller, { model, body, timeoutMs }).catch(withoutAnswer);
-  const status = answer?.kind === "answered" ? answer.status : 0;
+  const answer = await unbilledCall(call, caller, { model, body, timeoutMs }).catch(reasonOf);
+  const status = typeof answer !== "string" && answer.kind === "answered" ? answer.status : 0;
   // An answer that only cannot be used may be due to the text: it must not keep other texts from the classifier.
-  if (answer === null || isRetryable(status)) failures.failed(server, clock());
+  if (typeof answer === "string" || isRetryable(status)) failures.failed(server, clock());
   else failures.answered(server);
-  return answer?.kind === "answered" && status >= 200 && status < 300 ? answeredTags(answer.value, vocabulary) : null;
+  if (typeof answer === "string") return answer;
+  if (answer.kind === "too-large") return "the answer is too large";
+  if (status < 200 || status >= 300) return `answered ${status}`;
+  return answeredTags(answer.value, vocabulary) ?? "the answer is not one of a chat model";
 }
 
 /** A failure of the gateway's own question is no failure of the request. Throws everything else. */
-function withoutAnswer(error: unknown): null {
-  if (error instanceof GatewayError) return null;
+function reasonOf(error: unknown): string {
+  if (error instanceof GatewayError) return rootCause(error);
   throw error;
 }

@@ -323,20 +323,26 @@ describe("the classifier", () => {
     expect(judgeCalls(world)).toHaveLength(2);
   });
 
-  it.each<[string, (call: UpstreamCall) => Promise<Response>]>([
-    ["an error", async () => new Response("no", { status: 500 })],
-    ["garbage", async () => new Response("<html>")],
-    ["an empty body", async () => new Response(null)],
-    ["JSON of another shape", async () => Response.json({ choices: { 0: "poetry" } })],
-    ["too much", async () => says("poetry ".repeat(700_000))],
+  it.each<[string, string, (call: UpstreamCall) => Promise<Response>]>([
+    ["an error", "answered 502", async () => new Response("no", { status: 500 })],
+    ["garbage", "the answer is not one of a chat model", async () => new Response("<html>")],
+    ["an empty body", "the answer is not one of a chat model", async () => new Response(null)],
+    [
+      "JSON of another shape",
+      "the answer is not one of a chat model",
+      async () => Response.json({ choices: { 0: "poetry" } }),
+    ],
+    ["too much", "the answer is too large", async () => says("poetry ".repeat(700_000))],
     [
       "a body that breaks off",
+      "cut",
       async () => new Response(new ReadableStream({ pull: (to) => to.error(new Error("cut")) })),
     ],
-    ["no connection", async () => await Promise.reject(new Error("refused"))],
-    ["no answer in time", async ({ signal }) => await untilAborted(signal)],
+    ["no connection", "judge.test: refused", async () => await Promise.reject(new Error("refused"))],
+    ["no answer in time", "judge.test: no answer within 0.02 s", async ({ signal }) => await untilAborted(signal)],
     [
       "no end in time",
+      "the answer did not end in time",
       async ({ signal }) =>
         new Response(
           new ReadableStream({
@@ -347,13 +353,13 @@ describe("the classifier", () => {
           }),
         ),
     ],
-  ])("that gives %s leaves it to the heuristics, and no answer is remembered", async (_, answer) => {
+  ])("that gives %s leaves it to the heuristics, and no answer is remembered", async (_, reason, answer) => {
     const world = judged(answer);
     expect(await ask(world, chatOf("solve it"))).toMatchObject({
       status: 200,
       explained: { source: "heuristic", tags: ["math"] },
     });
-    expect(world.logged.filter(({ name }) => name === "auto_classifier_failed")).toHaveLength(1);
+    expect(world.logged.filter(({ name }) => name === "auto_classifier_failed")).toMatchObject([{ reason }]);
     expect(world.alerts).toEqual([]);
     await ask(world, chatOf("solve it"));
     expect(judgeCalls(world)).toHaveLength(2);

@@ -7,6 +7,7 @@ import { GatewayError } from "../../../shared/errors.ts";
 import { isUrlAllowed } from "../../../shared/network/ssrf.ts";
 import { upstreamUrl } from "../../../shared/network/upstream-url.ts";
 import type { ModelRecord } from "../../../shared/records.ts";
+import { rootCause } from "../../../shared/text/root-cause.ts";
 import type { OpenSpan } from "../../domain/trace/trace.ts";
 import { childSpanId, traceparentOf } from "../../domain/trace/trace-context.ts";
 import type { Target } from "../../domain/upstream/endpoint-order.ts";
@@ -36,10 +37,10 @@ export interface UpstreamAnswer {
   readonly span: OpenSpan;
 }
 
-/** How an attempt ended; `reason` is for operators. */
+/** How an attempt ended; `reason` is for operators, and `cause` says more for the log. */
 export type AttemptResult =
   | { readonly kind: "answered"; readonly answer: UpstreamAnswer }
-  | { readonly kind: "unreachable" | "timed-out" | "unusable"; readonly reason: string };
+  | { readonly kind: "unreachable" | "timed-out" | "unusable"; readonly reason: string; readonly cause?: string };
 
 /** The input of every attempt of a request. */
 export interface AttemptInput {
@@ -84,9 +85,11 @@ export async function attempt(sending: AttemptInput, target: Target): Promise<At
     if (cancellation.slotLost !== null) throw cancellation.slotLost;
     if (error instanceof GatewayError) throw error;
     progress.end();
-    return cancellation.timedOut
-      ? { kind: "timed-out", reason: "timed out" }
-      : { kind: "unreachable", reason: "connection failed" };
+    const { host } = new URL(target.apiBase);
+    if (!cancellation.timedOut)
+      return { kind: "unreachable", reason: "connection failed", cause: `${host}: ${rootCause(error)}` };
+    const cause = `${host}: no answer within ${timeoutMsOf(call, model) / 1_000} s`;
+    return { kind: "timed-out", reason: "timed out", cause };
   }
 }
 
@@ -167,7 +170,7 @@ async function openCredential(call: Call, model: ModelRecord, target: Target): P
   } catch (error) {
     call.ports.log.event("credential_unreadable", {
       model: model.model_name,
-      reason: error instanceof Error ? error.name : "unknown",
+      reason: rootCause(error),
     });
     return undefined;
   }

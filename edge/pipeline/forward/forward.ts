@@ -29,6 +29,7 @@ interface AttemptTotals {
   timedOut: number;
   readonly endpoints: Set<string>;
   reason: string;
+  cause: string | undefined;
   /** Address of the last attempt; "" before the first. */
   address: string;
 }
@@ -39,7 +40,14 @@ export async function forward(call: Call, request: Resolved, progress: UpstreamP
   const targets = targetsOf(call, request);
   const plans = planTransforms(call, request);
   const sending: AttemptInput = { call, model, parsed, plans, progress };
-  const totals: AttemptTotals = { made: 0, timedOut: 0, endpoints: new Set(), reason: "", address: "" };
+  const totals: AttemptTotals = {
+    made: 0,
+    timedOut: 0,
+    endpoints: new Set(),
+    reason: "",
+    cause: undefined,
+    address: "",
+  };
   let kept: UpstreamAnswer | null = null;
   let state = RETRY_START;
   try {
@@ -96,7 +104,10 @@ function rulesOf({ call, model, parsed, progress }: AttemptInput, targets: numbe
 
 /** Counts an attempt, and records the result of its endpoint in the isolate's memory. */
 function note({ call, progress }: AttemptInput, totals: AttemptTotals, target: Target, attempted: AttemptResult): void {
-  if (attempted.kind !== "answered") totals.reason = attempted.reason;
+  if (attempted.kind !== "answered") {
+    totals.reason = attempted.reason;
+    totals.cause = attempted.cause;
+  }
   if (attempted.kind === "unusable") return;
   totals.made += 1;
   totals.address = target.apiBase;
@@ -140,9 +151,10 @@ function conclude(
   if (totals.made > 0) diagnoseUpstream(call, request, totals.address, kept?.response.status ?? null);
   if (kept === null) {
     progress.count("exhausted");
-    reportUnanswered(call, model, { reason: totals.reason, attempts: totals.made, endpoints: totals.endpoints.size });
+    const { reason, cause, made: attempts } = totals;
+    reportUnanswered(call, model, { reason, cause, attempts, endpoints: totals.endpoints.size });
     const everyOneTimedOut = totals.made > 0 && totals.timedOut === totals.made;
-    throw new GatewayError(everyOneTimedOut ? "upstream_timeout" : "upstream_failed");
+    throw new GatewayError(everyOneTimedOut ? "upstream_timeout" : "upstream_failed", { cause: cause ?? reason });
   }
   const { status, ok } = kept.response;
   if (ok) progress.count("success");

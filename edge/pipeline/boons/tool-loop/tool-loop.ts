@@ -3,6 +3,7 @@
  * asks the model again. Every wait ends when the client leaves; whatever is open is closed at the end.
  */
 import type { BoonsValue } from "../../../../shared/schema/settings/boons.ts";
+import { rootCause } from "../../../../shared/text/root-cause.ts";
 import type { MergedTools } from "../../../domain/tools/merge-tools.ts";
 import { cutResult, errorText, resultText } from "../../../domain/tools/result-text.ts";
 import {
@@ -163,12 +164,13 @@ export class ToolLoop {
       return resultText(result);
     } catch (error) {
       if (error instanceof ClientGone) throw error;
+      const cause = error instanceof ToolServerFailure && error.cause === undefined ? "" : rootCause(error);
       const reason = error instanceof ToolServerFailure ? error.reason : "failed";
       this.call.ports.log.event("tool_failed", {
         request_id: this.call.requestId,
         mcp_server: session.server.name,
         tool: name,
-        reason,
+        reason: cause === "" ? reason : `${reason}: ${cause}`,
       });
       if (!(error instanceof ToolServerFailure)) return errorText("the tool could not be called");
       return errorText(error.said === "" ? `the tool server ${sentenceOf(error.reason)}` : error.said);

@@ -2,6 +2,7 @@
  * Runs the boons of a request that has a slot, in their order, before it goes upstream (docs/rules/boons.md#order). Every
  * boon fails open: without it the request goes on as it was.
  */
+import { rootCause } from "../../../../shared/text/root-cause.ts";
 import { ClientGone } from "../client-gone.ts";
 import type { Call } from "../context.ts";
 import { type BoonReport, NO_BOONS, type Prepared } from "../known.ts";
@@ -60,7 +61,7 @@ async function applied(boon: Boon, work: BoonWork): Promise<BoonEffect | null> {
     work.call.ports.log.event("boon_failed", {
       boon: boon.name,
       request_id: work.call.requestId,
-      reason: error instanceof Error ? error.name : "unknown",
+      reason: rootCause(error),
     });
     return FAILED;
   }

@@ -45,6 +45,7 @@ describe("the line of a call", () => {
       input_tokens: row?.input_tokens,
       cost_usd: row?.cost_usd,
     });
+    expect(Object.keys(line).filter((name) => /^(?:address|peer|key_prefix)$/.test(name))).toEqual([]);
     for (const step of ["auth", "cache", "admission", "queue_wait", "upstream", "ttft", "total"])
       expect(line[`${step}_ms`]).toBeTypeOf("number");
   });
@@ -84,6 +85,7 @@ describe("the line of a call", () => {
     expect(line["status"]).toBe(refused.recorded[0]?.status_code);
     expect(refused.recorded[0]).toMatchObject({ error_code: error, endpoint: "", attempts: 0 });
     expect(line["tenant_id"] === NIL_UUID).toBe(error.endsWith("api_key"));
+    expect(line["key_prefix"]).toBe(error === "missing_api_key" ? null : SECRET.slice(0, 18));
   });
 
   it("has the name of a model that is not registered, printable and short; its row has none", async () => {
@@ -124,7 +126,8 @@ describe("the line of a call", () => {
       key: async () => await Promise.reject(new RangeError("at /srv/x:1")),
     };
     const line = await lineOf(failed, run({ ...received, ports: { ...received.ports, directory } }));
-    expect(line).toMatchObject({ level: "error", status: 500, error: "internal_error", reason: "RangeError" });
+    const reason = expect.stringMatching(/^RangeError: a fault of the program in /) as string;
+    expect(line).toMatchObject({ level: "error", status: 500, error: "internal_error", reason });
     expect(JSON.stringify(line)).not.toContain("/srv");
   });
 

@@ -5,7 +5,9 @@
  * the row has, and the name of a model that is not registered.
  */
 import { GatewayError } from "../../../../shared/errors.ts";
+import { rootCause } from "../../../../shared/text/root-cause.ts";
 import type { UsageRow } from "../../../../shared/usage/usage-row.ts";
+import { refusedCaller } from "../../../domain/request/refused-caller.ts";
 import { printable } from "../../../domain/wire/text/printable.ts";
 import type { LogFields } from "../../../ports.ts";
 import { ClientGone } from "../client-gone.ts";
@@ -36,7 +38,14 @@ export function logEnd(call: Call, known: Known, row: UsageRow, details: EndDeta
 }
 
 function log(call: Call, known: Known, row: UsageRow, details: EndDetails): void {
-  call.ports.log.event("request", fieldsOf(call, known, row, details), row.status_code >= 500 ? "error" : "info");
+  const fields = fieldsOf(call, known, row, details);
+  const line = isRefusal(call, row) ? { ...fields, ...refusedCaller(call.request) } : fields;
+  call.ports.log.event("request", line, row.status_code >= 500 ? "error" : "info");
+}
+
+/** Refused before it could be admitted: not by a limit, and not because the client left. */
+function isRefusal({ parentId }: Call, { admission, status_code: status }: UsageRow): boolean {
+  return admission === "rejected" && parentId === null && status >= 400 && status < 429;
 }
 
 function fieldsOf(
@@ -90,8 +99,8 @@ function fieldsOf(
   };
 }
 
-/** The cause of an error of the gateway, by its name only: a message may quote a client's text. */
+/** Why the call failed; undefined for a refusal that has no other cause than its code. */
 function reasonOf(failure: unknown): string | undefined {
   const cause = failure instanceof GatewayError ? failure.options.cause : failure;
-  return cause instanceof Error && !(cause instanceof ClientGone) ? cause.name : undefined;
+  return cause === undefined || cause === null || cause instanceof ClientGone ? undefined : rootCause(cause);
 }

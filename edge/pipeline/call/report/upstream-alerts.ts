@@ -15,14 +15,20 @@ interface Effort {
   readonly endpoints: number;
 }
 
+interface Unanswered extends Effort {
+  readonly reason: string;
+  /** Says more of the last attempt, for the log. */
+  readonly cause?: string | undefined;
+}
+
 /** Reports that no upstream gave an answer that the client could get. */
-export function reportUnanswered(call: Call, model: ModelRecord, effort: Effort & { readonly reason: string }): void {
-  const { reason, attempts, endpoints } = effort;
+export function reportUnanswered(call: Call, model: ModelRecord, effort: Unanswered): void {
+  const { reason, cause, attempts, endpoints } = effort;
   call.ports.alerts.raise(issues.upstreamRequestFailed(model.model_name, reason, attempts, endpoints));
   call.ports.log.event("upstream_request_failed", {
     request_id: call.requestId,
     model: model.model_name,
-    reason,
+    reason: cause === undefined ? reason : `${reason}: ${cause}`,
     attempts,
     endpoints,
   });
