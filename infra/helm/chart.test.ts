@@ -5,8 +5,9 @@
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { type Schema, validate } from "@cfworker/json-schema";
 import { describe, expect, it } from "vitest";
-import { parseAllDocuments } from "yaml";
+import { parse, parseAllDocuments } from "yaml";
 import { z } from "zod";
 import { parseEnv } from "../../control/env.ts";
 import { secretTexts } from "../containers/secret-texts.ts";
@@ -95,6 +96,14 @@ function variablesOf(workload: KubernetesObject | undefined): Readonly<Record<st
     }),
   );
 }
+
+describe("the default values", () => {
+  it("satisfy the schema of the chart, so that helm lint passes on them", () => {
+    const textOf = (file: string): string => readFileSync(join(import.meta.dirname, "gateway", file), "utf8");
+    const schema = JSON.parse(textOf("values.schema.json")) as Schema;
+    expect(validate(parse(textOf("values.yaml")), schema, "7", undefined, false).errors).toEqual([]);
+  });
+});
 
 describe("the rendered chart", () => {
   it("is that of the chart in this repository", () => {

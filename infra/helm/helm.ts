@@ -35,9 +35,10 @@ export function chartDigest(): string {
   return `sha256:${hash.digest("hex")}`;
 }
 
-/** Runs `helm lint --strict` with each set of values. Throws what it finds. */
+/** Runs `helm lint --strict` with the default values and with each set of values. Throws what it finds. */
 export function lintChart(helm: ProgramCommand): void {
-  for (const name of RENDERED) run(helm, ["lint", "--strict", "--kube-version", KUBERNETES, CHART, ...valuesOf(name)]);
+  for (const values of [[], ...RENDERED.map(valuesOf)])
+    run(helm, ["lint", "--strict", "--kube-version", KUBERNETES, CHART, ...values]);
 }
 
 /** The chart as Helm renders it. Throws what Helm says when it cannot. */

@@ -11,7 +11,9 @@ import { chartDigest, helmCommand, lintChart, RENDERED, refusal, renderChart } f
 const REFUSED = [
   ["edge.replicas=2", "set edge.cluster.bucket"],
   ["edge.cluster.bucket=https://bucket", "edge/cluster/bucket"],
-  ["secretName=", "secretName"],
+  ["secretName=", "secretName is required"],
+  ["image.registry=", "image.registry is required"],
+  ["clickhouse.url=", "clickhouse.url is required"],
   ["clickhouse.url=clickhouse", "clickhouse/url"],
   ["edge.replica=2", "replica"],
   ["variables.PATH=/tmp", "PATH"],

@@ -1,6 +1,6 @@
 /**
  * `npm run bench:platform-costs`: what a million requests cost on Cloudflare, from operations that are counted on a stack of its own
- * (docs/platform.md#what-a-million-requests-cost). Prints two tables of Markdown: what was counted, and what it costs.
+ * (docs/platform-costs.md#counted). Prints two tables of Markdown: what was counted, and what it costs.
  */
 import { markdownTable } from "../harness/text-table.ts";
 import { type Cost, costOfMillion, PRICES, perRequest } from "./counting/cost.ts";

@@ -4,7 +4,7 @@
  */
 import type { Operations } from "./operations.ts";
 
-/** US dollars of the Workers Paid plan beyond what it includes, as published. */
+/** US dollars of the Workers Paid plan beyond what it includes, and of a key-value store, as published. */
 export const PRICES = {
   lookedUp: "2026-11",
   source: "developers.cloudflare.com: /workers/platform/pricing and /durable-objects/platform/pricing",
@@ -15,6 +15,11 @@ export const PRICES = {
   rowsReadPerMillion: 0.001,
   objectGbSecondsPerMillion: 12.5,
   gbPerObject: 0.128,
+  /** Of logs, from December 2026 on (developers.cloudflare.com: /observability/pricing): ingested, and kept for a month. */
+  logGb: 0.25,
+  logGbMonth: 0.1,
+  /** Of a hosted key-value store that is paid by commands (upstash.com/pricing/redis). */
+  keyValueCommandsPerMillion: 2,
 } as const;
 
 export type Cost = ReturnType<typeof costOfMillion>;

@@ -21,7 +21,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 - name: {{ .name }}
   valueFrom:
     secretKeyRef:
-      name: {{ .root.Values.secretName }}
+      name: {{ required "secretName is required: the Secret with the keys that values.yaml lists" .root.Values.secretName }}
       key: {{ .key }}
 {{- end }}
 
@@ -33,7 +33,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{ include "gateway.secret" (dict "root" .root "name" "GATEWAY_REDIS_URL" "key" "redis-url") }}
 {{ include "gateway.secret" (dict "root" .root "name" "GATEWAY_CLICKHOUSE_PASSWORD" "key" "clickhouse-password") }}
 - name: GATEWAY_CLICKHOUSE_URL
-  value: {{ .root.Values.clickhouse.url | quote }}
+  value: {{ required "clickhouse.url is required: the http or https URL of ClickHouse" .root.Values.clickhouse.url | quote }}
 - name: GATEWAY_CLICKHOUSE_USER
   value: {{ .root.Values.clickhouse.user | quote }}
 - name: GATEWAY_CLICKHOUSE_DB
@@ -80,7 +80,7 @@ topologySpreadConstraints:
 {{- end }}
 
 {{- define "gateway.container" -}}
-image: "{{ .root.Values.image.registry }}/{{ .plane }}:{{ .root.Values.image.tag | default .root.Chart.AppVersion }}"
+image: "{{ required "image.registry is required: where the images were pushed" .root.Values.image.registry }}/{{ .plane }}:{{ .root.Values.image.tag | default .root.Chart.AppVersion }}"
 imagePullPolicy: {{ .root.Values.image.pullPolicy }}
 securityContext:
   allowPrivilegeEscalation: false
