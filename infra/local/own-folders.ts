@@ -2,7 +2,7 @@
 import { accessSync, constants, mkdirSync } from "node:fs";
 import { systemProblem } from "../../control/kernel/system-problem.ts";
 import { type StackConfig, StackEnvError } from "./env.ts";
-import { type FolderLock, FolderLocked, lockFolder } from "./process/folder-lock.ts";
+import { type FolderLock, lockFolder } from "./process/folder-lock.ts";
 import type { Undo } from "./process/running.ts";
 
 const USABLE = constants.R_OK | constants.W_OK | constants.X_OK;
@@ -34,7 +34,7 @@ async function inFolder<T>(variable: string, folder: string, use: () => T): Prom
     return await use();
   } catch (error) {
     const problem = systemProblem(error);
-    if (error instanceof FolderLocked || problem === null) throw error;
+    if (problem === null) throw error;
     throw new StackEnvError(`${variable}: the folder ${folder} cannot be used: ${problem}`);
   }
 }

@@ -31,7 +31,8 @@ function unseenRules(schemas: ReadonlyMap<object, string>): readonly string[] {
       const isPassedOver = field._zod.optin !== undefined && field._zod.optout === "optional";
       if (!isPassedOver) return [];
       const { success, data } = z.safeParse(field, undefined);
-      return success && data === undefined ? [] : [`${at}.${name}`];
+      const isDefault = field._zod.optin === "defaulted";
+      return success && (isDefault || data === undefined) ? [] : [`${at}.${name}`];
     });
   });
 }

@@ -107,7 +107,11 @@ describe("files that cannot be served", () => {
       () => write({ ...first, key: second.key }),
       /^GATEWAY_TLS_KEY_FILE must contain the private key of/,
     ],
-    ["too large", () => write({ ...first, key: "x".repeat(2 ** 20 + 1) }), /^GATEWAY_TLS_KEY_FILE must be .* 1 MiB: \/.*key\.pem is larger$/],
+    [
+      "too large",
+      () => write({ ...first, key: "x".repeat(2 ** 20 + 1) }),
+      /^GATEWAY_TLS_KEY_FILE must be .* 1 MiB: \/.*key\.pem is larger$/,
+    ],
   ])("are named: %s", async (_, lay, message) => {
     lay();
     expect(await problemOf()).toMatch(message);
