@@ -4,7 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { systemProblem } from "../../control/kernel/system-problem.ts";
-import { VARIABLE_NAMES } from "../../shared/catalogues/variable-names.ts";
+import { VARIABLE_NAMES } from "../../shared/env/variable-names.ts";
 
 /** A file that cannot be used; the message names the variable, and never what is in the file. */
 export class SecretFileError extends Error {

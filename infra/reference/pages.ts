@@ -15,7 +15,7 @@ export function writtenFiles(root = ROOT): readonly (readonly [path: string, tex
   const rules = readFileSync(join(root, "infra/grafana/alerts.yml"), "utf8");
   return [
     ["docs/reference/variables.md", variablesPage()],
-    ["shared/catalogues/variable-names.ts", variableNamesModule()],
+    ["shared/env/variable-names.ts", variableNamesModule()],
     ["docs/reference/metrics.md", metricsPage()],
     ["docs/reference/alerts.md", alertsPage(rules)],
     ["docs/reference/log-events.md", logEventsPage()],

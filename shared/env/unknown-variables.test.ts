@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { VARIABLE_NAMES } from "../catalogues/variable-names.ts";
 import { unknownText, unknownVariables } from "./unknown-variables.ts";
+import { VARIABLE_NAMES } from "./variable-names.ts";
 
 it.each([
   ["GATEWAY_DATABSE_URL", "GATEWAY_DATABASE_URL"],

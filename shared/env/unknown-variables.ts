@@ -3,9 +3,9 @@
  * (docs/rules/configuration.md#unknown-variables). One environment file often serves all parts, so every part knows the names
  * of all. Pure. Nothing here reads or says the value of another variable than GATEWAY_STRICT_ENV.
  */
-import { VARIABLE_NAMES } from "../catalogues/variable-names.ts";
 import { nearestName } from "../text/nearest-name.ts";
 import { envFlag } from "./env-fields.ts";
+import { VARIABLE_NAMES } from "./variable-names.ts";
 
 const OURS = /^(?:GATEWAY|DASHBOARD)_/;
 /** Often in the same environment: the key of the console's examples, and the version of the compose files. */
