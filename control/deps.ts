@@ -21,7 +21,7 @@ import { BackupSchedule } from "./backup/backup-schedule.ts";
 import { sealPlainSecrets } from "./backup/seal-plain-secrets.ts";
 import { createDashboard } from "./dashboard/app.ts";
 import { BUILT_CONSOLE, ConsoleAssets } from "./dashboard/assets.ts";
-import { type Connection, connect, embeddedFolder } from "./db/connect.ts";
+import { type Connection, embeddedFolder } from "./db/connect.ts";
 import { PowerPoll } from "./energy/power-poll.ts";
 import type { ControlEnv } from "./env.ts";
 import { composeHealth } from "./health/compose-health.ts";
@@ -42,6 +42,7 @@ import { BenchmarkRuns } from "./models/benchmarks/benchmark-runs.ts";
 import { erasePlaintext } from "./process/erase-plaintext.ts";
 import { certificateGauge } from "./process/metrics/certificate-gauge.ts";
 import { createMetricsApp } from "./process/metrics/listener.ts";
+import { openDatabase } from "./process/open-database.ts";
 import { checkSharedSecrets, recordSharedSecrets } from "./process/shared-secrets.ts";
 import { composeProvisioner } from "./provisioner/compose-provisioner.ts";
 import { ProvisionerCounters } from "./provisioner/jobsched/provisioner-counters.ts";
@@ -89,10 +90,10 @@ const SOLE_HOLDER = "embedded";
 /** The provisioner's calls go to the application itself: the address only completes their URLs. */
 const OWN_ADMIN_URL = "http://control.internal";
 
-/** Opens the database and composes the rest. Throws DatabaseLocked. */
+/** Opens the database and composes the rest. Throws DatabaseLocked and EnvError. */
 export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
   const build = readBuildInfo(process.env);
-  const connection = await connect(env.databaseUrl, new StoreWatch("database", log));
+  const connection = await openDatabase(env.databaseUrl, new StoreWatch("database", log));
   const { db } = connection;
   const sealKey = env.encryptionKey === undefined ? undefined : await importSealKey(env.encryptionKey);
   const backupKey = env.encryptionKey === undefined ? undefined : await importBackupKey(env.encryptionKey);

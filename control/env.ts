@@ -18,13 +18,14 @@ import {
   envWebUrl,
   envWhole,
 } from "../shared/env/env-fields.ts";
+import { strictVariables } from "../shared/env/unknown-variables.ts";
 import { MIN_CHECK_INTERVAL_SECS } from "../shared/schema/model.ts";
 import { MIN_INTERVAL_SECS_MAX } from "../shared/schema/settings/alerts.ts";
 import { CLASSIFIER_TIMEOUT_MS_MAX } from "../shared/schema/settings/auto-router.ts";
 import { clearableName } from "../shared/schema/settings/fields.ts";
 import { type BackupEnv, backupEnv, backupVariables, requireBackupPlace } from "./backup/backup-env.ts";
 import { type DashboardEnv, parseDashboardEnv } from "./dashboard/env.ts";
-import { EnvError, type Listen, listenField, optionalListenField } from "./kernel/env-field.ts";
+import { EnvError, type Listen, listenField, optionalListenField, requiredField } from "./kernel/env-field.ts";
 import type { OutboundPolicy } from "./kernel/outbound/guarded-connections.ts";
 import { dropUndefined } from "./kernel/parse.ts";
 import { type TrustedProxies, trustedProxiesField } from "./kernel/trusted-proxies.ts";
@@ -112,6 +113,7 @@ const secretDigests = envText("")
 
 /** The variables that the control service reads; those of the console are beside (dashboard/env.ts). */
 export const controlVariables = {
+  ...strictVariables,
   ...planeVariables,
   ...provisionerVariables,
   ...backupVariables,
@@ -127,13 +129,9 @@ export const controlVariables = {
   GATEWAY_TRUSTED_PROXIES: trustedProxiesField
     .meta({ default: "none" })
     .describe("Proxies whose [`x-forwarded-*` headers](docs/tls-and-fronts.md#addresses-of-clients) are trusted."),
-  GATEWAY_ADMIN_TOKEN: z
-    .string({ error: "is required: set it to a long random string" })
-    .min(1, "is required: set it to a long random string")
-    .meta({ default: "required" })
-    .describe(
-      "Token for the Management API. A Worker without `GATEWAY_INTERNAL_TOKEN` derives the internal token from it.",
-    ),
+  GATEWAY_ADMIN_TOKEN: requiredField("is required: set it to a long random string").describe(
+    "Token for the Management API. A Worker without `GATEWAY_INTERNAL_TOKEN` derives the internal token from it.",
+  ),
   GATEWAY_DATABASE_URL: envText("postgres://gateway:gateway@127.0.0.1:5432/gateway")
     .refine(
       (value) => value.startsWith("pglite:") || /^postgres(ql)?:\/\//.test(value),

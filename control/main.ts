@@ -8,6 +8,7 @@ import { configWarnings } from "./config-warnings.ts";
 import { serveDashboard } from "./dashboard/serve.ts";
 import { compose } from "./deps.ts";
 import { type ControlEnv, parseEnv } from "./env.ts";
+import { checkNames } from "./kernel/check-names.ts";
 import { startJobs } from "./kernel/jobs/jobs.ts";
 import { createLog, type Logger } from "./kernel/log.ts";
 import { serveAt } from "./process/http-server.ts";
@@ -15,7 +16,11 @@ import { migrateWithRetries } from "./process/open-database.ts";
 import { OrderlyEnd } from "./process/orderly-end.ts";
 import { startOrExit } from "./process/start-error.ts";
 
-await startOrExit("control service", async () => await main(parseEnv(process.env), createLog()));
+await startOrExit("control service", async () => {
+  const log = createLog();
+  checkNames(process.env, (warning) => log.warn(warning));
+  await main(parseEnv(process.env), log);
+});
 
 async function main(env: ControlEnv, log: Logger): Promise<void> {
   const end = new OrderlyEnd();

@@ -3,6 +3,7 @@
  */
 import { waitUntil } from "cloudflare:workers";
 import { deriveInternalToken } from "../shared/crypto/internal-token.ts";
+import { unknownText, unknownVariables } from "../shared/env/unknown-variables.ts";
 import { AuthFailureHandler } from "./adapters/auth-failure-handler.ts";
 import { BufferedLog } from "./adapters/buffered-log.ts";
 import { CompressorHttp } from "./adapters/compressor-http.ts";
@@ -87,6 +88,9 @@ export function depsOf(bindings: Bindings, request: Request): Deps {
 function compose(bindings: Bindings): Isolate | EnvError {
   try {
     const env = parseEnv(bindings);
+    const unknown = unknownVariables(bindings);
+    if (env.strictEnv && unknown.length > 0) throw new EnvError(unknownText(unknown));
+    for (const each of unknown) consoleLog.event("variable_unknown", { ...each });
     const clock = Date.now;
     const stubs = new ObjectStubs(bindings, env.cells);
     const client = new RedisClient(env.redis, clock, consoleLog);

@@ -19,6 +19,7 @@ import {
   envWebUrl,
   envWhole,
 } from "../shared/env/env-fields.ts";
+import { strictVariables } from "../shared/env/unknown-variables.ts";
 import { isSafePath } from "../shared/network/upstream-url.ts";
 import { ADMISSION_PATIENCE_MAX_SECS } from "./cluster/holder-lease.ts";
 import { SPILL_MAX_SEGMENTS } from "./domain/ledger/ledger-log.ts";
@@ -87,6 +88,7 @@ function to(place: string, field: z.ZodType, of: (value: unknown) => unknown = (
 const msOf = (secs: number): number => secs * 1000;
 
 const ROWS = {
+  GATEWAY_STRICT_ENV: to("strictEnv", strictVariables.GATEWAY_STRICT_ENV),
   GATEWAY_CELL: to("cell", planeVariables.GATEWAY_CELL),
   GATEWAY_CELLS: to("cells", planeVariables.GATEWAY_CELLS, (cells) => cells ?? []),
   GATEWAY_REDIS_TOKEN: to("redis.token", planeVariables.GATEWAY_REDIS_TOKEN),

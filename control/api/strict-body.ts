@@ -6,8 +6,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import { GatewayError } from "../../shared/errors.ts";
+import { nearestName } from "../../shared/text/nearest-name.ts";
 import { type Fields, isFields, type JsonSchema, propertiesOf, withoutNulls } from "../kernel/json-schema.ts";
-import { nearestName } from "../kernel/nearest-name.ts";
 import { refuseIfAny } from "../kernel/parse.ts";
 import { unknownFields } from "../kernel/unknown-field.ts";
 import { changedMeanwhile, type Judge } from "./precondition.ts";

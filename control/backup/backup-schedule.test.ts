@@ -131,12 +131,11 @@ it("says why it cannot be made, tries again later, and leaves the older ones", a
   const path = join(folder, "file");
   writeFileSync(path, "no folder");
   const failing = scheduled(path);
-  await expect(failing.run()).rejects.toThrow("a part of the path is not a folder");
-  expect(raised).toMatchObject([{ issueKey: "backup_failed", detail: `${path}: a part of the path is not a folder` }]);
-  expect(lines.at(-1)).toMatchObject({ event: "backup_failed", reason: "a part of the path is not a folder" });
-  expect(await attention()).toMatchObject([
-    { name: "Backup", detail: `${path}: a part of the path is not a folder; none yet` },
-  ]);
+  const reason = "a file is in the place of a folder (EEXIST)";
+  await expect(failing.run()).rejects.toThrow(reason);
+  expect(raised).toMatchObject([{ issueKey: "backup_failed", detail: `GATEWAY_BACKUP_TO ${path}: ${reason}` }]);
+  expect(lines.at(-1)).toMatchObject({ event: "backup_failed", variable: "GATEWAY_BACKUP_TO", place: path, reason });
+  expect(await attention()).toMatchObject([{ name: "Backup", detail: `${path}: ${reason}; none yet` }]);
   expect(await failing.run()).toEqual({ backups: 0, removed: 0 });
   rmSync(path);
   await anHourPasses();

@@ -127,13 +127,13 @@ export class BackupSchedule {
     const { ctx, sink, cell, log } = this.#options;
     const reason =
       error instanceof BackupPlaceError ? error.message : `the configuration cannot be exported: ${rootCause(error)}`;
-    log.warn({ event: "backup_failed", place: place.shown, reason });
+    log.warn({ event: "backup_failed", variable: "GATEWAY_BACKUP_TO", place: place.shown, reason });
     const intervalMs = intervalSecs * 1000;
     const firstMs = Math.min(AGAIN_MS, intervalMs);
     // each attempt would leave one more: as rarely, in the end, as a schedule that works stores one
     const longestMs = error instanceof UnverifiedStays ? intervalMs : firstMs;
     await backupFailed(ctx.db, place.shown, { reason, firstMs, longestMs });
-    const issue = issueOf("backup_failed", `${place.shown}: ${reason}`);
+    const issue = issueOf("backup_failed", `GATEWAY_BACKUP_TO ${place.shown}: ${reason}`);
     await sink.take([raisedNow(issue, ctx.now().getTime(), cell)]);
   }
 

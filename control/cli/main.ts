@@ -3,8 +3,11 @@
  * of that API; it uses the client that is generated from the API document and opens no store of a gateway.
  */
 import { Command, CommanderError } from "commander";
+import { unknownText } from "../../shared/env/unknown-variables.ts";
 import { terminalText } from "../../shared/text/printable.ts";
 import { readVersion } from "../kernel/build-info.ts";
+import { checkNames } from "../kernel/check-names.ts";
+import { EnvError } from "../kernel/env-field.ts";
 import { backupCommands } from "./backup.ts";
 import { doctorCommand } from "./doctor.ts";
 import { drillCommand } from "./drill.ts";
@@ -46,12 +49,14 @@ for (const add of [
 doctorCommand(program, readVersion());
 
 try {
+  checkNames(process.env, (each) => process.stderr.write(`warning: ${terminalText(unknownText([each]))}\n`));
   await program.parseAsync();
 } catch (error) {
   if (error instanceof CommanderError) {
     process.exitCode = error.exitCode === 0 ? 0 : USAGE_ERROR;
   } else {
-    const message = error instanceof CliError ? error.message : `unexpected failure: ${String(error)}`;
+    const message =
+      error instanceof CliError || error instanceof EnvError ? error.message : `unexpected failure: ${String(error)}`;
     process.stderr.write(`${message.split("\n").map(terminalText).join("\n")}\n`);
     process.exitCode = 1;
   }

@@ -4,7 +4,8 @@
  */
 import { z } from "zod";
 import { envErrorText, envOptionalWebUrl, envText, envWebUrl } from "../../shared/env/env-fields.ts";
-import { adminBaseUrlField, EnvError, type Listen, listenField } from "../kernel/env-field.ts";
+import { strictVariables } from "../../shared/env/unknown-variables.ts";
+import { adminBaseUrlField, EnvError, type Listen, listenField, requiredField } from "../kernel/env-field.ts";
 import { type TrustedProxies, trustedProxiesField } from "../kernel/trusted-proxies.ts";
 
 /** A provider of sign-ins. */
@@ -180,12 +181,10 @@ export interface StandaloneEnv {
 
 /** The variables of a console that is a process of its own. */
 export const standaloneVariables = {
+  ...strictVariables,
   ...dashboardVariables,
   GATEWAY_ADMIN_BASE_URL: adminBaseUrlField,
-  GATEWAY_ADMIN_TOKEN: z
-    .string({ error: "is required: the admin token of the gateway" })
-    .min(1, "is required: the admin token of the gateway")
-    .meta({ default: "required" }),
+  GATEWAY_ADMIN_TOKEN: requiredField("is required: the admin token of the gateway"),
   DATABASE_URL: z
     .string({ error: "is required: the postgres:// URL of the gateway's database" })
     .trim()

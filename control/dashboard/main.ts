@@ -6,6 +6,7 @@
 import { randomBytes } from "node:crypto";
 import { managementLiveRoutes } from "../app.ts";
 import { connect } from "../db/connect.ts";
+import { checkNames } from "../kernel/check-names.ts";
 import { createLog, type Logger } from "../kernel/log.ts";
 import { StoreWatch } from "../kernel/store-watch.ts";
 import { migrateWithRetries } from "../process/open-database.ts";
@@ -20,7 +21,11 @@ import { serveDashboard } from "./serve.ts";
 /** How long requests that are under way at the end may take. */
 const DRAIN_MS = 5_000;
 
-await startOrExit("console", async () => await main(parseStandaloneEnv(process.env), createLog()));
+await startOrExit("console", async () => {
+  const log = createLog();
+  checkNames(process.env, (warning) => log.warn(warning));
+  await main(parseStandaloneEnv(process.env), log);
+});
 
 async function main(env: StandaloneEnv, log: Logger): Promise<void> {
   const end = new OrderlyEnd();

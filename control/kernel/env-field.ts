@@ -37,6 +37,13 @@ function refused(context: z.core.$RefinementCtx): never {
   return z.NEVER;
 }
 
+/** Text that must be there; `error` says what to set. */
+export const requiredField = (error: string) =>
+  z
+    .string({ error })
+    .refine((text) => text.trim() !== "", error)
+    .meta({ default: "required" });
+
 /** Where a process that runs beside the control service finds the Management API, without a slash at its end. */
 export const adminBaseUrlField = envWebUrl("http://localhost:9180")
   .transform((url) => url.replace(/\/+$/, ""))

@@ -1,13 +1,26 @@
 /** Brings the database up to date at the start of a process; the database may become ready a little later. */
 import { rootCause } from "../../shared/text/root-cause.ts";
-import type { Connection } from "../db/connect.ts";
+import { type Connection, connect, embeddedFolder } from "../db/connect.ts";
 import { migrate } from "../db/migrate.ts";
+import { EnvError } from "../kernel/env-field.ts";
 import type { Logger } from "../kernel/log.ts";
 import { failureLevel } from "../kernel/store-watch.ts";
+import { systemProblem } from "../kernel/system-problem.ts";
 import { innermost } from "./start-error.ts";
 
 const TRIES = 10;
 const WAIT_MS = 2000;
+
+/** Opens the database. Throws DatabaseLocked, and EnvError if the folder of an embedded one cannot be used. */
+export async function openDatabase(...to: Parameters<typeof connect>): Promise<Connection> {
+  try {
+    return await connect(...to);
+  } catch (error) {
+    const [folder, problem] = [embeddedFolder(to[0]), systemProblem(error)];
+    if (folder === "" || problem === null) throw error;
+    throw new EnvError(`GATEWAY_DATABASE_URL: the folder ${folder} cannot be used: ${problem}`);
+  }
+}
 
 /** Applies the migrations that are missing. Throws what the database refuses, and its last failure to answer. */
 export async function migrateWithRetries(connection: Connection, log: Logger): Promise<void> {

@@ -5,8 +5,9 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { terminalText } from "../../shared/text/printable.ts";
+import { checkNames } from "../kernel/check-names.ts";
 import { EnvError } from "../kernel/env-field.ts";
-import { createLog } from "../kernel/log.ts";
+import { createLog, type Logger } from "../kernel/log.ts";
 import { composeProvisioner } from "./compose-provisioner.ts";
 import { type LoneProvisionerEnv, parseLoneProvisionerEnv } from "./provisioner-env.ts";
 
@@ -14,15 +15,16 @@ const ending = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => ending.abort());
 
 try {
-  await runUntilEnd(parseLoneProvisionerEnv(process.env));
+  const log = createLog();
+  checkNames(process.env, (warning) => log.warn(warning));
+  await runUntilEnd(parseLoneProvisionerEnv(process.env), log);
 } catch (error) {
   if (!(error instanceof EnvError)) throw error;
   process.stderr.write(`${terminalText(error.message)}\n`);
   process.exitCode = 1;
 }
 
-async function runUntilEnd(env: LoneProvisionerEnv): Promise<void> {
-  const log = createLog();
+async function runUntilEnd(env: LoneProvisionerEnv, log: Logger): Promise<void> {
   const provisioner = composeProvisioner({ env, ...env, holder: randomUUID(), log });
   log.info({ event: "provisioner_started", every_ms: env.intervalMs });
   let last = "";

@@ -3,10 +3,11 @@
  */
 import { z } from "zod";
 import { planeVariables } from "../../shared/catalogues/plane-variables.ts";
-import { envErrorText, envFlag, envSecret, envText, envWhole } from "../../shared/env/env-fields.ts";
+import { envErrorText, envFlag, envText, envWhole } from "../../shared/env/env-fields.ts";
+import { strictVariables } from "../../shared/env/unknown-variables.ts";
 import type { SsrfPolicy } from "../../shared/network/ssrf.ts";
 import { PORT_SPAN_DEFAULT } from "../../shared/schema/job-script.ts";
-import { adminBaseUrlField, EnvError } from "../kernel/env-field.ts";
+import { adminBaseUrlField, EnvError, requiredField } from "../kernel/env-field.ts";
 import type { ProvisionerOptions } from "./provisioner.ts";
 
 const DAY_SECS = 86_400;
@@ -81,10 +82,9 @@ export interface LoneProvisionerEnv extends ProvisionerEnv {
 
 /** The variables of a provisioner that runs alone. */
 export const loneProvisionerVariables = {
+  ...strictVariables,
   ...provisionerVariables,
-  GATEWAY_ADMIN_TOKEN: envSecret
-    .refine((token) => token !== undefined, "is required: use the control service's token")
-    .meta({ default: "required" }),
+  GATEWAY_ADMIN_TOKEN: requiredField("is required: use the control service's token"),
   GATEWAY_ADMIN_BASE_URL: adminBaseUrlField,
   GATEWAY_BLOCK_PRIVATE_NETWORKS: planeVariables.GATEWAY_BLOCK_PRIVATE_NETWORKS,
   GATEWAY_ALLOWED_PRIVATE_CIDRS: planeVariables.GATEWAY_ALLOWED_PRIVATE_CIDRS,
@@ -100,7 +100,7 @@ export function parseLoneProvisionerEnv(variables: Readonly<Record<string, strin
   return {
     ...provisionerEnv(env),
     adminUrl: env.GATEWAY_ADMIN_BASE_URL,
-    adminToken: env.GATEWAY_ADMIN_TOKEN ?? "",
+    adminToken: env.GATEWAY_ADMIN_TOKEN,
     policy: { blockPrivate: env.GATEWAY_BLOCK_PRIVATE_NETWORKS, allowedCidrs: env.GATEWAY_ALLOWED_PRIVATE_CIDRS },
   };
 }

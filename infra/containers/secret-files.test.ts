@@ -33,8 +33,17 @@ describe("secrets in files", () => {
     });
   });
 
+  it("are not the files of a certificate, which the gateway itself reads", () => {
+    const env = { GATEWAY_TLS_CERT_FILE: file("cert", "PEM"), GATEWAY_TLS_KEY_FILE: "/nowhere/key.pem" };
+    expect(withSecretFiles(env)).toEqual(env);
+  });
+
   it.each([
-    ["is missing", { GATEWAY_ADMIN_TOKEN_FILE: "/nowhere/token" }, /^GATEWAY_ADMIN_TOKEN_FILE: .* \(ENOENT\); correct/],
+    [
+      "is missing",
+      { GATEWAY_ADMIN_TOKEN_FILE: "/nowhere/token" },
+      /^GATEWAY_ADMIN_TOKEN_FILE: the file \/nowhere\/token cannot be read: it does not exist \(ENOENT\); correct/,
+    ],
     ["is a folder", { GATEWAY_ADMIN_TOKEN_FILE: "/" }, /^GATEWAY_ADMIN_TOKEN_FILE: .* \(EISDIR\)/],
     [
       "and the variable are both set",

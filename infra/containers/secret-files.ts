@@ -3,6 +3,8 @@
  * file with the value of `GATEWAY_ADMIN_TOKEN`. Pure but for the files.
  */
 import { readFileSync } from "node:fs";
+import { systemProblem } from "../../control/kernel/system-problem.ts";
+import { VARIABLE_NAMES } from "../../shared/env/variable-names.ts";
 
 /** A file that cannot be used; the message names the variable, and never what is in the file. */
 export class SecretFileError extends Error {
@@ -18,7 +20,8 @@ const NAMES = /^((?:GATEWAY_|DASHBOARD_)[A-Z0-9_]+|DATABASE_URL|OIDC_PROVIDERS)_
 export function withSecretFiles(env: NodeJS.ProcessEnv): Record<string, string> {
   const found: Record<string, string> = {};
   for (const [name, value] of Object.entries(env)) {
-    const variable = NAMES.exec(name)?.[1];
+    // a variable that has a file by its own meaning, such as that of a certificate, stays as it is
+    const variable = VARIABLE_NAMES.includes(name) ? undefined : NAMES.exec(name)?.[1];
     if (value === undefined) continue;
     if (variable === undefined) found[name] = value;
     else if (value.trim() !== "") found[variable] = secretOf(name, value.trim(), variable, env);
@@ -38,7 +41,7 @@ function contentOf(name: string, path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
-    const why = (error as NodeJS.ErrnoException).code ?? "an error";
-    throw new SecretFileError(`${name}: the file ${path} cannot be read (${why}); correct the path or its permissions`);
+    const why = systemProblem(error) ?? "unknown error";
+    throw new SecretFileError(`${name}: the file ${path} cannot be read: ${why}; correct the path or its permissions`);
   }
 }

@@ -7,11 +7,11 @@ import { terminalText } from "../../shared/text/printable.ts";
 import { ClientAddresses } from "./client-addresses.ts";
 import type { StackContext } from "./context.ts";
 import { endRequests } from "./end-requests.ts";
-import { readStackEnv, type StackConfig, StackEnvError } from "./env.ts";
+import { checkStackNames, readStackEnv, type StackConfig, StackEnvError } from "./env.ts";
 import { named } from "./named-address.ts";
 import { openCertificate, publicUrl } from "./own-certificate.ts";
+import { lockFolders } from "./own-folders.ts";
 import { startGuard } from "./process/child.ts";
-import { lockFolder } from "./process/folder-lock.ts";
 import { type Running, startRunning } from "./process/running.ts";
 import { checkBindings, startRuntime, workerBindings } from "./runtime.ts";
 import { startClickhouse, startRedis } from "./stores.ts";
@@ -55,6 +55,7 @@ export function readEdgeEnv(env: EdgeOptions["env"], cwd: string): StackConfig {
 /** Starts a data plane and resolves when it serves. Rejects with a one-line message; then everything is stopped again. */
 export async function startEdge({ env, built, log }: EdgeOptions): Promise<Edge> {
   return await startRunning(async (undo, onGiveUp) => {
+    checkStackNames(env, (line) => log("stack", line));
     const config = readEdgeEnv(env, process.cwd());
     const internalToken = config.internalToken ?? (await deriveInternalToken(config.adminToken ?? ""));
     const bindings = (...stores: Parameters<typeof workerBindings> extends [unknown, ...infer Rest] ? Rest : never) =>
@@ -62,11 +63,7 @@ export async function startEdge({ env, built, log }: EdgeOptions): Promise<Edge>
     const nowhere = { url: "http://127.0.0.1", token: "" };
     checkBindings(bindings(nowhere, { url: nowhere.url, user: "", password: "" }, nowhere.url));
 
-    const lock = await lockFolder(config.dataDir);
-    undo.add(() => lock.release());
-    const isInside = `${config.objectsDir}/`.startsWith(`${config.dataDir}/`);
-    const objectsLock = isInside ? lock : await lockFolder(config.objectsDir);
-    if (!isInside) undo.add(() => objectsLock.release());
+    const [lock, objectsLock] = await lockFolders(config, undo);
     const certificate = await openCertificate(config.tls, (line) => log("front", terminalText(line)), undo);
     const secure = certificate === null ? null : secureClients(certificate);
     const clients = new ClientAddresses(config.variables);

@@ -30,6 +30,12 @@ describe("readStackEnv", () => {
     expect(without).toMatchObject({ dashboard: false, dashboardListen: undefined, variables: off });
   });
 
+  it("passes no unknown variable on", () => {
+    expect(read({ GATEWAY_CELL: "eu", GATEWAY_CEL: "x", DASHBOARD_PASSWROD: "x" }).variables).toEqual({
+      GATEWAY_CELL: "eu",
+    });
+  });
+
   it("reads addresses, folders and flags; an empty variable counts as unset", () => {
     const config = read({
       GATEWAY_PROXY_LISTEN: "[::1]:0",

@@ -6,6 +6,8 @@
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import { z } from "zod";
+import { checkNames } from "../../control/kernel/check-names.ts";
+import { isKnownVariable, strictVariables } from "../../shared/env/unknown-variables.ts";
 import { type ClusterConfig, readCluster } from "./cluster.ts";
 import type { CertificateFiles } from "./tls/certificate.ts";
 
@@ -37,6 +39,8 @@ export interface StackConfig {
   readonly dataDir: string;
   /** The absolute path of the folder with the storage of the Durable Objects. */
   readonly objectsDir: string;
+  /** The variable to change when that folder cannot be used. */
+  readonly objectsVariable: "GATEWAY_WAL_PATH" | "GATEWAY_DATA_DIR";
   readonly databaseUrl: string;
   readonly redis: RedisChoice;
   /** Undefined: the embedded analytics store is used. */
@@ -158,6 +162,7 @@ const generated = { default: "generated and kept in the data folder" };
 
 /** The variables that the launcher itself reads; those of the parts are theirs. */
 export const launcherVariables = {
+  ...strictVariables,
   GATEWAY_PROXY_LISTEN: listenAddress({ host: "0.0.0.0", port: 8080 })
     .meta({ values: "`host:port`", default: "`0.0.0.0:8080`" })
     .describe("Address on which the data plane listens."),
@@ -210,10 +215,19 @@ const OF_DASHBOARD = /^(?:(?:GATEWAY_)?DASHBOARD_|TRUSTED_ORIGINS$|OIDC_PROVIDER
 /** Names that concern the runtime's cluster and the front alone, with secrets or ways to them: no other part gets them. */
 const KEPT_BACK = /^GATEWAY_(?:CLUSTER_|TLS_(?:CERT|KEY)_FILE$)/;
 
-/** The variables that are set and not empty. */
+/** The variables that are set and not empty. Unknown ones are left out: the launcher has warned of them. */
 function present(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  const found = Object.entries(env).filter(([name, value]) => PASSED_ON.test(name) && value?.trim());
+  const found = Object.entries(env).filter(
+    ([name, value]) => PASSED_ON.test(name) && isKnownVariable(name) && value?.trim(),
+  );
   return Object.fromEntries(found) as Record<string, string>;
+}
+
+/**
+ * Passes a line for each variable that no part reads. Throws the control service's EnvError instead if GATEWAY_STRICT_ENV is on.
+ */
+export function checkStackNames(env: Readonly<Record<string, string | undefined>>, log: (line: string) => void): void {
+  checkNames(env, (warning) => log(JSON.stringify({ level: 40, time: new Date().toISOString(), ...warning })));
 }
 
 /**
@@ -246,6 +260,7 @@ export function readStackEnv(
     adminToken: value.GATEWAY_ADMIN_TOKEN,
     internalToken: value.GATEWAY_INTERNAL_TOKEN,
     dataDir,
+    objectsVariable: value.GATEWAY_WAL_PATH === undefined ? "GATEWAY_DATA_DIR" : "GATEWAY_WAL_PATH",
     objectsDir:
       value.GATEWAY_WAL_PATH === undefined ? resolve(dataDir, "objects") : resolve(cwd, value.GATEWAY_WAL_PATH),
     databaseUrl: value.GATEWAY_DATABASE_URL ?? `pglite:${resolve(dataDir, "postgres")}`,

@@ -42,6 +42,7 @@ const WORKER_EVENTS: Meanings = {
   upstream_stream_error: "an upstream stopped in the middle of its response",
   usage_row_lost: "neither the cell nor the Ledger accepted a usage row; the row is lost, and counted",
   usage_row_refused: "the analytics store rejects a usage row; the row is kept and retried every hour",
+  variable_unknown: "no part of the gateway reads this variable, which may be misspelt; the nearest name is beside it",
 };
 
 const CONTROL_EVENTS: Meanings = {
@@ -95,7 +96,7 @@ const CONTROL_EVENTS: Meanings = {
   shared_secrets_replaced: "all instances of the cluster must use this instance's secrets from now on",
   sign_in_failed: "somebody could not sign in to the console",
   sign_in_provider_failed: "an identity provider for console sign-in could not be reached",
-  recipe_unreadable: "a file in the recipes folder is not a recipe and was skipped",
+  recipe_unreadable: "a file in the recipes folder is not a recipe and was skipped, or the folder cannot be read",
   starting: "the control service is starting; the event has its version",
   setting_not_seeded: "a setting from the environment is invalid and was not stored",
 };

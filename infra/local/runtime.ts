@@ -167,7 +167,12 @@ export async function startRuntime(
     return { part, now: () => now };
   };
   const isOne = config.workers === 1;
-  const objects = await startProcess("workerd", isOne ? "everything" : "objects");
+  const objects = await startProcess("workerd", isOne ? "everything" : "objects").catch((error: Error) => {
+    if (config.cluster === null) throw error;
+    throw new StackEnvError(
+      `the runtime cannot join the cluster of GATEWAY_CLUSTER_BUCKET ${config.cluster.bucket}: ${error.message}`,
+    );
+  });
   const names = isOne ? [] : Array.from({ length: config.workers }, (_, at) => `worker-${at + 1}`);
   const started = await Promise.allSettled(names.map(async (name) => await startProcess(name, "requests")));
   const workers = started.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));

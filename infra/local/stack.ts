@@ -14,13 +14,13 @@ import type { DashboardAccess } from "./dashboard.ts";
 import { type Demo, lastDemoPort, seedDemo } from "./demo.ts";
 import { startDemoUpstream } from "./demo-upstream.ts";
 import { endRequests } from "./end-requests.ts";
-import { type ListenAddress, readStackEnv, type StackConfig, StackEnvError } from "./env.ts";
+import { checkStackNames, type ListenAddress, readStackEnv, StackEnvError } from "./env.ts";
 import { type InnerAddress, innerOf, startFrontProxy } from "./front.ts";
 import { type Listening, listen } from "./http/listen.ts";
 import { named } from "./named-address.ts";
 import { openCertificate, publicUrl } from "./own-certificate.ts";
+import { lockFolders } from "./own-folders.ts";
 import { type Guard, startGuard } from "./process/child.ts";
-import { type FolderLock, lockFolder } from "./process/folder-lock.ts";
 import type { LivenessPolicy } from "./process/liveness.ts";
 import { type Running, startRunning, type Undo } from "./process/running.ts";
 import type { PartHandle, Supervised } from "./process/supervisor.ts";
@@ -99,17 +99,8 @@ async function startDemo(dataDir: string): Promise<Listening> {
   }
 }
 
-/** Locks the data folder and, when it lies elsewhere, the folder of the object storage. */
-async function lockFolders(config: StackConfig, undo: Undo): Promise<readonly [data: FolderLock, objects: FolderLock]> {
-  const data = await lockFolder(config.dataDir);
-  undo.add(() => data.release());
-  if (`${config.objectsDir}/`.startsWith(`${config.dataDir}/`)) return [data, data];
-  const objects = await lockFolder(config.objectsDir);
-  undo.add(() => objects.release());
-  return [data, objects];
-}
-
 async function start(options: StackOptions, undo: Undo, giveUp: (part: string, reason: string) => void) {
+  checkStackNames(options.env, (text) => options.log?.(terminalText(`stack | ${text}`), { part: "stack", text }));
   let config = readStackEnv(options.env, process.cwd(), true, options.clusterTimeDivisor);
   if (options.runtime === "wrangler" && config.workers > 1)
     throw new StackEnvError("GATEWAY_WORKERS must be 1 with npm run dev, whose Worker runs in one process");

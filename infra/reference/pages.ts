@@ -1,4 +1,4 @@
-/** Every file that is written from the catalogues: the pages of docs/reference, and the dashboard. */
+/** Every file that is written from the catalogues: the pages of docs/reference, the names of variables, and the dashboard. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { dashboardText } from "../grafana/dashboard.ts";
@@ -6,7 +6,7 @@ import { SECTIONS } from "../grafana/panels.ts";
 import { alertsPage } from "./alerts.ts";
 import { errorCodesPage, limitsPage, logEventsPage, usageRowPage } from "./lists.ts";
 import { metricsPage } from "./metrics.ts";
-import { variablesPage } from "./variables.ts";
+import { variableNamesModule, variablesPage } from "./variables.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
@@ -15,6 +15,7 @@ export function writtenFiles(root = ROOT): readonly (readonly [path: string, tex
   const rules = readFileSync(join(root, "infra/grafana/alerts.yml"), "utf8");
   return [
     ["docs/reference/variables.md", variablesPage()],
+    ["shared/env/variable-names.ts", variableNamesModule()],
     ["docs/reference/metrics.md", metricsPage()],
     ["docs/reference/alerts.md", alertsPage(rules)],
     ["docs/reference/log-events.md", logEventsPage()],

@@ -18,6 +18,7 @@ const ELSEWHERE = new Set([
   "GATEWAY_CLICKHOUSE_PORT",
   "GATEWAY_PORT_BASE",
   "GATEWAY_SERVING_PORT",
+  "GATEWAY_VERSION",
 ]);
 
 describe("a written file", () => {

@@ -15,7 +15,7 @@ const STACK = "`npm start`";
 type Shape = Readonly<Record<string, z.ZodType>>;
 
 /** A part, and the variables that it reads. The first one that has a variable says what its default is. */
-const READERS: readonly (readonly [string, Shape])[] = [
+export const VARIABLES_OF_PARTS: readonly (readonly [string, Shape])[] = [
   ["Worker", workerVariables],
   ["control service", { ...controlVariables, ...buildVariables }],
   ["console", standaloneVariables],
@@ -43,9 +43,9 @@ interface VariableFacts {
 
 /** Every variable, by name. */
 export function variableFacts(): readonly VariableFacts[] {
-  const names = [...new Set(READERS.flatMap(([, shape]) => Object.keys(shape)))].toSorted();
+  const names = [...new Set(VARIABLES_OF_PARTS.flatMap(([, shape]) => Object.keys(shape)))].toSorted();
   return names.map((name) => {
-    const readers = READERS.flatMap(([reader, shape]) => {
+    const readers = VARIABLES_OF_PARTS.flatMap(([reader, shape]) => {
       const schema = shape[name];
       return schema === undefined ? [] : [{ reader, schema, meta: schema.meta() ?? {} }];
     });
@@ -86,6 +86,14 @@ function ownDefault({ schema, meta }: Reader): string {
   return `\`${data}\``;
 }
 
+/** The names as a module, for the parts: none of them can import the schemas of all others. */
+export function variableNamesModule(): string {
+  const lines = variableFacts().map(({ name }) => `  "${name}",\n`);
+  const head =
+    "/** Every environment variable. Written by `npm run reference` from the schemas of the parts that read them. */";
+  return `${head}\nexport const VARIABLE_NAMES: readonly string[] = [\n${lines.join("")}];\n`;
+}
+
 /** The page. */
 export function variablesPage(): string {
   const rows = variableFacts().map(({ name, readers, values, default: usual, descriptions }) => [
@@ -96,7 +104,7 @@ export function variablesPage(): string {
     descriptions.join(" "),
   ]);
   const intro =
-    "The gateway is configured with environment variables; [run](docs/run.md#configure) says what to decide. A blank variable counts as unset. With a malformed one, a part does not run: its log names the variable and what it must be, never its value. Names of durations end with their unit: `_SECS`, `_MS`, `_DAYS`. _on_ is `1`, `true`, `yes` or `on`; _off_ is `0`, `false`, `no` or `off`; numbers are decimal digits.";
+    "The gateway is configured with environment variables; [run](docs/run.md#configure) says what to decide. A blank variable counts as unset. With a malformed one, a part does not run: its log names the variable and what it must be, never its value. Names of durations end with their unit: `_SECS`, `_MS`, `_DAYS`. _on_ is `1`, `true`, `yes` or `on`; _off_ is `0`, `false`, `no` or `off`; numbers are decimal digits. A name that is not in this list gives a [warning](docs/run.md#configure).";
   return `${pageHead("Environment variables", intro, ["edge/env.ts", "control/env.ts", "infra/local/env.ts"])}\n${table(
     ["variable", "default", "values", "read by", "what it does"],
     rows,

@@ -26,7 +26,7 @@ it("has what was stored, until it is removed", async () => {
   });
   await place.remove(NAME, signal);
   await place.remove(NAME, signal);
-  await expect(place.read(NAME, signal)).rejects.toThrow("the file is gone");
+  await expect(place.read(NAME, signal)).rejects.toThrow("it does not exist (ENOENT)");
 });
 
 it("removes drafts of processes that are gone, and no other", async () => {

@@ -5,6 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { systemProblem } from "../../kernel/system-problem.ts";
 import { isBackupName } from "../backup-name.ts";
 import { type BackupPlace, BackupPlaceError } from "./backup-place.ts";
 
@@ -79,23 +80,13 @@ async function ifThere<T>(asked: Promise<T>, otherwise: T): Promise<T> {
   });
 }
 
-const REASONS: Readonly<Record<string, string>> = {
-  EACCES: "no permission to use the folder",
-  EPERM: "no permission to use the folder",
-  EROFS: "the folder is read-only",
-  ENOSPC: "the disk is full",
-  EDQUOT: "the disk's quota is used up",
-  ENOTDIR: "a part of the path is not a folder",
-  EEXIST: "a part of the path is not a folder",
-  ENOENT: "the file is gone",
-  ABORT_ERR: "the folder is too slow",
-};
-
 async function told<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    const { code = "unknown" } = error as NodeJS.ErrnoException;
-    throw new BackupPlaceError(REASONS[code] ?? `the folder cannot be used (${code})`);
+    const { code } = error as NodeJS.ErrnoException;
+    throw new BackupPlaceError(
+      code === "ABORT_ERR" ? "the folder is too slow" : (systemProblem(error) ?? "unknown error"),
+    );
   }
 }

@@ -20,7 +20,8 @@ const urlOf = (kinds: RegExp, error: string) =>
     .refine((value) => value === "" || (URL.canParse(value) && kinds.test(value)), error)
     .transform((value) => value || undefined);
 
-const schema = z.object({
+/** The variables of the control service that the doctor reads. */
+export const doctorVariables = {
   GATEWAY_DATABASE_URL: envText("")
     .refine(
       (value) => value === "" || value.startsWith("pglite:") || (URL.canParse(value) && /^postgres(ql)?:/.test(value)),
@@ -36,7 +37,9 @@ const schema = z.object({
   GATEWAY_EDGE_BASE_URL: envOptionalUrl.transform((value) => value || undefined),
   GATEWAY_CELLS: envCells,
   GATEWAY_GLOBAL_MAX_IN_FLIGHT: envOptionalWhole(1),
-});
+};
+
+const schema = z.object(doctorVariables);
 
 export interface DoctorEnv {
   /** Undefined: the doctor is not told where it is. */

@@ -81,10 +81,13 @@ describe("a folder of recipes", () => {
     ]);
   });
 
-  it("may be missing", () => {
+  it("may be missing, which is said", () => {
     lines = [];
     expect(readBuiltinRecipes(join(folder, "none"), log)).toEqual([]);
     expect(readBuiltinRecipes(join(folder, "a.json"), log)).toEqual([]);
-    expect(lines.map(({ reason }) => reason)).toEqual([expect.stringMatching(/^ENOTDIR: not a directory, scandir /)]);
+    expect(lines.map(({ reason }) => reason)).toEqual([
+      `GATEWAY_RECIPES_DIR: the folder ${join(folder, "none")}: it does not exist (ENOENT)`,
+      `GATEWAY_RECIPES_DIR: the folder ${join(folder, "a.json")}: a part of the path is not a folder (ENOTDIR)`,
+    ]);
   });
 });

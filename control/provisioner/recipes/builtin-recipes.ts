@@ -9,11 +9,12 @@ import { join } from "node:path";
 import { createRecipeSchema, type Recipe } from "../../../shared/schema/recipe.ts";
 import { rootCause } from "../../../shared/text/root-cause.ts";
 import type { Logger } from "../../kernel/log.ts";
+import { systemProblem } from "../../kernel/system-problem.ts";
 
 /** Larger ones are refused; a recipe has at most some scripts of 100,000 characters. */
 const FILE_MAX_BYTES = 1024 * 1024;
 
-/** The recipes of a folder; none when it does not exist. */
+/** The recipes of a folder; none when it cannot be read. */
 export function readBuiltinRecipes(folder: string, log: Logger): readonly Recipe[] {
   const found = new Map<string, Recipe>();
   for (const file of filesOf(folder, log)) {
@@ -32,8 +33,8 @@ function filesOf(folder: string, log: Logger): readonly string[] {
       .filter((name) => name.endsWith(".json"))
       .sort();
   } catch (error) {
-    const missing = error instanceof Error && "code" in error && error.code === "ENOENT";
-    if (!missing) log.warn({ event: "recipe_unreadable", file: "", reason: rootCause(error) });
+    const problem = systemProblem(error) ?? rootCause(error);
+    log.warn({ event: "recipe_unreadable", file: "", reason: `GATEWAY_RECIPES_DIR: the folder ${folder}: ${problem}` });
     return [];
   }
 }

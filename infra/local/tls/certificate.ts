@@ -5,6 +5,7 @@
 import { createHash, createPrivateKey, X509Certificate } from "node:crypto";
 import { constants, open } from "node:fs/promises";
 import { createSecureContext } from "node:tls";
+import { systemProblem } from "../../../control/kernel/system-problem.ts";
 
 /** The absolute paths of the PEM files of a certificate. */
 export interface CertificateFiles {
@@ -67,15 +68,15 @@ async function readText(variable: string, path: string): Promise<string | Certif
     const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
       const stat = await file.stat();
-      if (!stat.isFile()) return { problem: `${variable} must be a file` };
-      if (stat.size > FILE_MAX_BYTES) return { problem: `${variable} must be a file of at most 1 MiB` };
+      if (!stat.isFile()) return { problem: `${variable} must be a file: ${path} is none` };
+      if (stat.size > FILE_MAX_BYTES)
+        return { problem: `${variable} must be a file of at most 1 MiB: ${path} is larger` };
       return await file.readFile("utf8");
     } finally {
       await file.close();
     }
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    return { problem: `${variable} must be a file that the gateway can read (${code ?? "unknown error"})` };
+    return { problem: `${variable}: the file ${path} cannot be read: ${systemProblem(error) ?? "unknown error"}` };
   }
 }
 

@@ -54,8 +54,16 @@ describe("files that cannot be served", () => {
   };
 
   it.each([
-    ["there is no certificate", () => write({ key: first.key }), /^GATEWAY_TLS_CERT_FILE must be a file .*\(ENOENT\)$/],
-    ["there is no key", () => write({ cert: first.cert }), /^GATEWAY_TLS_KEY_FILE must be a file .*\(ENOENT\)$/],
+    [
+      "there is no certificate",
+      () => write({ key: first.key }),
+      /^GATEWAY_TLS_CERT_FILE: the file \/.*cert\.pem cannot be read: it does not exist \(ENOENT\)$/,
+    ],
+    [
+      "there is no key",
+      () => write({ cert: first.cert }),
+      /^GATEWAY_TLS_KEY_FILE: the file \/.*key\.pem cannot be read: it does not exist \(ENOENT\)$/,
+    ],
     [
       "a folder",
       () => {
@@ -70,7 +78,7 @@ describe("files that cannot be served", () => {
         write({ key: first.key });
         execFileSync("mkfifo", [at("cert.pem")]);
       },
-      /^GATEWAY_TLS_CERT_FILE must be a file$/,
+      /^GATEWAY_TLS_CERT_FILE must be a file: \/.*cert\.pem is none$/,
     ],
     ["an empty file", () => write({ ...first, cert: "" }), /^GATEWAY_TLS_CERT_FILE must contain certificates as PEM/],
     ["a key instead", () => write({ ...first, cert: first.key }), /^GATEWAY_TLS_CERT_FILE must contain certificates/],
@@ -99,7 +107,11 @@ describe("files that cannot be served", () => {
       () => write({ ...first, key: second.key }),
       /^GATEWAY_TLS_KEY_FILE must contain the private key of/,
     ],
-    ["too large", () => write({ ...first, key: "x".repeat(2 ** 20 + 1) }), /^GATEWAY_TLS_KEY_FILE must be .* 1 MiB$/],
+    [
+      "too large",
+      () => write({ ...first, key: "x".repeat(2 ** 20 + 1) }),
+      /^GATEWAY_TLS_KEY_FILE must be .* 1 MiB: \/.*key\.pem is larger$/,
+    ],
   ])("are named: %s", async (_, lay, message) => {
     lay();
     expect(await problemOf()).toMatch(message);

@@ -1,0 +1,40 @@
+/** The folders that a launcher keeps for itself: its data, and the storage of the Durable Objects when that lies elsewhere. */
+import { accessSync, constants, mkdirSync } from "node:fs";
+import { systemProblem } from "../../control/kernel/system-problem.ts";
+import { type StackConfig, StackEnvError } from "./env.ts";
+import { type FolderLock, lockFolder } from "./process/folder-lock.ts";
+import type { Undo } from "./process/running.ts";
+
+const USABLE = constants.R_OK | constants.W_OK | constants.X_OK;
+
+/** Makes and locks both folders; inside the data folder one lock is for both. Throws StackEnvError and FolderLocked. */
+export async function lockFolders(
+  { dataDir, objectsDir, objectsVariable }: Pick<StackConfig, "dataDir" | "objectsDir" | "objectsVariable">,
+  undo: Undo,
+): Promise<readonly [data: FolderLock, objects: FolderLock]> {
+  const data = await lockedFolder("GATEWAY_DATA_DIR", dataDir, undo);
+  if (!`${objectsDir}/`.startsWith(`${dataDir}/`)) return [data, await lockedFolder(objectsVariable, objectsDir, undo)];
+  await inFolder(objectsVariable, objectsDir, () => undefined);
+  return [data, data];
+}
+
+async function lockedFolder(variable: string, folder: string, undo: Undo): Promise<FolderLock> {
+  return await inFolder(variable, folder, async () => {
+    const lock = await lockFolder(folder);
+    undo.add(() => lock.release());
+    return lock;
+  });
+}
+
+/** Makes the folder when it is missing. Throws StackEnvError, which names the variable, if it cannot be used. */
+async function inFolder<T>(variable: string, folder: string, use: () => T): Promise<Awaited<T>> {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    accessSync(folder, USABLE);
+    return await use();
+  } catch (error) {
+    const problem = systemProblem(error);
+    if (problem === null) throw error;
+    throw new StackEnvError(`${variable}: the folder ${folder} cannot be used: ${problem}`);
+  }
+}
