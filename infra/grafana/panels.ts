@@ -267,9 +267,9 @@ export const SECTIONS: readonly Section[] = [
         id: 29,
         title: "Pending configuration changes",
         description:
-          "Configuration changes not yet delivered to the key-value store or a cell. A gap: the database does not answer.",
+          "Configuration changes not yet delivered to the key-value store or a cell, and the age of the oldest in seconds. A gap: the database does not answer.",
         unit: "short",
-        targets: { changes: each("gateway_outbox_pending") },
+        targets: { changes: each("gateway_outbox_pending"), seconds: each("gateway_outbox_oldest_seconds") },
       },
     ],
   },
