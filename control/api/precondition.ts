@@ -40,8 +40,8 @@ export function takenBy(app: Api, route: WriteRoute): Takes {
 }
 
 /** Whether a route writes a record with a revision. Of a deletion, the other routes of its path say so. */
-function writesRevision(app: Api, { kind, method, path, answer, changesRecord = false }: WriteRoute): boolean {
-  if (kind !== "write") return changesRecord;
+function writesRevision(app: Api, { kind, method, path, answer, changesRecord }: WriteRoute): boolean {
+  if (kind !== "write") return changesRecord === true;
   return method === "delete" ? siblingsOf(app, path).some(hasRevision) : hasRevision(answer);
 }
 
