@@ -68,9 +68,12 @@ const recordsOf = (path: string, only?: string): readonly string[] =>
 const ancestorsOf = (path: string): readonly string[] =>
   path.split("/").map((_, at, parts) => parts.slice(0, at).join("/"));
 
+/** It answers with the record, and checks what that refers to. */
+const CHECK = "/api/v1/models/{id}/health/check";
+
 /** True of a route that changes or deletes one record with a revision. A POST does if its path is below that of the record. */
 function isChangeOfRecord({ method, path }: { readonly method: string; readonly path: string }): boolean {
-  if (method === "get") return false;
+  if (method === "get" || path === CHECK) return false;
   if (method === "delete") return recordsOf(path).length > 0;
   if (method !== "post") return recordsOf(path, method).length > 0;
   const above = ancestorsOf(path).flatMap((one) => recordsOf(one));

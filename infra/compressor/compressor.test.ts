@@ -99,11 +99,12 @@ describe("the gateway's client", () => {
     [200, scores("1", "1e400"), "a score is not a finite number"],
     [200, scores("1", "null"), "a score is not a finite number"],
     [200, scores("1", '"2"'), "a score is not a finite number"],
-    [200, scores("1", `2${" ".repeat(100_000)}`), "answer too long"],
+    [200, scores("1", `2${" ".repeat(100_000)}`), "the answer is too long"],
   ])("takes nothing from %i %j", async (status, body, reason) => {
-    const { compressor, reasons } = client(await serverOf(status, body));
+    const url = await serverOf(status, body);
+    const { compressor, reasons } = client(url);
     expect(await compressor.score([["One.", "Two."]], "q")).toBeNull();
-    expect(reasons).toEqual([reason]);
+    expect(reasons).toEqual([`${new URL(url).host}: ${reason}`]);
   });
 
   it("leaves a sidecar alone for ten seconds after three failures in a row", async () => {
@@ -123,15 +124,16 @@ describe("the gateway's client", () => {
   });
 
   it("tolerates a silent sidecar and one that is down, and calls no blocked address", async () => {
-    const silent = client(await serverOf(200, null), 20);
+    const silentUrl = await serverOf(200, null);
+    const silent = client(silentUrl, 20);
     expect(await silent.compressor.score([["One."]], "q")).toBeNull();
-    expect(silent.reasons).toEqual(["timeout"]);
+    expect(silent.reasons).toEqual([`${new URL(silentUrl).host}: The operation was aborted due to timeout`]);
     const blocked = client("http://169.254.169.254");
     expect(await blocked.compressor.score([["One."]], "q")).toBeNull();
-    expect(blocked.reasons).toEqual(["address is not allowed"]);
+    expect(blocked.reasons).toEqual(["169.254.169.254: address is not allowed"]);
     const away = client("http://127.0.0.1:1");
     expect(await away.compressor.score([["One."]], "q")).toBeNull();
-    expect(away.reasons).toEqual(["connect failed"]);
+    expect(away.reasons).toEqual(["127.0.0.1:1: bad port"]);
     expect({ withoutAddress: client(null).compressor.enabled, away: away.compressor.enabled }).toEqual({
       withoutAddress: false,
       away: true,
