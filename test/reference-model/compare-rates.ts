@@ -109,10 +109,13 @@ class Level {
 
   /** Takes what a call has drawn between these times, and then used. */
   take({ startMs, endMs }: Got, drawn: number, used: number): void {
+    // When the use before it was cut to the largest debt after this had drawn, what this did not use comes back after that.
+    const returned = this.isSettled(startMs) ? -Infinity : Math.max(0, drawn - used) - this.cap;
     const least = this.#leastAt(endMs) - used;
     // what is paid off begins with the settlement, which may come after the answer
     this.#least = { level: this.#clamp(least), atMs: least < -this.cap ? endMs + SETTLED_MS : endMs };
-    this.#most = { level: this.#clamp(this.#settledAt(this.#most, startMs, this.#rate.most) - used), atMs: startMs };
+    const most = this.#clamp(this.#settledAt(this.#most, startMs, this.#rate.most) - used);
+    this.#most = { level: Math.max(most, returned), atMs: startMs };
     this.#ends = [this.#ends[1], drawn - used];
     const rate = this.cap / MINUTE_MS;
     this.#rate = { least: rate, most: rate };
