@@ -185,8 +185,11 @@ describe("no log", () => {
     const lines = await Promise.all(answers.map(lineOf));
     expect(lines.map((line) => line["status"])).toEqual([200, 502, 502, 404, 404, 404, 502, 400, 401, 401, 500]);
     const text = log.text();
-    for (const secret of [planted, minted.secret, inject("adminToken"), inject("internalToken"), minted.key.key_prefix])
+    for (const secret of [planted, minted.secret, inject("adminToken"), inject("internalToken")])
       expect(text).not.toContain(secret);
+    // By its prefix an operator finds the key of a refused caller.
+    const { key_prefix: prefix } = minted.key;
+    expect(text.replaceAll(`"key_prefix":"${prefix}"`, "")).not.toContain(prefix);
     // The logs contain no secret of other tests that ran at the same time either.
     expect(text).not.toMatch(/sk_[0-9a-f]{48}|"(authorization|cookie|api_key|messages)":"(?!\[redacted\])|hello mark-/);
   });
