@@ -109,10 +109,7 @@ interface Endpoint<K extends Kind, Path extends string, Query extends z.ZodObjec
   readonly reaches?: "cell" | "job scheduler";
   /** When the route answers 403; it never does without this. */
   readonly forbids?: string;
-  /**
-   * The list can be had as CSV: where its rows come from, page by page. `filename` is without its ending. A route of the
-   * kind `page` says nothing of this: it always can.
-   */
+  /** The list can be had as CSV, page by page; `filename` is without its ending. A route of the kind `page` always can. */
   readonly csv?: {
     readonly filename: string;
     readonly pages: (call: Call<Path, Query>) => AsyncIterable<ValueOf<Answer>>;

@@ -30,12 +30,12 @@ function watched() {
 it("reports an unreachable database in one line, whoever asks it and however often", async () => {
   const { log, fails, lines } = watched();
   const port = await ownPort();
-  const { db, close } = await connect(`postgres://u:secret@127.0.0.1:${port}/x`, new StoreWatch("database", log));
+  const connection = await connect(`postgres://u:secret@127.0.0.1:${port}/x`, new StoreWatch("database", log));
   for (let times = 0; times < 3; times += 1) {
-    await fails(async () => await db.execute(sql`SELECT ${"value"}`));
-    await fails(async () => await db.transaction(async () => undefined));
+    await fails(async () => await connection.db.execute(sql`SELECT ${"value"}`));
+    await fails(async () => await connection.db.transaction(async () => undefined));
   }
-  await close();
+  await connection.close();
   const reason = `connect ECONNREFUSED 127.0.0.1:${port}: nothing listens there`;
   expect(lines()).toEqual([{ level: 40, event: "database_failed", reason, failures: 1, for_secs: 0 }]);
 });
@@ -93,13 +93,13 @@ it("reports once a minute while a store fails, and once when it answers again", 
 it("reports a database that stops under running work in one line", { tags: ["check"] }, async () => {
   const { log, fails, lines } = watched();
   const postgres = await startPostgres();
-  const { db, close } = await connect(postgres.url("postgres"), new StoreWatch("database", log));
+  const connection = await connect(postgres.url("postgres"), new StoreWatch("database", log));
   const began = Array.from({ length: 3 }, () => Promise.withResolvers<void>());
   const running = began.map(
     async ({ resolve }) =>
       await fails(
         async () =>
-          await db.transaction(async (tx) => {
+          await connection.db.transaction(async (tx) => {
             await tx.execute(sql`SELECT 1`);
             resolve();
             await tx.execute(sql`SELECT pg_sleep(60)`);
@@ -109,7 +109,7 @@ it("reports a database that stops under running work in one line", { tags: ["che
   await Promise.all(began.map(async ({ promise }) => await promise));
   await postgres.stop();
   await Promise.all(running);
-  for (let times = 0; times < 3; times += 1) await fails(async () => await db.execute(sql`SELECT 1`));
-  await close();
+  for (let times = 0; times < 3; times += 1) await fails(async () => await connection.db.execute(sql`SELECT 1`));
+  await connection.close();
   expect(lines()).toMatchObject([{ level: 40, event: "database_failed", failures: 1 }]);
 });

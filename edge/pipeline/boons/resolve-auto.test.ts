@@ -250,6 +250,8 @@ const POLICY = {
 
 describe("the classifier", () => {
   const ON = { classifier_enabled: true, classifier_model: "judge", classifier_timeout_ms: 20 };
+  const NOT_CHAT = "the answer is not one of a chat model";
+  const broken = () => new ReadableStream({ pull: (to) => to.error(new Error("cut")) });
   const says = (content: unknown) => Response.json({ choices: [{ message: { content } }] });
 
   /** `large` has the tag poetry; `judge` is asked, and costs too much to be chosen. */
@@ -325,19 +327,11 @@ describe("the classifier", () => {
 
   it.each<[string, string, (call: UpstreamCall) => Promise<Response>]>([
     ["an error", "answered 502", async () => new Response("no", { status: 500 })],
-    ["garbage", "the answer is not one of a chat model", async () => new Response("<html>")],
-    ["an empty body", "the answer is not one of a chat model", async () => new Response(null)],
-    [
-      "JSON of another shape",
-      "the answer is not one of a chat model",
-      async () => Response.json({ choices: { 0: "poetry" } }),
-    ],
+    ["garbage", NOT_CHAT, async () => new Response("<html>")],
+    ["an empty body", NOT_CHAT, async () => new Response(null)],
+    ["JSON of another shape", NOT_CHAT, async () => Response.json({ choices: { 0: "poetry" } })],
     ["too much", "the answer is too large", async () => says("poetry ".repeat(700_000))],
-    [
-      "a body that breaks off",
-      "cut",
-      async () => new Response(new ReadableStream({ pull: (to) => to.error(new Error("cut")) })),
-    ],
+    ["a body that breaks off", "cut", async () => new Response(broken())],
     ["no connection", "judge.test: refused", async () => await Promise.reject(new Error("refused"))],
     ["no answer in time", "judge.test: no answer within 0.02 s", async ({ signal }) => await untilAborted(signal)],
     [
