@@ -59,7 +59,7 @@ describe("nginx", () => {
     expect(lines().find(own)).toMatchObject({
       address: CLIENT_ADDRESS,
       host: DATA_PLANE,
-      method: "GET",
+      method: "POST",
       path: "/v1/models",
       status: 401,
     });
