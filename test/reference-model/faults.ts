@@ -33,8 +33,8 @@ async function slow(stack: Stack, part: string, ms: number): Promise<void> {
   for (const untilMs = Date.now() + ms; Date.now() < untilMs; await pause(RUNS_MS)) await stop(stack, part, RESTS_MS);
 }
 
-/** A part that ends more often than this is given up, and the gateway with it. */
-const KILLS = { most: 5, withinMs: 60_000 } as const;
+/** A part that is started more often than this within a minute is given up, and a start comes some time after its kill. */
+const KILLS = { most: 5, withinMs: 70_000 } as const;
 const killedAtMs = new Map<string, readonly number[]>();
 
 /** Resolves when the part may be killed once more. */
