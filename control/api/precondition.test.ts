@@ -312,7 +312,7 @@ describe("two admins who change a setting", () => {
     expect(await read()).toMatchObject({ bench_max_concurrency: 7, bench_max_duration_s: 9 });
   });
 
-  it("are told of the change that they have not seen, in place of losing it", async () => {
+  it("show the change that they would have overwritten", async () => {
     const before = await read();
     await control.request("PUT", path, { tools_enabled: { get_models: false } });
     const lost = await control.request("PUT", path, { ...before, tools_enabled: { get_keys: false } });

@@ -95,7 +95,7 @@ it("managed set with a file without a revision sends that of the spec it has jus
   expect(sent).toEqual([{ method: "PATCH", body: SPEC, ifMatch: '"7"' }]);
 });
 
-it("managed set creates only where there is no spec, also from a file that managed show has printed", async () => {
+it("managed set creates only where there is no spec, also from a file of managed show", async () => {
   const file = join(folder, "spec.json");
   writeFileSync(file, JSON.stringify(SHOWN));
   spec = null;

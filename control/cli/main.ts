@@ -8,18 +8,8 @@ import { terminalText } from "../../shared/text/printable.ts";
 import { readVersion } from "../kernel/build-info.ts";
 import { checkNames } from "../kernel/check-names.ts";
 import { EnvError } from "../kernel/env-field.ts";
-import { backupCommands } from "./backup.ts";
-import { doctorCommand } from "./doctor.ts";
-import { drillCommand } from "./drill.ts";
-import { guardrailsCommands } from "./guardrails.ts";
-import { keyCommands } from "./keys.ts";
-import { managedCommands } from "./managed.ts";
-import { modelCommands } from "./models.ts";
-import { operationCommands } from "./operations.ts";
-import { recipeCommands } from "./recipes.ts";
+import { addCommands } from "./commands.ts";
 import { CliError } from "./session.ts";
-import { tenantCommands } from "./tenants.ts";
-import { usageCommands } from "./usage.ts";
 
 const USAGE_ERROR = 2;
 
@@ -33,20 +23,7 @@ const program = new Command("gateway")
     "\nThe admin token comes from GATEWAY_ADMIN_TOKEN, else from the data folder of a gateway started here.\nExit code: 0 success, 1 refused or failed, 2 invalid command.",
   )
   .exitOverride();
-for (const add of [
-  tenantCommands,
-  keyCommands,
-  modelCommands,
-  managedCommands,
-  recipeCommands,
-  guardrailsCommands,
-  usageCommands,
-  operationCommands,
-  backupCommands,
-  drillCommand,
-])
-  add(program);
-doctorCommand(program, readVersion());
+addCommands(program, readVersion());
 
 try {
   checkNames(process.env, (each) => process.stderr.write(`warning: ${terminalText(unknownText([each]))}\n`));

@@ -41,7 +41,7 @@ export function embeddedFolder(url: string): string {
   return folder === "" ? "" : resolve(folder);
 }
 
-/** What is told when a database server cannot be reached, and when it answers. */
+/** Learns when a database server cannot be reached, and when it answers again. */
 interface Watch {
   failed(error: unknown): void;
   answered(): void;

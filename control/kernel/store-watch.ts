@@ -56,7 +56,7 @@ export function failureLevel(error: unknown): "warn" | "debug" {
   return "warn";
 }
 
-/** What a database server that stops answers to a running statement. The end of the connection, which follows, is told. */
+/** Whether a database server that stops has ended a statement: the lost connection, which follows, is logged instead. */
 function endsConnection(error: Error): boolean {
   return "code" in error && (error.code === "57P01" || error.code === "57P02");
 }

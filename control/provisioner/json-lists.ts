@@ -78,7 +78,7 @@ export class JsonLists {
     return this.#found;
   }
 
-  /** Goes on in a string. Returns where it stopped: after its closing quote, or at the end of the chunk. */
+  /** Reads on within a string. Returns the position after its closing quote, or the end of the chunk. */
   #string(chunk: Uint8Array, from: number): number {
     const end = stringEnd(chunk, this.#inString === IN_ESCAPE ? from + 1 : from);
     this.#inString = Math.min(end, 0);

@@ -3,37 +3,14 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
 import { expect, it } from "vitest";
-import { backupCommands } from "../../control/cli/backup.ts";
-import { doctorCommand } from "../../control/cli/doctor.ts";
-import { drillCommand } from "../../control/cli/drill.ts";
-import { guardrailsCommands } from "../../control/cli/guardrails.ts";
-import { keyCommands } from "../../control/cli/keys.ts";
-import { managedCommands } from "../../control/cli/managed.ts";
-import { modelCommands } from "../../control/cli/models.ts";
-import { operationCommands } from "../../control/cli/operations.ts";
-import { recipeCommands } from "../../control/cli/recipes.ts";
-import { tenantCommands } from "../../control/cli/tenants.ts";
-import { usageCommands } from "../../control/cli/usage.ts";
+import { addCommands } from "../../control/cli/commands.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 /** What is typed after the program, to the end of the command. */
 const TYPED = /(?:npm run (?:--silent )?gateway --|npx gateway) ((?:[^`#|>)\\\n]|\\\n)*)/g;
 
 const program = new Command("gateway").version("0.0.0", "--version").option("--url <url>").option("--json");
-for (const add of [
-  tenantCommands,
-  keyCommands,
-  modelCommands,
-  managedCommands,
-  recipeCommands,
-  guardrailsCommands,
-  usageCommands,
-  operationCommands,
-  backupCommands,
-  drillCommand,
-])
-  add(program);
-doctorCommand(program, "0.0.0");
+addCommands(program, "0.0.0");
 
 /** What does not exist of a typed command; null: all of it does. */
 function faultOf(typed: string): string | null {

@@ -19,7 +19,7 @@ interface HotCopy {
 
 interface HotStoreOptions {
   readonly deadlineMs?: number;
-  /** What is told of each call. */
+  /** Learns whether each call has failed. */
   readonly watch?: Pick<StoreWatch, "failed" | "answered">;
 }
 
