@@ -174,6 +174,25 @@ it("a Cell stores which isolates have requests, as time passes", async () => {
   await stored();
 });
 
+it("a Cell that is reset writes the rows of requests that it had given up before", async () => {
+  const isolate = new ObjectIsolate("gives-up-and-resets");
+  const { request } = await isolate.begin();
+  const stored = async (): Promise<number> =>
+    await runInDurableObject(
+      isolate.stub,
+      (_cell, { storage }) => storage.sql.exec("SELECT request_id FROM lost_rows").toArray().length,
+    );
+  await isolate.cutOff();
+  await waitFor(stored, (count) => count === 1);
+  await isolate.reset();
+  const [row] = await waitFor(
+    async () => await isolate.rows(),
+    ({ length }) => length > 0,
+  );
+  expect(row).toMatchObject({ request_id: request.requestId, status_code: 499, error_code: "client_gone" });
+  await waitFor(stored, (count) => count === 0);
+});
+
 describe("a Cell that is reset under load", () => {
   it("counts the slots in use again, keeps their streams, and grants no more than its cap", async () => {
     const { crowd, clients } = await crowdOf("reset-once", 12);

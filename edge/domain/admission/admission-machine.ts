@@ -24,12 +24,10 @@ import {
 } from "./admission-entry.ts";
 import type { BudgetDecision, BudgetPort } from "./budget-port.ts";
 import type { AdmissionAnswer } from "./exchange-messages.ts";
+import { type LostRows, ROW_WAITS_MS } from "./lost-rows.ts";
 import { exceedsQueueLimit, QUEUE_FULL } from "./queue-limit.ts";
 import { lostSettlement, settledRow } from "./request-end.ts";
 import type { AdmissionRequest, Decision, Settlement, SlotTaken, Stale } from "./rpc.ts";
-
-/** The row of a request that was given up waits for so long, ms, in case the request lives (docs/rules/admission.md#membership). */
-const ROW_WAITS_MS = 6_000;
 
 /** The charges of so many requests are kept: enough for all that may run in a cell at once. */
 const CHARGES_KEPT = 10_000;
@@ -45,6 +43,7 @@ export interface AdmissionOptions {
    * written before; the first one counts.
    */
   readonly rows: { complete(row: UsageRow, orphan: boolean, upstream?: UpstreamOutcomes): Promise<void> };
+  readonly lostRows: Pick<LostRows, "wait" | "forget">;
   /** How many requests of one tenant may wait; 0: as many as the cell's queue takes (docs/rules/admission.md#queue-bounds). */
   readonly maxQueuedPerTenant: number;
   readonly now: () => number;
@@ -146,6 +145,7 @@ export class AdmissionMachine implements GrantCheck {
     const { cell, rows } = this.#options;
     const entry = this.#entries.get(row.request_id);
     this.#ended.add(row.request_id);
+    this.#options.lostRows.forget(row.request_id);
     if (entry === undefined) return await rows.complete({ ...row, cell }, true, upstream);
     const ended = this.#rowOf(entry, settlement);
     this.#clear(entry, "ends", usedBy(settlement));
@@ -178,6 +178,7 @@ export class AdmissionMachine implements GrantCheck {
   /** A request leaves without having used anything, and its row goes another way. It may ask again. */
   withdraw(requestId: string): void {
     const entry = this.#entries.get(requestId);
+    this.#options.lostRows.forget(requestId);
     if (entry !== undefined) this.#clear(entry, "ends", NOTHING_USED);
   }
 
@@ -281,6 +282,7 @@ export class AdmissionMachine implements GrantCheck {
     const entry = this.#entries.get(requestId) ?? newEntry(request, member, now() - (waitedMs ?? 0), charged);
     Object.assign(entry, { request, generation: revisions.generation, slot: null, answer: null, loss: null });
     this.#entries.set(requestId, entry);
+    this.#options.lostRows.forget(requestId);
     entered(member);
     this.#arriving = entry;
     try {
@@ -380,17 +382,14 @@ export class AdmissionMachine implements GrantCheck {
 
   /** Unless the request shows up before, its row is written then, and what it was charged is remembered. */
   #lapseLater(entry: AdmissionEntry, row: UsageRow, delayMs: number): void {
-    const { rows, later, now } = this.#options;
-    const loss = { row, dueMs: now() + delayMs };
-    // Nobody else has this row.
-    const write = (): void => void rows.complete(row, true).catch(() => later(ROW_WAITS_MS, write));
+    const loss = { row, dueMs: this.#options.now() + delayMs };
     entry.loss = loss;
-    later(delayMs, () => {
-      if (entry.loss !== loss) return;
+    this.#options.lostRows.wait(loss, () => {
+      if (entry.loss !== loss) return false;
       move(entry, "ends");
       this.#entries.delete(row.request_id);
       this.#charges.set(row.request_id, entry.charged ?? NOTHING_USED);
-      write();
+      return true;
     });
   }
 }

@@ -1,10 +1,13 @@
 /**
- * What a Cell keeps on disk: recent revisions, the capacity override, the isolates that have requests, the number of its
- * life, its counters and its last hour. It is written when configuration changes, when load begins and ends, when the
- * Cell starts, and at intervals under load; never per request (docs/rules/admission.md#what-the-cell-stores).
+ * What a Cell keeps on disk: recent revisions, the capacity override, the isolates that have requests, the rows of requests that
+ * were given up, the number of its life, its counters and its last hour. It is written when configuration changes, when load begins
+ * and ends, when the Cell starts, when requests are lost, and at intervals under load; never per request that ends by itself
+ * (docs/rules/admission.md#what-the-cell-stores).
  */
 import * as z from "zod";
+import { usageRowSchema, zeroUsageRow } from "../../../shared/usage/usage-row.ts";
 import { INVALIDATION_KINDS, type RevItem } from "../../../shared/wire/internal.ts";
+import type { LostRow, LostRowStore } from "../../domain/admission/lost-rows.ts";
 import { lifeAfter } from "../../domain/budget/cell-life.ts";
 import type { SavedEventCounts } from "../../domain/cell/event-counters.ts";
 import type { HistoryDisk, HistoryMinute } from "../../domain/cell/history.ts";
@@ -55,6 +58,7 @@ const MINUTE_MAX_BYTES = 1_900_000;
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS revisions (kind TEXT NOT NULL, id TEXT NOT NULL, rev INTEGER NOT NULL, seen_at INTEGER NOT NULL, PRIMARY KEY (kind, id));
   CREATE TABLE IF NOT EXISTS history (slot INTEGER PRIMARY KEY, minute INTEGER NOT NULL, told TEXT NOT NULL);
+  CREATE TABLE IF NOT EXISTS lost_rows (request_id TEXT PRIMARY KEY, due_at INTEGER NOT NULL, row TEXT NOT NULL);
   CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 `;
 
@@ -63,14 +67,17 @@ interface StoredRevision {
   readonly seenMs: number;
 }
 
-export class CellStore implements HistoryDisk {
+export class CellStore implements HistoryDisk, LostRowStore {
   readonly #storage: DurableObjectStorage;
   #busy: ReadonlySet<string>;
+  readonly #lost: Set<string>;
 
   constructor(storage: DurableObjectStorage) {
     this.#storage = storage;
     storage.sql.exec(SCHEMA);
     this.#busy = new Set(busyMembersIn(this.#read("busy")));
+    const lost = storage.sql.exec<{ request_id: string }>("SELECT request_id FROM lost_rows").toArray();
+    this.#lost = new Set(lost.map(({ request_id: requestId }) => requestId));
   }
 
   loadRevisions(): readonly StoredRevision[] {
@@ -130,6 +137,37 @@ export class CellStore implements HistoryDisk {
     if (members.size === this.#busy.size && [...members].every((member) => this.#busy.has(member))) return;
     this.#write("busy", members.size === 0 ? null : JSON.stringify([...members]));
     this.#busy = members;
+  }
+
+  /** The rows of requests that an earlier life gave up. One that cannot be read is deleted. */
+  loadLostRows(): readonly LostRow[] {
+    return this.#storage.sql
+      .exec<{ request_id: string; due_at: number; row: string }>("SELECT request_id, due_at, row FROM lost_rows")
+      .toArray()
+      .flatMap(({ request_id: requestId, due_at: dueMs, row: json }) => {
+        // An earlier release may have written it, without the columns of this one.
+        const row = usageRowSchema.safeParse({ ...zeroUsageRow(requestId, dueMs), ...JSON.parse(json) });
+        if (!row.success) this.forget(requestId);
+        return row.success ? [{ row: row.data, dueMs }] : [];
+      });
+  }
+
+  keep({ row, dueMs }: LostRow): void {
+    this.#storage.sql.exec(
+      "INSERT OR REPLACE INTO lost_rows (request_id, due_at, row) VALUES (?, ?, ?)",
+      row.request_id,
+      dueMs,
+      JSON.stringify(row),
+    );
+    this.#lost.add(row.request_id);
+  }
+
+  has(requestId: string): boolean {
+    return this.#lost.has(requestId);
+  }
+
+  forget(requestId: string): void {
+    if (this.#lost.delete(requestId)) this.#storage.sql.exec("DELETE FROM lost_rows WHERE request_id = ?", requestId);
   }
 
   /** The cell's counters as they were saved last; null when they never were, or in another form. */

@@ -6,6 +6,7 @@ import { OutageLines } from "../../../shared/text/outage-lines.ts";
 import { rootCause } from "../../../shared/text/root-cause.ts";
 import { isLive } from "../../domain/admission/admission-entry.ts";
 import { AdmissionMachine } from "../../domain/admission/admission-machine.ts";
+import { LostRows } from "../../domain/admission/lost-rows.ts";
 import { EventCounters } from "../../domain/cell/event-counters.ts";
 import { History } from "../../domain/cell/history.ts";
 import { RequestCounters } from "../../domain/cell/request-counters.ts";
@@ -105,6 +106,13 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
     raise: (issue) => ports.alerts.raise(issue),
   });
 
+  const lostRows = new LostRows({
+    store,
+    complete: async (row) => await rows.complete(row, true),
+    now,
+    later,
+    failed: (error) => log.event("cell_save_failed", { cell, reason: rootCause(error) }),
+  });
   let scheduler!: Scheduler;
   const admission: AdmissionMachine = new AdmissionMachine(
     {
@@ -112,6 +120,7 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
       budget,
       revisions,
       rows,
+      lostRows,
       maxQueuedPerTenant: settings.maxQueuedPerTenant,
       now,
       later,
@@ -151,6 +160,7 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
     hold: (on) => admission.apply({ type: "hold", on }),
     later,
   });
+  lostRows.recover(store.loadLostRows(), (requestId) => admission.isKnown(requestId));
   return {
     store,
     revisions,

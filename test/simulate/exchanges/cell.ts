@@ -1,6 +1,6 @@
 /**
  * One life of the Cell in the simulation of exchanges: its real parts, put together as the Cell object does. The disk keeps
- * what outlives it: capacity, revisions, and the isolates that have had requests.
+ * what outlives it: capacity, revisions, the isolates that have had requests, and the rows of requests that were given up.
  */
 import { isLive } from "../../../edge/domain/admission/admission-entry.ts";
 import { AdmissionMachine, type AdmissionOptions } from "../../../edge/domain/admission/admission-machine.ts";
@@ -11,6 +11,7 @@ import type {
   ExchangeMessage,
   SessionOpening,
 } from "../../../edge/domain/admission/exchange-messages.ts";
+import { LostRows } from "../../../edge/domain/admission/lost-rows.ts";
 import { chargedTokens } from "../../../edge/domain/admission/request-end.ts";
 import type { AdmissionRequest, Decision, Settlement, Stale } from "../../../edge/domain/admission/rpc.ts";
 import { Revisions } from "../../../edge/domain/cell/revisions.ts";
@@ -27,6 +28,7 @@ import type { FairshareAlgorithm } from "../../../shared/fairshare/entitled-slot
 import type { UsageRow } from "../../../shared/usage/usage-row.ts";
 import type { Change, RevItem } from "../../../shared/wire/internal.ts";
 import { thirtyDayMonthOf } from "../../harness/edge/budget/simulation.ts";
+import type { LostRowsInMemory } from "../../harness/edge/cell/lost-rows-in-memory.ts";
 import type { Context, Timeline } from "./timeline.ts";
 import type { Truth } from "./truth.ts";
 
@@ -35,6 +37,7 @@ export interface Disk {
   busyMembers: ReadonlySet<string>;
   revisions: readonly RevItem[];
   life: number;
+  readonly lostRows: LostRowsInMemory;
 }
 
 /** What every life of the Cell gets. */
@@ -134,6 +137,15 @@ export class CellLife {
       late: { put: (decisions) => this.admission.applyBudgetDecisions(decisions) },
       raise: () => undefined,
     });
+    const lostRows = new LostRows({
+      store: disk.lostRows,
+      complete: async (row) => void (await writer.write(row, true)),
+      now,
+      later,
+      failed: (error) => {
+        throw error;
+      },
+    });
     let made!: Scheduler;
     this.admission = new WatchedAdmission(
       truth,
@@ -143,6 +155,7 @@ export class CellLife {
         budget: this.#watched(budget),
         revisions: this.#revisions,
         rows: { complete: async (row, orphan) => void (await writer.write(row, orphan)) },
+        lostRows,
         maxQueuedPerTenant: 0,
         now,
         later,
@@ -178,6 +191,7 @@ export class CellLife {
         throw error;
       },
     });
+    lostRows.recover(disk.lostRows.all, (requestId) => this.admission.isKnown(requestId));
     const hold = (on: boolean) => this.admission.apply({ type: "hold", on });
     const returnHold = new ReturnHold(disk.busyMembers, { hold, later });
   }

@@ -1,0 +1,79 @@
+/**
+ * The rows of requests that were given up, until they are durable: each waits for its request to show up after all, and outlives this
+ * life of the Cell, because the request is charged already (docs/rules/settlement-and-rows.md#custody).
+ */
+import type { UsageRow } from "../../../shared/usage/usage-row.ts";
+
+/** A row waits for so long, ms, in case its request lives (docs/rules/admission.md#membership). */
+export const ROW_WAITS_MS = 6_000;
+
+/** A row that waits, and when it is to be written, epoch ms. */
+export interface LostRow {
+  readonly row: UsageRow;
+  readonly dueMs: number;
+}
+
+/** Where they are stored. */
+export interface LostRowStore {
+  keep(lost: LostRow): void;
+  has(requestId: string): boolean;
+  forget(requestId: string): void;
+}
+
+interface LostRowsOptions {
+  readonly store: LostRowStore;
+  readonly complete: (row: UsageRow) => Promise<void>;
+  readonly now: () => number;
+  readonly later: (delayMs: number, run: () => void) => void;
+  /** Called when the disk did not take a change. A row that is not on it waits in memory alone. */
+  readonly failed: (error: unknown) => void;
+}
+
+export class LostRows {
+  readonly #options: LostRowsOptions;
+
+  constructor(options: LostRowsOptions) {
+    this.#options = options;
+  }
+
+  /** Writes the row when it is due, unless `isLost` says that its request has shown up. */
+  wait(lost: LostRow, isLost: () => boolean): void {
+    const { store, later, now } = this.#options;
+    this.#stored(() => store.keep(lost));
+    later(lost.dueMs - now(), () => {
+      if (isLost()) this.#write(lost.row);
+    });
+  }
+
+  /** Takes the rows that an earlier life of the Cell has left. `isKnown`: whether a request is entered, or has ended, in this one. */
+  recover(left: readonly LostRow[], isKnown: (requestId: string) => boolean): void {
+    const { store, later, now } = this.#options;
+    for (const { row, dueMs } of left)
+      later(Math.max(ROW_WAITS_MS, dueMs - now()), () => {
+        if (store.has(row.request_id) && !isKnown(row.request_id)) this.#write(row);
+      });
+  }
+
+  /** The request has shown up. */
+  forget(requestId: string): void {
+    this.#stored(() => this.#options.store.forget(requestId));
+  }
+
+  /** A full disk must stop no decision. */
+  #stored(write: () => void): void {
+    try {
+      write();
+    } catch (error) {
+      this.#options.failed(error);
+    }
+  }
+
+  /** Nobody else has this row. */
+  #write(row: UsageRow): void {
+    const { complete, later } = this.#options;
+    void complete(row).then(
+      () => this.forget(row.request_id),
+      () => later(ROW_WAITS_MS, () => this.#write(row)),
+    );
+  }
+}
