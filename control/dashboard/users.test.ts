@@ -63,3 +63,14 @@ it("is another once the person's tenant is deleted", async () => {
   const after = await read(id);
   expect({ tenant_id: after.tenant_id, isNewer: after.rev > moved.rev }).toEqual({ tenant_id: null, isNewer: true });
 });
+
+it("is listed with the name of its tenant", async () => {
+  const name = randomUUID();
+  const tenant = (await (await control.request("POST", "/api/v1/tenants", { name })).json()) as Tenant;
+  const { id, rev, email } = await signIn(somebody());
+  const listed = async (): Promise<unknown> =>
+    await (await control.request("GET", `/api/v1/users?q=${encodeURIComponent(email)}`)).json();
+  expect(await listed()).toMatchObject([{ id, tenant_id: null, tenant_name: null }]);
+  await change(id, { tenant_id: tenant.id }, rev);
+  expect(await listed()).toMatchObject([{ id, tenant_id: tenant.id, tenant_name: name }]);
+});

@@ -1,6 +1,7 @@
 /** Lists the people who have signed in to the console, the newest first (docs/rules/users.md#approval). */
 import { and, eq, getTableColumns, type SQL, sql } from "drizzle-orm";
-import { type User, usersFilterSchema } from "../../shared/schema/user.ts";
+import { type ListedUser, usersFilterSchema } from "../../shared/schema/user.ts";
+import { tenants } from "../db/schema/tenancy.ts";
 import { users } from "../db/schema/users.ts";
 import type { Page, VerbContext } from "../kernel/context.ts";
 import { withDatabaseErrors } from "../kernel/database-errors.ts";
@@ -8,13 +9,14 @@ import { beforeCreated, byNewest, createdMicros, parseFiltered, toPage } from ".
 import { userRecord } from "./user-record.ts";
 
 /** One page. Throws 400. */
-export async function listUsers(ctx: VerbContext, query: unknown): Promise<Page<User>> {
+export async function listUsers(ctx: VerbContext, query: unknown): Promise<Page<ListedUser>> {
   const { page, filter } = parseFiltered(usersFilterSchema, query);
   const { status, q } = filter;
   const rows = await withDatabaseErrors(async () =>
     ctx.db
-      .select({ ...getTableColumns(users), micros: createdMicros(users.created_at) })
+      .select({ ...getTableColumns(users), tenant_name: tenants.name, micros: createdMicros(users.created_at) })
       .from(users)
+      .leftJoin(tenants, eq(tenants.id, users.tenant_id))
       .where(
         and(
           beforeCreated(users, page),
@@ -25,7 +27,8 @@ export async function listUsers(ctx: VerbContext, query: unknown): Promise<Page<
       .orderBy(...byNewest(users))
       .limit(page.limit + 1),
   );
-  return toPage(rows, page, (row) => [row.micros, row.id], userRecord);
+  const record = (row: (typeof rows)[number]): ListedUser => ({ ...userRecord(row), tenant_name: row.tenant_name });
+  return toPage(rows, page, (row) => [row.micros, row.id], record);
 }
 
 /** The typed text itself, in which no character has a special meaning. */

@@ -2,7 +2,7 @@
  * Routes for the people who sign in to the console.
  */
 import { z } from "zod";
-import { updateUserSchema, userSchema, usersFilterSchema } from "../../shared/schema/user.ts";
+import { listedUserSchema, updateUserSchema, userSchema, usersFilterSchema } from "../../shared/schema/user.ts";
 import { endpoint } from "../api/endpoint.ts";
 import type { Api } from "../api/types.ts";
 import { deleteUser } from "./delete-user.ts";
@@ -21,7 +21,7 @@ export function userRoutes(app: Api): void {
     summary: "List the people who have signed in to the console, newest first",
     tag,
     query: usersFilterSchema,
-    answer: z.array(userSchema),
+    answer: z.array(listedUserSchema),
     handler: async ({ ctx, query }) => await listUsers(ctx, query),
   });
   endpoint(app, {

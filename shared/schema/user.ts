@@ -10,6 +10,12 @@ export const userSchema = z.object({ ...recordShape(USER_FIELDS), rev: revField 
 
 export type User = z.infer<typeof userSchema>;
 
+/** A user in the list. */
+export const listedUserSchema = userSchema
+  .extend({ tenant_name: z.string().nullable().meta({ description: "Name of the user's tenant" }) })
+  .meta({ id: "ListedUser" });
+export type ListedUser = z.infer<typeof listedUserSchema>;
+
 /** Filters of GET /users besides paging. */
 export const usersFilterSchema = z.object({
   status: oneOf(USER_STATUSES).optional(),

@@ -180,7 +180,7 @@ it("a Cell that is reset writes the rows of requests that it had given up before
   const stored = async (): Promise<number> =>
     await runInDurableObject(
       isolate.stub,
-      (_cell, { storage }) => storage.sql.exec("SELECT request_id FROM lost_rows").toArray().length,
+      (_cell, { storage }) => storage.sql.exec("SELECT request_id FROM given_up_rows").toArray().length,
     );
   await isolate.cutOff();
   await waitFor(stored, (count) => count === 1);

@@ -4,6 +4,7 @@ import { choiceLabel } from "../../forms/record/field-words.ts";
 import { Badge, type Tone } from "../../ui/badge.tsx";
 
 export type User = Records["User"];
+export type ListedUser = Records["ListedUser"];
 
 /** What shows users. */
 export const USER_READS: readonly ReadPath[] = ["/api/v1/users", "/api/v1/users/{id}", "/api/v1/audit"];

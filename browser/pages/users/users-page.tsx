@@ -1,8 +1,6 @@
-import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { lazy, Suspense, useMemo } from "react";
 import { useCurrentUser } from "../../data/current-user.ts";
-import { read } from "../../data/reads.ts";
 import { changedSearch } from "../../data/search-params.ts";
 import { useList } from "../../data/use-list.ts";
 import { CsvLink } from "../../forms/list/csv-link.tsx";
@@ -18,21 +16,20 @@ import { Button } from "../../ui/button.tsx";
 import { SelectField } from "../../ui/fields.tsx";
 import { PageHead, Row, Stack } from "../../ui/layout.tsx";
 import { Empty } from "../../ui/states.tsx";
-import { type User, UserBadge } from "./user-words.tsx";
+import { type ListedUser, UserBadge } from "./user-words.tsx";
 
 const text = texts("users", usersTexts);
 const pageText = texts("pages", pageTexts);
 const route = getRouteApi("/signed-in/admin/users");
 const UserPanel = lazy(async () => ({ default: (await import("./user-panel.tsx")).UserPanel }));
 const EVERY_MS = 20_000;
-const NAMES_MAX = "1000";
 const STATUSES = ["pending", "active", "disabled"] as const;
 
 /** People who have signed in, the newest first; who waits for approval stands out. */
 export function UsersPage() {
   const { user_id: openId, sort, columns: _columns, ...filters } = route.useSearch();
   const navigate = useNavigate({ from: "/users" });
-  const users = useList<User>("/api/v1/users", filters, { everyMs: EVERY_MS, readsAll: sort !== undefined });
+  const users = useList<ListedUser>("/api/v1/users", filters, { everyMs: EVERY_MS, readsAll: sort !== undefined });
   const filter = (change: Parameters<typeof changedSearch<typeof filters>>[1]): void =>
     void navigate({ search: (before) => changedSearch(before, change), replace: true });
   const open = (id: string | undefined): void =>
@@ -94,12 +91,10 @@ export function UsersPage() {
   );
 }
 
-function useColumns(open: (id: string) => void): readonly ListColumn<User>[] {
+function useColumns(open: (id: string) => void): readonly ListColumn<ListedUser>[] {
   const { id: ownId } = useCurrentUser();
-  const tenants = useQuery(read("/api/v1/tenants", { params: { query: { limit: NAMES_MAX } } }));
-  const names = useMemo(() => new Map(tenants.data?.map(({ id, name }) => [id, name])), [tenants.data]);
   const columns = useMemo(
-    (): readonly ListColumn<User>[] => [
+    (): readonly ListColumn<ListedUser>[] => [
       {
         id: "email",
         head: text("email"),
@@ -136,13 +131,13 @@ function useColumns(open: (id: string) => void): readonly ListColumn<User>[] {
         id: "tenant",
         head: text("tenant"),
         isWide: true,
-        sortBy: ({ tenant_id }) => (tenant_id === null ? null : (names.get(tenant_id) ?? tenant_id)),
-        cell: ({ tenant_id }) =>
+        sortBy: ({ tenant_name }) => tenant_name,
+        cell: ({ tenant_id, tenant_name }) =>
           tenant_id === null ? (
             text("unknown")
           ) : (
             <Link to="/tenants/$tenantId" params={{ tenantId: tenant_id }}>
-              <bdi>{names.get(tenant_id) ?? tenant_id}</bdi>
+              <bdi>{tenant_name}</bdi>
             </Link>
           ),
       },
@@ -160,7 +155,7 @@ function useColumns(open: (id: string) => void): readonly ListColumn<User>[] {
         cell: ({ created_at }) => <Age at={created_at} />,
       },
     ],
-    [ownId, names],
+    [ownId],
   );
   return [
     ...columns,

@@ -5,7 +5,7 @@
 import type { WaitingQueue } from "../../../shared/schema/load.ts";
 import { type ActualUsage, nanoUsdOf } from "../budget/amounts.ts";
 import type { Arrival } from "../fairshare/types.ts";
-import type { LostRow } from "./lost-rows.ts";
+import type { GivenUpRow } from "./given-up-rows.ts";
 import type { AdmissionRequest, Decision, Settlement, SlotTaken, Stale } from "./rpc.ts";
 
 /**
@@ -60,7 +60,7 @@ export interface AdmissionEntry {
   /** An earlier life of this Cell, or its isolate, may have written its row: a further row is compared with the log. */
   mayHaveRow: boolean;
   /** The row that is written should it not show up again; null: it was not given up. */
-  loss: LostRow | null;
+  loss: GivenUpRow | null;
 }
 
 /** A request that is about to enter. `charged`: by an earlier entry, whose row is written. */

@@ -24,7 +24,7 @@ import {
 } from "./admission-entry.ts";
 import type { BudgetDecision, BudgetPort } from "./budget-port.ts";
 import type { AdmissionAnswer } from "./exchange-messages.ts";
-import { type LostRows, ROW_WAITS_MS } from "./lost-rows.ts";
+import { type GivenUpRows, ROW_WAITS_MS } from "./given-up-rows.ts";
 import { exceedsQueueLimit, QUEUE_FULL } from "./queue-limit.ts";
 import { lostSettlement, settledRow } from "./request-end.ts";
 import type { AdmissionRequest, Decision, Settlement, SlotTaken, Stale } from "./rpc.ts";
@@ -43,7 +43,7 @@ export interface AdmissionOptions {
    * written before; the first one counts.
    */
   readonly rows: { complete(row: UsageRow, orphan: boolean, upstream?: UpstreamOutcomes): Promise<void> };
-  readonly lostRows: Pick<LostRows, "wait" | "forget">;
+  readonly givenUpRows: Pick<GivenUpRows, "wait" | "forget">;
   /** How many requests of one tenant may wait; 0: as many as the cell's queue takes (docs/rules/admission.md#queue-bounds). */
   readonly maxQueuedPerTenant: number;
   readonly now: () => number;
@@ -145,7 +145,7 @@ export class AdmissionMachine implements GrantCheck {
     const { cell, rows } = this.#options;
     const entry = this.#entries.get(row.request_id);
     this.#ended.add(row.request_id);
-    this.#options.lostRows.forget(row.request_id);
+    this.#options.givenUpRows.forget(row.request_id);
     if (entry === undefined) return await rows.complete({ ...row, cell }, true, upstream);
     const ended = this.#rowOf(entry, settlement);
     this.#clear(entry, "ends", usedBy(settlement));
@@ -178,7 +178,7 @@ export class AdmissionMachine implements GrantCheck {
   /** A request leaves without having used anything, and its row goes another way. It may ask again. */
   withdraw(requestId: string): void {
     const entry = this.#entries.get(requestId);
-    this.#options.lostRows.forget(requestId);
+    this.#options.givenUpRows.forget(requestId);
     if (entry !== undefined) this.#clear(entry, "ends", NOTHING_USED);
   }
 
@@ -282,7 +282,7 @@ export class AdmissionMachine implements GrantCheck {
     const entry = this.#entries.get(requestId) ?? newEntry(request, member, now() - (waitedMs ?? 0), charged);
     Object.assign(entry, { request, generation: revisions.generation, slot: null, answer: null, loss: null });
     this.#entries.set(requestId, entry);
-    this.#options.lostRows.forget(requestId);
+    this.#options.givenUpRows.forget(requestId);
     entered(member);
     this.#arriving = entry;
     try {
@@ -384,7 +384,7 @@ export class AdmissionMachine implements GrantCheck {
   #lapseLater(entry: AdmissionEntry, row: UsageRow, delayMs: number): void {
     const loss = { row, dueMs: this.#options.now() + delayMs };
     entry.loss = loss;
-    this.#options.lostRows.wait(loss, () => {
+    this.#options.givenUpRows.wait(loss, () => {
       if (entry.loss !== loss) return false;
       move(entry, "ends");
       this.#entries.delete(row.request_id);

@@ -7,7 +7,7 @@
 import * as z from "zod";
 import { usageRowSchema, zeroUsageRow } from "../../../shared/usage/usage-row.ts";
 import { INVALIDATION_KINDS, type RevItem } from "../../../shared/wire/internal.ts";
-import type { LostRow, LostRowStore } from "../../domain/admission/lost-rows.ts";
+import type { GivenUpRow, GivenUpRowStore } from "../../domain/admission/given-up-rows.ts";
 import { lifeAfter } from "../../domain/budget/cell-life.ts";
 import type { SavedEventCounts } from "../../domain/cell/event-counters.ts";
 import type { HistoryDisk, HistoryMinute } from "../../domain/cell/history.ts";
@@ -58,7 +58,7 @@ const MINUTE_MAX_BYTES = 1_900_000;
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS revisions (kind TEXT NOT NULL, id TEXT NOT NULL, rev INTEGER NOT NULL, seen_at INTEGER NOT NULL, PRIMARY KEY (kind, id));
   CREATE TABLE IF NOT EXISTS history (slot INTEGER PRIMARY KEY, minute INTEGER NOT NULL, told TEXT NOT NULL);
-  CREATE TABLE IF NOT EXISTS lost_rows (request_id TEXT PRIMARY KEY, due_at INTEGER NOT NULL, row TEXT NOT NULL);
+  CREATE TABLE IF NOT EXISTS given_up_rows (request_id TEXT PRIMARY KEY, due_at INTEGER NOT NULL, row TEXT NOT NULL);
   CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 `;
 
@@ -67,17 +67,17 @@ interface StoredRevision {
   readonly seenMs: number;
 }
 
-export class CellStore implements HistoryDisk, LostRowStore {
+export class CellStore implements HistoryDisk, GivenUpRowStore {
   readonly #storage: DurableObjectStorage;
   #busy: ReadonlySet<string>;
-  readonly #lost: Set<string>;
+  readonly #givenUp: Set<string>;
 
   constructor(storage: DurableObjectStorage) {
     this.#storage = storage;
     storage.sql.exec(SCHEMA);
     this.#busy = new Set(busyMembersIn(this.#read("busy")));
-    const lost = storage.sql.exec<{ request_id: string }>("SELECT request_id FROM lost_rows").toArray();
-    this.#lost = new Set(lost.map(({ request_id: requestId }) => requestId));
+    const lost = storage.sql.exec<{ request_id: string }>("SELECT request_id FROM given_up_rows").toArray();
+    this.#givenUp = new Set(lost.map(({ request_id: requestId }) => requestId));
   }
 
   loadRevisions(): readonly StoredRevision[] {
@@ -140,9 +140,9 @@ export class CellStore implements HistoryDisk, LostRowStore {
   }
 
   /** The rows of requests that an earlier life gave up. One that cannot be read is deleted. */
-  loadLostRows(): readonly LostRow[] {
+  loadGivenUpRows(): readonly GivenUpRow[] {
     return this.#storage.sql
-      .exec<{ request_id: string; due_at: number; row: string }>("SELECT request_id, due_at, row FROM lost_rows")
+      .exec<{ request_id: string; due_at: number; row: string }>("SELECT request_id, due_at, row FROM given_up_rows")
       .toArray()
       .flatMap(({ request_id: requestId, due_at: dueMs, row: json }) => {
         // An earlier release may have written it, without the columns of this one.
@@ -152,22 +152,23 @@ export class CellStore implements HistoryDisk, LostRowStore {
       });
   }
 
-  keep({ row, dueMs }: LostRow): void {
+  keep({ row, dueMs }: GivenUpRow): void {
     this.#storage.sql.exec(
-      "INSERT OR REPLACE INTO lost_rows (request_id, due_at, row) VALUES (?, ?, ?)",
+      "INSERT OR REPLACE INTO given_up_rows (request_id, due_at, row) VALUES (?, ?, ?)",
       row.request_id,
       dueMs,
       JSON.stringify(row),
     );
-    this.#lost.add(row.request_id);
+    this.#givenUp.add(row.request_id);
   }
 
   has(requestId: string): boolean {
-    return this.#lost.has(requestId);
+    return this.#givenUp.has(requestId);
   }
 
   forget(requestId: string): void {
-    if (this.#lost.delete(requestId)) this.#storage.sql.exec("DELETE FROM lost_rows WHERE request_id = ?", requestId);
+    if (this.#givenUp.delete(requestId))
+      this.#storage.sql.exec("DELETE FROM given_up_rows WHERE request_id = ?", requestId);
   }
 
   /** The cell's counters as they were saved last; null when they never were, or in another form. */

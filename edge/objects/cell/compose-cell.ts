@@ -6,7 +6,7 @@ import { OutageLines } from "../../../shared/text/outage-lines.ts";
 import { rootCause } from "../../../shared/text/root-cause.ts";
 import { isLive } from "../../domain/admission/admission-entry.ts";
 import { AdmissionMachine } from "../../domain/admission/admission-machine.ts";
-import { LostRows } from "../../domain/admission/lost-rows.ts";
+import { GivenUpRows } from "../../domain/admission/given-up-rows.ts";
 import { EventCounters } from "../../domain/cell/event-counters.ts";
 import { History } from "../../domain/cell/history.ts";
 import { RequestCounters } from "../../domain/cell/request-counters.ts";
@@ -106,7 +106,7 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
     raise: (issue) => ports.alerts.raise(issue),
   });
 
-  const lostRows = new LostRows({
+  const givenUpRows = new GivenUpRows({
     store,
     complete: async (row) => await rows.complete(row, true),
     now,
@@ -120,7 +120,7 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
       budget,
       revisions,
       rows,
-      lostRows,
+      givenUpRows,
       maxQueuedPerTenant: settings.maxQueuedPerTenant,
       now,
       later,
@@ -160,7 +160,7 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
     hold: (on) => admission.apply({ type: "hold", on }),
     later,
   });
-  lostRows.recover(store.loadLostRows(), (requestId) => admission.isKnown(requestId));
+  givenUpRows.recover(store.loadGivenUpRows(), (requestId) => admission.isKnown(requestId));
   return {
     store,
     revisions,

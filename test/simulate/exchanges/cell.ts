@@ -11,7 +11,7 @@ import type {
   ExchangeMessage,
   SessionOpening,
 } from "../../../edge/domain/admission/exchange-messages.ts";
-import { LostRows } from "../../../edge/domain/admission/lost-rows.ts";
+import { GivenUpRows } from "../../../edge/domain/admission/given-up-rows.ts";
 import { chargedTokens } from "../../../edge/domain/admission/request-end.ts";
 import type { AdmissionRequest, Decision, Settlement, Stale } from "../../../edge/domain/admission/rpc.ts";
 import { Revisions } from "../../../edge/domain/cell/revisions.ts";
@@ -28,7 +28,7 @@ import type { FairshareAlgorithm } from "../../../shared/fairshare/entitled-slot
 import type { UsageRow } from "../../../shared/usage/usage-row.ts";
 import type { Change, RevItem } from "../../../shared/wire/internal.ts";
 import { thirtyDayMonthOf } from "../../harness/edge/budget/simulation.ts";
-import type { LostRowsInMemory } from "../../harness/edge/cell/lost-rows-in-memory.ts";
+import type { GivenUpRowsInMemory } from "../../harness/edge/cell/given-up-rows-in-memory.ts";
 import type { Context, Timeline } from "./timeline.ts";
 import type { Truth } from "./truth.ts";
 
@@ -37,7 +37,7 @@ export interface Disk {
   busyMembers: ReadonlySet<string>;
   revisions: readonly RevItem[];
   life: number;
-  readonly lostRows: LostRowsInMemory;
+  readonly givenUpRows: GivenUpRowsInMemory;
 }
 
 /** What every life of the Cell gets. */
@@ -137,8 +137,8 @@ export class CellLife {
       late: { put: (decisions) => this.admission.applyBudgetDecisions(decisions) },
       raise: () => undefined,
     });
-    const lostRows = new LostRows({
-      store: disk.lostRows,
+    const givenUpRows = new GivenUpRows({
+      store: disk.givenUpRows,
       complete: async (row) => void (await writer.write(row, true)),
       now,
       later,
@@ -155,7 +155,7 @@ export class CellLife {
         budget: this.#watched(budget),
         revisions: this.#revisions,
         rows: { complete: async (row, orphan) => void (await writer.write(row, orphan)) },
-        lostRows,
+        givenUpRows,
         maxQueuedPerTenant: 0,
         now,
         later,
@@ -191,7 +191,7 @@ export class CellLife {
         throw error;
       },
     });
-    lostRows.recover(disk.lostRows.all, (requestId) => this.admission.isKnown(requestId));
+    givenUpRows.recover(disk.givenUpRows.all, (requestId) => this.admission.isKnown(requestId));
     const hold = (on: boolean) => this.admission.apply({ type: "hold", on });
     const returnHold = new ReturnHold(disk.busyMembers, { hold, later });
   }

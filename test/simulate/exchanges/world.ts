@@ -10,7 +10,7 @@ import type { LedgerApi, LedgerBatch } from "../../../edge/domain/ledger/rpc.ts"
 import type { BudgetObjectApi } from "../../../edge/objects/object-ports.ts";
 import type { FairshareAlgorithm } from "../../../shared/fairshare/entitled-slots.ts";
 import type { UsageRow } from "../../../shared/usage/usage-row.ts";
-import { LostRowsInMemory } from "../../harness/edge/cell/lost-rows-in-memory.ts";
+import { GivenUpRowsInMemory } from "../../harness/edge/cell/given-up-rows-in-memory.ts";
 import { TestBudgets } from "../../harness/edge/cell/test-budgets.ts";
 import { type Random, seededRandom } from "../random.ts";
 import { CellLife, type Disk } from "./cell.ts";
@@ -70,7 +70,7 @@ export class World {
     this.wire = new Wire(this.time, this.random);
     this.budgets = new TestBudgets(() => this.time.nowMs);
     this.records = new Records(tenants, modelCaps);
-    this.disk = { capacity, busyMembers: new Set(), life: 0, revisions: [], lostRows: new LostRowsInMemory() };
+    this.disk = { capacity, busyMembers: new Set(), life: 0, revisions: [], givenUpRows: new GivenUpRowsInMemory() };
     this.#ledgerContext = new Context("ledger", this.time);
     this.#budgetContext = new Context("budgets", this.time);
     this.truth.cap("cell:", capacity);
@@ -137,7 +137,7 @@ export class World {
     context.die();
     this.disk.busyMembers = new Set([...admission.entries].filter(isLive).map(({ member }) => member));
     for (const [id, isolate] of this.asked) {
-      if (this.rows.has(id) || this.died.has(id) || this.disk.lostRows.has(id)) continue;
+      if (this.rows.has(id) || this.died.has(id) || this.disk.givenUpRows.has(id)) continue;
       if (this.#gaveUp.has(id)) this.died.set(id, "its code gave up, and then its Cell was reset");
       else if (this.#cutOff.has(id)) this.died.set(id, "its code was cut off, and then its Cell was reset");
       else if (!isolate.context.alive) this.died.set(id, "its isolate died, and then its Cell was reset");

@@ -4,7 +4,7 @@ import { MemberSilence } from "../../../../edge/cluster/member-silence.ts";
 import type { RequestState } from "../../../../edge/domain/admission/admission-entry.ts";
 import { AdmissionMachine } from "../../../../edge/domain/admission/admission-machine.ts";
 import type { AdmissionAnswer, RowRecord } from "../../../../edge/domain/admission/exchange-messages.ts";
-import { LostRows } from "../../../../edge/domain/admission/lost-rows.ts";
+import { GivenUpRows } from "../../../../edge/domain/admission/given-up-rows.ts";
 import type { AdmissionRequest, Decision, Stale } from "../../../../edge/domain/admission/rpc.ts";
 import { FIRST_LIFE } from "../../../../edge/domain/budget/cell-life.ts";
 import { Revisions } from "../../../../edge/domain/cell/revisions.ts";
@@ -16,7 +16,7 @@ import { ReturnHold } from "../../../../edge/objects/cell/return-hold.ts";
 import type { BudgetObjectApi } from "../../../../edge/objects/object-ports.ts";
 import type { UsageRow } from "../../../../shared/usage/usage-row.ts";
 import { thirtyDayMonthOf } from "../budget/simulation.ts";
-import { LostRowsInMemory } from "./lost-rows-in-memory.ts";
+import { GivenUpRowsInMemory } from "./given-up-rows-in-memory.ts";
 import { TestBudgets } from "./test-budgets.ts";
 
 /** The isolate of a request of which a test names none. */
@@ -40,7 +40,7 @@ interface Surroundings {
   /** The isolates that had requests when the Cell was reset. */
   readonly before: readonly string[];
   /** The rows that an earlier life kept. */
-  readonly lostRows: LostRowsInMemory;
+  readonly givenUpRows: GivenUpRowsInMemory;
 }
 
 /** A Cell's admission at time 0; a test moves `nowMs`. Isolates are silent after 10 s, in sweeps of 2 s. */
@@ -75,7 +75,7 @@ export class AdmissionHarness {
       nextLife = () => FIRST_LIFE,
       budgetOf = (tenantId) => this.budgets.budgetOf(tenantId),
       before = [],
-      lostRows: store = new LostRowsInMemory(),
+      givenUpRows: store = new GivenUpRowsInMemory(),
     }: Partial<Surroundings> = {},
   ) {
     const budget = new BudgetGateway({
@@ -89,7 +89,7 @@ export class AdmissionHarness {
       raise: () => undefined,
     });
     const complete = async (row: UsageRow): Promise<void> => this.#complete(row, true);
-    const lostRows = new LostRows({ store, complete, now, later, failed: (error) => this.failures.push(error) });
+    const givenUpRows = new GivenUpRows({ store, complete, now, later, failed: (error) => this.failures.push(error) });
     let scheduler!: Scheduler;
     this.admission = new AdmissionMachine(
       {
@@ -100,7 +100,7 @@ export class AdmissionHarness {
         now,
         later,
         rows: { complete: async (row, orphan) => this.#complete(row, orphan) },
-        lostRows,
+        givenUpRows,
         entered: () => undefined,
         changed: () => this.changed(),
         decided: (entry, answer) => {
@@ -125,7 +125,7 @@ export class AdmissionHarness {
       isBack: (member) => returnHold.isBack(member),
       failed: (error) => this.failures.push(error),
     });
-    lostRows.recover(store.all, (requestId) => this.admission.isKnown(requestId));
+    givenUpRows.recover(store.all, (requestId) => this.admission.isKnown(requestId));
     const returnHold = new ReturnHold(before, { hold: (on) => this.admission.apply({ type: "hold", on }), later });
   }
 

@@ -1,14 +1,14 @@
 /** The rows of given-up requests as a Cell's disk keeps them, which outlives the lives of the Cell. */
-import type { LostRow, LostRowStore } from "../../../../edge/domain/admission/lost-rows.ts";
+import type { GivenUpRow, GivenUpRowStore } from "../../../../edge/domain/admission/given-up-rows.ts";
 
-export class LostRowsInMemory implements LostRowStore {
-  readonly #rows = new Map<string, LostRow>();
+export class GivenUpRowsInMemory implements GivenUpRowStore {
+  readonly #rows = new Map<string, GivenUpRow>();
 
-  get all(): readonly LostRow[] {
+  get all(): readonly GivenUpRow[] {
     return [...this.#rows.values()];
   }
 
-  keep(lost: LostRow): void {
+  keep(lost: GivenUpRow): void {
     this.#rows.set(lost.row.request_id, lost);
   }
 

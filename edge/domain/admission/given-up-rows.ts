@@ -8,20 +8,20 @@ import type { UsageRow } from "../../../shared/usage/usage-row.ts";
 export const ROW_WAITS_MS = 6_000;
 
 /** A row that waits, and when it is to be written, epoch ms. */
-export interface LostRow {
+export interface GivenUpRow {
   readonly row: UsageRow;
   readonly dueMs: number;
 }
 
 /** Where they are stored. */
-export interface LostRowStore {
-  keep(lost: LostRow): void;
+export interface GivenUpRowStore {
+  keep(lost: GivenUpRow): void;
   has(requestId: string): boolean;
   forget(requestId: string): void;
 }
 
-interface LostRowsOptions {
-  readonly store: LostRowStore;
+interface GivenUpRowsOptions {
+  readonly store: GivenUpRowStore;
   readonly complete: (row: UsageRow) => Promise<void>;
   readonly now: () => number;
   readonly later: (delayMs: number, run: () => void) => void;
@@ -29,15 +29,15 @@ interface LostRowsOptions {
   readonly failed: (error: unknown) => void;
 }
 
-export class LostRows {
-  readonly #options: LostRowsOptions;
+export class GivenUpRows {
+  readonly #options: GivenUpRowsOptions;
 
-  constructor(options: LostRowsOptions) {
+  constructor(options: GivenUpRowsOptions) {
     this.#options = options;
   }
 
   /** Writes the row when it is due, unless `isLost` says that its request has shown up. */
-  wait(lost: LostRow, isLost: () => boolean): void {
+  wait(lost: GivenUpRow, isLost: () => boolean): void {
     const { store, later, now } = this.#options;
     this.#stored(() => store.keep(lost));
     later(lost.dueMs - now(), () => {
@@ -46,7 +46,7 @@ export class LostRows {
   }
 
   /** Takes the rows that an earlier life of the Cell has left. `isKnown`: whether a request is entered, or has ended, in this one. */
-  recover(left: readonly LostRow[], isKnown: (requestId: string) => boolean): void {
+  recover(left: readonly GivenUpRow[], isKnown: (requestId: string) => boolean): void {
     const { store, later, now } = this.#options;
     for (const { row, dueMs } of left)
       later(Math.max(ROW_WAITS_MS, dueMs - now()), () => {
