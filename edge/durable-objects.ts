@@ -47,7 +47,7 @@ export class Ledger extends LedgerObject {
 /** The budgets of a tenant, named by its id. */
 export class TenantBudget extends TenantBudgetObject {
   constructor(state: DurableObjectState, bindings: Bindings) {
-    const { clickhouse, cell: ownCell, cells } = parseEnv(bindings);
+    const { clickhouse, cell: ownCell, cells, ledgerShards } = parseEnv(bindings);
     const stubs = new ObjectStubs(bindings, cells);
     super(state, bindings, {
       now,
@@ -55,6 +55,11 @@ export class TenantBudget extends TenantBudgetObject {
       monthOf,
       monthBounds,
       ledgerSum: async (whose, id, sinceMs, untilMs) => await ledgerSum(clickhouse, whose, id, sinceMs, untilMs),
+      hasShippedRows: async (cell, endedBeforeMs) => {
+        const shards = Array.from({ length: ledgerShards }, (_, shard) => stubs.ledger(`${cell}:${shard}`));
+        const statuses = await Promise.all(shards.map(async (ledger) => await ledger.status()));
+        return statuses.every(({ oldestMs }) => oldestMs === null || oldestMs >= endedBeforeMs);
+      },
       deliverAlerts: async (cell, alerts) =>
         await alertsBy(() => stubs.ledger(alertLedgerOf(cell ?? ownCell)), state).deliver(alerts),
     });

@@ -77,6 +77,8 @@ export interface TenantBudgetPorts {
   readonly monthOf: MonthOf;
   readonly monthBounds: MonthBounds;
   readonly ledgerSum: LedgerSum;
+  /** Whether every row of this Cell that ended before a time has left its Ledgers. Rejects when one of them does not answer. */
+  readonly hasShippedRows: (cell: string, endedBeforeMs: number) => Promise<boolean>;
   /**
    * Sends alerts to the Ledger that keeps those of a Cell; null: of the one that the gateway is named after. Resolves when they are
    * on its disk; rejects when it was not reached.

@@ -16,7 +16,7 @@ describe("Ledger", () => {
     const line = (await seen()).rows.find((row) => row.includes(requests[0] ?? "")) ?? "";
     expect(JSON.parse(line)["ts"]).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}$/);
     expect(Object.keys(JSON.parse(line))).not.toContain("ts_ms");
-    expect(await stub.status()).toMatchObject({ segments: 0, bytes: 0, dropped: 0, aside: 0 });
+    expect(await stub.status()).toMatchObject({ segments: 0, bytes: 0, dropped: 0, aside: 0, oldestMs: null });
   });
 
   it("applies a batch once, also across a restart", async () => {

@@ -211,6 +211,44 @@ describe("TenantBudget", () => {
     });
   });
 
+  it("holds what a dead Cell had on lease until the rows of that Cell are in the ledger", async () => {
+    let nowMs = 1_000_000;
+    let [hasShipped, isAway] = [false, true];
+    const asked: string[] = [];
+    const reserved: number[] = [];
+    await runInDurableObject(tenant(), async (_object, state) => {
+      const object = new TenantBudgetObject(state, env as unknown as Bindings, {
+        now: () => nowMs,
+        log: { event: () => undefined },
+        monthOf: () => "2026-11",
+        monthBounds: () => ({ startMs: 0, endMs: 1e15 }),
+        ledgerSum: async () => ({ tokens: hasShipped ? 60 : 0, nanoUsd: 0 }),
+        hasShippedRows: async (cell, endedBeforeMs) => {
+          asked.push(`${cell} ${endedBeforeMs}`);
+          if (isAway) throw new Error("away");
+          return hasShipped;
+        },
+        deliverAlerts: async () => undefined,
+      });
+      const limits = limitsWith({ tenantTokens: 100 });
+      const look = async (): Promise<void> => {
+        await object.alarm();
+        const { used_tokens, reserved_tokens } = await object.usage("tenant", limits, null);
+        reserved.push(used_tokens + reserved_tokens);
+      };
+      await object.lease(leaseRequest(limits, 60, 1));
+      await object.report({ ...EMPTY, life: 2 });
+      nowMs += 31_000;
+      await look();
+      isAway = false;
+      await look();
+      hasShipped = true;
+      await look();
+    });
+    // of a Ledger that does not answer, the question is repeated once
+    expect({ asked, reserved }).toEqual({ asked: Array(4).fill("a 1001000"), reserved: [60, 60, 60] });
+  });
+
   it("ends its alarm although the Ledger that is to get its alerts hangs", { tags: ["check"] }, async () => {
     let called = 0;
     await runInDurableObject(tenant(), async (_object, state) => {
@@ -220,6 +258,7 @@ describe("TenantBudget", () => {
         monthOf: () => "2026-11",
         monthBounds: () => ({ startMs: 0, endMs: 1e15 }),
         ledgerSum: async () => ({ tokens: 0, nanoUsd: 0 }),
+        hasShippedRows: async () => true,
         deliverAlerts: async () => {
           called += 1;
           await new Promise(() => undefined);

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { type UsageRow, zeroUsageRow } from "../../../shared/usage/usage-row.ts";
-import { storedRowLine, usageRowLine } from "./row-line.ts";
+import { endedMs, storedRowLine, usageRowLine } from "./row-line.ts";
 
 it("is one line of text that UTF-8 can carry, with every number a number", () => {
   fc.assert(
@@ -33,6 +33,11 @@ it("marks a refusal, when it is made and when it is read again, whatever its tex
     expect(line.refusal).toBe(admission === "rejected");
     expect(storedRowLine(line.json, line.bytes)).toEqual(line);
   }
+});
+
+it("says when its request ended", () => {
+  const { json } = usageRowLine({ ...zeroUsageRow("", 1_700_000_000_123), model: '"ts":"1970-01-01 00:00:00.000"' });
+  expect({ ended: endedMs(json), ofAnother: endedMs("{}") }).toEqual({ ended: 1_700_000_000_123, ofAnother: 0 });
 });
 
 it("has the zero of each field that an older Worker does not know", () => {

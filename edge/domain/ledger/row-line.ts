@@ -30,6 +30,12 @@ export function requestIdOf(line: string): string {
   return /"request_id":"([0-9a-f-]{36})"/.exec(line)?.[1] ?? "";
 }
 
+/** When the request of a row's line ended, epoch ms; 0: the line does not say. */
+export function endedMs(line: string): number {
+  const [, day, time] = /"ts":"(\S+) ([\d:.]+)"/.exec(line) ?? [];
+  return day === undefined ? 0 : Date.parse(`${day}T${time}Z`);
+}
+
 /** The ledger shard that a request's row goes to; the same for every retry. */
 export function shardOf(requestId: string, shards: number): number {
   let hash = 0x811c9dc5;

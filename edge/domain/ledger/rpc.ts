@@ -21,6 +21,8 @@ export interface LedgerStatus {
   readonly bytes: number;
   readonly dropped: number;
   readonly aside: number;
+  /** When the request of the oldest row that waits for the store ended, epoch ms; null: none waits. */
+  readonly oldestMs: number | null;
   /** Counts of the rows that Workers handed in themselves, since the log began. */
   readonly direct: SavedCounters;
 }

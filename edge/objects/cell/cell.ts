@@ -62,6 +62,7 @@ export class CellObject extends DurableObject<Bindings> implements CellApi, Exch
   }
 
   async record(row: UsageRow, upstream: UpstreamOutcomes = {}): Promise<void> {
+    this.#parts.admission.withdraw(row.request_id);
     await this.#parts.rows.record({ row, upstream });
   }
 

@@ -113,6 +113,17 @@ describe("an exchange", () => {
     });
   });
 
+  it("ends the place of a request whose row says that it asked for none", async () => {
+    const stage = new MembersHarness(1);
+    const holder = stage.world.ask(requestOf("holder"), "other");
+    const { session } = stage.open([requestOf("waits")]);
+    stage.world.revisions.note([{ kind: "tenant", id: "t", rev: 2 }], 0);
+    await stage.world.end(holder, 0);
+    expect(stage.states("waits")).toEqual({ waits: "stale" });
+    stage.exchange(session, { records: [{ row: requestOf("waits").row }] });
+    expect({ load: stage.load, recorded: stage.recorded }).toEqual({ load: NOTHING, recorded: ["waits"] });
+  });
+
   it("decides the others when one of its requests cannot be decided", () => {
     const stage = new MembersHarness(2);
     const broken = { ...requestOf("broken"), revs: null } as unknown as AdmissionRequest;

@@ -143,7 +143,11 @@ export class Members {
       if (isLost) admission.giveUp(requestId);
       else admission.withdraw(requestId);
     }
-    for (const one of message.records) this.#track(member, one.row, record(one));
+    for (const one of message.records) {
+      // It may have a place of which its isolate does not know: that its records were older may have overtaken that it waits.
+      admission.withdraw(one.row.request_id);
+      this.#track(member, one.row, record(one));
+    }
     for (const hit of message.hits) this.#hit(member, hit);
     for (const request of message.asks) {
       try {

@@ -97,6 +97,18 @@ export class LedgerStore {
       .map((entry) => ({ orphan: entry.orphan === 1, lines: entry.lines.split("\n") }));
   }
 
+  /** The first row of a segment; null: it has none. */
+  firstLineOf(segment: number): string | null {
+    const [first] = this.#storage.sql
+      .exec<{ lines: string }>(
+        "SELECT lines FROM commits WHERE id >= ? AND id < ? ORDER BY id LIMIT 1",
+        segment * SEGMENT_SPAN,
+        (segment + 1) * SEGMENT_SPAN,
+      )
+      .toArray();
+    return first?.lines.split("\n", 1)[0] ?? null;
+  }
+
   markShipped(segment: number, nowMs: number): void {
     this.#storage.sql.exec("INSERT OR REPLACE INTO shipped (segment, at) VALUES (?, ?)", segment, nowMs);
   }

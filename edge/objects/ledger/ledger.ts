@@ -34,7 +34,7 @@ import {
   shippingBackoffMs,
   wasApplied,
 } from "../../domain/ledger/ledger-log.ts";
-import { requestIdOf, spanLine, storedRowLine, usageRowLine } from "../../domain/ledger/row-line.ts";
+import { endedMs, requestIdOf, spanLine, storedRowLine, usageRowLine } from "../../domain/ledger/row-line.ts";
 import type { LedgerBatch, LedgerStatus } from "../../domain/ledger/rpc.ts";
 import { DEAD_LETTER_RETRY_MS } from "../../domain/ledger/send-plan.ts";
 import type { SpanRecord } from "../../domain/trace/trace.ts";
@@ -158,7 +158,9 @@ export class LedgerObject extends DurableObject<Bindings> {
     const bytes = this.#index.pending.reduce((sum, entry) => sum + entry.bytes, 0);
     const { pending, dropped } = this.#index;
     const direct = this.#direct.save();
-    return { segments: pending.length, bytes, dropped, aside: this.#deadLetters.sizes.length, direct };
+    const oldest = pending[0] === undefined ? null : this.#store.firstLineOf(pending[0].segment);
+    const oldestMs = oldest === null ? null : endedMs(oldest);
+    return { segments: pending.length, bytes, dropped, aside: this.#deadLetters.sizes.length, oldestMs, direct };
   }
 
   async spans(requestId: string, spans: readonly SpanRecord[]): Promise<void> {

@@ -6,7 +6,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { rootCause } from "../../../shared/text/root-cause.ts";
 import type { Bindings } from "../../bindings.ts";
-import { TenantBudgetAuthority } from "../../domain/budget/authority/tenant-budget-authority.ts";
+import { LEDGER_DELAY_MS, TenantBudgetAuthority } from "../../domain/budget/authority/tenant-budget-authority.ts";
 import type { BudgetLimits, BudgetOwner } from "../../domain/budget/limits.ts";
 import {
   type BudgetReport,
@@ -32,7 +32,7 @@ const GRANTS_MAX = 200;
 /** When the ledger did not answer for a dead cell, or the Ledger for alerts, it is called again after this long. */
 const RETRY_MS = 10_000;
 /** A Ledger that hangs must not keep the alarm: the object would store and settle nothing meanwhile. */
-const ALERTS_WITHIN_MS = 5_000;
+const LEDGER_WITHIN_MS = 5_000;
 
 export class TenantBudgetObject extends DurableObject<Bindings> implements TenantBudgetApi {
   readonly #ports: TenantBudgetPorts;
@@ -143,7 +143,7 @@ export class TenantBudgetObject extends DurableObject<Bindings> implements Tenan
     const sent = await callWithRetry(async () => {
       await this.#ports.deliverAlerts(this.#lastCell, events);
       return true;
-    }, ALERTS_WITHIN_MS);
+    }, LEDGER_WITHIN_MS);
     if (sent === null) this.#alertsFromMs = nowMs + RETRY_MS;
     else this.#core.delivered(alerts);
   }
@@ -152,8 +152,23 @@ export class TenantBudgetObject extends DurableObject<Bindings> implements Tenan
   async #settleDeadCells(): Promise<void> {
     this.#core.tick(this.#ports.now());
     const waiting = this.#core.countersAwaitingLedger(this.#ports.now());
+    // What the ledger does not have yet would come back as if it had not been used.
+    if (waiting.length === 0 || !(await this.#hasRowsOfDeadCells())) return;
     const unanswered = await this.#check.recheckAfterDeath(waiting);
     if (unanswered !== null) this.#core.ledgerSettled(unanswered);
+  }
+
+  /** Never rejects: a Ledger that does not answer may have some. */
+  async #hasRowsOfDeadCells(): Promise<boolean> {
+    const { now, hasShippedRows } = this.#ports;
+    const endedBeforeMs = now() - LEDGER_DELAY_MS;
+    const cells = this.#core.cellsAwaitingLedger;
+    const answers = await Promise.all(
+      cells.map(
+        async (cell) => await callWithRetry(async () => await hasShippedRows(cell, endedBeforeMs), LEDGER_WITHIN_MS),
+      ),
+    );
+    return answers.every((hasShipped) => hasShipped === true);
   }
 
   /** Sets the one alarm: for the checkpoint, alerts, or the next check of silent cells. An earlier alarm stays. */

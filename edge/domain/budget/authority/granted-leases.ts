@@ -156,6 +156,13 @@ export class GrantedLeases {
     return pools;
   }
 
+  /** The Cells of leases that were lost at or before `atMs` and about which the ledger has not been asked, as far as they are known. */
+  lostCells(atMs: number): readonly string[] {
+    const isLost = ({ lostAtMs }: GrantedLease): boolean => lostAtMs !== null && lostAtMs <= atMs;
+    const lives = this.#lives.filter(({ cell, leases }) => cell !== UNKNOWN_CELL && [...leases.values()].some(isLost));
+    return [...new Set(lives.map(({ cell }) => cell))];
+  }
+
   /**
    * Notes that the ledger has answered for leases that were lost at or before `atMs`, but those of the pools `unanswered`:
    * nothing of them is outstanding any more. A lease that was reported meanwhile stays.

@@ -34,7 +34,7 @@ import { sizeLease } from "./lease-size.ts";
 import type { Checkpoint, PlacedLease, StoredGrants, StoredState } from "./stored.ts";
 
 /** How long after a Cell's death its last rows may still be on their way to the ledger. */
-const LEDGER_DELAY_MS = 30_000;
+export const LEDGER_DELAY_MS = 30_000;
 
 /** The answer to a lease request; `grants` must be stored before it is sent. */
 interface LeaseResult {
@@ -149,6 +149,11 @@ export class TenantBudgetAuthority {
     const any = keys[0] ?? this.#owners.limitsOf(null);
     if (pools.size === 0 || any === undefined) return [];
     return [{ whose: "tenant", limits: any }, ...keys.map((limits) => ({ whose: "key", limits }) as const)];
+  }
+
+  /** The dead Cells of {@link countersAwaitingLedger}: the ledger may be asked once their Ledgers have sent every row. */
+  get cellsAwaitingLedger(): readonly string[] {
+    return this.#leases.lostCells(this.#askedAboutMs);
   }
 
   /**
