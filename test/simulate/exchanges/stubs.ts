@@ -28,11 +28,15 @@ export function cellStub(parts: StubParts): CellApi & ExchangeApi {
   const { wire, life } = parts;
   const stub = {
     settleOrphan: async (row: Parameters<CellApi["settleOrphan"]>[0]) => {
-      const [from, to] = [await caller(), life()];
-      await wire.call(from, to.context, async () => await to.settleOrphan(row));
+      let to = life();
+      const arrives = (): Context => {
+        to = life();
+        return to.context;
+      };
+      await wire.call(await caller(), arrives, async () => await to.settleOrphan(row));
     },
     openSession: async (member: SessionOpening, message: ExchangeMessage) =>
-      await sessionStub(parts, await caller(), life(), member, message),
+      await sessionStub(parts, await caller(), member, message),
   };
   return stub as unknown as CellApi & ExchangeApi;
 }
@@ -40,15 +44,19 @@ export function cellStub(parts: StubParts): CellApi & ExchangeApi {
 async function sessionStub(
   parts: StubParts,
   from: Context,
-  to: CellLife,
   member: SessionOpening,
   message: ExchangeMessage,
 ): ReturnType<ExchangeApi["openSession"]> {
-  const { wire } = parts;
+  const { wire, life } = parts;
   const link = new Link();
+  let to = life();
+  const arrives = (): Context => {
+    to = life();
+    return to.context;
+  };
   let cut = false;
   const undone = ({ session }: { readonly session: Held }) => wire.notify(to.context, () => to.end(session));
-  const opened = await wire.call(from, to.context, () => to.openSession(member, message), { undone });
+  const opened = await wire.call(from, arrives, () => to.openSession(member, message), { undone });
   const dispose = () => {
     forget();
     session.open = false;

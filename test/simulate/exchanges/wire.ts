@@ -66,29 +66,35 @@ export class Wire {
     return 0.2 + this.#random.next() * 1.3;
   }
 
+  /** `addressee`: whom the call reaches, or what says so when it arrives, as of an object that may have begun anew on the way. */
   async call<T>(
     from: Context,
-    to: Context,
+    addressee: Context | (() => Context),
     work: () => Promise<T> | T,
     { link, undone, sure = false, sessionCall = false }: CallOptions<T> = {},
   ): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const fate = sure ? "arrives" : this.#fate(sessionCall ? this.#faults.sessionLossy : this.#faults.lossy);
+    let to = typeof addressee === "function" ? null : addressee;
     const fail = () =>
       from.enter(() =>
-        reject(Object.assign(new Error(`${to.name} does not answer ${from.name}`), { retryable: true })),
+        reject(Object.assign(new Error(`${to?.name ?? "nobody"} does not answer ${from.name}`), { retryable: true })),
       );
     const failSoon = () => this.#time.later(this.tripMs(), fail);
-    const forget = to.onDeath(failSoon);
+    let forget = to?.onDeath(failSoon) ?? (() => undefined);
     const tripMs = sure ? SURE_MS : this.tripMs();
     const toMs = this.#arrivalMs(fate === "late" ? tripMs + this.#random.between(1, LATE_MS) : tripMs, link);
     const arrive = () => {
-      if (to.alive) to.enter(() => void this.#serve(work, answer, lose));
+      if (typeof addressee === "function") {
+        to = addressee();
+        if (fate !== "late") forget = to.onDeath(failSoon);
+      }
+      if (to?.alive === true) to.enter(() => void this.#serve(work, answer, lose));
       else lose();
     };
     const answer = (value: T) => {
       forget();
-      if (to.alive && fate === "arrives") {
+      if (to?.alive === true && fate === "arrives") {
         this.#time.later(this.tripMs(), () => {
           if (!from.alive) return undone?.(value);
           const heard = from.onDeath(() => undone?.(value));
