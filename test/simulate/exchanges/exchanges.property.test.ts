@@ -143,19 +143,18 @@ const ROUNDS_MAX = 200;
 /** After this time a later request has taken over the tasks of a request whose code was cut off. */
 const FOUND_MS = 31_000;
 
-/** Plays the steps, ends all faults, and lets all requests finish. `watch` is called after every event. */
-async function playExchanges(
-  given: Setup & Streams,
-  steps: readonly Timed[],
-  watch: (world: World) => void,
-): Promise<World> {
+/** Without faults, the Cell knows after this time of every request that runs. */
+const COUNTED_MS = 9_000;
+
+/** Plays the steps, ends all faults, and lets all requests finish. */
+async function playExchanges(given: Setup & Streams, steps: readonly Timed[], watch: Watch): Promise<World> {
   const world = new World(given);
   vi.stubGlobal("setTimeout", world.time.setTimeout);
   vi.stubGlobal("clearTimeout", world.time.clearTimeout);
   vi.stubGlobal("setInterval", world.time.setInterval);
   vi.stubGlobal("clearInterval", world.time.clearTimeout);
   try {
-    const after = () => watch(world);
+    const after = () => watch.look(world);
     const forMs = steps.reduce((sum, { afterMs }) => sum + afterMs, given.afterMs);
     for (const stream of given.streams) {
       const requests = Math.ceil(forMs / stream.everyMs);
@@ -165,9 +164,15 @@ async function playExchanges(
       await world.run(afterMs, after);
       take(world, step);
     }
+    const lastsMs = 2_500 + AFTER_MS;
+    for (const isolate of world.isolates.keys())
+      for (const tenantAt of given.tenants.keys())
+        world.request(isolate, { tenantAt, modelAt: 0, lastsMs, ends: "settles" });
     await world.run(given.afterMs + 2_500, after);
     world.wire.faults = CALM;
-    await world.run(AFTER_MS, after);
+    await world.run(COUNTED_MS, after);
+    watch.counted(world);
+    await world.run(AFTER_MS - COUNTED_MS, after);
     for (let rounds = 0; rounds < ROUNDS_MAX && world.truth.running.size + world.waiting > 0; rounds += 1)
       await world.run(AFTER_MS, after);
     for (const index of world.isolates.keys()) warmUp(world, index);
@@ -254,6 +259,16 @@ class Watch {
     this.#held = held;
   }
 
+  /** Checks that whoever runs holds a slot. */
+  counted({ truth, life, isolates }: World): void {
+    const states = new Map([...life.admission.entries].map(({ request, state }) => [request.requestId, state]));
+    for (const { id, heard } of truth.running.values()) {
+      const isAlive = isolates.some(({ requests }) => requests.get(id)?.alive === true);
+      const state = states.get(id);
+      if (heard && isAlive && state !== "running") this.#breaks(`law 6: ${id} runs, and is ${state ?? "not known"}`);
+    }
+  }
+
   /** Checks the end: all requests have finished, and no call is lost any more. */
   atLast(world: World): void {
     for (const id of world.asked.keys()) {
@@ -319,7 +334,7 @@ describe("exchanges in a simulated world", () => {
       await fc.assert(
         fc.asyncProperty(setupPlay, orderly, async (given, steps) => {
           const watch = new Watch(true);
-          const world = await playExchanges(given, steps, (at) => watch.look(at));
+          const world = await playExchanges(given, steps, watch);
           expect(wrongWith(world, watch)).toEqual([]);
           expect({ died: world.died.size, uncounted: world.truth.uncounted.size }).toEqual({ died: 0, uncounted: 0 });
         }),
@@ -335,7 +350,7 @@ describe("exchanges in a simulated world", () => {
       await fc.assert(
         fc.asyncProperty(setupPlay, stormy, async (given, steps) => {
           const watch = new Watch(false);
-          const world = await playExchanges(given, steps, (at) => watch.look(at));
+          const world = await playExchanges(given, steps, watch);
           expect(wrongWith(world, watch)).toEqual([]);
         }),
         options,
