@@ -17,7 +17,7 @@ describe("what needs attention", () => {
     await tabTo(page, `Open: Model ${name} is down`);
     await page.keyboard.press("Enter");
     await page.waitForURL((url) => url.pathname === `/models/${model.id}` && url.searchParams.get("tab") === "health");
-    await page.getByText("Health checks").waitFor();
+    await page.getByText("Health checks", { exact: true }).waitFor();
     // Before the page reads a model that is gone.
     expect(problems()).toEqual([]);
     await gateway.must("DELETE", `/models/${model.id}`);
