@@ -85,7 +85,10 @@ export class AdmissionMachine implements GrantCheck {
     if (known === undefined && this.#ended.has(request.requestId)) return null;
     if (known !== undefined && isLive(known)) {
       if (request.anew === true) this.#clear(known, "is lost", NOTHING_USED, true);
-      else if (known.state !== "stale") return known.answer ?? WAITS;
+      else if (known.state !== "stale") {
+        if (request.ask !== undefined) known.request = { ...known.request, ask: request.ask };
+        return known.answer ?? WAITS;
+      }
     }
     const items = isSubCall(request) ? [] : this.#options.revisions.staleAmong(request.revs);
     if (items.length > 0 && known === undefined) return { verdict: "stale", items };

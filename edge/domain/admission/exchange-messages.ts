@@ -68,8 +68,11 @@ export type CacheHitDecision =
 
 /** What was decided or stored for a member since the last answer; all by request id. */
 export interface ExchangeAnswer {
-  /** Admission requests of this exchange, and earlier ones that waited. */
-  readonly decided: readonly (readonly [requestId: string, answer: AdmissionAnswer])[];
+  /**
+   * Admission requests of this exchange, and earlier ones that waited. `ask`: the number of the one that is answered; absent: what the
+   * isolate has said in this message.
+   */
+  readonly decided: readonly (readonly [requestId: string, answer: AdmissionAnswer, ask?: number])[];
   /** Hits of this exchange and earlier ones. */
   readonly hits: readonly (readonly [requestId: string, verdict: CacheHitDecision])[];
   /** Requests whose rows are on the disk of the Ledger. */

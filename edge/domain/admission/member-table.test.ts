@@ -232,6 +232,23 @@ describe("after a session is lost", () => {
     expect(sent(table.take())).toEqual({ ends: ["record", "ends"], hits: ["hit"], asks: ["asks"] });
   });
 
+  it("a request that asks again takes no answer to what it asked before", async () => {
+    const table = new Table();
+    table.ask(askOf("one")).catch(() => undefined);
+    const [before] = table.take()?.asks ?? [];
+    const answered = outcome(table.ask({ ...askOf("one"), anew: true }));
+    const [after] = table.take()?.asks ?? [];
+    table.answer({ decided: [["one", GRANTED, before?.ask]] });
+    await settled();
+    expect({ answered: answered.now, running: table.living().running }).toEqual({ answered: "waits", running: [] });
+    table.answer({ decided: [["one", GRANTED, after?.ask]] });
+    await settled();
+    expect({ answered: answered.now, running: table.living().running }).toEqual({
+      answered: GRANTED,
+      running: ["one"],
+    });
+  });
+
   it("a request that asked may have a place, and keeps it when it is stale", () => {
     const table = new Table();
     void table.ask(askOf("one"));

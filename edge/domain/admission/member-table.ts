@@ -73,6 +73,7 @@ export class MemberTable {
     departures: new Set<string>(),
   };
   #said = 0;
+  #asks = 0;
 
   /** True when something is to be sent. */
   get hasMessage(): boolean {
@@ -119,8 +120,10 @@ export class MemberTable {
     const decided = Promise.withResolvers<Decision | Stale>();
     decided.promise.catch(() => undefined);
     const wasTold = request.again === true;
+    this.#asks += 1;
+    const numbered = { ...request, ask: this.#asks };
     // It may have a place of which it was not told.
-    const shown = known === undefined ? request : { ...request, again: true };
+    const shown = known === undefined ? numbered : { ...numbered, again: true };
     const asked: OpenRequest = {
       request: shown,
       stands: "asked",
@@ -270,9 +273,9 @@ export class MemberTable {
     // One that asked again meanwhile may be departing anew.
     for (const departure of departures)
       if (this.#departing.get(departure.requestId) === departure) this.#departing.delete(departure.requestId);
-    for (const [requestId, answer] of decided) {
-      this.#decided(requestId, answer);
-      if (isOld && answer.verdict === "granted") this.#unsent.returns.add(requestId);
+    for (const [requestId, answer, ask] of decided) {
+      if (this.#decided(requestId, answer, ask) && isOld && answer.verdict === "granted")
+        this.#unsent.returns.add(requestId);
     }
     for (const [requestId, verdict] of hits) {
       const shown = this.#shown.get(requestId);
@@ -327,10 +330,14 @@ export class MemberTable {
     this.#rows.set(requestId, { settlement, isRecord, isUnderWay, saved });
   }
 
-  /** Answers may overtake each other, and come twice. */
-  #decided(requestId: string, answer: AdmissionAnswer): void {
+  /**
+   * Answers may overtake each other, come twice, and come after the request has asked again: what was granted to an earlier ask may be
+   * another's meanwhile. False: it is not taken.
+   */
+  #decided(requestId: string, answer: AdmissionAnswer, ask: number | undefined): boolean {
     const open = this.#open.get(requestId);
-    if (open === undefined || (open.stands !== "asked" && open.stands !== "waiting")) return;
+    if (open === undefined || (open.stands !== "asked" && open.stands !== "waiting")) return false;
+    if (ask !== undefined && ask !== open.request.ask) return false;
     const asked = open.stands === "asked";
     if (answer.verdict === "granted") open.grant = answer.grant;
     open.stands = STANDS[answer.verdict];
@@ -338,6 +345,7 @@ export class MemberTable {
     if (asked && answer.verdict === "stale" && !mayBeKnown(open.request)) this.#open.delete(requestId);
     if (asked) open.answered.resolve(answer);
     else if (answer.verdict !== "waiting") open.decided.resolve(answer);
+    return true;
   }
 }
 

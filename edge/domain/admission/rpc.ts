@@ -28,6 +28,8 @@ export interface AdmissionRequest extends Arrival {
   readonly waitedMs: number | null;
   /** An earlier message with it may have arrived, and its row may have been written. */
   readonly again?: boolean;
+  /** Numbers the admission requests of one isolate: an answer names the one that it answers. */
+  readonly ask?: number;
   /** It gives back what it has: a grant that came too late, or a refusal that it does not take. */
   readonly anew?: boolean;
   /**

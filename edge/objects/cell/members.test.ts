@@ -113,6 +113,21 @@ describe("an exchange", () => {
     });
   });
 
+  it("answers the newest ask of a request, by its number", async () => {
+    const stage = new MembersHarness(1);
+    const holder = stage.world.ask(requestOf("holder"), "other");
+    const { session, answer } = stage.open([{ ...requestOf("one"), ask: 1 }]);
+    const again = stage.exchange(session, { asks: [{ ...requestOf("one"), ask: 2, again: true }] });
+    await stage.world.end(holder, 0);
+    const last = stage.exchange(session);
+    const told = [answer, again, last].flatMap(({ decided }) => decided.map(([, { verdict }, ask]) => [verdict, ask]));
+    expect(told).toEqual([
+      ["waiting", 1],
+      ["waiting", 2],
+      ["granted", 2],
+    ]);
+  });
+
   it("ends the place of a request whose row says that it asked for none", async () => {
     const stage = new MembersHarness(1);
     const holder = stage.world.ask(requestOf("holder"), "other");

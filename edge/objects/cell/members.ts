@@ -8,13 +8,14 @@ import type { UsageRow } from "../../../shared/usage/usage-row.ts";
 import { type AdmissionEntry, isLive } from "../../domain/admission/admission-entry.ts";
 import type { AdmissionMachine } from "../../domain/admission/admission-machine.ts";
 import type {
+  AdmissionAnswer,
   CacheHitDecision,
   ExchangeAnswer,
   ExchangeMessage,
   RowRecord,
   SessionOpening,
 } from "../../domain/admission/exchange-messages.ts";
-import type { CacheHit, Decision, Stale } from "../../domain/admission/rpc.ts";
+import type { AdmissionRequest, CacheHit, Decision, Stale } from "../../domain/admission/rpc.ts";
 import type { BudgetLimits } from "../../domain/budget/limits.ts";
 import type { BucketLevel } from "../../domain/budget/token-bucket.ts";
 import type { Revisions } from "../../domain/cell/revisions.ts";
@@ -152,7 +153,7 @@ export class Members {
     for (const request of message.asks) {
       try {
         const answer = admission.ask(request, member.id);
-        if (answer !== null) member.report.decided.push([request.requestId, answer]);
+        if (answer !== null) member.report.decided.push(decidedOn(request, answer));
       } catch (error) {
         failed(error);
         // Without an answer it would wait for ever; asked for in vain twice, it is refused.
@@ -224,7 +225,7 @@ export class Members {
   decided({ member: id, request }: AdmissionEntry, answer: Decision | Stale): void {
     const member = this.#known.get(id);
     if (member === undefined) return;
-    member.report.decided.push([request.requestId, answer]);
+    member.report.decided.push(decidedOn(request, answer));
     notify(member);
   }
 
@@ -273,6 +274,9 @@ export class Members {
       });
   }
 }
+
+const decidedOn = ({ requestId, ask }: AdmissionRequest, answer: AdmissionAnswer): Report["decided"][number] =>
+  ask === undefined ? [requestId, answer] : [requestId, answer, ask];
 
 function hasNews({ report }: KnownMember): boolean {
   return Object.values(report).some(({ length }) => length > 0);
