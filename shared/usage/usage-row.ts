@@ -139,6 +139,9 @@ export function storedRow(given: UsageRow): Readonly<Record<string, string | num
 /** A time as columns of times read it: `YYYY-MM-DD HH:MM:SS.mmm` in UTC. */
 export const columnTime = (epochMs: number): string => new Date(epochMs).toISOString().slice(0, 23).replace("T", " ");
 
+/** The time of such a text, epoch ms. */
+export const timeOfColumn = (text: string): number => Date.parse(`${text.replace(" ", "T")}Z`);
+
 /** The store reads no half of a surrogate pair, and JSON no NaN or Infinity: both are replaced. */
 function readable(value: string | number): string | number {
   if (typeof value === "string") return value.toWellFormed();

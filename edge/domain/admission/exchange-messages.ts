@@ -72,7 +72,7 @@ export interface ExchangeAnswer {
    * Admission requests of this exchange, and earlier ones that waited. `ask`: the number of the one that is answered; absent: what the
    * isolate has said in this message.
    */
-  readonly decided: readonly (readonly [requestId: string, answer: AdmissionAnswer, ask?: number])[];
+  readonly decided: readonly (readonly [requestId: string, answer: AdmissionAnswer, ask?: number | undefined])[];
   /** Hits of this exchange and earlier ones. */
   readonly hits: readonly (readonly [requestId: string, verdict: CacheHitDecision])[];
   /** Requests whose rows are on the disk of the Ledger. */

@@ -3,7 +3,7 @@
  * docs/rules/storage-layouts.md#usage-raw, with `ts` as text in place of `ts_ms`. The line is what the Ledger keeps on
  * disk, so that shipping never rebuilds a row. Invariant: the store can read every line.
  */
-import { columnTime, storedRow, type UsageRow } from "../../../shared/usage/usage-row.ts";
+import { columnTime, storedRow, timeOfColumn, type UsageRow } from "../../../shared/usage/usage-row.ts";
 import type { SpanRecord } from "../trace/trace.ts";
 import type { LogLine } from "./ledger-log.ts";
 
@@ -32,8 +32,8 @@ export function requestIdOf(line: string): string {
 
 /** When the request of a row's line ended, epoch ms; 0: the line does not say. */
 export function endedMs(line: string): number {
-  const [, day, time] = /"ts":"(\S+) ([\d:.]+)"/.exec(line) ?? [];
-  return day === undefined ? 0 : Date.parse(`${day}T${time}Z`);
+  const text = /"ts":"([\d-]+ [\d:.]+)"/.exec(line)?.[1];
+  return text === undefined ? 0 : timeOfColumn(text);
 }
 
 /** The ledger shard that a request's row goes to; the same for every retry. */
