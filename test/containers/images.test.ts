@@ -105,7 +105,9 @@ describe.each(IMAGES)("the image %s", (name) => {
     const secret = ["env", "GATEWAY_ADMIN_TOKEN_FILE=/nowhere", ...config.Entrypoint];
     expect(await inImage(name, ...secret)).toEqual({
       code: 1,
-      said: expect.stringMatching(/^gateway: GATEWAY_ADMIN_TOKEN_FILE: the file \/nowhere cannot be read: it does not exist \(ENOENT\)/),
+      said: expect.stringMatching(
+        /^gateway: GATEWAY_ADMIN_TOKEN_FILE: the file \/nowhere cannot be read: it does not exist \(ENOENT\)/,
+      ),
     });
   });
 });
