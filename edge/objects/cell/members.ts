@@ -275,11 +275,8 @@ export class Members {
   }
 }
 
-const decidedOn = ({ requestId, ask }: AdmissionRequest, answer: AdmissionAnswer): Report["decided"][number] => [
-  requestId,
-  answer,
-  ask,
-];
+const decidedOn = ({ requestId, ask }: AdmissionRequest, answer: AdmissionAnswer): Report["decided"][number] =>
+  ask === undefined ? [requestId, answer] : [requestId, answer, ask];
 
 function hasNews({ report }: KnownMember): boolean {
   return Object.values(report).some(({ length }) => length > 0);
