@@ -184,13 +184,19 @@ it("a Cell that is reset writes the rows of requests that it had given up before
     );
   await isolate.cutOff();
   await waitFor(stored, (count) => count === 1);
+  await runInDurableObject(isolate.stub, (_cell, { storage }) => {
+    for (const row of ["{", "null", '{"status_code":"none"}'])
+      storage.sql.exec("INSERT INTO given_up_rows (request_id, due_at, row) VALUES (?, 0, ?)", row, row);
+  });
   await isolate.reset();
   const [row] = await waitFor(
     async () => await isolate.rows(),
     ({ length }) => length > 0,
   );
   expect(row).toMatchObject({ request_id: request.requestId, status_code: 499, error_code: "client_gone" });
+  // Those that cannot be read are deleted, and keep nothing from starting.
   await waitFor(stored, (count) => count === 0);
+  expect(await isolate.rows()).toHaveLength(1);
 });
 
 describe("a Cell that is reset under load", () => {

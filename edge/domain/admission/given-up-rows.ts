@@ -1,6 +1,6 @@
 /**
- * The rows of requests that were given up, until they are durable: each waits for its request to show up after all, and outlives this
- * life of the Cell, because the request is charged already (docs/rules/settlement-and-rows.md#custody).
+ * The rows of requests that were given up. Each waits in case its request shows up, and survives a restart of the Cell, because the
+ * request has been charged already (docs/rules/settlement-and-rows.md#custody). It is deleted once the Ledger has it.
  */
 import type { UsageRow } from "../../../shared/usage/usage-row.ts";
 

@@ -1,7 +1,7 @@
 /**
  * What a Cell keeps on disk: recent revisions, the capacity override, the isolates that have requests, the rows of requests that
- * were given up, the number of its life, its counters and its last hour. It is written when configuration changes, when load begins
- * and ends, when the Cell starts, when requests are lost, and at intervals under load; never per request that ends by itself
+ * were given up, the number of its life, its counters and its last hour. It is written when configuration changes, when load starts
+ * and stops, when the Cell starts, when requests are lost, and at intervals under load, but not for requests that end normally
  * (docs/rules/admission.md#what-the-cell-stores).
  */
 import * as z from "zod";
@@ -145,8 +145,9 @@ export class CellStore implements HistoryDisk, GivenUpRowStore {
       .exec<{ request_id: string; due_at: number; row: string }>("SELECT request_id, due_at, row FROM given_up_rows")
       .toArray()
       .flatMap(({ request_id: requestId, due_at: dueMs, row: json }) => {
+        const stored = storedRowIn(json);
         // An earlier release may have written it, without the columns of this one.
-        const row = usageRowSchema.safeParse({ ...zeroUsageRow(requestId, dueMs), ...JSON.parse(json) });
+        const row = usageRowSchema.safeParse(stored && { ...zeroUsageRow(requestId, dueMs), ...stored });
         if (!row.success) this.forget(requestId);
         return row.success ? [{ row: row.data, dueMs }] : [];
       });
@@ -239,6 +240,16 @@ export class CellStore implements HistoryDisk, GivenUpRowStore {
         name,
         value,
       );
+  }
+}
+
+/** The row in a text; null if it is damaged, which must not keep the Cell from starting. */
+function storedRowIn(json: string): object | null {
+  try {
+    const row: unknown = JSON.parse(json);
+    return typeof row === "object" ? row : null;
+  } catch {
+    return null;
   }
 }
 

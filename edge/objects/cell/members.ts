@@ -145,7 +145,7 @@ export class Members {
       else admission.withdraw(requestId);
     }
     for (const one of message.records) {
-      // It may have a place of which its isolate does not know: that its records were older may have overtaken that it waits.
+      // The isolate may not know that the request has a place: the answer `stale` can overtake `waiting`.
       admission.withdraw(one.row.request_id);
       this.#track(member, one.row, record(one));
     }

@@ -66,7 +66,7 @@ export class Wire {
     return 0.2 + this.#random.next() * 1.3;
   }
 
-  /** `addressee`: whom the call reaches, or what says so when it arrives, as of an object that may have begun anew on the way. */
+  /** `addressee`: the context that is called. A function is asked when the call arrives, because the object may have restarted. */
   async call<T>(
     from: Context,
     addressee: Context | (() => Context),
