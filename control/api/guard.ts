@@ -41,7 +41,8 @@ export function authenticate(deps: ApiDeps): MiddlewareHandler<ApiTypes> {
     c.set("tenantId", tenantId);
     const given = auditAddressOf(c.req.header("x-gateway-audit-address"));
     const address = given ?? clientAddress(c, deps.proxies) ?? "";
-    c.set("ctx", deps.context(actorOf(c.req.header("x-gateway-audit-actor")), address));
+    const ctx = deps.context(actorOf(c.req.header("x-gateway-audit-actor")), address);
+    c.set("ctx", tenantId === null ? ctx : { ...ctx, isForUser: true });
     await next();
   };
 }

@@ -9,6 +9,7 @@ import { NONCE, type SecureHeadersVariables, secureHeaders } from "hono/secure-h
 import { z } from "zod";
 import { PERSON_HEADER, personOf } from "../../shared/access/console-person.ts";
 import { GatewayError } from "../../shared/errors.ts";
+import { ownPath } from "../../shared/network/own-path.ts";
 import { rootCause } from "../../shared/text/root-cause.ts";
 import { clientAddress, clientProtocol } from "../api/client-address.ts";
 import { type Asker, Assistant, AssistantOff, ProposalUnusable } from "../assistant/assistant.ts";
@@ -23,7 +24,7 @@ import { DashboardError } from "./dashboard-error.ts";
 import type { DashboardEnv } from "./env.ts";
 import { Live, type LiveOptions } from "./live/live.ts";
 import { OpenCalls } from "./open-calls.ts";
-import { isOriginAllowed, ownOrigin, ownPath } from "./origins.ts";
+import { isOriginAllowed, ownOrigin } from "./origins.ts";
 import { Relay } from "./relay.ts";
 import { SESSION_SECS, Sessions, sessionName } from "./sessions.ts";
 import { isBreakGlass } from "./sign-in/break-glass.ts";

@@ -27,11 +27,3 @@ export function isOriginAllowed(
   if (origin === null) return false;
   return env.trustedOrigins.includes("*") || [ownOrigin(request, env, came), ...env.trustedOrigins].includes(origin);
 }
-
-/** A path of the console itself: what leads elsewhere, or is none, becomes `/`. */
-export function ownPath(path: string | undefined): string {
-  const base = "http://console.invalid";
-  if (path === undefined || !URL.canParse(path, base)) return "/";
-  const url = new URL(path, base);
-  return url.origin === base && path.startsWith("/") ? `${url.pathname}${url.search}` : "/";
-}

@@ -327,12 +327,18 @@ describe("a person from a provider", () => {
     expect(why(await testing.signIn(browser))).toEqual([302, "/"]);
   });
 
-  it.each(["//evil.example/x", "https://evil.example", "/\\evil.example", "javascript:alert(1)", "\\\\evil", "x"])(
-    "is not led away by return_to %s",
-    async (returnTo) => {
-      expect(why(await testing.signIn(testing.browser(), returnTo))[1]).toMatch(/^\/(?![/\\])/);
-    },
-  );
+  it.each([
+    "//evil.example/x",
+    "https://evil.example",
+    "/\\evil.example",
+    "javascript:alert(1)",
+    "\\\\evil",
+    "x",
+    "/..//evil.example",
+    "/%2e%2e//evil",
+  ])("is not led away by return_to %s", async (returnTo) => {
+    expect(why(await testing.signIn(testing.browser(), returnTo))[1]).toMatch(/^\/(?![/\\])/);
+  });
 
   it("does not wait in a list without end", async () => {
     const { db } = testing.control.connection;

@@ -25,6 +25,8 @@ export interface VerbContext {
   readonly db: Database;
   /** The name in the audit log. */
   readonly actor: string;
+  /** A `user` of a tenant asks, who must not undo what an admin has set. Absent: an admin, or the gateway itself. */
+  readonly isForUser?: true;
   /** Where the request came from, for the audit log: an IP address; empty for what no request has caused. */
   readonly address: string;
   readonly now: () => Date;

@@ -7,6 +7,7 @@ import type { VerbContext, Written } from "../kernel/context.ts";
 import { parse, parseId } from "../kernel/parse.ts";
 import { write } from "../kernel/write.ts";
 import { lockTenant } from "../tenants/tenant-record.ts";
+import { changedByAdmin, createdByUser } from "./admin-limits.ts";
 import { keyColumns } from "./key-columns.ts";
 import { keyRecord } from "./key-record.ts";
 
@@ -24,6 +25,7 @@ export async function createKey(ctx: VerbContext, tenant: string, input: unknown
       .insert(apiKeys)
       .values({
         ...fields,
+        ...(ctx.isForUser === true ? createdByUser(fields) : changedByAdmin(null, fields)),
         tenant_id: tenantId,
         key_prefix: keyPrefix(secret),
         key_hash: hash,

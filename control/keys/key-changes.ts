@@ -13,6 +13,7 @@ import { changedFields } from "../kernel/changed-fields.ts";
 import type { VerbContext, Written } from "../kernel/context.ts";
 import { parse, parseId } from "../kernel/parse.ts";
 import { write } from "../kernel/write.ts";
+import { changedByAdmin, changedByUser } from "./admin-limits.ts";
 import { keyColumns } from "./key-columns.ts";
 import { keyRecord, lockKey } from "./key-record.ts";
 
@@ -68,9 +69,10 @@ async function applyChange<Body>(
     ctx.judge?.(keyRecord(before));
     const now = ctx.now();
     const columns = rule.columns(body, before, now);
+    const kept = ctx.isForUser === true ? changedByUser(before, columns) : changedByAdmin(before, columns);
     const [row] = await tx
       .update(apiKeys)
-      .set({ ...columns, rev: journal.rev, updated_at: now })
+      .set({ ...columns, ...kept, rev: journal.rev, updated_at: now })
       .where(eq(apiKeys.id, id))
       .returning();
     if (row === undefined) throw new GatewayError("not_found");

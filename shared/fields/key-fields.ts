@@ -3,6 +3,9 @@ import * as z from "zod";
 import { BUDGET_FIELDS, ID_FIELD, RATE_FIELDS, shownTime, TIME_FIELDS } from "./common-fields.ts";
 import type { FieldTable } from "./field-table.ts";
 
+/** Who can change a key: an admin or a `user` of its tenant, or the gateway by itself. */
+export const ACTOR_ROLES = ["admin", "user", "system"] as const;
+
 export const KEY_FIELDS = {
   key_hash: { column: "text", unique: true, value: z.string(), record: false, hot: true },
   id: { ...ID_FIELD, hot: { key_id: z.string() } },
@@ -11,6 +14,10 @@ export const KEY_FIELDS = {
   description: { column: "text", value: z.string() },
   key_prefix: { column: "text", value: z.string(), hot: true },
   disabled: { column: "boolean", value: z.boolean(), hot: true },
+  /** Who disabled the key last; null while it is not disabled, and where nobody knows. */
+  disabled_by: { column: "text", value: z.enum(ACTOR_ROLES).nullable() },
+  /** The limits that an admin has set; null: nobody knows who has set those of the key. */
+  admin_limits: { column: "json", value: z.record(z.string(), z.unknown()).nullable(), record: false },
   tracing_enabled: { column: "boolean", value: z.boolean(), hot: true },
   expires_at: {
     column: "instant",

@@ -4,7 +4,7 @@
  */
 import * as z from "zod";
 import { recordShape, type StoredShape } from "../fields/field-table.ts";
-import { KEY_FIELDS } from "../fields/key-fields.ts";
+import { ACTOR_ROLES, KEY_FIELDS } from "../fields/key-fields.ts";
 import {
   budgetFields,
   descriptionField,
@@ -54,6 +54,8 @@ export const storedKey = {
   key_prefix: freeText(18),
   key_hash: keyHash,
   disabled: flag.default(false),
+  disabled_by: oneOf(ACTOR_ROLES).nullable().default(null),
+  admin_limits: z.record(z.string(), z.unknown()).nullable().default(null),
   tracing_enabled: flag.default(false),
   expires_at: timestamp.nullable().default(null),
   allowed_models: z.array(freeText(200)).nullable().default(null),

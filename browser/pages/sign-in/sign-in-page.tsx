@@ -1,6 +1,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { useEffect } from "react";
+import { ownPath } from "../../../shared/network/own-path.ts";
 import { SESSION_KEY, sessionQuery } from "../../data/session.ts";
 import { SignInForm } from "../../forms/sign-in-form.tsx";
 import { shellTexts } from "../../messages/en/shell.ts";
@@ -33,7 +34,7 @@ export function SignInPage() {
   const session = useQuery(sessionQuery);
   const queries = useQueryClient();
   const navigate = useNavigate();
-  const returnTo = consolePath(return_to);
+  const returnTo = ownPath(return_to, location.origin);
   const isSignedIn = session.data !== undefined && session.data.user !== null;
   useEffect(() => {
     if (isSignedIn) void navigate({ href: returnTo, replace: true });
@@ -56,11 +57,4 @@ export function SignInPage() {
       </div>
     </main>
   );
-}
-
-/** The path that an address names, where it is one of the console; else the first page. */
-export function consolePath(text: string | undefined): string {
-  if (text === undefined || !URL.canParse(text, location.origin)) return "/";
-  const { origin, pathname, search } = new URL(text, location.origin);
-  return origin === location.origin && !pathname.startsWith("//") ? `${pathname}${search}` : "/";
 }

@@ -1,0 +1,156 @@
+/** A `user` never undoes what an admin has set of a key (docs/rules/keys.md#admins-and-users). */
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { ApiKey, CreatedKey } from "../../shared/schema/api-key.ts";
+import type { Tenant } from "../../shared/schema/tenant.ts";
+import { ADMIN_TOKEN, startControl, type TestControl } from "../../test/harness/control.ts";
+import { userCredential } from "../api/guard.ts";
+import { apiKeys } from "../db/schema/tenancy.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+let control: TestControl;
+let tenant: Tenant;
+
+beforeAll(async () => {
+  control = await startControl();
+  tenant = await control.must<Tenant>("POST", "/tenants", { name: "own" });
+});
+afterAll(async () => {
+  await control.close();
+});
+
+async function asUser(method: string, path: string, body: Fields) {
+  const answer = await control.app.request(`/api/v1${path}`, {
+    method,
+    headers: { authorization: userCredential(tenant.id, ADMIN_TOKEN) },
+    body: JSON.stringify(body),
+  });
+  const { error, ...record } = (await answer.json()) as ApiKey & {
+    error?: { details?: readonly { path: string; message: string }[] };
+  };
+  return { status: answer.status, paths: (error?.details ?? []).map(({ path: field }) => field), record };
+}
+
+async function keyOfAdmin(body: Fields): Promise<ApiKey> {
+  return (await control.must<CreatedKey>("POST", `/tenants/${tenant.id}/keys`, body)).key;
+}
+
+const asAdmin = async (key: ApiKey, body: Fields) => await control.must<ApiKey>("PATCH", `/keys/${key.id}`, body);
+const put = async (key: ApiKey, body: Fields) => await asUser("PUT", `/keys/${key.id}`, body);
+const setDisabled = async (key: ApiKey, disabled: boolean) =>
+  await asUser("PUT", `/keys/${key.id}/disabled`, { disabled });
+
+const LIMITS = {
+  tokens_per_minute: 100,
+  requests_per_minute: 10,
+  budget_tokens: 1000,
+  budget_cost_usd: 5,
+  budget_period: "monthly",
+  expires_at: "2030-01-01T00:00:00.000Z",
+  allowed_models: ["a", "b"],
+};
+
+describe("a key that an admin has disabled", () => {
+  it("is enabled by an admin only, also after a user has disabled it too", async () => {
+    const key = await keyOfAdmin({});
+    expect(await asAdmin(key, { disabled: true })).toMatchObject({ disabled: true, disabled_by: "admin" });
+    expect(await setDisabled(key, true)).toMatchObject({ status: 200, record: { disabled_by: "admin" } });
+    expect(await setDisabled(key, false)).toMatchObject({ status: 400, paths: ["disabled"] });
+    expect(await asAdmin(key, { disabled: false })).toMatchObject({ disabled: false, disabled_by: null });
+  });
+
+  it("stays disabled where nobody knows who has disabled it", async () => {
+    const key = await keyOfAdmin({ disabled: true });
+    await control.connection.db.update(apiKeys).set({ disabled_by: null, admin_limits: null });
+    expect(await setDisabled(key, false)).toMatchObject({ status: 400, paths: ["disabled"] });
+  });
+
+  it("is enabled by a user if a user has disabled it", async () => {
+    const key = await keyOfAdmin({});
+    expect(await setDisabled(key, true)).toMatchObject({ status: 200, record: { disabled_by: "user" } });
+    expect(await setDisabled(key, false)).toMatchObject({
+      status: 200,
+      record: { disabled: false, disabled_by: null },
+    });
+  });
+});
+
+describe("the limits of a key that an admin has set", () => {
+  it.each<[string, Fields]>([
+    ["tokens_per_minute", { tokens_per_minute: 101 }],
+    ["tokens_per_minute", { tokens_per_minute: 0 }],
+    ["requests_per_minute", { requests_per_minute: 0 }],
+    ["budget_tokens", { budget_tokens: null }],
+    ["budget_cost_usd", { budget_cost_usd: 5.5 }],
+    ["budget_period", { budget_period: "lifetime" }],
+    ["budget_started_at", { budget_started_at: null }],
+    ["expires_at", { expires_at: null }],
+    ["expires_at", { expires_at: "2030-01-01T00:00:00.001Z" }],
+    ["allowed_models", { allowed_models: null }],
+    ["allowed_models", { allowed_models: [] }],
+    ["allowed_models", { allowed_models: ["a", "c"] }],
+  ])("are not widened by a user: %s by %j", async (path, body) => {
+    const key = await keyOfAdmin(LIMITS);
+    expect(await put(key, { name: "mine", ...body })).toMatchObject({ status: 400, paths: [path] });
+    expect(await control.must<ApiKey>("GET", `/keys/${key.id}`)).toEqual(key);
+  });
+
+  it("are lowered by a user, and raised again up to what the admin has set", async () => {
+    const key = await keyOfAdmin(LIMITS);
+    const lower = {
+      tokens_per_minute: 50,
+      requests_per_minute: 1,
+      budget_tokens: 0,
+      budget_cost_usd: 1,
+      expires_at: "2029-01-01T00:00:00.000Z",
+      allowed_models: ["b"],
+    };
+    expect(await put(key, lower)).toMatchObject({ status: 200, record: lower });
+    expect(await put(key, { budget_tokens: 1001 })).toMatchObject({ status: 400, paths: ["budget_tokens"] });
+    expect(await put(key, LIMITS)).toMatchObject({ status: 200, record: LIMITS });
+  });
+
+  it("hold also for a key of which nobody knows who has set them", async () => {
+    const key = await keyOfAdmin(LIMITS);
+    await control.connection.db.update(apiKeys).set({ admin_limits: null });
+    expect(await put(key, { tokens_per_minute: 0 })).toMatchObject({ status: 400, paths: ["tokens_per_minute"] });
+    expect(await put(key, { name: "mine" })).toMatchObject({ status: 200, record: { ...LIMITS, name: "mine" } });
+  });
+
+  it("no longer hold once an admin has cleared them", async () => {
+    const key = await keyOfAdmin({ tokens_per_minute: 100, budget_tokens: 10 });
+    await asAdmin(key, { tokens_per_minute: null });
+    expect(await put(key, { tokens_per_minute: 500 })).toMatchObject({ status: 200 });
+    expect(await put(key, { budget_tokens: 11 })).toMatchObject({ status: 400, paths: ["budget_tokens"] });
+  });
+
+  it("are never passed by any changes of users", async () => {
+    const numbers = fc.record(
+      { tokens_per_minute: fc.nat(200), requests_per_minute: fc.nat(20), budget_tokens: fc.option(fc.nat(2000)) },
+      { requiredKeys: [] },
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(numbers, { maxLength: 5 }), async (changes) => {
+        const key = await keyOfAdmin(LIMITS);
+        for (const change of changes) await put(key, change);
+        const now = await control.must<ApiKey>("GET", `/keys/${key.id}`);
+        expect(now.budget_tokens ?? Number.POSITIVE_INFINITY).toBeLessThanOrEqual(1000);
+        expect(now.tokens_per_minute || Number.POSITIVE_INFINITY).toBeLessThanOrEqual(100);
+        expect(now.requests_per_minute || Number.POSITIVE_INFINITY).toBeLessThanOrEqual(10);
+      }),
+      { numRuns: 20 },
+    );
+  });
+});
+
+describe("the limits of a key that a user has set", () => {
+  it("are raised and cleared by a user, until an admin sets them", async () => {
+    const made = await asUser("POST", `/tenants/${tenant.id}/keys`, { tokens_per_minute: 10, budget_tokens: 10 });
+    const { key } = made.record as unknown as CreatedKey;
+    expect(await put(key, { tokens_per_minute: 0, budget_tokens: null })).toMatchObject({ status: 200 });
+    await asAdmin(key, { budget_tokens: 20 });
+    expect(await put(key, { tokens_per_minute: 7 })).toMatchObject({ status: 200 });
+    expect(await put(key, { budget_tokens: 21 })).toMatchObject({ status: 400, paths: ["budget_tokens"] });
+  });
+});

@@ -1,0 +1,84 @@
+/**
+ * What an admin has set of a key, and a `user` of its tenant must not undo (docs/rules/keys.md#admins-and-users). The row
+ * keeps beside each limit whether an admin has set it: a user who has set a limit may raise it again. Where nobody knows
+ * who has set the limits of a key, they count as an admin's.
+ */
+import type { ApiKeyRow } from "../db/schema/tenancy.ts";
+import { refuseIfAny } from "../kernel/parse.ts";
+
+type Kept = Partial<Pick<ApiKeyRow, "disabled_by" | "admin_limits">>;
+type Columns = Readonly<{ [C in keyof ApiKeyRow]?: ApiKeyRow[C] | undefined }>;
+type Limit = keyof typeof IS_WITHIN;
+
+const isAtMost = (value: unknown, most: unknown): boolean => typeof value === "number" && value <= Number(most);
+const isPositiveAtMost = (value: unknown, most: unknown): boolean => isAtMost(value, most) && value !== 0;
+const isSame = (value: unknown, set: unknown): boolean => value === set;
+
+/** Each limit, and whether a value, as JSON has it, allows no more than the one that an admin has set. */
+const IS_WITHIN = {
+  tokens_per_minute: isPositiveAtMost,
+  requests_per_minute: isPositiveAtMost,
+  budget_tokens: isAtMost,
+  budget_cost_usd: isAtMost,
+  budget_period: isSame,
+  budget_started_at: isSame,
+  expires_at: (value, latest) => typeof value === "string" && Date.parse(value) <= Date.parse(String(latest)),
+  allowed_models: (value, list) =>
+    Array.isArray(value) && value.length > 0 && value.every((name) => (list as readonly unknown[]).includes(name)),
+} satisfies Record<string, (value: unknown, set: unknown) => boolean>;
+
+/** Another period or start begins to count anew, which undoes a cap. */
+const WITH_A_CAP: readonly Limit[] = ["budget_period", "budget_started_at"];
+const LIMITS = Object.keys(IS_WITHIN) as Limit[];
+
+/** A change, or a creation, by an admin: the limits that it names are an admin's from now on, or nobody's. */
+export function changedByAdmin(before: ApiKeyRow | null, columns: Columns): Kept {
+  const limits = { ...(before === null ? {} : limitsOfAdmins(before)), ...limitsIn(columns) };
+  return { ...disabling(columns, "admin"), admin_limits: withoutNone(limits) };
+}
+
+/** A creation by a user: nothing is set by an admin. */
+export function createdByUser(columns: Columns): Kept {
+  return { ...disabling(columns, "user"), admin_limits: {} };
+}
+
+/** A change by a user. Throws 400 that names each field by which it would undo what an admin has set. */
+export function changedByUser(before: ApiKeyRow, columns: Columns): Kept {
+  const set = limitsOfAdmins(before);
+  const wanted = limitsIn(columns);
+  const hasCap = "budget_tokens" in set || "budget_cost_usd" in set;
+  const undone = LIMITS.filter((field) => {
+    if (!(field in wanted) || isEqual(wanted[field], limitsIn(before)[field])) return false;
+    if (WITH_A_CAP.includes(field)) return hasCap;
+    return field in set && !IS_WITHIN[field](wanted[field], set[field]);
+  });
+  const enables = before.disabled && columns.disabled === false && before.disabled_by !== "user";
+  refuseIfAny([
+    ...undone.map((path) => ({ path, message: "is limited by an admin: a user can only lower it" })),
+    ...(enables ? [{ path: "disabled", message: "was set by an admin: only an admin can enable the key" }] : []),
+  ]);
+  return before.disabled && columns.disabled === true ? {} : disabling(columns, "user");
+}
+
+const disabling = ({ disabled }: Columns, by: "admin" | "user"): Kept =>
+  disabled === undefined ? {} : { disabled_by: disabled ? by : null };
+
+function limitsOfAdmins(row: ApiKeyRow): Readonly<Record<string, unknown>> {
+  return (row.admin_limits as Readonly<Record<string, unknown>> | null) ?? withoutNone(limitsIn(row));
+}
+
+/** The limits among some columns, as JSON has them. */
+function limitsIn(columns: Columns): Partial<Record<Limit, unknown>> {
+  const given = LIMITS.filter((field) => columns[field] !== undefined);
+  return JSON.parse(JSON.stringify(Object.fromEntries(given.map((field) => [field, columns[field]])))) as Partial<
+    Record<Limit, unknown>
+  >;
+}
+
+/** A cap of 0 is a cap; 0 per minute is none. */
+const withoutNone = (limits: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(limits).filter(([name, value]) => value !== null && !(value === 0 && name.endsWith("_per_minute"))),
+  );
+
+const isEqual = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
