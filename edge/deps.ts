@@ -93,7 +93,10 @@ function compose(bindings: Bindings): Isolate | EnvError {
     for (const each of unknown) consoleLog.event("variable_unknown", { ...each });
     const clock = Date.now;
     const stubs = new ObjectStubs(bindings, env.cells);
-    const client = new RedisClient(env.redis, clock, consoleLog);
+    // one each, so that a store that is late for one use is not left alone by the others
+    const [client, sessionClient, cacheClient] = (["records", "mcp_sessions", "response_cache"] as const).map(
+      (use) => new RedisClient(env.redis, clock, consoleLog, use),
+    ) as [RedisClient, RedisClient, RedisClient];
     const uuid = () => crypto.randomUUID();
     const ledger = () => stubs.ledger(alertLedgerOf(env.cell));
     const alerts = new LedgerAlerts({
@@ -138,8 +141,8 @@ function compose(bindings: Bindings): Isolate | EnvError {
       energy: new RedisEnergy(directory, client, clock),
       upstream: upstreamHttp(bindings.UPSTREAMS),
       diagnostics: new UpstreamDiagnostics(clock, bindings.UPSTREAMS),
-      responseCache: new RedisResponseCache({ client, hot, clock, keepAlive: waitUntil, alerts }),
-      mcpSessions: new RedisMcpSessions(client),
+      responseCache: new RedisResponseCache({ client: cacheClient, hot, clock, keepAlive: waitUntil, alerts }),
+      mcpSessions: new RedisMcpSessions(sessionClient),
       originals: new RedisOriginals(client),
       compressor: new CompressorHttp({
         ...env.compressor,

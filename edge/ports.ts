@@ -209,8 +209,8 @@ export interface CacheEntry {
 }
 
 /**
- * The tenants of the sessions of MCP servers, by the server's name (docs/rules/mcp.md#sessions). Never throws: when the
- * store fails, no session is known.
+ * The tenants of the sessions of MCP servers, by the server's name (docs/rules/mcp.md#sessions). Only `owners` throws: when
+ * the store fails, and this isolate has not seen the sessions.
  */
 export interface McpSessions {
   /** The ids of the tenants to which these sessions are known to belong. */

@@ -34,8 +34,10 @@ export class RedisClient {
   #openUntilMs = 0;
   readonly #outage = new OutageLines();
   readonly #host: string;
+  readonly #use: string;
 
-  constructor(store: { readonly url: string; readonly token: string }, clock: Clock, log: Log) {
+  /** `use`: what the client reads and writes, for the log. Each use has a client of its own. */
+  constructor(store: { readonly url: string; readonly token: string }, clock: Clock, log: Log, use = "records") {
     const withDeadline = (ms: number): Redis =>
       new Redis({
         url: store.url,
@@ -51,6 +53,7 @@ export class RedisClient {
     this.#clock = clock;
     this.#host = URL.parse(store.url)?.host ?? "";
     this.#log = log;
+    this.#use = use;
   }
 
   /**
@@ -73,14 +76,14 @@ export class RedisClient {
       if (this.#failures >= BREAK_AFTER) this.#openUntilMs = this.#clock() + BREAK_MS;
       const reason = `${this.#host}: ${rootCause(error)}`;
       const facts = this.#outage.failed(this.#clock());
-      if (facts !== null) this.#log.event("key_store_failed", { reason, ...facts });
+      if (facts !== null) this.#log.event("key_store_failed", { reason, use: this.#use, ...facts });
       throw new StoreDown("the store did not answer", { cause: reason });
     }
   }
 
   #isBack(): void {
     const facts = this.#outage.answered(this.#clock());
-    if (facts !== null) this.#log.event("key_store_available", { ...facts }, "info");
+    if (facts !== null) this.#log.event("key_store_available", { use: this.#use, ...facts }, "info");
   }
 }
 

@@ -296,7 +296,7 @@ it("reports a store that is away once, with its address, and once when it is bac
   await read();
   const reason = `${new URL(url).host}: down`;
   expect(lines).toEqual([
-    { event: "key_store_failed", reason, failures: 1, for_secs: 0 },
-    { event: "key_store_available", failures: 4, for_secs: 0 },
+    { event: "key_store_failed", reason, use: "records", failures: 1, for_secs: 0 },
+    { event: "key_store_available", use: "records", failures: 4, for_secs: 0 },
   ]);
 });

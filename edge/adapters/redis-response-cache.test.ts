@@ -67,6 +67,24 @@ beforeEach(() => {
 });
 
 describe("an answer that is stored", () => {
+  it("is kept in memory only while its tenant has a megabyte of others that wait for the store", async () => {
+    const own = isolate(store);
+    const large = entryOf({ body: new Uint8Array(400 * 1024) });
+    for (const digest of ["a", "b", "c"]) own.put(digest, large);
+    expect(own.state.released).toBe(1);
+    await pass(20);
+    expect({
+      released: own.state.released,
+      stored: store.calls.flat().filter((call) => call.startsWith("set")).length,
+    }).toEqual({ released: 3, stored: 2 });
+    own.put("d", large);
+    await pass(20);
+    expect({ found: (await isolate(store).look("d")) !== null, inMemory: (await own.look("c")) !== null }).toEqual({
+      found: true,
+      inMemory: true,
+    });
+  });
+
   it("is found unchanged by another isolate, with its time to live", async () => {
     const [first, second] = [isolate(store), isolate(store)];
     first.put("a", entryOf(), 7);

@@ -24,6 +24,8 @@ const STORE_GATHER_MS = 10;
 const STORES_MAX = 64;
 /** Most bytes of bodies in one call; stores refuse calls of more than a megabyte. */
 const STORE_BYTES_MAX = 512 * 1024;
+/** Most bytes of one tenant's answers that wait for the store: what comes above that is kept in memory only. */
+const TENANT_WAITING_MAX_BYTES = 1024 * 1024;
 /** A request that has not stored its answer after this time was cut off, ms: longer than the store's own deadline. */
 const LOST_MS = 5000;
 
@@ -47,6 +49,7 @@ interface Lookup {
 
 interface Stored {
   readonly name: string;
+  readonly tenantId: string;
   readonly entry: CacheEntry;
   readonly ttlSecs: number;
   /** The value of {@link IsolateResponseCache.epoch} when the answer was made. */
@@ -69,6 +72,7 @@ export class RedisResponseCache implements ResponseCache {
   readonly #stores: BatchedCalls<Stored>;
   /** Answers that are to be stored and hold memory for that, the oldest first, and since when, epoch ms. */
   readonly #held = new Map<Stored, number>();
+  readonly #waitingBytes = new Map<string, number>();
 
   constructor(options: ResponseCacheOptions) {
     const { clock, keepAlive } = options;
@@ -123,7 +127,10 @@ export class RedisResponseCache implements ResponseCache {
     const { epoch } = hot;
     const name = storeKeys.cache(tenantId, digest);
     hot.keep(name, entry, expiresMs(entry, ttlSecs), epoch);
-    const stored = { name, entry, ttlSecs, epoch, release };
+    const waiting = (this.#waitingBytes.get(tenantId) ?? 0) + entry.body.byteLength;
+    if (waiting > TENANT_WAITING_MAX_BYTES) return release();
+    this.#waitingBytes.set(tenantId, waiting);
+    const stored = { name, tenantId, entry, ttlSecs, epoch, release };
     this.#held.set(stored, clock());
     this.#stores.add(stored);
   }
@@ -183,7 +190,11 @@ export class RedisResponseCache implements ResponseCache {
   }
 
   #release(stored: Stored): void {
-    if (this.#held.delete(stored)) stored.release();
+    if (!this.#held.delete(stored)) return;
+    const left = (this.#waitingBytes.get(stored.tenantId) ?? 0) - stored.entry.body.byteLength;
+    if (left > 0) this.#waitingBytes.set(stored.tenantId, left);
+    else this.#waitingBytes.delete(stored.tenantId);
+    stored.release();
   }
 
   #failed(work: "lookup" | "store", error: unknown): void {

@@ -1,4 +1,4 @@
-/** Where a sign-in leads afterwards: the only function that makes a redirect of what a request says (docs/rules/console.md#sign-in). */
+/** Where a sign-in leads afterwards: the only function that makes a redirect of what a request says (docs/rules/console.md#providers). */
 
 /** The path that a text names within the origin; `/` for what leads elsewhere or is no URL. */
 export function ownPath(text: string | undefined, origin = "http://console.invalid"): string {

@@ -17,6 +17,14 @@ describe("the sessions that headers name", () => {
     expect(sessionIdsOf(headersOf(""))).toEqual([]);
   });
 
+  it("are also those of the query, as servers of the older transport name them", () => {
+    expect(sessionIdsOf(headersOf("a"), "?session_id=b&sessionId=c%20d&SessionID=a&session=x")).toEqual([
+      "a",
+      "b",
+      "c d",
+    ]);
+  });
+
   it("are one id as it is, however the header is spelled", () => {
     fc.assert(
       fc.property(id, (one) => {

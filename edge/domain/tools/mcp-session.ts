@@ -1,6 +1,6 @@
 /**
  * The session ids that a call to an MCP server, or its answer, names: the header `mcp-session-id` of MCP's streamable HTTP
- * transport. A header that occurs several times reads as one value with commas; which of them a server uses is not known,
+ * transport, and the parameter `sessionId` or `session_id` of the older one (docs/rules/mcp.md#older-transport). A header that occurs several times reads as one value with commas; which of them a server uses is not known,
  * so that each counts, and the whole value too: an id may contain commas.
  */
 
@@ -8,9 +8,14 @@
 export const SESSION_IDS_MAX = 8;
 
 /** The ids that the headers name, each once; null: more than {@link SESSION_IDS_MAX}, counting equal and empty ones. */
-export function sessionIdsOf(headers: Headers): readonly string[] | null {
+export function sessionIdsOf(headers: Headers, search = ""): readonly string[] | null {
   const value = headers.get("mcp-session-id")?.trim() ?? "";
-  const parts = value.split(",");
+  const parts = [...value.split(","), ...idsInQuery(search)];
   if (parts.length > SESSION_IDS_MAX) return null;
   return [...new Set([value, ...parts.map((part) => part.trim())].filter((id) => id !== ""))];
+}
+
+/** The session ids that a query names. */
+export function idsInQuery(search: string): readonly string[] {
+  return [...new URLSearchParams(search)].flatMap(([name, id]) => (/^session_?id$/i.test(name) ? [id] : []));
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { EventIdScan, mcpRequestHeaders, mcpResponseHeaders, mcpTarget, mcpUrl } from "./mcp.ts";
+import { EventIdScan, mcpRequestHeaders, mcpResponseHeaders, mcpTarget, mcpUrl, parametersOfServer } from "./mcp.ts";
 
 describe("the target of a call", () => {
   it.each([
@@ -23,8 +23,22 @@ describe("the target of a call", () => {
     ["http://h", "/x", "?a=%20", "http://h/x?a=%20"],
     ["https://h/mcp?key=v#part", "/x", "?a=1", "https://h/mcp/x?key=v&a=1"],
     ["https://h/mcp?key=v", "", "", "https://h/mcp?key=v"],
+    ["http://h/sse", "/messages/", "?session_id=1", "http://h/messages/?session_id=1"],
+    ["http://h/a/sse/", "/m", "", "http://h/a/m"],
   ])("%s with %j and %j is %s", (base, rest, search, url) => {
     expect(mcpUrl(base, rest, search)).toBe(url);
+  });
+});
+
+describe("the query of a call", () => {
+  it.each([
+    ["https://h/mcp?readonly=true", "?readonly=false", ["readonly"]],
+    ["https://h/mcp?read_only=true", "?Read-Only=&x=1", ["Read-Only"]],
+    ["https://h/mcp?readonly=true", "?%72eadonly=false&readonly=1", ["readonly", "readonly"]],
+    ["https://h/mcp?readonly=true", "?write=1", []],
+    ["https://h/mcp", "?readonly=false", []],
+  ])("of %s and %s has %j of the operator", (url, search, names) => {
+    expect(parametersOfServer(url, search)).toEqual(names);
   });
 });
 
@@ -33,6 +47,8 @@ describe("the headers of a call", () => {
     const client = new Headers({
       authorization: "Bearer sk_x",
       "x-api-key": "sk_x",
+      mcp_session_id: "other",
+      x_forwarded_for: "10.0.0.1",
       connection: "keep-alive",
       "mcp-session-id": "s",
       "last-event-id": "7",

@@ -18,15 +18,32 @@ export function mcpTarget(path: string): McpTarget | null {
   return match?.[1] === undefined ? null : { server: match[1], rest: match[2] ?? "" };
 }
 
-/** The server's URL with the rest of the path and the query appended; a query in the server's own URL comes first. */
+/** The end of the address of a server with the older transport; its other pages are beside this one. */
+const SSE_PAGE = /\/sse\/*$/;
+
+/**
+ * The server's URL with the rest of the path and the query appended; a query in the server's own URL comes first, and its
+ * parameters are not the client's to set ({@link parametersOfServer}).
+ */
 export function mcpUrl(upstreamUrl: string, rest: string, search: string): string {
   const url = new URL(upstreamUrl);
   url.hash = "";
-  if (rest !== "") url.pathname = url.pathname.replace(/\/+$/, "") + rest;
+  if (rest !== "") url.pathname = url.pathname.replace(SSE_PAGE, "").replace(/\/+$/, "") + rest;
   const query = search.replace(/^\?/, "");
   if (query !== "") url.search = url.search === "" ? query : `${url.search}&${query}`;
   return url.href;
 }
+
+/**
+ * The parameters of a client's query that the operator has set in the server's URL, however they are spelled: which of two
+ * values a server takes is not known.
+ */
+export function parametersOfServer(upstreamUrl: string, search: string): readonly string[] {
+  const own = new Set([...new URL(upstreamUrl).searchParams.keys()].map(folded));
+  return [...new URLSearchParams(search).keys()].filter((name) => own.has(folded(name)));
+}
+
+const folded = (name: string): string => name.toLowerCase().replaceAll("_", "-");
 
 /** The client's headers as they are sent to the server; the server's stored Authorization value replaces the client's. */
 export function mcpRequestHeaders(client: Headers, authorization: string | null): Record<string, string> {

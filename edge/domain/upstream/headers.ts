@@ -43,7 +43,8 @@ export function upstreamHeaders(client: Headers, credential: string | null): Rec
   let connection = "";
   client.forEach((value, name) => {
     if (name === "connection") connection = value;
-    if (DROPPED.has(name) || DROPPED_PREFIX.test(name)) return;
+    // some servers read `_` as `-`, so that such a name could stand for any of those
+    if (name.includes("_") || DROPPED.has(name) || DROPPED_PREFIX.test(name)) return;
     const before = headers[name];
     headers[name] = before === undefined ? value : `${before}, ${value}`;
   });

@@ -7,7 +7,7 @@ import { issues } from "../../../shared/alerts.ts";
 import { GatewayError } from "../../../shared/errors.ts";
 import { isUrlAllowed } from "../../../shared/network/ssrf.ts";
 import type { McpServerRecord } from "../../../shared/records.ts";
-import { type McpTarget, mcpRequestHeaders, mcpUrl } from "../../domain/tools/mcp.ts";
+import { type McpTarget, mcpRequestHeaders, mcpUrl, parametersOfServer } from "../../domain/tools/mcp.ts";
 import type { UpstreamBody } from "../../ports.ts";
 import { ClientGone } from "../call/client-gone.ts";
 import type { Call } from "../call/context.ts";
@@ -26,12 +26,17 @@ export interface McpAnswer {
 }
 
 /**
- * Calls the server. Throws 408, 413, 502, or ClientGone; once the server has been called, as a failure that carries the time
+ * Calls the server. Throws 400, 408, 413, 502, or ClientGone; once the server has been called, as a failure that carries the time
  * of the call.
  */
 export async function callMcpServer(call: Call, access: McpAccess, target: McpTarget): Promise<McpAnswer> {
   const { server } = access;
   if (!isUrlAllowed(server.upstream_url, call.config.ssrf)) throw failed(call, server, "address blocked");
+  const [ownParameter] = parametersOfServer(server.upstream_url, call.search);
+  if (ownParameter !== undefined) {
+    const param = ownParameter.slice(0, 100);
+    throw new GatewayError("validation_failed", { param, complaint: `${param} is set by the operator: leave it out` });
+  }
   const authorization = await openAuthorization(call, server);
   const body = await bodyOf(call, access);
   const client = call.request.signal;

@@ -64,6 +64,14 @@ describe("a session", () => {
     });
   });
 
+  it("is not served while nobody can say whose it is", async () => {
+    world.mcpSessions.owners = async () => await Promise.reject(new Error("away"));
+    expect({ status: await call("POST", "s"), upstreamCalls: world.upstreamCalls }).toEqual({
+      status: 503,
+      upstreamCalls: [],
+    });
+  });
+
   it("that its server issues again belongs to the newer tenant", async () => {
     world.mcpSessions.known.set("s", OTHER);
     await call("POST", null, giving("s"));

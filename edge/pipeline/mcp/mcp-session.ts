@@ -18,15 +18,17 @@ interface McpSession {
 
 /**
  * The session ids that the call names, when none belongs to another tenant; ids without a known tenant pass. Throws 404
- * `mcp_session_not_found`, after which clients begin a new session.
+ * `mcp_session_not_found`, after which clients begin a new session, and 503 while nobody can say whose they are.
  */
 export async function checkMcpSession(call: Call, { server, principal }: McpAccess): Promise<McpSession> {
   const tenantId = principal.tenant.id;
-  const ids = sessionIdsOf(call.request.headers);
+  const ids = sessionIdsOf(call.request.headers, call.search);
   if (ids === null) throw new GatewayError("mcp_session_not_found");
   if (ids.length === 0) return { tenantId, ids };
   const { mcpSessions } = call.ports;
-  const owners = await mcpSessions.owners(server.name, ids);
+  const owners = await mcpSessions.owners(server.name, ids).catch((cause: unknown) => {
+    throw new GatewayError("key_store_unavailable", { cause });
+  });
   if (owners.some((owner) => owner !== tenantId)) throw new GatewayError("mcp_session_not_found");
   if (owners.length > 0 && call.request.method !== "DELETE") call.waitUntil(mcpSessions.renew(server.name, ids));
   return { tenantId, ids };

@@ -15,6 +15,7 @@ import type { PipelineInput } from "../receive/start-call.ts";
 import { readLevel } from "../reply/rate-limit.ts";
 import { accessMcpServer } from "./mcp-access.ts";
 import { callMcpServer } from "./mcp-call.ts";
+import { withGatewayEndpoint } from "./mcp-endpoint.ts";
 import { relayMcp } from "./mcp-relay.ts";
 import { checkMcpSession, noteMcpSession } from "./mcp-session.ts";
 
@@ -47,7 +48,7 @@ async function steps(call: Call, known: Known, target: McpTarget): Promise<CallA
   const served = { ...access, level: await reading, upstream: answered.upstream };
   try {
     await noteMcpSession(call, access.server, session, answered.response);
-    const response = relayMcp(call, served, answered);
+    const response = relayMcp(call, served, withGatewayEndpoint(call, access, target, answered));
     reportEnd(call, served, usageRowOf(call, served, { statusCode: response.status, admission: "fast" }));
     return { response, known: served };
   } catch (error) {

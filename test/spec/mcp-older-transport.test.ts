@@ -1,0 +1,109 @@
+/**
+ * The older transport of MCP through the gateway, with the official client and server: the address for messages is the
+ * gateway's, and its session is the tenant's (docs/rules/mcp.md#older-transport).
+ */
+import { createServer } from "node:http";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
+import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import { SSEServerTransport } from "@modelcontextprotocol/sdk/server/sse.js";
+import { describe, expect, it } from "vitest";
+import { listen } from "../../infra/local/http/listen.ts";
+import { useGateway } from "../harness/fixture.ts";
+import type { Minted } from "../harness/gateway.ts";
+import { useStarted } from "../harness/use-started.ts";
+
+const fixture = useGateway();
+const server = useStarted(startOlderServer);
+
+/** A server of the official SDK: it listens at /sse and takes messages at /messages. */
+async function startOlderServer() {
+  const transports = new Map<string, SSEServerTransport>();
+  const queries: string[] = [];
+  const http = createServer((request, response) => {
+    const url = new URL(request.url ?? "", "http://server");
+    queries.push(url.search);
+    if (url.pathname === "/sse") {
+      const mcp = new McpServer({ name: "older", version: "1" });
+      mcp.registerTool("ping", {}, () => ({ content: [{ type: "text", text: "pong" }] }));
+      const transport = new SSEServerTransport("/messages", response);
+      transports.set(transport.sessionId, transport);
+      void mcp.connect(transport);
+      return;
+    }
+    const transport = transports.get(url.searchParams.get("sessionId") ?? "");
+    if (url.pathname === "/messages" && transport !== undefined) void transport.handlePostMessage(request, response);
+    else response.writeHead(404).end();
+  });
+  const listening = await listen(http, "127.0.0.1", 0);
+  return {
+    url: listening.url,
+    queries,
+    sessions: () => [...transports.keys()],
+    close: async () => {
+      http.closeAllConnections();
+      await listening.close();
+    },
+  };
+}
+
+async function connect({ secret }: Minted, path: string): Promise<Client> {
+  const client = new Client({ name: "test", version: "1" });
+  const headers = { authorization: `Bearer ${secret}` };
+  await client.connect(
+    new SSEClientTransport(new URL(`${fixture.gateway.proxyUrl}${path}`), { requestInit: { headers } }),
+  );
+  return client;
+}
+
+async function statusOf({ secret }: Minted, path: string): Promise<number> {
+  const init = { method: "POST", body: "{}", headers: { authorization: `Bearer ${secret}` } };
+  const response = await fetch(`${fixture.gateway.proxyUrl}${path}`, init);
+  await response.text();
+  return response.status;
+}
+
+describe("a server of the older transport", () => {
+  it.each([
+    ["its page", "/sse", ""],
+    ["its base", "", "/sse"],
+  ])("serves the official client when it is registered by %s", async (_, own, rest) => {
+    const minted = await fixture.gateway.mint(fixture.upstream.url);
+    await fixture.gateway.must("POST", "/mcp-servers", { name: minted.mark, upstream_url: `${server().url}${own}` });
+    const client = await connect(minted, `/mcp/${minted.mark}${rest}`);
+    expect(await client.callTool({ name: "ping" })).toMatchObject({ content: [{ text: "pong" }] });
+    await client.close();
+  });
+
+  it("takes no message of another tenant for its session", async () => {
+    const [own, other] = await Promise.all([
+      fixture.gateway.mint(fixture.upstream.url),
+      fixture.gateway.mint(fixture.upstream.url),
+    ]);
+    await fixture.gateway.must("POST", "/mcp-servers", { name: own.mark, upstream_url: `${server().url}/sse` });
+    const known = new Set(server().sessions());
+    const client = await connect(own, `/mcp/${own.mark}`);
+    const [session] = server()
+      .sessions()
+      .filter((id) => !known.has(id));
+    const messages = `/mcp/${own.mark}/messages?sessionId=${session}`;
+    expect({ other: await statusOf(other, messages), own: await statusOf(own, messages) }).toEqual({
+      other: 404,
+      own: 400,
+    });
+    await client.close();
+  });
+
+  it("has the operator's parameters, which a client does not change", async () => {
+    const minted = await fixture.gateway.mint(fixture.upstream.url);
+    await fixture.gateway.must("POST", "/mcp-servers", {
+      name: minted.mark,
+      upstream_url: `${server().url}/messages?readonly=true`,
+    });
+    expect(await statusOf(minted, `/mcp/${minted.mark}?readOnly=false`)).toBe(400);
+    expect(await statusOf(minted, `/mcp/${minted.mark}?x=${minted.mark}`)).toBe(404);
+    expect(server().queries.filter((query) => query.includes("readOnly") || query.includes(minted.mark))).toEqual([
+      `?readonly=true&x=${minted.mark}`,
+    ]);
+  });
+});
