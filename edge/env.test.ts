@@ -17,7 +17,7 @@ describe("the Worker's configuration", () => {
       maxBodyBytes: 33_554_432,
       ledgerShards: 1,
       sessionIdDerivation: true,
-      passthroughPaths: null,
+      passthroughPaths: new Set(),
       logGatherMs: 0,
       fairshareAlgorithm: "hierarchical",
       clickhouse: { db: "gateway", user: "default", password: "" },
@@ -68,7 +68,7 @@ describe("the Worker's configuration", () => {
 
   it("reads the paths that are passed through", () => {
     const paths = (value: string) => parseEnv({ GATEWAY_PASSTHROUGH_PATHS: value }).passthroughPaths;
-    expect(paths(" ")).toBeNull();
+    expect(paths(" ")).toEqual(new Set());
     expect(paths("/v1/rerank, /v1/moderations")).toEqual(new Set(["/v1/rerank", "/v1/moderations"]));
   });
 

@@ -23,7 +23,7 @@ import { strictVariables } from "../shared/env/unknown-variables.ts";
 import { isSafePath } from "../shared/network/upstream-url.ts";
 import { ADMISSION_PATIENCE_MAX_SECS } from "./cluster/holder-lease.ts";
 import { SPILL_MAX_SEGMENTS } from "./domain/ledger/ledger-log.ts";
-import { isPassedThrough, isServedPath } from "./domain/request/path-rules.ts";
+import { isServedPath, mayBeAdded } from "./domain/request/path-rules.ts";
 
 /** One day. Timers of the runtime reach little more than 24 days. */
 const STALLED_READER_MAX_SECS = 86_400;
@@ -47,13 +47,13 @@ const algorithm = z
   .prefault("")
   .meta({ values: "`hierarchical`, `weighted`" });
 
-/** Exact paths, separated by commas; null when unset. */
+/** Exact paths, separated by commas. */
 const passthroughPaths = envText("")
   .transform((text, context) => {
+    if (text === "") return new Set<string>();
     const paths = text.split(",").map((path) => path.trim());
-    if (text === "") return null;
     const fits = (path: string): boolean =>
-      /^\/[^\s?#\\]+$/.test(path) && isSafePath(path) && isServedPath(path) && isPassedThrough(path, null);
+      /^\/[^\s?#\\]+$/.test(path) && isSafePath(path) && isServedPath(path) && mayBeAdded(path);
     if (paths.every(fits)) return new Set(paths);
     context.addIssue({
       code: "custom",
@@ -62,7 +62,7 @@ const passthroughPaths = envText("")
     });
     return z.NEVER;
   })
-  .meta({ values: "exact paths, separated by commas", default: "every path that may be forwarded" });
+  .meta({ values: "exact paths, separated by commas", default: "none" });
 
 interface Row<Place extends string, Field extends z.ZodType, Value> {
   /** A property of {@link Env}, or a part of one. */
@@ -173,7 +173,7 @@ const ROWS = {
   GATEWAY_PASSTHROUGH_PATHS: to(
     "passthroughPaths",
     passthroughPaths.describe(
-      "The only undocumented paths that the gateway forwards: [what is forwarded](docs/api.md#what-is-forwarded).",
+      "Paths that the gateway forwards too, besides those of inference: [what is forwarded](docs/api.md#what-is-forwarded).",
     ),
   ),
   GATEWAY_LOG_GATHER_MS: to(

@@ -16,11 +16,29 @@ describe("an undocumented path", () => {
 
   it("is served if its body names a registered model and the path is among those forwarded", async () => {
     expect(await other(served(), "/v1/rerank")).toEqual([204, undefined, undefined]);
-    const listed = served();
-    listed.passthroughPaths = new Set(["/v1/score"]);
-    expect(await other(listed, "/v1/rerank")).toEqual([404, "unknown_endpoint", null]);
-    expect(await other(listed, "/v1/score")).toEqual([204, undefined, undefined]);
-    expect(listed.upstreamCalls).toHaveLength(1);
+    const added = served();
+    added.passthroughPaths = new Set(["/v1/other"]);
+    expect(await other(added, "/v1/another")).toEqual([404, "unknown_endpoint", null]);
+    expect(await other(added, "/v1/other")).toEqual([204, undefined, undefined]);
+    expect(await other(added, "/v1/rerank")).toEqual([204, undefined, undefined]);
+    expect(added.upstreamCalls).toHaveLength(2);
+  });
+
+  it.each([
+    "/v1/load_lora_adapter",
+    "/v1/unload_lora_adapter",
+    "/sleep",
+    "/wake_up",
+    "/reset_prefix_cache",
+    "/update_weights_from_disk",
+    "/collective_rpc",
+    "/flush_cache",
+    "/slots/0",
+    "/server_info",
+  ])("is unknown if it administers a model server: %s", async (path) => {
+    const world = served();
+    expect(await other(world, path)).toEqual([404, "unknown_endpoint", null]);
+    expect(world.upstreamCalls).toEqual([]);
   });
 
   it.each(["PUT", "PATCH", "DELETE"])("is unknown by %s, its body unread", async (method) => {

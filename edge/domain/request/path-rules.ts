@@ -28,6 +28,13 @@ const ACCOUNT_OBJECTS: ReadonlySet<string> = new Set([
 /** Below these paths are stored answers of every tenant that shares the credential. */
 const STORED_ANSWERS = /\/(?:responses|chat\/completions)\/./;
 
+/**
+ * What model servers (vLLM, SGLang, llama.cpp, TGI, TEI) and providers answer without changing anything, besides the
+ * documented routes.
+ */
+const INFERENCE =
+  /^(?:\/v[12])?\/(?:rerank|score|classify|pooling|moderations|messages(?:\/count_tokens)?|tokenize|detokenize|completion|infill|fim\/completions|generate|embed|apply-template)$/;
+
 const DOCUMENTED: ReadonlySet<string> = new Set([...MODEL_ROUTES, "/v1/models", "/health"]);
 /** The rest of a path with such a prefix is not judged here. */
 const PREFIXES = ["/v1/models/", "/mcp/", "/internal/"] as const;
@@ -50,11 +57,15 @@ export function isServedPath(path: string): boolean {
 }
 
 /**
- * Whether an undocumented path may go upstream. `listed`: the only paths that may; null: all may, except those of account
- * objects and those that a lenient server would read as a route of another class.
+ * Whether an undocumented path may go upstream: one that only asks a model for something, or that the operator has added.
+ * Model servers have other paths beside these that change the server for everybody.
  */
-export function isPassedThrough(path: string, listed: ReadonlySet<string> | null): boolean {
-  if (listed !== null && !listed.has(path)) return false;
+export function isPassedThrough(path: string, added: ReadonlySet<string>): boolean {
+  return (added.has(path) || INFERENCE.test(path)) && mayBeAdded(path);
+}
+
+/** False for paths of account objects, and for those that a lenient server would read as a route of another class. */
+export function mayBeAdded(path: string): boolean {
   const lenient = lenientReading(path);
   if (lenient === null || STORED_ANSWERS.test(lenient)) return false;
   if (lenient.split("/").some((segment) => ACCOUNT_OBJECTS.has(segment))) return false;

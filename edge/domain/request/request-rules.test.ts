@@ -108,20 +108,18 @@ describe("headers", () => {
     expect(asForm({ ...form, "content-encoding": "deflate" })).toEqual(form);
   });
 
-  it("may have any name, also one that every object has, and come together when they come twice", () => {
+  it("may have a name that every object has, come together when they come twice, and have no _", () => {
     const headers = new Headers([
       ["constructor", "1"],
       ["__proto__", "2"],
+      ["X_Forwarded_For", "2"],
       ["x-a", "3"],
       ["x-a", "4"],
     ]);
-    expect(Object.entries(upstreamHeaders(headers, null))).toEqual(
-      expect.arrayContaining([
-        ["constructor", "1"],
-        ["__proto__", "2"],
-        ["x-a", "3, 4"],
-      ]),
-    );
+    expect(Object.entries(upstreamHeaders(headers, null))).toEqual([
+      ["constructor", "1"],
+      ["x-a", "3, 4"],
+    ]);
   });
 
   it("come back as content-type, and retry-after on 429", () => {

@@ -126,7 +126,7 @@ export class TestPipeline {
   subCallPermit: (request: AdmissionRequest) => Promise<Permit> = async () => new TestPermit();
 
   upstreamBaseUrl = "http://upstream.test";
-  passthroughPaths: ReadonlySet<string> | null = null;
+  passthroughPaths: ReadonlySet<string> = new Set();
   upstreamTimeoutMs = 300_000;
   maxBodyBytes = 1024;
   stalledReaderMs = 60_000;
