@@ -56,6 +56,9 @@ export const PRIVATE_CIDRS = [
   "192.168.0.0/16",
   "127.0.0.0/8",
   "100.64.0.0/10",
+  // benchmarks of networks, and what was never assigned: routers of some networks serve both
+  "198.18.0.0/15",
+  "240.0.0.0/4",
   "fc00::/7",
   "::1/128",
 ] as const;

@@ -8,6 +8,7 @@
 import { foldedName } from "../request/client-fields.ts";
 import { MODEL_ROUTES, type RouteClass } from "../request/route-class.ts";
 import { BytePieces, type Span } from "../wire/bytes/byte-pieces.ts";
+import type { JsonObject } from "../wire/json/document.ts";
 import { type JsonPath, type StringPlace, stringAt, stringPlaces } from "../wire/json/string-places.ts";
 import { isDefinitionName, isDefinitionType } from "./definition-words.ts";
 
@@ -36,14 +37,31 @@ type TextScope = ReadonlyMap<string, MemberRule>;
 
 const scopeOf = (rules: Readonly<Record<string, MemberRule>>): TextScope => new Map(Object.entries(rules));
 
+/** What model servers (vLLM, SGLang, llama.cpp) take besides the fields of a route, and show their models or templates. */
+const OF_SERVERS = {
+  chat_template: "all",
+  chat_template_kwargs: "all",
+  prediction: "all",
+  guided_json: "definitions",
+  guided_choice: "definitions",
+  guided_regex: "all",
+  guided_grammar: "all",
+  structured_outputs: "definitions",
+  regex: "all",
+  ebnf: "all",
+  grammar: "all",
+  json_schema: "definitions",
+} as const;
+
 const CHAT = scopeOf({
+  ...OF_SERVERS,
   messages: "messages",
   documents: "all",
   response_format: "definitions",
   tools: "definitions",
   functions: "definitions",
 });
-const COMPLETION = scopeOf({ prompt: "all", suffix: "all" });
+const COMPLETION = scopeOf({ ...OF_SERVERS, prompt: "all", suffix: "all", response_format: "definitions" });
 const RESPONSES = scopeOf({
   instructions: "all",
   input: "messages",
@@ -59,7 +77,7 @@ const ANY = new Map([
   ...[CHAT, COMPLETION, RESPONSES, EMBEDDING, AUDIO, IMAGE].flatMap((scope) => [...scope]),
   ...scopeOf(
     Object.fromEntries(
-      "messages input text system query inputs texts queries contents message chat_history preamble system_instruction systeminstruction"
+      "messages input text system query inputs texts queries contents message chat_history preamble system_instruction systeminstruction text_1 text_2 input_prefix input_suffix input_extra prefix"
         .split(" ")
         .map((name) => [name, "all"]),
     ),
@@ -67,6 +85,18 @@ const ANY = new Map([
 ]);
 
 const DOCUMENTED: ReadonlySet<string> = new Set(MODEL_ROUTES);
+
+/** Where a route takes token ids in place of text; nothing can be examined there. */
+const TOKEN_MEMBERS = ["prompt", "input", "input_ids", "prompt_token_ids", "tokens"];
+
+/** Whether a body gives its model token ids, alone or among texts. */
+export function hasTokenIds(root: JsonObject): boolean {
+  return Object.entries(root).some(([name, value]) => TOKEN_MEMBERS.includes(foldedName(name)) && hasNumber(value, 2));
+}
+
+const hasNumber = (value: unknown, depth: number): boolean =>
+  typeof value === "number" ||
+  (depth > 0 && Array.isArray(value) && value.some((entry) => hasNumber(entry, depth - 1)));
 
 /** What is examined on a path of this class. */
 export function textScopeOf(path: string, { requestType }: RouteClass): TextScope {

@@ -8,6 +8,7 @@ import type { ScanMatch, ScannedText } from "../../../shared/guardrails/text-sca
 import {
   type GuardedTexts,
   guardedTexts,
+  hasTokenIds,
   type RequestText,
   textScopeOf,
 } from "../../domain/message-texts/request-texts.ts";
@@ -80,6 +81,7 @@ async function guarded(
     return { ...unchanged, guarded: { ...noted, beside } };
   }
   return await withSpan(call, "boon:guardrails_input", async (span) => {
+    if (given instanceof JsonOutgoing && hasTokenIds(request.parsed.document.root)) return "request_blocked";
     const texts = await textsOf(call, given);
     const found = await examine(call, unchanged, guards, texts, span);
     if (found.blocked) return "request_blocked";

@@ -96,7 +96,7 @@ describe("input guardrails", () => {
     const headers = { ...Object.fromEntries(world.received().request.headers), "x-gateway-boons": "off" };
     expect((await answerOf(world, { body: chatBody(MAIL), headers })).status).toBe(400);
     const body = JSON.stringify({ model: "tiny", documents: [{ title: MAIL }] });
-    expect((await answerOf(world, { body }, "/v2/rank", true)).status).toBe(400);
+    expect((await answerOf(world, { body }, "/v2/rerank", true)).status).toBe(400);
   });
 
   it("put an error in place of a tool's result that is blocked, and redact one", async () => {
