@@ -128,7 +128,10 @@ export class RedisResponseCache implements ResponseCache {
     const name = storeKeys.cache(tenantId, digest);
     hot.keep(name, entry, expiresMs(entry, ttlSecs), epoch);
     const waiting = (this.#waitingBytes.get(tenantId) ?? 0) + entry.body.byteLength;
-    if (waiting > TENANT_WAITING_MAX_BYTES) return release();
+    if (waiting > TENANT_WAITING_MAX_BYTES) {
+      release();
+      return;
+    }
     this.#waitingBytes.set(tenantId, waiting);
     const stored = { name, tenantId, entry, ttlSecs, epoch, release };
     this.#held.set(stored, clock());

@@ -5,7 +5,7 @@
  */
 import { mcpUrl } from "./mcp.ts";
 
-const FIRST_EVENT = /^(?:(?!\r\n\r\n|\n\n|\r\r)[^])*(?:\r\n\r\n|\n\n|\r\r)/;
+const FIRST_EVENT = /^.*?(?:\r\n\r\n|\n\n|\r\r)/s;
 const DATA = /(^|[\r\n])data: ?([^\r\n]*)/;
 
 /** The text of the first event, with its end; null: more has to come. */
