@@ -43,6 +43,7 @@ import { erasePlaintext } from "./process/erase-plaintext.ts";
 import { certificateGauge } from "./process/metrics/certificate-gauge.ts";
 import { createMetricsApp } from "./process/metrics/listener.ts";
 import { openDatabase } from "./process/open-database.ts";
+import type { Needs } from "./process/probes.ts";
 import { checkSharedSecrets, recordSharedSecrets } from "./process/shared-secrets.ts";
 import { composeProvisioner } from "./provisioner/compose-provisioner.ts";
 import { ProvisionerCounters } from "./provisioner/jobsched/provisioner-counters.ts";
@@ -50,6 +51,7 @@ import { ProvisionerWatch } from "./provisioner/jobsched/provisioner-watch.ts";
 import { provisionerGauges } from "./provisioner/provisioner-gauges.ts";
 import { readBuiltinRecipes } from "./provisioner/recipes/builtin-recipes.ts";
 import { advanceRevisions } from "./publish/advance-revisions.ts";
+import { FillWatch } from "./publish/fill-watch.ts";
 import { OutboxPublisher } from "./publish/outbox-publisher.ts";
 import { Resync } from "./publish/resync.ts";
 import { startSync } from "./publish/sync-at-start.ts";
@@ -77,6 +79,7 @@ interface Deps {
   /** Says to what a request has under way that the service ends. */
   readonly end: () => void;
   readonly metrics: Hono;
+  readonly needs: Needs;
   readonly jobs: readonly Job[];
   /** Is told of each of their runs. */
   readonly runs: JobRuns;
@@ -160,6 +163,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     await backup.declare();
     for (const refusal of refused) log.warn({ event: "setting_not_seeded", ...refusal });
   };
+  const fill = new FillWatch({ ctx: context("system"), store, resync, sink, cell: env.cell });
   const sync = startSync(context("system"), resync, { cells, own: env.cell }, log);
   const benchmarks = new BenchmarkRuns({
     ctx: context("system"),
@@ -182,6 +186,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     publisher,
     resync,
     analytics,
+    fill,
     sync,
     watch: new OutboxWatch(async () => await publisher.unconfirmed(), sink, env.cell),
     expiry: new ExpiryWatch(db, store, sink, env.cell),
@@ -213,6 +218,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     cells,
     store,
     resync,
+    fill,
     prober: health.prober,
     benchmarks,
     ending: ending.signal,
@@ -228,7 +234,6 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
   const metrics = createMetricsApp({
     cells,
     outbox: async () => await publisher.backlog(),
-    runtimeReadyUrl: env.runtimeReadyUrl,
     runs,
     refusals,
     version: build.version,
@@ -248,6 +253,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
           log,
           assets: ConsoleAssets.read(BUILT_CONSOLE),
         });
+  const needs: Needs = { database: async () => await publisher.backlog(), runtimeReadyUrl: env.runtimeReadyUrl };
   const end = (): void => {
     ending.abort();
     provisioner.end();
@@ -264,6 +270,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     dashboard,
     end,
     metrics,
+    needs,
     jobs,
     leases,
     runs,

@@ -8,6 +8,7 @@ import { AuthFailureHandler } from "./adapters/auth-failure-handler.ts";
 import { BufferedLog } from "./adapters/buffered-log.ts";
 import { CompressorHttp } from "./adapters/compressor-http.ts";
 import { consoleLog, consoleWrite } from "./adapters/console-log.ts";
+import { ControlFill } from "./adapters/control-fill.ts";
 import { ControlIdentities } from "./adapters/control-identities.ts";
 import { IsolateResponseCache } from "./adapters/isolate-response-cache.ts";
 import { IssuerKeys } from "./adapters/issuer-keys.ts";
@@ -22,6 +23,7 @@ import { MemberAdmission } from "./adapters/objects/member-admission.ts";
 import { ObjectStubs } from "./adapters/objects/object-stubs.ts";
 import { TenantBudgetClient } from "./adapters/objects/tenant-budget-client.ts";
 import { noTraces, OtlpTraces } from "./adapters/otlp-traces.ts";
+import { Readiness } from "./adapters/readiness.ts";
 import { RedisClient } from "./adapters/redis-client.ts";
 import { RedisDirectory } from "./adapters/redis-directory.ts";
 import { RedisEnergy } from "./adapters/redis-energy.ts";
@@ -56,6 +58,8 @@ export interface Deps {
   readonly memory: IsolateMemory;
   readonly cell: CellAdmission;
   readonly budgets: TenantBudgetClient;
+  /** What the first request would lack, in words; null: nothing. */
+  readonly missingPart: () => Promise<string | null>;
   /** The token between the planes; undefined when there is none: then the internal routes refuse every request. */
   readonly internalToken: () => Promise<string | undefined>;
   /** What follows a wrong token. */
@@ -130,7 +134,9 @@ function compose(bindings: Bindings): Isolate | EnvError {
     );
     const internalToken = internalTokenOf(env);
     const refusals = new AuthFailureHandler({ clock, sleep: timerSleep, alerts, events, log: consoleLog });
-    const directory = new RedisDirectory(client, clock, waitUntil, alerts);
+    const control = { baseUrl: env.internalBaseUrl, internalToken, keepAlive: waitUntil };
+    const fill = new ControlFill({ ...control, clock });
+    const directory = new RedisDirectory(client, clock, waitUntil, alerts, () => fill.ask());
     const cacheMemory = new MemoryBudget(CACHE_MEMORY_BYTES, () => hot.evictOldest());
     const hot = new IsolateResponseCache(cacheMemory, clock, () => directory.epoch());
     const shared: Omit<Ports, "admission"> = {
@@ -162,13 +168,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
         clock,
         events,
       ),
-      identities: new ControlIdentities({
-        baseUrl: env.internalBaseUrl,
-        internalToken,
-        keepAlive: waitUntil,
-        alerts,
-        log: consoleLog,
-      }),
+      identities: new ControlIdentities({ ...control, alerts, log: consoleLog }),
       events,
       traces:
         env.otelEndpoint === null
@@ -203,12 +203,17 @@ function compose(bindings: Bindings): Isolate | EnvError {
       const met = known.get(name);
       if (met !== undefined) return met;
       const { direct, admission } = name === env.cell ? own : admissionOf(name);
+      const readiness = new Readiness(
+        async () => await directory.isFilled(),
+        async () => await direct.withCell(async (stub) => await stub.stats()),
+      );
       const deps: Deps = {
         env,
         ports: { ...shared, admission },
         memory,
         cell: direct,
         budgets,
+        missingPart: async () => await readiness.missingPart(),
         internalToken,
         authFailures: refusals,
         alertLedger: () => stubs.ledger(alertLedgerOf(name)),

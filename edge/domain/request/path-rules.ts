@@ -35,7 +35,14 @@ const STORED_ANSWERS = /\/(?:responses|chat\/completions)\/./;
 const INFERENCE =
   /^(?:\/v[12])?\/(?:rerank|score|classify|pooling|moderations|messages(?:\/count_tokens)?|tokenize|detokenize|completion|infill|fim\/completions|generate|embed|apply-template)$|^\/api\/(?:chat|generate|embed)$/;
 
-const DOCUMENTED: ReadonlySet<string> = new Set([...MODEL_ROUTES, "/v1/models", "/health"]);
+const DOCUMENTED: ReadonlySet<string> = new Set([
+  ...MODEL_ROUTES,
+  "/v1/models",
+  "/health",
+  "/livez",
+  "/ready",
+  "/readyz",
+]);
 /** The rest of a path with such a prefix is not judged here. */
 const PREFIXES = ["/v1/models/", "/mcp/", "/internal/"] as const;
 
