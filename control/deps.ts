@@ -41,6 +41,7 @@ import { StoreWatch } from "./kernel/store-watch.ts";
 import { BenchmarkRuns } from "./models/benchmarks/benchmark-runs.ts";
 import { erasePlaintext } from "./process/erase-plaintext.ts";
 import { certificateGauge } from "./process/metrics/certificate-gauge.ts";
+import { diskGauges } from "./process/metrics/disk-gauges.ts";
 import { createMetricsApp } from "./process/metrics/listener.ts";
 import { openDatabase } from "./process/open-database.ts";
 import type { Needs } from "./process/probes.ts";
@@ -183,6 +184,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
   const jobs = scheduledJobs({
     env,
     ctx: context("system"),
+    log,
     publisher,
     resync,
     analytics,
@@ -237,7 +239,13 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     runs,
     refusals,
     version: build.version,
-    read: [...provisionerCounters.all, ...provisionerGauges(db), ...backupGauges(db), certificateGauge(env.tlsAddress)],
+    read: [
+      ...provisionerCounters.all,
+      ...provisionerGauges(db),
+      ...backupGauges(db),
+      ...diskGauges(env.dataFolders),
+      certificateGauge(env.tlsAddress),
+    ],
   });
   const dashboard =
     env.dashboard === null

@@ -25,6 +25,7 @@ import { CLASSIFIER_TIMEOUT_MS_MAX } from "../shared/schema/settings/auto-router
 import { clearableName } from "../shared/schema/settings/fields.ts";
 import { type BackupEnv, backupEnv, backupVariables, requireBackupPlace } from "./backup/backup-env.ts";
 import { type DashboardEnv, parseDashboardEnv } from "./dashboard/env.ts";
+import type { DataFolder } from "./kernel/disk-room.ts";
 import { EnvError, type Listen, listenField, optionalListenField, requiredField } from "./kernel/env-field.ts";
 import type { OutboundPolicy } from "./kernel/outbound/guarded-connections.ts";
 import { dropUndefined } from "./kernel/parse.ts";
@@ -61,6 +62,8 @@ export interface ControlEnv {
   readonly runtimeReadyUrl: string;
   /** Of a cluster, the digests of the secrets that all instances have alike; null: they are not compared. */
   readonly sharedSecrets: SecretDigests | null;
+  /** The folders of this machine whose disks are watched. */
+  readonly dataFolders: readonly DataFolder[];
   /** The operator has changed some of them: those of this instance replace those that are known. */
   readonly newSharedSecrets: boolean;
   /** Started by the launcher: the service exits when the launcher ends. */
@@ -152,6 +155,8 @@ export const controlVariables = {
   GATEWAY_RUNTIME_READY_URL: envOptionalUrl.describe(
     "Set by `npm start`: the URL at which `/ready` asks whether this machine's runtime is serving.",
   ),
+  GATEWAY_DATA_DIR: envText(""),
+  GATEWAY_WAL_PATH: envText(""),
   GATEWAY_SHARED_SECRETS: secretDigests.describe(
     "Set by `npm start` in a cluster: digests of the [shared secrets](docs/cluster.md#secrets-that-all-share).",
   ),
@@ -233,6 +238,12 @@ export function parseEnv(variables: Readonly<Record<string, string | undefined>>
     ],
     runtimeReadyUrl: env.GATEWAY_RUNTIME_READY_URL,
     sharedSecrets: env.GATEWAY_SHARED_SECRETS,
+    dataFolders: (
+      [
+        { folder: "data", path: env.GATEWAY_DATA_DIR, variable: "GATEWAY_DATA_DIR" },
+        { folder: "objects", path: env.GATEWAY_WAL_PATH, variable: "GATEWAY_WAL_PATH" },
+      ] as const
+    ).filter(({ path }) => path !== ""),
     newSharedSecrets: env.GATEWAY_NEW_SHARED_SECRETS,
     parentWatch: env.GATEWAY_PARENT_WATCH,
     drainMs: env.GATEWAY_PARENT_WATCH ? 5_000 : 30_000,

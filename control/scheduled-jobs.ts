@@ -3,6 +3,7 @@
  */
 import type { AlertPull } from "./alerts/alert-pull.ts";
 import type { AlertSender } from "./alerts/alert-sender.ts";
+import { watchDisks } from "./alerts/disk-watch.ts";
 import type { ExpiryWatch } from "./alerts/expiry-watch.ts";
 import type { OutboxWatch } from "./alerts/outbox-watch.ts";
 import type { BackupSchedule } from "./backup/backup-schedule.ts";
@@ -12,6 +13,7 @@ import type { composeHealth } from "./health/compose-health.ts";
 import { pruneChecks } from "./health/prune-checks.ts";
 import type { VerbContext } from "./kernel/context.ts";
 import type { Job } from "./kernel/jobs/jobs.ts";
+import type { Logger } from "./kernel/log.ts";
 import { forgetEndedSecrets } from "./keys/forget-ended-secrets.ts";
 import type { BenchmarkRuns } from "./models/benchmarks/benchmark-runs.ts";
 import type { RunningProvisioner } from "./provisioner/compose-provisioner.ts";
@@ -22,6 +24,7 @@ import type { Resync } from "./publish/resync.ts";
 import type { startSync } from "./publish/sync-at-start.ts";
 import type { AnalyticsStore } from "./usage/analytics/store.ts";
 import { pruneUsage } from "./usage/compact-usage.ts";
+import { watchSchema } from "./usage/schema-watch.ts";
 
 const OUTBOX_EVERY_MS = 1000;
 const FILL_EVERY_MS = 2000;
@@ -34,6 +37,8 @@ const EXPIRY_EVERY_MS = 3_600_000;
 const PRUNE_EVERY_MS = 3_600_000;
 const ENDED_SECRETS_EVERY_MS = 60_000;
 const ANALYTICS_EVERY_MS = 2000;
+const SCHEMA_WATCH_EVERY_MS = 30_000;
+const DISK_WATCH_EVERY_MS = 30_000;
 const RETENTION_EVERY_MS = 3_600_000;
 const ALERTS_EVERY_MS = 3000;
 /** A message leaves this long after its cooldown at the latest. */
@@ -45,8 +50,9 @@ const HEALTH_EVERY_MS = 30_000;
 const BACKUP_EVERY_MS = 30_000;
 
 interface JobParts {
-  readonly env: Pick<ControlEnv, "modelHealth" | "usageRetentionDays" | "provisioner">;
+  readonly env: Pick<ControlEnv, "cell" | "dataFolders" | "modelHealth" | "usageRetentionDays" | "provisioner">;
   readonly ctx: VerbContext;
+  readonly log: Logger;
   readonly publisher: OutboxPublisher;
   readonly resync: Resync;
   readonly analytics: AnalyticsStore;
@@ -69,6 +75,7 @@ export function scheduledJobs(parts: JobParts): readonly Job[] {
   const {
     env,
     ctx,
+    log,
     publisher,
     resync,
     analytics,
@@ -97,6 +104,18 @@ export function scheduledJobs(parts: JobParts): readonly Job[] {
       replicas: "each",
       everyMs: ANALYTICS_EVERY_MS,
       run: async () => await analytics.migrate(),
+    },
+    {
+      name: "schema_watch",
+      replicas: "one",
+      everyMs: SCHEMA_WATCH_EVERY_MS,
+      run: async () => await watchSchema(analytics, sink, env.cell, Date.now()),
+    },
+    {
+      name: "disk_watch",
+      replicas: "each",
+      everyMs: DISK_WATCH_EVERY_MS,
+      run: async () => await watchDisks({ folders: env.dataFolders, sink, cell: env.cell, log }, Date.now()),
     },
     { name: "resync_at_start", replicas: "each", everyMs: OUTBOX_EVERY_MS, run: sync.syncAtStart },
     { name: "fill", replicas: "one", everyMs: FILL_EVERY_MS, run: async () => await fill.run() },

@@ -31,11 +31,9 @@ const VIEW_REFUSED = "while pushing to view";
  */
 const INTO_ROLLUP_ONCE = { deduplicate_blocks_in_dependent_materialized_views: "1" };
 
-/**
- * While the tables are those of an older version, rows are stored without the columns that they do not have: refused, they
- * would have to wait as dead letters.
- */
-const WITHOUT_NEWER_COLUMNS = { input_format_skip_unknown_fields: "1" };
+/** A column that the table lacks is an error of the table, not of the rows: they wait, and lose nothing. */
+const EVERY_COLUMN = { input_format_skip_unknown_fields: "0" };
+const COLUMN_MISSING = /Exception: Unknown field found/;
 
 /** The store as a Ledger uses it. */
 export function analyticsStoreOf(store: Env["clickhouse"]): AnalyticsStore {
@@ -54,7 +52,7 @@ async function insertLines(
   await call(
     store,
     `INSERT INTO ${store.db}.${table} FORMAT JSONEachRow`,
-    { insert_deduplication_token: token, ...INTO_ROLLUP_ONCE, ...WITHOUT_NEWER_COLUMNS },
+    { insert_deduplication_token: token, ...INTO_ROLLUP_ONCE, ...EVERY_COLUMN },
     lines.join("\n"),
   );
 }
@@ -95,7 +93,8 @@ export async function call(
     if (body !== null && response.status === 413) throw new RowsRefused("413", `${url.host} takes fewer bytes at once`);
     const cause = (): string =>
       `${url.host}: ${code === "none" ? `status ${response.status}` : clickhouseCause(answer, code)}`;
-    if (body !== null && VALUE_CODES.has(code) && !answer.includes(VIEW_REFUSED)) throw new RowsRefused(code, cause());
+    const ofTheTable = answer.includes(VIEW_REFUSED) || COLUMN_MISSING.test(answer);
+    if (body !== null && VALUE_CODES.has(code) && !ofTheTable) throw new RowsRefused(code, cause());
     if (!response.ok) throw new StoreFailure(cause());
     return answer;
   } catch (error) {

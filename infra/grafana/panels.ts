@@ -358,6 +358,16 @@ export const SECTIONS: readonly Section[] = [
         },
       },
       {
+        id: 47,
+        title: "Disk",
+        description: "Free room on the disks of the data folder and of the objects.",
+        unit: "bytes",
+        targets: {
+          "{{instance}} {{folder}} free": 'gateway_disk_free_bytes{job="gateway"}',
+          "{{instance}} {{folder}} size": 'gateway_disk_size_bytes{job="gateway"}',
+        },
+      },
+      {
         id: 37,
         title: "Event loop",
         description: "p99 delay of an event loop turn.",

@@ -129,6 +129,8 @@ export async function startControl(context: StackContext, neighbours: ControlNei
             GATEWAY_CLICKHOUSE_USER: clickhouse.user,
             GATEWAY_CLICKHOUSE_PASSWORD: clickhouse.password,
             ...(bound.dashboardUrl === "" ? {} : { GATEWAY_DASHBOARD_LISTEN: hostPort(bound.dashboardUrl) }),
+            GATEWAY_DATA_DIR: config.dataDir,
+            ...(config.objectsVariable === "GATEWAY_WAL_PATH" ? { GATEWAY_WAL_PATH: config.objectsDir } : {}),
             GATEWAY_RUNTIME_READY_URL: runtimeReadyUrl(config.cluster, edgeUrl),
             ...sharedSecretsOf(context),
             GATEWAY_PARENT_WATCH: "1",

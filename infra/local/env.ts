@@ -178,7 +178,7 @@ export const launcherVariables = {
   GATEWAY_DATA_DIR: z
     .string()
     .default(".data")
-    .meta({ values: "a folder" })
+    .meta({ values: "a folder", default: "`.data`" })
     .describe("Folder for the data of the embedded parts and for generated secrets."),
   GATEWAY_WAL_PATH: z
     .string()

@@ -29,7 +29,7 @@ export const ALERT_TEXTS: Readonly<Record<AlertKey, AlertText>> = {
     means:
       "The Cell did not answer. Requests without a slot get 503. Recovery is automatic and raises no further alert.",
     action:
-      "On one machine: the log shows which part died or hung; the launcher restarts it within 26 s. In a cluster: the Cell's machine is gone, and another one takes over ([cluster.md](docs/cluster.md)). On Cloudflare: check the status of Durable Objects. _overloaded_ in the detail means that the Cell is at its maximum rate: add a cell.",
+      "On one machine: the log shows which part died or hung; the launcher restarts it within 26 s. In a cluster: the Cell's machine is gone, and another one takes over ([cluster.md](docs/cluster.md)). On Cloudflare: check the status of Durable Objects. _overloaded_ in the detail means that the Cell is at its maximum rate: add a cell; _its disk is full_: see [disk_low](#disk_low).",
   },
   redis_key_lookup_failed: {
     subject: "The data plane and its parts",
@@ -255,7 +255,21 @@ export const ALERT_TEXTS: Readonly<Record<AlertKey, AlertText>> = {
     means:
       "ClickHouse rejects rows because of their content. They are kept as dead letters (up to 1,000 per Ledger), hold up no other rows, and are retried every hour.",
     action:
-      "Usually the tables belong to another release. Upgrade and start the control service, which migrates them; `gateway doctor` names missing ones. The log event `usage_row_refused` names a request. Resolved when `gateway_telemetry_aside` is 0.",
+      "Usually the tables belong to another release. Upgrade and start the control service, which migrates them; `gateway doctor` names tables and columns that differ. The log event `usage_row_refused` names a request. Resolved when `gateway_telemetry_aside` is 0.",
+  },
+  analytics_schema_changed: {
+    subject: "Usage rows",
+    means:
+      "A column of a ClickHouse table is missing or has another type: somebody changed the table. Usage rows wait at the cells (up to 256 MiB per cell); none is stored without the column.",
+    action:
+      "`gateway doctor`, where `GATEWAY_CLICKHOUSE_URL` is set, names each column and the `ALTER TABLE` that brings it back. Run it; the rows that wait are then stored. What a dropped column had in older rows is lost. Resolved when the doctor finds no difference.",
+  },
+  disk_low: {
+    subject: "The data plane and its parts",
+    means:
+      "The disk of the data folder, or of `GATEWAY_WAL_PATH`, has less than 5 % or less than 512 MiB free. When it is full, requests get 503 _scheduler unavailable_, and no change, usage row or alert is stored.",
+    action:
+      "Make room on the disk or enlarge it. What grows: usage rows (`usage-retention` in the settings says for how many days), backups, and rows that wait while ClickHouse does not answer. If the disk is full already, the log has the causes: _database or disk is full_, _the disk is full_. Everything goes on by itself as soon as there is room.",
   },
   tenant_expiry: {
     subject: "Tenants, identities, energy",

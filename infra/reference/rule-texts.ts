@@ -47,6 +47,7 @@ export const RULE_ACTIONS: Readonly<Record<string, string>> = {
   GatewayReplicasNotStarted: "Same as [provision_failed](#provision_failed).",
   GatewayControlServiceSlow:
     "Which reads are running? Usually they are long periods without a filter in `GET /api/v1/usage/...`, or CSV exports of everything. Narrow them, or add a replica. If it started with a release, the log line `job_run` with the longest `duration_ms` is the first suspect.",
+  GatewayDiskLow: "Same as [disk_low](#disk_low).",
   GatewayCertificateEnds:
     "Have the files been renewed? Run `openssl x509 -enddate -noout -in` on the file in `GATEWAY_TLS_CERT_FILE`. If they have, the log line `tls_not_reloaded` says why they are not served, usually a key that does not match the certificate; once they match, no restart is needed. If not, renew them, and find out why the renewal failed. The same goes for a proxy in front of the gateway, if `GATEWAY_TLS_ADDRESS` names it. Resolved when `gateway_tls_expires_at` is later.",
   GatewayJobFailing:

@@ -39,6 +39,8 @@ export const ALERT_TITLES = {
   mcp_tool_discovery_failed: "MCP server failed",
   usage_spill_refused: "Usage records are being lost",
   usage_rows_refused: "Usage records refused",
+  analytics_schema_changed: "Analytics schema changed",
+  disk_low: "Disk almost full",
   tenant_expiry: "Tenant access ends soon",
   identity_tenant_created: "Tenant created from identity token",
   jwks_fetch_failed: "Identity keys not refreshed",

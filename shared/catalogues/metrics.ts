@@ -201,6 +201,18 @@ const CONTROL_METRICS = {
     of: "control",
     help: "When the certificate at GATEWAY_TLS_ADDRESS expires, as a Unix timestamp; absent without a certificate.",
   },
+  gateway_disk_free_bytes: {
+    type: "gauge",
+    of: "control",
+    help: "Free bytes on the disk of the data folder, and of the objects' folder if that is another one (GATEWAY_WAL_PATH), on the machine of this control service.",
+    labels: { folder: ["data", "objects"] },
+  },
+  gateway_disk_size_bytes: {
+    type: "gauge",
+    of: "control",
+    help: "Size of these disks in bytes.",
+    labels: { folder: ["data", "objects"] },
+  },
   gateway_job_runs_total: {
     type: "counter",
     of: "control",

@@ -32,7 +32,7 @@ it.each([
   [
     "a full disk",
     withFields("ENOSPC: no space left on device, write", { code: "ENOSPC" }),
-    "ENOSPC: no space left on device, write",
+    "ENOSPC: no space left on device, write: the disk is full",
   ],
   [
     "a file",

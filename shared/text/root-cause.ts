@@ -33,6 +33,16 @@ export const CONNECTION_CODES: Readonly<Record<string, string>> = {
   EPROTO: "it does not use TLS there",
 };
 
+/** What the codes of stores mean that have no room. */
+const NO_ROOM: Readonly<Record<string, string>> = {
+  ENOSPC: "the disk is full",
+  EDQUOT: "the disk quota is used up",
+  /** SQLSTATE disk_full */
+  "53100": "the disk of the database is full",
+  /** ClickHouse NOT_ENOUGH_SPACE */
+  "243": "its disk is full",
+};
+
 const SQLSTATE = /^[0-9FHPX][0-9A-Z]{4}$/;
 /** Their messages quote values (class 22) or the statement (42601). */
 const QUOTING_SQLSTATE = /^(22|42601)/;
@@ -59,7 +69,8 @@ export function clickhouseCause(answer: string, code: string): string {
   const said = /Exception: ([^\n]*)/.exec(answer)?.[1] ?? answer;
   const name = /\(([A-Z][A-Z0-9_]{2,})\)/.exec(answer)?.[1];
   const words = plainWords(said.replace(/\(version [^)]*\)/, "").replace(`(${name})`, ""));
-  return censored(`ClickHouse code ${code}${name === undefined ? "" : ` ${name}`}${words === "" ? "" : `: ${words}`}`);
+  const cause = `ClickHouse code ${code}${name === undefined ? "" : ` ${name}`}${words === "" ? "" : `: ${words}`}`;
+  return censored(withMeaning(cause, code));
 }
 
 /** Null: it says nothing of its own. The cause is asked first. */
@@ -89,12 +100,16 @@ function ownWords({ name, message, code, type, issues, stack }: Failure): string
   if (typeof code !== "string" && typeof name === "string" && LANGUAGE_ERRORS.has(name))
     return `${name}: ${HARMLESS.test(message) ? plainWords(message) : "a fault of the program"}${placeOf(stack)}`;
   if (typeof code !== "string") return message === name ? null : plainWords(message) || null;
-  if (SQLSTATE.test(code)) return `SQLSTATE ${code}: ${plainWords(message, QUOTING_SQLSTATE.test(code))}`;
+  if (SQLSTATE.test(code))
+    return withMeaning(`SQLSTATE ${code}: ${plainWords(message, QUOTING_SQLSTATE.test(code))}`, code);
   if (/^\d{1,4}$/.test(code) && typeof type === "string") return clickhouseCause(`${message} (${type})`, code);
   const said = SYSTEM_CODE.test(code) ? firstLine(message) : plainWords(message);
   const withCode = said.includes(code) ? said : `${said} (${code})`.trimStart();
-  const meaning = Object.hasOwn(CONNECTION_CODES, code) ? CONNECTION_CODES[code] : undefined;
-  return meaning === undefined ? withCode : `${withCode}: ${meaning}`;
+  return withMeaning(withCode, code, { ...CONNECTION_CODES, ...NO_ROOM });
+}
+
+function withMeaning(words: string, code: string, meanings = NO_ROOM): string {
+  return Object.hasOwn(meanings, code) ? `${words}: ${meanings[code]}` : words;
 }
 
 /** The function and the line in which an error was thrown, without the folder. */

@@ -4,124 +4,20 @@
  *
  * @module-tag long
  */
-import { execFileSync, spawn } from "node:child_process";
-import { once } from "node:events";
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { parse, stringify } from "yaml";
-import { z } from "zod";
-import { startGuard } from "../../infra/local/process/child.ts";
 import { type Stack, startStack } from "../../infra/local/stack.ts";
 import { readExposition } from "../harness/exposition.ts";
 import { Gateway, type Minted } from "../harness/gateway.ts";
 import { stackEnv } from "../harness/global-setup.ts";
 import { dashboardSchema } from "../harness/infra/dashboard-schema.ts";
-import { scrapeFileSchema } from "../harness/infra/rules-schema.ts";
-import { ownPort } from "../harness/own-port.ts";
 import { programPath } from "../harness/program-path.ts";
+import { type Prometheus, startPrometheus } from "../harness/prometheus.ts";
 import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
-
-const OURS = join(import.meta.dirname, "../../infra/grafana");
-
-const sampleSchema = z.object({
-  metric: z.record(z.string(), z.string()),
-  value: z.tuple([z.number(), z.string()]),
-});
-type PromSample = z.infer<typeof sampleSchema>;
-const queryAnswer = z.object({ data: z.object({ result: z.array(sampleSchema) }) });
-
-const ruleSchema = z.object({
-  name: z.string(),
-  health: z.string(),
-  lastError: z.string().optional(),
-  state: z.string(),
-  alerts: z.array(
-    z.object({ annotations: z.record(z.string(), z.string()), labels: z.record(z.string(), z.string()) }),
-  ),
-});
-type Rule = z.infer<typeof ruleSchema>;
-const rulesAnswer = z.object({ data: z.object({ groups: z.array(z.object({ rules: z.array(ruleSchema) })) }) });
-
-type Prometheus = Awaited<ReturnType<typeof startPrometheus>>;
-
-/**
- * Starts Prometheus in a folder of its own, with the configuration and the rules that the gateway brings; only the address, the
- * interval and the place of the rules differ. `target`: host and port of the metrics listener; `docs`: where the runbooks are.
- * Throws one line that says how to install the program.
- */
-async function startPrometheus(folder: string, target: string, docs: string) {
-  const program = programPath("prometheus");
-  if (program === undefined)
-    throw new Error("this test needs Prometheus: on Debian and Ubuntu `apt-get install prometheus`");
-  mkdirSync(folder, { recursive: true });
-  const config = join(folder, "prometheus.yml");
-  writeFileSync(config, configurationFor(target, docs));
-  copyFileSync(join(OURS, "alerts.yml"), join(folder, "alerts.yml"));
-  const address = `127.0.0.1:${await ownPort()}`;
-  const flags = [`--config.file=${config}`, `--storage.tsdb.path=${join(folder, "data")}`];
-  flags.push(`--web.listen-address=${address}`, "--log.level=warn");
-  const guard = startGuard();
-  const child = spawn(program, flags, { cwd: folder, stdio: ["ignore", "ignore", "pipe"] });
-  const { pid } = child;
-  if (pid === undefined) throw new Error(`${program} cannot be started`);
-  guard.watch(pid);
-  let said = "";
-  child.stderr.on("data", (chunk: Buffer) => {
-    said += chunk.toString();
-  });
-  const closed = once(child, "close");
-  const read = async (path: string, query: Readonly<Record<string, string>> = {}): Promise<unknown> => {
-    const response = await fetch(`http://${address}${path}?${new URLSearchParams(query).toString()}`);
-    const text = await response.text();
-    if (!response.ok) throw new Error(`${JSON.stringify(query)}: ${text}`);
-    return JSON.parse(text);
-  };
-  await waitFor(
-    async () => {
-      if (child.exitCode !== null) throw new Error(`Prometheus ended: ${said}`);
-      return await fetch(`http://${address}/-/ready`).then(
-        ({ status }) => status,
-        () => 0,
-      );
-    },
-    (status) => status === 200,
-  );
-  return {
-    /** The result of an instant query. Throws what Prometheus says of a query that it cannot read. */
-    query: async (query: string): Promise<readonly PromSample[]> =>
-      queryAnswer.parse(await read("/api/v1/query", { query })).data.result,
-    labelValues: async (metric: string, label: string): Promise<readonly string[]> => {
-      const answer = await read(`/api/v1/label/${label}/values`, { "match[]": metric });
-      return z.object({ data: z.array(z.string()) }).parse(answer).data;
-    },
-    /** Every rule as it was evaluated last. */
-    rules: async (): Promise<readonly Rule[]> =>
-      rulesAnswer.parse(await read("/api/v1/rules")).data.groups.flatMap(({ rules }) => rules),
-    stop: async (): Promise<void> => {
-      child.kill("SIGKILL");
-      await closed;
-      guard.forget(pid);
-      guard.close();
-    },
-  };
-}
-
-function configurationFor(target: string, docs: string): string {
-  const ours = scrapeFileSchema.parse(parse(readFileSync(join(OURS, "prometheus.yml"), "utf8")));
-  const jobs = ours.scrape_configs.map((job) => ({
-    ...job,
-    scrape_interval: "1s",
-    static_configs: [{ targets: [target] }],
-  }));
-  return stringify({
-    global: { evaluation_interval: "1s", external_labels: { gateway_docs: docs } },
-    scrape_configs: jobs,
-    rule_files: ours.rule_files,
-  });
-}
 
 const DOCS = "https://wiki.example/gateway/docs";
 const GRAFANA = join(import.meta.dirname, "../../infra/grafana");

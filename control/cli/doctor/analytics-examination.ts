@@ -4,20 +4,20 @@
  */
 import { ClickHouseError, createClient } from "@clickhouse/client-web";
 import { z } from "zod";
+import { type ColumnDrift, columnDrift, columnSchema, columnsQuery } from "../../usage/analytics/schema-drift.ts";
 import { fetchLimited, shaped } from "./answers.ts";
 import { clockFromInstant } from "./clocks.ts";
+import { diskFinding } from "./disk-finding.ts";
 import type { Examination } from "./examination.ts";
 import { type DoctorFinding, type Examined, findingsOf } from "./finding.ts";
 import { unreachable } from "./unreachable.ts";
 
 export const ANALYTICS = "analytics store";
-const { ok, warning, failure } = findingsOf(ANALYTICS);
+const { ok, failure } = findingsOf(ANALYTICS);
 
 const TABLES = ["usage_raw", "usage_daily", "usage_quarter", "spans"] as const;
 /** What the control service does in its database: the Worker inserts, retention drops partitions. */
 const GRANTS = ["SELECT", "INSERT", "CREATE TABLE", "CREATE VIEW", "ALTER TABLE"] as const;
-const DISK_WARN_PART = 0.15;
-const DISK_FAIL_PART = 0.05;
 
 /** A number, which releases of the store write as a text too. */
 const figure = z.coerce.number();
@@ -76,8 +76,9 @@ async function examine(store: Store, db: string): Promise<Examined> {
     z.object({ version: z.string(), now_ms: figure }),
   );
   const gotMs = Date.now();
-  const [tables, disks, grants, readonly] = await Promise.all([
+  const [tables, columns, disks, grants, readonly] = await Promise.all([
     store.rows(`SELECT name FROM system.tables WHERE database = '${db}'`, z.object({ name: z.string() })),
+    store.rows(columnsQuery(db), columnSchema),
     // both need rights that a user of the gateway may lack
     store.rows("SELECT name, free_space AS free, total_space AS total FROM system.disks", disk).catch(() => []),
     missingGrants(store, db),
@@ -91,6 +92,7 @@ async function examine(store: Store, db: string): Promise<Examined> {
     findings: [
       ok("reachable", `answers; ClickHouse ${state?.version ?? "of an unknown release"}`),
       schemaFinding(db, missing),
+      ...columnFindings(columnDrift(db, columns)),
       permissionFinding(grants, Number(readonly[0]?.value ?? 0)),
       ...diskFindings(disks),
       ...age,
@@ -117,6 +119,13 @@ function schemaFinding(db: string, missing: readonly string[]): DoctorFinding {
   return failure("schema", `the database ${db} lacks ${missing.join(", ")}`, fix);
 }
 
+/** Columns that were dropped or changed. Pure. */
+function columnFindings(drift: readonly ColumnDrift[]): readonly DoctorFinding[] {
+  return drift.map(({ detail, statement }) =>
+    failure("schema", `${detail}: usage rows wait at the cells, and are lost when these are full`, `run ${statement}`),
+  );
+}
+
 /** What the user may do; `readonly` is the setting of that name. Pure. */
 export function permissionFinding(missing: readonly string[] | null, readonly: number): DoctorFinding {
   if (readonly === 1 || readonly === 2)
@@ -131,14 +140,8 @@ type Disk = z.infer<typeof disk>;
 
 /** The room of the disks; a disk in a bucket has no size. Pure. */
 export function diskFindings(disks: readonly Disk[]): readonly DoctorFinding[] {
-  return disks.flatMap(({ name, free, total }) => {
-    const part = Number(free) / Number(total);
-    if (!(part >= 0 && part <= 1)) return [];
-    const detail = `${Math.floor(part * 100)} % of the disk ${name} are free`;
-    const fix = "make room, or keep raw rows for fewer days (PUT /api/v1/settings/usage-retention)";
-    if (part > DISK_WARN_PART) return [ok("disk", detail)];
-    return [(part > DISK_FAIL_PART ? warning : failure)("disk", detail, fix)];
-  });
+  const fix = "make room, or keep raw rows for fewer days (PUT /api/v1/settings/usage-retention)";
+  return disks.flatMap(({ name, free, total }) => diskFinding(ANALYTICS, `the disk ${name}`, { free, total }, fix));
 }
 
 /** How old the newest row is says nothing alone: without requests there are no rows. */

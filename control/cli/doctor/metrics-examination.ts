@@ -3,7 +3,9 @@
  * Prometheus reads, so a listener that the doctor cannot read is not watched by anybody.
  */
 
+import { LOW_BYTES } from "../../kernel/disk-room.ts";
 import { fetchLimited } from "./answers.ts";
+import { diskFinding } from "./disk-finding.ts";
 import type { Examination } from "./examination.ts";
 import { type Sample, samplesOf } from "./exposition.ts";
 import { type Examined, findingsOf, type LinkedFinding, type ReleaseSample } from "./finding.ts";
@@ -67,6 +69,13 @@ export function examineMetrics(samples: readonly Sample[], nowMs: number): Exami
   return {
     findings: [
       ...of("gateway_cell_up").flatMap(({ labels }) => ledgerFindings(samples, labels["cell"] ?? "")),
+      ...of("gateway_disk_free_bytes").flatMap(({ labels: { folder = "" }, value: free }) =>
+        dataDiskFindings(
+          folder,
+          free,
+          number(of("gateway_disk_size_bytes").find(({ labels }) => labels["folder"] === folder)?.value),
+        ),
+      ),
       ...outboxFindings(first("gateway_outbox_pending") ?? 0),
       ...provisionerFindings(first("gateway_provisioner_held") ?? 0, first("gateway_provision_errors") ?? 0),
       ...scheduleFindings(
@@ -108,6 +117,12 @@ function ledgerFindings(samples: readonly Sample[], cell: string): readonly Link
         ]
       : []),
   ];
+}
+
+/** The disk of the control service's machine. */
+function dataDiskFindings(folder: string, free: number, total: number): readonly LinkedFinding[] {
+  const fix = "make room on it, or enlarge it: when it is full, requests are refused and no change is stored";
+  return diskFinding(CONTROL, `the disk of its ${folder} folder`, { free, total, failBelow: LOW_BYTES }, fix);
 }
 
 function outboxFindings(pending: number): readonly LinkedFinding[] {

@@ -61,6 +61,49 @@ const WINDOW = "SETTINGS non_replicated_deduplication_window = 1000";
 /** What `usage_raw` had in the first version. */
 const FIRST_COLUMNS = USAGE_COLUMNS.flatMap(({ name, type, added }) => (added ? [] : [`${name} ${type}`]));
 
+/** The columns of the daily rollup when it is made. */
+const DAILY_COLUMNS = [
+  "day Date",
+  "tenant_id UUID",
+  "key_id UUID",
+  "model LowCardinality(String)",
+  "requests UInt64",
+  "success_requests UInt64",
+  "error_requests UInt64",
+  "input_tokens UInt64",
+  "output_tokens UInt64",
+  "total_tokens UInt64",
+  "estimated_tokens UInt64",
+  "cache_hits UInt64",
+  "cache_misses UInt64",
+  "sum_ttft_ms UInt64",
+  "sum_total_ms UInt64",
+  "cost_usd Float64",
+  "energy_wh Float64",
+  "energy_cost_usd Float64",
+  "co2_g Float64",
+];
+const DAILY_HIT_TOKENS = "hit_tokens UInt64";
+const QUARTER_HIT_TOKENS = "hit_tokens SimpleAggregateFunction(sum, UInt64)";
+
+const SPAN_COLUMNS = [
+  "request_id UUID",
+  "span_name LowCardinality(String)",
+  "parent_span LowCardinality(String)",
+  "start DateTime64(3, 'UTC') CODEC(DoubleDelta, ZSTD(1))",
+  "duration_ms Float64",
+  "status LowCardinality(String)",
+  "attributes String CODEC(ZSTD(3))",
+];
+
+/** The columns of every table after all migrations, each as a statement defines it. */
+export const TABLE_COLUMNS: Readonly<Record<string, readonly string[]>> = {
+  usage_raw: USAGE_COLUMNS.map(({ name, type }) => `${name} ${type}`),
+  usage_daily: [...DAILY_COLUMNS, DAILY_HIT_TOKENS],
+  usage_quarter: [...QUARTER_COLUMNS, QUARTER_HIT_TOKENS],
+  spans: SPAN_COLUMNS,
+};
+
 export const MIGRATIONS: readonly AnalyticsMigration[] = [
   { name: "0001-database", statement: (db) => `CREATE DATABASE IF NOT EXISTS ${db}` },
   {
@@ -76,25 +119,7 @@ export const MIGRATIONS: readonly AnalyticsMigration[] = [
   {
     name: "0003-usage-daily",
     statement: (db) => `CREATE TABLE IF NOT EXISTS ${db}.usage_daily (
-      day Date,
-      tenant_id UUID,
-      key_id UUID,
-      model LowCardinality(String),
-      requests UInt64,
-      success_requests UInt64,
-      error_requests UInt64,
-      input_tokens UInt64,
-      output_tokens UInt64,
-      total_tokens UInt64,
-      estimated_tokens UInt64,
-      cache_hits UInt64,
-      cache_misses UInt64,
-      sum_ttft_ms UInt64,
-      sum_total_ms UInt64,
-      cost_usd Float64,
-      energy_wh Float64,
-      energy_cost_usd Float64,
-      co2_g Float64
+      ${DAILY_COLUMNS.join(",\n      ")}
     ) ENGINE = SummingMergeTree PARTITION BY toYYYYMM(day) ORDER BY (day, tenant_id, key_id, model) ${WINDOW}`,
   },
   {
@@ -105,13 +130,7 @@ export const MIGRATIONS: readonly AnalyticsMigration[] = [
   {
     name: "0005-spans",
     statement: (db) => `CREATE TABLE IF NOT EXISTS ${db}.spans (
-      request_id UUID,
-      span_name LowCardinality(String),
-      parent_span LowCardinality(String),
-      start DateTime64(3, 'UTC') CODEC(DoubleDelta, ZSTD(1)),
-      duration_ms Float64,
-      status LowCardinality(String),
-      attributes String CODEC(ZSTD(3))
+      ${SPAN_COLUMNS.join(",\n      ")}
     ) ENGINE = MergeTree PARTITION BY toYYYYMMDD(start) ORDER BY (request_id, start) ${WINDOW}`,
   },
   // rows of an older version have "" and 0 here (docs/rules/storage-layouts.md#usage-raw)
@@ -123,7 +142,7 @@ export const MIGRATIONS: readonly AnalyticsMigration[] = [
   {
     name: "0009-usage-quarter",
     statement: (db, quartersFrom) => `CREATE TABLE IF NOT EXISTS ${db}.usage_quarter (
-      ${QUARTER_COLUMNS}
+      ${QUARTER_COLUMNS.join(",\n      ")}
     ) ENGINE = AggregatingMergeTree PARTITION BY toYYYYMM(quarter) ORDER BY (quarter, tenant_id, key_id, model)
     SETTINGS non_replicated_deduplication_window = ${INSERTS_REMEMBERED} COMMENT '${quartersFrom}'`,
   },
@@ -134,12 +153,11 @@ export const MIGRATIONS: readonly AnalyticsMigration[] = [
   })),
   {
     name: "0011-usage-daily-hit-tokens",
-    statement: (db) => `ALTER TABLE ${db}.usage_daily ADD COLUMN IF NOT EXISTS hit_tokens UInt64`,
+    statement: (db) => `ALTER TABLE ${db}.usage_daily ADD COLUMN IF NOT EXISTS ${DAILY_HIT_TOKENS}`,
   },
   {
     name: "0011-usage-quarter-hit-tokens",
-    statement: (db) =>
-      `ALTER TABLE ${db}.usage_quarter ADD COLUMN IF NOT EXISTS hit_tokens SimpleAggregateFunction(sum, UInt64)`,
+    statement: (db) => `ALTER TABLE ${db}.usage_quarter ADD COLUMN IF NOT EXISTS ${QUARTER_HIT_TOKENS}`,
   },
   // a view of its own, because a view that exists already cannot be changed without losing its deduplication tokens
   {

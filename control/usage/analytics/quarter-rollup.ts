@@ -31,7 +31,7 @@ export const NO_STATES: readonly string[] = [
 ];
 
 /** The columns of the table when it is made; `hit_tokens` came later. */
-export const QUARTER_COLUMNS = [
+export const QUARTER_COLUMNS: readonly string[] = [
   "quarter DateTime('UTC')",
   "tenant_id UUID",
   "key_id UUID",
@@ -41,7 +41,7 @@ export const QUARTER_COLUMNS = [
   ...["sum_ttft_ms", "sum_total_ms"].map((name) => `${name} SimpleAggregateFunction(sum, UInt64)`),
   ...TIMES.map((name) => `${name}_ms AggregateFunction(quantilesBFloat16(${LEVELS}), UInt32)`),
   "gen_speed AggregateFunction(quantileBFloat16(0.5), Float64)",
-].join(",\n      ");
+];
 
 /** The states of single requests. */
 const STATES_OF_REQUESTS = [

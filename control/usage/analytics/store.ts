@@ -136,7 +136,7 @@ export class AnalyticsStore {
         table: `${this.db}.usage_raw`,
         format: "JSONEachRow",
         values: rows.map(storedRow),
-        clickhouse_settings: { insert_deduplication_token: token },
+        clickhouse_settings: { insert_deduplication_token: token, input_format_skip_unknown_fields: 0 },
       });
     } catch (error) {
       throw this.#unavailable(error);

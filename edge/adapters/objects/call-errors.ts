@@ -1,4 +1,5 @@
 /** What the platform says of a failed call to an object, by the flags that it sets on its errors. */
+import { rootCause } from "../../../shared/text/root-cause.ts";
 
 /** Whether the caller may try again. */
 export function mayCallAgain(error: unknown): boolean {
@@ -7,6 +8,11 @@ export function mayCallAgain(error: unknown): boolean {
 
 export function isOverloaded(error: unknown): boolean {
   return hasFlag(error, "overloaded");
+}
+
+/** Whether the storage of the object has no room. */
+export function isDiskFull(error: unknown): boolean {
+  return rootCause(error).includes("SQLITE_FULL");
 }
 
 function hasFlag(error: unknown, flag: "retryable" | "overloaded"): boolean {

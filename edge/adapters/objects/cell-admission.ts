@@ -18,7 +18,7 @@ import { shardOf } from "../../domain/ledger/row-line.ts";
 import type { LedgerApi } from "../../domain/ledger/rpc.ts";
 import type { UpstreamOutcomes } from "../../domain/upstream/attempt-outcomes.ts";
 import type { Alerts, Log, MakeCall } from "../../ports.ts";
-import { isOverloaded, mayCallAgain } from "./call-errors.ts";
+import { isDiskFull, isOverloaded, mayCallAgain } from "./call-errors.ts";
 import type { LostRows } from "./lost-rows.ts";
 
 /**
@@ -128,7 +128,8 @@ export class CellAdmission {
     if (!isReported) {
       this.#failures += 1;
       if (this.#failures === 1) log.event("scheduler_unavailable", { cell: this.cell, reason: rootCause(error) });
-      alerts.raise(issues.schedulerUnavailable(this.cell, isOverloaded(error) ? "overloaded" : "no answer"));
+      const reason = isOverloaded(error) ? "overloaded" : isDiskFull(error) ? "its disk is full" : "no answer";
+      alerts.raise(issues.schedulerUnavailable(this.cell, reason));
     }
     return new GatewayError("scheduler_unavailable", { cause: error });
   }

@@ -14,14 +14,12 @@ const shown = (tallies: EventCounters, metric: string) =>
     ?.samples.map(({ labels, value }) => [labels, value]);
 
 describe("tallies", () => {
-  it("add up by label values, and continue after the object has been idle", () => {
+  it("add up by label values", () => {
     const tallies = new EventCounters();
     expect(shown(tallies, "gateway_mcp_requests_total")).toEqual([]);
     tallies.add([call("a", "2xx"), call("a", "2xx", 3), call('b"\\,', "5xx")]);
-    const after = new EventCounters();
-    after.restore(tallies.save());
-    after.add([call("a", "2xx")]);
-    expect(shown(after, "gateway_mcp_requests_total")).toEqual([
+    tallies.add([call("a", "2xx")]);
+    expect(shown(tallies, "gateway_mcp_requests_total")).toEqual([
       [{ server: "a", status: "2xx" }, 5],
       [{ server: 'b"\\,', status: "5xx" }, 1],
     ]);
@@ -38,15 +36,17 @@ describe("tallies", () => {
     });
   });
 
-  it("always take the label sets that are shown from the start, after a rest too", () => {
+  it("always take the label sets that are shown from the start", () => {
     const tallies = new EventCounters();
     tallies.add(boonEvent("vision", "hit", 7));
     tallies.add(Array.from({ length: 10_050 }, (_, at) => call(`server-${at}`, "2xx")));
-    const after = new EventCounters();
-    after.restore(tallies.save());
-    after.add([...boonEvent("vision", "hit", 1), ...boonEvent("guardrails_output:pii", "none", 3), call("new", "2xx")]);
-    expect(shown(after, "gateway_mcp_requests_total")).toHaveLength(10_000);
-    const ms = (shown(after, "gateway_boon_ms_total") ?? []).filter(([, value]) => value !== 0);
+    tallies.add([
+      ...boonEvent("vision", "hit", 1),
+      ...boonEvent("guardrails_output:pii", "none", 3),
+      call("new", "2xx"),
+    ]);
+    expect(shown(tallies, "gateway_mcp_requests_total")).toHaveLength(10_000);
+    const ms = (shown(tallies, "gateway_boon_ms_total") ?? []).filter(([, value]) => value !== 0);
     expect(ms).toEqual([
       [{ boon: "vision" }, 8],
       [{ boon: "guardrails_output:pii" }, 3],

@@ -56,9 +56,6 @@ export function boonEvent(boon: CountedBoon, outcome: BoonOutcome, ms: number): 
   ];
 }
 
-/** Event counts as they are stored: name and label values as JSON, and the count. */
-export type SavedEventCounts = readonly (readonly [string, number])[];
-
 /** Most label sets besides those that are shown from the start: these always fit. */
 const LABEL_SETS_MAX = 10_000;
 
@@ -86,24 +83,12 @@ export class EventCounters {
     for (const each of counted) {
       const key = eventKey(each);
       const before = this.#counts.get(key);
-      if (before === undefined && !SHOWN_KEYS.has(key) && this.#others >= LABEL_SETS_MAX) continue;
-      this.#set(key, (before ?? 0) + each.times);
+      if (before === undefined && !SHOWN_KEYS.has(key)) {
+        if (this.#others >= LABEL_SETS_MAX) continue;
+        this.#others += 1;
+      }
+      this.#counts.set(key, (before ?? 0) + each.times);
     }
-  }
-
-  /** Read back by {@link EventCounters.restore}. */
-  save(): SavedEventCounts {
-    return [...this.#counts];
-  }
-
-  /** Continues from what was saved. */
-  restore(saved: SavedEventCounts): void {
-    for (const [key, count] of saved) this.#set(key, count);
-  }
-
-  #set(key: string, count: number): void {
-    if (!SHOWN_KEYS.has(key) && !this.#counts.has(key)) this.#others += 1;
-    this.#counts.set(key, count);
   }
 
   families(): readonly MetricFamily[] {

@@ -3,7 +3,7 @@ import { zeroUsageRow } from "../../../shared/usage/usage-row.ts";
 import { RequestCounters, readCounters } from "./request-counters.ts";
 
 describe("what a cell counts", () => {
-  it("continues after the object has been idle", () => {
+  it("is the same when it was stored and is added", () => {
     const before = new RequestCounters();
     const row = zeroUsageRow("a", 0);
     before.count({

@@ -23,7 +23,7 @@ export function statusClass(status: number): StatusClass {
 
 const byName = listOf(pairOf(text, number));
 
-/** Counters as they are stored. `requests`: by `admission/status class`; `upstream`: by outcome. */
+/** Counters as they are stored and sent. `requests`: by `admission/status class`; `upstream`: by outcome. */
 const savedCounters = record({
   requests: byName,
   input: number,
@@ -80,7 +80,7 @@ export class RequestCounters {
     else if (cache_status === "miss") this.#cache = { hit, miss: miss + 1, tokensSaved };
   }
 
-  /** What is kept over a rest of the object; read back by {@link readCounters} and {@link RequestCounters.add}. */
+  /** What is counted so far, to be stored or sent; {@link readCounters} reads a stored one, {@link RequestCounters.add} adds it. */
   save(): SavedCounters {
     return {
       requests: [...this.#requests],

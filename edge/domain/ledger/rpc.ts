@@ -23,8 +23,6 @@ export interface LedgerStatus {
   readonly aside: number;
   /** When the request of the oldest row that waits for the store ended, epoch ms; null: none waits. */
   readonly oldestMs: number | null;
-  /** Counts of the rows that Workers handed in themselves, since the log began. */
-  readonly direct: SavedCounters;
 }
 
 /** RPC surface of the Ledger object. */
@@ -40,11 +38,13 @@ export interface LedgerApi {
   lost(rows: number): Promise<void>;
   /** Keeps the spans of a traced request until the analytics store has them. */
   spans(requestId: string, spans: readonly SpanRecord[]): Promise<void>;
-  /**
-   * Waiting segments and bytes, rows dropped because the log was full, dead letters (rows that the store refuses), and counts of
-   * the rows that came from Workers.
-   */
+  /** Waiting segments and bytes, rows dropped because the log was full, and dead letters (rows that the store refuses). */
   status(): Promise<LedgerStatus>;
+  /**
+   * Hands over the counts of the rows that Workers handed in themselves, each once: only the Cell of the Ledger calls it, which adds
+   * them to its own (docs/rules/metrics.md#lives).
+   */
+  takeCounts(): Promise<SavedCounters>;
   /** Keeps alerts for the control service, each id once. Resolves when they are durable. */
   alert(events: readonly AlertEvent[]): Promise<void>;
   /** Deletes the alerts that the control service has, and returns the next. */

@@ -37,10 +37,11 @@ export function cellGauges({ inFlight, queued, unchecked, ledgers }: CellState):
   ];
 }
 
-/**
- * The states of the cell's ledgers. Of one that does not answer it is null: it must not hide the others, nor the cell
- * itself.
- */
-export async function ledgerStatuses(ledgers: readonly LedgerApi[]): Promise<readonly (LedgerStatus | null)[]> {
-  return await Promise.all(ledgers.map(async (ledger) => await ledger.status().catch(() => null)));
+/** What those of the cell's ledgers say that answer: one that does not must not hide the others, nor the cell itself. */
+export async function askLedgers<T>(
+  ledgers: readonly LedgerApi[],
+  ask: (ledger: LedgerApi) => Promise<T>,
+): Promise<readonly T[]> {
+  const answers = await Promise.allSettled(ledgers.map(ask));
+  return answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
 }

@@ -1,6 +1,6 @@
 /**
  * What a Cell keeps on disk: recent revisions, the capacity override, the isolates that have requests, the rows of requests that
- * were given up, the number of its life, its counters and its last hour. It is written when configuration changes, when load starts
+ * were given up, the number of its life and its last hour. It is written when configuration changes, when load starts
  * and stops, when the Cell starts, when requests are lost, and at intervals under load, but not for requests that end normally
  * (docs/rules/admission.md#what-the-cell-stores).
  */
@@ -9,15 +9,11 @@ import { usageRowSchema, zeroUsageRow } from "../../../shared/usage/usage-row.ts
 import { INVALIDATION_KINDS, type RevItem } from "../../../shared/wire/internal.ts";
 import type { GivenUpRow, GivenUpRowStore } from "../../domain/admission/given-up-rows.ts";
 import { lifeAfter } from "../../domain/budget/cell-life.ts";
-import type { SavedEventCounts } from "../../domain/cell/event-counters.ts";
 import type { HistoryDisk, HistoryMinute } from "../../domain/cell/history.ts";
-import { readCounters, type SavedCounters } from "../../domain/cell/request-counters.ts";
 
 const busyMembersSchema = z.array(z.string());
 /** The first release did not write which isolates had requests. None has this name, so it is awaited in vain. */
 const UNNAMED: readonly string[] = [""];
-
-const eventCountsSchema = z.array(z.tuple([z.string(), z.number()]));
 
 const loadSchema = { in_flight: z.number(), queued: z.number() };
 const samplesSchema = z.array(
@@ -170,25 +166,6 @@ export class CellStore implements HistoryDisk, GivenUpRowStore {
   forget(requestId: string): void {
     if (this.#givenUp.delete(requestId))
       this.#storage.sql.exec("DELETE FROM given_up_rows WHERE request_id = ?", requestId);
-  }
-
-  /** The cell's counters as they were saved last; null when they never were, or in another form. */
-  get counters(): SavedCounters | null {
-    return readCounters(this.#read("counters"));
-  }
-
-  set counters(value: SavedCounters) {
-    this.#write("counters", JSON.stringify(value));
-  }
-
-  get eventCounts(): SavedEventCounts {
-    const text = this.#read("tallies");
-    const saved = text === null ? null : eventCountsSchema.safeParse(JSON.parse(text));
-    return saved?.success ? saved.data : [];
-  }
-
-  set eventCounts(value: SavedEventCounts) {
-    this.#write("tallies", JSON.stringify(value));
   }
 
   minutes(): readonly HistoryMinute[] {

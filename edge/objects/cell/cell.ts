@@ -1,7 +1,8 @@
 /**
  * The Cell object: one admission domain (docs/rules/configuration.md#cells). This file has its RPC calls; the parts are made in
  * compose-cell.ts. Isolates are its members, and send admission requests in exchanges (docs/rules/admission.md#exchanges).
- * Admission state is in memory only; capacity override, revisions, counters, history and busy isolates are in the object's storage.
+ * Admission state and counters are in memory only; capacity override, revisions, history and busy isolates are in the object's
+ * storage.
  */
 import { DurableObject, RpcTarget } from "cloudflare:workers";
 import { mergedWaiting } from "../../../shared/fairshare/merged-waiting.ts";
@@ -22,13 +23,12 @@ import { type BudgetLimits, limitsOf } from "../../domain/budget/limits.ts";
 import type { BucketLevel } from "../../domain/budget/token-bucket.ts";
 import type { CountedEvent } from "../../domain/cell/event-counters.ts";
 import type { HistorySample } from "../../domain/cell/history.ts";
-import { RequestCounters, type SavedCounters } from "../../domain/cell/request-counters.ts";
 import { REVISION_KEEP_MS } from "../../domain/cell/revisions.ts";
 import { schedulerEvents } from "../../domain/cell/scheduler-events.ts";
 import type { LiveSnapshot } from "../../domain/fairshare/types.ts";
 import type { UpstreamOutcomes } from "../../domain/upstream/attempt-outcomes.ts";
 import type { CellPorts } from "../object-ports.ts";
-import { cellGauges, ledgerStatuses } from "./cell-gauges.ts";
+import { askLedgers, cellGauges } from "./cell-gauges.ts";
 import { type CellParts, type CellSettings, composeCell } from "./compose-cell.ts";
 import type { MemberSession, Members } from "./members.ts";
 
@@ -37,8 +37,6 @@ export class CellObject extends DurableObject<Bindings> implements CellApi, Exch
   readonly #ports: CellPorts;
   readonly #parts: CellParts;
   readonly #life = crypto.randomUUID();
-  /** Counts of rows that Workers handed to each ledger themselves, as they were known last. */
-  readonly #direct: (SavedCounters | undefined)[] = [];
 
   constructor(state: DurableObjectState, bindings: Bindings, settings: CellSettings, ports: CellPorts) {
     super(state, bindings);
@@ -114,7 +112,7 @@ export class CellObject extends DurableObject<Bindings> implements CellApi, Exch
   async tally(counted: readonly CountedEvent[]): Promise<void> {
     const { eventCounters, heartbeat } = this.#parts;
     eventCounters.add(counted);
-    heartbeat.wake();
+    heartbeat.counted();
   }
 
   async stats(): Promise<CellStats> {
@@ -128,18 +126,17 @@ export class CellObject extends DurableObject<Bindings> implements CellApi, Exch
 
   async metrics(): Promise<CellMetrics> {
     const { cell, ledgerShards } = this.#settings;
-    const { counters, eventCounters, budget, scheduler } = this.#parts;
-    const ledgers = await ledgerStatuses(Array.from({ length: ledgerShards }, (_, shard) => this.#ports.ledger(shard)));
+    const { counters, eventCounters, budget, scheduler, heartbeat } = this.#parts;
+    const shards = Array.from({ length: ledgerShards }, (_, shard) => this.#ports.ledger(shard));
+    const [ledgers, taken] = await Promise.all([
+      askLedgers(shards, async (ledger) => await ledger.status()),
+      askLedgers(shards, async (ledger) => await ledger.takeCounts()),
+    ]);
+    for (const counts of taken) counters.add(counts);
     const { inFlight, queued } = scheduler;
-    const answered = ledgers.filter((status) => status !== null);
-    const gauges = cellGauges({ inFlight, queued, unchecked: budget.unchecked, ledgers: answered });
-    const all = new RequestCounters();
-    all.add(counters.save());
-    for (const [shard, status] of ledgers.entries()) {
-      this.#direct[shard] = status?.direct ?? this.#direct[shard];
-      if (this.#direct[shard] !== undefined) all.add(this.#direct[shard]);
-    }
-    return { cell, families: [...all.families(), ...eventCounters.families(), ...gauges] };
+    const gauges = cellGauges({ inFlight, queued, unchecked: budget.unchecked, ledgers });
+    heartbeat.scraped();
+    return { cell, families: [...counters.families(), ...eventCounters.families(), ...gauges] };
   }
 }
 

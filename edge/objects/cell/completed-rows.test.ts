@@ -14,8 +14,8 @@ function cell() {
     kept.add(id);
     return isNew;
   };
-  const wake = (): void => undefined;
-  const rows = new CompletedRows({ cell: "c", counters, writer: { write }, heartbeat: { wake }, now: () => 0 });
+  const heartbeat = { counted: (): void => undefined };
+  const rows = new CompletedRows({ cell: "c", counters, writer: { write }, heartbeat, now: () => 0 });
   const counted = () =>
     counters
       .families()

@@ -16,8 +16,8 @@ interface CompletedRowsOptions {
   readonly cell: string;
   readonly counters: RequestCounters;
   readonly writer: Pick<LedgerWriter, "write">;
-  /** Started by every row that is written, because the heartbeat saves the counters. */
-  readonly heartbeat: Pick<Heartbeat, "wake">;
+  /** Told of every row that is counted. */
+  readonly heartbeat: Pick<Heartbeat, "counted">;
   readonly now: () => number;
 }
 
@@ -39,12 +39,13 @@ export class CompletedRows {
   async complete(row: UsageRow, orphan: boolean, upstream: UpstreamOutcomes = {}): Promise<void> {
     const { writer, counters, heartbeat } = this.#options;
     if (row.tenant_id === NIL_UUID && !this.#isBelow(row.request_id)) {
-      if (this.#above.add(row.request_id)) counters.count(row);
-      return;
+      if (!this.#above.add(row.request_id)) return;
+      counters.count(row);
+    } else {
+      if (!(await writer.write(row, orphan))) return;
+      counters.count(row, upstream);
     }
-    if (!(await writer.write(row, orphan))) return;
-    counters.count(row, upstream);
-    heartbeat.wake();
+    heartbeat.counted();
   }
 
   /** Takes the row of a request that asked for no slot. `again`: it may have come before. */

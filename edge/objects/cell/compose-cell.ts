@@ -51,10 +51,7 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
   for (const { item, seenMs } of store.loadRevisions()) revisions.note([item], seenMs);
   const history = new History(store);
   const counters = new RequestCounters();
-  const saved = store.counters;
-  if (saved !== null) counters.add(saved);
   const eventCounters = new EventCounters();
-  eventCounters.restore(store.eventCounts);
 
   const reports = new OutageLines();
   const heartbeat = new Heartbeat({
@@ -79,12 +76,7 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
           if (facts !== null) log.event("cell_report_failed", { cell, reason: rootCause(error), ...facts });
         });
     },
-    save: () => {
-      store.counters = counters.save();
-      const counts = eventCounters.save();
-      if (counts.length > 0) store.eventCounts = counts;
-      history.save(false);
-    },
+    save: () => history.save(false),
     entryCount: () => admission.size,
     rest: () => {
       history.save(true);

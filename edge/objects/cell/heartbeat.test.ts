@@ -61,6 +61,23 @@ describe("the heartbeat of a Cell", () => {
     expect(waiting).toHaveLength(1);
   });
 
+  it("goes on until a scrape has seen what was counted, at most for two minutes", async () => {
+    const beatsUntilRest = async (scrapedAfter: number): Promise<number> => {
+      const { heartbeat, waiting, beats } = beating();
+      heartbeat.counted();
+      let count = 0;
+      for (; waiting.length > 0; count += 1) {
+        if (count === scrapedAfter) heartbeat.scraped();
+        await beats(1);
+      }
+      return count;
+    };
+    expect({ scraped: await beatsUntilRest(12), unscraped: await beatsUntilRest(1000) }).toEqual({
+      scraped: 15,
+      unscraped: 60,
+    });
+  });
+
   it("tries a failed disk again with the next report, and starts again after its end", async () => {
     const { heartbeat, waiting, did, state, beats } = beating();
     state.diskFails = true;

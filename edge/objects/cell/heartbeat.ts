@@ -1,8 +1,8 @@
 /**
- * The heartbeat of an active Cell: a sample every two seconds; with every fifth sample its counters are saved and its
+ * The heartbeat of an active Cell: a sample every two seconds; with every fifth sample its history is saved and its
  * state is reported to the key-value store (docs/rules/fairshare.md#history,
- * docs/rules/storage-layouts.md#key-value-keys). It ends only when no request is entered and everything counted is
- * saved, because an idle object loses its memory; a save that failed is tried again with the next report.
+ * docs/rules/storage-layouts.md#key-value-keys). It ends only when no request is entered, the history is saved, and a scrape
+ * has seen the counters, because an idle object loses its memory; a save that failed is tried again with the next report.
  */
 import { SAMPLE_EVERY_MS } from "../../domain/cell/history.ts";
 
@@ -11,6 +11,9 @@ import { SAMPLE_EVERY_MS } from "../../domain/cell/history.ts";
  * (docs/rules/storage-layouts.md#key-value-keys).
  */
 const SAMPLES_PER_REPORT = 5;
+
+/** Counts wait for a scrape for this many samples, two minutes: scrapes are more frequent, or there are none. */
+const SAMPLES_FOR_SCRAPE = 60;
 
 /** What the heartbeat calls. `save` and `rest` may throw, `report` may reject: no failure stops the heartbeat. */
 interface HeartbeatParts {
@@ -31,6 +34,8 @@ interface HeartbeatParts {
 export class Heartbeat {
   readonly #parts: HeartbeatParts;
   #beating = false;
+  /** How many more samples counts wait for a scrape. */
+  #waitsForScrape = 0;
 
   constructor(parts: HeartbeatParts) {
     this.#parts = parts;
@@ -44,12 +49,23 @@ export class Heartbeat {
     this.#next(1);
   }
 
+  /** Something was counted: it stays in memory until a scrape has seen it. */
+  counted(): void {
+    this.#waitsForScrape = SAMPLES_FOR_SCRAPE;
+    this.wake();
+  }
+
+  scraped(): void {
+    this.#waitsForScrape = 0;
+  }
+
   #next(count: number): void {
     this.#parts.later(SAMPLE_EVERY_MS, () => void this.#beat(count));
   }
 
   async #beat(count: number): Promise<void> {
     try {
+      this.#waitsForScrape -= 1;
       this.#parts.passed();
       this.#parts.sample();
       if (count % SAMPLES_PER_REPORT !== 0) return this.#next(count + 1);
@@ -58,8 +74,8 @@ export class Heartbeat {
       if (this.#parts.entryCount() === 0) {
         this.#parts.save();
         this.#parts.rest();
-        this.#beating = false;
-        return;
+        this.#beating = this.#waitsForScrape > 0;
+        if (!this.#beating) return;
       }
     } catch (error) {
       this.#parts.failed(error);

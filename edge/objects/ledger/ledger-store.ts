@@ -65,13 +65,13 @@ export class LedgerStore {
     };
   }
 
-  /** The counts of rows that Workers handed in themselves; null when there never were any. */
-  get counters(): SavedCounters | null {
-    return readCounters(this.#meta("counters"));
+  /** The counts that the Cell has not taken, of rows that Workers handed in themselves; null when there never were any. */
+  get untaken(): SavedCounters | null {
+    return readCounters(this.#meta("untaken"));
   }
 
-  set counters(value: SavedCounters) {
-    this.#setMeta("counters", JSON.stringify(value));
+  set untaken(value: SavedCounters) {
+    this.#setMeta("untaken", JSON.stringify(value));
   }
 
   /** Carries out effects in one transaction. */

@@ -12,7 +12,7 @@ import type { UsageRow } from "../../../shared/usage/usage-row.ts";
 import type { AlertAck, AlertBatch } from "../../../shared/wire/internal.ts";
 import type { Bindings } from "../../bindings.ts";
 import { RecentIds } from "../../domain/cell/recent-ids.ts";
-import { RequestCounters } from "../../domain/cell/request-counters.ts";
+import { RequestCounters, type SavedCounters } from "../../domain/cell/request-counters.ts";
 import {
   type AlertIndex,
   type AlertStep,
@@ -73,8 +73,8 @@ export class LedgerObject extends DurableObject<Bindings> {
   readonly #withoutRoom = new RecentIds();
   /** What was answered to the last batch of each source, when its log held rows of it: the answer may not have arrived. */
   readonly #answered = new Map<string, { readonly sequence: number; readonly held: readonly string[] }>();
-  /** Counts the rows that Workers have handed in themselves: their Cell does not know of them. */
-  readonly #direct = new RequestCounters();
+  /** Counts the rows that Workers have handed in themselves, until their Cell takes the counts. */
+  #untaken = new RequestCounters();
   #failures = 0;
   #spanFailures = 0;
   readonly #outages = { rows: new OutageLines(), spans: new OutageLines() };
@@ -102,8 +102,8 @@ export class LedgerObject extends DurableObject<Bindings> {
     this.#own = ports.alertsOf(this);
     this.#index = this.#store.loadIndex();
     this.#orphans = this.#orphanIds();
-    const counted = this.#store.counters;
-    if (counted !== null) this.#direct.add(counted);
+    const counted = this.#store.untaken;
+    if (counted !== null) this.#untaken.add(counted);
     // However the last life of this object ended, an alarm is set when rows wait.
     if (this.#index.pending.length > 0 || this.#spans.waiting)
       void state.blockConcurrencyWhile(async () => await this.#arm(LINGER_MS));
@@ -140,8 +140,8 @@ export class LedgerObject extends DurableObject<Bindings> {
     const lines = fresh.map(usageRowLine);
     this.#takeRows(fresh, lines, true, appendLines(this.#index, lines, true, this.#limits));
     if (fresh.length > 0) {
-      this.#direct.count(row, upstream);
-      this.#store.counters = this.#direct.save();
+      this.#untaken.count(row, upstream);
+      this.#store.untaken = this.#untaken.save();
     }
     await this.#arm(LINGER_MS);
   }
@@ -157,10 +157,17 @@ export class LedgerObject extends DurableObject<Bindings> {
   async status(): Promise<LedgerStatus> {
     const bytes = this.#index.pending.reduce((sum, entry) => sum + entry.bytes, 0);
     const { pending, dropped } = this.#index;
-    const direct = this.#direct.save();
     const oldest = pending[0] === undefined ? null : this.#store.firstLineOf(pending[0].segment);
     const oldestMs = oldest === null ? null : endedMs(oldest);
-    return { segments: pending.length, bytes, dropped, aside: this.#deadLetters.sizes.length, oldestMs, direct };
+    return { segments: pending.length, bytes, dropped, aside: this.#deadLetters.sizes.length, oldestMs };
+  }
+
+  async takeCounts(): Promise<SavedCounters> {
+    const counts = this.#untaken.save();
+    this.#untaken = new RequestCounters();
+    // Not counted a second time by another life: the answer leaves only when this is on disk.
+    this.#store.untaken = this.#untaken.save();
+    return counts;
   }
 
   async spans(requestId: string, spans: readonly SpanRecord[]): Promise<void> {

@@ -12,7 +12,9 @@ it("binds the classes that the module exports, and no others", () => {
     reachableUpstreams: null,
   });
   expect(config).toContain('(name = "CELL", durableObjectNamespace = "Cell")');
-  expect(config).toContain('(className = "Cell", uniqueKey = "gateway-Cell", enableSql = true)');
+  expect(config).toContain(
+    '(className = "Cell", uniqueKey = "gateway-Cell", enableSql = true, preventEviction = true)',
+  );
   expect(config).toContain('durableObjectStorage = (localDisk = "objects")');
   expect(config).not.toMatch(/Ledger|TenantBudget|Other/);
   expect(

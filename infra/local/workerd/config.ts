@@ -12,6 +12,9 @@ import type { ClusterConfig } from "../cluster.ts";
 /** The Durable Object classes that the stack knows: class name -> binding. */
 const OBJECTS: Readonly<Record<string, string>> = { Cell: "CELL", Ledger: "LEDGER", TenantBudget: "TENANT_BUDGET" };
 
+/** Classes whose objects keep their memory while idle: the counters of a Cell live as long as its process. */
+const KEPT: ReadonlySet<string> = new Set(["Cell"]);
+
 /** The compatibility date of wrangler.toml. */
 const COMPATIBILITY_DATE = "2026-11-17";
 const COMPATIBILITY_FLAGS = ["no_nodejs_global_timers"];
@@ -136,7 +139,10 @@ export function workerdConfig(options: WorkerdConfigOptions): string {
   const module = `modules = [(name = "worker.mjs", esModule = embed "worker.mjs")],
   compatibilityDate = "${COMPATIBILITY_DATE}",
   compatibilityFlags = [${COMPATIBILITY_FLAGS.map(textLiteral).join(", ")}],`;
-  const namespaces = classes.map((name) => `(className = "${name}", uniqueKey = "gateway-${name}", enableSql = true)`);
+  const namespaces = classes.map(
+    (name) =>
+      `(className = "${name}", uniqueKey = "gateway-${name}", enableSql = true${KEPT.has(name) ? ", preventEviction = true" : ""})`,
+  );
   const storage = classes.length === 0 ? "" : '\n  durableObjectStorage = (localDisk = "objects"),';
   const rpc = `address = "unix:${OBJECTS_SOCKET}", http = (capnpConnectHost = "objects")`;
   const objects = hasObjects

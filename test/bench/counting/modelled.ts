@@ -77,13 +77,12 @@ export function secondOf({ requestsPerSec, secs, tenants, isolates }: Load) {
   return {
     workerRequests: requestsPerSec + controlCalls,
     cpuMs: requestsPerSec * (MEASURED.requestCpuMs + chunks * chunkCpuMs),
-    // scrapes ask the Cell and the Ledger
-    objectCalls: sessions + batches + budgetCalls + controlCalls + scrapes,
+    // scrapes ask the Cell and, twice, the Ledger
+    objectCalls: sessions + batches + budgetCalls + controlCalls + 2 * scrapes,
     alarms: shipments + budgetCalls,
     // a shipment opens a segment, marks another as shipped, and sets the alarm at most twice; a checkpoint is three rows and two
-    // alarms; the Cell saves two kinds of counters, each minute its history, and which isolates have requests
-    rowsInserted:
-      batches + 4 * shipments + leases + 5 * budgetCalls + 2 * saves + 1 / 60 + Math.min(0.5, requestsPerSec),
+    // alarms; the Cell saves each minute its history, and which isolates have requests
+    rowsInserted: batches + 4 * shipments + leases + 5 * budgetCalls + 1 / 60 + Math.min(0.5, requestsPerSec),
     // two minutes later a batch is deleted, and for each segment its mark, when its last sequence has been written
     rowsDeleted: batches + 2 * shipments,
     logLines: requestsPerSec,
