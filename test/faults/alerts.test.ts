@@ -138,7 +138,7 @@ it("counts all failures of an upstream in its messages, without a further failur
     const messages = () =>
       hook.asked.filter(({ body }) => body.includes("upstream_5xx_response")).map(({ body }) => body);
     let failures = 0;
-    // There is one message at once, one when the isolate's quiet time is over, and later ones.
+    // There is one message when the isolate's quiet time is over, and later ones.
     while (messages().length < 2 || failures % 7 !== 0) {
       const response = await gateway.chat(failing);
       await response.text();

@@ -148,6 +148,7 @@ export async function startControl(options: ControlOptions = {}) {
     store,
     resync,
     prober,
+    consoleUrl: null,
     benchmarks,
     ending: ending.signal,
     cell: "local",

@@ -40,7 +40,7 @@ let chat: HttpSink;
 let bridge: Awaited<ReturnType<typeof startRedisBridge>>;
 let gateway: Gateway;
 const log: string[] = [];
-/** The tenant or model that the alerts of budgets and models are about. */
+/** The tenant, model or server that an alert is about. */
 const about = new Map<AlertKey, string>();
 
 /** The messages that the operators have got so far. */
@@ -48,7 +48,7 @@ function messages(): readonly Message[] {
   return chat.asked.map(({ body }) => {
     const { text } = JSON.parse(body) as { text: string };
     const [, title = "", issue = "", detail = ""] =
-      /^\*Gateway alert: (.*)\*\n\*Issue:\* `(.*)`\n(.*)$/.exec(text) ?? [];
+      /^\*Gateway alert: (.*)\*\n\*Issue:\* `(.*)`\n(.*)\nSeverity: \w+\nRunbook: docs\/reference\/alerts\.md#\w+$/.exec(text) ?? [];
     return { title, issue, detail };
   });
 }
@@ -104,11 +104,16 @@ async function unsettled(): Promise<void> {
 
 async function failingUpstreams(): Promise<void> {
   const away = await gateway.mint(`${NOWHERE}/v1`, "plain", { api_key: PLANTED });
-  expect((await read(gateway.chat(away))).status).toBe(502);
   const failing = await gateway.mint(upstream.url, "status=503");
-  expect((await read(gateway.chat(failing))).status).toBe(502);
   const breaking = await gateway.mint(upstream.url, "cut,chunks=9,pace=5");
-  expect((await read(gateway.chat(breaking, { stream: true }))).status).toBe(200);
+  about.set("upstream_request_failed", away.model.model_name);
+  about.set("upstream_5xx_response", failing.model.model_name);
+  about.set("upstream_stream_error", breaking.model.model_name);
+  for (let failures = 0; failures < 3; failures += 1) {
+    expect((await read(gateway.chat(away))).status).toBe(502);
+    expect((await read(gateway.chat(failing))).status).toBe(502);
+    expect((await read(gateway.chat(breaking, { stream: true }))).status).toBe(200);
+  }
 }
 
 async function callServer(name: string, { secret }: Minted): Promise<number> {
@@ -127,6 +132,7 @@ async function failingServers(): Promise<void> {
     await gateway.must<McpServer>("POST", "/mcp-servers", { name, upstream_url, auth_header: `Bearer ${PLANTED}` });
     expect(await callServer(name, minted)).toBe(status);
   }
+  about.set("mcp_upstream_request_failed", "away").set("mcp_upstream_5xx_response", "failing");
   await server.close();
 }
 
