@@ -128,7 +128,10 @@ describe("a muted alert", () => {
     const key = "backup_failed";
     const past = await mark(key, { muted_until: iso(nowMs) });
     expect(past).toMatchObject({ status: 400, body: { error: { details: [{ path: "muted_until" }] } } });
-    expect(await mark(key, { mutd_until: null })).toMatchObject({ status: 400, body: { error: { code: "unknown_field" } } });
+    expect(await mark(key, { mutd_until: null })).toMatchObject({
+      status: 400,
+      body: { error: { code: "unknown_field" } },
+    });
     const muted_until = iso(nowMs + MINUTE_MS);
     const { body: first } = await mark(key, { muted_until }, { "if-match": '"0"' });
     expect(first).toMatchObject({ muted_until });

@@ -6,9 +6,11 @@
  */
 import { expect, it } from "vitest";
 import type { Stack } from "../../infra/local/stack.ts";
+import type { AlertOverview } from "../../shared/schema/alert-log.ts";
 import type { BudgetUsage } from "../../shared/schema/budget.ts";
 import { INTERNAL_PATHS } from "../../shared/wire/internal.ts";
 import type { BudgetRead, BudgetSubject } from "../../shared/wire/internal-budgets.ts";
+import { startGatedUpstream } from "../harness/gated-upstream.ts";
 import { Gateway, type Minted } from "../harness/gateway.ts";
 import { startHttpSink } from "../harness/http-sink.ts";
 import { startMailServer } from "../harness/mail-server.ts";
@@ -153,5 +155,77 @@ it("counts all failures of an upstream in its messages, without a further failur
   } finally {
     await stack.stop();
     await Promise.all([upstream.close(), hook.close()]);
+  }
+});
+
+it("alerts for each model that fails often, for none that failed once, and not while it is muted", async () => {
+  const upstream = await startTestUpstream();
+  const hook = await startHttpSink();
+  const stack = await startTestStack();
+  try {
+    const gateway = new Gateway(stack);
+    await gateway.must("PUT", "/settings/alerts", { slack_webhook_url: hook.url, min_interval_secs: 0 });
+    const once = await gateway.mint(upstream.url, "status=500");
+    const broken = [await gateway.mint(upstream.url, "status=503"), await gateway.mint(upstream.url, "status=500")];
+    const fail = async (minted: Minted): Promise<void> => {
+      const response = await gateway.chat(minted);
+      await response.text();
+      expect(response.status).toBe(502);
+    };
+    const failOften = async (minted: Minted): Promise<void> => {
+      for (let failures = 0; failures < 3; failures += 1) await fail(minted);
+    };
+    const keyOf = ({ model }: Minted): string => `upstream_5xx_response:${model.model_name}`;
+    const issues = () => hook.asked.map(({ body }) => /upstream_\w+:[\w-]+/.exec(body)?.[0] ?? body);
+    await fail(once);
+    for (const minted of broken) await failOften(minted);
+    const keys = broken.map(keyOf);
+    await waitFor(issues, (sent) => keys.every((key) => sent.includes(key)));
+    expect(new Set(issues())).toEqual(new Set(keys));
+
+    const [muted = ""] = keys;
+    const muted_until = new Date(Date.now() + 3_600_000).toISOString();
+    await gateway.must("PATCH", `/alerts/${encodeURIComponent(muted)}`, { muted_until });
+    const before = issues().length;
+    for (const minted of broken) await failOften(minted);
+    const { firing } = await waitFor(
+      async () => await gateway.must<AlertOverview>("GET", "/alerts"),
+      (read) => keys.every((key) => (read.firing.find((each) => each.key === key)?.repeats ?? 0) >= 5),
+    );
+    expect(firing.find(({ key }) => key === muted)).toMatchObject({ muted_until, repeats: 5 });
+    await waitFor(issues, (sent) => sent.length > before);
+    expect(issues().slice(before)).not.toContain(muted);
+    await gateway.must("PATCH", `/alerts/${encodeURIComponent(muted)}`, { muted_until: null });
+    await waitFor(
+      () => issues().slice(before),
+      (sent) => sent.includes(muted),
+    );
+  } finally {
+    await stack.stop();
+    await Promise.all([upstream.close(), hook.close()]);
+  }
+});
+
+it("alerts when requests of a model have waited long for a minute", async () => {
+  const gated = await startGatedUpstream();
+  const hook = await startHttpSink();
+  const stack = await startTestStack({ GATEWAY_ALERT_QUEUE_WAIT_SECS: "1" });
+  try {
+    const gateway = new Gateway(stack);
+    await gateway.must("PUT", "/settings/alerts", { slack_webhook_url: hook.url });
+    const minted = await gateway.mint(gated.url, "plain", { max_in_flight: 1 });
+    const served = [gateway.chat(minted), gateway.chat(minted)];
+    const [message] = await waitFor(
+      () => hook.asked.map(({ body }) => (JSON.parse(body) as { text: string }).text),
+      (texts) => texts.length > 0,
+    );
+    const name = minted.model.model_name;
+    expect(message).toContain(`queue_wait_long:local:${name}`);
+    expect(message).toContain(`${name} in cell local: 1 requests wait`);
+    gated.release();
+    expect((await Promise.all(served)).map(({ status }) => status)).toEqual([200, 200]);
+  } finally {
+    await stack.stop();
+    await Promise.all([gated.close(), hook.close()]);
   }
 });

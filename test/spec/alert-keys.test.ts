@@ -48,7 +48,9 @@ function messages(): readonly Message[] {
   return chat.asked.map(({ body }) => {
     const { text } = JSON.parse(body) as { text: string };
     const [, title = "", issue = "", detail = ""] =
-      /^\*Gateway alert: (.*)\*\n\*Issue:\* `(.*)`\n(.*)\nSeverity: \w+\nRunbook: docs\/reference\/alerts\.md#\w+$/.exec(text) ?? [];
+      /^\*Gateway alert: (.*)\*\n\*Issue:\* `(.*)`\n(.*)\nSeverity: \w+\nRunbook: docs\/reference\/alerts\.md#\w+$/.exec(
+        text,
+      ) ?? [];
     return { title, issue, detail };
   });
 }
