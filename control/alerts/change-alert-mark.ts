@@ -2,6 +2,7 @@
 import { eq } from "drizzle-orm";
 import { GatewayError } from "../../shared/errors.ts";
 import { type AlertMark, changeAlertMarkSchema } from "../../shared/schema/alert-log.ts";
+import { isStorable } from "../../shared/schema/common.ts";
 import { changedFields } from "../kernel/changed-fields.ts";
 import type { VerbContext, Written } from "../kernel/context.ts";
 import { withDatabaseErrors } from "../kernel/database-errors.ts";
@@ -11,6 +12,9 @@ import { alertOf } from "./alert-kinds.ts";
 import { markOf, marksOf } from "./alert-marks.ts";
 import { readAlerts } from "./read-alerts.ts";
 import { alertIssues, alertMarks } from "./tables.ts";
+
+/** Longer than the name of any model, tenant or server with what is before it. */
+const KEY_MAX_CHARACTERS = 1000;
 
 /** What was said of an issue. Throws 404 for a key that no issue has, 503. */
 export async function getAlertMark(ctx: VerbContext, key: string): Promise<AlertMark> {
@@ -34,16 +38,12 @@ export async function changeAlertMark(ctx: VerbContext, key: string, input: unkn
     if (body.muted_until != null && Date.parse(body.muted_until) <= nowMs)
       throw fieldError("muted_until", "must be in the future; null ends a mute");
     const isNews = acknowledged && !before.acknowledged;
-    const isMutedAnew = muted !== before.muted_until;
-    const acknowledgement = isNews
-      ? { acknowledged_at_ms: nowMs, acknowledged_by: ctx.actor }
-      : acknowledged
-        ? {}
-        : { acknowledged_at_ms: null, acknowledged_by: null };
-    const mute = isMutedAnew
-      ? { muted_until_ms: muted === null ? null : Date.parse(muted), muted_by: muted === null ? null : ctx.actor }
-      : {};
-    const change = { ...acknowledgement, ...mute, rev: journal.rev };
+    const change = {
+      ...(isNews ? { acknowledged_at_ms: nowMs, acknowledged_by: ctx.actor } : {}),
+      ...(acknowledged ? {} : { acknowledged_at_ms: null, acknowledged_by: null }),
+      ...(muted === before.muted_until ? {} : mutedUntil(muted, ctx.actor)),
+      rev: journal.rev,
+    };
     const [row] = await tx
       .insert(alertMarks)
       .values({ issue_key: key, ...change })
@@ -61,6 +61,9 @@ export async function changeAlertMark(ctx: VerbContext, key: string, input: unkn
   });
 }
 
+const mutedUntil = (until: string | null, actor: string) =>
+  until === null ? { muted_until_ms: null, muted_by: null } : { muted_until_ms: Date.parse(until), muted_by: actor };
+
 interface Found {
   readonly mark: AlertMark;
   /** Since when the issue fires; null: it does not. */
@@ -68,7 +71,8 @@ interface Found {
 }
 
 async function found(ctx: VerbContext, key: string): Promise<Found> {
-  if (alertOf(key) === undefined) throw new GatewayError("not_found");
+  if (alertOf(key) === undefined || key.length > KEY_MAX_CHARACTERS || !isStorable(key))
+    throw new GatewayError("not_found");
   const { firing } = await readAlerts(ctx);
   const since = firing.find((each) => each.key === key)?.since ?? null;
   const marks = await withDatabaseErrors(async () => await marksOf(ctx.db, [key]));

@@ -206,26 +206,37 @@ it("alerts for each model that fails often, for none that failed once, and not w
   }
 });
 
-it("alerts when requests of a model have waited long for a minute", async () => {
-  const gated = await startGatedUpstream();
+it("alerts when requests of a model waited long for a minute, or a large part of them failed in one", async () => {
+  const [gated, upstream] = [await startGatedUpstream(), await startTestUpstream()];
   const hook = await startHttpSink();
-  const stack = await startTestStack({ GATEWAY_ALERT_QUEUE_WAIT_SECS: "1" });
+  const stack = await startTestStack({
+    GATEWAY_ALERT_QUEUE_WAIT_SECS: "1",
+    GATEWAY_ALERT_FAILURES_PER_MINUTE: "100",
+  });
   try {
     const gateway = new Gateway(stack);
     await gateway.must("PUT", "/settings/alerts", { slack_webhook_url: hook.url });
     const minted = await gateway.mint(gated.url, "plain", { max_in_flight: 1 });
     const served = [gateway.chat(minted), gateway.chat(minted)];
-    const [message] = await waitFor(
-      () => hook.asked.map(({ body }) => (JSON.parse(body) as { text: string }).text),
-      (texts) => texts.length > 0,
-    );
+    const failing = await gateway.mint(upstream.url, "status=503");
+    // A minute of the clock may end between two of them.
+    for (let failures = 0; failures < 3; failures += 1) await (await gateway.chat(failing)).text();
+    const messageOf = (key: string) => hook.asked.map(({ body }) => body).find((body) => body.includes(key)) ?? "";
     const name = minted.model.model_name;
-    expect(message).toContain(`queue_wait_long:local:${name}`);
-    expect(message).toContain(`${name} in cell local: 1 requests wait`);
+    const waiting = await waitFor(
+      () => messageOf(`queue_wait_long:local:${name}`),
+      (message) => message !== "",
+    );
+    expect(waiting).toContain(`${name} in cell local: 1 requests wait`);
     gated.release();
     expect((await Promise.all(served)).map(({ status }) => status)).toEqual([200, 200]);
+    const failed = await waitFor(
+      () => messageOf(`upstream_5xx_response:${failing.model.model_name}`),
+      (message) => message !== "",
+    );
+    expect(failed).toMatch(/\([12] repeats suppressed\)/);
   } finally {
     await stack.stop();
-    await Promise.all([gated.close(), hook.close()]);
+    await Promise.all([gated.close(), upstream.close(), hook.close()]);
   }
 });
