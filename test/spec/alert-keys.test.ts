@@ -211,9 +211,18 @@ const LOOKUP = "served from memory where possible, else rejected";
 
 /** Title and detail of each alert, as docs/rules/alerts.md#issues-and-texts words them. */
 const EXPECTED = {
-  upstream_request_failed: ["Upstream request failed", /^model-mark-\S+: .+ after \d+ attempts on 1 endpoints$/],
-  upstream_5xx_response: ["Upstream error response", /^model-mark-\S+: upstream answered 503$/],
-  upstream_stream_error: ["Upstream stream interrupted", /^model-mark-\S+: connection broke after \d+ bytes$/],
+  upstream_request_failed: [
+    "Upstream request failed",
+    /^model-mark-\S+: .+ after \d+ attempts on 1 endpoints \(2 repeats suppressed\)$/,
+  ],
+  upstream_5xx_response: [
+    "Upstream error response",
+    /^model-mark-\S+: upstream answered 503 \(2 repeats suppressed\)$/,
+  ],
+  upstream_stream_error: [
+    "Upstream stream interrupted",
+    /^model-mark-\S+: connection broke after \d+ bytes \(2 repeats suppressed\)$/,
+  ],
   term_budget_warn: ["Tenant budget at 80 percent", /^mark-\S+: 33 of 40 tokens \(lifetime\)$/],
   term_budget_exhausted: ["Tenant budget exhausted", /^mark-\S+: 66 of 40 tokens \(lifetime\)$/],
   key_term_budget_warn: ["API key budget at 80 percent", /^key of (mark-\S+) of \1: 33 of 40 tokens \(lifetime\)$/],
