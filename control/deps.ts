@@ -11,7 +11,9 @@ import { AlertPull } from "./alerts/alert-pull.ts";
 import { AlertSender } from "./alerts/alert-sender.ts";
 import { alertChannels } from "./alerts/configured-channels.ts";
 import { ExpiryWatch } from "./alerts/expiry-watch.ts";
+import { FailureRates } from "./alerts/failure-rates.ts";
 import { OutboxWatch } from "./alerts/outbox-watch.ts";
+import { QueueWatch } from "./alerts/queue-watch.ts";
 import { liveRoutesOf } from "./api/access.ts";
 import { AuthRefusals } from "./api/auth-refusals.ts";
 import type { Api } from "./api/types.ts";
@@ -59,6 +61,7 @@ import { startSync } from "./publish/sync-at-start.ts";
 import { scheduledJobs } from "./scheduled-jobs.ts";
 import { seedSettings } from "./settings/seed-settings.ts";
 import { AnalyticsStore } from "./usage/analytics/store.ts";
+import { upstreamRequests } from "./usage/analytics/upstream-requests.ts";
 
 interface Deps {
   readonly build: BuildInfo;
@@ -124,9 +127,14 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
       if (env.modelHealth.enabled) health.prober.wake();
     },
   });
+  const consoleUrl = env.dashboard?.publicOrigin ?? null;
+  const requestsOf = async (model: string, fromMs: number, untilMs: number) =>
+    await upstreamRequests(analytics, model, fromMs, untilMs);
   const sink = new AlertSender({
     db,
     channels: async () => await alertChannels(context("system")),
+    rates: new FailureRates(db, env.alerts.failures, requestsOf),
+    consoleUrl,
     now: Date.now,
     logger: log,
   });
@@ -191,6 +199,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     fill,
     sync,
     watch: new OutboxWatch(async () => await publisher.unconfirmed(), sink, env.cell),
+    queues: new QueueWatch(cells, sink, env.alerts.queueWaitMs),
     expiry: new ExpiryWatch(db, store, sink, env.cell),
     alerts: new AlertPull(cells, sink, db, log),
     sink,
@@ -225,6 +234,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     benchmarks,
     ending: ending.signal,
     cell: env.cell,
+    consoleUrl,
     upstreamBaseUrl: env.upstreamBaseUrl,
     usageRetentionDays: env.usageRetentionDays,
     compressor: env.compressor,

@@ -77,6 +77,11 @@ export interface ControlEnv {
   readonly compressor: { readonly url: string; readonly timeoutMs: number };
   /** The upstream of models that have neither an address nor endpoints, without a slash at its end. */
   readonly upstreamBaseUrl: string;
+  readonly alerts: {
+    readonly failures: { readonly perMinute: number; readonly percent: number };
+    /** A longer wait in a queue is reported. */
+    readonly queueWaitMs: number;
+  };
   readonly modelHealth: {
     /** False: models are checked only on demand. */
     readonly enabled: boolean;
@@ -183,6 +188,15 @@ export const controlVariables = {
   GATEWAY_PROVISIONER_HELD_AFTER_SECS: envWhole(600, 10, DAY_SECS).describe(
     "Time without a successful tick before the alert `slurm_reconcile_held`. Set it to more than two intervals.",
   ),
+  GATEWAY_ALERT_FAILURES_PER_MINUTE: envWhole(3).describe(
+    "So many [failures of a model's upstream](docs/rules/alerts.md#failures-of-upstreams) within a minute raise an alert.",
+  ),
+  GATEWAY_ALERT_FAILURE_PERCENT: envWhole(5, 0, 100).describe(
+    "So does a minute in which this part of the model's requests failed, at least two; 0: no such alert.",
+  ),
+  GATEWAY_ALERT_QUEUE_WAIT_SECS: envWhole(30, 1, DAY_SECS).describe(
+    "`queue_wait_long` is raised when requests of a model wait longer than this in a cell for a minute.",
+  ),
   GATEWAY_SLACK_WEBHOOK_URL: envOptionalUrl.describe(
     "Chat webhook for alerts. Only an initial value: saved alert settings win.",
   ),
@@ -255,6 +269,10 @@ export function parseEnv(variables: Readonly<Record<string, string | undefined>>
       intervalSecs: Math.max(env.GATEWAY_MODEL_HEALTH_INTERVAL_SECS, MIN_CHECK_INTERVAL_SECS),
       timeoutMs: env.GATEWAY_MODEL_HEALTH_TIMEOUT_SECS * 1000,
       retentionDays: env.GATEWAY_MODEL_HEALTH_RETENTION_DAYS,
+    },
+    alerts: {
+      failures: { perMinute: env.GATEWAY_ALERT_FAILURES_PER_MINUTE, percent: env.GATEWAY_ALERT_FAILURE_PERCENT },
+      queueWaitMs: env.GATEWAY_ALERT_QUEUE_WAIT_SECS * 1000,
     },
     recipesDir: env.GATEWAY_RECIPES_DIR,
     provisioner: provisionerEnv(env),

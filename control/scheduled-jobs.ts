@@ -6,6 +6,7 @@ import type { AlertSender } from "./alerts/alert-sender.ts";
 import { watchDisks } from "./alerts/disk-watch.ts";
 import type { ExpiryWatch } from "./alerts/expiry-watch.ts";
 import type { OutboxWatch } from "./alerts/outbox-watch.ts";
+import type { QueueWatch } from "./alerts/queue-watch.ts";
 import type { BackupSchedule } from "./backup/backup-schedule.ts";
 import type { PowerPoll } from "./energy/power-poll.ts";
 import type { ControlEnv } from "./env.ts";
@@ -29,6 +30,8 @@ import { watchSchema } from "./usage/schema-watch.ts";
 const OUTBOX_EVERY_MS = 1000;
 const FILL_EVERY_MS = 2000;
 const OUTBOX_WATCH_EVERY_MS = 10_000;
+const QUEUE_WATCH_EVERY_MS = 10_000;
+const FAILURES_EVERY_MS = 15_000;
 const PROVISIONER_WATCH_EVERY_MS = 15_000;
 const BENCHMARKS_EVERY_MS = 10_000;
 const BUDGETS_EVERY_MS = 10_000;
@@ -59,6 +62,7 @@ interface JobParts {
   readonly fill: FillWatch;
   readonly sync: ReturnType<typeof startSync>;
   readonly watch: OutboxWatch;
+  readonly queues: QueueWatch;
   readonly expiry: ExpiryWatch;
   readonly alerts: AlertPull;
   readonly sink: AlertSender;
@@ -82,6 +86,7 @@ export function scheduledJobs(parts: JobParts): readonly Job[] {
     fill,
     sync,
     watch,
+    queues,
     expiry,
     alerts,
     sink,
@@ -127,6 +132,12 @@ export function scheduledJobs(parts: JobParts): readonly Job[] {
       run: async () => await watch.run(Date.now()),
     },
     {
+      name: "queue_watch",
+      replicas: "one",
+      everyMs: QUEUE_WATCH_EVERY_MS,
+      run: async () => await queues.run(Date.now()),
+    },
+    {
       name: "provisioner_watch",
       replicas: "one",
       everyMs: PROVISIONER_WATCH_EVERY_MS,
@@ -156,6 +167,12 @@ export function scheduledJobs(parts: JobParts): readonly Job[] {
     { name: "energy", replicas: "one", everyMs: POWER_EVERY_MS, run: async () => await power.run(Date.now()) },
     { name: "backup", replicas: "one", everyMs: BACKUP_EVERY_MS, run: async () => await backup.run() },
     { name: "alert_outbox", replicas: "one", everyMs: ALERTS_EVERY_MS, run: async () => await health.alerts.deliver() },
+    {
+      name: "alert_failures",
+      replicas: "one",
+      everyMs: FAILURES_EVERY_MS,
+      run: async () => await sink.raiseByShare(),
+    },
     { name: "alert_messages", replicas: "one", everyMs: MESSAGES_EVERY_MS, run: async () => await sink.sendDue() },
     { name: "alert_prune", replicas: "one", everyMs: PRUNE_EVERY_MS, run: async () => await sink.prune() },
     {

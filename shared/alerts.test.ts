@@ -31,10 +31,10 @@ describe("an alert of the data plane", () => {
       "redis_budget_reconcile_failed | Budget settlement failed | no answer; request was already served",
       "redis_term_usage_failed | Budget settlement failed | no answer; request was already served",
       "redis_key_term_usage_failed | Budget settlement failed | no answer; request was already served",
-      "upstream_request_failed | Upstream request failed | m: refused after 3 attempts on 2 endpoints",
-      "upstream_5xx_response | Upstream error response | m: upstream answered 503",
-      "upstream_stream_error | Upstream stream interrupted | m: reset after 12 bytes",
-      "mcp_upstream_5xx_response | MCP server failed | files: upstream answered 500",
+      "upstream_request_failed:m | Upstream request failed | m: refused after 3 attempts on 2 endpoints",
+      "upstream_5xx_response:m | Upstream error response | m: upstream answered 503",
+      "upstream_stream_error:m | Upstream stream interrupted | m: reset after 12 bytes",
+      "mcp_upstream_5xx_response:files | MCP server failed | files: upstream answered 500",
       "usage_spill_refused | Usage records are being lost | spill log full; 7 records dropped",
     ]);
   });

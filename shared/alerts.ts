@@ -105,19 +105,23 @@ export const issues = {
     ),
 
   upstreamRequestFailed: (model: string, reason: string, attempts: number, endpoints: number): Issue =>
-    issueOf("upstream_request_failed", `${model}: ${reason} after ${attempts} attempts on ${endpoints} endpoints`),
+    issueOf(
+      "upstream_request_failed",
+      `${model}: ${reason} after ${attempts} attempts on ${endpoints} endpoints`,
+      `:${model}`,
+    ),
 
   upstream5xxResponse: (model: string, status: number): Issue =>
-    issueOf("upstream_5xx_response", `${model}: upstream answered ${status}`),
+    issueOf("upstream_5xx_response", `${model}: upstream answered ${status}`, `:${model}`),
 
   upstreamStreamError: (model: string, reason: string, bytes: number): Issue =>
-    issueOf("upstream_stream_error", `${model}: ${reason} after ${bytes} bytes`),
+    issueOf("upstream_stream_error", `${model}: ${reason} after ${bytes} bytes`, `:${model}`),
 
   mcpServerFailed: (
     key: "mcp_upstream_request_failed" | "mcp_upstream_5xx_response" | "mcp_tool_discovery_failed",
     server: string,
     reason: string,
-  ): Issue => issueOf(key, `${server}: ${reason}`),
+  ): Issue => issueOf(key, `${server}: ${reason}`, `:${server}`),
 
   /** Scanners found something in a request or an answer (docs/rules/guardrails.md#actions). */
   guardrailsMatch: (

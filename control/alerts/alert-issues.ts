@@ -65,13 +65,14 @@ export class AlertIssues {
   }
 
   /**
-   * The issue that has waited longest and may be reported at `nowMs`; null when there is none. Only this replica may report
+   * The issue that has waited longest and may be reported at `nowMs`; null when there is none. A muted one waits. Only this replica may report
    * it, until it calls {@link markReported} or the claim runs out.
    */
   async claim(nowMs: number, cooldownMs: number): Promise<DueIssue | null> {
     const free = sql`SELECT issue_key FROM alert_issues WHERE waiting > 0
       AND (told_at_ms IS NULL OR told_at_ms <= ${nowMs - cooldownMs} OR told_at_ms > ${nowMs + CLOCKS_DIFFER_MS})
       AND (claimed_until_ms IS NULL OR claimed_until_ms < ${nowMs})
+      AND NOT EXISTS (SELECT FROM alert_marks m WHERE m.issue_key = alert_issues.issue_key AND m.muted_until_ms > ${nowMs})
       ORDER BY place LIMIT 1 FOR UPDATE SKIP LOCKED`;
     const [row] = await this.#db
       .update(alertIssues)

@@ -11,6 +11,7 @@ import type { RaisedAlert } from "../kernel/alert-sink.ts";
 import { rowAfter } from "./alert-log.ts";
 import { AlertSender } from "./alert-sender.ts";
 import { alertChannels } from "./configured-channels.ts";
+import { FailureRates } from "./failure-rates.ts";
 
 const MINUTE_MS = 60_000;
 const START_MS = Date.parse("2026-11-21T08:00:00.000Z");
@@ -21,9 +22,12 @@ let nowMs = START_MS;
 beforeAll(async () => {
   control = await startControl({ now: () => new Date(nowMs) });
   const channels = async () => await alertChannels(control.ctx);
+  const { db } = control.connection;
   sender = new AlertSender({
-    db: control.connection.db,
+    db,
     channels,
+    rates: new FailureRates(db, { perMinute: 3, percent: 5 }, async () => 0),
+    consoleUrl: null,
     now: () => nowMs,
     logger: pino({ level: "silent" }),
   });
@@ -46,6 +50,15 @@ async function read(): Promise<AlertOverview> {
   return (await (await control.request("GET", "/api/v1/alerts")).json()) as AlertOverview;
 }
 
+const UNMARKED = {
+  acknowledged: false,
+  acknowledged_at: null,
+  acknowledged_by: null,
+  muted_until: null,
+  muted_by: null,
+  rev: 0,
+};
+
 const iso = (minutes: number): string => new Date(START_MS + minutes * MINUTE_MS).toISOString();
 
 describe("alerts", () => {
@@ -55,7 +68,8 @@ describe("alerts", () => {
       await sender.take([raised("store_away", nowMs, 2), ...(minute === 0 ? [raised("test_alert", nowMs)] : [])]);
     }
     const { firing, recent } = await read();
-    expect(firing).toEqual([{ key: "store_away", title: "A title", detail: "at 420000", since: iso(0), repeats: 9 }]);
+    const about = { key: "store_away", title: "A title", detail: "at 420000", severity: "warning" };
+    expect(firing).toEqual([{ ...about, since: iso(0), repeats: 9, ...UNMARKED }]);
     expect(recent).toMatchObject([
       { key: "store_away", detail: "at 420000", at: iso(6), repeats: 3 },
       { key: "test_alert", at: iso(0), repeats: 0 },
@@ -91,8 +105,10 @@ describe("alerts", () => {
         key: "model_health_down:m",
         title: "Model down",
         detail: "m: 3 consecutive failures, last: http 500",
+        severity: "critical",
         since: iso(0),
         repeats: 2,
+        ...UNMARKED,
       },
     ]);
     await db.update(modelHealth).set({ alert_state: "ok" }).where(eq(modelHealth.model_id, id));
@@ -109,7 +125,7 @@ describe("alerts", () => {
     });
     nowMs += 30 * 86_400_000 + MINUTE_MS;
     expect((await sender.prune()).forgotten).toBeGreaterThan(210);
-    expect(await read()).toEqual({ firing: [], recent: [] });
+    expect(await read()).toEqual({ firing: [], recent: [], muted: [] });
   });
 });
 

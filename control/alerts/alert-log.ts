@@ -5,8 +5,9 @@
  */
 import { desc, eq, gt, lt, or, sql } from "drizzle-orm";
 import type { AlertEvent } from "../../shared/alerts.ts";
-import type { AlertOverview, FiringAlert } from "../../shared/schema/alert-log.ts";
+import type { FiringAlert, LoggedAlert } from "../../shared/schema/alert-log.ts";
 import type { Database, Transaction } from "../db/connect.ts";
+import { severityOf } from "./alert-kinds.ts";
 import { alertLog } from "./tables.ts";
 
 /** An issue fires until it has not been raised for this long. */
@@ -19,7 +20,10 @@ const ROWS_MAX = 100_000;
 /** More than this are not shown. */
 const SHOWN_MAX = 200;
 /** Not conditions: an alert that is tried, and what happened once. Models that are down say so themselves. */
-const NEVER_FIRING = /^(test_alert$|identity_tenant_created:|model_health_|slurm_reconcile_recovered$)/;
+export const NEVER_FIRING = /^(test_alert$|identity_tenant_created:|model_health_|slurm_reconcile_recovered$)/;
+
+/** An issue that fires, without what people have said of it. */
+export type Firing = Pick<FiringAlert, "key" | "title" | "detail" | "severity" | "since" | "repeats">;
 
 type LogRow = typeof alertLog.$inferSelect;
 
@@ -65,7 +69,7 @@ export class AlertLog {
   }
 
   /** Issues that fire at `nowMs`, the longest first, without those of models; and the last messages, the newest first. */
-  async read(nowMs: number): Promise<AlertOverview> {
+  async read(nowMs: number): Promise<{ readonly firing: readonly Firing[]; readonly recent: readonly LoggedAlert[] }> {
     const recent = await this.#db.select().from(alertLog).orderBy(desc(alertLog.id)).limit(SHOWN_MAX);
     const lately = await this.#db
       .selectDistinctOn([alertLog.issue_key])
@@ -80,6 +84,7 @@ export class AlertLog {
             key: row.issue_key,
             title: row.title,
             detail: row.detail,
+            severity: severityOf(row.issue_key),
             since: new Date(row.firing_since_ms).toISOString(),
             repeats: row.firing_times - 1,
           })),
@@ -88,6 +93,7 @@ export class AlertLog {
         key: row.issue_key,
         title: row.title,
         detail: row.detail,
+        severity: severityOf(row.issue_key),
         at: new Date(row.began_at_ms).toISOString(),
         repeats: row.times - 1,
       })),
@@ -106,6 +112,6 @@ export class AlertLog {
 }
 
 /** The first 200, by how long they fire. */
-export function longestFirst(firing: readonly FiringAlert[]): FiringAlert[] {
+export function longestFirst(firing: readonly Firing[]): Firing[] {
   return firing.toSorted((a, b) => (a.since < b.since ? -1 : a.since > b.since ? 1 : 0)).slice(0, SHOWN_MAX);
 }

@@ -10,6 +10,11 @@ import { createLog } from "../kernel/log.ts";
 import { AlertIssues } from "./alert-issues.ts";
 import { AlertSender } from "./alert-sender.ts";
 import { alertChannels } from "./configured-channels.ts";
+import { FailureRates } from "./failure-rates.ts";
+
+const CONSOLE = "https://console.example.org";
+/** The end of every message about an issue that the catalogue does not have. */
+const ENDING = `\nSeverity: warning\nRunbook: docs/reference/alerts.md\nConsole: ${CONSOLE}`;
 
 let control: TestControl;
 let sink: HttpSink;
@@ -28,7 +33,9 @@ function senderOf(now: () => number = Date.now): { sender: AlertSender; logged: 
   const logged: string[] = [];
   const logger = pino({}, { write: (line: string) => void logged.push(line) });
   const channels = async () => await alertChannels(control.ctx);
-  return { sender: new AlertSender({ db: control.connection.db, channels, now, logger }), logged };
+  const { db } = control.connection;
+  const rates = new FailureRates(db, { perMinute: 3, percent: 5 }, async () => 0);
+  return { sender: new AlertSender({ db, channels, rates, consoleUrl: CONSOLE, now, logger }), logged };
 }
 
 /** Takes alerts, and sends the messages that are due, as the job that runs next does. */
@@ -52,10 +59,12 @@ const texts = (issueKey: string): string[] =>
   sink.asked
     .filter(({ url }) => url !== "/fails")
     .map(({ body }) => (JSON.parse(body) as { text: string }).text)
-    .filter((text) => text.includes(issueKey));
+    .filter((text) => text.includes(issueKey))
+    .map((text) => text.replace(ENDING, ""));
 
 /** How many raised alerts a message counts. */
 const timesOf = (text: string): number => 1 + Number(/ \((\d+) repeats suppressed\)$/.exec(text)?.[1] ?? 0);
+/** Of each message the line of its detail. */
 const lastLines = (issueKey: string): (string | undefined)[] => texts(issueKey).map((text) => text.split("\n").at(-1));
 
 describe("an alert", () => {
@@ -70,6 +79,19 @@ describe("an alert", () => {
       ["alert", "first_issue", 1],
     ]);
     expect(texts("first_issue")).toEqual(["*Gateway alert: A title*\n*Issue:* `first_issue`\nwhat happened"]);
+  });
+
+  it("says how urgent it is, and leads to its runbook and the console", async () => {
+    const { sender } = senderOf();
+    await settings({ slack_webhook_url: sink.url, min_interval_secs: 300 });
+    await takeAndSend(sender, [alert("guardrails_input_harm_t1"), alert("model_health_down:a/b")]);
+    const endings = ["guardrails_input_harm_t1", "model_health_down:a/b"].map((key) =>
+      texts(key)[0]?.split("\n").slice(3),
+    );
+    expect(endings).toEqual([
+      ["Severity: warning", "Runbook: docs/reference/alerts.md#guardrails_input_harm", `Console: ${CONSOLE}`],
+      ["Severity: critical", "Runbook: docs/reference/alerts.md#model_health_down", `Console: ${CONSOLE}`],
+    ]);
   });
 
   it("36 failures in 36 s at a 15 s cooldown become four messages that count all 36", async () => {

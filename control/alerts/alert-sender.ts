@@ -10,7 +10,9 @@ import { type AlertSink, logAlert, type RaisedAlert } from "../kernel/alert-sink
 import type { Logger } from "../kernel/log.ts";
 import { AlertIssues, type DueIssue } from "./alert-issues.ts";
 import { AlertLog } from "./alert-log.ts";
+import { acknowledgedIssues, forgetMarks } from "./alert-marks.ts";
 import type { AlertChannels } from "./configured-channels.ts";
+import type { FailureRates } from "./failure-rates.ts";
 
 const DETAIL_MAX = 500;
 
@@ -18,6 +20,9 @@ const DETAIL_MAX = 500;
 interface AlertSenderOptions {
   readonly db: Database;
   readonly channels: () => Promise<AlertChannels>;
+  readonly rates: FailureRates;
+  /** Where people open the console; null: it is not known. */
+  readonly consoleUrl: string | null;
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly logger: Logger;
@@ -39,14 +44,32 @@ export class AlertSender implements AlertSink {
    * for GET /alerts.
    */
   async take(alerts: readonly RaisedAlert[], also?: (tx: Transaction) => Promise<void>): Promise<void> {
-    const { db, channels: read, now, logger } = this.#options;
-    const { channels, minIntervalSecs } = await read();
+    const { db, channels: read, rates, now } = this.#options;
+    const settings = await read();
     await db.transaction(async (tx) => {
       await also?.(tx);
       await this.#issues.lock(tx);
-      await this.#log.record(tx, alerts, minIntervalSecs * 1000, now());
-      if (channels.length > 0) await this.#issues.record(tx, alerts);
-      for (const alert of alerts) logAlert(logger, alert);
+      const raised: RaisedAlert[] = [];
+      for (const alert of alerts) raised.push(...listed(await rates.raisedBy(tx, alert, now())));
+      await this.#raise(tx, raised, settings);
+    });
+  }
+
+  /**
+   * Raises the failures that were a large part of a model's requests; returns how many alerts. Rejects when the settings, the
+   * database or the requests of a model are not known.
+   */
+  async raiseByShare(): Promise<{ readonly raised: number }> {
+    const { db, channels: read, rates, now } = this.#options;
+    const failing = await rates.failingMinutes(now());
+    if (failing.length === 0) return { raised: 0 };
+    const settings = await read();
+    return await db.transaction(async (tx) => {
+      await this.#issues.lock(tx);
+      const raised: RaisedAlert[] = [];
+      for (const minute of failing) raised.push(...listed(await rates.raisedIn(tx, minute)));
+      await this.#raise(tx, raised, settings);
+      return { raised: raised.length };
     });
   }
 
@@ -70,16 +93,30 @@ export class AlertSender implements AlertSink {
     }
   }
 
-  /** Removes issues that were last reported long ago, and what was raised more than 30 days ago. */
+  /** Removes issues that were last reported long ago, and what was raised or said of an issue more than 30 days ago. */
   async prune(): Promise<{ readonly removed: number; readonly forgotten: number }> {
     const nowMs = this.#options.now();
+    await forgetMarks(this.#options.db, nowMs);
     return { ...(await this.#issues.prune(nowMs)), forgotten: await this.#log.prune(nowMs) };
   }
 
+  /** What is acknowledged is kept for people to read, and in no message. */
+  async #raise(tx: Transaction, alerts: readonly RaisedAlert[], settings: AlertChannels): Promise<void> {
+    const { channels, minIntervalSecs } = settings;
+    await this.#log.record(tx, alerts, minIntervalSecs * 1000, this.#options.now());
+    for (const alert of alerts) logAlert(this.#options.logger, alert);
+    if (channels.length === 0) return;
+    const acknowledged = await acknowledgedIssues(tx, alerts);
+    await this.#issues.record(
+      tx,
+      alerts.filter(({ issueKey }) => !acknowledged.has(issueKey)),
+    );
+  }
+
   async #report(due: DueIssue, { channels }: AlertChannels): Promise<void> {
-    const { logger, now } = this.#options;
+    const { logger, now, consoleUrl } = this.#options;
     const { issueKey, title } = due;
-    const message = { issueKey, title, detail: withRepeats(due.detail, due.count - 1) };
+    const message = { issueKey, title, detail: withRepeats(due.detail, due.count - 1), consoleUrl };
     const results = await Promise.all(channels.map(async (send) => await send(message)));
     await this.#issues.markReported(due, now());
     for (const { channel, ok, detail } of results) {
@@ -94,3 +131,5 @@ function withRepeats(detail: string, suppressed: number): string {
   const ending = ` (${suppressed} repeats suppressed)`;
   return `${detail.slice(0, DETAIL_MAX - ending.length)}${ending}`;
 }
+
+const listed = (alert: RaisedAlert | null): readonly RaisedAlert[] => (alert === null ? [] : [alert]);

@@ -22,7 +22,7 @@ import { checkInfrastructureHost, checkUpstreamAddress } from "../kernel/upstrea
 import type { AlertMessage } from "./channels.ts";
 import { alertChannels } from "./configured-channels.ts";
 
-const TEST: AlertMessage = {
+const TEST: Omit<AlertMessage, "consoleUrl"> = {
   issueKey: "test_alert",
   title: ALERT_TITLES.test_alert,
   detail: "This is a test alert from the gateway.",
@@ -49,13 +49,13 @@ export const alertSettings: SettingVerbs<Alerts> = settingVerbs({
 });
 
 /**
- * Sends a test alert on every configured channel, whatever the cooldown says. Returns how each channel did. Throws 400
- * `no_alert_channel`.
+ * Sends a test alert on every configured channel, whatever the cooldown says. `consoleUrl`: where people open the console. Returns
+ * how each channel did. Throws 400 `no_alert_channel`.
  */
-export async function sendTestAlert(ctx: VerbContext): Promise<AlertsTest> {
+export async function sendTestAlert(ctx: VerbContext, consoleUrl: string | null): Promise<AlertsTest> {
   const { channels } = await alertChannels(ctx);
   if (channels.length === 0) throw new GatewayError("no_alert_channel");
-  return { results: await Promise.all(channels.map(async (send) => await send(TEST))) };
+  return { results: await Promise.all(channels.map(async (send) => await send({ ...TEST, consoleUrl }))) };
 }
 
 type Email = AlertsValue["email"];

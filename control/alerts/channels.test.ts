@@ -7,7 +7,7 @@ import { SMTPServer } from "smtp-server";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { sendMail } from "./channels.ts";
 
-const MESSAGE = { issueKey: "an_issue", title: "A title", detail: "what happened" };
+const MESSAGE = { issueKey: "an_issue", title: "A title", detail: "what happened", consoleUrl: null };
 const SENT = { channel: "email", ok: true, detail: "sent" };
 
 let server: SMTPServer;
@@ -90,6 +90,7 @@ it("is one mail to its recipients, whatever its title and text contain", async (
     title: "Modell\r\nBcc: thief@example.org\r\n\r\nfällt aus",
     issueKey: "model_health_down:a\r\nb",
     detail: "a\u001b[2J\r\n.\r\nMAIL FROM:<x>",
+    consoleUrl: null,
   };
   expect(await sendMail(email(), "right", message)).toEqual(SENT);
   expect(mails).toHaveLength(1);

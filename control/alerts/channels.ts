@@ -11,6 +11,7 @@ import { oneLine } from "../../shared/text/printable.ts";
 import { rootCause } from "../../shared/text/root-cause.ts";
 import { fetchStatus, OutboundError } from "../kernel/outbound/bounded-fetch.ts";
 import { BlockedAddressError, guardedSocket } from "../kernel/outbound/guarded-connections.ts";
+import { runbookOf, severityOf } from "./alert-kinds.ts";
 import { chatCode, chatText } from "./chat-text.ts";
 
 const WEBHOOK_TIMEOUT_MS = 10_000;
@@ -21,15 +22,21 @@ export interface AlertMessage {
   readonly issueKey: string;
   readonly title: string;
   readonly detail: string;
+  /** Where people open the console; null: it is not known. */
+  readonly consoleUrl: string | null;
+}
+
+/** The last lines of a message: how urgent it is, and where to go. */
+function endingOf({ issueKey, consoleUrl }: AlertMessage): string {
+  const lines = [`Severity: ${severityOf(issueKey)}`, `Runbook: ${runbookOf(issueKey)}`];
+  return [...lines, ...(consoleUrl === null ? [] : [`Console: ${consoleUrl}`])].join("\n");
 }
 
 /** Posts a message to the chat webhook. */
-export async function sendToWebhook(
-  url: string,
-  policy: SsrfPolicy,
-  { issueKey, title, detail }: AlertMessage,
-): Promise<ChannelResult> {
-  const text = `*Gateway alert: ${chatText(title)}*\n*Issue:* \`${chatCode(issueKey)}\`\n${chatText(detail)}`;
+export async function sendToWebhook(url: string, policy: SsrfPolicy, message: AlertMessage): Promise<ChannelResult> {
+  const { issueKey, title, detail } = message;
+  const head = `*Gateway alert: ${chatText(title)}*\n*Issue:* \`${chatCode(issueKey)}\`\n${chatText(detail)}`;
+  const text = `${head}\n${endingOf(message)}`;
   const body = JSON.stringify({ text });
   const headers = { "content-type": "application/json" };
   return await twice("slack", async () => {
@@ -45,8 +52,9 @@ export async function sendToWebhook(
 export async function sendMail(
   email: Omit<EmailValue, "smtp_password">,
   password: string | null,
-  { issueKey, title, detail }: AlertMessage,
+  message: AlertMessage,
 ): Promise<ChannelResult> {
+  const { issueKey, title, detail } = message;
   const to = { host: email.smtp_host, port: email.smtp_port };
   const connect = callbackify(async () => ({
     connection: await guardedSocket(to, INFRASTRUCTURE_POLICY, SMTP_TIMEOUT_MS),
@@ -72,7 +80,7 @@ export async function sendMail(
           from: email.from_address,
           to: email.recipients,
           subject: `Gateway alert: ${oneLine(title)}`,
-          text: `Issue: ${oneLine(issueKey)}\n\n${oneLine(detail)}`,
+          text: `Issue: ${oneLine(issueKey)}\n\n${oneLine(detail)}\n\n${endingOf(message)}`,
         }),
       );
     });

@@ -2,7 +2,7 @@
  * What all replicas together know of operational alerts (docs/rules/alerts.md#cooldown-and-repeats). Times are epoch
  * milliseconds.
  */
-import { bigint, bigserial, pgTable, text } from "drizzle-orm/pg-core";
+import { bigint, bigserial, boolean, pgTable, text } from "drizzle-orm/pg-core";
 
 /** One issue: how many times it was raised since its last message, and when that was. */
 export const alertIssues = pgTable("alert_issues", {
@@ -40,4 +40,29 @@ export const alertLog = pgTable("alert_log", {
   /** Since when it has been raised again and again without a pause, this row and those before it together. */
   firing_since_ms: bigint("firing_since_ms", { mode: "number" }).notNull(),
   firing_times: bigint("firing_times", { mode: "number" }).notNull(),
+});
+
+/** What people have said of an issue (docs/rules/alerts.md#acknowledged-and-muted). */
+export const alertMarks = pgTable("alert_marks", {
+  issue_key: text("issue_key").primaryKey(),
+  acknowledged_at_ms: bigint("acknowledged_at_ms", { mode: "number" }),
+  acknowledged_by: text("acknowledged_by"),
+  muted_until_ms: bigint("muted_until_ms", { mode: "number" }),
+  muted_by: text("muted_by"),
+  rev: bigint("rev", { mode: "number" }).notNull(),
+});
+
+/** Failures of upstreams that may become alerts (docs/rules/alerts.md#failures-of-upstreams). */
+export const alertFailures = pgTable("alert_failures", {
+  id: bigserial("id", { mode: "number" }).primaryKey(),
+  issue_key: text("issue_key").notNull(),
+  title: text("title").notNull(),
+  detail: text("detail").notNull(),
+  cell: text("cell").notNull(),
+  at_ms: bigint("at_ms", { mode: "number" }).notNull(),
+  times: bigint("times", { mode: "number" }).notNull(),
+  /** Whether they are counted in an alert. */
+  raised: boolean("raised").notNull().default(false),
+  /** Whether they were compared with the requests of their minute. */
+  judged: boolean("judged").notNull().default(false),
 });

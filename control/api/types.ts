@@ -30,6 +30,8 @@ export interface ApiDeps {
   readonly ending: AbortSignal;
   /** The control service's own cell. */
   readonly cell: string;
+  /** Where people open the console; null: it is not known. */
+  readonly consoleUrl: string | null;
   /** The upstream of models that have no address. */
   readonly upstreamBaseUrl: string;
   /** How many days raw usage rows are kept while no setting was saved. */

@@ -2,11 +2,12 @@
 
 import { z } from "zod";
 import { aboutSchema } from "../../shared/schema/about.ts";
-import { alertOverviewSchema } from "../../shared/schema/alert-log.ts";
+import { alertMarkSchema, alertOverviewSchema, changeAlertMarkSchema } from "../../shared/schema/alert-log.ts";
 import { attentionItemSchema } from "../../shared/schema/attention.ts";
 import { auditEntrySchema, auditFilterSchema } from "../../shared/schema/audit.ts";
 import { resyncedSchema } from "../../shared/schema/resync.ts";
 import { getAttention } from "../alerts/attention/get-attention.ts";
+import { changeAlertMark, getAlertMark } from "../alerts/change-alert-mark.ts";
 import { readAlerts } from "../alerts/read-alerts.ts";
 import { endpoint } from "../api/endpoint.ts";
 import { BODY_MAX_BYTES } from "../api/guard.ts";
@@ -67,5 +68,26 @@ export function operationRoutes(app: Api, deps: ApiDeps): void {
     tag: "Operations",
     answer: alertOverviewSchema,
     handler: async ({ ctx }) => await readAlerts(ctx),
+  });
+  endpoint(app, {
+    kind: "read",
+    method: "get",
+    path: "/api/v1/alerts/{key}",
+    summary: "Read whether an alert is acknowledged or muted",
+    tag: "Operations",
+    answer: alertMarkSchema,
+    handler: async ({ ctx, path }) => await getAlertMark(ctx, path.key),
+  });
+  endpoint(app, {
+    kind: "write",
+    method: "patch",
+    path: "/api/v1/alerts/{key}",
+    summary: "Acknowledge an alert, or mute it for some time",
+    description:
+      "An acknowledged alert sends no repeats until it ends; only an alert that fires can be acknowledged. A muted one sends nothing until `muted_until`, and can be muted before it fires. Both are still listed.",
+    tag: "Operations",
+    body: changeAlertMarkSchema,
+    answer: alertMarkSchema,
+    handler: async ({ ctx, path, body }) => await changeAlertMark(ctx, path.key, body),
   });
 }

@@ -2,7 +2,12 @@
  * `gateway attention` and `gateway alerts`
  */
 import type { Command } from "commander";
+import type { Schemas } from "../api/client/client.ts";
+import { toPeriodMs } from "./arguments.ts";
 import { sessionOf } from "./session.ts";
+
+const FIRING = ["key", "severity", "since", "detail", "repeats", "acknowledged_by", "muted_until"] as const;
+const RECENT = ["at", "key", "severity", "detail", "repeats"] as const;
 
 export function operationCommands(program: Command): void {
   program
@@ -13,14 +18,47 @@ export function operationCommands(program: Command): void {
       const items = await session.bodyOf(session.client.GET("/api/v1/overview/attention"));
       session.list(items, ["kind", "name", "detail", "since"]);
     });
-  program
+  const alerts = program
     .command("alerts")
-    .description("active alerts; the last messages with --recent")
+    .description("active alerts; the last messages with --recent, the muted ones with --muted")
     .option("--recent", "the last 200 messages, newest first")
-    .action(async (options: { recent?: boolean }, command: Command) => {
+    .option("--muted", "what is muted, also if it is not active")
+    .action(async (options: { recent?: boolean; muted?: boolean }, command: Command) => {
       const session = sessionOf(command);
-      const { firing, recent } = await session.bodyOf(session.client.GET("/api/v1/alerts"));
-      if (options.recent === true) session.list(recent, ["at", "title", "detail", "repeats"]);
-      else session.list(firing, ["since", "title", "detail", "repeats"]);
+      const { firing, recent, muted } = await session.bodyOf(session.client.GET("/api/v1/alerts"));
+      if (options.recent === true) session.list(recent, RECENT);
+      else if (options.muted === true) session.list(muted, ["key", "muted_until", "muted_by"]);
+      else session.list(firing, FIRING);
     });
+  alerts
+    .command("ack <key>")
+    .description("send no repeats of an active alert until it ends")
+    .action(async (key: string, _options: object, command: Command) => {
+      await mark(command, key, { acknowledged: true });
+    });
+  alerts
+    .command("unack <key>")
+    .description("send repeats again")
+    .action(async (key: string, _options: object, command: Command) => {
+      await mark(command, key, { acknowledged: false });
+    });
+  alerts
+    .command("mute <key> <period>")
+    .description("send nothing of an alert for a period, such as 90m, 24h or 7d")
+    .action(async (key: string, period: string, _options: object, command: Command) => {
+      await mark(command, key, { muted_until: new Date(Date.now() + toPeriodMs(period)).toISOString() });
+    });
+  alerts
+    .command("unmute <key>")
+    .description("end a mute")
+    .action(async (key: string, _options: object, command: Command) => {
+      await mark(command, key, { muted_until: null });
+    });
+}
+
+async function mark(command: Command, key: string, body: Schemas["ChangeAlertMark"]): Promise<void> {
+  const session = sessionOf(command);
+  session.record(
+    await session.bodyOf(session.client.PATCH("/api/v1/alerts/{key}", { params: { path: { key } }, body })),
+  );
 }

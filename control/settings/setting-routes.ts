@@ -106,7 +106,7 @@ export function settingsRoutes(app: Api, deps: ApiDeps): void {
       "Ignores the cooldown. A channel that fails is retried once; the response has the result of each channel and never a secret.",
     tag,
     answer: alertsTestSchema,
-    handler: async ({ ctx }) => await sendTestAlert(ctx),
+    handler: async ({ ctx }) => await sendTestAlert(ctx, deps.consoleUrl),
   });
   settingRoutes(app, {
     name: "usage-retention",

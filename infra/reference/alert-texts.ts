@@ -168,23 +168,35 @@ export const ALERT_TEXTS: Readonly<Record<AlertKey, AlertText>> = {
   },
   upstream_request_failed: {
     subject: "Upstreams",
+    of: "name of the model",
     means:
-      "No endpoint of the model gave a usable response (no connection, a timeout, a redirect). The client got 502 or 504.",
+      "No endpoint of the model gave a usable response (no connection, a timeout, a redirect). The client got 502 or 504. Raised when a model [fails often](docs/rules/alerts.md#failures-of-upstreams), by default 3 times in a minute.",
     action:
       "Read `GET /api/v1/models/{id}/health` and the request's log line (`endpoint`, `attempts`, `timeouts`). `debug_diagnostics` of the model also shows whether its name resolves and its port is open. Then see [GatewayUpstreamsExhausted](#gatewayupstreamsexhausted).",
   },
   upstream_5xx_response: {
     subject: "Upstreams",
-    means: "The upstream's last response was a 5xx. The client got 502 with the upstream's body.",
+    of: "name of the model",
+    means:
+      "The upstream's last response was a 5xx. The client got 502 with the upstream's body. Raised when a model [fails often](docs/rules/alerts.md#failures-of-upstreams), by default 3 times in a minute.",
     action:
       "Read the upstream's own log at that time. A 503 from an inference server usually means that its queue is full: lower `max_in_flight` of the model.",
   },
   upstream_stream_error: {
     subject: "Upstreams",
+    of: "name of the model",
     means:
-      "A response broke off or timed out after it had started. The client got an error event at the end of the stream; the part that arrived is billed.",
+      "A response broke off or timed out after it had started. The client got an error event at the end of the stream; the part that arrived is billed. Raised when a model [fails often](docs/rules/alerts.md#failures-of-upstreams), by default 3 times in a minute.",
     action:
       "With one model: its server crashes or restarts (out of memory?), a proxy in between cuts long connections, or `request_timeout_secs` is too short for its responses. With all models at once: the network, or a restart of the Worker.",
+  },
+  queue_wait_long: {
+    subject: "Upstreams",
+    of: "cell and name of the model",
+    means:
+      "For a minute, requests of the model have waited longer than `GATEWAY_ALERT_QUEUE_WAIT_SECS` (30 s) in the queue of the cell. Raised again each minute while it lasts.",
+    action:
+      "`GET /api/v1/fairshare/live` has the `reason` of each queue that waits. `model_cap`: add a replica or an endpoint, or raise `max_in_flight` of the model if its server has room. `tenant_cap` or a share: one tenant sends more than it may run at once, and the others are served. `cell_full`: raise the capacity of the cell. `budget`: see [scheduler_unavailable](#scheduler_unavailable).",
   },
   model_health_down: {
     subject: "Upstreams",
@@ -227,17 +239,20 @@ export const ALERT_TEXTS: Readonly<Record<AlertKey, AlertText>> = {
   },
   mcp_upstream_request_failed: {
     subject: "Upstreams",
+    of: "name of the MCP server",
     means: "An MCP server did not answer, or its stored credential cannot be decrypted.",
     action:
       "`POST /api/v1/mcp-servers/{id}/test` shows what the server answers. _credential unreadable_: the Worker and the control service have different values of `GATEWAY_ENCRYPTION_KEY`. Otherwise check its `upstream_url`, certificate and process.",
   },
   mcp_upstream_5xx_response: {
     subject: "Upstreams",
+    of: "name of the MCP server",
     means: "An MCP server answered 5xx. Applications get its response; in the tool loop, the model gets an error.",
     action: "Read the MCP server's own log.",
   },
   mcp_tool_discovery_failed: {
     subject: "Upstreams",
+    of: "name of the MCP server",
     means:
       "A tool server did not list its tools. Requests to its models continue without them. The server is asked again after 10 s.",
     action:

@@ -2,7 +2,7 @@
 import { parse } from "yaml";
 import { z } from "zod";
 import { explainTexts } from "../../browser/messages/en/explain.ts";
-import { ALERT_TITLES, type AlertKey } from "../../shared/catalogues/alerts.ts";
+import { ALERT_SEVERITIES, ALERT_TITLES, type AlertKey } from "../../shared/catalogues/alerts.ts";
 import { ATTENTION_KINDS, type AttentionItem } from "../../shared/schema/attention.ts";
 import { ALERT_TEXTS } from "./alert-texts.ts";
 import { linked, pageHead } from "./markdown.ts";
@@ -41,7 +41,7 @@ export function alertsPage(rules: string): string {
     ]),
     "## Alerts of the gateway\n",
     linked(
-      "These alerts go to the channels in `settings/alerts`, to the log, and to `GET /api/v1/alerts` ([how](docs/watch.md#alerts)). Some issue keys end with the tenant, API key, model or provider that the alert is about.\n",
+      "These alerts go to the channels in `settings/alerts`, to the log, and to `GET /api/v1/alerts` ([how](docs/watch.md#alerts)). Some issue keys end with the tenant, API key, model, server or provider that the alert is about. _critical_: a model or a part of the gateway does not serve, or data is lost. _warning_: it needs a person soon. _info_: it needs nobody.\n",
     ),
     ...alertSections(),
     "## Rules of Prometheus\n",
@@ -65,7 +65,7 @@ function alertSections(): readonly string[] {
     ...group.map((key) => {
       const { of, means, action } = ALERT_TEXTS[key];
       const whose = of === undefined ? "" : ` The issue key ends with the ${of}.`;
-      return section("####", key, `_${ALERT_TITLES[key]}._ ${means}${whose}`, action);
+      return section("####", key, `_${ALERT_TITLES[key]}_ (${ALERT_SEVERITIES[key]}). ${means}${whose}`, action);
     }),
   ]);
 }

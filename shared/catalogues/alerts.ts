@@ -1,6 +1,6 @@
 /**
- * Every issue of both planes: the beginning of its key, and the title of its messages. What each means and what to do is in
- * infra/reference/alert-texts.ts.
+ * Every issue of both planes: the beginning of its key, the title of its messages, and how urgent it is. What each means and what
+ * to do is in infra/reference/alert-texts.ts.
  */
 export const ALERT_TITLES = {
   scheduler_unavailable: "Scheduler unavailable",
@@ -28,6 +28,7 @@ export const ALERT_TITLES = {
   upstream_request_failed: "Upstream request failed",
   upstream_5xx_response: "Upstream error response",
   upstream_stream_error: "Upstream stream interrupted",
+  queue_wait_long: "Requests wait long",
   model_health_down: "Model down",
   model_health_recovery: "Model recovered",
   guardrails_input: "Guardrails match",
@@ -51,3 +52,55 @@ export const ALERT_TITLES = {
 } as const;
 
 export type AlertKey = keyof typeof ALERT_TITLES;
+
+export const SEVERITIES = ["info", "warning", "critical"] as const;
+
+/**
+ * `critical`: a model or a part of the gateway does not serve, or data is lost. `warning`: it needs a person soon. `info`: it needs
+ * nobody.
+ */
+export const ALERT_SEVERITIES: Readonly<Record<AlertKey, (typeof SEVERITIES)[number]>> = {
+  scheduler_unavailable: "critical",
+  redis_key_lookup_failed: "critical",
+  redis_model_lookup_failed: "critical",
+  redis_mcp_lookup_failed: "warning",
+  redis_cache_lookup_failed: "info",
+  redis_cache_store_failed: "info",
+  redis_sync_failed: "warning",
+  backup_failed: "warning",
+  admin_auth_failures: "warning",
+  term_budget_warn: "warning",
+  key_term_budget_warn: "warning",
+  term_budget_exhausted: "warning",
+  key_term_budget_exhausted: "warning",
+  redis_budget_reserve_failed_open: "warning",
+  redis_key_budget_reserve_failed_open: "warning",
+  redis_budget_reserve_failed_closed: "critical",
+  redis_key_budget_reserve_failed_closed: "critical",
+  redis_budget_reconcile_failed: "warning",
+  redis_term_usage_failed: "warning",
+  redis_key_term_usage_failed: "warning",
+  budget_amount_refused: "warning",
+  upstream_request_failed: "critical",
+  upstream_5xx_response: "warning",
+  upstream_stream_error: "warning",
+  queue_wait_long: "warning",
+  model_health_down: "critical",
+  model_health_recovery: "info",
+  guardrails_input: "warning",
+  guardrails_output: "warning",
+  guardrails_input_harm: "warning",
+  guardrails_output_harm: "warning",
+  mcp_upstream_request_failed: "warning",
+  mcp_upstream_5xx_response: "warning",
+  mcp_tool_discovery_failed: "warning",
+  usage_spill_refused: "critical",
+  usage_rows_refused: "warning",
+  tenant_expiry: "warning",
+  identity_tenant_created: "info",
+  jwks_fetch_failed: "warning",
+  energy_power_poll_failed: "warning",
+  test_alert: "info",
+  slurm_reconcile_held: "warning",
+  slurm_reconcile_recovered: "info",
+};

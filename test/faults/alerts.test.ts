@@ -6,9 +6,11 @@
  */
 import { expect, it } from "vitest";
 import type { Stack } from "../../infra/local/stack.ts";
+import type { AlertOverview } from "../../shared/schema/alert-log.ts";
 import type { BudgetUsage } from "../../shared/schema/budget.ts";
 import { INTERNAL_PATHS } from "../../shared/wire/internal.ts";
 import type { BudgetRead, BudgetSubject } from "../../shared/wire/internal-budgets.ts";
+import { startGatedUpstream } from "../harness/gated-upstream.ts";
 import { Gateway, type Minted } from "../harness/gateway.ts";
 import { startHttpSink } from "../harness/http-sink.ts";
 import { startMailServer } from "../harness/mail-server.ts";
@@ -138,7 +140,7 @@ it("counts all failures of an upstream in its messages, without a further failur
     const messages = () =>
       hook.asked.filter(({ body }) => body.includes("upstream_5xx_response")).map(({ body }) => body);
     let failures = 0;
-    // There is one message at once, one when the isolate's quiet time is over, and later ones.
+    // There is one message when the isolate's quiet time is over, and later ones.
     while (messages().length < 2 || failures % 7 !== 0) {
       const response = await gateway.chat(failing);
       await response.text();
@@ -153,5 +155,88 @@ it("counts all failures of an upstream in its messages, without a further failur
   } finally {
     await stack.stop();
     await Promise.all([upstream.close(), hook.close()]);
+  }
+});
+
+it("alerts for each model that fails often, for none that failed once, and not while it is muted", async () => {
+  const upstream = await startTestUpstream();
+  const hook = await startHttpSink();
+  const stack = await startTestStack();
+  try {
+    const gateway = new Gateway(stack);
+    await gateway.must("PUT", "/settings/alerts", { slack_webhook_url: hook.url, min_interval_secs: 0 });
+    const once = await gateway.mint(upstream.url, "status=500");
+    const broken = [await gateway.mint(upstream.url, "status=503"), await gateway.mint(upstream.url, "status=500")];
+    const fail = async (minted: Minted): Promise<void> => {
+      const response = await gateway.chat(minted);
+      await response.text();
+      expect(response.status).toBe(502);
+    };
+    const failOften = async (minted: Minted): Promise<void> => {
+      for (let failures = 0; failures < 3; failures += 1) await fail(minted);
+    };
+    const keyOf = ({ model }: Minted): string => `upstream_5xx_response:${model.model_name}`;
+    const issues = () => hook.asked.map(({ body }) => /upstream_\w+:[\w-]+/.exec(body)?.[0] ?? body);
+    await fail(once);
+    for (const minted of broken) await failOften(minted);
+    const keys = broken.map(keyOf);
+    await waitFor(issues, (sent) => keys.every((key) => sent.includes(key)));
+    expect(new Set(issues())).toEqual(new Set(keys));
+
+    const [muted = ""] = keys;
+    const muted_until = new Date(Date.now() + 3_600_000).toISOString();
+    await gateway.must("PATCH", `/alerts/${encodeURIComponent(muted)}`, { muted_until });
+    const before = issues().length;
+    for (const minted of broken) await failOften(minted);
+    const { firing } = await waitFor(
+      async () => await gateway.must<AlertOverview>("GET", "/alerts"),
+      (read) => keys.every((key) => (read.firing.find((each) => each.key === key)?.repeats ?? 0) >= 5),
+    );
+    expect(firing.find(({ key }) => key === muted)).toMatchObject({ muted_until, repeats: 5 });
+    await waitFor(issues, (sent) => sent.length > before);
+    expect(issues().slice(before)).not.toContain(muted);
+    await gateway.must("PATCH", `/alerts/${encodeURIComponent(muted)}`, { muted_until: null });
+    await waitFor(
+      () => issues().slice(before),
+      (sent) => sent.includes(muted),
+    );
+  } finally {
+    await stack.stop();
+    await Promise.all([upstream.close(), hook.close()]);
+  }
+});
+
+it("alerts when requests of a model waited long for a minute, or a large part of them failed in one", async () => {
+  const [gated, upstream] = [await startGatedUpstream(), await startTestUpstream()];
+  const hook = await startHttpSink();
+  const stack = await startTestStack({
+    GATEWAY_ALERT_QUEUE_WAIT_SECS: "1",
+    GATEWAY_ALERT_FAILURES_PER_MINUTE: "100",
+  });
+  try {
+    const gateway = new Gateway(stack);
+    await gateway.must("PUT", "/settings/alerts", { slack_webhook_url: hook.url });
+    const minted = await gateway.mint(gated.url, "plain", { max_in_flight: 1 });
+    const served = [gateway.chat(minted), gateway.chat(minted)];
+    const failing = await gateway.mint(upstream.url, "status=503");
+    // A minute of the clock may end between two of them.
+    for (let failures = 0; failures < 3; failures += 1) await (await gateway.chat(failing)).text();
+    const messageOf = (key: string) => hook.asked.map(({ body }) => body).find((body) => body.includes(key)) ?? "";
+    const name = minted.model.model_name;
+    const waiting = await waitFor(
+      () => messageOf(`queue_wait_long:local:${name}`),
+      (message) => message !== "",
+    );
+    expect(waiting).toContain(`${name} in cell local: 1 requests wait`);
+    gated.release();
+    expect((await Promise.all(served)).map(({ status }) => status)).toEqual([200, 200]);
+    const failed = await waitFor(
+      () => messageOf(`upstream_5xx_response:${failing.model.model_name}`),
+      (message) => message !== "",
+    );
+    expect(failed).toMatch(/\([12] repeats suppressed\)/);
+  } finally {
+    await stack.stop();
+    await Promise.all([gated.close(), upstream.close(), hook.close()]);
   }
 });

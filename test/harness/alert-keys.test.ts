@@ -54,6 +54,7 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   "control/alerts/outbox-watch.ts": ["redis_sync_failed"],
   "control/publish/fill-watch.ts": ["key_store_emptied"],
   "control/usage/schema-watch.ts": ["analytics_schema_changed"],
+  "control/alerts/queue-watch.ts": ["queue_wait_long"],
   "edge/domain/budget/alerts.ts": [
     "key_term_budget_exhausted",
     "key_term_budget_warn",

@@ -18,6 +18,7 @@ export const ALERT_KEYS = {
   term_budget_warn: ALERTS_SPEC,
   term_budget_exhausted: ALERTS_SPEC,
   tenant_expiry: ALERTS_SPEC,
+  queue_wait_long: "test/faults/alerts.test.ts",
   model_health_down: ALERTS_SPEC,
   model_health_recovery: ALERTS_SPEC,
   energy_power_poll_failed: ALERTS_SPEC,

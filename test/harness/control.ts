@@ -152,6 +152,7 @@ export async function startControl(options: ControlOptions = {}) {
     resync,
     fill,
     prober,
+    consoleUrl: null,
     benchmarks,
     ending: ending.signal,
     cell: "local",

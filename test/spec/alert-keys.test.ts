@@ -40,7 +40,7 @@ let chat: HttpSink;
 let bridge: Awaited<ReturnType<typeof startRedisBridge>>;
 let gateway: Gateway;
 const log: string[] = [];
-/** The tenant or model that the alerts of budgets and models are about. */
+/** The tenant, model or server that an alert is about. */
 const about = new Map<AlertKey, string>();
 
 /** The messages that the operators have got so far. */
@@ -48,7 +48,9 @@ function messages(): readonly Message[] {
   return chat.asked.map(({ body }) => {
     const { text } = JSON.parse(body) as { text: string };
     const [, title = "", issue = "", detail = ""] =
-      /^\*Gateway alert: (.*)\*\n\*Issue:\* `(.*)`\n(.*)$/.exec(text) ?? [];
+      /^\*Gateway alert: (.*)\*\n\*Issue:\* `(.*)`\n(.*)\nSeverity: \w+\nRunbook: docs\/reference\/alerts\.md#\w+$/.exec(
+        text,
+      ) ?? [];
     return { title, issue, detail };
   });
 }
@@ -104,11 +106,16 @@ async function unsettled(): Promise<void> {
 
 async function failingUpstreams(): Promise<void> {
   const away = await gateway.mint(`${NOWHERE}/v1`, "plain", { api_key: PLANTED });
-  expect((await read(gateway.chat(away))).status).toBe(502);
   const failing = await gateway.mint(upstream.url, "status=503");
-  expect((await read(gateway.chat(failing))).status).toBe(502);
   const breaking = await gateway.mint(upstream.url, "cut,chunks=9,pace=5");
-  expect((await read(gateway.chat(breaking, { stream: true }))).status).toBe(200);
+  about.set("upstream_request_failed", away.model.model_name);
+  about.set("upstream_5xx_response", failing.model.model_name);
+  about.set("upstream_stream_error", breaking.model.model_name);
+  for (let failures = 0; failures < 3; failures += 1) {
+    expect((await read(gateway.chat(away))).status).toBe(502);
+    expect((await read(gateway.chat(failing))).status).toBe(502);
+    expect((await read(gateway.chat(breaking, { stream: true }))).status).toBe(200);
+  }
 }
 
 async function callServer(name: string, { secret }: Minted): Promise<number> {
@@ -127,6 +134,7 @@ async function failingServers(): Promise<void> {
     await gateway.must<McpServer>("POST", "/mcp-servers", { name, upstream_url, auth_header: `Bearer ${PLANTED}` });
     expect(await callServer(name, minted)).toBe(status);
   }
+  about.set("mcp_upstream_request_failed", "away").set("mcp_upstream_5xx_response", "failing");
   await server.close();
 }
 
@@ -203,9 +211,18 @@ const LOOKUP = "served from memory where possible, else rejected";
 
 /** Title and detail of each alert, as docs/rules/alerts.md#issues-and-texts words them. */
 const EXPECTED = {
-  upstream_request_failed: ["Upstream request failed", /^model-mark-\S+: .+ after \d+ attempts on 1 endpoints$/],
-  upstream_5xx_response: ["Upstream error response", /^model-mark-\S+: upstream answered 503$/],
-  upstream_stream_error: ["Upstream stream interrupted", /^model-mark-\S+: connection broke after \d+ bytes$/],
+  upstream_request_failed: [
+    "Upstream request failed",
+    /^model-mark-\S+: .+ after \d+ attempts on 1 endpoints \(2 repeats suppressed\)$/,
+  ],
+  upstream_5xx_response: [
+    "Upstream error response",
+    /^model-mark-\S+: upstream answered 503 \(2 repeats suppressed\)$/,
+  ],
+  upstream_stream_error: [
+    "Upstream stream interrupted",
+    /^model-mark-\S+: connection broke after \d+ bytes \(2 repeats suppressed\)$/,
+  ],
   term_budget_warn: ["Tenant budget at 80 percent", /^mark-\S+: 33 of 40 tokens \(lifetime\)$/],
   term_budget_exhausted: ["Tenant budget exhausted", /^mark-\S+: 66 of 40 tokens \(lifetime\)$/],
   key_term_budget_warn: ["API key budget at 80 percent", /^key of (mark-\S+) of \1: 33 of 40 tokens \(lifetime\)$/],

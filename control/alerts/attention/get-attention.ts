@@ -42,12 +42,12 @@ async function alertAttention(ctx: VerbContext): Promise<readonly AttentionItem[
   const { firing } = await readAlerts(ctx);
   return firing
     .filter(({ key }) => !SHOWN_OTHERWISE.test(key))
-    .map(({ key, title, detail, since }) => ({
+    .map(({ key, title, detail, since, acknowledged_by, muted_until }) => ({
       kind: "alert",
       entity_type: "gateway",
       entity_id: key,
       name: title,
-      detail,
+      detail: `${detail}${acknowledged_by === null ? "" : ` (acknowledged by ${acknowledged_by})`}${muted_until === null ? "" : ` (muted until ${muted_until})`}`,
       since,
     }));
 }

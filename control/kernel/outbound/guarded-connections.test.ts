@@ -78,7 +78,7 @@ it.each(BLOCKED)("connects mail to no address that is always blocked, however it
     recipients: ["c@d"],
     starttls: false,
   };
-  expect(await sendMail(email, null, { issueKey: "k", title: "t", detail: "d" })).toEqual({
+  expect(await sendMail(email, null, { issueKey: "k", title: "t", detail: "d", consoleUrl: null })).toEqual({
     channel: "email",
     ok: false,
     detail: "address blocked",

@@ -96,9 +96,9 @@ describe("the last answer", () => {
 
 describe("the report to operators", () => {
   it.each([
-    [500, "upstream_5xx_response", "tiny: upstream answered 500"],
-    [501, "upstream_5xx_response", "tiny: upstream answered 501"],
-    [302, "upstream_request_failed", "tiny: redirect 302 not followed after 1 attempts on 1 endpoints"],
+    [500, "upstream_5xx_response:tiny", "tiny: upstream answered 500"],
+    [501, "upstream_5xx_response:tiny", "tiny: upstream answered 501"],
+    [302, "upstream_request_failed:tiny", "tiny: redirect 302 not followed after 1 attempts on 1 endpoints"],
   ])("of a final %i", async (code, issueKey, detail) => {
     const world = worldOf({ a: [status(code)] });
     await answered(world);
@@ -124,7 +124,7 @@ describe("the report to operators", () => {
     const world = worldOf({ a: [broken] });
     expect((await answered(world, { body })).text).toContain("upstream_stream_error");
     expect(world.alerts).toMatchObject([
-      { issueKey: "upstream_stream_error", detail: "tiny: connection broke after 17 bytes" },
+      { issueKey: "upstream_stream_error:tiny", detail: "tiny: connection broke after 17 bytes" },
     ]);
   });
 });
@@ -142,7 +142,7 @@ describe("no answer", () => {
     const world = worldOf({ a: [refuses], b: [hangs] }, { request_timeout_secs: 0.02 });
     await answered(world);
     expect(world.alerts).toMatchObject([
-      { issueKey: "upstream_request_failed", detail: "tiny: timed out after 3 attempts on 2 endpoints" },
+      { issueKey: "upstream_request_failed:tiny", detail: "tiny: timed out after 3 attempts on 2 endpoints" },
     ]);
   });
 });

@@ -37,7 +37,7 @@ describe("a call to an MCP server", () => {
     await vi.advanceTimersByTimeAsync(1);
     expect(await late).toBe("mcp_upstream_failed");
     expect(world.alerts).toMatchObject([
-      { issueKey: "mcp_upstream_request_failed", detail: "tools: timed out before headers" },
+      { issueKey: "mcp_upstream_request_failed:tools", detail: "tools: timed out before headers" },
     ]);
     world.upstream = async () => new Response("{}");
     const { stop } = await start(mcpServerOf());
@@ -53,8 +53,8 @@ describe("a call to an MCP server", () => {
     world.upstream = async () => new Response("secret", { status: 503 });
     expect((await start(mcpServerOf())).response.status).toBe(503);
     expect(world.alerts).toEqual([
-      { issueKey: "mcp_upstream_request_failed", title: "MCP server failed", detail: "tools: connection failed" },
-      { issueKey: "mcp_upstream_5xx_response", title: "MCP server failed", detail: "tools: answered 503" },
+      { issueKey: "mcp_upstream_request_failed:tools", title: "MCP server failed", detail: "tools: connection failed" },
+      { issueKey: "mcp_upstream_5xx_response:tools", title: "MCP server failed", detail: "tools: answered 503" },
     ]);
   });
 

@@ -215,7 +215,9 @@ describe("a tool loop", () => {
     const world = new LoopWorld([saying("a")]);
     world.lists = [{ tools: "x" }];
     expect((await world.ask()).headers.get("x-gateway-boons")).toBeNull();
-    expect(world.alerts).toMatchObject([{ issueKey: "mcp_tool_discovery_failed", detail: "tools: no list of tools" }]);
+    expect(world.alerts).toMatchObject([
+      { issueKey: "mcp_tool_discovery_failed:tools", detail: "tools: no list of tools" },
+    ]);
     const asked = world.served.length;
     await world.ask();
     expect(world.served.length).toBe(asked);

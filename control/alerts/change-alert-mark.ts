@@ -1,0 +1,80 @@
+/** Acknowledges and mutes issues (docs/rules/alerts.md#acknowledged-and-muted). */
+import { eq } from "drizzle-orm";
+import { GatewayError } from "../../shared/errors.ts";
+import { type AlertMark, changeAlertMarkSchema } from "../../shared/schema/alert-log.ts";
+import { isStorable } from "../../shared/schema/common.ts";
+import { changedFields } from "../kernel/changed-fields.ts";
+import type { VerbContext, Written } from "../kernel/context.ts";
+import { withDatabaseErrors } from "../kernel/database-errors.ts";
+import { fieldError, parse } from "../kernel/parse.ts";
+import { write } from "../kernel/write.ts";
+import { alertOf } from "./alert-kinds.ts";
+import { markOf, marksOf } from "./alert-marks.ts";
+import { readAlerts } from "./read-alerts.ts";
+import { alertIssues, alertMarks } from "./tables.ts";
+
+/** Longer than the name of any model, tenant or server with what is before it. */
+const KEY_MAX_CHARACTERS = 1000;
+
+/** What was said of an issue. Throws 404 for a key that no issue has, 503. */
+export async function getAlertMark(ctx: VerbContext, key: string): Promise<AlertMark> {
+  return (await found(ctx, key)).mark;
+}
+
+/** The mark after the change. Throws 400, also for an acknowledgement of an issue that does not fire; 404, 503. */
+export async function changeAlertMark(ctx: VerbContext, key: string, input: unknown): Promise<Written<AlertMark>> {
+  const body = parse(changeAlertMarkSchema, input);
+  return await write(ctx, async (tx, journal) => {
+    const { mark: before, since } = await found({ ...ctx, db: tx }, key);
+    ctx.judge?.(before);
+    const nowMs = ctx.now().getTime();
+    const acknowledged = body.acknowledged === undefined ? before.acknowledged : body.acknowledged === true;
+    const muted = body.muted_until === undefined ? before.muted_until : body.muted_until;
+    if (acknowledged && since === null)
+      throw fieldError(
+        "acknowledged",
+        "must not be true: this alert does not fire; set muted_until to hear nothing of it",
+      );
+    if (body.muted_until != null && Date.parse(body.muted_until) <= nowMs)
+      throw fieldError("muted_until", "must be in the future; null ends a mute");
+    const isNews = acknowledged && !before.acknowledged;
+    const change = {
+      ...(isNews ? { acknowledged_at_ms: nowMs, acknowledged_by: ctx.actor } : {}),
+      ...(acknowledged ? {} : { acknowledged_at_ms: null, acknowledged_by: null }),
+      ...(muted === before.muted_until ? {} : mutedUntil(muted, ctx.actor)),
+      rev: journal.rev,
+    };
+    const [row] = await tx
+      .insert(alertMarks)
+      .values({ issue_key: key, ...change })
+      .onConflictDoUpdate({ target: alertMarks.issue_key, set: change })
+      .returning();
+    if (isNews) await tx.update(alertIssues).set({ waiting: 0 }).where(eq(alertIssues.issue_key, key));
+    const after = markOf(key, row, since, nowMs);
+    journal.audit({
+      action: "mark_alert",
+      entityType: "gateway",
+      entityId: key,
+      detail: changedFields(before, { acknowledged: after.acknowledged, muted_until: after.muted_until }),
+    });
+    return after;
+  });
+}
+
+const mutedUntil = (until: string | null, actor: string) =>
+  until === null ? { muted_until_ms: null, muted_by: null } : { muted_until_ms: Date.parse(until), muted_by: actor };
+
+interface Found {
+  readonly mark: AlertMark;
+  /** Since when the issue fires; null: it does not. */
+  readonly since: string | null;
+}
+
+async function found(ctx: VerbContext, key: string): Promise<Found> {
+  if (alertOf(key) === undefined || key.length > KEY_MAX_CHARACTERS || !isStorable(key))
+    throw new GatewayError("not_found");
+  const { firing } = await readAlerts(ctx);
+  const since = firing.find((each) => each.key === key)?.since ?? null;
+  const marks = await withDatabaseErrors(async () => await marksOf(ctx.db, [key]));
+  return { mark: markOf(key, marks.get(key), since, ctx.now().getTime()), since };
+}
