@@ -1,7 +1,7 @@
 /**
  * Reads what an answer is billed for from its JSON while it passes: how much content it carries, and what usage it reports.
- * It reads the bytes once, parses nothing and keeps nothing, so that documents may be cut anywhere and strings may have any
- * length.
+ * It reads the bytes once, parses nothing and keeps only the answer's facts ({@link AnswerFacts}), so that documents may be
+ * cut anywhere and strings may have any length.
  * Content is text below `choices` (chat, completions), `delta` (responses, messages), `output` and `content` (whole
  * answers): text, reasoning, refusals and arguments of tool calls, of every choice. Usage is read only where upstreams
  * report it (answer-names.ts); the last count is used. Malformed input counts nothing, and no bytes make it throw.
@@ -19,7 +19,17 @@ import {
 } from "../../../shared/wire/ascii.ts";
 import { numbersEnd } from "../../../shared/wire/json-skip.ts";
 import { JsonStringReader, StringUse } from "../wire/json/string-reader.ts";
-import { isContentRoot, isCount, isCountName, isCountPlace, isFinish, isReport, NAMES, Name } from "./answer-names.ts";
+import {
+  isContentRoot,
+  isCount,
+  isCountName,
+  isCountPlace,
+  isFinish,
+  isModel,
+  isReport,
+  NAMES,
+  Name,
+} from "./answer-names.ts";
 import {
   mergedCounts,
   NO_COUNTS,
@@ -52,6 +62,14 @@ export interface AnswerProgress {
   readonly ended: boolean;
 }
 
+/** What an answer says of itself besides its usage; what it does not say is absent. */
+export interface AnswerFacts {
+  /** The model that answered, as its upstream calls it. */
+  readonly response_model?: string;
+  /** Why its choices ended, in the order in which they did. */
+  readonly finish_reasons?: readonly string[];
+}
+
 /** The progress of an answer that has not begun. */
 export const NOTHING_SEEN: AnswerProgress = {
   events: 0,
@@ -66,7 +84,18 @@ export const NOTHING_SEEN: AnswerProgress = {
 };
 
 /** What the current string is. */
-const Part = { Nothing: 0, Name: 1, Type: 2, Finish: 3, Content: 4, Reasoning: 5, ReasoningContent: 6 } as const;
+const Part = {
+  Nothing: 0,
+  Name: 1,
+  Type: 2,
+  Model: 3,
+  /** Why a message ended whose end is no sign for the scan. */
+  Reason: 4,
+  Finish: 5,
+  Content: 6,
+  Reasoning: 7,
+  ReasoningContent: 8,
+} as const;
 const PARTS: ReadonlyMap<number, number> = new Map([
   [Name.Content, Part.Content],
   [Name.Text, Part.Content],
@@ -76,6 +105,11 @@ const PARTS: ReadonlyMap<number, number> = new Map([
 
 /** A count with more digits than this is ignored. */
 const NUMBER_MAX = 400;
+/** Facts with more characters are ignored, and so are other reasons than the first ones. */
+const FACT_MAX = 100;
+const REASONS_MAX = 16;
+/** Names and words: nothing that a log or a trace would have to escape. */
+const FACT = /^[\w./:@+-]+$/;
 
 export class AnswerScan {
   /** The progress of the documents that have ended. */
@@ -115,6 +149,10 @@ export class AnswerScan {
   #number = "";
   readonly #text = new JsonStringReader(NAMES);
   #part: number = Part.Nothing;
+  /** What has come of a fact. */
+  #fact = "";
+  #model = "";
+  readonly #reasons: string[] = [];
   /** The last string, if it was a name; 0: the last thing was not a string. */
   #named = 0;
 
@@ -141,6 +179,14 @@ export class AnswerScan {
       upToDate: reported || (past.upToDate && !some && output === null),
       // a report whose document is open may go on: it is not the last one yet
       ended: this.open ? lasting && input === null && output === null : lasting || this.#isLast(reported),
+    };
+  }
+
+  /** The facts that have come so far. */
+  facts(): AnswerFacts {
+    return {
+      ...(this.#model === "" ? {} : { response_model: this.#model }),
+      ...(this.#reasons.length === 0 ? {} : { finish_reasons: this.#reasons }),
     };
   }
 
@@ -308,14 +354,17 @@ export class AnswerScan {
     this.#part = part;
     this.#named = 0;
     this.#member = 0;
+    this.#fact = "";
     if (part === Part.Nothing) this.#text.begin(StringUse.Nothing);
-    else this.#text.begin(part >= Part.Finish ? StringUse.Characters : StringUse.Name);
+    else this.#text.begin(part >= Part.Model ? StringUse.Characters : StringUse.Name);
   }
 
   /** What the value of a member is at this place. */
   #partOf(member: number): number {
+    if (this.#model === "" && this.#echoFrom === 0 && isModel(member, this.#depth, this.#root)) return Part.Model;
     if (this.#depth === 1) {
       if (member === Name.Type) return Part.Type;
+      if (member === Name.StopReason) return Part.Reason;
       return member === Name.Delta || member === Name.Content ? Part.Content : Part.Nothing;
     }
     if (isFinish(member, this.#depth, this.#root, this.#list)) return Part.Finish;
@@ -326,13 +375,23 @@ export class AnswerScan {
   /** Reads on in a string. Returns where it stopped: at `to`, or after the quote that closes it. */
   #string(bytes: Uint8Array, from: number, to: number): number {
     const at = this.#text.push(bytes, from, to);
+    const isFact = this.#part >= Part.Model && this.#part <= Part.Finish;
+    if (isFact && this.#fact.length <= FACT_MAX)
+      this.#fact += String.fromCharCode(...bytes.subarray(from, Math.min(at, from + FACT_MAX + 1)));
     if (this.#text.open) return at;
+    if (isFact) this.#endFact(this.#fact.slice(0, -1));
     if (this.#part === Part.Name) this.#named = this.#text.found || Name.Other;
     else if (this.#part >= Part.Content) this.#takeCharacters();
     else if (this.#part === Part.Type) this.#type = this.#text.found;
     // some upstreams write an empty reason until there is one
     else if (this.#part === Part.Finish && this.#text.takeCharacters() > 0) this.#finish = true;
     return at;
+  }
+
+  #endFact(fact: string): void {
+    if (fact.length > FACT_MAX || !FACT.test(fact)) return;
+    if (this.#part === Part.Model) this.#model = fact;
+    else if (this.#reasons.length < REASONS_MAX) this.#reasons.push(fact);
   }
 
   /** Counts the characters of a text that have come. */
