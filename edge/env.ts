@@ -215,7 +215,7 @@ const ROWS = {
   GATEWAY_LOG_REQUESTS_PER_SECOND: to(
     "logRequestsPerSecond",
     envWhole(1_000, 0).describe(
-      "Above this rate an isolate logs one of 100 requests that succeed: [sampling](docs/watch.md#sampling); 0: every request.",
+      "Above this rate an isolate logs one of 100 requests that succeed: [logs](docs/watch.md#logs); 0: every request.",
     ),
   ),
   GATEWAY_FAIRSHARE_ALGORITHM: to(

@@ -1,5 +1,5 @@
 /**
- * A log that leaves out lines of requests while there are many of them (docs/watch.md#sampling): above a rate, 99 of 100
+ * A log that leaves out lines of requests while there are many of them (docs/watch.md#logs): above a rate, 99 of 100
  * lines of requests that succeeded. The next line that is written says how many were left out before it, so that the sum
  * over the lines stays the number of requests. Lines of failures and of other events are always written.
  */
