@@ -14,7 +14,7 @@ const EVENT_METRICS = [
   "gateway_mcp_requests_total",
   "gateway_compression_tokens_saved_total",
   "gateway_boon_runs_total",
-  "gateway_boon_ms_total",
+  "gateway_boon_seconds_total",
   "gateway_jwt_verify_total",
   "gateway_jwks_refresh_total",
   "gateway_auth_failures_total",
@@ -39,7 +39,7 @@ export interface MetricEvent {
   readonly labels: readonly string[];
 }
 
-/** An event and how often it happened, or how much it counts: a safe integer of at least 0. */
+/** An event and how often it happened, or how much it counts: a safe integer of at least 0; of a time its milliseconds. */
 export interface CountedEvent extends MetricEvent {
   readonly times: number;
 }
@@ -52,12 +52,15 @@ export function boonEvent(boon: CountedBoon, outcome: BoonOutcome, ms: number): 
   const tookMs = Number.isFinite(ms) ? Math.max(0, Math.round(ms)) : 0;
   return [
     { metric: "gateway_boon_runs_total", labels: [boon, outcome], times: 1 },
-    ...(tookMs === 0 ? [] : [{ metric: "gateway_boon_ms_total", labels: [boon], times: tookMs } as const]),
+    ...(tookMs === 0 ? [] : [{ metric: "gateway_boon_seconds_total", labels: [boon], times: tookMs } as const]),
   ];
 }
 
 /** Event counts as they are stored: name and label values as JSON, and the count. */
 export type SavedEventCounts = readonly (readonly [string, number])[];
+
+/** The name by which older Workers have saved the time of boons. */
+const NAME_BEFORE = "gateway_boon_ms_total";
 
 /** Most label sets besides those that are shown from the start: these always fit. */
 const LABEL_SETS_MAX = 10_000;
@@ -98,7 +101,7 @@ export class EventCounters {
 
   /** Continues from what was saved. */
   restore(saved: SavedEventCounts): void {
-    for (const [key, count] of saved) this.#set(key, count);
+    for (const [key, count] of saved) this.#set(key.replace(NAME_BEFORE, "gateway_boon_seconds_total"), count);
   }
 
   #set(key: string, count: number): void {
@@ -112,7 +115,10 @@ export class EventCounters {
       const labels = Object.keys(labelsOf(CELL_METRICS[metric]));
       const counted = counts
         .filter(({ names }) => names[0] === metric)
-        .map(({ names, value }) => ({ values: names.slice(1), value }));
+        .map(({ names, value }) => ({
+          values: names.slice(1),
+          value: metric.includes("_seconds_") ? value / 1000 : value,
+        }));
       const missing = shownOf(metric).filter((values) => !counted.some((each) => each.values.join() === values.join()));
       const all = [...missing.map((values) => ({ values, value: 0 })), ...counted];
       return familyOf(
