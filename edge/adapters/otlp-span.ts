@@ -99,12 +99,13 @@ function rootAttributes(call: FinishedCall): Attributes {
 function inferenceAttributes(call: FinishedCall): Attributes {
   const { row, apiBase, spans } = call;
   if (row.request_type === "other" && row.model === "") return {};
-  const path = String(spans[0]?.attributes["path"]);
+  const { path } = spans[0]?.attributes ?? {};
+  const route = typeof path === "string" ? path : "";
   const answered = spans.findLast(({ span_name }) => span_name === "upstream");
   const answer = Object.entries(answered === undefined ? {} : ownAttributes(answered, call));
   return {
-    "gen_ai.operation.name": CHAT_PATH.test(path) ? "chat" : (OPERATIONS[row.request_type] ?? row.request_type),
-    "gen_ai.provider.name": providerOf(apiBase, path),
+    "gen_ai.operation.name": CHAT_PATH.test(route) ? "chat" : (OPERATIONS[row.request_type] ?? row.request_type),
+    "gen_ai.provider.name": providerOf(apiBase, route),
     ...(row.model === "" ? {} : { "gen_ai.request.model": row.model }),
     ...Object.fromEntries(answer.filter(([name]) => name.startsWith("gen_ai."))),
     ...(answered?.attributes["stream"] === true ? { "gen_ai.response.time_to_first_chunk": row.ttft_ms / 1000 } : {}),
@@ -117,12 +118,12 @@ function inferenceAttributes(call: FinishedCall): Attributes {
 }
 
 /** The provider by the upstream's host; of any other server the one whose format the route has. */
-function providerOf(apiBase: string, path: string): string {
+function providerOf(apiBase: string, route: string): string {
   const hostname = URL.canParse(apiBase) ? new URL(apiBase).hostname : "";
   return (
     PROVIDERS.find(([host]) => hostname.endsWith(host))?.[1] ??
     NAMED_HOST.exec(hostname)?.[1] ??
-    (path.endsWith("/messages") ? "anthropic" : "openai")
+    (route.endsWith("/messages") ? "anthropic" : "openai")
   );
 }
 

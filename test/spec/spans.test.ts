@@ -67,7 +67,6 @@ describe("a traced request", () => {
           attempt: 1,
           status: 200,
           ttft_ms: expect.any(Number) as number,
-          response_model: minted.model.upstream_model,
           finish_reasons: ["stop"],
         },
       ],

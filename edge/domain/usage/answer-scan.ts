@@ -1,6 +1,6 @@
 /**
  * Reads what an answer is billed for from its JSON while it passes: how much content it carries, and what usage it reports.
- * It reads the bytes once, parses nothing and keeps only the answer's facts ({@link AnswerFacts}), so that documents may be
+ * It reads the bytes once, parses nothing and keeps only the answer's facts (answer-facts.ts), so that documents may be
  * cut anywhere and strings may have any length.
  * Content is text below `choices` (chat, completions), `delta` (responses, messages), `output` and `content` (whole
  * answers): text, reasoning, refusals and arguments of tool calls, of every choice. Usage is read only where upstreams
@@ -19,6 +19,7 @@ import {
 } from "../../../shared/wire/ascii.ts";
 import { numbersEnd } from "../../../shared/wire/json-skip.ts";
 import { JsonStringReader, StringUse } from "../wire/json/string-reader.ts";
+import { type AnswerFacts, FactReader } from "./answer-facts.ts";
 import {
   isContentRoot,
   isCount,
@@ -62,14 +63,6 @@ export interface AnswerProgress {
   readonly ended: boolean;
 }
 
-/** What an answer says of itself besides its usage; what it does not say is absent. */
-export interface AnswerFacts {
-  /** The model that answered, as its upstream calls it. */
-  readonly response_model?: string;
-  /** Why its choices ended, in the order in which they did. */
-  readonly finish_reasons?: readonly string[];
-}
-
 /** The progress of an answer that has not begun. */
 export const NOTHING_SEEN: AnswerProgress = {
   events: 0,
@@ -105,11 +98,6 @@ const PARTS: ReadonlyMap<number, number> = new Map([
 
 /** A count with more digits than this is ignored. */
 const NUMBER_MAX = 400;
-/** Facts with more characters are ignored, and so are other reasons than the first ones. */
-const FACT_MAX = 100;
-const REASONS_MAX = 16;
-/** Names and words: nothing that a log or a trace would have to escape. */
-const FACT = /^[\w./:@+-]+$/;
 
 export class AnswerScan {
   /** The progress of the documents that have ended. */
@@ -149,10 +137,7 @@ export class AnswerScan {
   #number = "";
   readonly #text = new JsonStringReader(NAMES);
   #part: number = Part.Nothing;
-  /** What has come of a fact. */
-  #fact = "";
-  #model = "";
-  readonly #reasons: string[] = [];
+  readonly #facts = new FactReader();
   /** The last string, if it was a name; 0: the last thing was not a string. */
   #named = 0;
 
@@ -182,12 +167,8 @@ export class AnswerScan {
     };
   }
 
-  /** The facts that have come so far. */
   facts(): AnswerFacts {
-    return {
-      ...(this.#model === "" ? {} : { response_model: this.#model }),
-      ...(this.#reasons.length === 0 ? {} : { finish_reasons: this.#reasons }),
-    };
+    return this.#facts.facts();
   }
 
   /** True within a document: its outermost object or list is not closed. */
@@ -354,14 +335,14 @@ export class AnswerScan {
     this.#part = part;
     this.#named = 0;
     this.#member = 0;
-    this.#fact = "";
+    this.#facts.begin();
     if (part === Part.Nothing) this.#text.begin(StringUse.Nothing);
     else this.#text.begin(part >= Part.Model ? StringUse.Characters : StringUse.Name);
   }
 
   /** What the value of a member is at this place. */
   #partOf(member: number): number {
-    if (this.#model === "" && this.#echoFrom === 0 && isModel(member, this.#depth, this.#root)) return Part.Model;
+    if (!this.#facts.hasModel && this.#echoFrom === 0 && isModel(member, this.#depth, this.#root)) return Part.Model;
     if (this.#depth === 1) {
       if (member === Name.Type) return Part.Type;
       if (member === Name.StopReason) return Part.Reason;
@@ -376,22 +357,15 @@ export class AnswerScan {
   #string(bytes: Uint8Array, from: number, to: number): number {
     const at = this.#text.push(bytes, from, to);
     const isFact = this.#part >= Part.Model && this.#part <= Part.Finish;
-    if (isFact && this.#fact.length <= FACT_MAX)
-      this.#fact += String.fromCharCode(...bytes.subarray(from, Math.min(at, from + FACT_MAX + 1)));
+    if (isFact) this.#facts.push(bytes, from, at);
     if (this.#text.open) return at;
-    if (isFact) this.#endFact(this.#fact.slice(0, -1));
+    if (isFact) this.#facts.end(this.#part === Part.Model);
     if (this.#part === Part.Name) this.#named = this.#text.found || Name.Other;
     else if (this.#part >= Part.Content) this.#takeCharacters();
     else if (this.#part === Part.Type) this.#type = this.#text.found;
     // some upstreams write an empty reason until there is one
     else if (this.#part === Part.Finish && this.#text.takeCharacters() > 0) this.#finish = true;
     return at;
-  }
-
-  #endFact(fact: string): void {
-    if (fact.length > FACT_MAX || !FACT.test(fact)) return;
-    if (this.#part === Part.Model) this.#model = fact;
-    else if (this.#reasons.length < REASONS_MAX) this.#reasons.push(fact);
   }
 
   /** Counts the characters of a text that have come. */

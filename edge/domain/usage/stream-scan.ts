@@ -5,7 +5,8 @@
  */
 
 import { CR, LF } from "../../../shared/wire/ascii.ts";
-import { type AnswerFacts, type AnswerProgress, AnswerScan } from "./answer-scan.ts";
+import type { AnswerFacts } from "./answer-facts.ts";
+import { type AnswerProgress, AnswerScan } from "./answer-scan.ts";
 
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf] as const;
 /** `data:` */

@@ -6,7 +6,8 @@
  */
 
 import { OPEN_BRACE, OPEN_BRACKET, SPACE } from "../../../shared/wire/ascii.ts";
-import { type AnswerFacts, type AnswerProgress, AnswerScan, NOTHING_SEEN } from "./answer-scan.ts";
+import type { AnswerFacts } from "./answer-facts.ts";
+import { type AnswerProgress, AnswerScan, NOTHING_SEEN } from "./answer-scan.ts";
 import type { UsageParts } from "./reported-counts.ts";
 import { StreamScan } from "./stream-scan.ts";
 
