@@ -74,13 +74,6 @@ describe("runs of boons", () => {
     expect(shown(counters, "gateway_boon_runs_total")).toHaveLength(39);
   });
 
-  it("keep the time that an older Worker has saved", () => {
-    const counters = new EventCounters();
-    counters.restore([['["gateway_boon_ms_total","vision"]', 1_500]]);
-    counters.add(boonEvent("vision", "hit", 250));
-    expect(sum(counters, "gateway_boon_seconds_total")).toEqual([[{ boon: "vision" }, 1.75]]);
-  });
-
   it.each([Number.NaN, -1, Number.POSITIVE_INFINITY])("add no time of %s", (ms) => {
     expect(boonEvent("auto_route", "none", ms)).toEqual([
       { metric: "gateway_boon_runs_total", labels: ["auto_route", "none"], times: 1 },

@@ -59,9 +59,6 @@ export function boonEvent(boon: CountedBoon, outcome: BoonOutcome, ms: number): 
 /** Event counts as they are stored: name and label values as JSON, and the count. */
 export type SavedEventCounts = readonly (readonly [string, number])[];
 
-/** The name by which older Workers have saved the time of boons. */
-const NAME_BEFORE = "gateway_boon_ms_total";
-
 /** Most label sets besides those that are shown from the start: these always fit. */
 const LABEL_SETS_MAX = 10_000;
 
@@ -101,7 +98,7 @@ export class EventCounters {
 
   /** Continues from what was saved. */
   restore(saved: SavedEventCounts): void {
-    for (const [key, count] of saved) this.#set(key.replace(NAME_BEFORE, "gateway_boon_seconds_total"), count);
+    for (const [key, count] of saved) this.#set(key, count);
   }
 
   #set(key: string, count: number): void {
