@@ -1,5 +1,6 @@
 /**
- * The trace export, decoded with OpenTelemetry's own message definitions (docs/rules/tracing.md#trace-export).
+ * The trace export, decoded with OpenTelemetry's own message definitions (docs/rules/tracing.md#trace-export), and the log of
+ * requests of the same stack, which is sampled (docs/watch.md#logs).
  *
  * @module-tag long
  */
@@ -60,8 +61,11 @@ const sink = createServer((request, response) => {
   });
 });
 
+/** The lines of all parts. */
+const log: string[] = [];
 const COLLECTOR_KEY = "collector-secret-0123";
 
+let endpoint: string;
 let upstream: TestUpstream;
 let stack: Stack;
 let gateway: Gateway;
@@ -69,13 +73,15 @@ let gateway: Gateway;
 beforeAll(async () => {
   upstream = await startTestUpstream();
   await new Promise<void>((resolve) => sink.listen(0, "127.0.0.1", resolve));
-  const endpoint = `http://127.0.0.1:${(sink.address() as AddressInfo).port}/`;
-  stack = await startTestStack({
+  endpoint = `http://127.0.0.1:${(sink.address() as AddressInfo).port}/`;
+  const variables = {
     OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
     OTEL_EXPORTER_OTLP_HEADERS: `x-collector-key=${COLLECTOR_KEY}`,
     OTEL_SERVICE_NAME: "inference",
     OTEL_RESOURCE_ATTRIBUTES: "deployment.environment.name=test",
-  });
+    GATEWAY_LOG_REQUESTS_PER_SECOND: "1",
+  };
+  stack = await startTestStack(variables, { log: (line) => void log.push(line) });
   gateway = new Gateway(stack);
 });
 afterAll(async () => {
@@ -186,9 +192,43 @@ describe("the trace export", () => {
       async () => await (await fetch(`${stack.metricsUrl}/metrics`)).text(),
       (text) => /gateway_otel_spans_dropped_total\{[^}]*reason="failed"[^}]*\} [1-9]/.test(text),
     );
+    const failures = log.filter((line) => line.includes('"event":"trace_export_failed"'));
+    expect(failures.map((line) => /"reason":"([^"]*)"/.exec(line)?.[1])).toEqual([
+      `${new URL(endpoint).host}: http 500`,
+    ]);
+    expect(log.join()).not.toContain(COLLECTOR_KEY);
     // The next request was sent after it, so its spans would have come with those of that one at the latest.
     const next = upstream.seen(served.mark)[1]?.headers["traceparent"];
     await trace(String(next).split("-")[1] ?? "");
     expect(arrivedOf(unrecorded)).toEqual([]);
+  });
+});
+
+describe("the log of requests above its rate", () => {
+  it("has a line of each failure, and says how many lines it leaves out", async () => {
+    const counted = () => {
+      const requests = log
+        .filter((line) => line.includes('"event":"request"'))
+        .map((line) => JSON.parse(line.slice(line.indexOf("{"))) as { status: number; sampled?: number });
+      const sum = requests.reduce((all, { sampled = 0 }) => all + 1 + sampled, 0);
+      return { lines: requests.length, sum, failures: requests.filter(({ status }) => status === 401).length };
+    };
+    const minted = await gateway.mint(upstream.url);
+    const refused = async (): Promise<void> => {
+      await (await gateway.chat({ ...minted, secret: "sk_unknown" })).text();
+    };
+    // A failure's line says what was left out before it, so each count is complete.
+    await refused();
+    const before = await waitFor(counted, ({ failures }) => failures === 1);
+    const served = await Promise.all(Array.from({ length: 60 }, async () => await gateway.chat(minted)));
+    await Promise.all(served.map(async (response) => await response.text()));
+    await waitFor(
+      async () => await gateway.rows(minted.tenant.id),
+      (rows) => rows.length === 60,
+    );
+    await refused();
+    const after = await waitFor(counted, ({ failures }) => failures === 2);
+    expect(after.sum - before.sum).toBe(61);
+    expect(after.lines - before.lines).toBeLessThan(40);
   });
 });
