@@ -29,5 +29,5 @@ export interface Bindings {
   readonly UPSTREAMS?: Fetcher;
   /** The version of the Worker that runs, as the platform knows it; absent on one's own machines. */
   readonly VERSION?: { readonly id: string };
-  readonly [variable: `GATEWAY_${string}`]: string | undefined;
+  readonly [variable: `GATEWAY_${string}` | `OTEL_${string}`]: string | undefined;
 }

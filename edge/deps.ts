@@ -22,7 +22,7 @@ import { LostRows } from "./adapters/objects/lost-rows.ts";
 import { MemberAdmission } from "./adapters/objects/member-admission.ts";
 import { ObjectStubs } from "./adapters/objects/object-stubs.ts";
 import { TenantBudgetClient } from "./adapters/objects/tenant-budget-client.ts";
-import { noTraces, OtlpTraces } from "./adapters/otlp-traces.ts";
+import { noTraces, OtlpTraces, otlpTarget } from "./adapters/otlp-traces.ts";
 import { Readiness } from "./adapters/readiness.ts";
 import { RedisClient } from "./adapters/redis-client.ts";
 import { RedisDirectory } from "./adapters/redis-directory.ts";
@@ -30,6 +30,7 @@ import { RedisEnergy } from "./adapters/redis-energy.ts";
 import { RedisMcpSessions } from "./adapters/redis-mcp-sessions.ts";
 import { RedisOriginals } from "./adapters/redis-originals.ts";
 import { RedisResponseCache } from "./adapters/redis-response-cache.ts";
+import { SampledLog } from "./adapters/sampled-log.ts";
 import { SealedSecrets } from "./adapters/sealed-secrets.ts";
 import { timerSleep } from "./adapters/timer-sleep.ts";
 import { JoseVerifier } from "./adapters/token-verifier.ts";
@@ -48,7 +49,7 @@ import { AutoRouterMemory } from "./pipeline/call/memory/auto-router-memory.ts";
 import { ANSWER_MEMORY_BYTES, CACHE_MEMORY_BYTES, MemoryBudget } from "./pipeline/call/memory/memory-budget.ts";
 import { RequestBodyMemory } from "./pipeline/call/memory/request-body-memory.ts";
 import { ToolLists } from "./pipeline/call/memory/tool-lists.ts";
-import type { Log, Ports } from "./ports.ts";
+import type { Clock, Log, Ports } from "./ports.ts";
 import { TRANSFORMS } from "./transforms.ts";
 
 /** Everything that a request of this isolate works with. */
@@ -137,6 +138,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
     const control = { baseUrl: env.internalBaseUrl, internalToken, keepAlive: waitUntil };
     const fill = new ControlFill({ ...control, clock });
     const directory = new RedisDirectory(client, clock, waitUntil, alerts, () => fill.ask());
+    const otlp = otlpTarget(env.otel);
     const cacheMemory = new MemoryBudget(CACHE_MEMORY_BYTES, () => hot.evictOldest());
     const hot = new IsolateResponseCache(cacheMemory, clock, () => directory.epoch());
     const shared: Omit<Ports, "admission"> = {
@@ -171,13 +173,15 @@ function compose(bindings: Bindings): Isolate | EnvError {
       identities: new ControlIdentities({ ...control, alerts, log: consoleLog }),
       events,
       traces:
-        env.otelEndpoint === null
+        otlp === null
           ? noTraces
           : new OtlpTraces({
-              endpoint: env.otelEndpoint,
+              ...otlp,
               fetch: async (url, init) => await fetch(url, init),
+              clock,
               keepAlive: waitUntil,
               events,
+              log: consoleLog,
             }),
       spans: new LedgerSpans({
         ledger: (shard) => stubs.ledger(`${env.cell}:${shard}`),
@@ -185,7 +189,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
         keepAlive: waitUntil,
         log: consoleLog,
       }),
-      log: requestLog(env.logGatherMs),
+      log: requestLog(env, clock),
     };
     const memory = {
       refusedTransforms: new Map(),
@@ -243,12 +247,16 @@ function internalTokenOf({ internalToken, adminToken }: Env): () => Promise<stri
   };
 }
 
-function requestLog(gatherMs: number): Log {
-  if (gatherMs === 0) return consoleLog;
+function requestLog({ logGatherMs, logRequestsPerSecond }: Env, clock: Clock): Log {
+  const written = logGatherMs === 0 ? consoleLog : gatheredLog(logGatherMs, clock);
+  return logRequestsPerSecond === 0 ? written : new SampledLog(written, clock, logRequestsPerSecond);
+}
+
+function gatheredLog(gatherMs: number, clock: Clock): Log {
   const later = (delayMs: number, run: () => void) => void setTimeout(run, delayMs);
   return new BufferedLog({
     gatherMs,
-    clock: Date.now,
+    clock,
     later,
     keepAlive: waitUntil,
     write: consoleWrite,

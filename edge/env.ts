@@ -11,7 +11,10 @@ import { requireOwnCell } from "../shared/env/cells.ts";
 import {
   envErrorText,
   envFlag,
+  envHeaders,
+  envOptionalUrl,
   envOptionalWebUrl,
+  envPairs,
   envPart,
   envRestStoreUrl,
   envSecret,
@@ -27,6 +30,7 @@ import { isServedPath, mayBeAdded } from "./domain/request/path-rules.ts";
 
 /** One day. Timers of the runtime reach little more than 24 days. */
 const STALLED_READER_MAX_SECS = 86_400;
+const EXPORT_TIMEOUT_MAX_MS = 86_400_000;
 
 const algorithm = z
   .string()
@@ -113,10 +117,38 @@ const ROWS = {
       ),
   ),
   GATEWAY_OTEL_ENDPOINT: to(
-    "otelEndpoint",
+    "otel.endpoint",
     envOptionalWebUrl.describe(
       "Traces of all requests are exported to `{endpoint}/v1/traces` (OTLP over HTTP, protobuf).",
     ),
+  ),
+  GATEWAY_OTEL_HEADERS: to(
+    "otel.headers",
+    envHeaders.describe("HTTP headers of the trace export, such as the collector's API key. A secret."),
+  ),
+  OTEL_EXPORTER_OTLP_ENDPOINT: to(
+    "otel.standardEndpoint",
+    envOptionalWebUrl.describe("Replaces an unset `GATEWAY_OTEL_ENDPOINT`."),
+  ),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: to(
+    "otel.tracesUrl",
+    envOptionalUrl.describe("Replaces an unset `GATEWAY_OTEL_ENDPOINT`: the whole URL, used unchanged."),
+  ),
+  OTEL_EXPORTER_OTLP_HEADERS: to(
+    "otel.standardHeaders",
+    envHeaders.describe("Replaces an unset `GATEWAY_OTEL_HEADERS`. A secret."),
+  ),
+  OTEL_EXPORTER_OTLP_TIMEOUT: to(
+    "otel.timeoutMs",
+    envWhole(10_000, 1, EXPORT_TIMEOUT_MAX_MS).describe("Timeout of one trace export, in milliseconds."),
+  ),
+  OTEL_SERVICE_NAME: to(
+    "otel.serviceName",
+    envText("").meta({ default: "`gateway`" }).describe("`service.name` of exported spans."),
+  ),
+  OTEL_RESOURCE_ATTRIBUTES: to(
+    "otel.resourceAttributes",
+    envPairs.describe("Attributes of the resource of exported spans."),
   ),
   GATEWAY_ADMIN_TOKEN: to("adminToken", envSecret.meta({ default: "required by the control service" })),
   GATEWAY_UPSTREAM_TIMEOUT_SECS: to(
@@ -179,6 +211,12 @@ const ROWS = {
   GATEWAY_LOG_GATHER_MS: to(
     "logGatherMs",
     envWhole(0, 0).describe("How long request log lines are collected before they are written; 0: written at once."),
+  ),
+  GATEWAY_LOG_REQUESTS_PER_SECOND: to(
+    "logRequestsPerSecond",
+    envWhole(1_000, 0).describe(
+      "Above this rate an isolate logs one of 100 requests that succeed: [logs](docs/watch.md#logs); 0: every request.",
+    ),
   ),
   GATEWAY_FAIRSHARE_ALGORITHM: to(
     "fairshareAlgorithm",

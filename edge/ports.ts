@@ -264,6 +264,8 @@ export interface EventCounter {
 export interface FinishedCall {
   readonly context: TraceContext;
   readonly method: string;
+  /** Base URL of the upstream that was called last; "" without one. */
+  readonly apiBase: string;
   readonly row: UsageRow;
   /** The root span comes first. */
   readonly spans: readonly SpanRecord[];

@@ -3,41 +3,54 @@
  * conventions for HTTP and generative AI. They never contain a prompt, an answer or a credential.
  */
 import { type Attributes, type HrTime, SpanKind, SpanStatusCode, TraceFlags } from "@opentelemetry/api";
-import { resourceFromAttributes } from "@opentelemetry/resources";
+import type { Resource } from "@opentelemetry/resources";
 import type { ReadableSpan } from "@opentelemetry/sdk-trace";
 import {
   ATTR_ERROR_TYPE,
   ATTR_HTTP_REQUEST_METHOD,
   ATTR_HTTP_RESPONSE_STATUS_CODE,
-  ATTR_SERVICE_NAME,
   ATTR_URL_PATH,
 } from "@opentelemetry/semantic-conventions";
-import {
-  ATTR_GEN_AI_OPERATION_NAME,
-  ATTR_GEN_AI_REQUEST_MODEL,
-  ATTR_GEN_AI_USAGE_INPUT_TOKENS,
-  ATTR_GEN_AI_USAGE_OUTPUT_TOKENS,
-  ATTR_SESSION_ID,
-} from "@opentelemetry/semantic-conventions/incubating";
+import { ATTR_SESSION_ID } from "@opentelemetry/semantic-conventions/incubating";
 import type { RequestType } from "../../shared/usage/usage-row.ts";
+import { NIL_UUID } from "../../shared/usage/usage-row.ts";
 import type { SpanName, SpanRecord } from "../domain/trace/trace.ts";
 import { childSpanId, type TraceContext } from "../domain/trace/trace-context.ts";
 import type { FinishedCall } from "../ports.ts";
 
-const RESOURCE = resourceFromAttributes({ [ATTR_SERVICE_NAME]: "gateway" });
-
 /** Exported names that differ from the names of the stored spans (docs/rules/tracing.md#trace-export). */
 const EXPORTED_NAMES: Partial<Record<SpanName, string>> = { admission: "reserve_budget", upstream: "upstream_request" };
 
-const OPERATIONS: Partial<Record<RequestType, string>> = {
-  chat: "chat",
-  completion: "text_completion",
-  responses: "chat",
-  embedding: "embeddings",
+/** Attributes of stored spans that have a conventional name; those of generative AI are not stable yet. */
+const CONVENTIONAL: Readonly<Record<string, string>> = {
+  path: ATTR_URL_PATH,
+  response_model: "gen_ai.response.model",
+  finish_reasons: "gen_ai.response.finish_reasons",
+  stream: "gen_ai.request.stream",
 };
 
+/** Every other type of request is an operation of its own name: the conventions have none for it. */
+const OPERATIONS: Partial<Record<RequestType, string>> = {
+  completion: "text_completion",
+  embedding: "embeddings",
+  audio: "generate_content",
+  image: "generate_content",
+};
+const CHAT_PATH = /\/(?:chat\/completions|responses|messages)$/;
+
+/** Hosts of providers that the conventions know, those first whose name is also the provider's. */
+const NAMED_HOST = /(?:^|\.)(openai|anthropic|cohere|deepseek|groq|perplexity)\.(?:com|ai)$/;
+const PROVIDERS = Object.entries({
+  "openai.azure.com": "azure.ai.openai",
+  "generativelanguage.googleapis.com": "gcp.gemini",
+  "aiplatform.googleapis.com": "gcp.vertex_ai",
+  "amazonaws.com": "aws.bedrock",
+  "api.mistral.ai": "mistral_ai",
+  "api.x.ai": "x_ai",
+});
+
 /** Root and child spans of a call; the first of `spans` is the root. */
-export function otlpSpansOf(call: FinishedCall): readonly ReadableSpan[] {
+export function otlpSpansOf(call: FinishedCall, resource: Resource): readonly ReadableSpan[] {
   return call.spans.map((span, at) => {
     const root = at === 0;
     const { context } = call;
@@ -56,7 +69,7 @@ export function otlpSpansOf(call: FinishedCall): readonly ReadableSpan[] {
       links: [],
       events: [],
       ended: true,
-      resource: RESOURCE,
+      resource,
       instrumentationScope: { name: "gateway" },
       droppedAttributesCount: 0,
       droppedEventsCount: 0,
@@ -69,25 +82,57 @@ function contextOf({ traceId }: TraceContext, spanId: string) {
   return { traceId, spanId, traceFlags: TraceFlags.SAMPLED, isRemote: false };
 }
 
-function rootAttributes({ method, row }: FinishedCall): Attributes {
-  const operation = OPERATIONS[row.request_type];
+function rootAttributes(call: FinishedCall): Attributes {
+  const { method, row } = call;
   return {
     [ATTR_HTTP_REQUEST_METHOD]: method,
     [ATTR_HTTP_RESPONSE_STATUS_CODE]: row.status_code,
-    ...(operation === undefined ? {} : { [ATTR_GEN_AI_OPERATION_NAME]: operation }),
-    ...(row.model === "" ? {} : { [ATTR_GEN_AI_REQUEST_MODEL]: row.model }),
-    [ATTR_GEN_AI_USAGE_INPUT_TOKENS]: row.input_tokens,
-    [ATTR_GEN_AI_USAGE_OUTPUT_TOKENS]: row.output_tokens,
+    "gateway.request_id": row.request_id,
+    ...(row.tenant_id === NIL_UUID ? {} : { "gateway.tenant_id": row.tenant_id }),
+    ...(row.key_id === NIL_UUID ? {} : { "gateway.key_id": row.key_id }),
     ...(row.status_code >= 400 ? { [ATTR_ERROR_TYPE]: String(row.status_code) } : {}),
+    ...(method === "POST" ? inferenceAttributes(call) : {}),
   };
 }
 
-/** The span's own attributes, prefixed `gateway.`, without those that have a conventional name. */
+/** What the conventions for generative AI say of the whole call; nothing for a call of a tool server or an unknown route. */
+function inferenceAttributes(call: FinishedCall): Attributes {
+  const { row, apiBase, spans } = call;
+  if (row.request_type === "other" && row.model === "") return {};
+  const { path } = spans[0]?.attributes ?? {};
+  const route = typeof path === "string" ? path : "";
+  const answered = spans.findLast(({ span_name }) => span_name === "upstream");
+  const answer = Object.entries(answered === undefined ? {} : ownAttributes(answered, call));
+  return {
+    "gen_ai.operation.name": CHAT_PATH.test(route) ? "chat" : (OPERATIONS[row.request_type] ?? row.request_type),
+    "gen_ai.provider.name": providerOf(apiBase, route),
+    ...(row.model === "" ? {} : { "gen_ai.request.model": row.model }),
+    ...Object.fromEntries(answer.filter(([name]) => name.startsWith("gen_ai."))),
+    ...(answered?.attributes["stream"] === true ? { "gen_ai.response.time_to_first_chunk": row.ttft_ms / 1000 } : {}),
+    "gen_ai.usage.input_tokens": row.input_tokens,
+    "gen_ai.usage.output_tokens": row.output_tokens,
+    "gen_ai.usage.cache_read.input_tokens": row.cached_tokens,
+    "gen_ai.usage.reasoning.output_tokens": row.reasoning_tokens,
+    ...(row.session_id_source === "client" ? { "gen_ai.conversation.id": row.session_id } : {}),
+  };
+}
+
+/** The provider by the upstream's host; of any other server the one whose format the route has. */
+function providerOf(apiBase: string, route: string): string {
+  const hostname = URL.canParse(apiBase) ? new URL(apiBase).hostname : "";
+  return (
+    PROVIDERS.find(([host]) => hostname.endsWith(host))?.[1] ??
+    NAMED_HOST.exec(hostname)?.[1] ??
+    (route.endsWith("/messages") ? "anthropic" : "openai")
+  );
+}
+
+/** The span's own attributes, by their conventional names or prefixed `gateway.`. */
 function ownAttributes(span: SpanRecord, { row }: FinishedCall): Attributes {
   const attributes: Attributes = {};
   for (const [name, value] of Object.entries(span.attributes)) {
     if (value === null || name === "session_id") continue;
-    const known = name === "path" ? ATTR_URL_PATH : `gateway.${name}`;
+    const known = CONVENTIONAL[name] ?? `gateway.${name}`;
     if (typeof value !== "object") attributes[known] = value;
     else if (isList(value)) attributes[known] = [...value];
     else for (const [each, count] of Object.entries(value)) attributes[`${known}.${each}`] = count;

@@ -183,8 +183,19 @@ describe("the planes", () => {
   });
 });
 
+const yaml = (name: string): unknown => parse(readFileSync(join(import.meta.dirname, name), "utf8"));
+
+it("the overlay of the trace export gives the data plane its headers from a secret", () => {
+  const file = yaml("compose.otel.yaml") as { services: { edge: Service }; secrets: object };
+  const { environment = {}, secrets = [] } = file.services.edge;
+  expect({ service: serviceSchema.safeParse(file.services.edge).success, secrets: file.secrets }).toEqual({
+    service: true,
+    secrets: Object.fromEntries(secrets.map((name) => [name, { file: `./secrets/${name}` }])),
+  });
+  expect(environment["GATEWAY_OTEL_HEADERS_FILE"]).toBe(`/run/secrets/${secrets[0]}`);
+});
+
 describe("Prometheus and Grafana", () => {
-  const yaml = (name: string): unknown => parse(readFileSync(join(import.meta.dirname, name), "utf8"));
 
   it("read the rules and the dashboard of the repository", () => {
     expect(yaml("prometheus.yml")).toEqual({

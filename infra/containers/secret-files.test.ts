@@ -23,12 +23,16 @@ describe("secrets in files", () => {
       DATABASE_URL_FILE: file("url", "postgres://db\n\n"),
       DASHBOARD_PASSWORD_FILE: " ",
       GOOGLE_APPLICATION_CREDENTIALS_FILE: "/not/ours",
+      OTEL_EXPORTER_OTLP_HEADERS_FILE: file("headers", "authorization=Bearer%20key\n"),
+      OTEL_CONFIG_FILE: "/not/ours",
       GATEWAY_CELL: "local",
     };
     expect(withSecretFiles(env)).toEqual({
       GATEWAY_ADMIN_TOKEN: "a secret ",
       DATABASE_URL: "postgres://db\n",
       GOOGLE_APPLICATION_CREDENTIALS_FILE: "/not/ours",
+      OTEL_EXPORTER_OTLP_HEADERS: "authorization=Bearer%20key",
+      OTEL_CONFIG_FILE: "/not/ours",
       GATEWAY_CELL: "local",
     });
   });

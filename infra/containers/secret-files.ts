@@ -11,7 +11,8 @@ export class SecretFileError extends Error {
   override readonly name = "SecretFileError";
 }
 
-const NAMES = /^((?:GATEWAY_|DASHBOARD_)[A-Z0-9_]+|DATABASE_URL|OIDC_PROVIDERS)_FILE$/;
+/** Of OpenTelemetry's variables only the secret one: other names of it that end in `_FILE` mean something else. */
+const NAMES = /^((?:GATEWAY_|DASHBOARD_)[A-Z0-9_]+|DATABASE_URL|OIDC_PROVIDERS|OTEL_EXPORTER_OTLP_HEADERS)_FILE$/;
 
 /**
  * The environment with the content of the files in place of their names; one end of line is cut off. Throws SecretFileError for a

@@ -19,6 +19,8 @@ const CREDENTIALS = [
   "GATEWAY_API_KEY_PEPPER",
   "GATEWAY_REDIS_TOKEN",
   "GATEWAY_CLICKHOUSE_PASSWORD",
+  "GATEWAY_OTEL_HEADERS",
+  "OTEL_EXPORTER_OTLP_HEADERS",
 ];
 
 /** What the Worker cannot do without, and would look for on its own machine when it is unset. */

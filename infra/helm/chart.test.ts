@@ -177,6 +177,7 @@ describe("the rendered chart", () => {
       expect(edge.cluster?.listen).toBe(name === "cluster" ? "10.0.0.1:7000" : undefined);
       expect(edge.internalToken).toBe(control.internalToken);
       expect(edge.adminToken).toBeUndefined();
+      expect("GATEWAY_OTEL_HEADERS" in variablesOf(named(name, "StatefulSet", "-edge"))).toBe(name === "cluster");
     }
   });
 

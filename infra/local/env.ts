@@ -208,7 +208,7 @@ export const launcherVariables = {
 const schema = z.object(launcherVariables);
 
 /** Names that the gateway and its console read. */
-const PASSED_ON = /^(?:GATEWAY_|DASHBOARD_|TRUSTED_ORIGINS$|OIDC_PROVIDERS$)/;
+const PASSED_ON = /^(?:GATEWAY_|OTEL_|DASHBOARD_|TRUSTED_ORIGINS$|OIDC_PROVIDERS$)/;
 /** Names that the console alone reads: without it they are passed to nobody, because any of them would start it. */
 const OF_DASHBOARD = /^(?:(?:GATEWAY_)?DASHBOARD_|TRUSTED_ORIGINS$|OIDC_PROVIDERS$)/;
 

@@ -36,6 +36,9 @@ const WORKER_EVENTS: Meanings = {
   span_refused: "the analytics store rejected a span; the span was dropped",
   spans_lost: "the spans of a request could not be stored and are lost; its usage row is not",
   tool_failed: "a tool server returned no result for a tool call; the model got an error instead",
+  trace_export_available: "spans reach the OpenTelemetry collector again",
+  trace_export_failed:
+    "spans could not be exported to the OpenTelemetry collector and are lost; requests do not wait for it. Logged once, then once a minute",
   upstream_5xx_response: "an upstream returned an error, even after retries",
   upstream_diagnostics: "a failed upstream was checked: whether its name resolves and its port is open",
   upstream_request_failed: "an upstream could not be reached or did not answer",

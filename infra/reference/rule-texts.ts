@@ -42,7 +42,7 @@ export const RULE_ACTIONS: Readonly<Record<string, string>> = {
     "Which result grows on the panel _Identity tokens_? `unknown_kid`: the provider has new keys ([jwks_fetch_failed](#jwks_fetch_failed)). `invalid`: the issuer, audience or algorithm has changed (compare `GATEWAY_JWT_ISSUERS` with a token), or somebody tries foreign tokens. `expired` alone does not raise this alert.",
   GatewayTokensGuessed: "Same as [admin_auth_failures](#admin_auth_failures).",
   GatewaySpansDropped:
-    "Check the collector at `GATEWAY_OTEL_ENDPOINT`. `failed`: it rejects spans or does not answer. `full`: spans arrive faster than it accepts them, so give it more capacity. Requests do not wait for it, and usage rows are not affected.",
+    "Check the collector at `GATEWAY_OTEL_ENDPOINT` or `OTEL_EXPORTER_OTLP_ENDPOINT`. `failed`: it rejects spans or does not answer; `trace_export_failed` in the log says why. `full`: spans arrive faster than it accepts them, so give it more capacity. Requests do not wait for it, and usage rows are not affected.",
   GatewayProvisionerHeld: "Same as [slurm_reconcile_held](#slurm_reconcile_held).",
   GatewayReplicasNotStarted: "Same as [provision_failed](#provision_failed).",
   GatewayControlServiceSlow:

@@ -83,10 +83,10 @@ export const CELL_METRICS = {
     help: "Runs of boons (model add-ons) and guardrails scanners. hit: it changed, refused or chose something; none: it had nothing to do; failed: it could not run.",
     labels: { boon: COUNTED_BOONS, outcome: ["hit", "none", "failed"] },
   },
-  gateway_boon_ms_total: {
+  gateway_boon_seconds_total: {
     type: "counter",
     of: "cell",
-    help: "Milliseconds that requests waited for boons (model add-ons) and guardrails scanners. Not CPU time.",
+    help: "Seconds that requests waited for boons (model add-ons) and guardrails scanners. Not CPU time.",
     labels: { boon: COUNTED_BOONS },
   },
   gateway_mcp_requests_total: {

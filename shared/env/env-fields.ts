@@ -82,6 +82,7 @@ export const envPart = (fallback: number, most: number) =>
     .prefault("")
     .meta({ values: `0 to ${most}` });
 
+const PAIRS = "name=value pairs separated by commas, with percent-encoded values";
 const URL_VALUES = "an http or https URL";
 
 /** True for an http or https URL. */
@@ -129,6 +130,35 @@ export const envOptionalWebUrl = envText("")
   .refine((value) => value === "" || isWebUrl(value), "must be an http or https URL")
   .transform((value) => (value === "" ? null : value.replace(/\/+$/, "")))
   .meta({ values: URL_VALUES });
+
+/**
+ * `name=value` pairs as OpenTelemetry's specification writes them: separated by commas, values percent-encoded; null when
+ * unset or blank.
+ */
+export const envPairs = envText("")
+  .transform((text, context): Readonly<Record<string, string>> | null => {
+    if (text === "") return null;
+    const items = text.split(",").filter((item) => item.trim() !== "");
+    try {
+      return Object.fromEntries(
+        items.map((item) => {
+          const [, name = "", value = ""] = /^\s*([^\s=]+)\s*=(.*)$/s.exec(item) ?? [];
+          if (name === "") throw new URIError("no name");
+          return [name, decodeURIComponent(value.trim())];
+        }),
+      );
+    } catch {
+      context.addIssue({ code: "custom", message: `must be ${PAIRS}` });
+      return z.NEVER;
+    }
+  })
+  .meta({ values: PAIRS });
+
+/** HTTP headers as such pairs. */
+export const envHeaders = envPairs.refine(
+  (pairs) => Object.entries(pairs ?? {}).every((pair) => /^[\w.-]+:[\t -~]*$/.test(pair.join(":"))),
+  "must be HTTP headers",
+);
 
 /** A cell's name (docs/rules/configuration.md#cells). */
 export const envCellName = z.string().regex(/^[a-z0-9-]{1,32}$/, "must match ^[a-z0-9-]{1,32}$");

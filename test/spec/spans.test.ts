@@ -57,9 +57,19 @@ describe("a traced request", () => {
       ["proxy_request", "ok", { class: "fast", queue_wait_ms: 0, group: "default" }],
     ]);
     expect(spansNamed(spans, "cache_lookup")).toEqual([["proxy_request", "ok", { result: "miss" }]]);
-    expect(spansNamed(spans, "auth_resolve")[0]?.[0]).toBe("proxy_request");
+    expect(spansNamed(spans, "auth_resolve").map(([parent]) => parent)).toEqual(["proxy_request"]);
     expect(spansNamed(spans, "upstream")).toEqual([
-      ["proxy_request", "ok", { endpoint: "", attempt: 1, status: 200, ttft_ms: expect.any(Number) as number }],
+      [
+        "proxy_request",
+        "ok",
+        {
+          endpoint: "",
+          attempt: 1,
+          status: 200,
+          ttft_ms: expect.any(Number) as number,
+          finish_reasons: ["stop"],
+        },
+      ],
     ]);
     const root = spans[0];
     expect(root?.span_name).toBe("proxy_request");

@@ -46,10 +46,10 @@ describe("tallies", () => {
       call("new", "2xx"),
     ]);
     expect(shown(tallies, "gateway_mcp_requests_total")).toHaveLength(10_000);
-    const ms = (shown(tallies, "gateway_boon_ms_total") ?? []).filter(([, value]) => value !== 0);
+    const ms = (shown(tallies, "gateway_boon_seconds_total") ?? []).filter(([, value]) => value !== 0);
     expect(ms).toEqual([
-      [{ boon: "vision" }, 8],
-      [{ boon: "guardrails_output:pii" }, 3],
+      [{ boon: "vision" }, 0.008],
+      [{ boon: "guardrails_output:pii" }, 0.003],
     ]);
   });
 });
@@ -61,7 +61,7 @@ describe("runs of boons", () => {
   it("are counted by outcome, with the time that they took", () => {
     const counters = new EventCounters();
     expect(shown(counters, "gateway_boon_runs_total")).toHaveLength(39);
-    expect(shown(counters, "gateway_boon_ms_total")).toHaveLength(13);
+    expect(shown(counters, "gateway_boon_seconds_total")).toHaveLength(13);
     counters.add(boonEvent("vision", "hit", 12.4));
     counters.add(boonEvent("vision", "failed", 30));
     counters.add(boonEvent("guardrails_input:pii", "none", 0));
@@ -70,7 +70,7 @@ describe("runs of boons", () => {
       [{ boon: "vision", outcome: "failed" }, 1],
       [{ boon: "guardrails_input:pii", outcome: "none" }, 1],
     ]);
-    expect(sum(counters, "gateway_boon_ms_total")).toEqual([[{ boon: "vision" }, 42]]);
+    expect(sum(counters, "gateway_boon_seconds_total")).toEqual([[{ boon: "vision" }, 0.042]]);
     expect(shown(counters, "gateway_boon_runs_total")).toHaveLength(39);
   });
 

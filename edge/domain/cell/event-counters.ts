@@ -14,7 +14,7 @@ const EVENT_METRICS = [
   "gateway_mcp_requests_total",
   "gateway_compression_tokens_saved_total",
   "gateway_boon_runs_total",
-  "gateway_boon_ms_total",
+  "gateway_boon_seconds_total",
   "gateway_jwt_verify_total",
   "gateway_jwks_refresh_total",
   "gateway_auth_failures_total",
@@ -39,7 +39,7 @@ export interface MetricEvent {
   readonly labels: readonly string[];
 }
 
-/** An event and how often it happened, or how much it counts: a safe integer of at least 0. */
+/** An event and how often it happened, or how much it counts: a safe integer of at least 0; of a time its milliseconds. */
 export interface CountedEvent extends MetricEvent {
   readonly times: number;
 }
@@ -52,7 +52,7 @@ export function boonEvent(boon: CountedBoon, outcome: BoonOutcome, ms: number): 
   const tookMs = Number.isFinite(ms) ? Math.max(0, Math.round(ms)) : 0;
   return [
     { metric: "gateway_boon_runs_total", labels: [boon, outcome], times: 1 },
-    ...(tookMs === 0 ? [] : [{ metric: "gateway_boon_ms_total", labels: [boon], times: tookMs } as const]),
+    ...(tookMs === 0 ? [] : [{ metric: "gateway_boon_seconds_total", labels: [boon], times: tookMs } as const]),
   ];
 }
 
@@ -97,7 +97,10 @@ export class EventCounters {
       const labels = Object.keys(labelsOf(CELL_METRICS[metric]));
       const counted = counts
         .filter(({ names }) => names[0] === metric)
-        .map(({ names, value }) => ({ values: names.slice(1), value }));
+        .map(({ names, value }) => ({
+          values: names.slice(1),
+          value: metric.includes("_seconds_") ? value / 1000 : value,
+        }));
       const missing = shownOf(metric).filter((values) => !counted.some((each) => each.values.join() === values.join()));
       const all = [...missing.map((values) => ({ values, value: 0 })), ...counted];
       return familyOf(

@@ -102,6 +102,11 @@ export class Trace {
     return span;
   }
 
+  /** The first span of this name; undefined: there is none so far. */
+  first(name: SpanName): OpenSpan | undefined {
+    return this.#spans.find((span) => span.name === name);
+  }
+
   /** How many spans have this name so far. */
   count(name: SpanName): number {
     return this.#spans.filter((span) => span.name === name).length;

@@ -33,18 +33,20 @@ export const Name = {
   /** Objects within a report that contain its parts. */
   InputDetails: 22,
   OutputDetails: 23,
+  /** The model that answers. */
+  Model: 24,
   // from here on: names of counts ({@link isCountName})
-  InputCount: 24,
+  InputCount: 25,
   /** An input that may leave out what came from a cache (reported-counts.ts). */
-  InputOrRest: 25,
-  OutputCount: 26,
-  CacheReadCount: 27,
-  CacheWrittenCount: 28,
-  CachedCount: 29,
-  ReasoningCount: 30,
-  Seconds: 31,
-  Duration: 32,
-  TotalCount: 33,
+  InputOrRest: 26,
+  OutputCount: 27,
+  CacheReadCount: 28,
+  CacheWrittenCount: 29,
+  CachedCount: 30,
+  ReasoningCount: 31,
+  Seconds: 32,
+  Duration: 33,
+  TotalCount: 34,
 } as const;
 
 /** Every name that is known. */
@@ -57,6 +59,7 @@ export const NAMES = nameTable({
   x_groq: Name.Groq,
   meta: Name.Meta,
   type: Name.Type,
+  model: Name.Model,
   usage: Name.Usage,
   tokens: Name.Tokens,
   billed_units: Name.Tokens,
@@ -163,6 +166,12 @@ export function isCountPlace(depth: number, reportFrom: number): boolean {
 export function isFinish(member: number, depth: number, root: number, list: boolean): boolean {
   if (member === Name.FinishReason) return isInChoice(depth, root, list);
   return member === Name.StopReason && depth === 2 && root === Name.Delta;
+}
+
+/** Whether a text, the value of `member` at this place, names the model that answers. */
+export function isModel(member: number, depth: number, root: number): boolean {
+  if (member !== Name.Model) return false;
+  return depth === 1 || (depth === 2 && (root === Name.Response || root === Name.Message));
 }
 
 /** Whether texts below this member of the outermost object are content. */

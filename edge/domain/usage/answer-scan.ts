@@ -1,7 +1,7 @@
 /**
  * Reads what an answer is billed for from its JSON while it passes: how much content it carries, and what usage it reports.
- * It reads the bytes once, parses nothing and keeps nothing, so that documents may be cut anywhere and strings may have any
- * length.
+ * It reads the bytes once, parses nothing and keeps only the answer's facts (answer-facts.ts), so that documents may be
+ * cut anywhere and strings may have any length.
  * Content is text below `choices` (chat, completions), `delta` (responses, messages), `output` and `content` (whole
  * answers): text, reasoning, refusals and arguments of tool calls, of every choice. Usage is read only where upstreams
  * report it (answer-names.ts); the last count is used. Malformed input counts nothing, and no bytes make it throw.
@@ -19,7 +19,18 @@ import {
 } from "../../../shared/wire/ascii.ts";
 import { numbersEnd } from "../../../shared/wire/json-skip.ts";
 import { JsonStringReader, StringUse } from "../wire/json/string-reader.ts";
-import { isContentRoot, isCount, isCountName, isCountPlace, isFinish, isReport, NAMES, Name } from "./answer-names.ts";
+import { type AnswerFacts, FactReader } from "./answer-facts.ts";
+import {
+  isContentRoot,
+  isCount,
+  isCountName,
+  isCountPlace,
+  isFinish,
+  isModel,
+  isReport,
+  NAMES,
+  Name,
+} from "./answer-names.ts";
 import {
   mergedCounts,
   NO_COUNTS,
@@ -66,7 +77,18 @@ export const NOTHING_SEEN: AnswerProgress = {
 };
 
 /** What the current string is. */
-const Part = { Nothing: 0, Name: 1, Type: 2, Finish: 3, Content: 4, Reasoning: 5, ReasoningContent: 6 } as const;
+const Part = {
+  Nothing: 0,
+  Name: 1,
+  Type: 2,
+  Model: 3,
+  /** Why a message ended whose end is no sign for the scan. */
+  Reason: 4,
+  Finish: 5,
+  Content: 6,
+  Reasoning: 7,
+  ReasoningContent: 8,
+} as const;
 const PARTS: ReadonlyMap<number, number> = new Map([
   [Name.Content, Part.Content],
   [Name.Text, Part.Content],
@@ -115,6 +137,7 @@ export class AnswerScan {
   #number = "";
   readonly #text = new JsonStringReader(NAMES);
   #part: number = Part.Nothing;
+  readonly #facts = new FactReader();
   /** The last string, if it was a name; 0: the last thing was not a string. */
   #named = 0;
 
@@ -142,6 +165,10 @@ export class AnswerScan {
       // a report whose document is open may go on: it is not the last one yet
       ended: this.open ? lasting && input === null && output === null : lasting || this.#isLast(reported),
     };
+  }
+
+  facts(): AnswerFacts {
+    return this.#facts.facts();
   }
 
   /** True within a document: its outermost object or list is not closed. */
@@ -308,14 +335,17 @@ export class AnswerScan {
     this.#part = part;
     this.#named = 0;
     this.#member = 0;
+    this.#facts.begin();
     if (part === Part.Nothing) this.#text.begin(StringUse.Nothing);
-    else this.#text.begin(part >= Part.Finish ? StringUse.Characters : StringUse.Name);
+    else this.#text.begin(part >= Part.Model ? StringUse.Characters : StringUse.Name);
   }
 
   /** What the value of a member is at this place. */
   #partOf(member: number): number {
+    if (!this.#facts.hasModel && this.#echoFrom === 0 && isModel(member, this.#depth, this.#root)) return Part.Model;
     if (this.#depth === 1) {
       if (member === Name.Type) return Part.Type;
+      if (member === Name.StopReason) return Part.Reason;
       return member === Name.Delta || member === Name.Content ? Part.Content : Part.Nothing;
     }
     if (isFinish(member, this.#depth, this.#root, this.#list)) return Part.Finish;
@@ -326,7 +356,10 @@ export class AnswerScan {
   /** Reads on in a string. Returns where it stopped: at `to`, or after the quote that closes it. */
   #string(bytes: Uint8Array, from: number, to: number): number {
     const at = this.#text.push(bytes, from, to);
+    const isFact = this.#part >= Part.Model && this.#part <= Part.Finish;
+    if (isFact) this.#facts.push(bytes, from, at);
     if (this.#text.open) return at;
+    if (isFact) this.#facts.end(this.#part === Part.Model);
     if (this.#part === Part.Name) this.#named = this.#text.found || Name.Other;
     else if (this.#part >= Part.Content) this.#takeCharacters();
     else if (this.#part === Part.Type) this.#type = this.#text.found;

@@ -5,6 +5,7 @@
  */
 
 import { CR, LF } from "../../../shared/wire/ascii.ts";
+import type { AnswerFacts } from "./answer-facts.ts";
 import { type AnswerProgress, AnswerScan } from "./answer-scan.ts";
 
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf] as const;
@@ -40,6 +41,10 @@ export class StreamScan {
   /** What is known, including what an event that has not ended has shown. */
   progress(): AnswerProgress {
     return this.#answer.progress();
+  }
+
+  facts(): AnswerFacts {
+    return this.#answer.facts();
   }
 
   /** A byte at the beginning of a line. */

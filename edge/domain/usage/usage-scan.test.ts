@@ -152,6 +152,69 @@ describe("the parts of usage", () => {
   });
 });
 
+describe("the facts of an answer", () => {
+  const stream = (...events: readonly object[]): string =>
+    events.map((data) => `data: ${JSON.stringify(data)}\n\n`).join("");
+
+  it.each<[string, string, object]>([
+    [
+      "of chat, by choice",
+      JSON.stringify({
+        model: "tiny-2026",
+        choices: [
+          { message: { content: "a", model: "said" }, finish_reason: "stop" },
+          { message: { content: "b" }, finish_reason: "length" },
+        ],
+      }),
+      { response_model: "tiny-2026", finish_reasons: ["stop", "length"] },
+    ],
+    [
+      "of chat, streamed",
+      stream(
+        { model: "org/tiny:7b@1", choices: [{ delta: { content: "a" }, finish_reason: null }] },
+        { model: "other", choices: [{ delta: {}, finish_reason: "" }] },
+        { model: "other", choices: [{ delta: {}, finish_reason: "tool_calls" }] },
+      ),
+      { response_model: "org/tiny:7b@1", finish_reasons: ["tool_calls"] },
+    ],
+    [
+      "of a response, streamed",
+      stream({ type: "response.created", response: { metadata: { model: "client" }, model: "tiny-2026" } }),
+      { response_model: "tiny-2026" },
+    ],
+    [
+      "of a message",
+      JSON.stringify({ type: "message", model: "m-1", content: [{ text: "a" }], stop_reason: "end_turn" }),
+      { response_model: "m-1", finish_reasons: ["end_turn"] },
+    ],
+    [
+      "of a message, streamed",
+      stream(
+        { type: "message_start", message: { model: "m-1", stop_reason: null } },
+        { type: "message_delta", delta: { stop_reason: "max_tokens" } },
+      ),
+      { response_model: "m-1", finish_reasons: ["max_tokens"] },
+    ],
+    ["of embeddings", JSON.stringify({ data: [{ embedding: [0.1] }], model: "e-1" }), { response_model: "e-1" }],
+    [
+      "that are too long, no words, or the client's own",
+      JSON.stringify({
+        model: "m".repeat(101),
+        metadata: { model: "client" },
+        choices: [{ finish_reason: 'a "text"' }, { finish_reason: "é" }],
+      }),
+      {},
+    ],
+  ])("%s, cut anywhere", (_, text, facts) => {
+    const bytes = new TextEncoder().encode(text);
+    for (const size of [1, 7, bytes.byteLength]) {
+      const scanned = new UsageScan({ content: true });
+      for (let at = 0; at < bytes.byteLength; at += size) scanned.push(bytes.subarray(at, at + size));
+      expect(scanned.facts()).toEqual(facts);
+    }
+  });
+});
+
 describe("the usage of a body", () => {
   it("is the last one reported, however the bytes arrive and however much is around it", () => {
     fc.assert(

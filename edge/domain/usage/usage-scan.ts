@@ -6,6 +6,7 @@
  */
 
 import { OPEN_BRACE, OPEN_BRACKET, SPACE } from "../../../shared/wire/ascii.ts";
+import type { AnswerFacts } from "./answer-facts.ts";
 import { type AnswerProgress, AnswerScan, NOTHING_SEEN } from "./answer-scan.ts";
 import type { UsageParts } from "./reported-counts.ts";
 import { StreamScan } from "./stream-scan.ts";
@@ -63,6 +64,11 @@ export class UsageScan {
   /** Bytes seen in all. */
   get bytes(): number {
     return this.#bytes;
+  }
+
+  /** What the answer has said of itself so far. */
+  facts(): AnswerFacts {
+    return (this.#stream ?? this.#document)?.facts() ?? {};
   }
 
   /** What was reported and seen so far. */

@@ -73,6 +73,21 @@ describe("a request that is judged again at its turn", () => {
     expect(waiting.world.permit.settlement?.row).toMatchObject({ status_code: 404 });
   });
 
+  it.each([
+    ["serves", false, "ok"],
+    ["refuses", true, "error"],
+  ] as const)("has one span of its caller when its second look-up %s it", async (_, disabled, status) => {
+    const waiting = new Waiting((world) => Object.assign(world, { tracesEnabled: true }));
+    await asked(waiting);
+    waiting.world.key = keyOf({ disabled });
+    waiting.turn(CHANGED);
+    await waiting.answered;
+    const spans = waiting.world.finished.flatMap((finished) => finished.spans);
+    expect(spans.filter(({ span_name }) => span_name === "auth_resolve")).toEqual([
+      expect.objectContaining({ status, duration_ms: 0, attributes: { source: "store" } }),
+    ]);
+  });
+
   it.each<readonly [string, (world: TestPipeline) => void, number, string]>([
     [
       "its key was disabled",

@@ -18,7 +18,16 @@ import { findKey, identify } from "./identify.ts";
  * `key_store_unavailable` or `identity_unavailable`.
  */
 export async function authenticate<K extends Known>(call: Call, known: K): Promise<K & Authenticated> {
-  return await withSpan(call, "auth_resolve", async (span) => await resolve(call, known, span));
+  // A caller that is looked up again has one span: its first look-up, with the source of the last.
+  const earlier = call.trace.first("auth_resolve");
+  if (earlier === undefined)
+    return await withSpan(call, "auth_resolve", async (span) => await resolve(call, known, span));
+  try {
+    return await resolve(call, known, earlier);
+  } catch (error) {
+    earlier.fail();
+    throw error;
+  }
 }
 
 async function resolve<K extends Known>(call: Call, before: K, span: OpenSpan): Promise<K & Authenticated> {

@@ -36,6 +36,8 @@ export interface UpstreamState {
   readonly status: number;
   /** Name of the endpoint that was called last; "" without one. */
   readonly endpoint: string;
+  /** Its base URL; "" without one. */
+  readonly apiBase: string;
   /** How attempts ended so far. */
   readonly outcomes: Readonly<UpstreamOutcomes>;
 }
@@ -46,6 +48,7 @@ export const NO_UPSTREAM: UpstreamState = {
   underWay: false,
   status: 0,
   endpoint: "",
+  apiBase: "",
   outcomes: {},
 };
 

@@ -68,7 +68,7 @@ export async function attempt(sending: AttemptInput, target: Target): Promise<At
   );
   const span = call.trace.begin("upstream", call.ports.clock());
   span.set({ endpoint: target.name, attempt: call.trace.count("upstream"), status: 0, ttft_ms: 0 });
-  progress.begin(target.name);
+  progress.begin(target);
   try {
     const answer = await sendOnce(sending, target, credential, cancellation, span);
     progress.end();

@@ -3,6 +3,7 @@
  * all others see it as {@link UpstreamState}.
  */
 import { countOutcome, type UpstreamOutcome, type UpstreamOutcomes } from "../../domain/upstream/attempt-outcomes.ts";
+import type { Target } from "../../domain/upstream/endpoint-order.ts";
 import type { UpstreamState } from "../call/known.ts";
 
 export class UpstreamProgress implements UpstreamState {
@@ -11,6 +12,7 @@ export class UpstreamProgress implements UpstreamState {
   #underWay = false;
   #status = 0;
   #endpoint = "";
+  #apiBase = "";
 
   get calledMs(): number | null {
     return this.#calledMs;
@@ -28,9 +30,14 @@ export class UpstreamProgress implements UpstreamState {
     return this.#endpoint;
   }
 
-  /** An attempt at this endpoint begins; nothing has been sent yet. */
-  begin(endpoint: string): void {
-    this.#endpoint = endpoint;
+  get apiBase(): string {
+    return this.#apiBase;
+  }
+
+  /** An attempt at this upstream begins; nothing has been sent yet. */
+  begin({ name, apiBase }: Pick<Target, "name" | "apiBase">): void {
+    this.#endpoint = name;
+    this.#apiBase = apiBase;
   }
 
   /** The attempt is sent. */

@@ -74,7 +74,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     const { readerStalled } = cancellation;
     const ttftMs = firstByteMs === null ? 0 : Math.max(0, firstByteMs - sentMs);
     const statusCode = end === "gone" ? 499 : shownStatus;
-    forwarded.span.set({ ttft_ms: ttftMs });
+    forwarded.span.set({ ttft_ms: ttftMs, ...(events ? { stream: true } : {}), ...scan.facts() });
     if (end === "broken" && tapped?.complete !== true) forwarded.span.fail();
     forwarded.span.end(call.ports.clock());
     if (end === "complete" && response.ok) call.memory.endpoints.answered(forwarded.target.key);

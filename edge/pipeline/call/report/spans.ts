@@ -46,7 +46,10 @@ export function sendSpans(call: Call, known: Known, row: UsageRow): void {
   const spans = call.trace.records({ statusCode: row.status_code, attributes }, row.ts_ms);
   const kept = isTraced(known) ? spans : spans.filter(({ span_name }) => span_name === "auto_route");
   if (kept.length > 0) call.ports.spans.send(call.requestId, kept);
-  if (context !== null) call.ports.traces.add({ context, method: call.request.method, row, spans });
+  if (context !== null) {
+    const { apiBase } = known.upstream;
+    call.ports.traces.add({ context, method: call.request.method, apiBase, row, spans });
+  }
 }
 
 /** Whether the call's spans are kept. */
