@@ -5,13 +5,14 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { lookup } from "node:dns/promises";
 import type { Hono } from "hono";
 import type { Logger } from "pino";
-import { deriveInternalToken } from "../shared/crypto/internal-token.ts";
+import { internalTokensOf } from "../shared/crypto/internal-token.ts";
 import { importSealKey } from "../shared/crypto/seal.ts";
 import { AlertPull } from "./alerts/alert-pull.ts";
 import { AlertSender } from "./alerts/alert-sender.ts";
 import { alertChannels } from "./alerts/configured-channels.ts";
 import { ExpiryWatch } from "./alerts/expiry-watch.ts";
 import { OutboxWatch } from "./alerts/outbox-watch.ts";
+import { AcceptedTokens } from "./api/accepted-tokens.ts";
 import { liveRoutesOf } from "./api/access.ts";
 import { AuthRefusals } from "./api/auth-refusals.ts";
 import type { Api } from "./api/types.ts";
@@ -38,6 +39,7 @@ import type { Job } from "./kernel/jobs/jobs.ts";
 import { energySetting } from "./kernel/settings/definitions.ts";
 import { readSetting } from "./kernel/settings/setting.ts";
 import { StoreWatch } from "./kernel/store-watch.ts";
+import { notePeppers } from "./keys/note-peppers.ts";
 import { BenchmarkRuns } from "./models/benchmarks/benchmark-runs.ts";
 import { erasePlaintext } from "./process/erase-plaintext.ts";
 import { certificateGauge } from "./process/metrics/certificate-gauge.ts";
@@ -95,10 +97,11 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
   const build = readBuildInfo(process.env);
   const connection = await openDatabase(env.databaseUrl, new StoreWatch("database", log));
   const { db } = connection;
-  const sealKey = env.encryptionKey === undefined ? undefined : await importSealKey(env.encryptionKey);
-  const backupKey = env.encryptionKey === undefined ? undefined : await importBackupKey(env.encryptionKey);
+  const { encryptionKey, encryptionKeysOld } = env;
+  const sealKey = encryptionKey === undefined ? undefined : await importSealKey(encryptionKey, encryptionKeysOld);
+  const backupKey = encryptionKey === undefined ? undefined : await importBackupKey(encryptionKey, encryptionKeysOld);
   const store = new HotStore(env.redisUrl, env.redisToken, { watch: new StoreWatch("key_store", log) });
-  const internalToken = env.internalToken ?? (await deriveInternalToken(env.adminToken));
+  const [internalToken = "", ...oldInternalTokens] = await internalTokensOf(env);
   const cells = new Cells(env.cells, internalToken);
   const publisher = new OutboxPublisher(db, store, cells, log);
   const resync = new Resync(db, store, publisher, log);
@@ -112,6 +115,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     sealKey,
     backupKey,
     pepper: env.apiKeyPepper,
+    oldPeppers: env.apiKeyPeppersOld,
     ssrf: env.ssrf,
     resolve: resolveHost,
     publisher,
@@ -151,6 +155,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     if (sharedSecrets !== null && !newSharedSecrets) await checkSharedSecrets(db, sharedSecrets);
     await checkEncryptionKey(db, sealKey);
     if (sharedSecrets !== null) await recordSharedSecrets(db, sharedSecrets, newSharedSecrets);
+    await notePeppers(context("system"));
     await advanceRevisions(db);
     const sealed = await sealPlainSecrets(context("system"));
     const sealedNow = Object.keys(sealed).length > 0;
@@ -204,8 +209,8 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
   const provisionerCounters = new ProvisionerCounters();
   const refusals = new AuthRefusals({ log, sink, cell: env.cell, proxies: env.trustedProxies, now: Date.now });
   const app = createApp({
-    adminToken: env.adminToken,
-    internalToken,
+    adminTokens: new AcceptedTokens(env.adminToken, env.adminTokenOld === undefined ? [] : [env.adminTokenOld]),
+    internalTokens: new AcceptedTokens(internalToken, oldInternalTokens),
     refusals,
     proxies: env.trustedProxies,
     context,

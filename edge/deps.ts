@@ -2,16 +2,18 @@
  * The only composition root of the Worker: bindings become ports, once per isolate.
  */
 import { waitUntil } from "cloudflare:workers";
-import { deriveInternalToken } from "../shared/crypto/internal-token.ts";
+import { internalTokensOf } from "../shared/crypto/internal-token.ts";
 import { unknownText, unknownVariables } from "../shared/env/unknown-variables.ts";
 import { AuthFailureHandler } from "./adapters/auth-failure-handler.ts";
 import { BufferedLog } from "./adapters/buffered-log.ts";
 import { CompressorHttp } from "./adapters/compressor-http.ts";
 import { consoleLog, consoleWrite } from "./adapters/console-log.ts";
+import { ControlCalls } from "./adapters/control-calls.ts";
 import { ControlIdentities } from "./adapters/control-identities.ts";
 import { IsolateResponseCache } from "./adapters/isolate-response-cache.ts";
 import { IssuerKeys } from "./adapters/issuer-keys.ts";
 import { validateJsonSchema } from "./adapters/json-schema.ts";
+import { KeyHashRenewals } from "./adapters/key-hash-renewals.ts";
 import { loadKeySet } from "./adapters/key-set-http.ts";
 import { CellAdmission } from "./adapters/objects/cell-admission.ts";
 import { CellEventCounter } from "./adapters/objects/cell-event-counter.ts";
@@ -56,8 +58,8 @@ export interface Deps {
   readonly memory: IsolateMemory;
   readonly cell: CellAdmission;
   readonly budgets: TenantBudgetClient;
-  /** The token between the planes; undefined when there is none: then the internal routes refuse every request. */
-  readonly internalToken: () => Promise<string | undefined>;
+  /** The tokens between the planes that are accepted; calls carry the first. Without one the internal routes refuse every request. */
+  readonly internalTokens: () => Promise<readonly string[]>;
   /** What follows a wrong token. */
   readonly authFailures: AuthFailureHandler;
   /** The Ledger that keeps the cell's alerts, on a fresh stub. */
@@ -125,7 +127,12 @@ function compose(bindings: Bindings): Isolate | EnvError {
       clock,
       waitUntil,
     );
-    const internalToken = internalTokenOf(env);
+    let tokens: Promise<readonly string[]> | undefined;
+    const internalTokens = async () => {
+      tokens ??= internalTokensOf(env);
+      return await tokens;
+    };
+    const control = new ControlCalls(env.internalBaseUrl, internalTokens);
     const refusals = new AuthFailureHandler({ clock, sleep: timerSleep, alerts, events, log: consoleLog });
     const directory = new RedisDirectory(client, clock, waitUntil, alerts);
     const cacheMemory = new MemoryBudget(CACHE_MEMORY_BYTES, () => hot.evictOldest());
@@ -149,7 +156,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
       }),
       transforms: TRANSFORMS,
       validateSchema: validateJsonSchema,
-      secrets: new SealedSecrets(env.encryptionKey),
+      secrets: new SealedSecrets(env.encryptionKey, env.encryptionKeysOld),
       alerts,
       tokens: new JoseVerifier(
         env.jwtIssuers.map((issuer, index) => ({
@@ -159,13 +166,8 @@ function compose(bindings: Bindings): Isolate | EnvError {
         clock,
         events,
       ),
-      identities: new ControlIdentities({
-        baseUrl: env.internalBaseUrl,
-        internalToken,
-        keepAlive: waitUntil,
-        alerts,
-        log: consoleLog,
-      }),
+      identities: new ControlIdentities({ control, keepAlive: waitUntil, alerts, log: consoleLog }),
+      keyHashes: new KeyHashRenewals({ control, keepAlive: waitUntil, log: consoleLog }),
       events,
       traces:
         env.otelEndpoint === null
@@ -206,7 +208,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
         memory,
         cell: direct,
         budgets,
-        internalToken,
+        internalTokens,
         authFailures: refusals,
         alertLedger: () => stubs.ledger(alertLedgerOf(name)),
         ofCell: (other) => (other === env.cell || env.cells.some((plan) => plan.cell === other) ? of(other) : null),
@@ -220,19 +222,6 @@ function compose(bindings: Bindings): Isolate | EnvError {
     consoleLog.event("configuration_invalid", { reason: error.message });
     return error;
   }
-}
-
-/**
- * The configured token, or else one that is derived from the admin token when it is first needed
- * (docs/rules/internal-traffic.md#internal-token).
- */
-function internalTokenOf({ internalToken, adminToken }: Env): () => Promise<string | undefined> {
-  let derived: Promise<string | undefined> | undefined;
-  return async () => {
-    if (internalToken !== undefined || adminToken === undefined) return internalToken;
-    derived ??= deriveInternalToken(adminToken);
-    return await derived;
-  };
 }
 
 function requestLog(gatherMs: number): Log {

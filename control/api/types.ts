@@ -8,12 +8,13 @@ import type { VerbContext } from "../kernel/context.ts";
 import type { HotStore } from "../kernel/hot-store/hot-store.ts";
 import type { TrustedProxies } from "../kernel/trusted-proxies.ts";
 import type { Resync } from "../publish/resync.ts";
+import type { AcceptedTokens } from "./accepted-tokens.ts";
 import type { AuthRefusals } from "./auth-refusals.ts";
 
 export interface ApiDeps {
-  readonly adminToken: string;
-  /** The token of the internal routes. */
-  readonly internalToken: string;
+  readonly adminTokens: AcceptedTokens;
+  /** Those of the internal routes. */
+  readonly internalTokens: AcceptedTokens;
   /** Called after a wrong token, admin or internal. */
   readonly refusals: AuthRefusals;
   /** Whose word counts about where a request comes from. */

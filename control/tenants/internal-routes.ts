@@ -2,20 +2,20 @@
  * The internal routes of the control service (docs/rules/internal-traffic.md#internal-routes): what the Worker requests of
  * it. Without the token every path and method answers 404.
  */
-import { createHash, timingSafeEqual } from "node:crypto";
 import { GatewayError } from "../../shared/errors.ts";
 import { IDENTITIES_PATH } from "../../shared/schema/identity.ts";
+import { KEY_HASHES_PATH } from "../../shared/schema/key-hash.ts";
 import { limitBody } from "../api/guard.ts";
 import type { Api, ApiDeps } from "../api/types.ts";
+import { renewKeyHash } from "../keys/renew-key-hash.ts";
 import { provisionIdentity } from "./provision-identity.ts";
 
 /** The actor in the audit log for changes that no person has requested. */
 const ACTOR = "system";
 
 export function internalRoutes(app: Api, deps: ApiDeps): void {
-  const expected = digest(`Bearer ${deps.internalToken}`);
   app.use("/internal/*", async (c, next) => {
-    if (!timingSafeEqual(digest(c.req.header("authorization") ?? ""), expected)) {
+    if (!deps.internalTokens.accepts(c.req.header("authorization") ?? "")) {
       await deps.refusals.refuse(c);
       throw new GatewayError("not_found");
     }
@@ -23,13 +23,13 @@ export function internalRoutes(app: Api, deps: ApiDeps): void {
     await next();
   });
   app.use("/internal/*", limitBody);
-  app.all(IDENTITIES_PATH, async (c) => {
-    if (c.req.method !== "POST") throw new GatewayError("not_found");
-    const input: unknown = await c.req.json().catch(() => null);
-    return c.json((await provisionIdentity(c.var.ctx, input)).record);
-  });
-}
-
-function digest(text: string): Buffer {
-  return createHash("sha256").update(text).digest();
+  for (const [path, verb] of [
+    [IDENTITIES_PATH, provisionIdentity],
+    [KEY_HASHES_PATH, renewKeyHash],
+  ] as const)
+    app.all(path, async (c) => {
+      if (c.req.method !== "POST") throw new GatewayError("not_found");
+      const input: unknown = await c.req.json().catch(() => null);
+      return c.json((await verb(c.var.ctx, input)).record);
+    });
 }

@@ -4,6 +4,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { pino } from "pino";
+import { AcceptedTokens } from "../../control/api/accepted-tokens.ts";
 import { AuthRefusals } from "../../control/api/auth-refusals.ts";
 import { createApp } from "../../control/app.ts";
 import { type Connection, connect } from "../../control/db/connect.ts";
@@ -57,6 +58,9 @@ export interface ControlOptions {
   /** Base64 of 32 bytes; null for a service without encryption. */
   readonly encryptionKey?: string | null;
   readonly pepper?: string;
+  readonly oldKeys?: readonly string[];
+  readonly oldPeppers?: readonly string[];
+  readonly oldAdminTokens?: readonly string[];
   readonly ssrf?: VerbContext["ssrf"];
   readonly resolve?: VerbContext["resolve"];
   readonly now?: VerbContext["now"];
@@ -86,8 +90,9 @@ export async function startControl(options: ControlOptions = {}) {
   const store = new HotStore(options.storeUrl ?? places.storeUrl, "t", { deadlineMs: answerWithinMs });
   const publisher = new OutboxPublisher(connection.db, store, cells, log, answerWithinMs);
   const encryptionKey = options.encryptionKey === undefined ? newEncryptionKey() : options.encryptionKey;
-  const sealKey = encryptionKey === null ? undefined : await importSealKey(encryptionKey);
-  const backupKey = encryptionKey === null ? undefined : await importBackupKey(encryptionKey);
+  const { oldKeys = [] } = options;
+  const sealKey = encryptionKey === null ? undefined : await importSealKey(encryptionKey, oldKeys);
+  const backupKey = encryptionKey === null ? undefined : await importBackupKey(encryptionKey, oldKeys);
   const context = (actor: string, address = ""): VerbContext => ({
     db: connection.db,
     actor,
@@ -97,6 +102,7 @@ export async function startControl(options: ControlOptions = {}) {
     sealKey,
     backupKey,
     pepper: options.pepper,
+    oldPeppers: options.oldPeppers ?? [],
     ssrf: options.ssrf ?? { blockPrivate: false, allowedCidrs: [] },
     resolve: options.resolve ?? (async () => []),
     publisher,
@@ -138,8 +144,8 @@ export async function startControl(options: ControlOptions = {}) {
   });
   const provisioner = new ProvisionerCounters();
   const app = createApp({
-    adminToken: ADMIN_TOKEN,
-    internalToken: INTERNAL_TOKEN,
+    adminTokens: new AcceptedTokens(ADMIN_TOKEN, options.oldAdminTokens ?? []),
+    internalTokens: new AcceptedTokens(INTERNAL_TOKEN, []),
     refusals,
     proxies: new TrustedProxies([]),
     context,
