@@ -89,6 +89,7 @@ export async function startPlanes(
     const now = { control: control.plane, edge };
     return {
       gateway: new Gateway({ proxyUrl, adminUrl, adminToken: ADMIN_TOKEN, metricsUrl }),
+      adminUrl,
       metricsUrl,
       control: control.plane,
       edge,

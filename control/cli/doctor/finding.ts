@@ -18,6 +18,7 @@ export const CHECKS = [
   "cap",
   "lag",
   "backup",
+  "rotation",
   "attention",
 ] as const;
 type CheckName = (typeof CHECKS)[number];
