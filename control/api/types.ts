@@ -2,13 +2,13 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { Logger } from "pino";
 import type { Recipe } from "../../shared/schema/recipe.ts";
+import type { AcceptedTokens } from "../kernel/accepted-tokens.ts";
 import type { BuildInfo } from "../kernel/build-info.ts";
 import type { Cells } from "../kernel/cells/cells.ts";
 import type { VerbContext } from "../kernel/context.ts";
 import type { HotStore } from "../kernel/hot-store/hot-store.ts";
 import type { TrustedProxies } from "../kernel/trusted-proxies.ts";
 import type { Resync } from "../publish/resync.ts";
-import type { AcceptedTokens } from "./accepted-tokens.ts";
 import type { AuthRefusals } from "./auth-refusals.ts";
 
 export interface ApiDeps {

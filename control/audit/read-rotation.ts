@@ -2,9 +2,9 @@
 import { asc, getTableColumns, sql } from "drizzle-orm";
 import { pepperId } from "../../shared/access/api-key.ts";
 import type { Rotation } from "../../shared/schema/rotation.ts";
-import type { ApiDeps } from "../api/types.ts";
 import { countSealedWithOld } from "../backup/seal-plain-secrets.ts";
 import { apiKeys } from "../db/schema/tenancy.ts";
+import type { AcceptedTokens } from "../kernel/accepted-tokens.ts";
 import type { VerbContext } from "../kernel/context.ts";
 import { withDatabaseErrors } from "../kernel/database-errors.ts";
 
@@ -13,7 +13,7 @@ const LISTED_MAX = 100;
 /** Throws 503. */
 export async function readRotation(
   ctx: VerbContext,
-  { internalTokens, adminTokens }: Pick<ApiDeps, "internalTokens" | "adminTokens">,
+  { internalTokens, adminTokens }: Readonly<Record<"internalTokens" | "adminTokens", AcceptedTokens>>,
 ): Promise<Rotation> {
   const { sealKey, oldPeppers, pepper } = ctx;
   const oldKeys = sealKey?.old.length ?? 0;
@@ -41,6 +41,6 @@ export async function readRotation(
   }));
 }
 
-function tokenOf({ old }: ApiDeps["adminTokens"]): Rotation["admin_token"] {
+function tokenOf({ old }: AcceptedTokens): Rotation["admin_token"] {
   return { old_accepted: old.accepted, old_used_at: old.usedAt?.toISOString() ?? null };
 }

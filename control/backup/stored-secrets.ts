@@ -55,7 +55,7 @@ export function withoutText(value: unknown, field: string): unknown {
 }
 
 /** True for a credential that is plain or sealed with an old key. */
-export async function needsSealing(value: unknown, key: SealKey): Promise<boolean> {
+async function needsSealing(value: unknown, key: SealKey): Promise<boolean> {
   if (typeof value !== "string" || value === "") return false;
   return !isSealed(value) || (await isSealedWithOld(value, key));
 }

@@ -4,12 +4,12 @@
  */
 import { randomBytes } from "node:crypto";
 import { pino } from "pino";
-import { AcceptedTokens } from "../../control/api/accepted-tokens.ts";
 import { AuthRefusals } from "../../control/api/auth-refusals.ts";
 import { createApp } from "../../control/app.ts";
 import { type Connection, connect } from "../../control/db/connect.ts";
 import { migrate } from "../../control/db/migrate.ts";
 import { composeHealth } from "../../control/health/compose-health.ts";
+import { AcceptedTokens } from "../../control/kernel/accepted-tokens.ts";
 import type { RaisedAlert } from "../../control/kernel/alert-sink.ts";
 import { Cells } from "../../control/kernel/cells/cells.ts";
 import type { VerbContext } from "../../control/kernel/context.ts";

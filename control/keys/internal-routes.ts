@@ -7,8 +7,8 @@ import { IDENTITIES_PATH } from "../../shared/schema/identity.ts";
 import { KEY_HASHES_PATH } from "../../shared/schema/key-hash.ts";
 import { limitBody } from "../api/guard.ts";
 import type { Api, ApiDeps } from "../api/types.ts";
-import { renewKeyHash } from "../keys/renew-key-hash.ts";
-import { provisionIdentity } from "./provision-identity.ts";
+import { provisionIdentity } from "../tenants/provision-identity.ts";
+import { renewKeyHash } from "./renew-key-hash.ts";
 
 /** The actor in the audit log for changes that no person has requested. */
 const ACTOR = "system";
