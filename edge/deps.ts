@@ -167,7 +167,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
         events,
       ),
       identities: new ControlIdentities({ control, keepAlive: waitUntil, alerts, log: consoleLog }),
-      keyHashes: new KeyHashRenewals({ control, keepAlive: waitUntil, log: consoleLog }),
+      keyHashes: new KeyHashRenewals({ control, clock, keepAlive: waitUntil, log: consoleLog }),
       events,
       traces:
         env.otelEndpoint === null
