@@ -20,6 +20,7 @@ import { loadRoutes } from "./fairshare/load-routes.ts";
 import { guardrailsRoutes } from "./guardrails/guardrails-routes.ts";
 import type { Prober } from "./health/prober.ts";
 import { failureLevel } from "./kernel/store-watch.ts";
+import { internalRoutes } from "./keys/internal-routes.ts";
 import { keyRoutes } from "./keys/key-routes.ts";
 import { mcpServerRoutes } from "./mcp/mcp-server-routes.ts";
 import { autotuneRoutes } from "./models/autotune/autotune-routes.ts";
@@ -33,7 +34,6 @@ import { managedModelRoutes } from "./provisioner/managed/managed-model-routes.t
 import { recipeRoutes } from "./provisioner/recipes/recipe-routes.ts";
 import { infrastructureSettingsRoutes, settingsRoutes } from "./settings/setting-routes.ts";
 import { budgetRoutes } from "./tenants/budget-routes.ts";
-import { internalRoutes } from "./tenants/internal-routes.ts";
 import { tenantRoutes } from "./tenants/tenant-routes.ts";
 import type { AnalyticsStore } from "./usage/analytics/store.ts";
 import { usageRoutes } from "./usage/usage-routes.ts";

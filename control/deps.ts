@@ -5,7 +5,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { lookup } from "node:dns/promises";
 import type { Hono } from "hono";
 import type { Logger } from "pino";
-import { deriveInternalToken } from "../shared/crypto/internal-token.ts";
+import { internalTokensOf } from "../shared/crypto/internal-token.ts";
 import { importSealKey } from "../shared/crypto/seal.ts";
 import { AlertPull } from "./alerts/alert-pull.ts";
 import { AlertSender } from "./alerts/alert-sender.ts";
@@ -28,6 +28,7 @@ import { PowerPoll } from "./energy/power-poll.ts";
 import type { ControlEnv } from "./env.ts";
 import { composeHealth } from "./health/compose-health.ts";
 import type { Prober } from "./health/prober.ts";
+import { AcceptedTokens } from "./kernel/accepted-tokens.ts";
 import { type BuildInfo, readBuildInfo } from "./kernel/build-info.ts";
 import { Cells } from "./kernel/cells/cells.ts";
 import type { VerbContext } from "./kernel/context.ts";
@@ -40,6 +41,7 @@ import type { Job } from "./kernel/jobs/jobs.ts";
 import { energySetting } from "./kernel/settings/definitions.ts";
 import { readSetting } from "./kernel/settings/setting.ts";
 import { StoreWatch } from "./kernel/store-watch.ts";
+import { notePeppers } from "./keys/note-peppers.ts";
 import { BenchmarkRuns } from "./models/benchmarks/benchmark-runs.ts";
 import { erasePlaintext } from "./process/erase-plaintext.ts";
 import { certificateGauge } from "./process/metrics/certificate-gauge.ts";
@@ -102,10 +104,11 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
   const build = readBuildInfo(process.env);
   const connection = await openDatabase(env.databaseUrl, new StoreWatch("database", log));
   const { db } = connection;
-  const sealKey = env.encryptionKey === undefined ? undefined : await importSealKey(env.encryptionKey);
-  const backupKey = env.encryptionKey === undefined ? undefined : await importBackupKey(env.encryptionKey);
+  const { encryptionKey, encryptionKeysOld } = env;
+  const sealKey = encryptionKey === undefined ? undefined : await importSealKey(encryptionKey, encryptionKeysOld);
+  const backupKey = encryptionKey === undefined ? undefined : await importBackupKey(encryptionKey, encryptionKeysOld);
   const store = new HotStore(env.redisUrl, env.redisToken, { watch: new StoreWatch("key_store", log) });
-  const internalToken = env.internalToken ?? (await deriveInternalToken(env.adminToken));
+  const [internalToken = "", ...oldInternalTokens] = await internalTokensOf(env);
   const cells = new Cells(env.cells, internalToken);
   const publisher = new OutboxPublisher(db, store, cells, log);
   const resync = new Resync(db, store, publisher, log);
@@ -119,6 +122,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     sealKey,
     backupKey,
     pepper: env.apiKeyPepper,
+    oldPeppers: env.apiKeyPeppersOld,
     ssrf: env.ssrf,
     resolve: resolveHost,
     publisher,
@@ -163,6 +167,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     if (sharedSecrets !== null && !newSharedSecrets) await checkSharedSecrets(db, sharedSecrets);
     await checkEncryptionKey(db, sealKey);
     if (sharedSecrets !== null) await recordSharedSecrets(db, sharedSecrets, newSharedSecrets);
+    await notePeppers(context("system"));
     await advanceRevisions(db);
     const sealed = await sealPlainSecrets(context("system"));
     const sealedNow = Object.keys(sealed).length > 0;
@@ -220,8 +225,8 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
   const provisionerCounters = new ProvisionerCounters();
   const refusals = new AuthRefusals({ log, sink, cell: env.cell, proxies: env.trustedProxies, now: Date.now });
   const app = createApp({
-    adminToken: env.adminToken,
-    internalToken,
+    adminTokens: new AcceptedTokens(env.adminToken, env.adminTokenOld === undefined ? [] : [env.adminTokenOld]),
+    internalTokens: new AcceptedTokens(internalToken, oldInternalTokens),
     refusals,
     proxies: env.trustedProxies,
     context,

@@ -13,6 +13,7 @@ import {
   envOptionalFlag,
   envOptionalUrl,
   envOptionalWhole,
+  envSecret,
   envStoreUrl,
   envText,
   envWebUrl,
@@ -44,12 +45,17 @@ export interface ControlEnv {
   readonly adminToken: string;
   /** Undefined: it is derived from the admin token (shared/crypto/internal-token.ts). */
   readonly internalToken: string | undefined;
+  /** Tokens that are accepted besides. */
+  readonly adminTokenOld: string | undefined;
+  readonly internalTokenOld: string | undefined;
   readonly databaseUrl: string;
   readonly redisUrl: string;
   readonly redisToken: string;
   readonly clickhouse: { readonly url: string; readonly db: string; readonly user: string; readonly password: string };
   readonly encryptionKey: string | undefined;
+  readonly encryptionKeysOld: readonly string[];
   readonly apiKeyPepper: string | undefined;
+  readonly apiKeyPeppersOld: readonly string[];
   /**
    * Rules for connections to addresses that admins have registered: which addresses are allowed, and how long a connection
    * is kept.
@@ -109,10 +115,10 @@ const KEPT_DAYS_MAX = 36_500;
 /** The folder `recipes` beside this service, wherever it was started. */
 const RECIPES_DIR = join(import.meta.dirname, "../recipes");
 
-/** As the launcher writes it: `name=digest`, separated by commas. */
+/** As the launcher writes it: `name=digest` or `name=digest+digest`, separated by commas. */
 const secretDigests = envText("")
   .refine(
-    (text) => text === "" || /^(?:[A-Z_]+=[0-9a-f]{64}(?:,(?!$)|$))+$/.test(text),
+    (text) => text === "" || /^(?:[A-Z_]+=[0-9a-f]{64}(?:\+[0-9a-f]{64})*(?:,(?!$)|$))+$/.test(text),
     "is set by npm start only: unset it",
   )
   .transform((text): SecretDigests | null =>
@@ -140,6 +146,9 @@ export const controlVariables = {
   GATEWAY_ADMIN_TOKEN: requiredField("is required: set it to a long random string").describe(
     "Token for the Management API. A Worker without `GATEWAY_INTERNAL_TOKEN` derives the internal token from it.",
   ),
+  GATEWAY_ADMIN_TOKEN_OLD: envSecret
+    .meta({ default: "none" })
+    .describe("A second admin token that is accepted: [rotation](docs/rotate.md#the-admin-token)."),
   GATEWAY_DATABASE_URL: envText("postgres://gateway:gateway@127.0.0.1:5432/gateway")
     .refine(
       (value) => value.startsWith("pglite:") || /^postgres(ql)?:\/\//.test(value),
@@ -214,7 +223,27 @@ export const controlVariables = {
     .describe("Timeout of the auto router's classifier. Only an initial value."),
 };
 
-const schema = z.object(controlVariables).superRefine(requireOwnCell).superRefine(requireBackupPlace);
+/** Without a current key nothing could be sealed anew. */
+function requireCurrentKey(
+  env: {
+    readonly GATEWAY_ENCRYPTION_KEY?: string | undefined;
+    readonly GATEWAY_ENCRYPTION_KEYS_OLD: readonly string[];
+  },
+  context: z.RefinementCtx,
+): void {
+  if (env.GATEWAY_ENCRYPTION_KEY === undefined && env.GATEWAY_ENCRYPTION_KEYS_OLD.length > 0)
+    context.addIssue({
+      code: "custom",
+      path: ["GATEWAY_ENCRYPTION_KEYS_OLD"],
+      message: "needs GATEWAY_ENCRYPTION_KEY",
+    });
+}
+
+const schema = z
+  .object(controlVariables)
+  .superRefine(requireOwnCell)
+  .superRefine(requireBackupPlace)
+  .superRefine(requireCurrentKey);
 
 /** Validates the environment. Throws EnvError. */
 export function parseEnv(variables: Readonly<Record<string, string | undefined>>): ControlEnv {
@@ -229,6 +258,8 @@ export function parseEnv(variables: Readonly<Record<string, string | undefined>>
     trustedProxies: env.GATEWAY_TRUSTED_PROXIES,
     adminToken: env.GATEWAY_ADMIN_TOKEN,
     internalToken: env.GATEWAY_INTERNAL_TOKEN,
+    adminTokenOld: env.GATEWAY_ADMIN_TOKEN_OLD,
+    internalTokenOld: env.GATEWAY_INTERNAL_TOKEN_OLD,
     databaseUrl: env.GATEWAY_DATABASE_URL,
     redisUrl: env.GATEWAY_REDIS_URL,
     redisToken: env.GATEWAY_REDIS_TOKEN,
@@ -239,7 +270,9 @@ export function parseEnv(variables: Readonly<Record<string, string | undefined>>
       password: env.GATEWAY_CLICKHOUSE_PASSWORD,
     },
     encryptionKey: env.GATEWAY_ENCRYPTION_KEY,
+    encryptionKeysOld: env.GATEWAY_ENCRYPTION_KEYS_OLD,
     apiKeyPepper: env.GATEWAY_API_KEY_PEPPER,
+    apiKeyPeppersOld: env.GATEWAY_API_KEY_PEPPERS_OLD,
     ssrf: {
       blockPrivate: env.GATEWAY_BLOCK_PRIVATE_NETWORKS,
       allowedCidrs: env.GATEWAY_ALLOWED_PRIVATE_CIDRS,

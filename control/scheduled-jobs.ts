@@ -8,6 +8,7 @@ import type { ExpiryWatch } from "./alerts/expiry-watch.ts";
 import type { OutboxWatch } from "./alerts/outbox-watch.ts";
 import type { QueueWatch } from "./alerts/queue-watch.ts";
 import type { BackupSchedule } from "./backup/backup-schedule.ts";
+import { resealSecrets } from "./backup/seal-plain-secrets.ts";
 import type { PowerPoll } from "./energy/power-poll.ts";
 import type { ControlEnv } from "./env.ts";
 import type { composeHealth } from "./health/compose-health.ts";
@@ -39,6 +40,7 @@ const COMPARE_EVERY_MS = 300_000;
 const EXPIRY_EVERY_MS = 3_600_000;
 const PRUNE_EVERY_MS = 3_600_000;
 const ENDED_SECRETS_EVERY_MS = 60_000;
+const RESEAL_EVERY_MS = 60_000;
 const ANALYTICS_EVERY_MS = 2000;
 const SCHEMA_WATCH_EVERY_MS = 30_000;
 const DISK_WATCH_EVERY_MS = 30_000;
@@ -156,6 +158,16 @@ export function scheduledJobs(parts: JobParts): readonly Job[] {
       everyMs: ENDED_SECRETS_EVERY_MS,
       run: async () => await forgetEndedSecrets(ctx),
     },
+    ...((ctx.sealKey?.old.length ?? 0) === 0
+      ? []
+      : [
+          {
+            name: "reseal_secrets",
+            replicas: "one" as const,
+            everyMs: RESEAL_EVERY_MS,
+            run: async () => await resealSecrets(ctx),
+          },
+        ]),
     { name: "outbox_prune", replicas: "one", everyMs: PRUNE_EVERY_MS, run: async () => await publisher.prune() },
     { name: "alerts", replicas: "one", everyMs: ALERTS_EVERY_MS, run: async () => await alerts.run() },
     {

@@ -2,17 +2,19 @@
  * The only composition root of the Worker: bindings become ports, once per isolate.
  */
 import { waitUntil } from "cloudflare:workers";
-import { deriveInternalToken } from "../shared/crypto/internal-token.ts";
+import { internalTokensOf } from "../shared/crypto/internal-token.ts";
 import { unknownText, unknownVariables } from "../shared/env/unknown-variables.ts";
 import { AuthFailureHandler } from "./adapters/auth-failure-handler.ts";
 import { BufferedLog } from "./adapters/buffered-log.ts";
 import { CompressorHttp } from "./adapters/compressor-http.ts";
 import { consoleLog, consoleWrite } from "./adapters/console-log.ts";
+import { ControlCalls } from "./adapters/control-calls.ts";
 import { ControlFill } from "./adapters/control-fill.ts";
 import { ControlIdentities } from "./adapters/control-identities.ts";
 import { IsolateResponseCache } from "./adapters/isolate-response-cache.ts";
 import { IssuerKeys } from "./adapters/issuer-keys.ts";
 import { validateJsonSchema } from "./adapters/json-schema.ts";
+import { KeyHashRenewals } from "./adapters/key-hash-renewals.ts";
 import { loadKeySet } from "./adapters/key-set-http.ts";
 import { CellAdmission } from "./adapters/objects/cell-admission.ts";
 import { CellEventCounter } from "./adapters/objects/cell-event-counter.ts";
@@ -61,8 +63,8 @@ export interface Deps {
   readonly budgets: TenantBudgetClient;
   /** What the first request would lack, in words; null: nothing. */
   readonly missingPart: () => Promise<string | null>;
-  /** The token between the planes; undefined when there is none: then the internal routes refuse every request. */
-  readonly internalToken: () => Promise<string | undefined>;
+  /** The tokens between the planes that are accepted; calls carry the first. Without one the internal routes refuse every request. */
+  readonly internalTokens: () => Promise<readonly string[]>;
   /** What follows a wrong token. */
   readonly authFailures: AuthFailureHandler;
   /** The Ledger that keeps the cell's alerts, on a fresh stub. */
@@ -133,10 +135,14 @@ function compose(bindings: Bindings): Isolate | EnvError {
       clock,
       waitUntil,
     );
-    const internalToken = internalTokenOf(env);
+    let tokens: Promise<readonly string[]> | undefined;
+    const internalTokens = async () => {
+      tokens ??= internalTokensOf(env);
+      return await tokens;
+    };
+    const control = new ControlCalls(env.internalBaseUrl, internalTokens);
     const refusals = new AuthFailureHandler({ clock, sleep: timerSleep, alerts, events, log: consoleLog });
-    const control = { baseUrl: env.internalBaseUrl, internalToken, keepAlive: waitUntil };
-    const fill = new ControlFill({ ...control, clock });
+    const fill = new ControlFill({ control, clock, keepAlive: waitUntil });
     const directory = new RedisDirectory(client, clock, waitUntil, alerts, () => fill.ask());
     const otlp = otlpTarget(env.otel);
     const cacheMemory = new MemoryBudget(CACHE_MEMORY_BYTES, () => hot.evictOldest());
@@ -160,7 +166,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
       }),
       transforms: TRANSFORMS,
       validateSchema: validateJsonSchema,
-      secrets: new SealedSecrets(env.encryptionKey),
+      secrets: new SealedSecrets(env.encryptionKey, env.encryptionKeysOld),
       alerts,
       tokens: new JoseVerifier(
         env.jwtIssuers.map((issuer, index) => ({
@@ -170,7 +176,8 @@ function compose(bindings: Bindings): Isolate | EnvError {
         clock,
         events,
       ),
-      identities: new ControlIdentities({ ...control, alerts, log: consoleLog }),
+      identities: new ControlIdentities({ control, keepAlive: waitUntil, alerts, log: consoleLog }),
+      keyHashes: new KeyHashRenewals({ control, clock, keepAlive: waitUntil, log: consoleLog }),
       events,
       traces:
         otlp === null
@@ -218,7 +225,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
         cell: direct,
         budgets,
         missingPart: async () => await readiness.missingPart(),
-        internalToken,
+        internalTokens,
         authFailures: refusals,
         alertLedger: () => stubs.ledger(alertLedgerOf(name)),
         ofCell: (other) => (other === env.cell || env.cells.some((plan) => plan.cell === other) ? of(other) : null),
@@ -232,19 +239,6 @@ function compose(bindings: Bindings): Isolate | EnvError {
     consoleLog.event("configuration_invalid", { reason: error.message });
     return error;
   }
-}
-
-/**
- * The configured token, or else one that is derived from the admin token when it is first needed
- * (docs/rules/internal-traffic.md#internal-token).
- */
-function internalTokenOf({ internalToken, adminToken }: Env): () => Promise<string | undefined> {
-  let derived: Promise<string | undefined> | undefined;
-  return async () => {
-    if (internalToken !== undefined || adminToken === undefined) return internalToken;
-    derived ??= deriveInternalToken(adminToken);
-    return await derived;
-  };
 }
 
 function requestLog({ logGatherMs, logRequestsPerSecond }: Env, clock: Clock): Log {

@@ -101,8 +101,11 @@ const ROWS = {
   GATEWAY_CLICKHOUSE_USER: to("clickhouse.user", planeVariables.GATEWAY_CLICKHOUSE_USER),
   GATEWAY_CLICKHOUSE_PASSWORD: to("clickhouse.password", planeVariables.GATEWAY_CLICKHOUSE_PASSWORD),
   GATEWAY_API_KEY_PEPPER: to("apiKeyPepper", planeVariables.GATEWAY_API_KEY_PEPPER),
+  GATEWAY_API_KEY_PEPPERS_OLD: to("apiKeyPeppersOld", planeVariables.GATEWAY_API_KEY_PEPPERS_OLD),
   GATEWAY_ENCRYPTION_KEY: to("encryptionKey", planeVariables.GATEWAY_ENCRYPTION_KEY),
+  GATEWAY_ENCRYPTION_KEYS_OLD: to("encryptionKeysOld", planeVariables.GATEWAY_ENCRYPTION_KEYS_OLD),
   GATEWAY_INTERNAL_TOKEN: to("internalToken", planeVariables.GATEWAY_INTERNAL_TOKEN),
+  GATEWAY_INTERNAL_TOKEN_OLD: to("internalTokenOld", planeVariables.GATEWAY_INTERNAL_TOKEN_OLD),
   GATEWAY_UPSTREAM_BASE_URL: to("upstreamBaseUrl", planeVariables.GATEWAY_UPSTREAM_BASE_URL),
   GATEWAY_BLOCK_PRIVATE_NETWORKS: to("ssrf.blockPrivate", planeVariables.GATEWAY_BLOCK_PRIVATE_NETWORKS),
   GATEWAY_ALLOWED_PRIVATE_CIDRS: to("ssrf.allowedCidrs", planeVariables.GATEWAY_ALLOWED_PRIVATE_CIDRS),
@@ -151,6 +154,7 @@ const ROWS = {
     envPairs.describe("Attributes of the resource of exported spans."),
   ),
   GATEWAY_ADMIN_TOKEN: to("adminToken", envSecret.meta({ default: "required by the control service" })),
+  GATEWAY_ADMIN_TOKEN_OLD: to("adminTokenOld", envSecret),
   GATEWAY_UPSTREAM_TIMEOUT_SECS: to(
     "upstreamTimeoutMs",
     envWhole(300).describe(

@@ -5,6 +5,7 @@
 
 import type { Issue } from "../shared/alerts.ts";
 import type { HotSetting, McpServerRecord, ModelRecord, ResolvedKey, SettingsRecord } from "../shared/records.ts";
+import type { RenewKeyHash } from "../shared/schema/key-hash.ts";
 import type { UsageRow } from "../shared/usage/usage-row.ts";
 import type { RevItem } from "../shared/wire/internal.ts";
 import type { AdmissionRequest, CacheHit, Decision, Settlement, Stale } from "./domain/admission/rpc.ts";
@@ -63,6 +64,8 @@ export interface Directory {
 export interface LookupOptions {
   /** Skips memory: a refusal rests on this record (docs/rules/freshness.md#refusals-are-read-again). */
   readonly fresh?: boolean;
+  /** Of a key: other hashes under which it is looked for if it is not found. */
+  readonly oldHashes?: readonly string[];
 }
 
 /**
@@ -250,6 +253,11 @@ export interface IdentityProvisioner {
   provision(identity: Identity): Promise<boolean>;
 }
 
+/** Has the stored hash of a key renewed that was found under an old one; never throws, and nobody waits for it. */
+export interface KeyHashes {
+  renew(renewal: RenewKeyHash): void;
+}
+
 /** Opens the sealed secrets of hot copies (`enc:v1:`). */
 export interface SecretOpener {
   open(stored: string): Promise<string>;
@@ -338,6 +346,7 @@ export interface Ports {
   readonly secrets: SecretOpener;
   readonly tokens: TokenVerifier;
   readonly identities: IdentityProvisioner;
+  readonly keyHashes: KeyHashes;
   readonly alerts: Alerts;
   readonly events: EventCounter;
   readonly spans: Spans;

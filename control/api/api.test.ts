@@ -158,6 +158,7 @@ const ROUTES: readonly (readonly [method: string, path: string, body: object | n
   ["POST", "/api/v1/resync", null],
   ["GET", "/api/v1/fairshare/history", null],
   ["GET", "/api/v1/about", null],
+  ["GET", "/api/v1/rotation", null],
   ["GET", "/api/v1/settings", null],
   ["GET", "/api/v1/backup/export", null],
   ["POST", "/api/v1/backup/restore", {}],

@@ -2,6 +2,7 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { Logger } from "pino";
 import type { Recipe } from "../../shared/schema/recipe.ts";
+import type { AcceptedTokens } from "../kernel/accepted-tokens.ts";
 import type { BuildInfo } from "../kernel/build-info.ts";
 import type { Cells } from "../kernel/cells/cells.ts";
 import type { VerbContext } from "../kernel/context.ts";
@@ -12,9 +13,9 @@ import type { Resync } from "../publish/resync.ts";
 import type { AuthRefusals } from "./auth-refusals.ts";
 
 export interface ApiDeps {
-  readonly adminToken: string;
-  /** The token of the internal routes. */
-  readonly internalToken: string;
+  readonly adminTokens: AcceptedTokens;
+  /** Those of the internal routes. */
+  readonly internalTokens: AcceptedTokens;
   /** Called after a wrong token, admin or internal. */
   readonly refusals: AuthRefusals;
   /** Whose word counts about where a request comes from. */

@@ -3,7 +3,7 @@
  * (docs/rules/assistant.md#model). The tenant is like any other: what its requests may do and cost is governed by it.
  */
 import { and, eq, lte } from "drizzle-orm";
-import { hashKeySecret, keyPrefix, makeKeySecret } from "../../shared/access/api-key.ts";
+import { hashKeySecret, keyPrefix, makeKeySecret, pepperId } from "../../shared/access/api-key.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { NO_RATES } from "../../shared/fields/rates.ts";
 import type { CreatedKey } from "../../shared/schema/api-key.ts";
@@ -46,6 +46,7 @@ export async function makeAssistantKey(ctx: VerbContext): Promise<Written<Create
         description: "",
         key_prefix: keyPrefix(secret),
         key_hash: hash,
+        key_pepper: pepperId(ctx.pepper),
         disabled: false,
         tracing_enabled: false,
         ...NO_RATES,

@@ -6,6 +6,7 @@ import { alertMarkSchema, alertOverviewSchema, changeAlertMarkSchema } from "../
 import { attentionItemSchema } from "../../shared/schema/attention.ts";
 import { auditEntrySchema, auditFilterSchema } from "../../shared/schema/audit.ts";
 import { resyncedSchema } from "../../shared/schema/resync.ts";
+import { rotationSchema } from "../../shared/schema/rotation.ts";
 import { getAttention } from "../alerts/attention/get-attention.ts";
 import { changeAlertMark, getAlertMark } from "../alerts/change-alert-mark.ts";
 import { readAlerts } from "../alerts/read-alerts.ts";
@@ -15,6 +16,7 @@ import type { Api, ApiDeps } from "../api/types.ts";
 import { resync } from "../publish/resync-verb.ts";
 import { listAudit } from "./list-audit.ts";
 import { readAbout } from "./read-about.ts";
+import { readRotation } from "./read-rotation.ts";
 
 /** Resync, audit log, alerts, what needs attention, and what runs. */
 export function operationRoutes(app: Api, deps: ApiDeps): void {
@@ -39,6 +41,15 @@ export function operationRoutes(app: Api, deps: ApiDeps): void {
     tag: "Operations",
     answer: resyncedSchema,
     handler: async ({ ctx }) => await resync(ctx, deps.resync, directory),
+  });
+  endpoint(app, {
+    kind: "read",
+    method: "get",
+    path: "/api/v1/rotation",
+    summary: "Read which old secrets are accepted, and what still needs them",
+    tag: "Operations",
+    answer: rotationSchema,
+    handler: async ({ ctx }) => await readRotation(ctx, deps),
   });
   endpoint(app, {
     kind: "page",

@@ -24,7 +24,7 @@ const LISTED_MAX = 200;
 /** A longer value, as JSON, is cut. */
 const VALUE_MAX_CHARACTERS = 300;
 /** Stored as hashes, which say nothing to a person. */
-const HASHES = ["key_hash", "previous_key_hash"];
+const HASHES = ["key_hash", "key_pepper", "previous_key_hash", "previous_key_pepper"];
 
 /** The rows of the file that the database has, by entity and primary key. */
 type StoredRows = Readonly<Record<BackupEntity, ReadonlyMap<string, BackupRow>>>;

@@ -30,6 +30,7 @@ async function run(
 ): Promise<DrillReport> {
   return await drill(input, {
     connection,
+    oldPeppers: [],
     sealKey: key === null ? undefined : await importSealKey(key),
     backupKey: key === null ? undefined : await importBackupKey(key),
     pepper,

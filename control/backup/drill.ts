@@ -3,7 +3,7 @@
  * what came back with the file. It asks no other service and calls no address.
  */
 import { createHash } from "node:crypto";
-import { eq } from "drizzle-orm";
+import { inArray } from "drizzle-orm";
 import { hashKeySecret, isKeySecret } from "../../shared/access/api-key.ts";
 import { isSealed, type SealKey, unseal } from "../../shared/crypto/seal.ts";
 import { BACKUP_ENTITIES, type Backup, type BackupEntity } from "../../shared/schema/backup.ts";
@@ -24,6 +24,7 @@ export interface DrillOptions {
   /** Present exactly when there is a `sealKey`. */
   readonly backupKey: VerbContext["backupKey"];
   readonly pepper: string | undefined;
+  readonly oldPeppers: readonly string[];
   /** The secret of a key that must authenticate after the restore; absent: none is tried. */
   readonly keySecret?: string;
   readonly now: VerbContext["now"];
@@ -84,7 +85,15 @@ export async function drill(input: unknown, options: DrillOptions): Promise<Dril
 }
 
 /** Addresses are not judged: the policy is that of the installation to which the backup is restored in earnest. */
-function contextOf({ connection, sealKey, backupKey, pepper, now, randomBytes }: DrillOptions): VerbContext {
+function contextOf({
+  connection,
+  sealKey,
+  backupKey,
+  pepper,
+  oldPeppers,
+  now,
+  randomBytes,
+}: DrillOptions): VerbContext {
   return {
     db: connection.db,
     actor: "drill",
@@ -94,6 +103,7 @@ function contextOf({ connection, sealKey, backupKey, pepper, now, randomBytes }:
     sealKey,
     backupKey,
     pepper,
+    oldPeppers,
     ssrf: { blockPrivate: false, allowedCidrs: [] },
     resolve: async () => [],
     publisher: { publish: async () => "done", unconfirmed: async () => ({ changes: 0, sinceMs: null }) },
@@ -123,13 +133,21 @@ async function comparable(value: unknown, key: SealKey | undefined): Promise<unk
   return await Promise.all(entries.map(async ([name, entry]) => [name, await comparable(entry, key)]));
 }
 
-async function tryKey({ connection, keySecret, pepper }: DrillOptions, now: Date): Promise<DrillReport["key"]> {
+async function tryKey(
+  { connection, keySecret, pepper, oldPeppers }: DrillOptions,
+  now: Date,
+): Promise<DrillReport["key"]> {
   if (keySecret === undefined) return "not tried";
   if (!isKeySecret(keySecret)) return "refused";
   const [row] = await connection.db
     .select({ disabled: apiKeys.disabled, expires: apiKeys.expires_at })
     .from(apiKeys)
-    .where(eq(apiKeys.key_hash, hashKeySecret(keySecret, pepper)));
+    .where(
+      inArray(
+        apiKeys.key_hash,
+        [pepper, ...oldPeppers].map((each) => hashKeySecret(keySecret, each)),
+      ),
+    );
   const works = row !== undefined && !row.disabled && (row.expires === null || new Date(row.expires) > now);
   return works ? "authenticates" : "refused";
 }

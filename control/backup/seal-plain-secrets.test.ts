@@ -5,9 +5,10 @@
 import { randomBytes } from "node:crypto";
 import { sql } from "drizzle-orm";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { importSealKey, unseal } from "../../shared/crypto/seal.ts";
-import { startControl, type TestControl } from "../../test/harness/control.ts";
-import { sealPlainSecrets } from "./seal-plain-secrets.ts";
+import { importSealKey, isSealedWithOld, unseal } from "../../shared/crypto/seal.ts";
+import { newEncryptionKey, startControl, type TestControl } from "../../test/harness/control.ts";
+import { checkEncryptionKey } from "../kernel/encryption/encryption-check.ts";
+import { resealSecrets, sealPlainSecrets } from "./seal-plain-secrets.ts";
 
 let control: TestControl;
 
@@ -63,4 +64,45 @@ it("seals plaintext credentials once, and records it in the audit log", async ()
   expect(await stored()).toEqual(sealed);
   const audit = await control.request("GET", "/api/v1/audit?action=seal_secrets");
   expect(await audit.json()).toHaveLength(1);
+});
+
+it("seals anew what is sealed with an old key, in steps, until the old key is not needed", async () => {
+  const [first, second] = [newEncryptionKey(), newEncryptionKey()];
+  const [before, rotated, after] = [
+    await importSealKey(first),
+    await importSealKey(second, [first]),
+    await importSealKey(second),
+  ];
+  const { db } = control.connection;
+  for (let at = 0; at < 102; at += 1) {
+    const made = await control.request("POST", "/api/v1/models", { model_name: `m${at}`, api_key: `secret-${at}` });
+    expect(made.status).toBe(200);
+  }
+  await control.must("PUT", "/settings/jobsched", { token: "secret-of-some-length" });
+  const plain = await stored();
+  await checkEncryptionKey(db, before);
+  await sealPlainSecrets({ ...control.ctx, sealKey: before });
+  // damaged, so no key opens it
+  await db.execute(sql`UPDATE models SET api_key = 'enc:v1:AAAA' WHERE model_name = 'm7'`);
+
+  await checkEncryptionKey(db, rotated);
+  await expect(checkEncryptionKey(db, after)).rejects.toThrow(/or add it to GATEWAY_ENCRYPTION_KEYS_OLD$/);
+  expect(await resealSecrets({ ...control.ctx, sealKey: after })).toEqual({ resealed: 0 });
+  control.cell.items.length = 0;
+  expect(await resealSecrets({ ...control.ctx, sealKey: rotated })).toEqual({ resealed: 102 });
+  const told = control.cell.items.filter(({ kind }) => kind === "model").map(({ id }) => id);
+  expect(new Set(told).size).toBe(101);
+  const [copy] = await control.store.get(["model:m3"]);
+  const { api_key } = JSON.parse(copy ?? "null") as { api_key: string };
+  expect({ opened: await unseal(api_key, after), isOld: await isSealedWithOld(api_key, rotated) }).toEqual({
+    opened: "secret-3",
+    isOld: false,
+  });
+  const opened = await Promise.all((await stored()).map(async (text) => await unseal(text, after).catch(() => null)));
+  expect(opened.filter((text) => text !== null).sort()).toEqual(plain.filter((text) => text !== "secret-7"));
+
+  await db.execute(sql`UPDATE models SET api_key = NULL WHERE model_name = 'm7'`);
+  await checkEncryptionKey(db, after);
+  await expect(checkEncryptionKey(db, before)).rejects.toThrow("is not the key");
+  expect(await resealSecrets({ ...control.ctx, sealKey: rotated })).toEqual({ resealed: 0 });
 });

@@ -1,13 +1,14 @@
 /**
- * Seals credentials that were stored without an encryption key, when the service starts with one
- * (docs/rules/secrets.md#at-rest). Sealed secrets are not changed, and no credential changes.
+ * Seals stored credentials with the current encryption key: at the start those that were stored without a key, and as a job those
+ * that are sealed with an old key (docs/rules/secrets.md#at-rest). No credential changes.
  */
 import { eq, inArray, sql } from "drizzle-orm";
-import { isSealed } from "../../shared/crypto/seal.ts";
+import { isSealed, isSealedWithOld, type SealKey } from "../../shared/crypto/seal.ts";
 import type { Transaction } from "../db/connect.ts";
 import { models } from "../db/schema/models.ts";
 import { appSettings } from "../db/schema/settings.ts";
 import type { VerbContext } from "../kernel/context.ts";
+import { renewSentinel } from "../kernel/encryption/encryption-check.ts";
 import { write } from "../kernel/write.ts";
 import type { WriteJournal } from "../kernel/write-journal.ts";
 import { type BackupRow, columnOf, ENTITIES } from "./backup-entities.ts";
@@ -15,13 +16,68 @@ import { sealRow, sealSetting } from "./stored-secrets.ts";
 
 const WITH_SECRETS = ["models", "model_endpoints", "mcp_servers"] as const;
 
-/** How many rows were sealed, by table; empty without a key. Throws what a write throws. */
-export async function sealPlainSecrets(ctx: VerbContext): Promise<Readonly<Record<string, number>>> {
-  if (ctx.sealKey === undefined) return {};
+/** Most rows of each table that one transaction of the job seals: other writes wait for it. */
+const STEP_ROWS = 100;
+
+type Sealed = Readonly<Record<string, number>>;
+/** A credential is sealed in this step if it says so. */
+type Chosen = (value: unknown) => boolean | Promise<boolean>;
+
+interface Step {
+  readonly journal: WriteJournal;
+  readonly entity: (typeof WITH_SECRETS)[number];
+  readonly chosen: Chosen;
+  /** The most rows. */
+  readonly limit: number;
+}
+
+/** Seals plain credentials. How many rows were sealed, by table; empty without a key. Throws what a write throws. */
+export async function sealPlainSecrets(ctx: VerbContext): Promise<Sealed> {
+  const isPlain = (value: unknown): boolean => typeof value === "string" && value !== "" && !isSealed(value);
+  return ctx.sealKey === undefined ? {} : await sealChosen(ctx, isPlain, Number.POSITIVE_INFINITY);
+}
+
+/** Seals anew what is sealed with an old key, in steps. Throws what a write throws. */
+export async function resealSecrets(ctx: VerbContext): Promise<{ readonly resealed: number }> {
+  const { sealKey } = ctx;
+  let resealed = 0;
+  if (sealKey === undefined || sealKey.old.length === 0) return { resealed };
+  for (let left = await countSealedWithOld(ctx, sealKey); left > 0; ) {
+    const step = Object.values(await sealChosen(ctx, async (value) => await isOld(value, sealKey), STEP_ROWS));
+    left = step.length;
+    for (const rows of step) resealed += rows;
+  }
+  await renewSentinel(ctx.db, sealKey);
+  return { resealed };
+}
+
+/** How many rows have a secret that is sealed with an old key. */
+export async function countSealedWithOld({ db }: Pick<VerbContext, "db">, key: SealKey): Promise<number> {
+  let count = 0;
+  for (const entity of WITH_SECRETS) {
+    const rows = (await db.select().from(ENTITIES[entity].table)) as readonly BackupRow[];
+    for (const row of rows)
+      if (await hasChosen(row, ENTITIES[entity].secrets, async (value) => await isOld(value, key))) count += 1;
+  }
+  for (const row of await db.select().from(appSettings))
+    if (JSON.stringify((await sealSetting(row, key))["value"]) !== JSON.stringify(row.value)) count += 1;
+  return count;
+}
+
+async function isOld(value: unknown, key: SealKey): Promise<boolean> {
+  return typeof value === "string" && (await isSealedWithOld(value, key));
+}
+
+async function hasChosen(row: BackupRow, columns: readonly string[], chosen: Chosen): Promise<boolean> {
+  for (const column of columns) if (await chosen(row[column])) return true;
+  return false;
+}
+
+async function sealChosen(ctx: VerbContext, chosen: Chosen, limit: number): Promise<Sealed> {
   const { record } = await write(ctx, async (tx, journal) => {
     const sealed: Record<string, number> = {};
     for (const entity of WITH_SECRETS) {
-      const rows = await sealRows(ctx, tx, journal, entity);
+      const rows = await sealRows(ctx, tx, { journal, entity, chosen, limit });
       if (entity === "models") for (const row of rows) journal.modelChanged(String(row["model_name"]));
       if (entity === "model_endpoints") await touchModels(tx, journal, rows);
       if (entity === "mcp_servers") for (const row of rows) journal.mcpServerChanged(String(row["name"]));
@@ -39,21 +95,22 @@ export async function sealPlainSecrets(ctx: VerbContext): Promise<Readonly<Recor
 async function sealRows(
   ctx: VerbContext,
   tx: Transaction,
-  journal: WriteJournal,
-  entity: (typeof WITH_SECRETS)[number],
+  { journal, entity, chosen, limit }: Step,
 ): Promise<readonly BackupRow[]> {
   const { table, id, secrets } = ENTITIES[entity];
-  const isPlain = (value: unknown): boolean => typeof value === "string" && value !== "" && !isSealed(value);
-  const rows = (await tx.select().from(table)) as readonly BackupRow[];
-  const plain = rows.filter((row) => secrets.some((column) => isPlain(row[column])));
-  for (const row of plain) {
+  const found: BackupRow[] = [];
+  for (const row of (await tx.select().from(table)) as readonly BackupRow[]) {
+    if (found.length >= limit) break;
+    if (await hasChosen(row, secrets, chosen)) found.push(row);
+  }
+  for (const row of found) {
     const sealed = await sealRow(row, secrets, ctx.sealKey);
     const columns = secrets.map((column) => sql`${sql.identifier(column)} = ${sealed[column]}`);
     await tx.execute(
       sql`UPDATE ${table} SET ${sql.join(columns, sql`, `)}, rev = ${journal.rev} WHERE ${columnOf(table, id)} = ${row[id]}`,
     );
   }
-  return plain;
+  return found;
 }
 
 /** Marks the hot copies of the endpoints' models as changed: a model's copy contains its endpoints. */

@@ -1,6 +1,6 @@
 /** The credentials of a backup: the columns that the table of entities lists, and texts within settings. */
 
-import { isSealed, type SealKey, seal } from "../../shared/crypto/seal.ts";
+import { isSealed, isSealedWithOld, type SealKey, seal, unseal } from "../../shared/crypto/seal.ts";
 import { BACKUP_ENTITIES, type Backup } from "../../shared/schema/backup.ts";
 import { SETTINGS } from "../kernel/settings/definitions.ts";
 import { type BackupRow, ENTITIES } from "./backup-entities.ts";
@@ -20,7 +20,7 @@ export function secretsOf(data: Backup["data"]): readonly string[] {
   return found;
 }
 
-/** The row with its plain credentials sealed; unchanged without a key. */
+/** The row with its credentials sealed with the current key that are plain or sealed with an old one; unchanged without a key. */
 export async function sealRow(
   row: BackupRow,
   columns: readonly string[],
@@ -31,7 +31,7 @@ export async function sealRow(
   return sealed;
 }
 
-/** A setting with its plain credentials sealed. */
+/** A setting with its credentials sealed, as those of a row are. */
 export async function sealSetting(row: BackupRow, key: SealKey | undefined): Promise<BackupRow> {
   let value = row["value"];
   const setting = SETTINGS.find(({ name }) => name === row["key"]);
@@ -54,6 +54,12 @@ export function withoutText(value: unknown, field: string): unknown {
   return { ...fields, [step]: rest.length === 0 ? null : withoutText(fields[step], rest.join(".")) };
 }
 
+/** True for a credential that is plain or sealed with an old key. */
+async function needsSealing(value: unknown, key: SealKey): Promise<boolean> {
+  if (typeof value !== "string" || value === "") return false;
+  return !isSealed(value) || (await isSealedWithOld(value, key));
+}
+
 async function sealAt(value: unknown, path: readonly string[], key: SealKey | undefined): Promise<unknown> {
   const [step, ...rest] = path;
   if (step === undefined) return await sealValue(value, key);
@@ -62,7 +68,9 @@ async function sealAt(value: unknown, path: readonly string[], key: SealKey | un
 }
 
 async function sealValue(value: unknown, key: SealKey | undefined): Promise<unknown> {
-  return typeof value === "string" && value !== "" && !isSealed(value) ? await seal(value, key) : value;
+  return typeof value === "string" && key !== undefined && (await needsSealing(value, key))
+    ? await seal(await unseal(value, key), key)
+    : value;
 }
 
 function collectSealed(value: unknown, into: string[]): void {

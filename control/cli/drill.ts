@@ -4,7 +4,8 @@
 import { randomBytes } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import type { Command } from "commander";
-import { importSealKey } from "../../shared/crypto/seal.ts";
+import { importSealKey, type SealKey } from "../../shared/crypto/seal.ts";
+import { envOldSecrets } from "../../shared/env/env-fields.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { placeNamed } from "../backup/backup-env.ts";
 import type { DrillReport } from "../backup/drill.ts";
@@ -44,7 +45,8 @@ export function drillCommand(program: Command): void {
 async function runDrill(file: string, text: string, keySecret: string | undefined): Promise<DrillReport> {
   const input = parsed(file, text);
   const encryptionKey = process.env["GATEWAY_ENCRYPTION_KEY"] || undefined;
-  const sealKey = encryptionKey === undefined ? undefined : await importKey(encryptionKey);
+  const oldKeys = oldValues("GATEWAY_ENCRYPTION_KEYS_OLD");
+  const sealKey = encryptionKey === undefined ? undefined : await importKeys(encryptionKey, oldKeys);
   const [{ drill }, { connect }, { migrate }, { importBackupKey }] = await Promise.all([
     import("../backup/drill.ts"),
     import("../db/connect.ts"),
@@ -57,8 +59,9 @@ async function runDrill(file: string, text: string, keySecret: string | undefine
     return await drill(input, {
       connection,
       sealKey,
-      backupKey: encryptionKey === undefined ? undefined : await importBackupKey(encryptionKey),
+      backupKey: encryptionKey === undefined ? undefined : await importBackupKey(encryptionKey, oldKeys),
       pepper: process.env["GATEWAY_API_KEY_PEPPER"] || undefined,
+      oldPeppers: oldValues("GATEWAY_API_KEY_PEPPERS_OLD"),
       ...(keySecret === undefined ? {} : { keySecret }),
       now: () => new Date(),
       randomBytes: (count) => new Uint8Array(randomBytes(count)),
@@ -72,10 +75,14 @@ async function runDrill(file: string, text: string, keySecret: string | undefine
   }
 }
 
-async function importKey(text: string): Promise<Awaited<ReturnType<typeof importSealKey>>> {
-  return await importSealKey(text).catch(() => {
-    throw new CliError("GATEWAY_ENCRYPTION_KEY must be base64 of 32 bytes");
+async function importKeys(current: string, old: readonly string[]): Promise<SealKey> {
+  return await importSealKey(current, old).catch(() => {
+    throw new CliError("GATEWAY_ENCRYPTION_KEY, and each of GATEWAY_ENCRYPTION_KEYS_OLD, must be base64 of 32 bytes");
   });
+}
+
+function oldValues(variable: string): readonly string[] {
+  return envOldSecrets.parse(process.env[variable] ?? "");
 }
 
 /** A file, or the newest backup of a gateway in a folder or bucket by the time in its name. Throws CliError. */

@@ -1,5 +1,5 @@
 /**
- * `gateway attention` and `gateway alerts`
+ * `gateway attention`, `gateway alerts` and `gateway rotate`
  */
 import type { Command } from "commander";
 import type { Schemas } from "../api/client/client.ts";
@@ -17,6 +17,16 @@ export function operationCommands(program: Command): void {
       const session = sessionOf(command);
       const items = await session.bodyOf(session.client.GET("/api/v1/overview/attention"));
       session.list(items, ["kind", "name", "detail", "since"]);
+    });
+  program
+    .command("rotate")
+    .description("old secrets that are still accepted")
+    .command("status")
+    .description("what still needs the old encryption keys, peppers and tokens")
+    .action(async (_options: object, command: Command) => {
+      const session = sessionOf(command);
+      const status = await session.bodyOf(session.client.GET("/api/v1/rotation"));
+      session.listIn(status, leftOvers(status), ["secret", "old_accepted", "still_needed"]);
     });
   const alerts = program
     .command("alerts")
@@ -61,4 +71,27 @@ async function mark(command: Command, key: string, body: Schemas["ChangeAlertMar
   session.record(
     await session.bodyOf(session.client.PATCH("/api/v1/alerts/{key}", { params: { path: { key } }, body })),
   );
+}
+
+/** A row for each secret, and below the pepper one for each key that still needs an old one. */
+function leftOvers({ encryption_key, api_key_pepper, internal_token, admin_token }: Schemas["Rotation"]) {
+  const ofToken = ({ old_accepted, old_used_at }: Schemas["Rotation"]["admin_token"]) => ({
+    old_accepted: old_accepted ? 1 : 0,
+    still_needed: old_used_at === null ? "not used since the start" : `used at ${old_used_at}`,
+  });
+  return [
+    {
+      secret: "encryption key",
+      old_accepted: encryption_key.old_keys,
+      still_needed: `by ${encryption_key.records_left} records`,
+    },
+    { secret: "pepper", old_accepted: api_key_pepper.old_peppers, still_needed: `by ${api_key_pepper.keys_left} keys` },
+    ...api_key_pepper.first_left.map(({ key_prefix, name }) => ({
+      secret: `- ${key_prefix}`,
+      old_accepted: null,
+      still_needed: `by ${name === "" ? "a key without a name" : name}`,
+    })),
+    { secret: "internal token", ...ofToken(internal_token) },
+    { secret: "admin token", ...ofToken(admin_token) },
+  ];
 }

@@ -35,6 +35,8 @@ export interface VerbContext {
   /** The key of the macs for the secrets of a backup; present exactly when there is a {@link sealKey}. */
   readonly backupKey: BackupKey | undefined;
   readonly pepper: string | undefined;
+  /** Peppers that were replaced, whose hashes are still admitted. */
+  readonly oldPeppers: readonly string[];
   readonly ssrf: SsrfPolicy;
   /** Every address of a host name; empty when it does not resolve. */
   readonly resolve: (host: string) => Promise<readonly string[]>;

@@ -1,5 +1,5 @@
 /** Creates a key for a tenant. Only this answer shows the secret (docs/rules/keys.md#secret). */
-import { hashKeySecret, keyPrefix, makeKeySecret } from "../../shared/access/api-key.ts";
+import { hashKeySecret, keyPrefix, makeKeySecret, pepperId } from "../../shared/access/api-key.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { type CreatedKey, createKeySchema } from "../../shared/schema/api-key.ts";
 import { apiKeys } from "../db/schema/tenancy.ts";
@@ -29,6 +29,7 @@ export async function createKey(ctx: VerbContext, tenant: string, input: unknown
         tenant_id: tenantId,
         key_prefix: keyPrefix(secret),
         key_hash: hash,
+        key_pepper: pepperId(ctx.pepper),
         created_at: now,
         updated_at: now,
         rev: journal.rev,

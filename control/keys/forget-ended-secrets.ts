@@ -27,7 +27,7 @@ export async function forgetEndedSecrets(ctx: VerbContext): Promise<{ readonly f
     if (ids.length > 0)
       await tx
         .update(apiKeys)
-        .set({ previous_key_hash: null, previous_secret_until: null })
+        .set({ previous_key_hash: null, previous_key_pepper: null, previous_secret_until: null })
         .where(inArray(apiKeys.id, ids));
     for (const { hash } of rows) if (hash !== null) journal.secretChanged(hash);
     return rows.length;

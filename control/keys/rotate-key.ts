@@ -3,7 +3,7 @@
  * is asked for, every earlier one ends at once (docs/rules/keys.md#rotation). Only this answer shows the secret.
  */
 import { eq } from "drizzle-orm";
-import { hashKeySecret, keyPrefix, makeKeySecret } from "../../shared/access/api-key.ts";
+import { hashKeySecret, keyPrefix, makeKeySecret, pepperId } from "../../shared/access/api-key.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { type CreatedKey, rotateKeySchema } from "../../shared/schema/api-key.ts";
 import { isIdentityKeyHash } from "../../shared/schema/identity.ts";
@@ -27,14 +27,22 @@ export async function rotateKey(ctx: VerbContext, id: string, input: unknown): P
     const now = ctx.now();
     const previous =
       grace_secs === 0
-        ? { previous_key_hash: null, previous_secret_until: null }
+        ? { previous_key_hash: null, previous_key_pepper: null, previous_secret_until: null }
         : {
             previous_key_hash: before.key_hash,
+            previous_key_pepper: before.key_pepper,
             previous_secret_until: new Date(now.getTime() + grace_secs * 1000),
           };
     const [row] = await tx
       .update(apiKeys)
-      .set({ key_hash: hash, key_prefix: keyPrefix(secret), ...previous, rev: journal.rev, updated_at: now })
+      .set({
+        key_hash: hash,
+        key_pepper: pepperId(ctx.pepper),
+        key_prefix: keyPrefix(secret),
+        ...previous,
+        rev: journal.rev,
+        updated_at: now,
+      })
       .where(eq(apiKeys.id, keyId))
       .returning();
     if (row === undefined) throw new GatewayError("not_found");

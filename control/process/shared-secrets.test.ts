@@ -39,6 +39,17 @@ describe("the secrets that all instances share", () => {
     await expect(start({ ...FIRST, DASHBOARD_PASSWORD: "d2" })).rejects.toThrow(/a different DASHBOARD_PASSWORD: set/);
   });
 
+  it("can be replaced one instance after another while both values are accepted", async () => {
+    await start(FIRST);
+    await start({ ...FIRST, GATEWAY_API_KEY_PEPPER: "p1+p2" });
+    await start({ ...FIRST, GATEWAY_API_KEY_PEPPER: "p2+p1" });
+    await start({ ...FIRST, GATEWAY_API_KEY_PEPPER: "p1+p2" });
+    await start({ ...FIRST, GATEWAY_API_KEY_PEPPER: "p2+p1" });
+    expect(await known()).toEqual({ ...FIRST, GATEWAY_API_KEY_PEPPER: "p2" });
+    await start({ ...FIRST, GATEWAY_API_KEY_PEPPER: "p2" });
+    await expect(start(FIRST)).rejects.toThrow(/a different GATEWAY_API_KEY_PEPPER: set/);
+  });
+
   it.each([
     [{ GATEWAY_API_KEY_PEPPER: "p2" }, /^other instances of this cluster have a different GATEWAY_API_KEY_PEPPER: set/],
     [

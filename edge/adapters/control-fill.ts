@@ -4,16 +4,13 @@
  */
 import { FILL_PATH } from "../../shared/wire/internal.ts";
 import type { Clock } from "../ports.ts";
+import type { ControlCalls } from "./control-calls.ts";
 
 /** Shortest time between two calls: all that is refused meanwhile is one piece of news. */
 const EVERY_MS = 1000;
-const TIMEOUT_MS = 5000;
 
 interface ControlFillOptions {
-  /** Base URL of the control service. */
-  readonly baseUrl: string;
-  /** Undefined: no internal token is configured. */
-  readonly internalToken: () => Promise<string | undefined>;
+  readonly control: ControlCalls;
   readonly clock: Clock;
   /** Lets a call continue after the request that began it has ended. */
   readonly keepAlive: (work: Promise<unknown>) => void;
@@ -28,20 +25,10 @@ export class ControlFill {
   }
 
   ask(): void {
-    const { clock, keepAlive } = this.#options;
+    const { control, clock, keepAlive } = this.#options;
     if (clock() < this.#nextMs) return;
     this.#nextMs = clock() + EVERY_MS;
-    keepAlive(this.#call().catch(() => undefined));
-  }
-
-  async #call(): Promise<void> {
-    const { baseUrl, internalToken } = this.#options;
-    const response = await fetch(new URL(FILL_PATH, baseUrl), {
-      method: "POST",
-      headers: { authorization: `Bearer ${(await internalToken()) ?? ""}` },
-      redirect: "manual",
-      signal: AbortSignal.timeout(TIMEOUT_MS),
-    });
-    await response.body?.cancel();
+    const call = async (): Promise<void> => await (await control.post(FILL_PATH, {})).body?.cancel();
+    keepAlive(call().catch(() => undefined));
   }
 }

@@ -7,16 +7,13 @@ import { IDENTITIES_PATH, type ProvisionIdentity, provisionedIdentitySchema } fr
 import { rootCause } from "../../shared/text/root-cause.ts";
 import type { Identity } from "../domain/request/identity.ts";
 import type { Alerts, IdentityProvisioner, Log } from "../ports.ts";
+import type { ControlCalls } from "./control-calls.ts";
 import { withStallTolerantTimeout } from "./stall-tolerant-timeout.ts";
 
-const TIMEOUT_MS = 5000;
 const JOIN_MS = 6000;
 
 interface ControlIdentitiesOptions {
-  /** Base URL of the control service. */
-  readonly baseUrl: string;
-  /** Undefined: no internal token is configured. */
-  readonly internalToken: () => Promise<string | undefined>;
+  readonly control: ControlCalls;
   /** Lets a call continue after the request that began it has ended. */
   readonly keepAlive: (work: Promise<unknown>) => void;
   readonly alerts: Alerts;
@@ -47,27 +44,21 @@ export class ControlIdentities implements IdentityProvisioner {
   }
 
   async #call({ issuer, subject, name, tenant }: Identity): Promise<boolean> {
-    const { baseUrl, internalToken, alerts, log } = this.#options;
+    const { control, alerts, log } = this.#options;
     const body: ProvisionIdentity = { issuer, subject, name, tenant };
     try {
-      const response = await fetch(new URL(IDENTITIES_PATH, baseUrl), {
-        method: "POST",
-        headers: { authorization: `Bearer ${(await internalToken()) ?? ""}`, "content-type": "application/json" },
-        body: JSON.stringify(body),
-        redirect: "manual",
-        signal: AbortSignal.timeout(TIMEOUT_MS),
-      });
+      const response = await control.post(IDENTITIES_PATH, body);
       if (response.status !== 200) {
         await response.body?.cancel();
         const { status } = response;
-        log.event("identity_not_provisioned", { status, reason: `${new URL(baseUrl).host} answered ${status}` });
+        log.event("identity_not_provisioned", { status, reason: `${control.host} answered ${status}` });
         return false;
       }
       const { tenant_created } = provisionedIdentitySchema.parse(await response.json());
       if (tenant_created) alerts.raise(issues.identityTenantCreated(tenant, issuer));
       return true;
     } catch (error) {
-      log.event("identity_not_provisioned", { reason: `${new URL(baseUrl).host}: ${rootCause(error)}` });
+      log.event("identity_not_provisioned", { reason: `${control.host}: ${rootCause(error)}` });
       return false;
     }
   }

@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import type { Redis } from "@upstash/redis/cloudflare";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { keyOf, mcpServerOf, modelOf, settingsOf, tenantOf } from "../../test/harness/edge/pipeline/records.ts";
+import { FRESH_MS } from "./record-cache.ts";
 import { RedisClient } from "./redis-client.ts";
 import { RedisDirectory } from "./redis-directory.ts";
 
@@ -69,6 +70,43 @@ function directoryOver(client: Pick<RedisClient, "run">): RedisDirectory {
 function directory(): RedisDirectory {
   return directoryOver(new RedisClient({ url, token: "t" }, () => nowMs, { event: () => undefined }));
 }
+
+describe("a key of an old pepper", () => {
+  it("is found under its old hash, in memory the next time, by one read of each hash", async () => {
+    const [stored, oldHashes] = [keyOf({ key_hash: "old" }), ["old", "older"]];
+    values.set("key:old", JSON.stringify(stored));
+    const known = directory();
+    expect(await known.key("new", { oldHashes })).toEqual({ record: stored, source: "store" });
+    expect(commands).toHaveLength(3);
+    expect(await known.key("new", { oldHashes })).toEqual({ record: stored, source: "memory" });
+    expect(commands).toHaveLength(3);
+    down = true;
+    nowMs += FRESH_MS;
+    expect(await known.key("new", { oldHashes })).toEqual({ record: stored, source: "memory" });
+  });
+
+  it("is found under its new hash if it is renewed between the reads", async () => {
+    const renewed = keyOf({ key_hash: "new" });
+    const client = new RedisClient({ url, token: "t" }, () => nowMs, { event: () => undefined });
+    const found = await directoryOver({
+      run: async (work, patient) => {
+        const answer = await client.run(work, patient);
+        values.set("key:new", JSON.stringify(renewed));
+        return answer;
+      },
+    }).key("new", { oldHashes: ["old"] });
+    expect(found?.record).toEqual(renewed);
+  });
+
+  it("that does not exist costs a read of each hash and one more, and no key while the store is down is 503", async () => {
+    expect(await directory().key("new", { oldHashes: ["old"] })).toBeNull();
+    expect(commands).toHaveLength(3);
+    down = true;
+    await expect(directory().key("new", { oldHashes: ["old"] })).rejects.toMatchObject({
+      code: "key_store_unavailable",
+    });
+  });
+});
 
 describe("the directory", () => {
   it("reads the store once, then its memory, and the store again on request", async () => {

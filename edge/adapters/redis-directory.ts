@@ -72,7 +72,18 @@ export class RedisDirectory implements Directory {
   }
 
   async key(keyHash: string, options: LookupOptions = {}): Promise<Found<ResolvedKey> | null> {
-    return await this.#find("key", this.#keys, keyHash, storeKeys.key(keyHash), resolvedKeySchema, options);
+    const { oldHashes = [] } = options;
+    const find = async (hash: string) =>
+      await this.#find("key", this.#keys, hash, storeKeys.key(hash), resolvedKeySchema, options);
+    if (oldHashes.length === 0) return await find(keyHash);
+    const hashes = [keyHash, ...oldHashes];
+    const held = options.fresh === true ? undefined : hashes.find((hash) => this.#keys.fresh(hash) !== null);
+    if (held !== undefined) return await find(held);
+    const reads = await Promise.allSettled(hashes.map(find));
+    for (const read of reads) if (read.status === "fulfilled" && read.value !== null) return read.value;
+    for (const read of reads) if (read.status === "rejected") throw read.reason;
+    // a hash that was renewed between these reads: its new copy is written before the old one goes
+    return await find(keyHash);
   }
 
   async model(modelName: string, options: LookupOptions = {}): Promise<Found<ModelRecord> | null> {

@@ -12,8 +12,8 @@ export class SealedSecrets implements SecretOpener {
   readonly #key: Promise<SealKey> | undefined;
   readonly #opened = new LRUCache<string, string>({ max: REMEMBERED });
 
-  constructor(encryptionKey: string | undefined) {
-    this.#key = encryptionKey === undefined ? undefined : importSealKey(encryptionKey);
+  constructor(encryptionKey: string | undefined, old: readonly string[] = []) {
+    this.#key = encryptionKey === undefined ? undefined : importSealKey(encryptionKey, old);
   }
 
   /** Throws SealError. */

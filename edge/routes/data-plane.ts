@@ -25,6 +25,7 @@ function pipelineInputOf(
     memory: deps.memory,
     config: {
       apiKeyPepper: env.apiKeyPepper,
+      apiKeyPeppersOld: env.apiKeyPeppersOld,
       maxBodyBytes: env.maxBodyBytes,
       upstreamBaseUrl: env.upstreamBaseUrl,
       upstreamTimeoutMs: env.upstreamTimeoutMs,

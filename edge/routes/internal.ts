@@ -12,7 +12,7 @@ import { liveView } from "../domain/fairshare/snapshot-view.ts";
 /** Answers an internal route. */
 export async function internal(deps: Deps, request: Request): Promise<Response> {
   try {
-    if (!(await authorized(request, await deps.internalToken()))) {
+    if (!(await authorized(request, await deps.internalTokens()))) {
       await deps.authFailures.refuse(request);
       throw new GatewayError("unknown_endpoint");
     }
@@ -82,12 +82,9 @@ async function answerBudgetRebuild(deps: Deps, request: Request): Promise<Respon
 }
 
 /** Compares digests, so that the time it takes reveals nothing of the token. */
-async function authorized(request: Request, token: string | undefined): Promise<boolean> {
-  if (token === undefined) return false;
+async function authorized(request: Request, tokens: readonly string[]): Promise<boolean> {
   const digest = async (text: string) => await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
-  const [given, expected] = await Promise.all([
-    digest(request.headers.get("authorization") ?? ""),
-    digest(`Bearer ${token}`),
-  ]);
-  return crypto.subtle.timingSafeEqual(given, expected);
+  const given = await digest(request.headers.get("authorization") ?? "");
+  const expected = await Promise.all(tokens.map(async (token) => await digest(`Bearer ${token}`)));
+  return expected.filter((each) => crypto.subtle.timingSafeEqual(given, each)).length > 0;
 }

@@ -16,7 +16,7 @@ const NAMES = /^((?:GATEWAY_|DASHBOARD_)[A-Z0-9_]+|DATABASE_URL|OIDC_PROVIDERS|O
 
 /**
  * The environment with the content of the files in place of their names; one end of line is cut off. Throws SecretFileError for a
- * file that cannot be read or is empty, and for a variable that is set as well.
+ * file that cannot be read, or is empty and not of an old secret, and for a variable that is set as well.
  */
 export function withSecretFiles(env: NodeJS.ProcessEnv): Record<string, string> {
   const found: Record<string, string> = {};
@@ -33,6 +33,8 @@ export function withSecretFiles(env: NodeJS.ProcessEnv): Record<string, string> 
 function secretOf(name: string, path: string, variable: string, env: NodeJS.ProcessEnv): string {
   if (env[variable]?.trim()) throw new SecretFileError(`${variable} and ${name} are both set: unset one of them`);
   const text = contentOf(name, path).replace(/\r?\n$/, "");
+  // no rotation is under way
+  if (text.trim() === "" && variable.endsWith("_OLD")) return "";
   if (text.trim() === "") throw new SecretFileError(`${name}: the file ${path} is empty; write the value into it`);
   if (text.includes("\0")) throw new SecretFileError(`${name}: the file ${path} is not text`);
   return text;

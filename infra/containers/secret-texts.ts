@@ -21,6 +21,11 @@ export function secretTexts(
     "internal-token": word("internal-token"),
     "encryption-key": known("encryption-key") ?? random(32).toString("base64"),
     "api-key-pepper": word("api-key-pepper"),
+    // empty but during a rotation
+    "admin-token-old": known("admin-token-old") ?? "",
+    "internal-token-old": known("internal-token-old") ?? "",
+    "encryption-keys-old": known("encryption-keys-old") ?? "",
+    "api-key-peppers-old": known("api-key-peppers-old") ?? "",
     "console-password": word("console-password"),
     "console-session-secret": word("console-session-secret", 32),
     "postgres-password": postgres,

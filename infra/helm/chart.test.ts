@@ -29,7 +29,13 @@ const variable = z.strictObject({
   value: z.string().optional(),
   valueFrom: z
     .union([
-      z.strictObject({ secretKeyRef: z.strictObject({ name: z.literal("gateway"), key: z.string() }) }),
+      z.strictObject({
+        secretKeyRef: z.strictObject({
+          name: z.literal("gateway"),
+          key: z.string(),
+          optional: z.literal(true).optional(),
+        }),
+      }),
       z.strictObject({ fieldRef: z.strictObject({ fieldPath: z.literal("status.podIP") }) }),
     ])
     .optional(),

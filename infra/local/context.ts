@@ -10,6 +10,8 @@ export interface StackContext {
   readonly config: StackConfig;
   readonly adminToken: string;
   readonly internalToken: string;
+  /** Accepted besides; undefined: none. */
+  readonly internalTokenOld: string | undefined;
   readonly guard: Guard;
   /**
    * The lock of the data folder: it names every child process, so that no other stack starts on the folder while a child is

@@ -59,10 +59,18 @@ function runtimeReadyUrl(cluster: StackConfig["cluster"], edgeUrl: string): stri
 
 /** What the control service compares with the other instances of the cluster. */
 function sharedSecretsOf({ config, adminToken }: StackContext): Record<string, string> {
-  const { cluster, internalToken, dashboard, variables } = config;
+  const { cluster, internalToken, adminTokenOld, internalTokenOld, dashboard, variables } = config;
   if (cluster === null) return {};
   return {
-    GATEWAY_SHARED_SECRETS: secretDigests({ clusterKey: cluster.key, adminToken, internalToken, dashboard, variables }),
+    GATEWAY_SHARED_SECRETS: secretDigests({
+      clusterKey: cluster.key,
+      adminToken,
+      internalToken,
+      adminTokenOld,
+      internalTokenOld,
+      dashboard,
+      variables,
+    }),
   };
 }
 

@@ -2,7 +2,7 @@
  * The data plane alone: the Worker in its runtime and the front before it, for a machine or container whose control service
  * and stores run elsewhere. Parts are supervised and stopped as in the whole stack (stack.ts).
  */
-import { deriveInternalToken } from "../../shared/crypto/internal-token.ts";
+import { internalTokensOf } from "../../shared/crypto/internal-token.ts";
 import { terminalText } from "../../shared/text/printable.ts";
 import { ClientAddresses } from "./client-addresses.ts";
 import type { StackContext } from "./context.ts";
@@ -57,9 +57,9 @@ export async function startEdge({ env, built, log }: EdgeOptions): Promise<Edge>
   return await startRunning(async (undo, onGiveUp) => {
     checkStackNames(env, (line) => log("stack", line));
     const config = readEdgeEnv(env, process.cwd());
-    const internalToken = config.internalToken ?? (await deriveInternalToken(config.adminToken ?? ""));
+    const [internalToken = "", internalTokenOld] = await internalTokensOf(config);
     const bindings = (...stores: Parameters<typeof workerBindings> extends [unknown, ...infer Rest] ? Rest : never) =>
-      workerBindings({ config, internalToken }, ...stores);
+      workerBindings({ config, internalToken, internalTokenOld }, ...stores);
     const nowhere = { url: "http://127.0.0.1", token: "" };
     checkBindings(bindings(nowhere, { url: nowhere.url, user: "", password: "" }, nowhere.url));
 
@@ -78,6 +78,7 @@ export async function startEdge({ env, built, log }: EdgeOptions): Promise<Edge>
       config,
       adminToken: "",
       internalToken,
+      internalTokenOld,
       guard,
       lock,
       liveness: undefined,

@@ -35,6 +35,8 @@ export interface StackConfig {
   /** Undefined: the stack generates a token and keeps it in the data folder. */
   readonly adminToken: string | undefined;
   readonly internalToken: string | undefined;
+  readonly adminTokenOld: string | undefined;
+  readonly internalTokenOld: string | undefined;
   /** An absolute path. */
   readonly dataDir: string;
   /** The absolute path of the folder with the storage of the Durable Objects. */
@@ -174,7 +176,9 @@ export const launcherVariables = {
   GATEWAY_METRICS_LISTEN: listenAddress(undefined).meta({ default: ON_LOOPBACK }),
   GATEWAY_DASHBOARD_LISTEN: listenAddress(undefined),
   GATEWAY_ADMIN_TOKEN: token.meta(generated),
+  GATEWAY_ADMIN_TOKEN_OLD: token,
   GATEWAY_INTERNAL_TOKEN: token,
+  GATEWAY_INTERNAL_TOKEN_OLD: token,
   GATEWAY_DATA_DIR: z
     .string()
     .default(".data")
@@ -259,6 +263,8 @@ export function readStackEnv(
     dashboardListen: value.GATEWAY_DASHBOARD ? value.GATEWAY_DASHBOARD_LISTEN : undefined,
     adminToken: value.GATEWAY_ADMIN_TOKEN,
     internalToken: value.GATEWAY_INTERNAL_TOKEN,
+    adminTokenOld: value.GATEWAY_ADMIN_TOKEN_OLD,
+    internalTokenOld: value.GATEWAY_INTERNAL_TOKEN_OLD,
     dataDir,
     objectsVariable: value.GATEWAY_WAL_PATH === undefined ? "GATEWAY_DATA_DIR" : "GATEWAY_WAL_PATH",
     objectsDir:

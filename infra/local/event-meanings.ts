@@ -24,6 +24,8 @@ const WORKER_EVENTS: Meanings = {
   exchange_lost: "the connection to the cell broke; a new one is opened, and open calls are repeated",
   identity_not_provisioned:
     "the control service did not create the key of a new identity; the identity's next request tries again",
+  key_hash_not_renewed:
+    "the control service did not renew the hash of a key that was made with an old pepper; a later use tries again",
   key_store_available: "the key-value store answers again; the event says how many calls failed, and for how long",
   key_store_failed:
     "the key-value store failed or timed out; a read that a request needs is retried once, then the request gets 503. Logged once, then once a minute",

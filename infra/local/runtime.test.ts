@@ -5,7 +5,7 @@ import { checkBindings, workerBindings } from "./runtime.ts";
 
 const bindings = (env: Record<string, string>) =>
   workerBindings(
-    { config: readStackEnv(env, "/srv"), internalToken: "internal" },
+    { config: readStackEnv(env, "/srv"), internalToken: "internal", internalTokenOld: undefined },
     { url: "http://127.0.0.1:1", token: "redis" },
     { url: "http://127.0.0.1:2", user: "default", password: "clickhouse" },
     "http://127.0.0.1:3",
@@ -33,7 +33,7 @@ it("gives the Worker its own variables and the addresses of the stores", () => {
 });
 
 it("passes on every variable that the Worker reads, and keeps those that it sets itself", () => {
-  const own = /^GATEWAY_(?:(?:ADMIN|INTERNAL)_TOKEN|REDIS_\w+|CLICKHOUSE_(?:URL|USER|PASSWORD))$/;
+  const own = /^GATEWAY_(?:(?:ADMIN|INTERNAL)_TOKEN(?:_OLD)?|REDIS_\w+|CLICKHOUSE_(?:URL|USER|PASSWORD))$/;
   const names = Object.keys(workerVariables).filter((name) => !own.test(name));
   // The launcher reads this one, too.
   const given = (name: string) => (name === "GATEWAY_STRICT_ENV" ? "1" : "given");

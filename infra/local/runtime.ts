@@ -25,7 +25,9 @@ import { prepareWrangler } from "./wrangler.ts";
 /** Variables of the Worker that the stack sets itself, whatever the environment says. */
 const OF_STACK: ReadonlySet<string> = new Set([
   "GATEWAY_ADMIN_TOKEN",
+  "GATEWAY_ADMIN_TOKEN_OLD",
   "GATEWAY_INTERNAL_TOKEN",
+  "GATEWAY_INTERNAL_TOKEN_OLD",
   "GATEWAY_REDIS_URL",
   "GATEWAY_REDIS_TOKEN",
   "GATEWAY_CLICKHOUSE_URL",
@@ -73,7 +75,7 @@ interface RuntimeProcess {
 
 /** The Worker's text bindings. */
 export function workerBindings(
-  { config, internalToken }: Pick<StackContext, "config" | "internalToken">,
+  { config, internalToken, internalTokenOld }: Pick<StackContext, "config" | "internalToken" | "internalTokenOld">,
   redis: Endpoint,
   clickhouse: Pick<RunningClickhouse, "url" | "user" | "password">,
   controlUrl: string,
@@ -90,6 +92,7 @@ export function workerBindings(
       }),
     ),
     GATEWAY_INTERNAL_TOKEN: internalToken,
+    ...(internalTokenOld === undefined ? {} : { GATEWAY_INTERNAL_TOKEN_OLD: internalTokenOld }),
     GATEWAY_REDIS_URL: redis.url,
     GATEWAY_REDIS_TOKEN: redis.token,
     GATEWAY_CLICKHOUSE_URL: clickhouse.url,

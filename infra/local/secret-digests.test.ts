@@ -7,6 +7,8 @@ const SECRETS: SharedSecrets = {
   clusterKey: "0123456789abcdef0123456789abcdef",
   adminToken: "the-admin-token-of-the-cluster",
   internalToken: "the-token-between-the-planes",
+  adminTokenOld: undefined,
+  internalTokenOld: undefined,
   dashboard: true,
   variables: {
     GATEWAY_API_KEY_PEPPER: "the pepper",
@@ -40,6 +42,23 @@ describe("the digests of shared secrets", () => {
     for (const secret of [SECRETS.clusterKey, SECRETS.adminToken, ...Object.values(SECRETS.variables)])
       expect(text).not.toContain(secret);
     expect(new Set(Object.values(read(SECRETS))).size).toBe(7);
+  });
+
+  it("name those of old values that are accepted after the secret's own", () => {
+    const variables = { ...SECRETS.variables, GATEWAY_API_KEY_PEPPERS_OLD: "one, another" };
+    const before = { ...SECRETS, adminToken: "before", variables: { ...variables, GATEWAY_API_KEY_PEPPER: "another" } };
+    const now = read({ ...SECRETS, adminTokenOld: "before", variables });
+    const own = (secrets: SharedSecrets, name: string): string | undefined => read(secrets)[name]?.split("+")[0];
+    expect(now["GATEWAY_ADMIN_TOKEN"]?.split("+")).toEqual([
+      own(SECRETS, "GATEWAY_ADMIN_TOKEN"),
+      own(before, "GATEWAY_ADMIN_TOKEN"),
+    ]);
+    const peppers = now["GATEWAY_API_KEY_PEPPER"]?.split("+");
+    expect({ count: peppers?.length, first: peppers?.[0], last: peppers?.[2] }).toEqual({
+      count: 3,
+      first: own(SECRETS, "GATEWAY_API_KEY_PEPPER"),
+      last: own(before, "GATEWAY_API_KEY_PEPPER"),
+    });
   });
 
   it("leave out the console's where there is none", () => {

@@ -3,6 +3,7 @@
  * keeps those of the first instance in the database and refuses an instance whose own differ. Pure.
  */
 import { createHmac } from "node:crypto";
+import { envOldSecrets } from "../../shared/env/env-fields.ts";
 
 const LABEL = "gateway-shared-secret";
 
@@ -12,25 +13,33 @@ export interface SharedSecrets {
   readonly clusterKey: string;
   readonly adminToken: string;
   readonly internalToken: string | undefined;
+  /** Accepted besides. */
+  readonly adminTokenOld: string | undefined;
+  readonly internalTokenOld: string | undefined;
   /** Whether the instance serves the console. */
   readonly dashboard: boolean;
   readonly variables: Readonly<Record<string, string>>;
 }
 
-const OF_ALL = ["GATEWAY_API_KEY_PEPPER", "GATEWAY_ENCRYPTION_KEY"];
 const OF_CONSOLE = ["DASHBOARD_PASSWORD", "DASHBOARD_SESSION_SECRET"];
 
-/** The digests as `GATEWAY_SHARED_SECRETS` has them: `name=hex`, separated by commas. A secret that is not set has one too. */
-export function secretDigests({ clusterKey, adminToken, internalToken, dashboard, variables }: SharedSecrets): string {
-  const secrets: Readonly<Record<string, string | undefined>> = {
+/**
+ * The digests as `GATEWAY_SHARED_SECRETS` has them: `name=hex`, separated by commas. A secret that is not set has one too. Those of
+ * old values that the instance accepts follow their secret's own: `name=hex+hex`.
+ */
+export function secretDigests({ clusterKey, dashboard, variables, ...tokens }: SharedSecrets): string {
+  const withOld = (name: string, old: string) => [variables[name], ...envOldSecrets.parse(variables[old] ?? "")];
+  const secrets: Readonly<Record<string, readonly (string | undefined)[]>> = {
     // In each digest is the key; in its own there is nothing else.
-    GATEWAY_CLUSTER_KEY: undefined,
-    GATEWAY_ADMIN_TOKEN: adminToken,
-    GATEWAY_INTERNAL_TOKEN: internalToken,
-    ...Object.fromEntries([...OF_ALL, ...(dashboard ? OF_CONSOLE : [])].map((name) => [name, variables[name]])),
+    GATEWAY_CLUSTER_KEY: [undefined],
+    GATEWAY_ADMIN_TOKEN: [tokens.adminToken, ...optional(tokens.adminTokenOld)],
+    GATEWAY_INTERNAL_TOKEN: [tokens.internalToken, ...optional(tokens.internalTokenOld)],
+    GATEWAY_API_KEY_PEPPER: withOld("GATEWAY_API_KEY_PEPPER", "GATEWAY_API_KEY_PEPPERS_OLD"),
+    GATEWAY_ENCRYPTION_KEY: withOld("GATEWAY_ENCRYPTION_KEY", "GATEWAY_ENCRYPTION_KEYS_OLD"),
+    ...Object.fromEntries((dashboard ? OF_CONSOLE : []).map((name) => [name, [variables[name]]])),
   };
   return Object.entries(secrets)
-    .map(([name, secret]) => `${name}=${digestOf(clusterKey, name, secret)}`)
+    .map(([name, values]) => `${name}=${values.map((value) => digestOf(clusterKey, name, value)).join("+")}`)
     .join(",");
 }
 
@@ -38,4 +47,8 @@ function digestOf(clusterKey: string, name: string, secret: string | undefined):
   return createHmac("sha256", clusterKey)
     .update(JSON.stringify([LABEL, name, secret ?? null]))
     .digest("hex");
+}
+
+function optional(value: string | undefined): readonly string[] {
+  return value === undefined ? [] : [value];
 }

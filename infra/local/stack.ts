@@ -4,7 +4,7 @@
  * is started again; when that does not help, the stack stops and reports why.
  */
 import net from "node:net";
-import { deriveInternalToken } from "../../shared/crypto/internal-token.ts";
+import { internalTokensOf } from "../../shared/crypto/internal-token.ts";
 import { terminalText } from "../../shared/text/printable.ts";
 import { buildConsole } from "../console/build.ts";
 import { ClientAddresses } from "./client-addresses.ts";
@@ -108,7 +108,12 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
     throw new StackEnvError("GATEWAY_CLUSTER_BUCKET must be unset with npm run dev, whose Worker runs on one machine");
   const stores = { url: "http://127.0.0.1", token: "" };
   checkBindings(
-    workerBindings({ config, internalToken: "" }, stores, { url: stores.url, user: "", password: "" }, stores.url),
+    workerBindings(
+      { config, internalToken: "", internalTokenOld: undefined },
+      stores,
+      { url: stores.url, user: "", password: "" },
+      stores.url,
+    ),
   );
   checkControl(config);
   const clients = new ClientAddresses(config.variables);
@@ -153,11 +158,12 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
     config.adminToken === undefined
       ? storedSecret(config.dataDir, "admin-token")
       : { secret: config.adminToken, made: false };
-  const internalToken = config.internalToken ?? (await deriveInternalToken(kept.secret));
+  const [internalToken = "", internalTokenOld] = await internalTokensOf({ ...config, adminToken: kept.secret });
   const context: StackContext = {
     config,
     adminToken: kept.secret,
     internalToken,
+    internalTokenOld,
     guard,
     lock,
     liveness: options.liveness,

@@ -36,6 +36,11 @@ export function hashKeySecret(secret: KeySecret, pepper: string | undefined): st
   return sha256Hex(pepper === undefined || pepper === "" ? secret : `${secret}\u0000${pepper}`);
 }
 
+/** Says which pepper a hash was made with, and nothing else of it: 8 hex digits, also for no pepper. */
+export function pepperId(pepper: string | undefined): string {
+  return sha256Hex(`\u0000${pepper ?? ""}`).slice(0, 8);
+}
+
 /** Lower-case hex of bytes. */
 function hex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");

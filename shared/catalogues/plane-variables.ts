@@ -6,6 +6,8 @@ import {
   envDatabaseName,
   envEncryptionKey,
   envFlag,
+  envOldEncryptionKeys,
+  envOldSecrets,
   envOptionalWebUrl,
   envSecret,
   envText,
@@ -30,14 +32,23 @@ export const planeVariables = {
   GATEWAY_CLICKHOUSE_USER: envText("default").describe("ClickHouse user."),
   GATEWAY_CLICKHOUSE_PASSWORD: envText("").describe("Password of the ClickHouse user."),
   GATEWAY_API_KEY_PEPPER: envSecret.describe(
-    "Secret mixed into the hash of every API key. Changing it invalidates all keys.",
+    "Secret mixed into the hash of every API key. [Replace it](docs/rotate.md#the-pepper), or no key is valid any more.",
+  ),
+  GATEWAY_API_KEY_PEPPERS_OLD: envOldSecrets.describe(
+    "Peppers that were replaced: keys hashed with them stay valid ([rotation](docs/rotate.md#the-pepper)).",
   ),
   GATEWAY_ENCRYPTION_KEY: envEncryptionKey.describe(
     "Encrypts stored secrets: [secrets at rest](docs/run.md#secrets-at-rest). Keep a copy.",
   ),
+  GATEWAY_ENCRYPTION_KEYS_OLD: envOldEncryptionKeys.describe(
+    "Encryption keys that were replaced: they still decrypt ([rotation](docs/rotate.md#the-encryption-key)).",
+  ),
   GATEWAY_INTERNAL_TOKEN: envSecret
     .meta({ default: "derived from the admin token" })
     .describe("Token for calls between the Worker and the control service: [tokens](docs/run.md#tokens)."),
+  GATEWAY_INTERNAL_TOKEN_OLD: envSecret
+    .meta({ default: "derived from the old admin token" })
+    .describe("A second internal token that is accepted: [rotation](docs/rotate.md#the-internal-token)."),
   GATEWAY_UPSTREAM_BASE_URL: envWebUrl("http://127.0.0.1:8081").describe(
     "Base URL of models without their own `api_base`.",
   ),

@@ -7,6 +7,22 @@
 const INFO = "gateway-internal-token";
 const BITS = 256;
 
+/** What the configuration says of the tokens; undefined: unset. */
+interface ConfiguredTokens {
+  readonly internalToken: string | undefined;
+  readonly internalTokenOld: string | undefined;
+  readonly adminToken: string | undefined;
+  readonly adminTokenOld: string | undefined;
+}
+
+/** The internal tokens that are accepted; calls carry the first. Empty when none is configured. */
+export async function internalTokensOf(given: ConfiguredTokens): Promise<readonly string[]> {
+  const derived = async (token: string | undefined) => (token === undefined ? token : await deriveInternalToken(token));
+  const current = given.internalToken ?? (await derived(given.adminToken));
+  const old = given.internalTokenOld ?? (await derived(given.adminTokenOld));
+  return [current, old].filter((token) => token !== undefined);
+}
+
 /** 64 hex digits, derived from an admin token by HKDF with SHA-256; both planes derive the same. */
 export async function deriveInternalToken(adminToken: string): Promise<string> {
   const encoder = new TextEncoder();

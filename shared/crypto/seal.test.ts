@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { importSealKey, isSealed, SealError, seal, unseal } from "./seal.ts";
+import { importSealKey, isSealed, isSealedWithOld, SealError, seal, unseal } from "./seal.ts";
 
 const makeKey = async () => await importSealKey(randomBytes(32).toString("base64"));
 
@@ -25,6 +25,26 @@ describe("seal", () => {
     await expect(unseal(sealed, undefined)).rejects.toThrow("no encryption key is configured");
     await expect(unseal(sealed, await makeKey())).rejects.toThrow("different encryption key");
     await expect(unseal("enc:v1:!!", await makeKey())).rejects.toThrow("damaged");
+  });
+
+  it("opens with an old key what that key sealed, and seals with the current one only", async () => {
+    const [first, second] = [randomBytes(32).toString("base64"), randomBytes(32).toString("base64")];
+    const [before, rotated, after] = [
+      await importSealKey(first),
+      await importSealKey(second, [first]),
+      await importSealKey(second),
+    ];
+    const sealed = await seal("secret-text", before);
+    expect(await unseal(sealed, rotated)).toBe("secret-text");
+    await expect(unseal(sealed, after)).rejects.toThrow("different encryption key");
+    const anew = await seal("secret-text", rotated);
+    expect(await unseal(anew, after)).toBe("secret-text");
+    const old = async (text: string) => await isSealedWithOld(text, rotated);
+    expect({ sealed: await old(sealed), anew: await old(anew), plain: await old("plain") }).toEqual({
+      sealed: true,
+      anew: false,
+      plain: false,
+    });
   });
 
   it.each(["", "abc", Buffer.alloc(31).toString("base64"), Buffer.alloc(33).toString("base64"), "!".repeat(44)])(

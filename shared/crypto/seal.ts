@@ -8,16 +8,25 @@ import { fromBase64, toBase64 } from "./base64.ts";
 const PREFIX = "enc:v1:";
 const NONCE_BYTES = 12;
 
-/** An imported GATEWAY_ENCRYPTION_KEY. */
-export type SealKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
+type AesKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
+
+/** The imported GATEWAY_ENCRYPTION_KEY, which seals, and those of GATEWAY_ENCRYPTION_KEYS_OLD, which only open. */
+export interface SealKey {
+  readonly current: AesKey;
+  readonly old: readonly AesKey[];
+}
 
 /** Thrown when a sealed value cannot be opened: no key, another key, or damaged text. Contains no secret. */
 export class SealError extends Error {
   override readonly name = "SealError";
 }
 
-/** Imports base64 of 32 bytes. Throws SealError when the text is anything else. */
-export async function importSealKey(base64: string): Promise<SealKey> {
+/** Imports texts that are each base64 of 32 bytes. Throws SealError when one is anything else. */
+export async function importSealKey(current: string, old: readonly string[] = []): Promise<SealKey> {
+  return { current: await importAesKey(current), old: await Promise.all(old.map(importAesKey)) };
+}
+
+async function importAesKey(base64: string): Promise<AesKey> {
   const raw = decodeBase64(base64.trim());
   if (raw === null || raw.byteLength !== 32) throw new SealError("the encryption key must be base64 of 32 bytes");
   return await crypto.subtle.importKey("raw", raw, "AES-GCM", false, ["encrypt", "decrypt"]);
@@ -32,11 +41,26 @@ export function isSealed(value: string): boolean {
 export async function seal(plaintext: string, key: SealKey | undefined): Promise<string> {
   if (key === undefined) return plaintext;
   const nonce = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
-  const sealed = await crypto.subtle.encrypt({ name: "AES-GCM", iv: nonce }, key, new TextEncoder().encode(plaintext));
+  const sealed = await crypto.subtle.encrypt(
+    { name: "AES-GCM", iv: nonce },
+    key.current,
+    new TextEncoder().encode(plaintext),
+  );
   const out = new Uint8Array(NONCE_BYTES + sealed.byteLength);
   out.set(nonce);
   out.set(new Uint8Array(sealed), NONCE_BYTES);
   return PREFIX + toBase64(out);
+}
+
+/** True when the value is sealed, and `key` opens it with an old key only. */
+export async function isSealedWithOld(stored: string, key: SealKey): Promise<boolean> {
+  if (!isSealed(stored)) return false;
+  const opens = async (by: SealKey): Promise<boolean> =>
+    await unseal(stored, by).then(
+      () => true,
+      () => false,
+    );
+  return !(await opens({ ...key, old: [] })) && (await opens(key));
 }
 
 /** The plaintext of a stored value. Throws SealError when it is sealed and cannot be opened with `key`. */
@@ -45,13 +69,13 @@ export async function unseal(stored: string, key: SealKey | undefined): Promise<
   if (key === undefined) throw new SealError("a stored secret is encrypted but no encryption key is configured");
   const bytes = decodeBase64(stored.slice(PREFIX.length));
   if (bytes === null || bytes.byteLength <= NONCE_BYTES) throw new SealError("a stored secret is damaged");
-  try {
-    const iv = bytes.subarray(0, NONCE_BYTES);
-    const plain = await crypto.subtle.decrypt({ name: "AES-GCM", iv }, key, bytes.subarray(NONCE_BYTES));
-    return new TextDecoder().decode(plain);
-  } catch {
-    throw new SealError("a stored secret was encrypted with a different encryption key");
+  const iv = bytes.subarray(0, NONCE_BYTES);
+  for (const each of [key.current, ...key.old]) {
+    const opened = crypto.subtle.decrypt({ name: "AES-GCM", iv }, each, bytes.subarray(NONCE_BYTES));
+    const plain = await opened.catch(() => null);
+    if (plain !== null) return new TextDecoder().decode(plain);
   }
+  throw new SealError("a stored secret was encrypted with a different encryption key");
 }
 
 function decodeBase64(text: string): Uint8Array<ArrayBuffer> | null {

@@ -169,17 +169,33 @@ export const envDatabaseName = (fallback: string) =>
     .refine((value) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(value), "must be an identifier")
     .meta({ values: "letters, digits, underscores" });
 
+function isEncryptionKey(text: string): boolean {
+  try {
+    return atob(text.trim()).length === 32;
+  } catch {
+    return false;
+  }
+}
+
 /** Base64 of 32 bytes, or undefined. */
 export const envEncryptionKey = envSecret
-  .refine((value) => {
-    if (value === undefined) return true;
-    try {
-      return atob(value.trim()).length === 32;
-    } catch {
-      return false;
-    }
-  }, "must be base64 of 32 bytes, for example from: openssl rand -base64 32")
+  .refine(
+    (value) => value === undefined || isEncryptionKey(value),
+    "must be base64 of 32 bytes, for example from: openssl rand -base64 32",
+  )
   .meta({ values: "base64 of 32 bytes" });
+
+const OLD_MAX = 4;
+
+/** Secrets that are accepted besides the current one, separated by commas. */
+export const envOldSecrets = envText("")
+  .transform((text) => text.split(",").flatMap((entry) => entry.trim() || []))
+  .refine((values) => values.length <= OLD_MAX, `has more than ${OLD_MAX} values`)
+  .meta({ values: `up to ${OLD_MAX}, separated by commas`, default: "none" });
+
+export const envOldEncryptionKeys = envOldSecrets
+  .refine((keys) => keys.every(isEncryptionKey), "must be base64 of 32 bytes each, separated by commas")
+  .meta({ values: `base64 of 32 bytes, up to ${OLD_MAX}, separated by commas`, default: "none" });
 
 /** All errors of a configuration in one line, by variable. */
 export function envErrorText(error: z.ZodError): string {

@@ -8,6 +8,8 @@ export const ACTOR_ROLES = ["admin", "user", "system"] as const;
 
 export const KEY_FIELDS = {
   key_hash: { column: "text", unique: true, value: z.string(), record: false, hot: true },
+  /** Which pepper `key_hash` was made with (`pepperId`); null: unknown, or the key of an identity. */
+  key_pepper: { column: "text", value: z.string().nullable(), record: false },
   id: { ...ID_FIELD, hot: { key_id: z.string() } },
   tenant_id: { column: "uuid", value: z.string() },
   name: { column: "text", value: z.string(), hot: { key_name: z.string() } },
@@ -31,6 +33,7 @@ export const KEY_FIELDS = {
   },
   /** The hash of the secret before the last rotation; a copy of the key is stored under it too. */
   previous_key_hash: { column: "text", unique: true, value: z.string().nullable(), record: false },
+  previous_key_pepper: { column: "text", value: z.string().nullable(), record: false },
   /** Until when that secret is admitted. Only the copy under its hash has the time; the copy under `key_hash` has null. */
   previous_secret_until: {
     column: "instant",

@@ -45,6 +45,8 @@ const GRACE_MAX_SECS = 604_800;
 
 const keyHash = z.string({ error: "must be a string" }).regex(/^[\x21-\x7e]{1,200}$/, "must be the hash of a key");
 
+const keyPepper = z.string().max(8).nullable().default(null);
+
 /** The schema of each stored field, and its default where an older backup lacks it. */
 export const storedKey = {
   id: storedId,
@@ -53,6 +55,7 @@ export const storedKey = {
   description: descriptionField.default(""),
   key_prefix: freeText(18),
   key_hash: keyHash,
+  key_pepper: keyPepper,
   disabled: flag.default(false),
   disabled_by: oneOf(ACTOR_ROLES).nullable().default(null),
   admin_limits: z.record(z.string(), z.unknown()).nullable().default(null),
@@ -60,6 +63,7 @@ export const storedKey = {
   expires_at: timestamp.nullable().default(null),
   allowed_models: z.array(freeText(200)).nullable().default(null),
   previous_key_hash: keyHash.nullable().default(null),
+  previous_key_pepper: keyPepper,
   previous_secret_until: timestamp.nullable().default(null),
   ...storedRates,
   ...storedBudget,

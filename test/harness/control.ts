@@ -9,6 +9,7 @@ import { createApp } from "../../control/app.ts";
 import { type Connection, connect } from "../../control/db/connect.ts";
 import { migrate } from "../../control/db/migrate.ts";
 import { composeHealth } from "../../control/health/compose-health.ts";
+import { AcceptedTokens } from "../../control/kernel/accepted-tokens.ts";
 import type { AlertSink, RaisedAlert } from "../../control/kernel/alert-sink.ts";
 import { Cells } from "../../control/kernel/cells/cells.ts";
 import type { VerbContext } from "../../control/kernel/context.ts";
@@ -58,6 +59,9 @@ export interface ControlOptions {
   /** Base64 of 32 bytes; null for a service without encryption. */
   readonly encryptionKey?: string | null;
   readonly pepper?: string;
+  readonly oldKeys?: readonly string[];
+  readonly oldPeppers?: readonly string[];
+  readonly oldAdminTokens?: readonly string[];
   readonly ssrf?: VerbContext["ssrf"];
   readonly resolve?: VerbContext["resolve"];
   readonly now?: VerbContext["now"];
@@ -87,8 +91,9 @@ export async function startControl(options: ControlOptions = {}) {
   const store = new HotStore(options.storeUrl ?? places.storeUrl, "t", { deadlineMs: answerWithinMs });
   const publisher = new OutboxPublisher(connection.db, store, cells, log, answerWithinMs);
   const encryptionKey = options.encryptionKey === undefined ? newEncryptionKey() : options.encryptionKey;
-  const sealKey = encryptionKey === null ? undefined : await importSealKey(encryptionKey);
-  const backupKey = encryptionKey === null ? undefined : await importBackupKey(encryptionKey);
+  const { oldKeys = [] } = options;
+  const sealKey = encryptionKey === null ? undefined : await importSealKey(encryptionKey, oldKeys);
+  const backupKey = encryptionKey === null ? undefined : await importBackupKey(encryptionKey, oldKeys);
   const context = (actor: string, address = ""): VerbContext => ({
     db: connection.db,
     actor,
@@ -98,6 +103,7 @@ export async function startControl(options: ControlOptions = {}) {
     sealKey,
     backupKey,
     pepper: options.pepper,
+    oldPeppers: options.oldPeppers ?? [],
     ssrf: options.ssrf ?? { blockPrivate: false, allowedCidrs: [] },
     resolve: options.resolve ?? (async () => []),
     publisher,
@@ -141,8 +147,8 @@ export async function startControl(options: ControlOptions = {}) {
   });
   const provisioner = new ProvisionerCounters();
   const app = createApp({
-    adminToken: ADMIN_TOKEN,
-    internalToken: INTERNAL_TOKEN,
+    adminTokens: new AcceptedTokens(ADMIN_TOKEN, options.oldAdminTokens ?? []),
+    internalTokens: new AcceptedTokens(INTERNAL_TOKEN, []),
     refusals,
     proxies: new TrustedProxies([]),
     context,

@@ -18,11 +18,17 @@ const PASSWORD = "password-of-the-stores";
 const ADMIN_TOKEN = "admin-token-of-the-planes";
 const INTERNAL_TOKEN = "token-between-the-planes";
 
-/** Starts the stores and both planes, the data plane with variables of its own. Rejects with the last lines of a plane that does not start. */
+type Variables = Readonly<Record<string, string>>;
+
+/**
+ * Starts the stores and both planes, the data plane with variables of its own, and both with those of `ofBoth`. Rejects with the last
+ * lines of a plane that does not start.
+ */
 export async function startPlanes(
   commands: Readonly<Record<"control" | "edge", ProgramCommand>>,
   dataDir: string,
-  ofEdge: Readonly<Record<string, string>> = {},
+  ofEdge: Variables = {},
+  ofBoth: Variables = {},
 ) {
   const folder = mkdtempSync(join(tmpdir(), "gateway-planes-"));
   const guard = startGuard();
@@ -53,26 +59,22 @@ export async function startPlanes(
     await postgres.stop();
     rmSync(folder, { recursive: true, force: true });
   };
-  const start = async (command: ProgramCommand, env: Readonly<Record<string, string>>, event: string) => {
-    const plane = startProgram(command, { ...env, ...stores }, event);
+  const start = async (command: ProgramCommand, env: Variables, event: string) => {
+    const plane = startProgram(command, { ...stores, ...env }, event);
     running.push(plane);
     return { plane, message: await plane.ready };
   };
   try {
-    const control = await start(
-      commands.control,
-      {
-        GATEWAY_ADMIN_LISTEN: "127.0.0.1:0",
-        GATEWAY_METRICS_LISTEN: "127.0.0.1:0",
-        GATEWAY_ADMIN_TOKEN: ADMIN_TOKEN,
-        GATEWAY_DATABASE_URL: postgres.url("postgres"),
-        GATEWAY_MODEL_HEALTH_ENABLED: "0",
-        GATEWAY_EDGE_BASE_URL: toEdge.url,
-      },
-      "listening",
-    );
+    const ofControl = {
+      GATEWAY_ADMIN_TOKEN: ADMIN_TOKEN,
+      GATEWAY_DATABASE_URL: postgres.url("postgres"),
+      GATEWAY_MODEL_HEALTH_ENABLED: "0",
+      GATEWAY_EDGE_BASE_URL: toEdge.url,
+    };
+    const anyPort = { GATEWAY_ADMIN_LISTEN: "127.0.0.1:0", GATEWAY_METRICS_LISTEN: "127.0.0.1:0" };
+    const control = await start(commands.control, { ...ofControl, ...anyPort, ...ofBoth }, "listening");
     const adminUrl = new URL(String(control.message["admin"])).origin;
-    const startEdge = async (folderOfIts: string, more: Readonly<Record<string, string>>) => {
+    const startEdge = async (folderOfIts: string, more: Variables) => {
       const own = {
         GATEWAY_DATA_DIR: folderOfIts,
         GATEWAY_PROXY_LISTEN: "127.0.0.1:0",
@@ -81,16 +83,29 @@ export async function startPlanes(
       const { plane, message } = await start(commands.edge, { ...own, ...more }, "ready");
       return { plane, proxyUrl: new URL(String(message["data_plane"])).origin };
     };
-    const { plane: edge, proxyUrl } = await startEdge(dataDir, ofEdge);
+    const { plane: edge, proxyUrl } = await startEdge(dataDir, { ...ofEdge, ...ofBoth });
     edgeAddress = innerOf(proxyUrl);
     const metricsUrl = String(control.message["metrics"]);
+    const now = { control: control.plane, edge };
     return {
       gateway: new Gateway({ proxyUrl, adminUrl, adminToken: ADMIN_TOKEN, metricsUrl }),
+      adminUrl,
       metricsUrl,
       control: control.plane,
       edge,
+      /** Ends a plane in order and starts it again at its address, with variables that replace those of `ofBoth`. */
+      restart: async (which: "control" | "edge", more: Variables): Promise<void> => {
+        await now[which].end();
+        if (which === "control") {
+          const listen = { GATEWAY_ADMIN_LISTEN: hostOf(adminUrl), GATEWAY_METRICS_LISTEN: hostOf(metricsUrl) };
+          now.control = (await start(commands.control, { ...ofControl, ...listen, ...more }, "listening")).plane;
+          return;
+        }
+        const started = await startEdge(dataDir, { ...ofEdge, ...more, GATEWAY_PROXY_LISTEN: hostOf(proxyUrl) });
+        now.edge = started.plane;
+      },
       /** Starts a further data plane with its own folder; the address at which it serves. */
-      join: async (folderOfIts: string, more: Readonly<Record<string, string>>): Promise<string> =>
+      join: async (folderOfIts: string, more: Variables): Promise<string> =>
         (await startEdge(folderOfIts, more)).proxyUrl,
       close,
     };
@@ -99,3 +114,5 @@ export async function startPlanes(
     throw error;
   }
 }
+
+const hostOf = (url: string): string => new URL(url).host;

@@ -11,19 +11,22 @@ import { deriveInternalToken } from "../../shared/crypto/internal-token.ts";
 vi.resetModules();
 const { serve } = await import("../../edge/app.ts");
 
+const OLD_TOKEN = "admin-token-of-before";
 const ADMIN_TOKEN = "admin-token-of-a-worker";
 
 async function statusWith(token: string | null): Promise<number> {
   const { GATEWAY_INTERNAL_TOKEN: _none, ...bindings } = env as unknown as Bindings;
   const headers: HeadersInit = token === null ? {} : { authorization: `Bearer ${token}` };
   const request = new Request("http://gateway.test/internal/stats", { headers });
-  const response = await serve(request, { ...bindings, GATEWAY_ADMIN_TOKEN: ADMIN_TOKEN }, createExecutionContext());
+  const tokens = { GATEWAY_ADMIN_TOKEN: ADMIN_TOKEN, GATEWAY_ADMIN_TOKEN_OLD: OLD_TOKEN };
+  const response = await serve(request, { ...bindings, ...tokens }, createExecutionContext());
   await response.text();
   return response.status;
 }
 
 it("opens the internal routes; the admin token or a missing token does not", async () => {
   expect(await statusWith(await deriveInternalToken(ADMIN_TOKEN))).toBe(200);
-  for (const token of [ADMIN_TOKEN, "", null, "undefined"])
+  expect(await statusWith(await deriveInternalToken(OLD_TOKEN))).toBe(200);
+  for (const token of [ADMIN_TOKEN, OLD_TOKEN, "", null, "undefined"])
     expect({ token, status: await statusWith(token) }).toEqual({ token, status: 404 });
 });

@@ -242,6 +242,15 @@ describe("the command line", () => {
       expect(Array.isArray(await json("usage", group))).toBe(true);
   });
 
+  it("shows what still needs old secrets", async () => {
+    expect(await json("rotate", "status")).toMatchObject({ encryption_key: { old_keys: 0, records_left: 0 } });
+    const { code, out } = await gateway(["rotate", "status"]);
+    expect({ code, out }).toEqual({
+      code: 0,
+      out: expect.stringMatching(/^encryption key +0 +by 0 records$[\s\S]*^admin token +0 +not used/m) as string,
+    });
+  });
+
   it("shows what needs attention and which alerts there are, and searches tenants", { tags: ["check"] }, async () => {
     expect(await json("attention")).toBeInstanceOf(Array);
     expect(await json("alerts", "--recent")).toBeInstanceOf(Array);

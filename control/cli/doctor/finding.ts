@@ -19,6 +19,7 @@ export const CHECKS = [
   "cap",
   "lag",
   "backup",
+  "rotation",
   "attention",
 ] as const;
 type CheckName = (typeof CHECKS)[number];

@@ -85,7 +85,7 @@ it("takes any JSON for what it is, at every path", async () => {
   );
 });
 
-const PATHS = ["version", "about", "usage", "overview/attention", "models", "fairshare/live"];
+const PATHS = ["version", "about", "usage", "overview/attention", "rotation", "models", "fairshare/live"];
 
 it.each(PATHS)("takes any JSON for what it is where a gateway answers /%s", { tags: ["check"] }, async (path) => {
   await fc.assert(

@@ -5,11 +5,13 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
+import { rotationSchema } from "../../../shared/schema/rotation.ts";
 import { type GatewayClient, gatewayClient } from "../../api/client/client.ts";
 import { fetchLimited, shaped } from "./answers.ts";
 import { clockFromDate } from "./clocks.ts";
 import type { Examination } from "./examination.ts";
 import { type Examined, findingsOf, type LinkedFinding, type Links } from "./finding.ts";
+import { rotationFindings } from "./rotation-findings.ts";
 import { unreachable } from "./unreachable.ts";
 
 export const CONTROL = "control service";
@@ -116,10 +118,13 @@ async function withToken(
   }
   if (about === undefined)
     return [accepted, failure("reachable", `answered ${response.status}`, "read the log of the control service")];
-  const [analytics, attention] = await Promise.all([
+  const [analytics, attention, rotation] = await Promise.all([
     client.GET("/api/v1/usage", { signal, params: { query: { since_ms: String(Date.now() - 60_000) } } }),
     client.GET("/api/v1/overview/attention", { signal }),
+    client.GET("/api/v1/rotation", { signal }),
   ]);
+  // a control service of before has no such route
+  const oldSecrets = rotationSchema.safeParse(rotation.data).data;
   return [
     accepted,
     schemaFinding(shaped(aboutAnswer, about).schema_version),
@@ -129,6 +134,7 @@ async function withToken(
           symptomOf: ["analytics store"],
         })
       : ok("reachable", "reaches the analytics store"),
+    ...(oldSecrets === undefined ? [] : rotationFindings(oldSecrets, { ok, warning })),
     ...attentionFindings(shaped(attentionAnswer, attention.data ?? []), runbooks),
   ];
 }

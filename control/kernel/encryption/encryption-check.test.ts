@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { sql } from "drizzle-orm";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { importSealKey, type SealKey } from "../../../shared/crypto/seal.ts";
-import { startControl, type TestControl } from "../../../test/harness/control.ts";
+import { newEncryptionKey, startControl, type TestControl } from "../../../test/harness/control.ts";
 import { checkEncryptionKey } from "./encryption-check.ts";
 
 let control: TestControl;
@@ -23,6 +23,13 @@ describe("the encryption key", () => {
     await check(control.ctx.sealKey);
     await check(control.ctx.sealKey);
     await expect(check(await anotherKey())).rejects.toThrow(/^GATEWAY_ENCRYPTION_KEY is not the key .*$/);
+  });
+
+  it("can be another one while the database's key is among the old ones", async () => {
+    const [first, second] = [newEncryptionKey(), newEncryptionKey()];
+    await check(await importSealKey(first));
+    await check(await importSealKey(second, [first]));
+    await expect(check(await importSealKey(second))).rejects.toThrow(/or add it to GATEWAY_ENCRYPTION_KEYS_OLD$/);
   });
 
   it.each([

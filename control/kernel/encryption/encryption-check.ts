@@ -3,7 +3,7 @@
  * calls would have no credential. The check is a sealed text that the first start with a key stores. It changes no secret.
  */
 import { sql } from "drizzle-orm";
-import { type SealKey, seal, unseal } from "../../../shared/crypto/seal.ts";
+import { isSealedWithOld, type SealKey, seal, unseal } from "../../../shared/crypto/seal.ts";
 import type { Database } from "../../db/connect.ts";
 
 /** The text that is sealed; also the sentinel of a backup (docs/rules/backup.md#encryption-key). */
@@ -29,7 +29,7 @@ export async function checkEncryptionKey(db: Database, key: SealKey | undefined)
     if (await opens((await theSentinel(db)) ?? sentinel, key)) return;
   }
   throw new EncryptionKeyError(
-    "GATEWAY_ENCRYPTION_KEY is not the key that this database's secrets are encrypted with: set that key again",
+    "GATEWAY_ENCRYPTION_KEY is not the key that this database's secrets are encrypted with: set that key again, or add it to GATEWAY_ENCRYPTION_KEYS_OLD",
   );
 }
 
@@ -42,6 +42,15 @@ async function opens(sealed: string, key: SealKey): Promise<boolean> {
 
 async function theSentinel(db: Database): Promise<string | null> {
   return await firstText(db, sql`SELECT sentinel AS text FROM encryption_check`);
+}
+
+/** Seals the sentinel with the current key. Call it when no stored secret needs an old key any more. */
+export async function renewSentinel(db: Database, key: SealKey): Promise<void> {
+  const sentinel = await theSentinel(db);
+  if (sentinel === null || !(await isSealedWithOld(sentinel, key))) return;
+  await db.execute(
+    sql`UPDATE encryption_check SET sentinel = ${await seal(KEY_CHECK_TEXT, key)} WHERE sentinel = ${sentinel}`,
+  );
 }
 
 /** Any stored secret that is encrypted; of a setting, its text without the quotes. */

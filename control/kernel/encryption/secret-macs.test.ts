@@ -5,8 +5,9 @@
 import { createHmac, hkdfSync } from "node:crypto";
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { importSealKey, seal } from "../../../shared/crypto/seal.ts";
+import { importSealKey, seal, unseal } from "../../../shared/crypto/seal.ts";
 import type { Backup } from "../../../shared/schema/backup.ts";
+import type { Rotation } from "../../../shared/schema/rotation.ts";
 import { newEncryptionKey, startControl } from "../../../test/harness/control.ts";
 import { ALL, type HeldSecret, SECRETS, SecretBackup } from "../../../test/harness/secret-backup.ts";
 
@@ -246,5 +247,26 @@ it("text that is not a MAC is refused, named by its position", async () => {
       status: 400,
       body: { error: { param: "data.macs.0.mac" } },
     });
+  }
+});
+
+it("restores the file of an old key whole, and seals its secrets with the current one", async () => {
+  const target = await startControl({ encryptionKey: newEncryptionKey(), oldKeys: [scene.encryptionKey] });
+  try {
+    const response = await target.request("POST", "/api/v1/backup/restore", scene.file);
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status: 200,
+      body: { warnings: [] },
+    });
+    const { sealKey } = target.ctx;
+    const { data } = await target.must<Backup>("GET", "/backup/export");
+    const model = data.models.find(({ model_name }) => model_name === "single")?.api_key ?? "";
+    const opened = sealKey === undefined ? "" : await unseal(model, { ...sealKey, old: [] });
+    expect({ opened, left: (await target.must<Rotation>("GET", "/rotation")).encryption_key }).toEqual({
+      opened: SECRETS.model,
+      left: { old_keys: 1, records_left: 0 },
+    });
+  } finally {
+    await target.close();
   }
 });

@@ -8,11 +8,20 @@ import { Buffer } from "node:buffer";
 
 const encoder = new TextEncoder();
 
-/** Derived from GATEWAY_ENCRYPTION_KEY. */
-export type BackupKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
+type HmacKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 
-/** Derives the key (HKDF-SHA-256, info `gateway-backup`) from base64 of 32 bytes, which the caller has validated. */
-export async function importBackupKey(encryptionKey: string): Promise<BackupKey> {
+/** Derived from GATEWAY_ENCRYPTION_KEY, and from GATEWAY_ENCRYPTION_KEYS_OLD for the MACs of files of before. */
+export interface BackupKey {
+  readonly current: HmacKey;
+  readonly old: readonly HmacKey[];
+}
+
+/** Derives the keys (HKDF-SHA-256, info `gateway-backup`), each from base64 of 32 bytes, which the caller has validated. */
+export async function importBackupKey(current: string, old: readonly string[] = []): Promise<BackupKey> {
+  return { current: await deriveHmacKey(current), old: await Promise.all(old.map(deriveHmacKey)) };
+}
+
+async function deriveHmacKey(encryptionKey: string): Promise<HmacKey> {
   const secret = Buffer.from(encryptionKey.trim(), "base64");
   const base = await crypto.subtle.importKey("raw", secret, "HKDF", false, ["deriveKey"]);
   const hkdf = { name: "HKDF", hash: "SHA-256", salt: new Uint8Array(), info: encoder.encode("gateway-backup") };
@@ -34,12 +43,15 @@ export interface SealedSecret {
 
 /** The MAC: 64 hex digits. */
 export async function macOf(key: BackupKey, secret: SealedSecret): Promise<string> {
-  return Buffer.from(await crypto.subtle.sign("HMAC", key, messageOf(secret))).toString("hex");
+  return Buffer.from(await crypto.subtle.sign("HMAC", key.current, messageOf(secret))).toString("hex");
 }
 
 /** True when `mac` is the MAC of this secret with this entry and origin. */
 export async function isMacOf(key: BackupKey, secret: SealedSecret, mac: string): Promise<boolean> {
-  return await crypto.subtle.verify("HMAC", key, Buffer.from(mac, "hex"), messageOf(secret));
+  const given = Buffer.from(mac, "hex");
+  for (const each of [key.current, ...key.old])
+    if (await crypto.subtle.verify("HMAC", each, given, messageOf(secret))) return true;
+  return false;
 }
 
 function messageOf({ entity, id, field, origin, ciphertext }: SealedSecret): Uint8Array<ArrayBuffer> {

@@ -48,11 +48,12 @@ export class HotStore {
     if (this.#redis instanceof NativeRedis) this.#redis.close();
   }
 
-  /** Writes and removes copies; models together with their entry in the index. */
+  /** Writes copies, then removes others; models together with their entry in the index. */
   async put(copies: readonly HotCopy[]): Promise<void> {
     if (copies.length === 0) return;
     const pipeline = this.#redis.pipeline();
-    for (const { hotKey, text } of copies) {
+    // the copy under a new name of a record is there before the one under its old name goes
+    for (const { hotKey, text } of copies.toSorted((a, b) => Number(a.text === null) - Number(b.text === null))) {
       const model = hotKey.startsWith("model:") ? hotKey.slice("model:".length) : null;
       if (text === null) {
         pipeline.del(hotKey);

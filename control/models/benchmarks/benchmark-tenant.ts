@@ -2,7 +2,7 @@
  * The tenant of one benchmark (docs/rules/benchmarks.md#tenant): synthetic, with a key that ends when the benchmark must have
  * ended, named in the benchmark's row from the moment on in which it is there.
  */
-import { hashKeySecret, keyPrefix, makeKeySecret } from "../../../shared/access/api-key.ts";
+import { hashKeySecret, keyPrefix, makeKeySecret, pepperId } from "../../../shared/access/api-key.ts";
 import { GatewayError } from "../../../shared/errors.ts";
 import { NO_RATES } from "../../../shared/fields/rates.ts";
 import { createTenantSchema } from "../../../shared/schema/tenant.ts";
@@ -38,6 +38,7 @@ export async function makeTenant(
       description: "",
       key_prefix: keyPrefix(secret),
       key_hash: hashKeySecret(secret, ctx.pepper),
+      key_pepper: pepperId(ctx.pepper),
       disabled: false,
       tracing_enabled: false,
       ...NO_RATES,

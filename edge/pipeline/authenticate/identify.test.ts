@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import { hashKeySecret, pepperId } from "../../../shared/access/api-key.ts";
 import { keyOf, refusalOf } from "../../../test/harness/edge/pipeline/records.ts";
-import { TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
+import { SECRET, TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
 import type { Identity } from "../../domain/request/identity.ts";
 import type { Call } from "../call/context.ts";
 import { NOTHING_KNOWN } from "../call/known.ts";
@@ -83,5 +84,25 @@ describe("an identity", () => {
       return true;
     };
     expect((await authenticate(world.call(token), NOTHING_KNOWN)).principal.key.key_name).toBe("new");
+  });
+});
+
+describe("a secret", () => {
+  const hashOf = (pepper: string | undefined): string => hashKeySecret(SECRET, pepper);
+  const used = async (key_hash: string) => {
+    world.key = keyOf({ key_hash });
+    world.apiKeyPeppersOld = ["old", "older"];
+    await authenticate(world.call(), NOTHING_KNOWN);
+    return world.renewals;
+  };
+
+  it("has the hash of its key renewed when it was found with an old pepper", async () => {
+    expect(await used(hashOf("older"))).toEqual([
+      { key_hash: hashOf("older"), new_key_hash: hashOf(undefined), pepper: pepperId(undefined) },
+    ]);
+  });
+
+  it("with the current pepper has nothing renewed", async () => {
+    expect(await used(hashOf(undefined))).toEqual([]);
   });
 });

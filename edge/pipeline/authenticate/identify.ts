@@ -3,7 +3,7 @@
  * (docs/rules/authentication.md#credentials, docs/rules/identities.md#keys-of-subjects). A token is verified once per
  * request; a subject without a key gets one when it is first used.
  */
-import { hashKeySecret, isKeySecret } from "../../../shared/access/api-key.ts";
+import { hashKeySecret, isKeySecret, pepperId } from "../../../shared/access/api-key.ts";
 import { GatewayError } from "../../../shared/errors.ts";
 import type { ResolvedKey } from "../../../shared/records.ts";
 import { identityKeyHash } from "../../../shared/schema/identity.ts";
@@ -16,6 +16,8 @@ import type { Call } from "../call/context.ts";
 interface Identified {
   /** The hash under which the caller's key is stored. */
   readonly keyHash: string;
+  /** The hashes of a secret with the peppers that were replaced. */
+  readonly oldHashes: readonly string[];
   /** The subject of an identity token; null for a secret. */
   readonly identity: Identity | null;
 }
@@ -33,11 +35,14 @@ export async function identify(call: Call, verified: Identity | null): Promise<I
       throw new GatewayError("missing_api_key");
     case "malformed":
       throw new GatewayError("invalid_api_key");
-    case "secret":
-      return { keyHash: hashKeySecret(credential.secret, call.config.apiKeyPepper), identity: verified };
+    case "secret": {
+      const hashOf = (pepper: string | undefined): string => hashKeySecret(credential.secret, pepper);
+      const { apiKeyPepper, apiKeyPeppersOld } = call.config;
+      return { keyHash: hashOf(apiKeyPepper), oldHashes: apiKeyPeppersOld.map(hashOf), identity: verified };
+    }
     case "token": {
       const identity = verified ?? (await verify(call, credential.token));
-      return { keyHash: identityKeyHash(identity.issuer, identity.subject), identity };
+      return { keyHash: identityKeyHash(identity.issuer, identity.subject), oldHashes: [], identity };
     }
     default:
       return credential satisfies never;
@@ -47,12 +52,17 @@ export async function identify(call: Call, verified: Identity | null): Promise<I
 /** The key of a caller. An identity without a key gets one. Throws 401, or 503. */
 export async function findKey(
   call: Call,
-  { keyHash, identity }: Identified,
+  { keyHash, oldHashes, identity }: Identified,
   options: LookupOptions = {},
 ): Promise<Found<ResolvedKey>> {
-  const { directory, identities } = call.ports;
-  const found = await directory.key(keyHash, options);
-  if (found !== null) return found;
+  const { directory, identities, keyHashes } = call.ports;
+  const found = await directory.key(keyHash, { ...options, oldHashes });
+  if (found !== null) {
+    const { key_hash } = found.record;
+    if (oldHashes.includes(key_hash))
+      keyHashes.renew({ key_hash, new_key_hash: keyHash, pepper: pepperId(call.config.apiKeyPepper) });
+    return found;
+  }
   if (identity === null) throw new GatewayError("invalid_api_key");
   if (!identity.jitProvision) throw new GatewayError("invalid_token");
   const made = (await identities.provision(identity)) ? await directory.key(keyHash, { fresh: true }) : null;

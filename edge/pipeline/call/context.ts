@@ -20,6 +20,8 @@ import type { SlotLoss } from "./slot-loss.ts";
 /** The part of the configuration that the pipeline needs. */
 export interface PipelineConfig {
   readonly apiKeyPepper: string | undefined;
+  /** Peppers that were replaced. */
+  readonly apiKeyPeppersOld: readonly string[];
   readonly maxBodyBytes: number;
   readonly upstreamBaseUrl: string;
   readonly upstreamTimeoutMs: number;

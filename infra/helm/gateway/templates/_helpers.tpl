@@ -16,20 +16,26 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{- end }}
 
-{{/* A variable whose value is a key of the release's Secret: (dict "root" $ "name" "GATEWAY_X" "key" "x"). */}}
+{{/* A variable whose value is a key of the release's Secret: (dict "root" $ "name" "GATEWAY_X" "key" "x"). `optional`: unset without it. */}}
 {{- define "gateway.secret" -}}
 - name: {{ .name }}
   valueFrom:
     secretKeyRef:
       name: {{ required "secretName is required: the Secret with the keys that values.yaml lists" .root.Values.secretName }}
       key: {{ .key }}
+      {{- if .optional }}
+      optional: true
+      {{- end }}
 {{- end }}
 
 {{/* What both planes are told. */}}
 {{- define "gateway.env" -}}
 {{ include "gateway.secret" (dict "root" .root "name" "GATEWAY_INTERNAL_TOKEN" "key" "internal-token") }}
+{{ include "gateway.secret" (dict "root" .root "name" "GATEWAY_INTERNAL_TOKEN_OLD" "key" "internal-token-old" "optional" true) }}
 {{ include "gateway.secret" (dict "root" .root "name" "GATEWAY_ENCRYPTION_KEY" "key" "encryption-key") }}
+{{ include "gateway.secret" (dict "root" .root "name" "GATEWAY_ENCRYPTION_KEYS_OLD" "key" "encryption-keys-old" "optional" true) }}
 {{ include "gateway.secret" (dict "root" .root "name" "GATEWAY_API_KEY_PEPPER" "key" "api-key-pepper") }}
+{{ include "gateway.secret" (dict "root" .root "name" "GATEWAY_API_KEY_PEPPERS_OLD" "key" "api-key-peppers-old" "optional" true) }}
 {{ include "gateway.secret" (dict "root" .root "name" "GATEWAY_REDIS_URL" "key" "redis-url") }}
 {{ include "gateway.secret" (dict "root" .root "name" "GATEWAY_CLICKHOUSE_PASSWORD" "key" "clickhouse-password") }}
 - name: GATEWAY_CLICKHOUSE_URL

@@ -45,6 +45,7 @@ import type {
   ResolvedKey,
   SettingsRecord,
 } from "../../../../shared/records.ts";
+import type { RenewKeyHash } from "../../../../shared/schema/key-hash.ts";
 import type { UsageRow } from "../../../../shared/usage/usage-row.ts";
 import type { RevItem } from "../../../../shared/wire/internal.ts";
 import { TestMcpSessions } from "./mcp-sessions.ts";
@@ -96,6 +97,8 @@ export function knowing(item: RevItem): TestPipeline["stale"] {
 /** What a test sets up, and what it reads afterwards. */
 export class TestPipeline {
   key: ResolvedKey | null = keyOf();
+  apiKeyPeppersOld: readonly string[] = [];
+  readonly renewals: RenewKeyHash[] = [];
   /** What memory holds while the store has `key`; null: memory holds nothing. */
   keyInMemory: ResolvedKey | null = null;
   /** The store does not answer; only memory does. */
@@ -194,6 +197,7 @@ export class TestPipeline {
       memory: this.memory,
       config: {
         apiKeyPepper: undefined,
+        apiKeyPeppersOld: this.apiKeyPeppersOld,
         maxBodyBytes: this.maxBodyBytes,
         upstreamBaseUrl: this.upstreamBaseUrl,
         upstreamTimeoutMs: this.upstreamTimeoutMs,
@@ -266,6 +270,7 @@ export class TestPipeline {
           return await this.provision();
         },
       },
+      keyHashes: { renew: (renewal) => void this.renewals.push(renewal) },
       traces: { enabled: this.tracesEnabled, add: (finished) => void this.finished.push(finished) },
       spans: { send: (_requestId, spans) => void this.spans.push(...spans) },
       alerts: { raise: (issue) => void this.alerts.push(issue) },
