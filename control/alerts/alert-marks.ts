@@ -16,7 +16,7 @@ const SHOWN_MAX = 200;
 type MarkRow = typeof alertMarks.$inferSelect;
 
 /** A mark as it holds at `nowMs`; `since`: since when the issue fires, null if it does not. */
-export function markOf(key: string, row: MarkRow | undefined, since: string | null, nowMs: number): AlertMark {
+export function alertMarkOf(key: string, row: MarkRow | undefined, since: string | null, nowMs: number): AlertMark {
   const { acknowledged_at_ms: acknowledgedMs = null, muted_until_ms: mutedMs = null } = row ?? {};
   const isAcknowledged = acknowledgedMs !== null && since !== null && acknowledgedMs >= Date.parse(since);
   const isMuted = mutedMs !== null && mutedMs > nowMs;

@@ -9,7 +9,7 @@ import { withDatabaseErrors } from "../kernel/database-errors.ts";
 import { fieldError, parse } from "../kernel/parse.ts";
 import { write } from "../kernel/write.ts";
 import { alertOf } from "./alert-kinds.ts";
-import { markOf, marksOf } from "./alert-marks.ts";
+import { alertMarkOf, marksOf } from "./alert-marks.ts";
 import { readAlerts } from "./read-alerts.ts";
 import { alertIssues, alertMarks } from "./tables.ts";
 
@@ -50,7 +50,7 @@ export async function changeAlertMark(ctx: VerbContext, key: string, input: unkn
       .onConflictDoUpdate({ target: alertMarks.issue_key, set: change })
       .returning();
     if (isNews) await tx.update(alertIssues).set({ waiting: 0 }).where(eq(alertIssues.issue_key, key));
-    const after = markOf(key, row, since, nowMs);
+    const after = alertMarkOf(key, row, since, nowMs);
     journal.audit({
       action: "mark_alert",
       entityType: "gateway",
@@ -76,5 +76,5 @@ async function found(ctx: VerbContext, key: string): Promise<Found> {
   const { firing } = await readAlerts(ctx);
   const since = firing.find((each) => each.key === key)?.since ?? null;
   const marks = await withDatabaseErrors(async () => await marksOf(ctx.db, [key]));
-  return { mark: markOf(key, marks.get(key), since, ctx.now().getTime()), since };
+  return { mark: alertMarkOf(key, marks.get(key), since, ctx.now().getTime()), since };
 }

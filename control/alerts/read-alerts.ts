@@ -10,7 +10,7 @@ import type { VerbContext } from "../kernel/context.ts";
 import { withDatabaseErrors } from "../kernel/database-errors.ts";
 import { severityOf } from "./alert-kinds.ts";
 import { AlertLog, type Firing, longestFirst } from "./alert-log.ts";
-import { markOf, marksOf, mutedMarks } from "./alert-marks.ts";
+import { alertMarkOf, marksOf, mutedMarks } from "./alert-marks.ts";
 
 /** Issues that fire, the longest first, and the last messages, the newest first; at most 200 each. */
 export async function readAlerts(ctx: VerbContext): Promise<AlertOverview> {
@@ -25,9 +25,9 @@ export async function readAlerts(ctx: VerbContext): Promise<AlertOverview> {
     const muted = await mutedMarks(ctx.db, nowMs);
     const sinceOf = new Map(all.map(({ key, since }) => [key, since]));
     return {
-      firing: all.map((alert) => ({ ...alert, ...markOf(alert.key, marks.get(alert.key), alert.since, nowMs) })),
+      firing: all.map((alert) => ({ ...alert, ...alertMarkOf(alert.key, marks.get(alert.key), alert.since, nowMs) })),
       recent: [...recent],
-      muted: muted.map((row) => markOf(row.issue_key, row, sinceOf.get(row.issue_key) ?? null, nowMs)),
+      muted: muted.map((row) => alertMarkOf(row.issue_key, row, sinceOf.get(row.issue_key) ?? null, nowMs)),
     };
   });
 }

@@ -8,6 +8,7 @@ const ABSENT_TOO = "00000000-0000-4000-8000-000000000001";
 /** A request without spans is no error. */
 const UNTRACED = "00000000-0000-4000-8000-000000000002";
 const ABSENT_GROUP = "no-such-group";
+const ABSENT_ALERT = "no_such_alert";
 
 beforeAll(async () => {
   control = await startControl();
@@ -98,6 +99,8 @@ const ROUTES: readonly (readonly [method: string, path: string, body: object | n
   ["DELETE", `/api/v1/recipes/${ABSENT}`, null],
   ["GET", "/api/v1/audit", null],
   ["GET", "/api/v1/alerts", null],
+  ["GET", `/api/v1/alerts/${ABSENT_ALERT}`, null],
+  ["PATCH", `/api/v1/alerts/${ABSENT_ALERT}`, { acknowledged: true }],
   ["GET", "/api/v1/settings/alerts", null],
   ["PUT", "/api/v1/settings/alerts", {}],
   ["POST", "/api/v1/settings/alerts/test", null],
@@ -272,7 +275,7 @@ describe("what no route serves", () => {
     expect(documented.sort()).toEqual(
       ROUTES.map(
         ([method, path]) =>
-          `${method} ${path.replace(ABSENT, "{id}").replace(UNTRACED, "{request_id}").replace(ABSENT_TOO, "{endpoint_id}").replace(ABSENT_GROUP, "{name}")}`,
+          `${method} ${path.replace(ABSENT, "{id}").replace(UNTRACED, "{request_id}").replace(ABSENT_TOO, "{endpoint_id}").replace(ABSENT_GROUP, "{name}").replace(ABSENT_ALERT, "{key}")}`,
       ).sort(),
     );
   });

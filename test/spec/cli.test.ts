@@ -263,6 +263,16 @@ describe("the command line", () => {
     await gateway(["tenants", "delete", id]);
   });
 
+  it("mutes an alert for a period, lists it, and ends the mute", { tags: ["check"] }, async () => {
+    const key = `upstream_5xx_response:${unique("org/model")}`;
+    const { muted_until } = await json<{ muted_until: string }>("alerts", "mute", key, "2h");
+    expect(Date.parse(muted_until)).toBeGreaterThan(Date.now() + 7_000_000);
+    const muted = await json<{ key: string }[]>("alerts", "--muted");
+    expect(muted).toContainEqual(expect.objectContaining({ key, muted_until }));
+    expect(await json("alerts", "unmute", key)).toMatchObject({ key, muted_until: null });
+    expect(await json("alerts", "unack", key)).toMatchObject({ key, acknowledged: false });
+  });
+
   it("exports a backup that only its owner can read, and restores it", { tags: ["check"] }, async () => {
     const name = unique("kept");
     const { id } = await json<{ id: string }>("tenants", "create", name);
