@@ -196,7 +196,6 @@ it("the overlay of the trace export gives the data plane its headers from a secr
 });
 
 describe("Prometheus and Grafana", () => {
-
   it("read the rules and the dashboard of the repository", () => {
     expect(yaml("prometheus.yml")).toEqual({
       ...(yaml("../grafana/prometheus.yml") as object),

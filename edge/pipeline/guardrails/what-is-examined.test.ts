@@ -217,5 +217,7 @@ it("counts what redacting a stream took, and no wait for its pieces", async () =
   await answerOf(world, { body: chatBody("hi", { stream: true, stream_options: { include_usage: true } }) });
   const counted = world.events.filter(({ metric }) => metric === "gateway_boon_seconds_total");
   const pieces = whole.split("\n\n").length - 1;
-  expect(counted).toEqual([{ metric: "gateway_boon_seconds_total", labels: ["guardrails_output:pii"], times: pieces + 1 }]);
+  expect(counted).toEqual([
+    { metric: "gateway_boon_seconds_total", labels: ["guardrails_output:pii"], times: pieces + 1 },
+  ]);
 });
