@@ -104,6 +104,12 @@ const TABLE: Readonly<Record<string, Raised>> = {
     row: { model: "" },
     by: async (minted) => await chat(minted, { model: "" }),
   },
+  request_larger_than_quota: {
+    ...invalid,
+    status: 400,
+    message: expect.stringMatching(/^request needs \d+ tokens, and tokens_per_minute of the tenant is 1: /) as string,
+    by: after("PUT", tenant("quota"), { tokens_per_minute: 1 }),
+  },
   request_blocked: {
     ...invalid,
     status: 400,
@@ -243,11 +249,17 @@ const TABLE: Readonly<Record<string, Raised>> = {
     type: "rate_limit_error",
     message: "token budget exceeded",
     headers: {
-      "x-should-retry": "false",
       "retry-after": expect.stringMatching(/^\d+$/),
       "retry-after-ms": expect.stringMatching(/^\d+$/),
     },
-    by: after("PUT", tenant("quota"), { tokens_per_minute: 1 }),
+    by: async (minted) => {
+      await fixture.gateway.must("PUT", tenant("quota")(minted), { tokens_per_minute: 1_000 });
+      const { model } = await fixture.gateway.mint(fixture.upstream.url, "out=5000");
+      const spent = await chat(minted, { model: model.model_name });
+      await spent.text();
+      await fixture.gateway.row(minted.tenant.id, spent.headers.get("x-gateway-request-id"));
+      return await chat(minted);
+    },
   },
   request_rate_exceeded: {
     status: 429,

@@ -33,18 +33,21 @@ export const Name = {
   /** Objects within a report that contain its parts. */
   InputDetails: 22,
   OutputDetails: 23,
+  /** An error, as the member of an event or as its type; the type of an answer that has failed. */
+  Error: 24,
+  Failed: 25,
   // from here on: names of counts ({@link isCountName})
-  InputCount: 24,
+  InputCount: 26,
   /** An input that may leave out what came from a cache (reported-counts.ts). */
-  InputOrRest: 25,
-  OutputCount: 26,
-  CacheReadCount: 27,
-  CacheWrittenCount: 28,
-  CachedCount: 29,
-  ReasoningCount: 30,
-  Seconds: 31,
-  Duration: 32,
-  TotalCount: 33,
+  InputOrRest: 27,
+  OutputCount: 28,
+  CacheReadCount: 29,
+  CacheWrittenCount: 30,
+  CachedCount: 31,
+  ReasoningCount: 32,
+  Seconds: 33,
+  Duration: 34,
+  TotalCount: 35,
 } as const;
 
 /** Every name that is known. */
@@ -91,6 +94,7 @@ export const NAMES = nameTable({
   reasoning_tokens: Name.ReasoningCount,
   seconds: Name.Seconds,
   duration: Name.Duration,
+  error: Name.Error,
   finish_reason: Name.FinishReason,
   stop_reason: Name.StopReason,
   "response.audio.delta": Name.Sound,
@@ -100,7 +104,7 @@ export const NAMES = nameTable({
   "response.in_progress": Name.Begun,
   "response.completed": Name.Last,
   "response.incomplete": Name.Last,
-  "response.failed": Name.Last,
+  "response.failed": Name.Failed,
   message_stop: Name.Last,
   "image_generation.completed": Name.Last,
   "image_edit.completed": Name.Last,

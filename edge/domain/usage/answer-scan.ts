@@ -66,7 +66,16 @@ export const NOTHING_SEEN: AnswerProgress = {
 };
 
 /** What the current string is. */
-const Part = { Nothing: 0, Name: 1, Type: 2, Finish: 3, Content: 4, Reasoning: 5, ReasoningContent: 6 } as const;
+const Part = {
+  Nothing: 0,
+  Name: 1,
+  Type: 2,
+  Finish: 3,
+  Failure: 4,
+  Content: 5,
+  Reasoning: 6,
+  ReasoningContent: 7,
+} as const;
 const PARTS: ReadonlyMap<number, number> = new Map([
   [Name.Content, Part.Content],
   [Name.Text, Part.Content],
@@ -111,6 +120,7 @@ export class AnswerScan {
   #noChoice = false;
   /** The document states why the answer ended. */
   #finish = false;
+  #hasError = false;
   /** The current count, as it is written. */
   #number = "";
   readonly #text = new JsonStringReader(NAMES);
@@ -144,6 +154,11 @@ export class AnswerScan {
     };
   }
 
+  /** A document states an error: as its `error`, or as its type. */
+  get hasError(): boolean {
+    return this.#hasError;
+  }
+
   /** True within a document: its outermost object or list is not closed. */
   get open(): boolean {
     return this.#depth > 0 || this.#text.open;
@@ -162,7 +177,7 @@ export class AnswerScan {
    * chat.
    */
   #isLast(reported: boolean): boolean {
-    return this.#type === Name.Last || this.#finish || (reported && this.#noChoice);
+    return this.#type === Name.Last || this.#type === Name.Failed || this.#finish || (reported && this.#noChoice);
   }
 
   /** The document has ended; what comes next is another one. */
@@ -244,8 +259,10 @@ export class AnswerScan {
     if (byte === OPEN_BRACE && (member === Name.InputDetails || member === Name.OutputDetails))
       this.#openDetails(member);
     if (member === Name.Echo && this.#echoFrom === 0) this.#echoFrom = this.#depth + 1;
-    if (this.#depth === 1) this.#list = byte === OPEN_BRACKET;
-    else if (this.#depth === 2 && this.#root === Name.Choices) this.#choice = true;
+    if (this.#depth === 1) {
+      this.#list = byte === OPEN_BRACKET;
+      if (member === Name.Error) this.#hasError = true;
+    } else if (this.#depth === 2 && this.#root === Name.Choices) this.#choice = true;
     this.#depth += 1;
     this.#member = 0;
     this.#named = 0;
@@ -316,6 +333,7 @@ export class AnswerScan {
   #partOf(member: number): number {
     if (this.#depth === 1) {
       if (member === Name.Type) return Part.Type;
+      if (member === Name.Error) return Part.Failure;
       return member === Name.Delta || member === Name.Content ? Part.Content : Part.Nothing;
     }
     if (isFinish(member, this.#depth, this.#root, this.#list)) return Part.Finish;
@@ -329,10 +347,18 @@ export class AnswerScan {
     if (this.#text.open) return at;
     if (this.#part === Part.Name) this.#named = this.#text.found || Name.Other;
     else if (this.#part >= Part.Content) this.#takeCharacters();
-    else if (this.#part === Part.Type) this.#type = this.#text.found;
-    // some upstreams write an empty reason until there is one
-    else if (this.#part === Part.Finish && this.#text.takeCharacters() > 0) this.#finish = true;
+    else if (this.#part === Part.Type) this.#takeType();
+    // some upstreams write an empty text until there is one
+    else if (this.#part >= Part.Finish && this.#text.takeCharacters() > 0) {
+      if (this.#part === Part.Finish) this.#finish = true;
+      else this.#hasError = true;
+    }
     return at;
+  }
+
+  #takeType(): void {
+    this.#type = this.#text.found;
+    if (this.#type === Name.Error || this.#type === Name.Failed) this.#hasError = true;
   }
 
   /** Counts the characters of a text that have come. */

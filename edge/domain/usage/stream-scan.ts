@@ -42,6 +42,10 @@ export class StreamScan {
     return this.#answer.progress();
   }
 
+  get hasError(): boolean {
+    return this.#answer.hasError;
+  }
+
   /** A byte at the beginning of a line. */
   #begin(byte: number): void {
     if (this.#marked !== null) {
