@@ -20,11 +20,17 @@ const json = { "content-type": "application/json; charset=utf-8" };
 const small = (text: string) => ({ ...json, "content-length": String(text.length) });
 const events = { "content-type": "text/event-stream" };
 
+async function restOf({ body }: Response): Promise<string> {
+  let text = "";
+  for await (const piece of body?.pipeThrough(new TextDecoderStream()) ?? []) text += piece;
+  return text;
+}
+
 /** What has been read of an answer, and what is left of it. */
 async function looked(response: Response, memoryBytes = 1_000_000) {
   const begun = await lookAtAnswer(response, new MemoryBudget(memoryBytes));
   const head = new TextDecoder().decode(begun.head);
-  return { status: begun.response.status, head, rest: await begun.response.text() };
+  return { status: begun.response.status, head, rest: await restOf(begun.response) };
 }
 
 describe("a small answer", () => {
@@ -53,7 +59,7 @@ describe("a small answer", () => {
   it("that breaks off later is given on as far as it came", async () => {
     const begun = await lookAtAnswer(answer({ "content-length": "5" }, ["he"], true), new MemoryBudget(10));
     expect(begun.head).toEqual(bytes("he"));
-    await expect(begun.response.text()).rejects.toThrow("cut");
+    await expect(restOf(begun.response)).rejects.toThrow("cut");
   });
 });
 
