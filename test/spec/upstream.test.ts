@@ -65,7 +65,7 @@ describe("an error in a 200", () => {
     const body = native ? { stream_options: { include_usage: true } } : {};
     const response = await fixture.gateway.chat(minted, { stream: true, body });
     const data = dataOf(await response.text());
-    expect({ error: JSON.parse(data[2] ?? "null"), last: data.at(-1), status: response.status }).toEqual({
+    expect({ error: JSON.parse(data[3] ?? "null"), last: data.at(-1), status: response.status }).toEqual({
       error: { error: { message: "overloaded", code: 500 } },
       last: "[DONE]",
       status: 200,
