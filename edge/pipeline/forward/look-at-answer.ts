@@ -1,8 +1,8 @@
 /**
  * Looks at the beginning of a 2xx answer before anything of it goes to the client, while another attempt can still be made:
  * its first byte has to come, and an error in it makes the answer one of the status that it names
- * (docs/rules/upstream-calls.md#errors-in-a-2xx). Small answers that declare their size are read whole, so that they can be
- * sent in one piece; of every other one, only as much is read as has to be known.
+ * (docs/rules/upstream-calls.md#errors-in-a-2xx). Small answers that declare their size are read at once when all of the body is
+ * there, so that they can be sent in one piece; of every other one, only as much is read as has to be known.
  */
 import { type AnswerFailure, judgeDocument, judgeEvents } from "../../domain/upstream/answer-failure.ts";
 import { concat } from "../../domain/wire/bytes/byte-pieces.ts";
@@ -25,7 +25,7 @@ const NOTHING = new Uint8Array(0);
 /** The answer, of which nothing has been read. */
 export const unread = (response: Response): BegunAnswer => ({ response, head: NOTHING });
 
-/** The size of an answer that is read whole, by its headers, in bytes; null for every other answer. */
+/** The size of an answer that may be read at once, by its headers, in bytes; null for every other answer. */
 export function smallAnswerBytes(headers: Headers): number | null {
   if (isEventStream(headers.get("content-type")) || headers.has("content-encoding")) return null;
   const declared = Number(headers.get("content-length") ?? Number.NaN);
@@ -39,15 +39,14 @@ export async function lookAtAnswer(response: Response, answerMemory: MemoryBudge
   const reservation = answerMemory.open();
   const size = smallAnswerBytes(headers);
   const smallBytes = size !== null && reservation.grow(size) ? size : null;
-  const judge = judgeOf(headers.get("content-type"), smallBytes !== null);
+  const judge = judgeOf(headers.get("content-type"));
   const reader = body.getReader({ mode: "byob" });
   let head = NOTHING;
   try {
     for (;;) {
-      const room = smallBytes === null ? LOOK_BYTES : smallBytes - head.byteLength;
-      const { done, value } = await reader.read(new Uint8Array(room));
+      const { done, value } = await reader.read(new Uint8Array(smallBytes ?? LOOK_BYTES));
       if (!done) head = head.byteLength === 0 ? value : concat([head, value]);
-      const verdict = judge(head, done || head.byteLength === smallBytes);
+      const verdict = judge(new TextDecoder().decode(head), done || head.byteLength === smallBytes);
       if (typeof verdict === "object") {
         reader.cancel().catch(() => undefined);
         return unread(failed(headers, verdict));
@@ -71,16 +70,10 @@ export async function firstPiece(response: Response): Promise<BegunAnswer> {
   return { response, head: piece?.value ?? NOTHING };
 }
 
-type Judge = (head: Uint8Array, isWhole: boolean) => ReturnType<typeof judgeEvents>;
-
-function judgeOf(contentType: string | null, isSmall: boolean): Judge {
-  const text = (head: Uint8Array): string => new TextDecoder().decode(head);
-  if (isEventStream(contentType)) return (head, isWhole) => judgeEvents(text(head), isWhole);
-  const isJson = contentType?.toLowerCase().includes("json") ?? false;
-  return (head, isWhole) => {
-    if (isSmall && !isWhole) return "unclear";
-    return isJson ? judgeDocument(text(head), isWhole) : "passes";
-  };
+/** Judges what has come of an answer of this type. */
+function judgeOf(contentType: string | null): typeof judgeEvents {
+  if (isEventStream(contentType)) return judgeEvents;
+  return contentType?.toLowerCase().includes("json") === true ? judgeDocument : () => "passes";
 }
 
 /** The answer as if the upstream had used the status that its error names. */
