@@ -4,6 +4,7 @@
  * move bytes.
  */
 import { GatewayError } from "../../../shared/errors.ts";
+import type { BilledBy } from "../../domain/request/route-class.ts";
 import { clientHeaders } from "../../domain/upstream/headers.ts";
 import type { TransformPlan } from "../../domain/upstream/transform.ts";
 import { type Billed, type BilledAnswer, clientStatus } from "../../domain/usage/billing.ts";
@@ -26,6 +27,9 @@ import type { BodyEnd, RelayedBody, RelayJob } from "./relay-job.ts";
 import { relayNative } from "./relay-native.ts";
 import { relayPump } from "./relay-pump.ts";
 import { runStages, StagedReader, TappedBody } from "./staged-answer.ts";
+
+/** What routes are billed by whose streams are text. */
+const TEXT_BILLED: ReadonlySet<BilledBy> = new Set(["tokens", "seconds"]);
 
 /** An answer to relay, and what follows its end. */
 interface RelayInput {
@@ -56,7 +60,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     ...gatewayHeaders(call, known),
     ...(isEventStream(type) ? STREAM_HEADERS : {}),
   });
-  const scan = new UsageScan({ content: call.route.billedBy === "tokens" });
+  const scan = new UsageScan({ content: TEXT_BILLED.has(call.route.billedBy) });
   const buffer =
     miss !== null && response.status === 200
       ? new BoundedBuffer(CACHE_BODY_MAX_BYTES, call.memory.cacheMemory.open())
