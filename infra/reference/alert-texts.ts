@@ -168,14 +168,15 @@ export const ALERT_TEXTS: Readonly<Record<AlertKey, AlertText>> = {
   },
   upstream_5xx_response: {
     subject: "Upstreams",
-    means: "The upstream's last response was a 5xx. The client got 502 with the upstream's body.",
+    means:
+      "The upstream's last response was a 5xx. The client got it as 502 (520 to 529 as they are) with the upstream's body.",
     action:
       "Read the upstream's own log at that time. A 503 from an inference server usually means that its queue is full: lower `max_in_flight` of the model.",
   },
   upstream_stream_error: {
     subject: "Upstreams",
     means:
-      "A response broke off or timed out after it had started. The client got an error event at the end of the stream; the part that arrived is billed.",
+      "A response broke off or timed out after it had started, or the upstream reported an error in the middle of it. The client got an error event in the stream; the part that arrived is billed.",
     action:
       "With one model: its server crashes or restarts (out of memory?), a proxy in between cuts long connections, or `request_timeout_secs` is too short for its responses. With all models at once: the network, or a restart of the Worker.",
   },
