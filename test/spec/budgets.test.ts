@@ -253,7 +253,7 @@ describe("a term budget", () => {
     });
     expect((await chatWith({ ...minted, secret: other.secret }, 5)).status).toBe(200);
     await fixture.gateway.must("PUT", `/tenants/${minted.tenant.id}/quota`, { tokens_per_minute: 1 });
-    expect((await chatWith(minted, 5)).status).toBe(429);
+    expect(await chatWith(minted, 5)).toMatchObject({ status: 400, code: "request_larger_than_quota" });
   });
 
   it("reserves max_tokens as given, however large", async () => {
