@@ -69,6 +69,8 @@ const stranger = {
   row: null,
 } as const;
 const denied = { type: "permission_error", row: { model: "" } } as const;
+const digits: unknown = expect.stringMatching(/^\d+$/);
+const waiting = { "retry-after": digits, "retry-after-ms": digits };
 const noBudget = { type: "permission_error", headers: { "x-should-retry": "false" } } as const;
 
 /** Sends a chat under a guardrails policy. */
@@ -248,10 +250,7 @@ const TABLE: Readonly<Record<string, Raised>> = {
     status: 429,
     type: "rate_limit_error",
     message: "token budget exceeded",
-    headers: {
-      "retry-after": expect.stringMatching(/^\d+$/),
-      "retry-after-ms": expect.stringMatching(/^\d+$/),
-    },
+    headers: waiting,
     by: async (minted) => {
       await fixture.gateway.must("PUT", tenant("quota")(minted), { tokens_per_minute: 1_000 });
       const { model } = await fixture.gateway.mint(fixture.upstream.url, "out=5000");
@@ -265,10 +264,7 @@ const TABLE: Readonly<Record<string, Raised>> = {
     status: 429,
     type: "rate_limit_error",
     message: "request rate exceeded",
-    headers: {
-      "retry-after": expect.stringMatching(/^\d+$/),
-      "retry-after-ms": expect.stringMatching(/^\d+$/),
-    },
+    headers: waiting,
     by: async (minted) => {
       await fixture.gateway.must("PUT", key(minted), { requests_per_minute: 1 });
       await (await chat(minted)).body?.cancel();
