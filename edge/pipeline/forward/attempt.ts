@@ -83,7 +83,7 @@ export async function attempt(sending: AttemptInput, target: Target): Promise<At
   } catch (error) {
     span.fail();
     span.end(call.ports.clock());
-    cancellation.release();
+    cancellation.abort();
     if (parsed.outgoing.fault !== null) throw parsed.outgoing.fault;
     if (cancellation.clientGone) throw new ClientGone();
     if (cancellation.slotLost !== null) throw cancellation.slotLost;
