@@ -32,6 +32,7 @@ export const ERROR_TABLE = {
   invalid_multipart: { status: 400, message: "invalid multipart body" },
   model_required: { status: 400, message: "model is required", param: "model" },
   validation_failed: { status: 400, message: "validation failed" },
+  request_larger_than_quota: { status: 400, message: "request needs <x>: send less, or lower max_tokens" },
   request_blocked: { status: 400, message: "request blocked by content policy" },
   response_blocked: { status: 400, message: "response blocked by content policy" },
   missing_api_key: { status: 401, message: "missing bearer token" },

@@ -17,6 +17,7 @@ const PLACES: Partial<Record<ErrorCode, Place>> = {
   tenant_expired: "schedule",
   outside_access_window: "schedule",
   tenant_budget_exhausted: "budget",
+  request_larger_than_quota: "profile",
   token_budget_exceeded: "profile",
   request_rate_exceeded: "profile",
   model_not_permitted: "models",

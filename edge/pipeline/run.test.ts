@@ -290,7 +290,15 @@ describe("a refusal by the budgets", () => {
     const world = new TestPipeline();
     world.key = keyOf({ tenant: tenantOf({ tokens_per_minute: 6 }) });
     world.answers = [refused(world.permit, "token_budget_exceeded", 60_000)];
-    expect((await run(world.received())).headers.get("x-should-retry")).toBe("false");
+    const { status, headers } = await run(world.received());
+    const told = { "x-should-retry": headers.get("x-should-retry"), "retry-after": headers.get("retry-after") };
+    expect({ status, ...told }).toEqual({ status: 400, "x-should-retry": "false", "retry-after": null });
+    await world.settled();
+    expect(world.permit.settlement?.row).toMatchObject({
+      status_code: 400,
+      error_code: "request_larger_than_quota",
+      admission: "rejected",
+    });
   });
 
   it("is 403 when a term budget is used up at the request's turn, with one row", async () => {

@@ -341,8 +341,14 @@ describe("an unbilled call", () => {
     expect(await ask(world, refuses)).toMatchObject({ code: "upstream_failed" });
     expect(world.upstreamCalls.length).toBe(1);
     expect(await ask(world, hangs)).toMatchObject({ code: "upstream_timeout" });
-    const silent = new ReadableStream({ type: "bytes", pull: async () => await new Promise(() => undefined) });
-    expect(await ask(world, async () => new Response(silent))).toMatchObject({ code: "upstream_timeout" });
+    const silent: Answer = async ({ signal }) =>
+      new Response(
+        new ReadableStream({
+          type: "bytes",
+          start: (controller) => signal.addEventListener("abort", () => controller.error(signal.reason)),
+        }),
+      );
+    expect(await ask(world, silent)).toMatchObject({ code: "upstream_timeout" });
     expect({ admitted: world.admitted, rows: world.rows }).toEqual({ admitted: [], rows: [] });
   });
 

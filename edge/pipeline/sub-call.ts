@@ -143,9 +143,9 @@ export async function unbilledCall(parent: Call, caller: Parsed, asked: OwnCall)
 }
 
 async function collectOnce(call: Call, answer: UpstreamAnswer): Promise<SubCallAnswer> {
-  const { response, cancellation } = answer;
+  const { response, head, cancellation } = answer;
   try {
-    return await collect(call, clientStatus(response.status), response.body, cancellation.signal);
+    return await collect(call, clientStatus(response.status), response.body, cancellation.signal, head);
   } catch (error) {
     if (cancellation.clientGone) throw new ClientGone();
     if (cancellation.timedOut) throw new GatewayError("upstream_timeout", { cause: "the answer did not end in time" });
@@ -224,15 +224,17 @@ function parsedOf({ ports }: Call, body: JsonObject, modelName: string): ParsedC
   };
 }
 
-/** Reads an answer to its end, unless the signal ends it before. Rejects when the answer breaks off. */
+/** Reads an answer after its `head` to its end, unless the signal ends it before. Rejects when the answer breaks off. */
 async function collect(
   call: Call,
   status: number,
   body: ReadableStream<Uint8Array> | null,
   signal: AbortSignal = call.request.signal,
+  head = new Uint8Array(0),
 ): Promise<SubCallAnswer> {
   const buffer = new BoundedBuffer(ANSWER_MAX_BYTES, call.memory.answerMemory.open());
   try {
+    buffer.push(head);
     if (body !== null) await readInto(buffer, body, signal);
     const bytes = buffer.take();
     return bytes === null ? { kind: "too-large" } : { kind: "answered", status, value: parseJson(bytes) };

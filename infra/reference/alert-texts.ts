@@ -178,7 +178,7 @@ export const ALERT_TEXTS: Readonly<Record<AlertKey, AlertText>> = {
     subject: "Upstreams",
     of: "name of the model",
     means:
-      "The upstream's last response was a 5xx. The client got 502 with the upstream's body. Raised when a model [fails often](docs/rules/alerts.md#failures-of-upstreams), by default 3 times in a minute.",
+      "The upstream's last response was a 5xx. The client got it as 502 (520 to 529 as they are) with the upstream's body. Raised when a model [fails often](docs/rules/alerts.md#failures-of-upstreams), by default 3 times in a minute.",
     action:
       "Read the upstream's own log at that time. A 503 from an inference server usually means that its queue is full: lower `max_in_flight` of the model.",
   },
@@ -186,7 +186,7 @@ export const ALERT_TEXTS: Readonly<Record<AlertKey, AlertText>> = {
     subject: "Upstreams",
     of: "name of the model",
     means:
-      "A response broke off or timed out after it had started. The client got an error event at the end of the stream; the part that arrived is billed. Raised when a model [fails often](docs/rules/alerts.md#failures-of-upstreams), by default 3 times in a minute.",
+      "A response broke off or timed out after it had started, or the upstream reported an error in the middle of it. The client got an error event in the stream; the part that arrived is billed. Raised when a model [fails often](docs/rules/alerts.md#failures-of-upstreams), by default 3 times in a minute.",
     action:
       "With one model: its server crashes or restarts (out of memory?), a proxy in between cuts long connections, or `request_timeout_secs` is too short for its responses. With all models at once: the network, or a restart of the Worker.",
   },

@@ -22,6 +22,26 @@ export interface SeenRequest {
   untilMs: number;
 }
 
+/** What upstreams say of their limits and of the request. */
+export const SAID = {
+  "retry-after": "7",
+  "retry-after-ms": "6500",
+  "x-should-retry": "false",
+  "request-id": "req_1",
+  "openai-processing-ms": "12",
+  "anthropic-ratelimit-requests-remaining": "3",
+} as const;
+
+function errorOf(status: string | undefined): object | null {
+  return status === undefined ? null : { error: { message: "overloaded", code: Number(status) } };
+}
+
+/** The head of an answer whose body never begins. */
+function begunAndReset(response: ServerResponse): void {
+  response.writeHead(200, { "content-type": "application/json" }).flushHeaders();
+  setImmediate(() => response.socket?.resetAndDestroy());
+}
+
 function usageOf(behaviour: Behaviour): object {
   const [prompt_tokens, completion_tokens] = [behaviour.number("in", 11), behaviour.number("out", 22)];
   return { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens };
@@ -35,9 +55,13 @@ export async function answer(behaviour: Behaviour, seen: SeenRequest, response: 
   const delayMs = behaviour.number("delay", 0);
   if (delayMs > 0) await pause(delayMs);
   if (words.has("no-options") && seen.body["stream_options"] !== undefined)
-    return end(seen, response, 400, { error: { message: "unknown field stream_options" } });
+    return end(seen, response, behaviour.number("refuse", 400), { error: { message: "unknown field stream_options" } });
+  if (words.has("says")) for (const [name, value] of Object.entries(SAID)) response.setHeader(name, value);
   const status = behaviour.number("status", 200);
   if (status !== 200) return fail(behaviour, status, seen, response);
+  if (words.has("empty-reset")) return begunAndReset(response);
+  const error = errorOf(behaviour.text("error"));
+  if (error !== null && seen.body["stream"] !== true) return end(seen, response, 200, error);
   if (seen.body["stream"] === true) return await stream(behaviour, seen, response);
   const document = {
     id: "chatcmpl-test",
@@ -92,6 +116,8 @@ async function stream(behaviour: Behaviour, seen: SeenRequest, response: ServerR
     return void response.end(garbage());
   }
   const paceMs = behaviour.number("pace", 0);
+  const first = errorOf(behaviour.text("error"));
+  if (first !== null) response.write(`data: ${JSON.stringify(first)}\n\n`);
   for (const [at, text] of eventsOf(behaviour, seen).entries()) {
     if (response.destroyed) return;
     if (at === 2 && words.has("cut")) return void response.socket?.resetAndDestroy();
@@ -101,6 +127,7 @@ async function stream(behaviour: Behaviour, seen: SeenRequest, response: ServerR
     else response.write(text);
     seen.chunksWritten += 1;
     if (at === 2 && words.has("stall")) return;
+    if (at === 2 && words.has("late-error")) response.write(`data: ${JSON.stringify(errorOf("500"))}\n\n`);
     if (paceMs > 0) await pause(paceMs);
   }
   seen.done = true;

@@ -39,15 +39,13 @@ function answering(scene: CrashScene, contentType: string, next: (source: Source
   return () => over;
 }
 
-/** The upstream's answer with a body that throws when it is read for the first time. */
+/** The upstream's answer with a body that throws when it is to be relayed; its beginning can be looked at. */
 function unreadable(response: Response): Response {
-  let looked = false;
+  let looks = 0;
   return new Proxy(response, {
     get: (target, name) => {
-      if (name === "body" && !looked) {
-        looked = true;
-        broken();
-      }
+      if (name === "body") looks += 1;
+      if (name === "body" && looks === 2) broken();
       const value: unknown = Reflect.get(target, name, target);
       return typeof value === "function" ? value.bind(target) : value;
     },

@@ -50,7 +50,7 @@ interface Scene {
 /** The body that an upstream sends; it breaks off when the upstream call is ended. */
 type Source = (stop: AbortSignal) => ReadableStream<Uint8Array>;
 
-function relayed(source: Source, clock: () => number, stalledReaderMs = LONG_MS): Scene {
+function relayed(source: Source, clock: () => number, stalledReaderMs = LONG_MS, head = ""): Scene {
   const client = new AbortController();
   const seen = { upstream: "", client: "" };
   const [upstream, own] = [new TextDecoder(), new TextDecoder()];
@@ -61,6 +61,7 @@ function relayed(source: Source, clock: () => number, stalledReaderMs = LONG_MS)
   const stop = new AttemptCancellation(client.signal, LONG_MS, new SharedTimer(Date.now), new SlotLoss());
   const job: RelayJob = {
     body: source(stop.signal),
+    head: new Uint8Array(new TextEncoder().encode(head)),
     cancellation: stop,
     clock,
     timer: new SharedTimer(Date.now),
@@ -115,6 +116,20 @@ describe.each(Object.entries(paces))("a stream that comes %s", (_, pace) => {
     expect(await text()).toBe(TEXT);
     expect(await ended).toBe("complete");
     expect(seen).toEqual({ upstream: TEXT, client: TEXT });
+  });
+
+  it("reaches the client whole when its beginning was read before", async () => {
+    const rest = source([...EVENTS.slice(1), "data: [DONE]\n\n"]);
+    const { text, ended, seen } = relayed(rest, pace(), LONG_MS, EVENTS[0]);
+    expect(await text()).toBe(TEXT);
+    expect(await ended).toBe("complete");
+    expect(seen).toEqual({ upstream: TEXT, client: TEXT });
+  });
+
+  it("is released when the client leaves before it took the beginning that was read", async () => {
+    const { leave, ended } = relayed(source(EVENTS.slice(1)), pace(), LONG_MS, EVENTS[0]);
+    await leave(0);
+    expect(await ended).toBe("gone");
   });
 
   it.each([0, 1, 2, 3, 20])("is released when the client leaves after %i reads", async (reads) => {

@@ -28,7 +28,8 @@ const REQUEST_TYPES: Readonly<Record<CallRoute, string>> = {
   images: "image",
   models: "other",
 };
-const RETRIED: ReadonlySet<number> = new Set([0, 408, 429, 500, 502, 503, 504]);
+/** 409 only when it says when to come again, which no script does. */
+const RETRIED: ReadonlySet<number> = new Set([0, 408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529]);
 const NOBODY = "00000000-0000-0000-0000-000000000000";
 
 /** What every row of a call has, whatever became of it. */
@@ -115,6 +116,7 @@ function refusalsOf(call: Call, config: ModelConfig, isDisabled: boolean, status
 
 /** Refusals by budgets and limits per minute, which compare-budgets.ts and compare-rates.ts judge. */
 const BUDGET_CODES: ReadonlySet<string> = new Set([
+  "request_larger_than_quota",
   "token_budget_exceeded",
   "request_rate_exceeded",
   "key_budget_exhausted",

@@ -17,6 +17,9 @@ const REFUSALS: Readonly<Record<Kind, string>> = {
   requests: "request_rate_exceeded",
 };
 
+/** Tells a request that its tenant or key never has so many tokens at once. */
+const TOO_LARGE = "request_larger_than_quota";
+
 const MINUTE_MS = 60_000;
 /** What a lease holds at most of what a limit still has; another key misses it. */
 const LEASED_PART = 1 / 8;
@@ -236,6 +239,14 @@ class Story {
     if (refusing !== undefined && !isLow(refusing)) differ("refused above the level", "served", code);
     if (refusing === "requests" && before.some(({ level, need, most }) => level.kind === "tokens" && most < need))
       differ("refused for requests, while tokens are missing", REFUSALS.tokens, code);
+    const never = before.filter(({ level: { kind, cap }, need }) => kind === "tokens" && need > cap);
+    if (refusing === "tokens" && never.length > 0) differ("told to wait for what never fits", TOO_LARGE, code);
+    const named = never.some(
+      ({ level: { cap }, need }) => got.text.includes(`${need} tokens, `) && got.text.includes(`is ${cap}:`),
+    );
+    if (code === TOO_LARGE && !named) differ("told that it never fits", story, got.text);
+    if (code === TOO_LARGE && got.headers["retry-after"] !== undefined)
+      differ("told to wait for what never fits", "nothing", got.headers["retry-after"]);
     if (refusing !== undefined) this.#judgeRefusal(call, code, before, differ);
     else if (isServed) this.#told = null;
     if (isServed) for (const level of levels) level.take(got, needOf(level.kind, call), usedOf(level.kind, call));
@@ -267,11 +278,9 @@ class Story {
     if (!(waitMs >= least && waitMs <= most)) differ("retry-after-ms", { least, most }, headers["retry-after-ms"]);
     const seconds = Number(headers["retry-after"]);
     if (seconds !== Math.ceil(waitMs / 1000)) differ("retry-after", Math.ceil(waitMs / 1000), headers["retry-after"]);
-    const never = before.some(({ level: { cap }, need }) => need > cap);
-    if (never !== (headers["x-should-retry"] === "false"))
-      differ("x-should-retry", never ? "false" : "nothing", headers["x-should-retry"]);
+    if (headers["x-should-retry"] !== undefined) differ("x-should-retry", "nothing", headers["x-should-retry"]);
     const isSettled = before.every(({ level }) => level.isSettled(got.startMs));
-    this.#told = never || !isSettled ? null : { code, key: call.key, need: total, untilMs: got.endMs + waitMs };
+    this.#told = !isSettled ? null : { code, key: call.key, need: total, untilMs: got.endMs + waitMs };
   }
 
   /**

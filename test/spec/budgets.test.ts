@@ -130,10 +130,14 @@ describe("a tenant's tokens per minute", () => {
   it("refuse a request that can never fit, and say so", async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url);
     await fixture.gateway.must("PUT", `/tenants/${minted.tenant.id}/quota`, { tokens_per_minute: 50 });
-    const { status, headers } = await chatWith(minted, 100);
-    expect({ status, "x-should-retry": headers.get("x-should-retry") }).toEqual({
-      status: 429,
+    const { status, code, message, headers } = await chatWith(minted, 100);
+    const told = { "x-should-retry": headers.get("x-should-retry"), "retry-after": headers.get("retry-after") };
+    expect({ status, code, message, ...told }).toEqual({
+      status: 400,
+      code: "request_larger_than_quota",
+      message: expect.stringMatching(/^request needs 1\d\d tokens, and tokens_per_minute of the tenant is 50: /),
       "x-should-retry": "false",
+      "retry-after": null,
     });
     expect(fixture.upstream.seen(minted.mark)).toHaveLength(0);
   });
@@ -182,7 +186,7 @@ describe("requests per minute", () => {
     const other = await fixture.gateway.must<{ secret: string }>("POST", `/tenants/${minted.tenant.id}/keys`, {});
     const path = `/keys/${minted.key.id}`;
     await fixture.gateway.must("PUT", path, { requests_per_minute: 1, tokens_per_minute: 200 });
-    expect(await chatWith(minted, 300)).toMatchObject({ status: 429, code: "token_budget_exceeded" });
+    expect(await chatWith(minted, 300)).toMatchObject({ status: 400, code: "request_larger_than_quota" });
     expect((await chatWith({ ...minted, model: { ...minted.model, model_name: "nobody" } }, 5)).status).toBe(404);
     const served = await chatWith(minted, 5);
     expect({ status: served.status, rates: rates(served) }).toMatchObject({
@@ -249,7 +253,7 @@ describe("a term budget", () => {
     });
     expect((await chatWith({ ...minted, secret: other.secret }, 5)).status).toBe(200);
     await fixture.gateway.must("PUT", `/tenants/${minted.tenant.id}/quota`, { tokens_per_minute: 1 });
-    expect((await chatWith(minted, 5)).status).toBe(429);
+    expect(await chatWith(minted, 5)).toMatchObject({ status: 400, code: "request_larger_than_quota" });
   });
 
   it("reserves max_tokens as given, however large", async () => {

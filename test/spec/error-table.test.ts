@@ -69,6 +69,8 @@ const stranger = {
   row: null,
 } as const;
 const denied = { type: "permission_error", row: { model: "" } } as const;
+const digits: unknown = expect.stringMatching(/^\d+$/);
+const waiting = { "retry-after": digits, "retry-after-ms": digits };
 const noBudget = { type: "permission_error", headers: { "x-should-retry": "false" } } as const;
 
 /** Sends a chat under a guardrails policy. */
@@ -103,6 +105,12 @@ const TABLE: Readonly<Record<string, Raised>> = {
     param: "model",
     row: { model: "" },
     by: async (minted) => await chat(minted, { model: "" }),
+  },
+  request_larger_than_quota: {
+    ...invalid,
+    status: 400,
+    message: expect.stringMatching(/^request needs \d+ tokens, and tokens_per_minute of the tenant is 1: /) as string,
+    by: after("PUT", tenant("quota"), { tokens_per_minute: 1 }),
   },
   request_blocked: {
     ...invalid,
@@ -242,21 +250,21 @@ const TABLE: Readonly<Record<string, Raised>> = {
     status: 429,
     type: "rate_limit_error",
     message: "token budget exceeded",
-    headers: {
-      "x-should-retry": "false",
-      "retry-after": expect.stringMatching(/^\d+$/),
-      "retry-after-ms": expect.stringMatching(/^\d+$/),
+    headers: waiting,
+    by: async (minted) => {
+      await fixture.gateway.must("PUT", tenant("quota")(minted), { tokens_per_minute: 1_000 });
+      const { model } = await fixture.gateway.mint(fixture.upstream.url, "out=5000");
+      const spent = await chat(minted, { model: model.model_name });
+      await spent.text();
+      await fixture.gateway.row(minted.tenant.id, spent.headers.get("x-gateway-request-id"));
+      return await chat(minted);
     },
-    by: after("PUT", tenant("quota"), { tokens_per_minute: 1 }),
   },
   request_rate_exceeded: {
     status: 429,
     type: "rate_limit_error",
     message: "request rate exceeded",
-    headers: {
-      "retry-after": expect.stringMatching(/^\d+$/),
-      "retry-after-ms": expect.stringMatching(/^\d+$/),
-    },
+    headers: waiting,
     by: async (minted) => {
       await fixture.gateway.must("PUT", key(minted), { requests_per_minute: 1 });
       await (await chat(minted)).body?.cancel();

@@ -86,16 +86,33 @@ it("a stream that is left after 10 tokens owes these, not the stated limit", asy
   expect(row?.output_tokens).toBeLessThan(4_000);
 });
 
-it("a transcription whose answer has no place for its length owes the minute that was reserved", async () => {
+const heard = `data: ${JSON.stringify({ type: "transcript.text.delta", delta: "x".repeat(40) })}\n\n`;
+it.each([
+  ["whose answer has no place for its length", "text/plain", "hello", 0],
+  ["that is streamed without a report", "text/event-stream", heard, 10],
+])("a transcription %s owes the minute that was reserved, and what was seen", async (_, type, answer, outputTokens) => {
   const minted = await fixture.gateway.mint(upstream().url, "plain", { input_cost_per_second: 0.002 });
-  upstream().answer = () => ({ headers: { "content-type": "text/plain" }, body: "hello" });
+  upstream().answer = () => ({ headers: { "content-type": type }, body: answer });
   const body = new FormData();
   body.set("model", minted.model.model_name);
   body.set("file", new File(["x"], "x.wav"));
   const headers = { authorization: `Bearer ${minted.secret}` };
   const url = `${fixture.gateway.proxyUrl}/v1/audio/transcriptions`;
   const response = await fetch(url, { method: "POST", headers, body });
-  expect(await response.text()).toBe("hello");
+  expect(await response.text()).toBe(answer);
   const row = await fixture.gateway.row(minted.tenant.id, response.headers.get("x-gateway-request-id"));
-  expect(row).toMatchObject({ input_seconds: 60, cost_usd: 0.12 });
+  expect(row).toMatchObject({ input_seconds: 60, cost_usd: 0.12, output_tokens: outputTokens });
+});
+
+it.each([{}, { input: null }])("a speech without a text is refused: %j", async (given) => {
+  const minted = await fixture.gateway.mint(upstream().url);
+  const response = await fetch(`${fixture.gateway.proxyUrl}/v1/audio/speech`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${minted.secret}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: minted.model.model_name, voice: "v", ...given }),
+  });
+  expect({ status: response.status, body: await response.json() }).toMatchObject({
+    status: 400,
+    body: { error: { param: "input", message: "input must be a string" } },
+  });
 });

@@ -73,11 +73,25 @@ const retryable = (behaviour: string, upstreamStatus: number, status: number): C
     reads: "own error",
     attempts: bad(2),
     counted: { retry: 1, exhausted: 1 },
-    alert: status === 502 ? "upstream_5xx_response" : null,
+    alert: upstreamStatus >= 500 ? "upstream_5xx_response" : null,
     upstreamStatus,
     billed: "nothing",
   },
   beside: good(bad(2), { retry: 1 }),
+});
+
+/** The same as a stream. */
+const streamed = ({ behaviour, alone, beside }: Case): Case => ({
+  behaviour,
+  stream: true,
+  alone,
+  beside: { ...beside, reads: "stream" },
+});
+
+/** What only another endpoint may answer differently. */
+const elsewhere = (behaviour: string, status: number): Case => ({
+  ...final(behaviour, status, status, null),
+  beside: good(bad(1), {}),
 });
 
 const same = (behaviour: string, outcome: ExpectedOutcome, stream = false): Case => ({
@@ -132,6 +146,14 @@ export const CASES: readonly Case[] = [
   retryable("status=502", 502, 502),
   retryable("status=503,retry-after=0.3", 503, 502),
   retryable("status=504", 504, 502),
+  retryable("status=425", 425, 425),
+  retryable("status=409,retry-after=0.1", 409, 409),
+  retryable("status=520", 520, 520),
+  retryable("status=524", 524, 524),
+  retryable("status=529", 529, 529),
+  retryable("error=503", 503, 502),
+  streamed(retryable("error=429", 429, 429)),
+  unreachable("empty-reset", 3),
   {
     behaviour: "hang",
     alone: {
@@ -146,8 +168,12 @@ export const CASES: readonly Case[] = [
     beside: good(bad(2), { timeout: 2, retry: 1 }),
   },
   final("status=400", 400, 400, null),
-  final("status=401", 401, 401, null),
-  final("status=404", 404, 404, null),
+  elsewhere("status=401", 401),
+  elsewhere("status=403", 403),
+  elsewhere("status=404", 404),
+  elsewhere("status=424", 424),
+  final("status=409", 409, 409, null),
+  final("error=400", 400, 400, null),
   final("status=422", 422, 422, null),
   final("status=302", 302, 502, "upstream_request_failed"),
   final("status=501", 501, 502, "upstream_5xx_response"),
@@ -165,5 +191,7 @@ export const CASES: readonly Case[] = [
   begun("garbage", "garbage", { billed: "estimate" }),
   begun("cut,pace=20", "in-band error", broke),
   begun("cut-mid,pace=20", "in-band error", broke),
+  begun("late-error", "stream", { alert: "upstream_stream_error" }),
+  begun("late-error,no-usage", "stream", broke),
   begun("stall", "in-band error", { ...broke, counted: { success: 1, timeout: 1 } }),
 ];

@@ -5,6 +5,7 @@
 import { describe, expect, it } from "vitest";
 import { dataOf, useGateway } from "../harness/fixture.ts";
 import { mainRows } from "../harness/main-rows.ts";
+import { SAID } from "../harness/upstream-answers.ts";
 
 const fixture = useGateway();
 
@@ -33,6 +34,69 @@ describe("an upstream that answers", () => {
       total_tokens: 0,
       cost_usd: 0,
     });
+  });
+});
+
+it.each([200, 429, 503, 529])("what an upstream says of its limits reaches the client with a %i", async (status) => {
+  const minted = await fixture.gateway.mint(fixture.upstream.url, `says,status=${status}`, { max_retries: 0 });
+  const { headers } = await fixture.gateway.chat(minted);
+  expect(Object.fromEntries(Object.keys(SAID).map((name) => [name, headers.get(name)]))).toEqual(SAID);
+});
+
+describe("an error in a 200", () => {
+  it.each([
+    ["a document", "error=503", false],
+    ["a first event", "error=503", true],
+    ["a later event", "late-error", true],
+  ])("is never cached: %s", async (_, behaviour, stream) => {
+    const fields = { cache_enabled: true, max_retries: 0 };
+    const minted = await fixture.gateway.mint(fixture.upstream.url, behaviour, fields);
+    for (let call = 1; call <= 2; call += 1) {
+      const response = await fixture.gateway.chat(minted, { stream });
+      await response.text();
+      expect(response.headers.get("x-gateway-cache")).toBe("miss");
+      await fixture.gateway.row(minted.tenant.id, response.headers.get("x-gateway-request-id"));
+    }
+    expect(fixture.upstream.seen(minted.mark)).toHaveLength(2);
+  });
+
+  it.each([false, true])("after content is passed on, and named in the row (usage asked for: %j)", async (native) => {
+    const minted = await fixture.gateway.mint(fixture.upstream.url, "late-error,chunks=10,no-usage");
+    const body = native ? { stream_options: { include_usage: true } } : {};
+    const response = await fixture.gateway.chat(minted, { stream: true, body });
+    const data = dataOf(await response.text());
+    expect({ error: JSON.parse(data[3] ?? "null"), last: data.at(-1), status: response.status }).toEqual({
+      error: { error: { message: "overloaded", code: 500 } },
+      last: "[DONE]",
+      status: 200,
+    });
+    const row = await fixture.gateway.row(minted.tenant.id, response.headers.get("x-gateway-request-id"));
+    expect(row).toMatchObject({ status_code: 200, error_code: "upstream_stream_error", output_tokens: 10 });
+  });
+});
+
+describe("an upstream that refuses the usage option", () => {
+  it.each([400, 422])("with a %i that names it is asked without it, and remembered", async (status) => {
+    const minted = await fixture.gateway.mint(fixture.upstream.url, `no-options,refuse=${status}`);
+    for (let call = 1; call <= 2; call += 1) {
+      const response = await fixture.gateway.chat(minted, { stream: true });
+      expect({ status: response.status, last: dataOf(await response.text()).at(-1) }).toEqual({
+        status: 200,
+        last: "[DONE]",
+      });
+    }
+    const seen = fixture.upstream.seen(minted.mark).map(({ body }) => "stream_options" in body);
+    expect(seen).toEqual([true, false, false]);
+  });
+
+  it("is not asked again when its answer names another reason", async () => {
+    const minted = await fixture.gateway.mint(fixture.upstream.url, "status=400");
+    const response = await fixture.gateway.chat(minted, { stream: true });
+    expect({ status: response.status, body: await response.json() }).toEqual({
+      status: 400,
+      body: { detail: "status 400" },
+    });
+    expect(fixture.upstream.seen(minted.mark)).toHaveLength(1);
   });
 });
 

@@ -63,6 +63,8 @@ export const errorTexts = {
   request_timeout_fix: "Send the body without pauses of 30 seconds or more, or send smaller requests.",
   request_too_large: "The request body is larger than the gateway accepts.",
   request_too_large_fix: "Send less per request, or raise GATEWAY_MAX_BODY_BYTES.",
+  request_larger_than_quota: "The request needs more tokens than its tenant or key may use per minute.",
+  request_larger_than_quota_fix: "Send less, lower max_tokens, or raise this limit.",
   token_budget_exceeded: "The tenant or the key has reached its limit of tokens per minute.",
   token_budget_exceeded_fix:
     "Wait as long as retry-after says, send smaller requests, or raise this limit for the tenant or the key.",

@@ -106,11 +106,14 @@ export function isCapped(term: TermLimits): boolean {
   return term.tokens !== null || term.nanoUsd !== null;
 }
 
-/** Whether a request needs more than a limit per minute ever holds. */
-export function fitsNever({ tenant, key }: BudgetLimits, need: Amounts): boolean {
-  const exceeds = (owner: TenantLimits | KeyLimits) =>
-    RATE_NAMES.some((rate) => perMinute(owner, rate) > 0 && amountOf(need, rate) > perMinute(owner, rate));
-  return exceeds(tenant) || exceeds(key);
+/** The tightest limit of tokens per minute of which a request needs more than it ever holds; null: it can fit. */
+export function exceededQuota(
+  limits: BudgetLimits,
+  { bucketTokens }: Amounts,
+): { readonly owner: BudgetOwner; readonly tokensPerMinute: number } | null {
+  const quotas = OWNERS.map((owner) => ({ owner, tokensPerMinute: perMinute(limits[owner], "tokens") }));
+  const exceeded = quotas.filter(({ tokensPerMinute: cap }) => cap > 0 && bucketTokens > cap);
+  return exceeded.toSorted((a, b) => a.tokensPerMinute - b.tokensPerMinute)[0] ?? null;
 }
 
 /** Whether a tenant, or a key, has limits of its own. */

@@ -106,9 +106,7 @@ export function numberTextFault(name: string, text: string): FieldFault | null {
 
 /** A fault when the input of a route that is billed by characters is not a text. */
 export function inputFault(route: RouteClass, root: JsonObject): FieldFault | null {
-  const input = root["input"];
-  if (route.billedBy !== "characters" || input === undefined || input === null || typeof input === "string")
-    return null;
+  if (route.billedBy !== "characters" || typeof root["input"] === "string") return null;
   return { param: "input", message: "input must be a string" };
 }
 

@@ -122,15 +122,19 @@ describe("headers", () => {
     ]);
   });
 
-  it("come back as content-type, and retry-after on 429", () => {
-    const headers = new Headers({
-      "content-type": "text/event-stream",
+  it("come back as content-type, and what they say of limits and the request", () => {
+    const said = {
       "retry-after": "3",
-      "set-cookie": "a=b",
-      server: "x",
-    });
-    expect(clientHeaders(headers, 200, "text/event-stream")).toEqual({ "content-type": "text/event-stream" });
-    expect(clientHeaders(headers, 429, null)).toEqual({ "retry-after": "3" });
+      "retry-after-ms": "2900",
+      "x-should-retry": "true",
+      "request-id": "req_1",
+      "openai-processing-ms": "12",
+      "anthropic-ratelimit-tokens-remaining": "0",
+    };
+    const others = { "set-cookie": "a=b", server: "x", "x-request-id": "r", "anthropic-organization-id": "o" };
+    const headers = new Headers({ "content-type": "text/event-stream", ...said, ...others });
+    expect(clientHeaders(headers, "text/event-stream")).toEqual({ "content-type": "text/event-stream", ...said });
+    expect(clientHeaders(headers, null)).toEqual(said);
   });
 });
 

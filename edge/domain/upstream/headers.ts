@@ -70,11 +70,15 @@ export function asForm(headers: Record<string, string>): Record<string, string> 
   return headers;
 }
 
+/** What an upstream says of its own limits and of the request, for clients and for who asks it about a request. */
+const PASSED_ON = /^(?:retry-after(?:-ms)?|x-should-retry|request-id|openai-processing-ms|anthropic-ratelimit-.+)$/;
+
 /** The upstream's headers that the client gets; `contentType` is one of them. */
-export function clientHeaders(upstream: Headers, status: number, contentType: string | null): Record<string, string> {
+export function clientHeaders(upstream: Headers, contentType: string | null): Record<string, string> {
   const headers: Record<string, string> = {};
   if (contentType !== null) headers["content-type"] = contentType;
-  const retryAfter = status === 429 ? upstream.get("retry-after") : null;
-  if (retryAfter !== null) headers["retry-after"] = retryAfter;
+  upstream.forEach((value, name) => {
+    if (PASSED_ON.test(name)) headers[name] = value;
+  });
   return headers;
 }

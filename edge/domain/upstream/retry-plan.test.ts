@@ -44,19 +44,31 @@ function trace(given: RetryRules, ends: readonly AttemptEnd[]): readonly string[
 }
 
 describe("an answer", () => {
-  it.each([200, 204, 301, 302, 304, 400, 401, 403, 404, 409, 413, 422, 501, 505])("%i is final", (status) => {
+  it.each([200, 204, 301, 302, 304, 400, 409, 413, 422, 501, 505, 525])("%i is final", (status) => {
     expect(trace(rules({ targets: 3, maxRetries: 3 }), [answered(status)])).toEqual(["0@0", "final"]);
   });
 
-  it.each([408, 429, 500, 502, 503, 504])("%i is tried again, then elsewhere", (status) => {
-    expect(trace(rules({ targets: 2, maxRetries: 1 }), [answered(status)])).toEqual([
-      "0@0",
-      "0@200",
-      "1@0",
-      "1@200",
-      "exhausted",
-    ]);
+  it.each([401, 403, 404, 424])("%i is final at the last endpoint, and tried at every other one once", (status) => {
+    expect(trace(rules({ targets: 2, maxRetries: 3 }), [answered(status)])).toEqual(["0@0", "1@0", "final"]);
+    expect(trace(rules({ targets: 2, resendable: false }), [answered(status)])).toEqual(["0@0", "final"]);
   });
+
+  it("409 is tried again when its upstream says when", () => {
+    expect(trace(rules({ maxRetries: 1 }), [answered(409, 700)])).toEqual(["0@0", "0@700", "exhausted"]);
+  });
+
+  it.each([408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529])(
+    "%i is tried again, then elsewhere",
+    (status) => {
+      expect(trace(rules({ targets: 2, maxRetries: 1 }), [answered(status)])).toEqual([
+        "0@0",
+        "0@200",
+        "1@0",
+        "1@200",
+        "exhausted",
+      ]);
+    },
+  );
 });
 
 describe("the wait before another attempt", () => {
@@ -128,7 +140,7 @@ describe("whatever happens", () => {
           attempts[state.target] = (attempts[state.target] ?? 0) + 1;
           const step = nextStep(given, state, end);
           if (step.kind === "final") {
-            expect(end.kind === "answered" && !isRetryable(end.status)).toBe(true);
+            expect(end.kind === "answered" && !isRetryable(end)).toBe(true);
             break;
           }
           if (step.kind === "exhausted") {

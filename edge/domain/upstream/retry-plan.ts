@@ -5,7 +5,9 @@
  * one attempt per request on a new connection after a connection failed.
  */
 
-const RETRYABLE = new Set([408, 429, 500, 502, 503, 504]);
+const RETRYABLE = new Set([408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529]);
+/** Only another endpoint may answer differently. */
+const ELSEWHERE = new Set([401, 403, 404, 424]);
 /** Wait before the one attempt on a new connection, ms. */
 export const FRESH_CONNECTION_MS = 50;
 /** A longer retry-after of the upstream is ignored, ms. */
@@ -35,9 +37,15 @@ export interface RetryState {
 /** The state before the first attempt. */
 export const RETRY_START: RetryState = { target: 0, made: 0, freshConnectionUsed: false };
 
+/** The status of an answer, and how long its upstream wants to be left alone; null: it says nothing of that. */
+export interface AnsweredStatus {
+  readonly status: number;
+  readonly retryAfterMs: number | null;
+}
+
 /** How an attempt ended. */
 export type AttemptEnd =
-  | { readonly kind: "answered"; readonly status: number; readonly retryAfterMs: number | null }
+  | ({ readonly kind: "answered" } & AnsweredStatus)
   /** The connection failed, or the request could not be sent. */
   | { readonly kind: "unreachable" }
   /** The deadline passed before headers came. */
@@ -52,14 +60,17 @@ type RetryStep =
   /** Nothing is left to try. */
   | { readonly kind: "exhausted" };
 
-/** True for an answer after which another attempt may succeed. */
-export function isRetryable(status: number): boolean {
-  return RETRYABLE.has(status);
+/** True for an answer after which another attempt may succeed. A conflict passes when the upstream says when. */
+export function isRetryable({ status, retryAfterMs }: AnsweredStatus): boolean {
+  return RETRYABLE.has(status) || (status === 409 && retryAfterMs !== null);
 }
 
 /** What follows the attempt at `state`, which ended with `end`. */
 export function nextStep(rules: RetryRules, state: RetryState, end: AttemptEnd): RetryStep {
-  if (end.kind === "answered" && !isRetryable(end.status)) return { kind: "final" };
+  if (end.kind === "answered" && !isRetryable(end)) {
+    const next = rules.resendable && ELSEWHERE.has(end.status) ? nextTarget(rules, state) : null;
+    return next?.kind === "next" ? next : { kind: "final" };
+  }
   if (!rules.resendable) return { kind: "exhausted" };
   if (end.kind === "unusable") return nextTarget(rules, state);
   if (end.kind === "unreachable" && !state.freshConnectionUsed)

@@ -35,18 +35,21 @@ export const Name = {
   OutputDetails: 23,
   /** The model that answers. */
   Model: 24,
+  /** An error, as the member of an event or as its type; the type of an answer that has failed. */
+  Error: 25,
+  Failed: 26,
   // from here on: names of counts ({@link isCountName})
-  InputCount: 25,
+  InputCount: 27,
   /** An input that may leave out what came from a cache (reported-counts.ts). */
-  InputOrRest: 26,
-  OutputCount: 27,
-  CacheReadCount: 28,
-  CacheWrittenCount: 29,
-  CachedCount: 30,
-  ReasoningCount: 31,
-  Seconds: 32,
-  Duration: 33,
-  TotalCount: 34,
+  InputOrRest: 28,
+  OutputCount: 29,
+  CacheReadCount: 30,
+  CacheWrittenCount: 31,
+  CachedCount: 32,
+  ReasoningCount: 33,
+  Seconds: 34,
+  Duration: 35,
+  TotalCount: 36,
 } as const;
 
 /** Every name that is known. */
@@ -94,6 +97,7 @@ export const NAMES = nameTable({
   reasoning_tokens: Name.ReasoningCount,
   seconds: Name.Seconds,
   duration: Name.Duration,
+  error: Name.Error,
   finish_reason: Name.FinishReason,
   stop_reason: Name.StopReason,
   "response.audio.delta": Name.Sound,
@@ -103,7 +107,7 @@ export const NAMES = nameTable({
   "response.in_progress": Name.Begun,
   "response.completed": Name.Last,
   "response.incomplete": Name.Last,
-  "response.failed": Name.Last,
+  "response.failed": Name.Failed,
   message_stop: Name.Last,
   "image_generation.completed": Name.Last,
   "image_edit.completed": Name.Last,

@@ -85,9 +85,10 @@ const Part = {
   /** Why a message ended whose end is no sign for the scan. */
   Reason: 4,
   Finish: 5,
-  Content: 6,
-  Reasoning: 7,
-  ReasoningContent: 8,
+  Failure: 6,
+  Content: 7,
+  Reasoning: 8,
+  ReasoningContent: 9,
 } as const;
 const PARTS: ReadonlyMap<number, number> = new Map([
   [Name.Content, Part.Content],
@@ -133,6 +134,7 @@ export class AnswerScan {
   #noChoice = false;
   /** The document states why the answer ended. */
   #finish = false;
+  #hasError = false;
   /** The current count, as it is written. */
   #number = "";
   readonly #text = new JsonStringReader(NAMES);
@@ -171,6 +173,11 @@ export class AnswerScan {
     return this.#facts.facts();
   }
 
+  /** A document states an error: as its `error`, or as its type. */
+  get hasError(): boolean {
+    return this.#hasError;
+  }
+
   /** True within a document: its outermost object or list is not closed. */
   get open(): boolean {
     return this.#depth > 0 || this.#text.open;
@@ -189,7 +196,7 @@ export class AnswerScan {
    * chat.
    */
   #isLast(reported: boolean): boolean {
-    return this.#type === Name.Last || this.#finish || (reported && this.#noChoice);
+    return this.#type === Name.Last || this.#type === Name.Failed || this.#finish || (reported && this.#noChoice);
   }
 
   /** The document has ended; what comes next is another one. */
@@ -271,8 +278,10 @@ export class AnswerScan {
     if (byte === OPEN_BRACE && (member === Name.InputDetails || member === Name.OutputDetails))
       this.#openDetails(member);
     if (member === Name.Echo && this.#echoFrom === 0) this.#echoFrom = this.#depth + 1;
-    if (this.#depth === 1) this.#list = byte === OPEN_BRACKET;
-    else if (this.#depth === 2 && this.#root === Name.Choices) this.#choice = true;
+    if (this.#depth === 1) {
+      this.#list = byte === OPEN_BRACKET;
+      if (member === Name.Error) this.#hasError = true;
+    } else if (this.#depth === 2 && this.#root === Name.Choices) this.#choice = true;
     this.#depth += 1;
     this.#member = 0;
     this.#named = 0;
@@ -346,6 +355,7 @@ export class AnswerScan {
     if (this.#depth === 1) {
       if (member === Name.Type) return Part.Type;
       if (member === Name.StopReason) return Part.Reason;
+      if (member === Name.Error) return Part.Failure;
       return member === Name.Delta || member === Name.Content ? Part.Content : Part.Nothing;
     }
     if (isFinish(member, this.#depth, this.#root, this.#list)) return Part.Finish;
@@ -362,10 +372,18 @@ export class AnswerScan {
     if (isFact) this.#facts.end(this.#part === Part.Model);
     if (this.#part === Part.Name) this.#named = this.#text.found || Name.Other;
     else if (this.#part >= Part.Content) this.#takeCharacters();
-    else if (this.#part === Part.Type) this.#type = this.#text.found;
-    // some upstreams write an empty reason until there is one
-    else if (this.#part === Part.Finish && this.#text.takeCharacters() > 0) this.#finish = true;
+    else if (this.#part === Part.Type) this.#takeType();
+    // some upstreams write an empty text until there is one
+    else if (this.#part >= Part.Finish && this.#text.takeCharacters() > 0) {
+      if (this.#part === Part.Finish) this.#finish = true;
+      else this.#hasError = true;
+    }
     return at;
+  }
+
+  #takeType(): void {
+    this.#type = this.#text.found;
+    if (this.#type === Name.Error || this.#type === Name.Failed) this.#hasError = true;
   }
 
   /** Counts the characters of a text that have come. */

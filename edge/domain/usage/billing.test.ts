@@ -233,6 +233,10 @@ describe("what is billed", () => {
     [429, 429],
     [500, 502],
     [503, 502],
+    [519, 502],
+    [520, 520],
+    [529, 529],
+    [530, 502],
   ])("an upstream's %i reaches the client as %i", (upstream, client) => {
     expect(clientStatus(upstream)).toBe(client);
   });

@@ -170,10 +170,10 @@ export function totalTokens({ inputTokens, outputTokens }: Pick<Billed, "inputTo
 }
 
 /**
- * The client's status for an upstream status: 2xx and 4xx unchanged, all others 502
+ * The client's status for an upstream status: 2xx, 4xx, 520 to 529 unchanged, all others 502
  * (docs/rules/upstream-calls.md#answers).
  */
 export function clientStatus(upstreamStatus: number): number {
-  if (upstreamStatus >= 200 && upstreamStatus < 300) return upstreamStatus;
-  return upstreamStatus >= 400 && upstreamStatus < 500 ? upstreamStatus : 502;
+  const [hundreds, tens] = [Math.floor(upstreamStatus / 100), Math.floor(upstreamStatus / 10)];
+  return hundreds === 2 || hundreds === 4 || tens === 52 ? upstreamStatus : 502;
 }

@@ -122,6 +122,35 @@ describe("a stream", () => {
   });
 });
 
+describe("an error in a stream", () => {
+  const failed = (text: string): boolean => {
+    const scan = new StreamScan();
+    for (const byte of encoder.encode(text)) scan.push(Uint8Array.of(byte));
+    return scan.hasError;
+  };
+
+  it.each([
+    event({ error: { message: "overloaded", code: 500 } }),
+    event({ error: "overloaded" }),
+    event({ choices: [{ delta: {}, finish_reason: "error" }], error: { code: 502 } }),
+    event({ type: "error", message: "overloaded" }),
+    event({ type: "response.failed", response: { error: { code: "server_error" } } }),
+  ])("is found after content, in %j", (text) => {
+    expect(failed(chat({ content: "hello" }) + text + chat({ content: "more" }))).toBe(true);
+  });
+
+  it.each([
+    event({ error: null }),
+    event({ error: "" }),
+    event({ response: { error: { code: 500 } } }),
+    chat({ content: '"error":{}' }),
+    chat({ error: {} }),
+    event({ type: "response.created", message: "error" }),
+  ])("is not taken for one: %j", (text) => {
+    expect(failed(text)).toBe(false);
+  });
+});
+
 /** Texts that are long, with quotes and backslashes in every order. */
 const long = fc.string({ unit: fc.constantFrom('"', "\\", "a", "ü"), minLength: 100, maxLength: 400 });
 

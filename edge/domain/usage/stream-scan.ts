@@ -47,6 +47,10 @@ export class StreamScan {
     return this.#answer.facts();
   }
 
+  get hasError(): boolean {
+    return this.#answer.hasError;
+  }
+
   /** A byte at the beginning of a line. */
   #begin(byte: number): void {
     if (this.#marked !== null) {

@@ -71,6 +71,11 @@ export class UsageScan {
     return (this.#stream ?? this.#document)?.facts() ?? {};
   }
 
+  /** The answer contains an error of its upstream. */
+  get hasError(): boolean {
+    return this.#stream?.hasError ?? this.#document?.hasError ?? false;
+  }
+
   /** What was reported and seen so far. */
   usage(): SeenUsage {
     const progress = this.#stream?.progress() ?? this.#document?.progress() ?? NOTHING_SEEN;

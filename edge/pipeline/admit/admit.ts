@@ -20,7 +20,7 @@ import { AlreadySettled, type Known, type Prepared, StageFailure } from "../call
 import { reportEnd } from "../call/report/report-end.ts";
 import { withSpan } from "../call/report/spans.ts";
 import { usageRowOf } from "../call/report/usage-row.ts";
-import { refusalHeaders } from "../reply/rate-limit.ts";
+import { refusalError } from "../reply/rate-limit.ts";
 
 /** After step 6: a request with a slot, which has to be settled exactly once. */
 export interface AdmittedRequest extends Prepared {
@@ -33,7 +33,7 @@ export interface AdmittedRequest extends Prepared {
 
 /**
  * The request with its slot. `reload` reads key and model again after stale copies were dropped. Throws the failure of
- * 503, or AlreadySettled with the budgets' 429, 403 or 503, or when the client leaves.
+ * 503, or AlreadySettled with the budgets' 400, 429, 403 or 503, or when the client leaves.
  */
 export async function admit(call: Call, request: Prepared, reload: Reload): Promise<AdmittedRequest> {
   return await withSpan(call, "admission", async (span) => {
@@ -170,7 +170,7 @@ class SlotSeeker {
     const request = { ...this.#request, queueWaitMs: this.#waitedMs ?? this.#request.queueWaitMs };
     if (decision.verdict === "granted") return { ...request, message, permit, ...decision.grant };
     const { refusal } = decision;
-    const error = new GatewayError(refusal.code, { headers: refusalHeaders(refusal, message) });
+    const error = refusalError(refusal, message);
     const known: Known = { ...request, level: refusal.level };
     settleWithoutSlot(this.#call, known, permit, refused(error.status, error));
     throw new AlreadySettled(error, known);

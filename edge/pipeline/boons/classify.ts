@@ -85,7 +85,7 @@ async function ask(
   const answer = await unbilledCall(call, caller, { model, body, timeoutMs }).catch(reasonOf);
   const status = typeof answer !== "string" && answer.kind === "answered" ? answer.status : 0;
   // An answer that only cannot be used may be due to the text: it must not keep other texts from the classifier.
-  if (typeof answer === "string" || isRetryable(status)) failures.failed(server, clock());
+  if (typeof answer === "string" || isRetryable({ status, retryAfterMs: null })) failures.failed(server, clock());
   else failures.answered(server);
   if (typeof answer === "string") return answer;
   if (answer.kind === "too-large") return "the answer is too large";

@@ -1,5 +1,5 @@
 /**
- * One attempt at one upstream: credential, body, deadline, answer up to its headers. The retry plan, not this file,
+ * One attempt at one upstream: credential, body, deadline, answer up to its first bytes. The retry plan, not this file,
  * decides whether another attempt follows. An upstream that refuses the change of an optional transform is called again
  * at once without it, within the same attempt (docs/rules/streams.md#usage-event).
  */
@@ -17,15 +17,18 @@ import { ClientGone } from "../call/client-gone.ts";
 import type { Call } from "../call/context.ts";
 import type { ParsedCall } from "../call/known.ts";
 import { AttemptCancellation } from "./attempt-cancellation.ts";
-import { acceptedPlans, editsOf, noteRefusal } from "./transform-plans.ts";
+import { type BegunAnswer, firstPiece, lookAtAnswer, unread } from "./look-at-answer.ts";
+import { acceptedPlans, editsOf, isNamedIn, noteRefusal } from "./transform-plans.ts";
 import type { UpstreamProgress } from "./upstream-progress.ts";
+
+/** Statuses with which an upstream refuses a field. */
+const REFUSAL_STATUSES: ReadonlySet<number> = new Set([400, 422]);
 
 /** Most verdicts on addresses that are remembered. */
 const ADDRESSES_MAX = 1000;
 
-/** An answer whose body is still to come. */
-export interface UpstreamAnswer {
-  readonly response: Response;
+/** An answer whose body is still to come, but for its `head`. */
+export interface UpstreamAnswer extends BegunAnswer {
   /** The upstream that answered. */
   readonly target: Target;
   /** The plans that were applied to the request, and are applied to its answer. */
@@ -68,6 +71,7 @@ export async function attempt(sending: AttemptInput, target: Target): Promise<At
   );
   const span = call.trace.begin("upstream", call.ports.clock());
   span.set({ endpoint: target.name, attempt: call.trace.count("upstream"), status: 0, ttft_ms: 0 });
+  const { status: earlierStatus } = progress;
   progress.begin(target);
   try {
     const answer = await sendOnce(sending, target, credential, cancellation, span);
@@ -79,11 +83,12 @@ export async function attempt(sending: AttemptInput, target: Target): Promise<At
   } catch (error) {
     span.fail();
     span.end(call.ports.clock());
-    cancellation.release();
+    cancellation.abort();
     if (parsed.outgoing.fault !== null) throw parsed.outgoing.fault;
     if (cancellation.clientGone) throw new ClientGone();
     if (cancellation.slotLost !== null) throw cancellation.slotLost;
     if (error instanceof GatewayError) throw error;
+    progress.answered(earlierStatus);
     progress.end();
     const { host } = new URL(target.apiBase);
     if (!cancellation.timedOut)
@@ -125,14 +130,15 @@ async function sendOnce(
   if (context !== null) headers["traceparent"] = traceparentOf(context, childSpanId(context, span.position));
   const plans = acceptedPlans(sending, target);
   const first = { ...(await send(sending, target, headers, cancellation, plans)), span };
-  const optional = plans.filter((plan) => plan.optional);
-  if (first.response.status !== 400 || optional.length === 0 || !parsed.outgoing.resendable) return first;
+  if (first.response.ok || !parsed.outgoing.resendable) return first;
+  const refused = plans.filter((plan) => plan.optional && isNamedIn(first.head, plan));
+  if (refused.length === 0) return first;
   await first.response.body?.cancel().catch(() => undefined);
-  const required = plans.filter((plan) => !plan.optional);
-  const second = await send(sending, target, headers, cancellation, required);
+  const others = plans.filter((plan) => !refused.includes(plan));
+  const second = await send(sending, target, headers, cancellation, others);
   // Only a successful answer without the optional changes shows that they were refused, and not the rest of the
   // request.
-  if (second.response.ok) noteRefusal(sending, target, optional);
+  if (second.response.ok) noteRefusal(sending, target, refused);
   return { ...second, span };
 }
 
@@ -155,7 +161,16 @@ async function send(
     trusted: target.isDefault,
   });
   progress.answered(response.status);
-  return { response, target, applied, sentMs, cancellation };
+  const begun = await begin(call, response, applied);
+  progress.answered(begun.response.status);
+  return { ...begun, target, applied, sentMs, cancellation };
+}
+
+/** The answer with as much of its body as has to be known before the next attempt is decided. */
+async function begin(call: Call, response: Response, applied: readonly TransformPlan[]): Promise<BegunAnswer> {
+  if (response.ok) return await lookAtAnswer(response, call.memory.answerMemory);
+  const mayBeRefusal = REFUSAL_STATUSES.has(response.status) && applied.some((plan) => plan.optional);
+  return mayBeRefusal ? await firstPiece(response) : unread(response);
 }
 
 function timeoutMsOf(call: Call, model: ModelRecord): number {

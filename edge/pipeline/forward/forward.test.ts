@@ -213,7 +213,7 @@ describe("an endpoint that failed three times in a row", () => {
 describe("an upstream that refuses the usage option", () => {
   const picky = async (call: UpstreamCall): Promise<Response> =>
     new TextDecoder().decode(call.body as Uint8Array).includes("stream_options")
-      ? new Response("{}", { status: 400 })
+      ? new Response("unknown field stream_options", { status: 400 })
       : new Response("data: [DONE]\n\n", { headers: { "content-type": "text/event-stream" } });
 
   it("is called again at once, which is no retry, and remembered for ten minutes", async () => {
@@ -243,7 +243,8 @@ describe("an upstream that refuses the usage option", () => {
   });
 
   it("is not remembered if the request was wrong: no client turns off what bills others", async () => {
-    const world = worldOf({ a: [status(400)] });
+    const wrong = async (): Promise<Response> => new Response("no stream_options here", { status: 400 });
+    const world = worldOf({ a: [wrong] });
     for (let times = 0; times < 2; times += 1) expect((await answered(world, { body })).status).toBe(400);
     expect(world.upstreamCalls).toHaveLength(4);
   });

@@ -7,6 +7,7 @@
 import { GatewayError } from "../../../shared/errors.ts";
 import { orderTargets, type Target } from "../../domain/upstream/endpoint-order.ts";
 import {
+  type AnsweredStatus,
   type AttemptEnd,
   isRetryable,
   nextStep,
@@ -117,7 +118,7 @@ function note({ call, progress }: AttemptInput, totals: AttemptTotals, target: T
     progress.count("timeout");
   }
   const { endpoints } = call.memory;
-  if (attempted.kind !== "answered" || isRetryable(attempted.answer.response.status))
+  if (attempted.kind !== "answered" || isRetryable(statusOf(call, attempted.answer)))
     endpoints.failed(target.key, call.ports.clock());
   // The result of a 2xx is known with its last byte: the relay records it.
   else if (!attempted.answer.response.ok) endpoints.answered(target.key);
@@ -125,10 +126,11 @@ function note({ call, progress }: AttemptInput, totals: AttemptTotals, target: T
 
 function endOf(call: Call, attempted: AttemptResult): AttemptEnd {
   if (attempted.kind !== "answered") return { kind: attempted.kind };
-  const { response } = attempted.answer;
-  const { status } = response;
-  const waitMs = isRetryable(status) ? upstreamRetryAfterMs(response.headers, call.ports.clock()) : null;
-  return { kind: "answered", status, retryAfterMs: waitMs };
+  return { kind: "answered", ...statusOf(call, attempted.answer) };
+}
+
+function statusOf(call: Call, { response: { status, headers } }: UpstreamAnswer): AnsweredStatus {
+  return { status, retryAfterMs: upstreamRetryAfterMs(headers, call.ports.clock()) };
 }
 
 /** Waits before the next attempt, until the client leaves at the latest. Throws ClientGone. */
@@ -158,7 +160,7 @@ function conclude(
   }
   const { status, ok } = kept.response;
   if (ok) progress.count("success");
-  if (isRetryable(status)) progress.count("exhausted");
+  if (isRetryable(statusOf(call, kept))) progress.count("exhausted");
   reportAnswered(call, model, status, { attempts: totals.made, endpoints: totals.endpoints.size });
   kept.cancellation.resume();
   return kept;

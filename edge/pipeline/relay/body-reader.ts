@@ -45,6 +45,31 @@ export interface BodyReader {
   cancel(): Promise<void>;
 }
 
+/** A body of which `head` has been read; `rest` reads what follows it. */
+export class BegunBodyReader implements BodyReader {
+  #head: Uint8Array<ArrayBuffer> | null;
+  readonly #rest: BodyReader;
+
+  constructor(head: Uint8Array<ArrayBuffer>, rest: BodyReader) {
+    this.#head = head.byteLength === 0 ? null : head;
+    this.#rest = rest;
+  }
+
+  get ended(): boolean {
+    return this.#head === null && this.#rest.ended;
+  }
+
+  async next(): Promise<Uint8Array<ArrayBuffer> | null> {
+    const head = this.#head;
+    this.#head = null;
+    return head ?? (await this.#rest.next());
+  }
+
+  async cancel(): Promise<void> {
+    await this.#rest.cancel();
+  }
+}
+
 /** Returns what each single read gives. */
 export class PlainBodyReader implements BodyReader {
   readonly ended = false;

@@ -9,6 +9,8 @@ export type BodyEnd = "complete" | "broken" | "gone";
 /** The input of a relay. */
 export interface RelayJob {
   readonly body: ReadableStream<Uint8Array>;
+  /** What has been read of the body. */
+  readonly head: Uint8Array<ArrayBuffer>;
   readonly cancellation: AttemptCancellation;
   /** Epoch ms. */
   readonly clock: () => number;

@@ -38,13 +38,16 @@ export function relayNative(job: RelayJob): RelayedBody {
 
 async function pipe(job: RelayJob, writable: WritableStream<Uint8Array>): Promise<BodyEnd> {
   const copy = new ObservedBody(job.body);
+  const isBegun = await writeHead(job, writable);
   // The writable stays open at both ends of the pipe, so that an in-band error can still be written. A pipe that waits
   // for its client does not notice that its upstream ended: the signal ends it.
   const options = { preventAbort: true, preventClose: true, preventCancel: true, signal: job.cancellation.signal };
-  const piped = copy.body.pipeTo(writable, options).then(
-    () => true,
-    () => false,
-  );
+  const piped = !isBegun
+    ? Promise.resolve(false)
+    : copy.body.pipeTo(writable, options).then(
+        () => true,
+        () => false,
+      );
   const looking = readCopyAtIntervals(job, copy, piped);
   const whole = await piped;
   if (!whole) await copy.cancelObservation();
@@ -54,6 +57,23 @@ async function pipe(job: RelayJob, writable: WritableStream<Uint8Array>): Promis
     return await conclude(job, copy, client, whole);
   } finally {
     client.release();
+  }
+}
+
+/** Writes what has been read of the body; the pipe needs the writable after it. False: the client has left. */
+async function writeHead(job: RelayJob, writable: WritableStream<Uint8Array>): Promise<boolean> {
+  if (job.head.byteLength === 0) return true;
+  observe(job, job.head);
+  const writer = writable.getWriter();
+  const client = new ClientWriter(job, writer);
+  try {
+    await client.write(job.head);
+    return true;
+  } catch {
+    return false;
+  } finally {
+    client.release();
+    writer.releaseLock();
   }
 }
 

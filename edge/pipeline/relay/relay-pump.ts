@@ -5,22 +5,25 @@
  */
 import { SseFilter } from "../../domain/wire/sse/sse-filter.ts";
 import { ClientGone } from "../call/client-gone.ts";
-import { BatchingBodyReader, type BodyReader, PlainBodyReader } from "./body-reader.ts";
+import { BatchingBodyReader, BegunBodyReader, type BodyReader, PlainBodyReader } from "./body-reader.ts";
 import { ClientWriter, writeStreamError } from "./client-writer.ts";
 import type { BodyEnd, RelayedBody, RelayJob } from "./relay-job.ts";
 
 /** Most bytes of one write: the stalled-reader limit counts for each write. */
 const WRITE_MAX_BYTES = 64 * 1024;
 
-/** Starts pumping; `begun`: the reader of a body that has been read in part. */
-export function relayPump(job: RelayJob, begun: BodyReader | null = null): RelayedBody {
+/** Starts pumping; `given`: the reader of what goes to the client instead of the body. */
+export function relayPump(job: RelayJob, given: BodyReader | null = null): RelayedBody {
   const { readable, writable } = new IdentityTransformStream();
   const client = new ClientWriter(job, writable.getWriter());
-  const reader =
-    begun ?? (job.transforms.length > 0 ? new BatchingBodyReader(job.body, job.clock) : new PlainBodyReader(job.body));
+  const reader = given ?? new BegunBodyReader(job.head, readerOf(job));
   // Only whole events are sent: after half an event the client could not read the in-band error of a break.
   const filter = job.events ? new SseFilter(job.transforms) : null;
   return { readable, ended: pump(job, reader, client, filter).finally(() => client.release()) };
+}
+
+function readerOf({ body, transforms, clock }: RelayJob): BodyReader {
+  return transforms.length > 0 ? new BatchingBodyReader(body, clock) : new PlainBodyReader(body);
 }
 
 /** Moves the body to the client. Never rejects. */

@@ -4,6 +4,7 @@
  * move bytes.
  */
 import { GatewayError } from "../../../shared/errors.ts";
+import type { BilledBy } from "../../domain/request/route-class.ts";
 import { clientHeaders } from "../../domain/upstream/headers.ts";
 import type { TransformPlan } from "../../domain/upstream/transform.ts";
 import { type Billed, type BilledAnswer, clientStatus } from "../../domain/usage/billing.ts";
@@ -17,6 +18,7 @@ import type { BoonReport, Known, Resolved } from "../call/known.ts";
 import { BoundedBuffer } from "../call/memory/bounded-buffer.ts";
 import { reportBrokenStream } from "../call/report/upstream-alerts.ts";
 import type { UpstreamAnswer } from "../forward/attempt.ts";
+import { smallAnswerBytes } from "../forward/look-at-answer.ts";
 import type { UpstreamProgress } from "../forward/upstream-progress.ts";
 import { gatewayHeaders, isEventStream, STREAM_HEADERS } from "../reply/response-headers.ts";
 import { CACHE_BODY_MAX_BYTES, type CacheMiss, storeResponse } from "../response-cache/response-cache.ts";
@@ -24,8 +26,10 @@ import type { Settler } from "../settle/settle.ts";
 import type { BodyEnd, RelayedBody, RelayJob } from "./relay-job.ts";
 import { relayNative } from "./relay-native.ts";
 import { relayPump } from "./relay-pump.ts";
-import { readSmallAnswer, smallAnswerBytes } from "./small-answer.ts";
 import { runStages, StagedReader, TappedBody } from "./staged-answer.ts";
+
+/** What routes are billed by whose streams are text. */
+const TEXT_BILLED: ReadonlySet<BilledBy> = new Set(["tokens", "seconds"]);
 
 /** An answer to relay, and what follows its end. */
 interface RelayInput {
@@ -46,17 +50,17 @@ interface RelayInput {
  */
 export async function relay(call: Call, relayed: RelayInput): Promise<Response> {
   const { request, forwarded, settler, miss, stages } = relayed;
-  const { response, cancellation, sentMs } = forwarded;
+  const { response, head, cancellation, sentMs } = forwarded;
   const { headers: upstreamHeaders } = response;
   const status = clientStatus(response.status);
   const contentType = upstreamHeaders.get("content-type");
   const events = isEventStream(contentType);
   const headersOf = (type: string | null, known: Known): Record<string, string> => ({
-    ...clientHeaders(upstreamHeaders, response.status, type),
+    ...clientHeaders(upstreamHeaders, type),
     ...gatewayHeaders(call, known),
     ...(isEventStream(type) ? STREAM_HEADERS : {}),
   });
-  const scan = new UsageScan({ content: call.route.billedBy === "tokens" });
+  const scan = new UsageScan({ content: TEXT_BILLED.has(call.route.billedBy) });
   const buffer =
     miss !== null && response.status === 200
       ? new BoundedBuffer(CACHE_BODY_MAX_BYTES, call.memory.cacheMemory.open())
@@ -68,6 +72,12 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
   let shownStatus = status;
   const atEnd: (() => void)[] = [];
 
+  /** The failure of an answer that has begun. */
+  const brokenBy = (reason: string): GatewayError => {
+    call.memory.endpoints.failed(forwarded.target.key, call.ports.clock());
+    return reportBrokenStream(call, request.model, reason, scan.bytes);
+  };
+
   const finish = (end: BodyEnd): void => {
     cancellation.release();
     for (const free of atEnd) free();
@@ -75,18 +85,20 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     const ttftMs = firstByteMs === null ? 0 : Math.max(0, firstByteMs - sentMs);
     const statusCode = end === "gone" ? 499 : shownStatus;
     forwarded.span.set({ ttft_ms: ttftMs, ...(events ? { stream: true } : {}), ...scan.facts() });
-    if (end === "broken" && tapped?.complete !== true) forwarded.span.fail();
+    const isFailed = events && response.ok && scan.hasError;
+    if (isFailed || (end === "broken" && tapped?.complete !== true)) forwarded.span.fail();
     forwarded.span.end(call.ports.clock());
-    if (end === "complete" && response.ok) call.memory.endpoints.answered(forwarded.target.key);
     let failure: GatewayError | null = null;
-    const { slotLost } = cancellation;
-    if (end === "broken" && tapped?.complete === true) failure = new GatewayError("upstream_stream_error");
+    const { slotLost, timedOut } = cancellation;
+    if (isFailed) failure = brokenBy("error event");
+    else if (end === "complete" && response.ok) call.memory.endpoints.answered(forwarded.target.key);
+    else if (end === "broken" && tapped?.complete === true) failure = new GatewayError("upstream_stream_error");
     else if (end === "broken" && slotLost !== null) failure = slotLost;
     else if (end === "broken") {
-      call.memory.endpoints.failed(forwarded.target.key, call.ports.clock());
-      if (cancellation.timedOut) request.upstream.count("timeout");
-      failure = reportBrokenStream(call, request.model, cancellation.timedOut, scan.bytes);
+      if (timedOut) request.upstream.count("timeout");
+      failure = brokenBy(timedOut ? "timed out" : "connection broke");
     }
+    if (end === "gone") failure = null;
     if (!response.ok) {
       buffer?.close();
       settler.end({ statusCode, ttftMs, failure, readerStalled });
@@ -94,7 +106,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     }
     const billed = relayed.bill({
       usage: scan.usage(),
-      complete: tapped === null ? end === "complete" : tapped.complete,
+      complete: !isFailed && (tapped === null ? end === "complete" : tapped.complete),
       stream: events,
     });
     // A stage has put an error in the answer's place (docs/rules/boons.md#answers).
@@ -103,7 +115,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     else settler.end({ statusCode, billed, ttftMs, failure, readerStalled });
     const whole = end === "complete" ? buffer?.take() : null;
     // A boon that failed once may do better the next time.
-    const storable = boonReport.warnings.length === 0 && !boonReport.failed && shownStatus === 200;
+    const storable = !scan.hasError && boonReport.warnings.length === 0 && !boonReport.failed && shownStatus === 200;
     if (miss !== null && whole && storable && (!isEventStream(clientType) || isCompleteStream(whole))) {
       const stored = { body: whole, contentType: clientType ?? "application/json", ...billed };
       storeResponse(call, miss, stored, () => buffer?.close());
@@ -122,10 +134,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
       settler.end({ statusCode: 499, billed: used, failure: error });
       throw new ClientGone();
     }
-    if (broken && slotLost === null) {
-      call.memory.endpoints.failed(forwarded.target.key, call.ports.clock());
-      reportBrokenStream(call, request.model, timedOut, scan.bytes);
-    }
+    if (broken && slotLost === null) brokenBy(timedOut ? "timed out" : "connection broke");
     const failure = slotLost ?? (broken ? new GatewayError(timedOut ? "upstream_timeout" : "upstream_failed") : error);
     const statusCode = failure instanceof GatewayError ? failure.status : 500;
     settler.end({ statusCode, billed: { ...used, costUsd: 0 }, refunded: true, failure });
@@ -144,6 +153,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
   const transforms = events ? responseTransformsOf(forwarded.applied) : [];
   const job: RelayJob = {
     body,
+    head,
     cancellation,
     clock: call.ports.clock,
     timer: call.timer,
@@ -163,7 +173,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     return new Response(readable, { status: shownStatus, headers });
   };
   if (stages.length > 0 && response.ok) {
-    tapped = new TappedBody(body, cancellation, onUpstream);
+    tapped = new TappedBody(job, cancellation, onUpstream);
     const first = { status, contentType: contentType ?? "", body: tapped.body };
     const staged = await runStages(stages, first, (free) => atEnd.push(free)).catch((error: unknown) =>
       failed(error, tapped?.broken === true),
@@ -177,20 +187,14 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
       ...(staged.status === 429 && staged.retryAfter ? { "retry-after": staged.retryAfter } : {}),
     });
   }
-  const size = events ? null : smallAnswerBytes(upstreamHeaders);
-  const reservation = size === null ? null : call.memory.answerMemory.open();
-  const taken =
-    size === null || reservation?.grow(size) !== true
-      ? null
-      : await readSmallAnswer(body, size).finally(() => reservation.close());
-  if (taken instanceof Uint8Array) {
-    onUpstream(taken);
-    buffer?.push(taken);
+  if (response.ok && head.byteLength === smallAnswerBytes(upstreamHeaders)) {
+    onUpstream(head);
+    buffer?.push(head);
     finish(cancellation.clientGone ? "gone" : "complete");
-    return new Response(taken, { status, headers: headersOf(contentType, request) });
+    return new Response(head, { status, headers: headersOf(contentType, request) });
   }
   const native = response.ok && events && transforms.length === 0;
-  return answered(native ? relayNative(job) : relayPump(job, taken), headersOf(contentType, request));
+  return answered(native ? relayNative(job) : relayPump(job), headersOf(contentType, request));
 }
 
 function withWarnings(report: BoonReport, warnings: readonly string[]): BoonReport {

@@ -5,7 +5,8 @@
  */
 import type { AnswerReport, AnswerStage, StagedAnswer } from "../call/boon/answer-stage.ts";
 import type { AttemptCancellation } from "../forward/attempt-cancellation.ts";
-import type { BodyReader } from "./body-reader.ts";
+import { BegunBodyReader, type BodyReader } from "./body-reader.ts";
+import type { RelayJob } from "./relay-job.ts";
 
 /** What goes to the client. */
 interface Staged extends StagedAnswer {
@@ -19,19 +20,22 @@ export class TappedBody {
   broken = false;
   readonly body: ReadableStream<Uint8Array>;
 
-  /** `onUpstream` is called with every byte. The deadline of the upstream call ends with the body. */
+  /**
+   * `head` is what has been read of the body. `onUpstream` is called with every byte. The deadline of the upstream call ends
+   * with the body.
+   */
   constructor(
-    body: ReadableStream<Uint8Array>,
+    { body, head }: Pick<RelayJob, "body" | "head">,
     cancellation: Pick<AttemptCancellation, "suspend">,
     onUpstream: (chunk: Uint8Array) => void,
   ) {
-    const reader = body.getReader();
+    const reader = new BegunBodyReader(head, new StagedReader(body));
     this.body = new ReadableStream(
       {
         pull: async (controller) => {
           try {
-            const { done, value } = await reader.read();
-            if (!done) {
+            const value = await reader.next();
+            if (value !== null) {
               onUpstream(value);
               controller.enqueue(value);
               return;
@@ -46,7 +50,7 @@ export class TappedBody {
           }
           controller.close();
         },
-        cancel: async (reason) => await reader.cancel(reason),
+        cancel: async () => await reader.cancel(),
       },
       { highWaterMark: 0 },
     );

@@ -3,8 +3,9 @@
  * its own reservation, or the current level when nothing was reserved. A level that cannot be read is left out; an
  * answer waits for at most one read.
  */
+import { GatewayError } from "../../../shared/errors.ts";
 import type { AdmissionRequest, Refusal } from "../../domain/admission/rpc.ts";
-import { fitsNever, ratedLimitsOf } from "../../domain/budget/limits.ts";
+import { exceededQuota, ratedLimitsOf } from "../../domain/budget/limits.ts";
 import { RATE_NAMES } from "../../domain/budget/rates.ts";
 import { type BucketLevel, levelOf } from "../../domain/budget/token-bucket.ts";
 import type { Call } from "../call/context.ts";
@@ -34,19 +35,21 @@ export function rateLimitHeaders(level: BucketLevel | null | undefined): Record<
 }
 
 /**
- * `retry-after` and `retry-after-ms` of a 429, and whether trying again can help at all
- * (docs/rules/errors.md#retry-hints).
+ * The error of a request that its limits refuse, or for which the queue is full, with `retry-after` and `retry-after-ms`, or
+ * that trying again cannot help (docs/rules/errors.md#retry-hints).
  */
-export function refusalHeaders(
-  refusal: Refusal,
+export function refusalError(
+  { code, retryAfterMs }: Refusal,
   { limits, need }: Pick<AdmissionRequest, "limits" | "need">,
-): Record<string, string> {
-  const { code, retryAfterMs } = refusal;
-  if (code === "tenant_budget_exhausted" || code === "key_budget_exhausted") return { "x-should-retry": "false" };
-  if (retryAfterMs === null) return {};
-  return {
-    "retry-after": String(Math.ceil(retryAfterMs / 1000)),
-    "retry-after-ms": String(retryAfterMs),
-    ...(code !== "queue_full" && fitsNever(limits, need) ? { "x-should-retry": "false" } : {}),
-  };
+): GatewayError {
+  const quota = code === "token_budget_exceeded" ? exceededQuota(limits, need) : null;
+  if (quota !== null) {
+    const value = `${need.bucketTokens} tokens, and tokens_per_minute of the ${quota.owner} is ${quota.tokensPerMinute}`;
+    return new GatewayError("request_larger_than_quota", { value });
+  }
+  if (code === "tenant_budget_exhausted" || code === "key_budget_exhausted")
+    return new GatewayError(code, { headers: { "x-should-retry": "false" } });
+  if (retryAfterMs === null) return new GatewayError(code);
+  const seconds = String(Math.ceil(retryAfterMs / 1000));
+  return new GatewayError(code, { headers: { "retry-after": seconds, "retry-after-ms": String(retryAfterMs) } });
 }

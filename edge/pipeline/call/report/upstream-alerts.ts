@@ -44,9 +44,8 @@ export function reportAnswered(call: Call, model: ModelRecord, status: number, e
     reportUnanswered(call, model, { ...effort, reason: `redirect ${status} not followed` });
 }
 
-/** Reports a body that ended early, after `bytes` of it. Returns the failure of the request. */
-export function reportBrokenStream(call: Call, model: ModelRecord, timedOut: boolean, bytes: number): GatewayError {
-  const reason = timedOut ? "timed out" : "connection broke";
+/** Reports a body that ended early, or with an error, after `bytes` of it. Returns the failure of the request. */
+export function reportBrokenStream(call: Call, model: ModelRecord, reason: string, bytes: number): GatewayError {
   call.ports.alerts.raise(issues.upstreamStreamError(model.model_name, reason, bytes));
   call.ports.log.event("upstream_stream_error", { request_id: call.requestId, model: model.model_name, reason, bytes });
   return new GatewayError("upstream_stream_error");

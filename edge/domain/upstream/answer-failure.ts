@@ -1,0 +1,74 @@
+/**
+ * Whether a 2xx answer is an error of its upstream, by its beginning: a JSON document without a result, or the first event of
+ * a stream, that has an `error` (docs/rules/upstream-calls.md#errors-in-a-2xx). Pure: it judges what has come so far.
+ */
+import { isJsonObject, type JsonObject } from "../wire/json/document.ts";
+
+/** The error: the status that it names, and the JSON document that contains it. */
+export interface AnswerFailure {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** `unclear`: more of the answer is needed. */
+type Verdict = AnswerFailure | "passes" | "unclear";
+
+const ERROR_NAME = '"error"';
+/** The status of an error that names none. */
+const UNNAMED_STATUS = 502;
+/** Members that contain what a client has asked for. */
+const RESULTS = ["choices", "output", "content", "data", "results", "text", "completion", "tokens", "embeddings"];
+const BLANK_LINE = /(?:\r\n|\n|\r(?!\n)){2}/;
+/** Judges the beginning of a JSON document: more of it is needed only while its first name is `error`, or may become it. */
+export function judgeDocument(text: string, isWhole: boolean): Verdict {
+  const failure = failureIn(text);
+  if (failure !== null) return failure;
+  if (isWhole) return "passes";
+  const begun = /^\s*\{\s*(.*)/s.exec(text)?.[1];
+  const mayFail = begun !== undefined && (ERROR_NAME.startsWith(begun) || begun.startsWith(ERROR_NAME));
+  return mayFail ? "unclear" : "passes";
+}
+
+/** Judges the beginning of an event stream. Comments are no events, but what follows them may already be on its way. */
+export function judgeEvents(text: string, isWhole: boolean): Verdict {
+  const events = text.split(BLANK_LINE);
+  const rest = isWhole ? "" : events.pop();
+  for (const event of events) {
+    const data = dataOf(event);
+    if (data !== "") return failureIn(data) ?? "passes";
+  }
+  return rest === "" ? "passes" : "unclear";
+}
+
+function dataOf(event: string): string {
+  const lines = event.split(/\r\n?|\n/).filter((line) => line.startsWith("data:"));
+  return lines.map((line) => line.slice("data:".length)).join("\n");
+}
+
+function failureIn(text: string): AnswerFailure | null {
+  if (!text.includes(ERROR_NAME)) return null;
+  const document = parsed(text);
+  if (!isJsonObject(document) || !document["error"] || RESULTS.some((name) => isResult(document[name]))) return null;
+  return { status: namedStatus(document["error"]), text };
+}
+
+function isResult(value: unknown): boolean {
+  return Array.isArray(value) ? value.length > 0 : Boolean(value);
+}
+
+function namedStatus(error: unknown): number {
+  const { code, status }: JsonObject = isJsonObject(error) ? error : {};
+  return [code, status].map(Number).find(isErrorStatus) ?? UNNAMED_STATUS;
+}
+
+function isErrorStatus(status: number): boolean {
+  return Number.isInteger(status) && status >= 400 && status <= 599;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

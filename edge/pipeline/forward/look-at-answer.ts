@@ -1,0 +1,85 @@
+/**
+ * Looks at the beginning of a 2xx answer before anything of it goes to the client, while another attempt can still be made:
+ * its first byte has to come, and an error in it makes the answer one of the status that it names
+ * (docs/rules/upstream-calls.md#errors-in-a-2xx). Small answers that declare their size are read at once when all of the body is
+ * there, so that they can be sent in one piece; of every other one, only as much is read as has to be known.
+ */
+import { type AnswerFailure, judgeDocument, judgeEvents } from "../../domain/upstream/answer-failure.ts";
+import { concat } from "../../domain/wire/bytes/byte-pieces.ts";
+import type { MemoryBudget } from "../call/memory/memory-budget.ts";
+import { isEventStream } from "../reply/response-headers.ts";
+
+/** Most bytes of an answer that are held back. */
+const LOOK_MAX_BYTES = 64 * 1024;
+const LOOK_BYTES = 4 * 1024;
+
+/** An answer whose body has been read in part. */
+export interface BegunAnswer {
+  readonly response: Response;
+  /** What has been read of the body. */
+  readonly head: Uint8Array<ArrayBuffer>;
+}
+
+const NOTHING = new Uint8Array(0);
+
+/** The answer, of which nothing has been read. */
+export const unread = (response: Response): BegunAnswer => ({ response, head: NOTHING });
+
+/** The size of an answer that may be read at once, by its headers, in bytes; null for every other answer. */
+export function smallAnswerBytes(headers: Headers): number | null {
+  if (isEventStream(headers.get("content-type")) || headers.has("content-encoding")) return null;
+  const declared = Number(headers.get("content-length") ?? Number.NaN);
+  return declared > 0 && declared <= LOOK_MAX_BYTES ? declared : null;
+}
+
+/** Rejects when the body breaks off before its first byte. One that breaks off later does so again for its next reader. */
+export async function lookAtAnswer(response: Response, answerMemory: MemoryBudget): Promise<BegunAnswer> {
+  const { body, headers } = response;
+  if (body === null) return unread(response);
+  const reservation = answerMemory.open();
+  const size = smallAnswerBytes(headers);
+  const smallBytes = size !== null && reservation.grow(size) ? size : null;
+  const judge = judgeOf(headers.get("content-type"));
+  const reader = body.getReader({ mode: "byob" });
+  let head = NOTHING;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read(new Uint8Array(smallBytes ?? LOOK_BYTES));
+      if (!done) head = head.byteLength === 0 ? value : concat([head, value]);
+      const verdict = judge(new TextDecoder().decode(head), done || head.byteLength === smallBytes);
+      if (typeof verdict === "object") {
+        reader.cancel().catch(() => undefined);
+        return unread(failed(headers, verdict));
+      }
+      if (done || verdict === "passes" || head.byteLength >= LOOK_MAX_BYTES) return { response, head };
+    }
+  } catch (error) {
+    if (head.byteLength === 0) throw error;
+    return { response, head };
+  } finally {
+    reader.releaseLock();
+    reservation.close();
+  }
+}
+
+/** The beginning of an answer that is not a 2xx, as far as its first piece goes. */
+export async function firstPiece(response: Response): Promise<BegunAnswer> {
+  const reader = response.body?.getReader({ mode: "byob" });
+  const piece = await reader?.read(new Uint8Array(LOOK_BYTES));
+  reader?.releaseLock();
+  return { response, head: piece?.value ?? NOTHING };
+}
+
+/** Judges what has come of an answer of this type. */
+function judgeOf(contentType: string | null): typeof judgeEvents {
+  if (isEventStream(contentType)) return judgeEvents;
+  return contentType?.toLowerCase().includes("json") === true ? judgeDocument : () => "passes";
+}
+
+/** The answer as if the upstream had used the status that its error names. */
+function failed(headers: Headers, { status, text }: AnswerFailure): Response {
+  const own = new Headers(headers);
+  own.set("content-type", "application/json");
+  for (const name of ["content-length", "content-encoding", "transfer-encoding"]) own.delete(name);
+  return new Response(text, { status, headers: own });
+}
