@@ -58,6 +58,8 @@ async function route(deps: Deps, request: Request): Promise<Response> {
       if (!body.success) throw new GatewayError("validation_failed", { param: "ack" });
       return Response.json(await deps.alertLedger().alerts(body.data.ack));
     }
+    case `POST ${INTERNAL_PATHS.stop}`:
+      return await stop(deps, request);
     case `POST ${INTERNAL_PATHS.budgetUsage}`:
       return await answerBudgetUsage(deps, request);
     case `POST ${INTERNAL_PATHS.budgetRebuild}`:
@@ -65,6 +67,14 @@ async function route(deps: Deps, request: Request): Promise<Response> {
     default:
       throw new GatewayError("unknown_endpoint");
   }
+}
+
+/** Holds the process open until its requests are settled; those that run at the end of the body are interrupted. */
+async function stop({ memory, underWay }: Deps, request: Request): Promise<Response> {
+  await request.text();
+  memory.interruption.interrupt(new GatewayError("gateway_stopping", { headers: { "retry-after": "1" } }));
+  await underWay.none();
+  return new Response(null, { status: 204 });
 }
 
 /** What a tenant or key has used. */

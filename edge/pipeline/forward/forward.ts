@@ -131,9 +131,12 @@ function endOf(call: Call, attempted: AttemptResult): AttemptEnd {
   return { kind: "answered", status, retryAfterMs: waitMs };
 }
 
-/** Waits before the next attempt, until the client leaves at the latest. Throws ClientGone. */
+/** Waits before the next attempt, until the client leaves or the call is interrupted at the latest. Throws ClientGone. */
 async function pause(call: Call, waitMs: number): Promise<void> {
-  await call.ports.sleep(waitMs, call.request.signal);
+  const over = new AbortController();
+  const callOff = call.interruption.listen(() => over.abort());
+  await call.ports.sleep(waitMs, AbortSignal.any([call.request.signal, over.signal]));
+  callOff();
   if (call.request.signal.aborted) throw new ClientGone();
 }
 

@@ -73,15 +73,19 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     for (const free of atEnd) free();
     const { readerStalled } = cancellation;
     const ttftMs = firstByteMs === null ? 0 : Math.max(0, firstByteMs - sentMs);
-    const statusCode = end === "gone" ? 499 : shownStatus;
+    // A client that is interrupted did not leave, even if it does not take the error any more.
+    const stopped =
+      end === "complete" || cancellation.interrupted?.code !== "gateway_stopping" ? null : cancellation.interrupted;
+    const statusCode = stopped?.status ?? (end === "gone" ? 499 : shownStatus);
     forwarded.span.set({ ttft_ms: ttftMs });
     if (end === "broken" && tapped?.complete !== true) forwarded.span.fail();
     forwarded.span.end(call.ports.clock());
     if (end === "complete" && response.ok) call.memory.endpoints.answered(forwarded.target.key);
-    let failure: GatewayError | null = null;
-    const { slotLost } = cancellation;
-    if (end === "broken" && tapped?.complete === true) failure = new GatewayError("upstream_stream_error");
-    else if (end === "broken" && slotLost !== null) failure = slotLost;
+    let failure: GatewayError | null = stopped;
+    const { interrupted } = cancellation;
+    if (stopped === null && end === "broken" && tapped?.complete === true)
+      failure = new GatewayError("upstream_stream_error");
+    else if (end === "broken" && interrupted !== null) failure = interrupted;
     else if (end === "broken") {
       call.memory.endpoints.failed(forwarded.target.key, call.ports.clock());
       if (cancellation.timedOut) request.upstream.count("timeout");
@@ -116,17 +120,18 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     for (const free of atEnd) free();
     buffer?.close();
     forwarded.span.end(call.ports.clock());
-    const { clientGone, timedOut, slotLost } = cancellation;
+    const { clientGone, timedOut, interrupted } = cancellation;
     const used = relayed.bill({ usage: scan.usage(), complete: tapped?.complete === true, stream: events });
     if (clientGone) {
       settler.end({ statusCode: 499, billed: used, failure: error });
       throw new ClientGone();
     }
-    if (broken && slotLost === null) {
+    if (broken && interrupted === null) {
       call.memory.endpoints.failed(forwarded.target.key, call.ports.clock());
       reportBrokenStream(call, request.model, timedOut, scan.bytes);
     }
-    const failure = slotLost ?? (broken ? new GatewayError(timedOut ? "upstream_timeout" : "upstream_failed") : error);
+    const failure =
+      interrupted ?? (broken ? new GatewayError(timedOut ? "upstream_timeout" : "upstream_failed") : error);
     const statusCode = failure instanceof GatewayError ? failure.status : 500;
     settler.end({ statusCode, billed: { ...used, costUsd: 0 }, refunded: true, failure });
     throw failure;
