@@ -71,7 +71,7 @@ it("finishes a stream that ends within the drain, and refuses new connections", 
   expect(upstream.seen(minted.mark)[0]?.done).toBe(false);
   const events = eventsOf(await response.text());
   expect({ last: events.at(-1), code: await ended }).toEqual({ last: "data: [DONE]", code: 0 });
-  expect(await rowOf(minted, response.headers.get("x-request-id"))).toMatchObject({ status_code: 200, error_code: "" });
+  expect(await rowOf(minted, response.headers.get("x-gateway-request-id"))).toMatchObject({ status_code: 200, error_code: "" });
 });
 
 it("closes idle connections at once, and the others after their answer", async () => {
@@ -143,7 +143,7 @@ describe.each([
     expect(lines.map(({ error }) => error)).not.toContain("client_gone");
     const again = await started(0);
     const rowFor = async ({ tenant }: Minted, { headers }: Response) =>
-      await again.gateway.row(tenant.id, headers.get("x-request-id"));
+      await again.gateway.row(tenant.id, headers.get("x-gateway-request-id"));
     const stopped = { status_code: 503, error_code: "gateway_stopping" };
     const row = await rowFor(streams, streamed);
     expect({ row, hung: await rowFor(silent, hung), refused: await rowFor(waiting, refused) }).toMatchObject({
