@@ -4,10 +4,14 @@
  */
 import { GatewayError } from "../../shared/errors.ts";
 import { setCapacitySchema } from "../../shared/schema/load.ts";
+import { sleep } from "../../shared/time/sleep.ts";
 import { alertPullSchema, CELL_HEADER, INTERNAL_PATHS, invalidateBodySchema } from "../../shared/wire/internal.ts";
 import { budgetSubjectSchema, rebuildBodySchema } from "../../shared/wire/internal-budgets.ts";
 import type { Deps } from "../deps.ts";
 import { liveView } from "../domain/fairshare/snapshot-view.ts";
+
+/** Log lines that are gathered are written within this time after the last request, too. */
+const SETTLED_EVERY_MS = 100;
 
 /** Answers an internal route. */
 export async function internal(deps: Deps, request: Request): Promise<Response> {
@@ -73,7 +77,9 @@ async function route(deps: Deps, request: Request): Promise<Response> {
 async function stop({ memory, underWay }: Deps, request: Request): Promise<Response> {
   await request.text();
   memory.interruption.interrupt(new GatewayError("gateway_stopping", { headers: { "retry-after": "1" } }));
-  await underWay.none();
+  // The runtime ends a request that waits for others alone, without anything of its own.
+  do await sleep(SETTLED_EVERY_MS);
+  while (!underWay.none);
   return new Response(null, { status: 204 });
 }
 
