@@ -71,18 +71,16 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
   const finish = (end: BodyEnd): void => {
     cancellation.release();
     for (const free of atEnd) free();
-    const { readerStalled } = cancellation;
+    const { interrupted, readerStalled } = cancellation;
     const ttftMs = firstByteMs === null ? 0 : Math.max(0, firstByteMs - sentMs);
     // A client that is interrupted did not leave, even if it does not take the error any more.
-    const stopped =
-      end === "complete" || cancellation.interrupted?.code !== "gateway_stopping" ? null : cancellation.interrupted;
+    const stopped = end !== "complete" && interrupted?.code === "gateway_stopping" ? interrupted : null;
     const statusCode = stopped?.status ?? (end === "gone" ? 499 : shownStatus);
     forwarded.span.set({ ttft_ms: ttftMs });
     if (end === "broken" && tapped?.complete !== true) forwarded.span.fail();
     forwarded.span.end(call.ports.clock());
     if (end === "complete" && response.ok) call.memory.endpoints.answered(forwarded.target.key);
     let failure: GatewayError | null = stopped;
-    const { interrupted } = cancellation;
     if (stopped === null && end === "broken" && tapped?.complete === true)
       failure = new GatewayError("upstream_stream_error");
     else if (end === "broken" && interrupted !== null) failure = interrupted;
@@ -122,7 +120,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     forwarded.span.end(call.ports.clock());
     const { clientGone, timedOut, interrupted } = cancellation;
     const used = relayed.bill({ usage: scan.usage(), complete: tapped?.complete === true, stream: events });
-    if (clientGone) {
+    if (clientGone && interrupted === null) {
       settler.end({ statusCode: 499, billed: used, failure: error });
       throw new ClientGone();
     }
