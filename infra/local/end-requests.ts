@@ -28,9 +28,8 @@ export async function endRequests({ fronts, runtime, config: { drainMs }, intern
   await Promise.all(fronts.map(async (front) => await front.drain()));
   const held = await Promise.all(runtime.servingPorts().map(async (port) => await hold(port, internalToken)));
   // Told at once, the runtime closes connections that are idle, and each other one after its answer.
-  const graceMs = drainMs + SETTLE_MS + RUNTIME_STOP_MS;
-  const stopped = runtime.finishes ? runtime.stop(graceMs) : null;
-  await within(runtime.finishes ? drainMs : 0, Promise.all(fronts.map(async (front) => await front.quiet())));
+  const stopped = runtime.finishes ? runtime.stop(drainMs + SETTLE_MS + RUNTIME_STOP_MS) : null;
+  await within(drainMs, Promise.all(fronts.map(async (front) => await front.quiet())));
   await within(SETTLE_MS, Promise.all(held.map(async (interrupt) => await interrupt())));
   for (const front of fronts) void front.close();
   await (stopped ?? runtime.stop(RUNTIME_STOP_MS));

@@ -8,7 +8,7 @@ import { parseEnv, workerVariables } from "../../edge/env.ts";
 import { envCells } from "../../shared/env/cells.ts";
 import { CLUSTER_PATIENCE_SECS } from "./cluster.ts";
 import type { Endpoint, StackContext } from "./context.ts";
-import { SETTLE_MS, StackEnvError } from "./env.ts";
+import { StackEnvError } from "./env.ts";
 import { RUNTIME_LIVENESS } from "./process/liveness.ts";
 import {
   type HealthCheck,
@@ -65,7 +65,10 @@ export interface Runtime {
   inspectorPort(): number | null;
   /** The ports of all Workers that serve requests, those of further cells included. */
   readonly servingPorts: () => readonly number[];
-  /** Whether a process that is told to stop first finishes the requests that run; new ones are refused. */
+  /**
+   * Whether a process that is told to stop finishes the requests that run. In a cluster it would keep its objects from others for as
+   * long.
+   */
   readonly finishes: boolean;
   /**
    * Ends the Worker processes first, so that the objects settle what they held. A process that serves requests has `graceMs` for it.
@@ -143,10 +146,7 @@ export async function startRuntime(
     entry: how.entry,
     inspect: how.inspect,
     built: how.built,
-    cluster:
-      config.cluster === null
-        ? null
-        : { ...config.cluster, timeDivisor: how.clusterTimeDivisor ?? 1, finishMs: config.drainMs + SETTLE_MS },
+    cluster: config.cluster === null ? null : { ...config.cluster, timeDivisor: how.clusterTimeDivisor ?? 1 },
     guard,
     startTimeoutMs: config.startTimeoutMs,
     log: (line) => log("workerd", line),
@@ -207,7 +207,7 @@ export async function startRuntime(
         const running = now();
         return running === null ? [] : [running.port, ...running.cellPorts.values()];
       }),
-    finishes: kind === "workerd",
+    finishes: kind === "workerd" && config.cluster === null,
     objectsPort: () => objects.now()?.port,
     inspectorPort: () => objects.now()?.inspectorPort ?? null,
     stop,

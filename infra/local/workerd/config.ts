@@ -56,23 +56,21 @@ interface WorkerdConfigOptions {
 export interface RuntimeCluster extends Omit<ClusterConfig, "credentials"> {
   /** By how much the runtime divides the times of a lease and of a takeover; 1 in service. */
   readonly timeDivisor: number;
-  /** How long its requests may run, and be settled, at a stop. */
-  readonly finishMs: number;
 }
 
 /**
- * The time that an instance that stops has to hand its objects over, besides the time for its own requests: within what the stack
- * leaves the runtime.
+ * The time in which an instance that stops hands its objects over: within what the stack leaves the runtime. The requests of
+ * its own front have ended by then.
  */
 const HAND_OVER_MS = 2_500;
 
 function clusterLines(cluster: RuntimeCluster): string {
-  const { advertise, timeDivisor, finishMs } = cluster;
+  const { advertise, timeDivisor } = cluster;
   return `
   cluster = (
     bucket = ${textLiteral(cluster.bucket)}, bucketOptions = [${cluster.options.map(textLiteral).join(", ")}],
     address = ${textLiteral(cluster.listen)},${advertise === undefined ? "" : ` advertise = ${textLiteral(advertise)},`}
-    key = ${textLiteral(cluster.key)}, stopTimeoutMs = ${finishMs + HAND_OVER_MS},${timeDivisor === 1 ? "" : ` unsafeTimeDivisor = ${timeDivisor},`}
+    key = ${textLiteral(cluster.key)}, stopTimeoutMs = ${HAND_OVER_MS},${timeDivisor === 1 ? "" : ` unsafeTimeDivisor = ${timeDivisor},`}
   ),`;
 }
 
