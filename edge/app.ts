@@ -7,6 +7,7 @@ import { HonoBase } from "hono/hono-base";
 import { TrieRouter } from "hono/router/trie-router";
 import { GatewayError } from "../shared/errors.ts";
 import { rootCause } from "../shared/text/root-cause.ts";
+import { INTERNAL_PATHS } from "../shared/wire/internal.ts";
 import { WORKER_VERSION_HEADER } from "../shared/wire/worker-version.ts";
 import { consoleLog } from "./adapters/console-log.ts";
 import type { Bindings } from "./bindings.ts";
@@ -62,6 +63,7 @@ app.use(async (c, next) => {
   return await next();
 });
 for (const path of LIVE_PATHS) app.get(path, (c) => c.text("ok", 200, requestIds()));
+app.post(INTERNAL_PATHS.stop, async (c) => await internal(c.var.deps, c.req.raw));
 app.all("/internal/*", async (c) => await (c.env.OBJECTS?.fetch(c.req.raw) ?? internal(c.var.deps, c.req.raw)));
 app.get("/v1/models", async (c) => await models(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));
 app.get("/v1/models/*", async (c) => await modelDetail(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));

@@ -47,10 +47,12 @@ import type { LedgerApi } from "./domain/ledger/rpc.ts";
 import { RecentFailures } from "./domain/upstream/recent-failures.ts";
 import { type Env, EnvError, parseEnv } from "./env.ts";
 import type { IsolateMemory } from "./pipeline/call/context.ts";
+import { Interruption } from "./pipeline/call/interruption.ts";
 import { AutoRouterMemory } from "./pipeline/call/memory/auto-router-memory.ts";
 import { ANSWER_MEMORY_BYTES, CACHE_MEMORY_BYTES, MemoryBudget } from "./pipeline/call/memory/memory-budget.ts";
 import { RequestBodyMemory } from "./pipeline/call/memory/request-body-memory.ts";
 import { ToolLists } from "./pipeline/call/memory/tool-lists.ts";
+import { WorkUnderWay } from "./pipeline/call/work-under-way.ts";
 import type { Clock, Log, Ports } from "./ports.ts";
 import { TRANSFORMS } from "./transforms.ts";
 
@@ -59,6 +61,8 @@ export interface Deps {
   readonly env: Env;
   readonly ports: Ports;
   readonly memory: IsolateMemory;
+  /** What the isolate's requests do. */
+  readonly underWay: WorkUnderWay;
   readonly cell: CellAdmission;
   readonly budgets: TenantBudgetClient;
   /** What the first request would lack, in words; null: nothing. */
@@ -207,7 +211,9 @@ function compose(bindings: Bindings): Isolate | EnvError {
       toolLists: new ToolLists(),
       endpoints: new RecentFailures(),
       autoRouter: new AutoRouterMemory(),
+      interruption: new Interruption(),
     };
+    const underWay = new WorkUnderWay();
     const budgets = new TenantBudgetClient(stubs);
     const known = new Map<string, Deps>();
     const of = (name: string): Deps => {
@@ -222,6 +228,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
         env,
         ports: { ...shared, admission },
         memory,
+        underWay,
         cell: direct,
         budgets,
         missingPart: async () => await readiness.missingPart(),

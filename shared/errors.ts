@@ -73,6 +73,8 @@ export const ERROR_TABLE = {
   key_budget_check_failed: { status: 503, message: "key budget check failed" },
   content_policy_unavailable: { status: 503, message: "content policy scanner unavailable" },
   no_model_available: { status: 503, message: "no model is available to satisfy the auto request", param: "model" },
+  /** Also in-band: the last event of a stream that still ran at the end of a stop (docs/rules/local-stack.md#stop). */
+  gateway_stopping: { status: 503, message: "the gateway is stopping; try again" },
   key_store_unavailable: { status: 503, message: "key store unavailable" },
   identity_unavailable: { status: 503, message: "identity provisioning unavailable" },
   upstream_timeout: { status: 504, message: "upstream request timed out" },

@@ -1,5 +1,6 @@
 /** Sub-calls of a request that loses its slot (docs/rules/admission.md#leases-of-isolates): none is made, and none goes on. */
 import { expect, it } from "vitest";
+import { GatewayError } from "../../shared/errors.ts";
 import { modelOf } from "../../test/harness/edge/pipeline/records.ts";
 import { TestPermit, TestPipeline } from "../../test/harness/edge/pipeline/world.ts";
 import { authenticate } from "./authenticate/authenticate.ts";
@@ -28,7 +29,14 @@ async function held() {
   const call = world.call();
   const caller = await authenticate(call, NOTHING_KNOWN);
   const request = prepare(call, await resolveModel(call, await parseCall(call, caller)));
-  return { world, seen, lose: () => call.slotLoss.lose(), permit, call, request };
+  return {
+    world,
+    seen,
+    lose: () => call.interruption.interrupt(new GatewayError("scheduler_unavailable")),
+    permit,
+    call,
+    request,
+  };
 }
 
 it.each([

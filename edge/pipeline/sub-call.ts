@@ -16,6 +16,7 @@ import { admitSubCall } from "./admit/admit-sub-call.ts";
 import { epochRev, modelRev } from "./authenticate/freshness.ts";
 import { ClientGone } from "./call/client-gone.ts";
 import { type Call, MODEL_TEXT_MAX } from "./call/context.ts";
+import { Interruption } from "./call/interruption.ts";
 import {
   AlreadySettled,
   NO_BOONS,
@@ -157,7 +158,7 @@ async function collectOnce(call: Call, answer: UpstreamAnswer): Promise<SubCallA
 
 async function openAs(call: Call, parent: Prepared, asked: SubCall): Promise<Response> {
   // Nothing has been asked of anybody, so there is no row.
-  if (call.slotLoss.failure !== null) throw call.slotLoss.failure;
+  if (call.interruption.failure !== null) throw call.interruption.failure;
   try {
     const prepared = await preparedOf(call, parent, asked);
     const { response } = await serveAdmitted(call, await admitSubCall(call, prepared), null, []);
@@ -181,8 +182,8 @@ function childOf(parent: Call, requestType: RequestType = "chat", signal = paren
   const url = new URL(PATH, parent.request.url);
   const request = new Request(url, { method: "POST", headers, signal });
   const call = startCall({ ports, config, memory, waitUntil, request, place: { path: PATH, search: "" } });
-  parent.slotLoss.listen(() => call.slotLoss.lose());
-  return { ...call, route: { ...call.route, requestType }, parentId: requestId };
+  const interruption = new Interruption(parent.interruption);
+  return { ...call, interruption, route: { ...call.route, requestType }, parentId: requestId };
 }
 
 /** The same caller and session, with a body and a model of its own. */

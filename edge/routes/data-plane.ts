@@ -18,7 +18,7 @@ function pipelineInputOf(
   context: ExecutionContext,
   target: RequestTarget | null = requestTargetOf(request.url),
 ): PipelineInput {
-  const { env } = deps;
+  const { env, underWay } = deps;
   if (target === null) throw new GatewayError("invalid_path");
   return {
     ports: deps.ports,
@@ -36,7 +36,7 @@ function pipelineInputOf(
     },
     request,
     place: target,
-    waitUntil: (work) => context.waitUntil(work),
+    waitUntil: (work) => context.waitUntil(underWay.during(work)),
   };
 }
 

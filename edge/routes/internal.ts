@@ -4,10 +4,14 @@
  */
 import { GatewayError } from "../../shared/errors.ts";
 import { setCapacitySchema } from "../../shared/schema/load.ts";
+import { sleep } from "../../shared/time/sleep.ts";
 import { alertPullSchema, CELL_HEADER, INTERNAL_PATHS, invalidateBodySchema } from "../../shared/wire/internal.ts";
 import { budgetSubjectSchema, rebuildBodySchema } from "../../shared/wire/internal-budgets.ts";
 import type { Deps } from "../deps.ts";
 import { liveView } from "../domain/fairshare/snapshot-view.ts";
+
+/** Log lines that are gathered are written within this time after the last request, too. */
+const SETTLED_EVERY_MS = 100;
 
 /** Answers an internal route. */
 export async function internal(deps: Deps, request: Request): Promise<Response> {
@@ -58,6 +62,8 @@ async function route(deps: Deps, request: Request): Promise<Response> {
       if (!body.success) throw new GatewayError("validation_failed", { param: "ack" });
       return Response.json(await deps.alertLedger().alerts(body.data.ack));
     }
+    case `POST ${INTERNAL_PATHS.stop}`:
+      return await stop(deps, request);
     case `POST ${INTERNAL_PATHS.budgetUsage}`:
       return await answerBudgetUsage(deps, request);
     case `POST ${INTERNAL_PATHS.budgetRebuild}`:
@@ -65,6 +71,16 @@ async function route(deps: Deps, request: Request): Promise<Response> {
     default:
       throw new GatewayError("unknown_endpoint");
   }
+}
+
+/** Holds the process open until its requests are settled; those that run at the end of the body are interrupted. */
+async function stop({ memory, underWay }: Deps, request: Request): Promise<Response> {
+  await request.text();
+  memory.interruption.interrupt(new GatewayError("gateway_stopping", { headers: { "retry-after": "1" } }));
+  // The runtime ends a request that waits for others alone, without anything of its own.
+  do await sleep(SETTLED_EVERY_MS);
+  while (!underWay.none);
+  return new Response(null, { status: 204 });
 }
 
 /** What a tenant or key has used. */

@@ -51,7 +51,7 @@ const workloadSchema = z.looseObject({
           runAsUser: z.literal(10_001),
           seccompProfile: z.strictObject({ type: z.literal("RuntimeDefault") }),
         }),
-        terminationGracePeriodSeconds: z.number().min(20),
+        terminationGracePeriodSeconds: z.number().min(45),
         containers: z.tuple([
           z.looseObject({
             image: z.string().regex(/^registry\.example\/gateway\/(control|edge):\d+\.\d+\.\d+$/),

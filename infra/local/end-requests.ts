@@ -1,30 +1,59 @@
-/** The end of a data plane: no new connections, requests under way finish, the rest is cut off and settled, the runtime ends. */
-import type { StackConfig } from "./env.ts";
+/**
+ * The end of a data plane (docs/rules/local-stack.md#stop): no new connections, requests under way finish, the rest is interrupted
+ * and settled, the runtime ends.
+ */
+import http from "node:http";
+import { setTimeout as pause } from "node:timers/promises";
+import { INTERNAL_PATHS } from "../../shared/wire/internal.ts";
+import { SETTLE_MS, type StackConfig } from "./env.ts";
 import type { FrontProxy } from "./front.ts";
-import { drainRequests } from "./process/drain.ts";
+import { askHealth } from "./process/ask-health.ts";
 import type { Runtime } from "./runtime.ts";
 
-const FINISH_MS = 3_500;
-const SETTLE_MS = 1_500;
-/** The time for each process of the runtime; there are two steps at the most. */
-const RUNTIME_STOP_MS = 1_000;
-/** In a cluster it hands its objects over first. */
-const CLUSTER_STOP_MS = 3_000;
+/** How long a process may take to show that it is held. */
+const HELD_WITHIN_MS = 1_000;
+/** The time for the runtime to end after its last request; in a cluster it hands its objects over first. */
+const RUNTIME_STOP_MS = 3_000;
 
 /** What is ended. */
 interface Ending {
   readonly fronts: readonly FrontProxy[];
   readonly runtime: Runtime;
-  readonly config: Pick<StackConfig, "cluster">;
+  readonly config: Pick<StackConfig, "drainMs">;
   readonly internalToken: string;
 }
 
-/** Resolves when the runtime has ended; at most eight seconds. */
-export async function endRequests({ fronts, runtime, config, internalToken }: Ending): Promise<void> {
-  for (const front of fronts) front.drain();
-  const cut = (): void => {
-    for (const front of fronts) void front.close();
+/** Resolves when the runtime has ended. */
+export async function endRequests({ fronts, runtime, config: { drainMs }, internalToken }: Ending): Promise<void> {
+  await Promise.all(fronts.map(async (front) => await front.drain()));
+  const held = await Promise.all(runtime.servingPorts().map(async (port) => await hold(port, internalToken)));
+  // Told at once, the runtime closes connections that are idle, and each other one after its answer.
+  const stopped = runtime.finishes ? runtime.stop(drainMs + SETTLE_MS + RUNTIME_STOP_MS) : null;
+  await within(drainMs, Promise.all(fronts.map(async (front) => await front.quiet())));
+  await within(SETTLE_MS, Promise.all(held.map(async (interrupt) => await interrupt())));
+  for (const front of fronts) void front.close();
+  await (stopped ?? runtime.stop(RUNTIME_STOP_MS));
+}
+
+/**
+ * Keeps a process from ending, and resolves when it is kept. The returned function interrupts what still runs there, and resolves
+ * when all of it is settled.
+ */
+async function hold(port: number, internalToken: string): Promise<() => Promise<void>> {
+  const address = { host: "127.0.0.1", port, path: INTERNAL_PATHS.stop, method: "POST", agent: false };
+  const request = http.request({ ...address, headers: { authorization: `Bearer ${internalToken}` } });
+  const settled = new Promise<void>((resolve) => {
+    request.once("response", (response) => response.resume().once("close", resolve)).once("error", () => resolve());
+  });
+  request.flushHeaders();
+  // The runtime serves what has arrived in order.
+  await askHealth(`http://127.0.0.1:${port}/health`, HELD_WITHIN_MS);
+  return async () => {
+    request.end();
+    await settled;
   };
-  await drainRequests({ port: runtime.objectsPort, internalToken, cut, finishMs: FINISH_MS, settleMs: SETTLE_MS });
-  await runtime.stop(config.cluster === null ? RUNTIME_STOP_MS : CLUSTER_STOP_MS);
+}
+
+async function within(limitMs: number, work: Promise<unknown>): Promise<void> {
+  await Promise.race([work, pause(limitMs, undefined, { ref: false })]);
 }

@@ -112,6 +112,11 @@ describe("readStackEnv", () => {
     expect({ usual: read({}).startTimeoutMs, given }).toEqual({ usual: 300_000, given: 20_000 });
   });
 
+  it("lets requests finish for 30 s at a stop, or as long as GATEWAY_DRAIN_SECS says", () => {
+    const [none, given] = ["0", "90"].map((secs) => read({ GATEWAY_DRAIN_SECS: secs }).drainMs);
+    expect({ usual: read({}).drainMs, none, given }).toEqual({ usual: 30_000, none: 0, given: 90_000 });
+  });
+
   it.each([
     ["GATEWAY_WORKERS", "0"],
     ["GATEWAY_WORKERS", "257"],
@@ -121,6 +126,8 @@ describe("readStackEnv", () => {
     ["GATEWAY_START_TIMEOUT_SECS", "0"],
     ["GATEWAY_START_TIMEOUT_SECS", "1.5"],
     ["GATEWAY_START_TIMEOUT_SECS", "86401"],
+    ["GATEWAY_DRAIN_SECS", "-1"],
+    ["GATEWAY_DRAIN_SECS", "half"],
     ["GATEWAY_PROXY_LISTEN", "8080"],
     ["GATEWAY_ADMIN_LISTEN", "host:65536"],
     ["GATEWAY_METRICS_LISTEN", "a:b:1"],

@@ -59,6 +59,8 @@ export interface StackConfig {
   readonly workers: number;
   /** How long a part may take until it is ready, before its start has failed. */
   readonly startTimeoutMs: number;
+  /** How long requests may finish at a stop. */
+  readonly drainMs: number;
   /** Null: this machine is on its own. */
   readonly cluster: ClusterConfig | null;
   /** Every variable of the gateway and its console that is set; passed to the parts. */
@@ -114,21 +116,25 @@ const workers = z
     return z.NEVER;
   });
 
-const START_TIMEOUT_MAX_SECS = 86_400;
+const TIMEOUT_MAX_SECS = 86_400;
 
-const startTimeoutSecs = z
-  .string()
-  .optional()
-  .transform((text, context): number => {
-    const value = text?.trim() ?? "300";
-    const secs = /^\d+$/.test(value) ? Number(value) : 0;
-    if (secs >= 1 && secs <= START_TIMEOUT_MAX_SECS) return secs;
-    context.addIssue({
-      code: "custom",
-      message: `must be a whole number of seconds from 1 to ${START_TIMEOUT_MAX_SECS}`,
+const seconds = (fallback: number, min: number) =>
+  z
+    .string()
+    .optional()
+    .transform((text, context): number => {
+      const value = text?.trim() ?? String(fallback);
+      const secs = /^\d+$/.test(value) ? Number(value) : Number.NaN;
+      if (secs >= min && secs <= TIMEOUT_MAX_SECS) return secs;
+      context.addIssue({
+        code: "custom",
+        message: `must be a whole number of seconds from ${min} to ${TIMEOUT_MAX_SECS}`,
+      });
+      return z.NEVER;
     });
-    return z.NEVER;
-  });
+
+/** How long requests that were interrupted at the end of a stop may take to be settled. */
+export const SETTLE_MS = 5_000;
 
 const urlOf = (protocols: readonly string[], wanted: string) =>
   z
@@ -204,9 +210,12 @@ export const launcherVariables = {
   GATEWAY_WORKERS: workers
     .meta({ values: `1 to ${WORKERS_MAX}, \`auto\`` })
     .describe("Number of Worker processes: [every core](docs/run.md#every-core)."),
-  GATEWAY_START_TIMEOUT_SECS: startTimeoutSecs
-    .meta({ values: `1 to ${START_TIMEOUT_MAX_SECS}` })
+  GATEWAY_START_TIMEOUT_SECS: seconds(300, 1)
+    .meta({ values: `1 to ${TIMEOUT_MAX_SECS}` })
     .describe("How long each part can take to become ready before its start fails."),
+  GATEWAY_DRAIN_SECS: seconds(30, 0)
+    .meta({ values: `0 to ${TIMEOUT_MAX_SECS}` })
+    .describe("How long requests under way can finish at a stop ([stop](docs/run.md#stop))."),
 };
 
 const schema = z.object(launcherVariables);
@@ -278,6 +287,7 @@ export function readStackEnv(
     dashboard: value.GATEWAY_DASHBOARD,
     workers: value.GATEWAY_WORKERS,
     startTimeoutMs: value.GATEWAY_START_TIMEOUT_SECS * 1000,
+    drainMs: value.GATEWAY_DRAIN_SECS * 1000,
     cluster,
     variables: Object.fromEntries(
       Object.entries(variables).filter(

@@ -175,16 +175,44 @@ it("resets a client at once while no runtime listens", async () => {
   expect(error.code).toBe("ECONNRESET");
 });
 
+/** How a connection to a port is refused; null: it is not. */
+async function refusalOf(port: number): Promise<string | undefined | null> {
+  const client = net.connect(port, "127.0.0.1");
+  const [error] = (await Promise.race([once(client, "error"), once(client, "connect").then(() => [])])) as [
+    NodeJS.ErrnoException?,
+  ];
+  client.destroy();
+  return error === undefined ? null : error.code;
+}
+
 it("takes no new connection while it drains, and keeps the open ones", async () => {
   const { connect, front } = await setUp();
   const { client, inner } = await connect();
-  front.drain();
-  const refused = net.connect(front.port, "127.0.0.1");
-  const [error] = (await once(refused, "error")) as [NodeJS.ErrnoException];
-  expect(error.code).toBe("ECONNREFUSED");
+  client.write("a request");
+  await front.drain();
+  expect(await refusalOf(front.port)).toBe("ECONNREFUSED");
   const answer = collect(client);
-  inner.end("last words");
+  let isQuiet = false;
+  const quiet = front.quiet().then(() => (isQuiet = true));
+  inner.write("last ");
+  await expect.poll(() => answer.text).toBe("last ");
+  expect(isQuiet).toBe(false);
+  inner.end("words");
+  await quiet;
   await expect.poll(() => answer.text).toBe("last words");
+});
+
+it("has drained only when what a client that connected before sends has arrived", async () => {
+  const { connect, front } = await setUp();
+  const { client, inner } = await connect();
+  const asked = collect(inner);
+  let isDrained = false;
+  const drained = front.drain().then(() => (isDrained = true));
+  await expect.poll(async () => await refusalOf(front.port)).toBe("ECONNREFUSED");
+  expect(isDrained).toBe(false);
+  client.write("a request");
+  await drained;
+  await expect.poll(() => asked.text).toBe("a request");
 });
 
 it("sends each connection to the process with the fewest open, taking turns among equals", async () => {

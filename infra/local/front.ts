@@ -6,17 +6,24 @@
  * When there are several processes behind the front, the one with the fewest open connections gets the next; a process that
  * hangs keeps the connections it has.
  */
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import net from "node:net";
+import { setImmediate } from "node:timers/promises";
 import { type Listening, listen } from "./http/listen.ts";
-import type { SecureClients, Serve } from "./tls/secure-clients.ts";
+import type { SecureClients } from "./tls/secure-clients.ts";
 
 const LINGER_MS = 5_000;
+/** How long a drain waits for the first byte of a connection. */
+const ARRIVE_MS = 1_000;
 
 /** A running front. */
 export interface FrontProxy extends Listening {
-  /** Takes no more connections; the open ones continue to their end. */
-  drain(): void;
+  /**
+   * Takes no more connections; the open ones continue to their end. Resolves when each of them has sent something, or a second later.
+   */
+  drain(): Promise<void>;
+  /** Resolves when no connection to a target is left. */
+  quiet(): Promise<void>;
 }
 
 /**
@@ -74,6 +81,10 @@ export async function startFrontProxy(
   carried: (client: net.Socket, inner: net.Socket) => void = () => undefined,
 ): Promise<FrontProxy> {
   const clients = new Set<net.Socket>();
+  /** Clients that have sent nothing yet. */
+  const silent = new Set<net.Socket>();
+  const inners = new Set<net.Socket>();
+  const changed = new EventEmitter();
   /** The number of inner connections, by the target's port. */
   const open = new Map<number, number>();
   let turn = 0;
@@ -88,25 +99,49 @@ export async function startFrontProxy(
   const connect = (inner: InnerAddress): net.Socket => {
     const count = (by: number): void => void open.set(inner.port, (open.get(inner.port) ?? 0) + by);
     count(1);
-    return net.connect({ ...inner, noDelay: true, allowHalfOpen: true }).once("close", () => count(-1));
+    const socket = net.connect({ ...inner, noDelay: true, allowHalfOpen: true });
+    inners.add(socket);
+    return socket.once("close", () => {
+      count(-1);
+      inners.delete(socket);
+      changed.emit("less");
+    });
   };
-  const serve: Serve = (client, reset) => {
+  const serve = (client: net.Socket, reset: () => void, heard: () => void): void => {
     const inner = next();
-    if (inner === undefined) return reset();
+    if (inner === undefined) {
+      reset();
+      return;
+    }
     const socket = connect(inner);
+    client.once("data", heard);
     carried(client, socket);
     carry(client, socket, reset, async () => await begun(inner));
   };
   const server = net.createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
     clients.add(client);
-    client.once("close", () => clients.delete(client));
-    if (secure === null) serve(client, () => client.resetAndDestroy());
-    else secure.accept(client, serve);
+    silent.add(client);
+    const heard = (): void => {
+      silent.delete(client);
+      changed.emit("less");
+    };
+    client.once("close", heard).once("close", () => clients.delete(client));
+    if (secure === null) serve(client, () => client.resetAndDestroy(), heard);
+    else secure.accept(client, (secured, reset) => serve(secured, reset, heard));
   });
   const listening = await listen(server, host, port);
   return {
     ...listening,
-    drain: () => void server.close(),
+    drain: async () => {
+      // What has connected before is taken first: a connection that waits for that is reset by the close.
+      await setImmediate();
+      server.close();
+      const late = AbortSignal.timeout(ARRIVE_MS);
+      while (silent.size > 0 && !late.aborted) await once(changed, "less", { signal: late }).catch(() => undefined);
+    },
+    quiet: async () => {
+      while (inners.size > 0) await once(changed, "less");
+    },
     close: async () => {
       if (server.listening) server.close();
       for (const client of clients) client.destroy();

@@ -44,6 +44,9 @@ const PASSED_ON = Object.keys(workerVariables).filter((name) => !OF_STACK.has(na
  */
 const CLUSTER_RESTARTS: RestartPolicy = { restarts: 10, withinMs: 600_000, firstPauseMs: 500 };
 
+/** The time that a process with the objects alone has to end, ms. */
+const OBJECTS_STOP_MS = 1_000;
+
 /** What `npm start` gives the Worker unless a variable says otherwise. */
 export const STACK_DEFAULTS = { GATEWAY_CELL: "local", GATEWAY_LOG_GATHER_MS: "20" } as const;
 
@@ -62,7 +65,16 @@ export interface Runtime {
   readonly objectsPort: () => number | undefined;
   /** The inspector port of the process with the objects. */
   inspectorPort(): number | null;
-  /** Ends the Worker processes first, so that the objects settle what they held. Each step has `graceMs`. */
+  /** The ports of all Workers that serve requests, those of further cells included. */
+  readonly servingPorts: () => readonly number[];
+  /**
+   * Whether a process that is told to stop finishes the requests that run. In a cluster it would keep its objects from others for as
+   * long.
+   */
+  readonly finishes: boolean;
+  /**
+   * Ends the Worker processes first, so that the objects settle what they held. A process that serves requests has `graceMs` for it.
+   */
   stop(graceMs: number): Promise<void>;
 }
 
@@ -181,7 +193,7 @@ export async function startRuntime(
   const workers = started.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
   const stop = async (graceMs: number): Promise<void> => {
     await Promise.all(workers.map(async ({ part }) => await part.stop(graceMs)));
-    await objects.part.stop(graceMs);
+    await objects.part.stop(isOne ? graceMs : OBJECTS_STOP_MS);
   };
   const failed = started.find((each) => each.status === "rejected");
   if (failed !== undefined) {
@@ -193,6 +205,12 @@ export async function startRuntime(
     parts: [objects, ...workers].map(({ part }) => part),
     ports: (cell) =>
       serving.flatMap(({ now }) => (cell === undefined ? now()?.port : now()?.cellPorts.get(cell)) ?? []),
+    servingPorts: () =>
+      serving.flatMap(({ now }) => {
+        const running = now();
+        return running === null ? [] : [running.port, ...running.cellPorts.values()];
+      }),
+    finishes: kind === "workerd" && config.cluster === null,
     objectsPort: () => objects.now()?.port,
     inspectorPort: () => objects.now()?.inspectorPort ?? null,
     stop,

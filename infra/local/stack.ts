@@ -1,6 +1,6 @@
 /**
  * The whole gateway on one machine: stores, control service, Worker runtime and the front before it. They are started in an
- * order in which each finds what it needs, and stopped in reverse order within ten seconds. Every part that ends or hangs
+ * order in which each finds what it needs, and stopped in reverse order. Every part that ends or hangs
  * is started again; when that does not help, the stack stops and reports why.
  */
 import net from "node:net";
@@ -77,10 +77,6 @@ export interface Stack extends Running {
   readonly parts: ReadonlyMap<string, PartHandle>;
 }
 
-/**
- * With the ends of requests and of the runtime (end-requests.ts), which run beside that of the control service, at most ten
- * seconds.
- */
 const CONTROL_DRAIN_MS = 6_000;
 const STOP_MS = 2_000;
 
@@ -186,9 +182,11 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
   const clickhouse = await startClickhouse(context);
   if (clickhouse.part !== null) keep(clickhouse.part, STOP_MS);
 
+  const draining = [...fronts.values()];
   const startOwnFront = async (): Promise<string> => {
     const own = await startWorkerFront("127.0.0.1", 0, () => runtimePorts(), null, clients);
     undo.add(() => own.close());
+    draining.push(own);
     return own.url;
   };
   // The Worker starts before the control service has an address, so it gets one that leads there.
@@ -222,7 +220,7 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
   ]);
   const stopRuntime = async (): Promise<void> => {
     if (ran.status === "rejected") return;
-    await endRequests({ fronts: [...fronts.values()], runtime: ran.value, config, internalToken });
+    await endRequests({ fronts: draining, runtime: ran.value, config, internalToken });
   };
   const stopControl = async (): Promise<void> => {
     if (controlled.status === "fulfilled") await controlled.value.part.stop(CONTROL_DRAIN_MS);

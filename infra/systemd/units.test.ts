@@ -51,7 +51,7 @@ describe.each(UNITS)("%s", (unit) => {
     expect(settings.get("ExecStart")).toEqual([
       `/usr/bin/node /opt/gateway/infra/launch.mjs --omit=dev infra/containers/start.ts ${service}`,
     ]);
-    expect(Number(settings.get("TimeoutStopSec")?.[0])).toBeGreaterThan(service === "control" ? 30 : 10);
+    expect(Number(settings.get("TimeoutStopSec")?.[0])).toBeGreaterThanOrEqual(45);
     expect(settings.get("EnvironmentFile")).toEqual([`/etc/gateway/${service}.env`]);
   });
 

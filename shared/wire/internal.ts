@@ -109,6 +109,11 @@ export const INTERNAL_PATHS = {
   /** `GET ?since_ms=`; answers an array of FairshareSample. */
   history: "/internal/fairshare/history",
   alerts: "/internal/alerts",
+  /**
+   * `POST` to one process of the runtime that stops: at the end of the body its requests are interrupted, and it answers 204 when
+   * they are settled (docs/rules/local-stack.md#stop).
+   */
+  stop: "/internal/stop",
   /** shared/wire/internal-budgets.ts */
   budgetUsage: "/internal/budget/usage",
   budgetRebuild: "/internal/budget/rebuild",

@@ -96,6 +96,8 @@ export function stackEnv(dataDir: string, more: Readonly<Record<string, string>>
   return {
     GATEWAY_DATA_DIR: dataDir,
     GATEWAY_DEMO: "0",
+    // Streams that a test leaves open do not delay its end.
+    GATEWAY_DRAIN_SECS: "3",
     GATEWAY_DASHBOARD: "0",
     GATEWAY_MODEL_HEALTH_ENABLED: "0",
     GATEWAY_PROXY_LISTEN: "127.0.0.1:0",

@@ -3,8 +3,8 @@
  * (docs/rules/streams.md#two-relays).
  */
 import { describe, expect, it } from "vitest";
+import { Interruption } from "../../edge/pipeline/call/interruption.ts";
 import { SharedTimer } from "../../edge/pipeline/call/shared-timer.ts";
-import { SlotLoss } from "../../edge/pipeline/call/slot-loss.ts";
 import { AttemptCancellation } from "../../edge/pipeline/forward/attempt-cancellation.ts";
 import type { BodyEnd, RelayJob } from "../../edge/pipeline/relay/relay-job.ts";
 import { relayNative } from "../../edge/pipeline/relay/relay-native.ts";
@@ -58,7 +58,7 @@ function relayed(source: Source, clock: () => number, stalledReaderMs = LONG_MS,
   const saw = async (characters: number): Promise<void> => {
     while (seen.upstream.length < characters) await new Promise<void>((resolve) => void watching.push(resolve));
   };
-  const stop = new AttemptCancellation(client.signal, LONG_MS, new SharedTimer(Date.now), new SlotLoss());
+  const stop = new AttemptCancellation(client.signal, LONG_MS, new SharedTimer(Date.now), new Interruption());
   const job: RelayJob = {
     body: source(stop.signal),
     head: new Uint8Array(new TextEncoder().encode(head)),

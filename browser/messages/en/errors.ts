@@ -93,6 +93,8 @@ export const errorTexts = {
   no_model_available: "No model can serve this auto request.",
   no_model_available_fix:
     "Name a model, or add more models to the auto router. The request's details say why each model was skipped.",
+  gateway_stopping: "The gateway stopped before this ended.",
+  gateway_stopping_fix: "Try again.",
   key_store_unavailable: "The store of keys and models did not answer.",
   key_store_unavailable_fix: "Try again in a moment. If it keeps failing, check the key-value store.",
   identity_unavailable: "The tenant for a new identity could not be created.",

@@ -4,13 +4,14 @@ import { zeroUsageRow } from "../../../shared/usage/usage-row.ts";
 import { chargedTokens, settledRow } from "./request-end.ts";
 
 it.each([
-  [200, 12],
-  [499, 12],
-  [400, 0],
-  [502, 0],
-  [503, 0],
-])("charges a row of status %i with 12 tokens for %i", (status, tokens) => {
-  expect(chargedTokens({ status_code: status, total_tokens: 12 })).toBe(tokens);
+  [200, "", 12],
+  [499, "client_gone", 12],
+  [400, "", 0],
+  [502, "upstream_failed", 0],
+  [503, "scheduler_unavailable", 0],
+  [503, "gateway_stopping", 12],
+])("charges a row of status %i %s with 12 tokens for %i", (status, error, tokens) => {
+  expect(chargedTokens({ status_code: status, error_code: error, total_tokens: 12 })).toBe(tokens);
 });
 
 it("a settled row keeps the time of its upstream, whoever measured the wait", () => {

@@ -28,10 +28,12 @@ export function settledRow(settlement: Settlement, slot: SlotTaken | null, cell:
 
 /**
  * The tokens that a row charges, by the row alone: an answer that was refused after the upstream had worked keeps its
- * tokens in the row, and charges none (docs/rules/boons.md#answers). A client that left pays for them.
+ * tokens in the row, and charges none (docs/rules/boons.md#answers). A client that left, or whose stream ended with the gateway,
+ * pays for them.
  */
-export function chargedTokens({ status_code, total_tokens }: Pick<UsageRow, "status_code" | "total_tokens">): number {
-  return status_code >= 400 && status_code !== 499 ? 0 : total_tokens;
+export function chargedTokens(row: Pick<UsageRow, "status_code" | "total_tokens" | "error_code">): number {
+  const { status_code: status, total_tokens: tokens, error_code: error } = row;
+  return status >= 400 && status !== 499 && error !== "gateway_stopping" ? 0 : tokens;
 }
 
 /**

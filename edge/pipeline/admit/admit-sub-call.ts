@@ -18,7 +18,7 @@ export async function admitSubCall(call: Call, request: Prepared): Promise<Admit
     const admitted = await call.ports.admission.admit(message);
     if (admitted.verdict !== "granted") throw new GatewayError("scheduler_unavailable");
     const { permit } = admitted;
-    permit.whenLost?.(() => call.slotLoss.lose());
+    permit.whenLost?.(() => call.interruption.interrupt(new GatewayError("scheduler_unavailable")));
     return { ...request, message, permit, admission: "boon" };
   } catch (error) {
     // The Cell may have the sub-call all the same.

@@ -39,7 +39,7 @@ export async function admit(call: Call, request: Prepared, reload: Reload): Prom
   return await withSpan(call, "admission", async (span) => {
     span.set({ class: "rejected", queue_wait_ms: 0, group: request.principal.tenant.fairshare_group });
     const admitted = await new SlotSeeker(call, request, reload).seek();
-    admitted.permit.whenLost?.(() => call.slotLoss.lose());
+    admitted.permit.whenLost?.(() => call.interruption.interrupt(new GatewayError("scheduler_unavailable")));
     const { admission, queueWaitMs } = admitted;
     span.set({ class: admission, queue_wait_ms: queueWaitMs, group: admitted.message.group.name });
     return admitted;
@@ -150,17 +150,21 @@ class SlotSeeker {
     const leave = () => gone.reject(new ClientGone());
     if (signal.aborted) leave();
     else signal.addEventListener("abort", leave, { once: true });
+    const { interruption } = this.#call;
+    const callOff = interruption.listen(() => gone.reject(interruption.failure));
     const decision = permit.decision();
     try {
       return await Promise.race([decision, gone.promise]);
     } catch (error) {
       decision.catch(() => undefined);
+      if (error !== null && error === interruption.failure) throw this.#refused(error);
       const known = { ...this.#request, queueWaitMs: this.#waitedMs ?? 0 };
       if (error instanceof GatewayError) throw new StageFailure(error, { ...known, queueEntryUnknown: true });
       if (!(error instanceof ClientGone)) return null;
       settleWithoutSlot(this.#call, known, permit, left(error));
       throw new AlreadySettled(error, known);
     } finally {
+      callOff();
       gone.promise.catch(() => undefined);
     }
   }

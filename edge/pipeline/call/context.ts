@@ -10,12 +10,12 @@ import type { RecentFailures } from "../../domain/upstream/recent-failures.ts";
 import type { Ports } from "../../ports.ts";
 import type { BoonRuns } from "./boon-runs.ts";
 import type { ClientBody } from "./client-body.ts";
+import type { Interruption } from "./interruption.ts";
 import type { AutoRouterMemory } from "./memory/auto-router-memory.ts";
 import type { MemoryBudget } from "./memory/memory-budget.ts";
 import type { RequestBodyMemory } from "./memory/request-body-memory.ts";
 import type { ToolLists } from "./memory/tool-lists.ts";
 import type { SharedTimer } from "./shared-timer.ts";
-import type { SlotLoss } from "./slot-loss.ts";
 
 /** The part of the configuration that the pipeline needs. */
 export interface PipelineConfig {
@@ -55,6 +55,8 @@ export interface IsolateMemory {
   readonly endpoints: RecentFailures;
   /** What the auto router knows of models, and of texts that were classified. */
   readonly autoRouter: AutoRouterMemory;
+  /** Ends every request of the isolate. */
+  readonly interruption: Interruption;
 }
 
 /** Longest name of a model, in characters; of a longer name only this much is repeated in errors and in the log. */
@@ -91,8 +93,8 @@ export interface Call {
   readonly arrivedMs: number;
   /** Release what steps acquired before the request is forwarded; called then, or before its refusal is answered. */
   readonly cleanups: (() => void)[];
-  /** Its slot, or place in the queue, as long as the isolate may use it. */
-  readonly slotLoss: SlotLoss;
+  /** Ends it before its answer does: it has lost its slot, or the gateway stops. */
+  readonly interruption: Interruption;
   /** The timer that the call's waits share. */
   readonly timer: SharedTimer;
   /** Keeps the isolate alive for work that outlives the response. */

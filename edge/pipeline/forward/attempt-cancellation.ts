@@ -1,35 +1,35 @@
 /**
- * The end of one upstream attempt (its client is gone, its deadline has passed, its reader was cut off, or its slot was
- * lost) as one signal (docs/rules/upstream-calls.md#abort-and-cancel). The deadline covers everything from sending to the last byte
+ * The end of one upstream attempt (its client is gone, its deadline has passed, its reader was cut off, or its call
+ * was interrupted) as one signal (docs/rules/upstream-calls.md#abort-and-cancel). The deadline covers everything from sending to the last byte
  * of the answer.
  */
 
 import type { GatewayError } from "../../../shared/errors.ts";
 import { ClientGone } from "../call/client-gone.ts";
+import type { Interruption } from "../call/interruption.ts";
 import type { SharedTimer } from "../call/shared-timer.ts";
-import type { SlotLoss } from "../call/slot-loss.ts";
 
 export class AttemptCancellation {
   readonly #controller = new AbortController();
   readonly #client: AbortSignal;
   readonly #timeoutMs: number;
   readonly #waits: SharedTimer;
-  readonly #slot: SlotLoss;
-  readonly #callOffLoss: () => void;
+  readonly #interruption: Interruption;
+  readonly #callOffInterruption: () => void;
   readonly #onGone = (): void => this.#controller.abort(new ClientGone());
   #callOff: (() => void) | null = null;
   #timedOut = false;
   #readerStalled = false;
 
-  constructor(client: AbortSignal, timeoutMs: number, waits: SharedTimer, slot: SlotLoss) {
+  constructor(client: AbortSignal, timeoutMs: number, waits: SharedTimer, interruption: Interruption) {
     this.#client = client;
-    this.#slot = slot;
+    this.#interruption = interruption;
     this.#waits = waits;
     this.#timeoutMs = timeoutMs;
     this.resume();
     if (client.aborted) this.#onGone();
     else client.addEventListener("abort", this.#onGone, { once: true });
-    this.#callOffLoss = slot.listen(() => this.#controller.abort(slot.failure));
+    this.#callOffInterruption = interruption.listen(() => this.#controller.abort(interruption.failure));
   }
 
   get signal(): AbortSignal {
@@ -40,9 +40,9 @@ export class AttemptCancellation {
     return this.#timedOut;
   }
 
-  /** What the client is told because the slot was lost while the attempt ran; null: it was not. */
-  get slotLost(): GatewayError | null {
-    return this.#slot.failure;
+  /** What the client is told because the call was interrupted while the attempt ran; null: it was not. */
+  get interrupted(): GatewayError | null {
+    return this.#interruption.failure;
   }
 
   /** The client left, as the platform has reported, or was cut off. */
@@ -93,6 +93,6 @@ export class AttemptCancellation {
   release(): void {
     this.#callOff?.();
     this.#client.removeEventListener("abort", this.#onGone);
-    this.#callOffLoss();
+    this.#callOffInterruption();
   }
 }

@@ -62,12 +62,12 @@ export async function attempt(sending: AttemptInput, target: Target): Promise<At
   const credential = await openCredential(call, model, target);
   if (credential === undefined) return { kind: "unusable", reason: "credential unreadable" };
   if (call.request.signal.aborted) throw new ClientGone();
-  if (call.slotLoss.failure !== null) throw call.slotLoss.failure;
+  if (call.interruption.failure !== null) throw call.interruption.failure;
   const cancellation = new AttemptCancellation(
     call.request.signal,
     timeoutMsOf(call, model),
     call.timer,
-    call.slotLoss,
+    call.interruption,
   );
   const span = call.trace.begin("upstream", call.ports.clock());
   span.set({ endpoint: target.name, attempt: call.trace.count("upstream"), status: 0, ttft_ms: 0 });
@@ -86,7 +86,7 @@ export async function attempt(sending: AttemptInput, target: Target): Promise<At
     cancellation.abort();
     if (parsed.outgoing.fault !== null) throw parsed.outgoing.fault;
     if (cancellation.clientGone) throw new ClientGone();
-    if (cancellation.slotLost !== null) throw cancellation.slotLost;
+    if (cancellation.interrupted !== null) throw cancellation.interrupted;
     if (error instanceof GatewayError) throw error;
     progress.answered(earlierStatus);
     progress.end();

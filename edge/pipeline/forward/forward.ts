@@ -133,9 +133,12 @@ function statusOf(call: Call, { response: { status, headers } }: UpstreamAnswer)
   return { status, retryAfterMs: upstreamRetryAfterMs(headers, call.ports.clock()) };
 }
 
-/** Waits before the next attempt, until the client leaves at the latest. Throws ClientGone. */
+/** Waits before the next attempt, until the client leaves or the call is interrupted at the latest. Throws ClientGone. */
 async function pause(call: Call, waitMs: number): Promise<void> {
-  await call.ports.sleep(waitMs, call.request.signal);
+  const over = new AbortController();
+  const callOff = call.interruption.listen(() => over.abort());
+  await call.ports.sleep(waitMs, AbortSignal.any([call.request.signal, over.signal]));
+  callOff();
   if (call.request.signal.aborted) throw new ClientGone();
 }
 

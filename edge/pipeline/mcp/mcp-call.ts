@@ -45,6 +45,8 @@ export async function callMcpServer(call: Call, access: McpAccess, target: McpTa
   const leave = (): void => stop.abort(new ClientGone());
   if (listening && client.aborted) throw new ClientGone();
   if (listening) client.addEventListener("abort", leave, { once: true });
+  const { interruption } = call;
+  const callOff = interruption.listen(() => stop.abort(interruption.failure));
   const deadline = { passed: false };
   const timer = setTimeout(() => {
     deadline.passed = true;
@@ -64,12 +66,14 @@ export async function callMcpServer(call: Call, access: McpAccess, target: McpTa
     return { response, stop, upstream: { ...called, status: response.status } };
   } catch (error) {
     const failure =
-      listening && client.aborted
+      interruption.failure ??
+      (listening && client.aborted
         ? new ClientGone()
-        : failed(call, server, deadline.passed ? "timed out before headers" : "connection failed", error);
+        : failed(call, server, deadline.passed ? "timed out before headers" : "connection failed", error));
     throw new StageFailure(failure, { ...access, upstream: called });
   } finally {
     clearTimeout(timer);
+    callOff();
     client.removeEventListener("abort", leave);
   }
 }

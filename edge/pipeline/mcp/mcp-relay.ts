@@ -2,7 +2,8 @@
  * The answer of an MCP server on its way to the client, as it comes. A client that leaves does not end it: it is read
  * on, because a server may take a lost connection for a cancel (docs/rules/mcp.md#clients-that-leave). Two kinds of
  * answers are cancelled at once, because their client wants to come back and would find its stream in use: answers to a
- * client that only listened (GET), and event streams with ids, which their server can continue (`Last-Event-ID`).
+ * client that only listened (GET), and event streams with ids, which their server can continue (`Last-Event-ID`). A gateway that
+ * stops ends event streams in order, without an event: every event is a message of the server.
  */
 import { EventIdScan, mcpResponseHeaders } from "../../domain/tools/mcp.ts";
 import type { Call } from "../call/context.ts";
@@ -30,7 +31,7 @@ export function relayMcp(call: Call, known: Known, answer: McpAnswer): Response 
   // Made first: a status that no response can have throws, and nothing may read for a client that gets another answer.
   const relayed = new Response(readable, { status, headers });
   call.waitUntil(
-    pump(response.body, writable, answer.stop, new Leaving(call.request.signal, answer.stop, endsAtOnce), ids),
+    pump(call, response.body, writable, answer.stop, new Leaving(call.request.signal, answer.stop, endsAtOnce), ids),
   );
   return relayed;
 }
@@ -76,6 +77,7 @@ class Leaving {
 
 /** Moves bytes until the server's end; never rejects. Nothing is read before the client has taken what came before. */
 async function pump(
+  { interruption }: Call,
   body: ReadableStream<Uint8Array>,
   writable: WritableStream<Uint8Array>,
   stop: AbortController,
@@ -85,6 +87,7 @@ async function pump(
   const reader = body.getReader();
   const writer = writable.getWriter();
   writer.closed.catch(() => undefined);
+  const callOff = interruption.listen(() => stop.abort());
   try {
     for (;;) {
       const { done, value } = await reader.read();
@@ -95,8 +98,10 @@ async function pump(
     await client.write(writer.close());
   } catch (error) {
     stop.abort();
-    await writer.abort(error).catch(() => undefined);
+    if (interruption.failure !== null && ids !== null) await client.write(writer.close());
+    else await writer.abort(error).catch(() => undefined);
   } finally {
+    callOff();
     client.end();
   }
 }

@@ -48,7 +48,9 @@ function cleanUp(call: Call): void {
 
 /** Answers a failure, after everything that the request holds was released. Never throws. */
 async function refuse(call: Call, failure: StageFailure): Promise<CallAnswer> {
-  const { cause, known } = failure;
+  const { known } = failure;
+  // A client that is cut off at the end of a stop did not leave.
+  const cause = failure.cause instanceof ClientGone ? (call.interruption.failure ?? failure.cause) : failure.cause;
   const settled = failure instanceof AlreadySettled;
   cleanUp(call);
   if (cause instanceof ClientGone) {

@@ -7,8 +7,8 @@ import type { Ports } from "../../ports.ts";
 import { BoonRuns } from "../call/boon-runs.ts";
 import { ClientBody } from "../call/client-body.ts";
 import { type Call, type IsolateMemory, OnceLatch, type PipelineConfig } from "../call/context.ts";
+import { Interruption } from "../call/interruption.ts";
 import { SharedTimer } from "../call/shared-timer.ts";
-import { SlotLoss } from "../call/slot-loss.ts";
 
 /** What the HTTP route hands to the pipeline. */
 export interface PipelineInput {
@@ -34,7 +34,7 @@ export function startCall(received: PipelineInput): Call {
     requestId: received.ports.random.uuid(),
     parentId: null,
     cleanups: [],
-    slotLoss: new SlotLoss(),
+    interruption: new Interruption(received.memory.interruption),
     timer: new SharedTimer(received.ports.clock),
     arrivedMs,
     trace: new Trace(arrivedMs),

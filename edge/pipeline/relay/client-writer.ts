@@ -17,7 +17,7 @@ export async function writeStreamError(job: RelayJob, client: ClientWriter, befo
   if (!job.events) return false;
   client.limitWriteTime(REPORT_WITHIN_MS);
   try {
-    const told = job.cancellation.slotLost?.body ?? errorBody("upstream_stream_error");
+    const told = job.cancellation.interrupted?.body ?? errorBody("upstream_stream_error");
     await client.write(errorEvent(told, before));
     await client.close();
     return true;

@@ -81,24 +81,25 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
   const finish = (end: BodyEnd): void => {
     cancellation.release();
     for (const free of atEnd) free();
-    const { readerStalled } = cancellation;
+    const { interrupted, readerStalled, timedOut } = cancellation;
     const ttftMs = firstByteMs === null ? 0 : Math.max(0, firstByteMs - sentMs);
-    const statusCode = end === "gone" ? 499 : shownStatus;
+    // A client that is interrupted did not leave, even if it does not take the error any more.
+    const stopped = end !== "complete" && interrupted?.code === "gateway_stopping" ? interrupted : null;
+    const statusCode = stopped?.status ?? (end === "gone" ? 499 : shownStatus);
     forwarded.span.set({ ttft_ms: ttftMs, ...(events ? { stream: true } : {}), ...scan.facts() });
     const isFailed = events && response.ok && scan.hasError;
     if (isFailed || (end === "broken" && tapped?.complete !== true)) forwarded.span.fail();
     forwarded.span.end(call.ports.clock());
-    let failure: GatewayError | null = null;
-    const { slotLost, timedOut } = cancellation;
-    if (isFailed) failure = brokenBy("error event");
+    let failure: GatewayError | null = stopped;
+    if (stopped === null && isFailed) failure = brokenBy("error event");
     else if (end === "complete" && response.ok) call.memory.endpoints.answered(forwarded.target.key);
     else if (end === "broken" && tapped?.complete === true) failure = new GatewayError("upstream_stream_error");
-    else if (end === "broken" && slotLost !== null) failure = slotLost;
+    else if (end === "broken" && interrupted !== null) failure = interrupted;
     else if (end === "broken") {
       if (timedOut) request.upstream.count("timeout");
       failure = brokenBy(timedOut ? "timed out" : "connection broke");
     }
-    if (end === "gone") failure = null;
+    if (end === "gone" && stopped === null) failure = null;
     if (!response.ok) {
       buffer?.close();
       settler.end({ statusCode, ttftMs, failure, readerStalled });
@@ -128,14 +129,15 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     for (const free of atEnd) free();
     buffer?.close();
     forwarded.span.end(call.ports.clock());
-    const { clientGone, timedOut, slotLost } = cancellation;
+    const { clientGone, timedOut, interrupted } = cancellation;
     const used = relayed.bill({ usage: scan.usage(), complete: tapped?.complete === true, stream: events });
-    if (clientGone) {
+    if (clientGone && interrupted === null) {
       settler.end({ statusCode: 499, billed: used, failure: error });
       throw new ClientGone();
     }
-    if (broken && slotLost === null) brokenBy(timedOut ? "timed out" : "connection broke");
-    const failure = slotLost ?? (broken ? new GatewayError(timedOut ? "upstream_timeout" : "upstream_failed") : error);
+    if (broken && interrupted === null) brokenBy(timedOut ? "timed out" : "connection broke");
+    const failure =
+      interrupted ?? (broken ? new GatewayError(timedOut ? "upstream_timeout" : "upstream_failed") : error);
     const statusCode = failure instanceof GatewayError ? failure.status : 500;
     settler.end({ statusCode, billed: { ...used, costUsd: 0 }, refunded: true, failure });
     throw failure;

@@ -68,9 +68,10 @@ export async function serveAdmitted(
     });
     return { response: keepOpenUntilBodyRead(call, response, request.parsed.outgoing), known: request };
   } catch (error) {
-    settler.end(endOf(call, request, error));
+    const failure = error instanceof ClientGone ? (call.interruption.failure ?? error) : error;
+    settler.end(endOf(call, request, failure));
     if (forwarded !== null) cancelAnswer(forwarded);
-    throw new AlreadySettled(error, request);
+    throw new AlreadySettled(failure, request);
   }
 }
 

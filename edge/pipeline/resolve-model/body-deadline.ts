@@ -1,12 +1,13 @@
 /**
  * The time limits of a request body (docs/rules/request-bodies.md#time-limits): one for the time without a byte, and
  * one in all. Time runs only while the gateway waits for the client: a client that is held up by the gateway, or by an
- * upstream that takes the body slowly, loses no time.
+ * upstream that takes the body slowly, loses no time. A gateway that stops does not wait for a body.
  */
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { GatewayError } from "../../../shared/errors.ts";
 import type { Clock } from "../../ports.ts";
-import type { SharedTimer } from "../call/shared-timer.ts";
+import type { Call } from "../call/context.ts";
+import type { Interruption } from "../call/interruption.ts";
 import { StallWatch } from "../call/stall-watch.ts";
 
 const SILENT_MAX_MS = LIMITS.bodySilence;
@@ -15,17 +16,28 @@ const ALL_MAX_MS = LIMITS.bodyTime;
 export class BodyDeadline {
   readonly #clock: Clock;
   readonly #watch: StallWatch;
+  readonly #interruption: Interruption;
+  readonly #callOff: () => void;
   #leftMs = ALL_MAX_MS;
   #fail: ((reason: GatewayError) => void) | null = null;
 
-  constructor(waits: SharedTimer, clock: Clock) {
-    this.#clock = clock;
-    this.#watch = new StallWatch(waits, clock, SILENT_MAX_MS, () => this.#fail?.(tooSlow()));
+  constructor({
+    ports,
+    timer,
+    interruption,
+  }: Pick<Call, "timer" | "interruption"> & { readonly ports: { readonly clock: Clock } }) {
+    this.#clock = ports.clock;
+    this.#watch = new StallWatch(timer, ports.clock, SILENT_MAX_MS, () => this.#fail?.(tooSlow()));
+    this.#interruption = interruption;
+    this.#callOff = interruption.listen(() => {
+      if (interruption.failure !== null) this.#fail?.(interruption.failure);
+    });
   }
 
-  /** Runs one read of the body within the limits. Throws 408 `request_timeout`, or what the read throws. */
+  /** Runs one read of the body within the limits. Throws 408 `request_timeout`, the interruption's failure, or what the read throws. */
   async within<T>(read: () => Promise<T>): Promise<T> {
     if (this.#leftMs <= 0) throw tooSlow();
+    if (this.#interruption.failure !== null) throw this.#interruption.failure;
     if (this.#leftMs < SILENT_MAX_MS) this.#watch.tighten(this.#leftMs);
     const beganMs = this.#clock();
     this.#watch.begin();
@@ -42,6 +54,7 @@ export class BodyDeadline {
 
   /** Ends the limits: nothing more is read. */
   end(): void {
+    this.#callOff();
     this.#watch.end();
   }
 }

@@ -15,7 +15,7 @@ const FIRST_BYTES = 64 * 1024;
 
 /** The body of a call, unread. Throws 413 `request_too_large`. */
 export function openBody(call: Call, maxBytes = call.config.maxBodyBytes): BodySource {
-  const source = new BodySource(call.request, maxBytes, new BodyDeadline(call.timer, call.ports.clock));
+  const source = new BodySource(call.request, maxBytes, new BodyDeadline(call));
   call.body.readBy(source);
   return source;
 }

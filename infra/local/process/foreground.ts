@@ -3,6 +3,9 @@ import { terminalText } from "../../../shared/text/printable.ts";
 import type { Running } from "./running.ts";
 import { watchParent } from "./watch-parent.ts";
 
+/** npm and service managers may each pass the same signal on. */
+const SECOND_SIGNAL_AFTER_MS = 1_000;
+
 /** What is run, and what is said of it. */
 interface Foreground<T> {
   readonly start: () => Promise<T>;
@@ -12,7 +15,7 @@ interface Foreground<T> {
 
 /**
  * Starts it and stays until it is stopped. Exit code 1 with one line on standard error when it cannot start or comes down by
- * itself; a signal, or the end of the launcher, stops everything first.
+ * itself; a signal, or the end of the launcher, stops everything first. A second signal ends it at once.
  */
 export async function runInForeground<T extends Running>({ start, ready, stopped }: Foreground<T>): Promise<never> {
   const fail = (message: string): never => {
@@ -25,7 +28,15 @@ export async function runInForeground<T extends Running>({ start, ready, stopped
     asked = true;
     void running?.stop();
   };
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, stop);
+  let signalledMs: number | undefined;
+  const onSignal = (signal: string): void => {
+    const nowMs = performance.now();
+    if (signalledMs !== undefined && nowMs - signalledMs > SECOND_SIGNAL_AFTER_MS)
+      fail(`ended at once by a second ${signal}`);
+    signalledMs ??= nowMs;
+    stop();
+  };
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, onSignal);
   if (process.connected) watchParent(stop);
   try {
     running = await start();

@@ -8,7 +8,7 @@ interface Failure {
 
 /** Something that runs until it is stopped, or fails. */
 export interface Running {
-  /** Drains and stops everything; at most ten seconds. Calling it again changes nothing. */
+  /** Drains and stops everything. Calling it again changes nothing. */
   stop(): Promise<void>;
   /**
    * Resolves when everything is stopped: with null after `stop`, otherwise with the part that could not be kept running.

@@ -1,0 +1,48 @@
+/**
+ * Ends what a call does upstream, and lets it begin nothing more, with the error that its client gets: its slot is lost
+ * (docs/rules/admission.md#leases-of-isolates), or the gateway stops (docs/rules/local-stack.md#stop). The interruption of a call
+ * includes that of its isolate, and a sub-call's that of its request.
+ */
+import type { GatewayError } from "../../../shared/errors.ts";
+
+export class Interruption {
+  readonly #of: Interruption | null;
+  readonly #listeners = new Set<() => void>();
+  #failure: GatewayError | null = null;
+
+  /** `of`: what interrupts this one as well. */
+  constructor(of: Interruption | null = null) {
+    this.#of = of;
+  }
+
+  /** What the client is told; null: nothing was interrupted. */
+  get failure(): GatewayError | null {
+    return this.#failure ?? this.#of?.failure ?? null;
+  }
+
+  /**
+   * Calls `listener` after the interruption, at once when it was before. The returned function cancels that; a listener of an isolate
+   * would be kept for ever without it.
+   */
+  listen(listener: () => void): () => void {
+    if (this.failure !== null) {
+      listener();
+      return () => undefined;
+    }
+    // The code that interrupts may be another request's, which must not touch what this request has opened.
+    const { promise, resolve } = Promise.withResolvers<void>();
+    void promise.then(listener);
+    this.#listeners.add(resolve);
+    const callOff = this.#of?.listen(listener);
+    return () => {
+      this.#listeners.delete(resolve);
+      callOff?.();
+    };
+  }
+
+  interrupt(failure: GatewayError): void {
+    this.#failure ??= failure;
+    for (const listener of this.#listeners) listener();
+    this.#listeners.clear();
+  }
+}
