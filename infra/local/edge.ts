@@ -12,7 +12,7 @@ import { named } from "./named-address.ts";
 import { openCertificate, publicUrl } from "./own-certificate.ts";
 import { lockFolders } from "./own-folders.ts";
 import { startGuard } from "./process/child.ts";
-import { type Running, startRunning } from "./process/running.ts";
+import { type Running, type Starting, startRunning } from "./process/running.ts";
 import { checkBindings, startRuntime, workerBindings } from "./runtime.ts";
 import { startClickhouse, startRedis } from "./stores.ts";
 import { secureClients } from "./tls/secure-clients.ts";
@@ -26,6 +26,8 @@ interface EdgeOptions {
   readonly built?: string | undefined;
   /** Called with each line of output of a part. */
   readonly log: (part: string, line: string) => void;
+  /** Aborts when the start is to be given up. */
+  readonly unwanted?: AbortSignal;
 }
 
 /** A running data plane. */
@@ -53,8 +55,8 @@ export function readEdgeEnv(env: EdgeOptions["env"], cwd: string): StackConfig {
 }
 
 /** Starts a data plane and resolves when it serves. Rejects with a one-line message; then everything is stopped again. */
-export async function startEdge({ env, built, log }: EdgeOptions): Promise<Edge> {
-  return await startRunning(async (undo, onGiveUp) => {
+export async function startEdge({ env, built, log, unwanted }: EdgeOptions): Promise<Edge> {
+  const start = async ({ undo, onGiveUp, abandoned, waits }: Starting) => {
     checkStackNames(env, (line) => log("stack", line));
     const config = readEdgeEnv(env, process.cwd());
     const internalToken = config.internalToken ?? (await deriveInternalToken(config.adminToken ?? ""));
@@ -81,18 +83,24 @@ export async function startEdge({ env, built, log }: EdgeOptions): Promise<Edge>
       guard,
       lock,
       liveness: undefined,
-      log: (part, line) => log(part, terminalText(part === "workerd" ? clients.told(line) : line)),
+      log: (part, line) => {
+        waits.heard(part, line);
+        log(part, terminalText(part === "workerd" ? clients.told(line) : line));
+      },
+      abandoned,
       onGiveUp,
     };
     const redis = await startRedis(context);
     undo.add(() => redis.close());
     const clickhouse = await startClickhouse(context);
-    const runtime = await startRuntime(context, "workerd", bindings(redis, clickhouse, nowhere.url), objectsLock, {
+    const starting = startRuntime(context, "workerd", bindings(redis, clickhouse, nowhere.url), objectsLock, {
       moreCells: [],
       built,
     });
+    const runtime = await waits.during("workerd", starting);
     undo.add(async () => await endRequests({ fronts: [front], runtime, config, internalToken }));
     runtimePorts = runtime.ports;
     return { proxyUrl: publicUrl(front, certificate) };
-  });
+  };
+  return await startRunning(start, { unwanted, log: (line) => log("stack", terminalText(line)) });
 }

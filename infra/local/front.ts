@@ -63,7 +63,7 @@ export function innerOf(url: string): InnerAddress {
 /**
  * Starts the front. `targets` returns the current addresses of the part behind it; none while it restarts. With `secure` its
  * clients speak TLS; the part behind it never does. `begun` resolves when a target has begun everything that was sent to it before.
- * `carried` is told of each connection to a target.
+ * `carried` is told of each connection to a target. Clients that come before `opened` wait for it.
  */
 export async function startFrontProxy(
   host: string,
@@ -72,6 +72,7 @@ export async function startFrontProxy(
   secure: SecureClients | null = null,
   begun: (target: InnerAddress) => Promise<void> = async () => undefined,
   carried: (client: net.Socket, inner: net.Socket) => void = () => undefined,
+  opened: Promise<unknown> = Promise.resolve(),
 ): Promise<FrontProxy> {
   const clients = new Set<net.Socket>();
   /** The number of inner connections, by the target's port. */
@@ -97,9 +98,11 @@ export async function startFrontProxy(
     carried(client, socket);
     carry(client, socket, reset, async () => await begun(inner));
   };
-  const server = net.createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
+  const server = net.createServer({ allowHalfOpen: true, noDelay: true }, async (client) => {
     clients.add(client);
-    client.once("close", () => clients.delete(client));
+    client.once("close", () => clients.delete(client)).on("error", () => client.destroy());
+    await opened;
+    if (client.destroyed) return;
     if (secure === null) serve(client, () => client.resetAndDestroy());
     else secure.accept(client, serve);
   });

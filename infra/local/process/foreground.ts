@@ -5,39 +5,57 @@ import { watchParent } from "./watch-parent.ts";
 
 /** What is run, and what is said of it. */
 interface Foreground<T> {
-  readonly start: () => Promise<T>;
+  /** `unwanted` aborts when the start is to be given up. */
+  readonly start: (unwanted: AbortSignal) => Promise<T>;
   readonly ready: (running: T) => void;
   readonly stopped: () => void;
 }
 
+/** A service manager sends its signal to npm, the launcher and this process, and they pass theirs on: that is one signal. */
+const SAME_SIGNAL_MS = 1_000;
+/** What a start has not ended by itself by then is killed. */
+const GIVEN_UP_MS = 4_000;
+
 /**
  * Starts it and stays until it is stopped. Exit code 1 with one line on standard error when it cannot start or comes down by
- * itself; a signal, or the end of the launcher, stops everything first.
+ * itself; a signal, or the end of the launcher, stops everything first. A second signal ends this process, whose end kills every
+ * part (guard.ts).
  */
 export async function runInForeground<T extends Running>({ start, ready, stopped }: Foreground<T>): Promise<never> {
   const fail = (message: string): never => {
     process.stderr.write(`gateway: ${terminalText(message)}\n`);
     process.exit(1);
   };
-  let running: T | undefined;
-  let asked = false;
-  const stop = () => {
-    asked = true;
-    void running?.stop();
+  const end = (): never => {
+    stopped();
+    // an orderly stop on request is a success, as it is for other servers
+    return process.exit(0);
   };
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, stop);
+  let running: T | undefined;
+  const unwanted = new AbortController();
+  const stop = () => {
+    unwanted.abort();
+    if (running === undefined) setTimeout(end, GIVEN_UP_MS).unref();
+    else void running.stop();
+  };
+  let firstMs: number | undefined;
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+    process.on(signal, (_name: string, number: number) => {
+      firstMs ??= performance.now();
+      if (performance.now() - firstMs > SAME_SIGNAL_MS) process.exit(128 + number);
+      stop();
+    });
   if (process.connected) watchParent(stop);
   try {
-    running = await start();
+    running = await start(unwanted.signal);
   } catch (error) {
+    if (unwanted.signal.aborted) return end();
     const message = error instanceof Error ? error.message : String(error);
     return fail(message.split("\n")[0] ?? "");
   }
-  if (asked) void running.stop();
+  if (unwanted.signal.aborted) void running.stop();
   else ready(running);
   const gaveUp = await running.closed;
   if (gaveUp !== null) return fail(`${gaveUp.part} cannot be kept running: ${gaveUp.reason}`);
-  stopped();
-  // an orderly stop on request is a success, as it is for other servers
-  process.exit(0);
+  return end();
 }
