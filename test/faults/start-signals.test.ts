@@ -33,6 +33,13 @@ async function whenStarted({ pid }: ProgramProcess, part: string): Promise<numbe
   return found[0] ?? 0;
 }
 
+async function leavesNoProcess(): Promise<void> {
+  await waitFor(
+    async () => await processesWith(dataDir),
+    (left) => left.length === 0,
+  );
+}
+
 /** Ends a start by `signal`, and judges how it ended. */
 async function endsCleanly(program: ProgramProcess, signal: NodeJS.Signals): Promise<void> {
   const beganMs = performance.now();
@@ -41,10 +48,10 @@ async function endsCleanly(program: ProgramProcess, signal: NodeJS.Signals): Pro
   expect({
     code,
     isInTime: tookMs < WITHIN_MS,
-    left: await processesWith(dataDir),
     startedAgain: program.lines.filter((line) => line.includes("starting it again")),
     last: program.log().at(-1)?.["event"],
-  }).toEqual({ code: 0, isInTime: true, left: [], startedAgain: [], last: "stopped" });
+  }).toEqual({ code: 0, isInTime: true, startedAgain: [], last: "stopped" });
+  await leavesNoProcess();
 }
 
 describe("a signal during a start", () => {
@@ -64,8 +71,11 @@ describe("a signal during a start", () => {
     const program = launchGroup(dataDir);
     await whenStarted(program, "control/main.ts");
     process.kill(-program.pid, "SIGINT");
-    expect({ code: await program.exited, left: await processesWith(dataDir) }).toEqual({ code: 0, left: [] });
-    expect(program.lines.filter((line) => line.includes("starting it again"))).toEqual([]);
+    expect({
+      code: await program.exited,
+      startedAgain: program.lines.filter((line) => line.includes("starting it again")),
+    }).toEqual({ code: 0, startedAgain: [] });
+    await leavesNoProcess();
   });
 
   it("ends a start that a part holds up, which has said what it waits for", async () => {
@@ -90,15 +100,12 @@ it("a second signal kills what the first one lets end in order", async () => {
   void program.exited.then((ended) => (code = ended));
   await waitFor(
     () => {
-      if (code === undefined) process.kill(program.pid, "SIGTERM");
+      void program.end("SIGTERM");
       return code;
     },
     (ended) => ended !== undefined,
   );
   expect(code).toBe(143);
-  await waitFor(
-    async () => await processesWith(dataDir),
-    (left) => left.length === 0,
-  );
+  await leavesNoProcess();
   await upstream.close();
 });
