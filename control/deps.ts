@@ -50,6 +50,7 @@ import { ProvisionerWatch } from "./provisioner/jobsched/provisioner-watch.ts";
 import { provisionerGauges } from "./provisioner/provisioner-gauges.ts";
 import { readBuiltinRecipes } from "./provisioner/recipes/builtin-recipes.ts";
 import { advanceRevisions } from "./publish/advance-revisions.ts";
+import { FillWatch } from "./publish/fill-watch.ts";
 import { OutboxPublisher } from "./publish/outbox-publisher.ts";
 import { Resync } from "./publish/resync.ts";
 import { startSync } from "./publish/sync-at-start.ts";
@@ -160,6 +161,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     await backup.declare();
     for (const refusal of refused) log.warn({ event: "setting_not_seeded", ...refusal });
   };
+  const fill = new FillWatch({ ctx: context("system"), store, resync, sink, cell: env.cell });
   const sync = startSync(context("system"), resync, { cells, own: env.cell }, log);
   const benchmarks = new BenchmarkRuns({
     ctx: context("system"),
@@ -182,6 +184,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     publisher,
     resync,
     analytics,
+    fill,
     sync,
     watch: new OutboxWatch(async () => await publisher.unconfirmed(), sink, env.cell),
     expiry: new ExpiryWatch(db, store, sink, env.cell),
@@ -213,6 +216,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     cells,
     store,
     resync,
+    fill,
     prober: health.prober,
     benchmarks,
     ending: ending.signal,

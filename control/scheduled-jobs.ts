@@ -16,6 +16,7 @@ import { forgetEndedSecrets } from "./keys/forget-ended-secrets.ts";
 import type { BenchmarkRuns } from "./models/benchmarks/benchmark-runs.ts";
 import type { RunningProvisioner } from "./provisioner/compose-provisioner.ts";
 import type { ProvisionerWatch } from "./provisioner/jobsched/provisioner-watch.ts";
+import type { FillWatch } from "./publish/fill-watch.ts";
 import type { OutboxPublisher } from "./publish/outbox-publisher.ts";
 import type { Resync } from "./publish/resync.ts";
 import type { startSync } from "./publish/sync-at-start.ts";
@@ -23,6 +24,7 @@ import type { AnalyticsStore } from "./usage/analytics/store.ts";
 import { pruneUsage } from "./usage/compact-usage.ts";
 
 const OUTBOX_EVERY_MS = 1000;
+const FILL_EVERY_MS = 2000;
 const OUTBOX_WATCH_EVERY_MS = 10_000;
 const PROVISIONER_WATCH_EVERY_MS = 15_000;
 const BENCHMARKS_EVERY_MS = 10_000;
@@ -48,6 +50,7 @@ interface JobParts {
   readonly publisher: OutboxPublisher;
   readonly resync: Resync;
   readonly analytics: AnalyticsStore;
+  readonly fill: FillWatch;
   readonly sync: ReturnType<typeof startSync>;
   readonly watch: OutboxWatch;
   readonly expiry: ExpiryWatch;
@@ -69,6 +72,7 @@ export function scheduledJobs(parts: JobParts): readonly Job[] {
     publisher,
     resync,
     analytics,
+    fill,
     sync,
     watch,
     expiry,
@@ -95,6 +99,7 @@ export function scheduledJobs(parts: JobParts): readonly Job[] {
       run: async () => await analytics.migrate(),
     },
     { name: "resync_at_start", replicas: "each", everyMs: OUTBOX_EVERY_MS, run: sync.syncAtStart },
+    { name: "fill", replicas: "one", everyMs: FILL_EVERY_MS, run: async () => await fill.run() },
     { name: "budgets_at_start", replicas: "each", everyMs: BUDGETS_EVERY_MS, run: sync.rebuildAtStart },
     {
       name: "outbox_watch",

@@ -1,5 +1,5 @@
 /**
- * The Worker's routes, and its handler for errors that no route handled. Everything but `GET /health` and the internal
+ * The Worker's routes, and its handler for errors that no route handled. Everything but the probes and the internal
  * routes is a data-plane call. The model routes, which take nearly all of the traffic, are found by one lookup in a
  * set; the router handles the rest.
  */
@@ -15,6 +15,7 @@ import { requestTargetOf } from "./domain/request/request-target.ts";
 import { MODEL_ROUTES } from "./domain/request/route-class.ts";
 import { mcp, modelDetail, modelRoute, models, otherRoute } from "./routes/data-plane.ts";
 import { internal } from "./routes/internal.ts";
+import { missingPart } from "./routes/ready.ts";
 
 interface Types {
   Bindings: Bindings;
@@ -23,6 +24,8 @@ interface Types {
 
 // These few routes need no router that is faster with many; the usual class brings three.
 const app = new HonoBase<Types>({ getPath, router: new TrieRouter() });
+/** They say that the Worker runs, and ask nothing else. */
+const LIVE_PATHS: readonly string[] = ["/health", "/livez"];
 const modelRoutes: ReadonlySet<string> = new Set(MODEL_ROUTES);
 
 /** The data plane as a fetch handler. */
@@ -45,16 +48,21 @@ async function answer(request: Request, bindings: Bindings, context: ExecutionCo
   }
 }
 
+for (const path of ["/ready", "/readyz"])
+  app.get(path, async (c) => {
+    const missing = await missingPart(() => depsOf(c.env, c.req.raw));
+    return c.text(missing ?? "ready", missing === null ? 200 : 503, requestIds());
+  });
 app.use(async (c, next) => {
   if (!URL.canParse(c.req.url)) throw new GatewayError("invalid_path");
   const deps = depsOf(c.env, c.req.raw);
   c.set("deps", deps);
   // The router would serve it as GET; no route is documented with it (docs/rules/routes.md#unknown-paths).
-  if (c.req.raw.method === "HEAD" && c.req.path !== "/health")
+  if (c.req.raw.method === "HEAD" && !LIVE_PATHS.includes(c.req.path))
     return await otherRoute(deps, c.req.raw, c.executionCtx as ExecutionContext);
   return await next();
 });
-app.get("/health", (c) => c.text("ok", 200, requestIds()));
+for (const path of LIVE_PATHS) app.get(path, (c) => c.text("ok", 200, requestIds()));
 app.all("/internal/*", async (c) => await (c.env.OBJECTS?.fetch(c.req.raw) ?? internal(c.var.deps, c.req.raw)));
 app.get("/v1/models", async (c) => await models(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));
 app.get("/v1/models/*", async (c) => await modelDetail(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));

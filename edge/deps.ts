@@ -8,6 +8,7 @@ import { AuthFailureHandler } from "./adapters/auth-failure-handler.ts";
 import { BufferedLog } from "./adapters/buffered-log.ts";
 import { CompressorHttp } from "./adapters/compressor-http.ts";
 import { consoleLog, consoleWrite } from "./adapters/console-log.ts";
+import { ControlFill } from "./adapters/control-fill.ts";
 import { ControlIdentities } from "./adapters/control-identities.ts";
 import { IsolateResponseCache } from "./adapters/isolate-response-cache.ts";
 import { IssuerKeys } from "./adapters/issuer-keys.ts";
@@ -56,6 +57,8 @@ export interface Deps {
   readonly memory: IsolateMemory;
   readonly cell: CellAdmission;
   readonly budgets: TenantBudgetClient;
+  /** Whether the key-value store has every record; rejects when it does not answer. */
+  readonly isStoreFilled: () => Promise<boolean>;
   /** The token between the planes; undefined when there is none: then the internal routes refuse every request. */
   readonly internalToken: () => Promise<string | undefined>;
   /** What follows a wrong token. */
@@ -127,7 +130,9 @@ function compose(bindings: Bindings): Isolate | EnvError {
     );
     const internalToken = internalTokenOf(env);
     const refusals = new AuthFailureHandler({ clock, sleep: timerSleep, alerts, events, log: consoleLog });
-    const directory = new RedisDirectory(client, clock, waitUntil, alerts);
+    const control = { baseUrl: env.internalBaseUrl, internalToken, keepAlive: waitUntil };
+    const fill = new ControlFill({ ...control, clock });
+    const directory = new RedisDirectory(client, clock, waitUntil, alerts, () => fill.ask());
     const cacheMemory = new MemoryBudget(CACHE_MEMORY_BYTES, () => hot.evictOldest());
     const hot = new IsolateResponseCache(cacheMemory, clock, () => directory.epoch());
     const shared: Omit<Ports, "admission"> = {
@@ -159,13 +164,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
         clock,
         events,
       ),
-      identities: new ControlIdentities({
-        baseUrl: env.internalBaseUrl,
-        internalToken,
-        keepAlive: waitUntil,
-        alerts,
-        log: consoleLog,
-      }),
+      identities: new ControlIdentities({ ...control, alerts, log: consoleLog }),
       events,
       traces:
         env.otelEndpoint === null
@@ -206,6 +205,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
         memory,
         cell: direct,
         budgets,
+        isStoreFilled: async () => await directory.isFilled(),
         internalToken,
         authFailures: refusals,
         alertLedger: () => stubs.ledger(alertLedgerOf(name)),

@@ -91,11 +91,21 @@ export const storeKeys = {
   cache: (tenantId: string, digest: string): string => `cache:${tenantId}:${digest}`,
   /** The value is the text with this SHA-256, in hex (docs/rules/compression.md#deduplication). */
   original: (tenantId: string, sha256: string): string => `ref:${tenantId}:${sha256}`,
+  /** Present once the copies are complete; the rule is {@link readyFloorOf}. */
+  ready: "ready",
   cells: "cells",
   energyReading: "energy:reading",
   provisionerHeartbeat: "provisioner:heartbeat",
   invalidateChannel: "gateway:invalidate",
 } as const;
+
+/**
+ * The revision from which on a store's copies are complete, by what it has under `ready`. Null: it was emptied, or is being
+ * filled, so a copy that it lacks may exist (docs/rules/freshness.md#a-store-that-was-emptied).
+ */
+export function readyFloorOf(mark: string | null | undefined): number | null {
+  return mark != null && /^\d+$/.test(mark) ? Number(mark) : null;
+}
 
 /** One row of the hash `cells` (docs/rules/storage-layouts.md#key-value-keys). */
 export const cellSeenSchema = z.object({

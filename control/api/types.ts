@@ -7,6 +7,7 @@ import type { Cells } from "../kernel/cells/cells.ts";
 import type { VerbContext } from "../kernel/context.ts";
 import type { HotStore } from "../kernel/hot-store/hot-store.ts";
 import type { TrustedProxies } from "../kernel/trusted-proxies.ts";
+import type { FillWatch } from "../publish/fill-watch.ts";
 import type { Resync } from "../publish/resync.ts";
 import type { AuthRefusals } from "./auth-refusals.ts";
 
@@ -23,6 +24,8 @@ export interface ApiDeps {
   readonly cells: Cells;
   readonly store: HotStore;
   readonly resync: Resync;
+  /** Called when a Worker has found the key-value store emptied. */
+  readonly fill: Pick<FillWatch, "run">;
   /** Aborted when the service ends, so that long work stops. */
   readonly ending: AbortSignal;
   /** The control service's own cell. */

@@ -1,11 +1,14 @@
 /**
  * Makes every hot copy equal to the database (docs/rules/freshness.md#resync): all copies on request, and every five
- * minutes only those that differ. Copies without a row are removed. The caller outdates what was read before; this class
- * does not.
+ * minutes only those that differ. Copies without a row are removed. Then the store has its mark: it has every copy. The
+ * caller outdates what was read before; this class does not.
  */
+import { randomUUID } from "node:crypto";
+import { sql } from "drizzle-orm";
 import type { Logger } from "pino";
 import { z } from "zod";
-import { storeKeys } from "../../shared/records.ts";
+import { GatewayError } from "../../shared/errors.ts";
+import { readyFloorOf, storeKeys } from "../../shared/records.ts";
 import { rootCause } from "../../shared/text/root-cause.ts";
 import type { Database } from "../db/connect.ts";
 import type { HotStore } from "../kernel/hot-store/hot-store.ts";
@@ -17,11 +20,17 @@ export interface ResyncReport extends CopyCounts {
   readonly removed: number;
 }
 
+/** How often it begins again because the store was emptied meanwhile. */
+const ROUNDS_MAX = 3;
+
 export class Resync {
   readonly #db: Database;
   readonly #store: HotStore;
   readonly #publisher: OutboxPublisher;
   readonly #log: Logger;
+  /** The mark that this process has set or seen last; 0: none yet. */
+  floor = 0;
+  #running = 0;
 
   constructor(db: Database, store: HotStore, publisher: OutboxPublisher, log: Logger) {
     this.#db = db;
@@ -30,13 +39,61 @@ export class Resync {
     this.#log = log;
   }
 
+  /** Whether every copy is being rewritten now. */
+  get isRunning(): boolean {
+    return this.#running > 0;
+  }
+
   /** Rewrites every copy. Rejects when the store does not answer. */
   async all(): Promise<ResyncReport> {
-    return await this.#walk(async (hotKeys) => await this.#publisher.refresh(hotKeys));
+    this.#running += 1;
+    try {
+      return await this.#marked(
+        async () => await this.#walk(async (hotKeys) => await this.#publisher.refresh(hotKeys)),
+      );
+    } finally {
+      this.#running -= 1;
+    }
   }
 
   /** Rewrites only copies that differ from their rows, and models that are not in their index. */
   async differing(): Promise<ResyncReport> {
+    return await this.#marked(async () => await this.#compare());
+  }
+
+  /**
+   * Sets the mark once `walk` has written every copy. What is under its name stays there only in a store that was not emptied
+   * meanwhile: the mark of before, or a text of this walk, which is no mark. The text of another walk: that one sets it.
+   */
+  async #marked(walk: () => Promise<ResyncReport>): Promise<ResyncReport> {
+    const own = `filling ${randomUUID()}`;
+    for (let round = 1; round <= ROUNDS_MAX; round += 1) {
+      const floor = await this.#newestRevision();
+      if (readyFloorOf(await this.#mark()) === null) await this.#store.put([{ hotKey: storeKeys.ready, text: own }]);
+      const report = await walk();
+      const held = await this.#mark();
+      if (held === null) continue;
+      const heldFloor = readyFloorOf(held);
+      if (heldFloor === null && held !== own) return report;
+      this.floor = Math.max(heldFloor ?? 0, floor);
+      if (this.floor === heldFloor) return report;
+      if (await this.#store.replace(storeKeys.ready, String(floor))) return report;
+    }
+    throw new GatewayError("key_store_unavailable", { cause: "the store was emptied while it was filled" });
+  }
+
+  async #mark(): Promise<string | null> {
+    return (await this.#store.get([storeKeys.ready]))[0] ?? null;
+  }
+
+  async #newestRevision(): Promise<number> {
+    const { rows } = (await this.#db.execute(sql`SELECT last_value FROM config_rev`)) as unknown as {
+      rows: { last_value: string | number }[];
+    };
+    return Number(rows[0]?.last_value);
+  }
+
+  async #compare(): Promise<ResyncReport> {
     const indexed = new Set((await this.#store.indexedModels()).map(storeKeys.model));
     return await this.#walk(async (hotKeys) => {
       const held = await this.#store.get(hotKeys);

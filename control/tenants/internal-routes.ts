@@ -5,8 +5,11 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { GatewayError } from "../../shared/errors.ts";
 import { IDENTITIES_PATH } from "../../shared/schema/identity.ts";
+import { rootCause } from "../../shared/text/root-cause.ts";
+import { FILL_PATH } from "../../shared/wire/internal.ts";
 import { limitBody } from "../api/guard.ts";
 import type { Api, ApiDeps } from "../api/types.ts";
+import { failureLevel } from "../kernel/store-watch.ts";
 import { provisionIdentity } from "./provision-identity.ts";
 
 /** The actor in the audit log for changes that no person has requested. */
@@ -27,6 +30,12 @@ export function internalRoutes(app: Api, deps: ApiDeps): void {
     if (c.req.method !== "POST") throw new GatewayError("not_found");
     const input: unknown = await c.req.json().catch(() => null);
     return c.json((await provisionIdentity(c.var.ctx, input)).record);
+  });
+  app.all(FILL_PATH, async (c) => {
+    if (c.req.method !== "POST") throw new GatewayError("not_found");
+    const work = deps.fill.run({ told: true });
+    work.catch((error) => deps.log[failureLevel(error)]({ event: "fill_failed", reason: rootCause(error) }));
+    return c.body(null, 202);
   });
 }
 

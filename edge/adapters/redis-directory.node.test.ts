@@ -31,6 +31,8 @@ const server = createServer((request, response) => {
   });
 });
 let raised: string[] = [];
+/** How often the control service was asked to fill the store. */
+let asked = 0;
 let nowMs = 0;
 let url = "";
 
@@ -42,6 +44,8 @@ beforeAll(async () => {
 afterAll(() => server.close());
 beforeEach(() => {
   values.clear();
+  values.set("ready", "1");
+  asked = 0;
   commands = [];
   down = false;
   failNext = 0;
@@ -56,6 +60,9 @@ function directoryOver(client: Pick<RedisClient, "run">): RedisDirectory {
     () => nowMs,
     () => undefined,
     alerts,
+    () => {
+      asked += 1;
+    },
   );
 }
 
@@ -81,8 +88,8 @@ describe("the directory", () => {
     const slow = Promise.withResolvers<string | null>();
     const answers = [slow.promise, Promise.resolve(JSON.stringify(keyOf({ rev: 2 })))];
     let reads = 0;
-    const get = async () => await answers[reads++];
-    const known = directoryOver({ run: async (work) => await work({ get } as unknown as Redis) });
+    const mget = async () => ["1", await answers[reads++]];
+    const known = directoryOver({ run: async (work) => await work({ mget } as unknown as Redis) });
     const early = known.key("hash");
     const late = [known.key("hash"), known.key("hash")];
     slow.resolve(before === null ? null : JSON.stringify(before));
@@ -195,6 +202,39 @@ describe("the directory", () => {
     expect(await known.key("hash")).toBeNull();
   });
 
+  it.each([
+    ["without a mark", undefined],
+    ["that is being filled", "filling 1f0c"],
+  ])("calls no record absent in a store %s, and asks once for each miss to fill it", async (_, mark) => {
+    values.set("key:hash", JSON.stringify(keyOf()));
+    const known = directory();
+    await known.key("hash");
+    values.clear();
+    values.set("models:index", []);
+    if (mark !== undefined) values.set("ready", mark);
+    values.set("key:written", JSON.stringify(keyOf()));
+    const misses = [
+      async () => await known.key("other"),
+      async () => await known.model("m"),
+      async () => await known.mcpServer("s"),
+      async () => await known.settings("boons"),
+      async () => await known.models(),
+    ];
+    for (const miss of misses)
+      await expect(miss()).rejects.toMatchObject({ code: "key_store_unavailable", headers: { "retry-after": "1" } });
+    const fresh = (await known.key("hash", { fresh: true }))?.source;
+    const written = (await known.key("written"))?.source;
+    expect({ fresh, written, filled: await known.isFilled(), asked, raised }).toEqual({
+      fresh: "memory",
+      written: "store",
+      filled: false,
+      asked: 6,
+      raised: [],
+    });
+    values.set("ready", "7");
+    expect({ other: await known.key("other"), filled: await known.isFilled() }).toEqual({ other: null, filled: true });
+  });
+
   it("refuses a record that it does not understand", async () => {
     values.set("key:hash", JSON.stringify({ v: 2 }));
     await expect(directory().key("hash")).rejects.toMatchObject({ code: "key_store_unavailable" });
@@ -266,7 +306,7 @@ describe("the directory", () => {
         nowMs += 10_000;
         expect(await read(known)).toEqual({ record: copies[kind], source: "store" });
       }
-      values.clear();
+      values.delete(`${kind}:${id}`);
       expect(await read(directory())).toBeNull();
     },
   );

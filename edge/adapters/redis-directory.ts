@@ -15,6 +15,7 @@ import {
   mcpServerRecordSchema,
   modelRecordSchema,
   type ResolvedKey,
+  readyFloorOf,
   resolvedKeySchema,
   type SettingsRecord,
   settingsRecordSchema,
@@ -34,6 +35,13 @@ const HEEDED_MAX = 10_000;
 /** Names in one MGET. */
 const MGET_BATCH = 200;
 
+/** The store answers, but it was emptied and is not filled yet: what it lacks may exist. */
+class StoreUnfilled extends StoreDown {
+  constructor() {
+    super("the store was emptied, and is being filled");
+  }
+}
+
 export class RedisDirectory implements Directory {
   readonly #client: Pick<RedisClient, "run">;
   readonly #keys: RecordCache<ResolvedKey>;
@@ -41,17 +49,21 @@ export class RedisDirectory implements Directory {
   readonly #mcpServers: RecordCache<McpServerRecord>;
   readonly #settings: RecordCache<SettingsRecord>;
   readonly #alerts: Alerts;
+  readonly #askToFill: () => void;
   /** For each changed record the newest revision for which reads were begun again. */
   readonly #heeded = new LRUCache<string, number>({ max: HEEDED_MAX });
   #epoch = 0;
 
+  /** `askToFill` is called when the store lacks a record because it was emptied. */
   constructor(
     client: Pick<RedisClient, "run">,
     clock: Clock,
     keepAlive: (work: Promise<unknown>) => void,
     alerts: Alerts,
+    askToFill: () => void,
   ) {
     this.#alerts = alerts;
+    this.#askToFill = askToFill;
     this.#client = client;
     this.#keys = new RecordCache(KEY_BYTES, clock, keepAlive);
     this.#models = new RecordCache(MODEL_BYTES, clock, keepAlive);
@@ -79,16 +91,22 @@ export class RedisDirectory implements Directory {
     try {
       const names = await this.#indispensable(async (redis) => await redis.smembers(storeKeys.modelsIndex));
       const records: ModelRecord[] = [];
-      for (let at = 0; at < names.length; at += MGET_BATCH) {
+      for (let at = 0; at === 0 || at < names.length; at += MGET_BATCH) {
         const keys = names.slice(at, at + MGET_BATCH).map(storeKeys.model);
-        const texts = await this.#indispensable(async (redis) => await redis.mget<(string | null)[]>(...keys));
+        const { filled, texts } = await this.#indispensable(async (redis) => await copiesOf(redis, keys));
+        if (!filled) throw new StoreUnfilled();
         for (const text of texts) if (text !== null) records.push(modelRecordSchema.parse(JSON.parse(text)));
       }
       return records.sort((a, b) => (a.model_name < b.model_name ? -1 : 1));
     } catch (error) {
       this.#failed("model", error);
-      throw new GatewayError("key_store_unavailable", { cause: error });
+      throw unavailable(error);
     }
+  }
+
+  /** Whether the store has every record. Throws StoreDown. */
+  async isFilled(): Promise<boolean> {
+    return (await this.#client.run(async (redis) => await copiesOf(redis, []))).filled;
   }
 
   forget(items: readonly RevItem[]): void {
@@ -175,9 +193,11 @@ export class RedisDirectory implements Directory {
     if (held !== null) return { record: held, source: "memory" };
     try {
       const load = async (): Promise<T | null> => {
-        const get = async (redis: Redis) => await redis.get<string>(storeKey);
+        const get = async (redis: Redis) => await copiesOf(redis, [storeKey]);
         const isIndispensable = options.fresh === true || cache.staleIfError(name) === null;
-        const text = await (isIndispensable ? this.#indispensable(get) : this.#client.run(get));
+        const { filled, texts } = await (isIndispensable ? this.#indispensable(get) : this.#client.run(get));
+        const text = texts[0] ?? null;
+        if (text === null && !filled) throw new StoreUnfilled();
         return text === null ? null : schema.parse(JSON.parse(text));
       };
       let read = await cache.read(name, load, options.fresh === true);
@@ -190,7 +210,7 @@ export class RedisDirectory implements Directory {
       this.#failed(kind, error);
       const old = error instanceof StoreDown ? cache.staleIfError(name) : null;
       if (old !== null) return { record: old, source: "memory" };
-      throw new GatewayError("key_store_unavailable", { cause: error });
+      throw unavailable(error);
     }
   }
 
@@ -202,9 +222,25 @@ export class RedisDirectory implements Directory {
     return await this.#client.run(work).catch(async () => await this.#client.run(work, true));
   }
 
-  /** Settings have no alert of their own: requests that read settings read keys and models too, which have one. */
+  /**
+   * Settings have no alert of their own: requests that read settings read keys and models too, which have one. That a store was emptied
+   * is the control service's alert.
+   */
   #failed(kind: LookupKind | null, error: unknown): void {
-    if (kind === null) return;
-    this.#alerts.raise(issues.lookupFailed(kind, error instanceof StoreDown ? error.message : "unreadable record"));
+    if (error instanceof StoreUnfilled) this.#askToFill();
+    else if (kind !== null)
+      this.#alerts.raise(issues.lookupFailed(kind, error instanceof StoreDown ? error.message : "unreadable record"));
   }
 }
+
+/** Copies, null where there is none, and whether the store is one that has them all: read in one command, so that both are of one moment. */
+async function copiesOf(
+  redis: Redis,
+  keys: readonly string[],
+): Promise<{ readonly filled: boolean; readonly texts: readonly (string | null)[] }> {
+  const [mark, ...texts] = await redis.mget<(string | null)[]>(storeKeys.ready, ...keys);
+  return { filled: readyFloorOf(mark) !== null, texts };
+}
+
+const unavailable = (cause: unknown): GatewayError =>
+  new GatewayError("key_store_unavailable", { cause, headers: { "retry-after": "1" } });

@@ -70,6 +70,7 @@ const CONTROL_EVENTS: Meanings = {
   database_failed:
     "the database cannot be reached; changes are refused and jobs wait until it is back. Logged once, then once a minute",
   database_not_ready: "the database is not ready yet; the service waits for it",
+  fill_failed: "the key-value store was emptied and could not be filled; it is tried again every two seconds",
   health_check_failed: "a round of model health checks failed; the next one runs as usual",
   hot_copies_not_synced: "the key-value store could not be compared with the database; the comparison is retried",
   internal_token_is_admin_token: "the internal token is the same as the admin token: whoever knows one knows both",

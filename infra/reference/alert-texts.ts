@@ -36,7 +36,14 @@ export const ALERT_TEXTS: Readonly<Record<AlertKey, AlertText>> = {
     means:
       "A key could not be read from the key-value store. Copies in an isolate's memory are used for up to an hour; other keys get `503 key store unavailable`.",
     action:
-      "Run `gateway doctor` where `GATEWAY_REDIS_URL` is set: it says whether the store is unreachable, rejects the password or is full. _unreadable record_ in the detail: another program wrote this entry, and `POST /api/v1/resync` restores it. If the store has lost its data, do nothing: a comparison refills it within five minutes, a resync at once.",
+      "Run `gateway doctor` where `GATEWAY_REDIS_URL` is set: it says whether the store is unreachable, rejects the password or is full. _unreadable record_ in the detail: another program wrote this entry, and `POST /api/v1/resync` restores it. If the store has lost its data, do nothing: it is filled again at once ([key_store_emptied](#key_store_emptied)).",
+  },
+  key_store_emptied: {
+    subject: "The data plane and its parts",
+    means:
+      "The key-value store has lost its copies: it was flushed, or started without its data. Until they are written again, which takes seconds, requests whose records no isolate has in memory get `503 key store unavailable` with `retry-after: 1`; none gets 401 or 404 for it.",
+    action:
+      "Nothing, if it comes once: the control service writes all copies again by itself. If it comes again, find out why the store loses its data: it starts without persistence, evicts keys, or another program flushes it. `gateway doctor` says whether the store is filled. Stored answers, MCP sessions and originals of the compression are gone; they come back with use.",
   },
   redis_model_lookup_failed: {
     subject: "The data plane and its parts",

@@ -9,6 +9,7 @@ export const ALERT_TITLES = {
   redis_mcp_lookup_failed: "Key-value store lookup failed",
   redis_cache_lookup_failed: "Response cache failed",
   redis_cache_store_failed: "Response cache failed",
+  key_store_emptied: "Key-value store emptied",
   redis_sync_failed: "Configuration sync failed",
   backup_failed: "Backup failed",
   admin_auth_failures: "Admin token guessed",

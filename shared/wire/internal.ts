@@ -94,6 +94,10 @@ export type AlertBatch = z.infer<typeof alertBatchSchema>;
  */
 export const CELL_HEADER = "x-gateway-cell";
 
+/** Of the control service. `POST`: the key-value store was emptied; answered 202 at once. */
+export const FILL_PATH = "/internal/fill";
+
+/** Of the Worker. */
 export const INTERNAL_PATHS = {
   invalidate: "/internal/invalidate",
   stats: "/internal/stats",

@@ -51,6 +51,7 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   "control/backup/backup-schedule.ts": ["backup_failed"],
   "control/energy/power-poll.ts": ["energy_power_poll_failed"],
   "control/alerts/outbox-watch.ts": ["redis_sync_failed"],
+  "control/publish/fill-watch.ts": ["key_store_emptied"],
   "edge/domain/budget/alerts.ts": [
     "key_term_budget_exhausted",
     "key_term_budget_warn",

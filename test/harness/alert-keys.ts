@@ -42,6 +42,7 @@ export const ALERT_KEYS = {
   budget_amount_refused: "edge/objects/cell/budget-numbers.property.test.ts",
   scheduler_unavailable: "test/faults/objects-away.test.ts",
   backup_failed: "control/backup/backup-schedule.test.ts",
+  key_store_emptied: "test/faults/emptied-store.test.ts",
   redis_sync_failed: "control/alerts/outbox-watch.test.ts",
   jwks_fetch_failed: "test/faults/identity.test.ts",
   identity_tenant_created: "test/faults/identity.test.ts",

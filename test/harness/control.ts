@@ -9,7 +9,7 @@ import { createApp } from "../../control/app.ts";
 import { type Connection, connect } from "../../control/db/connect.ts";
 import { migrate } from "../../control/db/migrate.ts";
 import { composeHealth } from "../../control/health/compose-health.ts";
-import type { RaisedAlert } from "../../control/kernel/alert-sink.ts";
+import type { AlertSink, RaisedAlert } from "../../control/kernel/alert-sink.ts";
 import { Cells } from "../../control/kernel/cells/cells.ts";
 import type { VerbContext } from "../../control/kernel/context.ts";
 import { importBackupKey } from "../../control/kernel/encryption/secret-macs.ts";
@@ -17,6 +17,7 @@ import { HotStore } from "../../control/kernel/hot-store/hot-store.ts";
 import { TrustedProxies } from "../../control/kernel/trusted-proxies.ts";
 import { BenchmarkRuns } from "../../control/models/benchmarks/benchmark-runs.ts";
 import { ProvisionerCounters } from "../../control/provisioner/jobsched/provisioner-counters.ts";
+import { FillWatch } from "../../control/publish/fill-watch.ts";
 import { OutboxPublisher } from "../../control/publish/outbox-publisher.ts";
 import { Resync } from "../../control/publish/resync.ts";
 import { AnalyticsStore } from "../../control/usage/analytics/store.ts";
@@ -107,21 +108,23 @@ export async function startControl(options: ControlOptions = {}) {
     options.analytics ??
     new AnalyticsStore({ url: "http://127.0.0.1:9", db: "gateway", user: "default", password: "" }, log);
   const alerts: RaisedAlert[] = [];
+  const sink: AlertSink = {
+    take: async (taken, also) => {
+      if (also !== undefined) await connection.db.transaction(also);
+      alerts.push(...taken);
+    },
+  };
   const { prober } = composeHealth({
     ctx: context("system"),
     analytics,
-    sink: {
-      take: async (taken, also) => {
-        if (also !== undefined) await connection.db.transaction(also);
-        alerts.push(...taken);
-      },
-    },
+    sink,
     cell: "local",
     timeoutMs: options.probeTimeoutMs ?? 5000,
     defaultBase: options.upstreamBaseUrl ?? "http://127.0.0.1:9",
     log,
   });
   const resync = new Resync(connection.db, store, publisher, log);
+  const fill = new FillWatch({ ctx: context("system"), store, resync, sink, cell: "local" });
   const benchmarks = new BenchmarkRuns({
     ctx: context("system"),
     baseUrl: options.dataPlaneUrl ?? "http://127.0.0.1:9",
@@ -147,6 +150,7 @@ export async function startControl(options: ControlOptions = {}) {
     cells,
     store,
     resync,
+    fill,
     prober,
     benchmarks,
     ending: ending.signal,
@@ -177,6 +181,7 @@ export async function startControl(options: ControlOptions = {}) {
     store,
     publisher,
     resync,
+    fill,
     /** The health prober; it runs only when a test calls it. */
     prober,
     benchmarks,

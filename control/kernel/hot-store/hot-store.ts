@@ -70,6 +70,11 @@ export class HotStore {
     await this.#answered(this.#redis.set(name, text, { ex: secs }));
   }
 
+  /** Replaces a text; false when there is none under this name. */
+  async replace(name: string, text: string): Promise<boolean> {
+    return (await this.#answered(this.#redis.set(name, text, { xx: true }))) !== null;
+  }
+
   /** Reserves a name for some seconds; false when it is already reserved. */
   async claim(name: string, secs: number): Promise<boolean> {
     return (await this.#answered(this.#redis.set(name, "1", { nx: true, ex: secs }))) !== null;

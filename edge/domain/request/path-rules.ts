@@ -28,7 +28,14 @@ const ACCOUNT_OBJECTS: ReadonlySet<string> = new Set([
 /** Below these paths are stored answers of every tenant that shares the credential. */
 const STORED_ANSWERS = /\/(?:responses|chat\/completions)\/./;
 
-const DOCUMENTED: ReadonlySet<string> = new Set([...MODEL_ROUTES, "/v1/models", "/health"]);
+const DOCUMENTED: ReadonlySet<string> = new Set([
+  ...MODEL_ROUTES,
+  "/v1/models",
+  "/health",
+  "/livez",
+  "/ready",
+  "/readyz",
+]);
 /** The rest of a path with such a prefix is not judged here. */
 const PREFIXES = ["/v1/models/", "/mcp/", "/internal/"] as const;
 

@@ -1,0 +1,112 @@
+/**
+ * A key-value store that lost its copies, or that a start has not filled yet: a key that works is never called unknown for
+ * that (docs/rules/freshness.md#a-store-that-was-emptied).
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { AlertOverview } from "../../shared/schema/alert-log.ts";
+import type { CreatedKey } from "../../shared/schema/api-key.ts";
+import { Gateway, type Minted } from "../harness/gateway.ts";
+import { STORE_TOKEN, startKillableStore } from "../harness/killable-store.ts";
+import { launchReady } from "../harness/launched.ts";
+import { ownPort } from "../harness/own-port.ts";
+import { startTestStack } from "../harness/test-stack.ts";
+import { startTestUpstream } from "../harness/test-upstream.ts";
+import { useStarted } from "../harness/use-started.ts";
+import { waitFor } from "../harness/wait-for.ts";
+
+/** Keys that no isolate has in memory when the store is emptied: each is used once. */
+const UNUSED_KEYS = 300;
+const WRONG_SECRET = `sk-${"0".repeat(64)}`;
+
+const upstream = useStarted(startTestUpstream);
+
+/** `503 retry-after 1`, `200`, or the error's code; `none` when nothing listens. */
+async function answer(gateway: Gateway, minted: Minted, secret: string): Promise<string> {
+  const response = await gateway.chat({ ...minted, secret }).catch(() => null);
+  if (response === null) return "none";
+  const body = (await response.json()) as { readonly error?: { readonly code: string } };
+  const retryAfter = response.headers.get("retry-after");
+  return [response.status, body.error?.code, retryAfter].filter((part) => part != null).join(" ");
+}
+
+/** Uses the keys one after another until one is served; every answer on the way. */
+async function untilServed(gateway: Gateway, minted: Minted, secrets: Iterator<string>): Promise<readonly string[]> {
+  const answers: string[] = [];
+  await waitFor(
+    async () => {
+      const next = secrets.next();
+      if (next.done === true) throw new Error(`no key is left; seen: ${[...new Set(answers)].join(", ")}`);
+      answers.push(await answer(gateway, minted, next.value));
+      return answers.at(-1);
+    },
+    (last) => last === "200",
+  );
+  return answers;
+}
+
+describe("a store that is emptied", () => {
+  it("makes unknown keys 503 until it is filled, seconds later, and raises an alert", async () => {
+    const store = await startKillableStore();
+    onTestFinished(async () => await store.stop());
+    const stack = await startTestStack({ GATEWAY_REDIS_URL: store.url, GATEWAY_REDIS_TOKEN: STORE_TOKEN });
+    onTestFinished(async () => await stack.stop());
+    const gateway = new Gateway(stack);
+    const minted = await gateway.mint(upstream().url);
+    const keys = await Promise.all(
+      Array.from(
+        { length: UNUSED_KEYS },
+        async (_, at) =>
+          await gateway.must<CreatedKey>("POST", `/tenants/${minted.tenant.id}/keys`, { name: `unused ${at}` }),
+      ),
+    );
+    const ready = async (): Promise<string> => await (await fetch(`${stack.proxyUrl}/readyz`)).text();
+    expect(await ready()).toBe("ready");
+    await store.crash();
+    const startedMs = Date.now();
+    const answers = await untilServed(gateway, minted, keys.map(({ secret }) => secret).values());
+    const tookMs = Date.now() - startedMs;
+    expect([...new Set(answers)].filter((one) => one !== "200" && one !== "503 key_store_unavailable 1")).toEqual([]);
+    expect(tookMs).toBeLessThan(30_000);
+    expect(await waitFor(ready, (text) => text === "ready")).toBe("ready");
+    expect(await answer(gateway, minted, WRONG_SECRET)).toBe("401 invalid_api_key");
+    const { recent } = await waitFor(
+      async () => await gateway.must<AlertOverview>("GET", "/alerts"),
+      ({ recent: raised }) => raised.some(({ key }) => key === "key_store_emptied"),
+    );
+    expect(recent.find(({ key }) => key === "key_store_emptied")).toMatchObject({
+      detail: "its copies are gone; they are written again",
+    });
+  });
+});
+
+it("a key that works is never refused while a stack starts again", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "gateway-again-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const variables = { GATEWAY_PROXY_LISTEN: `127.0.0.1:${await ownPort()}` };
+  const first = await launchReady(folder, variables);
+  const gateway = new Gateway(first);
+  const minted = await gateway.mint(upstream().url);
+  const isOver = Promise.withResolvers<"over">();
+  const answers = new Set<string>();
+  const polled = waitFor(
+    async () => {
+      answers.add(await answer(gateway, minted, minted.secret));
+      return await Promise.race([isOver.promise, "running"]);
+    },
+    (state) => state === "over",
+  );
+  await first.end("SIGTERM");
+  await launchReady(folder, variables);
+  await waitFor(
+    () => [...answers],
+    (seen) => seen.includes("none"),
+  );
+  expect(await answer(gateway, minted, minted.secret)).toBe("200");
+  isOver.resolve("over");
+  await polled;
+  const allowed = new Set(["200", "none", "503 key_store_unavailable 1"]);
+  expect([...answers].filter((one) => !allowed.has(one))).toEqual([]);
+});
