@@ -8,9 +8,9 @@ import { ClientAddresses } from "./client-addresses.ts";
 import type { StackContext } from "./context.ts";
 import { endRequests } from "./end-requests.ts";
 import { checkStackNames, readStackEnv, type StackConfig, StackEnvError } from "./env.ts";
-import { named } from "./named-address.ts";
 import { openCertificate, publicUrl } from "./own-certificate.ts";
 import { lockFolders } from "./own-folders.ts";
+import { ownFront, untilReady } from "./own-front.ts";
 import { startGuard } from "./process/child.ts";
 import { type Running, type Starting, startRunning } from "./process/running.ts";
 import { checkBindings, startRuntime, workerBindings } from "./runtime.ts";
@@ -70,7 +70,7 @@ export async function startEdge({ env, built, log, unwanted }: EdgeOptions): Pro
     const secure = certificate === null ? null : secureClients(certificate);
     const clients = new ClientAddresses(config.variables);
     let runtimePorts = (): readonly number[] => [];
-    const front = await named("GATEWAY_PROXY_LISTEN", config.proxy, () =>
+    const front = await ownFront(config.proxy, () =>
       startWorkerFront(config.proxy.host, config.proxy.port, () => runtimePorts(), secure, clients),
     );
     undo.add(() => front.close());
@@ -100,6 +100,9 @@ export async function startEdge({ env, built, log, unwanted }: EdgeOptions): Pro
     const runtime = await waits.during("workerd", starting);
     undo.add(async () => await endRequests({ fronts: [front], runtime, config, internalToken }));
     runtimePorts = runtime.ports;
+    const ready = { ports: runtimePorts, withinMs: config.startTimeoutMs, abandoned };
+    await waits.during("ready", untilReady({ ...ready, heard: (what) => waits.heard("ready", what) }));
+    await front.open();
     return { proxyUrl: publicUrl(front, certificate) };
   };
   return await startRunning(start, { unwanted, log: (line) => log("stack", terminalText(line)) });

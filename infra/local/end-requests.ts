@@ -13,7 +13,7 @@ const CLUSTER_STOP_MS = 3_000;
 
 /** What is ended. */
 interface Ending {
-  readonly fronts: readonly FrontProxy[];
+  readonly fronts: readonly Pick<FrontProxy, "drain" | "close">[];
   readonly runtime: Runtime;
   readonly config: Pick<StackConfig, "cluster">;
   readonly internalToken: string;

@@ -3,7 +3,6 @@
  * order in which each finds what it needs, and stopped in reverse order within ten seconds. Every part that ends or hangs
  * is started again; when that does not help, the stack stops and reports why.
  */
-import net from "node:net";
 import { deriveInternalToken } from "../../shared/crypto/internal-token.ts";
 import { terminalText } from "../../shared/text/printable.ts";
 import { buildConsoleIfChanged } from "../console/build.ts";
@@ -14,12 +13,13 @@ import type { DashboardAccess } from "./dashboard.ts";
 import { type Demo, lastDemoPort, seedDemo } from "./demo.ts";
 import { startDemoUpstream } from "./demo-upstream.ts";
 import { endRequests } from "./end-requests.ts";
-import { checkStackNames, type ListenAddress, readStackEnv, StackEnvError } from "./env.ts";
-import { type InnerAddress, innerOf, startFrontProxy } from "./front.ts";
-import { type Listening, listen } from "./http/listen.ts";
-import { named } from "./named-address.ts";
+import { checkStackNames, readStackEnv, StackEnvError } from "./env.ts";
+import { type FrontProxy, type InnerAddress, innerOf, startFrontProxy } from "./front.ts";
+import type { Listening } from "./http/listen.ts";
+import { checkFree } from "./named-address.ts";
 import { openCertificate, publicUrl } from "./own-certificate.ts";
 import { lockFolders } from "./own-folders.ts";
+import { ownFront, untilReady } from "./own-front.ts";
 import { type Guard, startGuard } from "./process/child.ts";
 import type { LivenessPolicy } from "./process/liveness.ts";
 import { type Running, type Starting, startRunning } from "./process/running.ts";
@@ -88,11 +88,6 @@ const STOP_MS = 2_000;
 
 const inProcess = (name: string): PartHandle => ({ name, pid: null, ready: async () => undefined });
 
-async function checkFree(variable: string, address: ListenAddress): Promise<void> {
-  const probe = await named(variable, address, () => listen(net.createServer(), address.host, address.port));
-  await probe.close();
-}
-
 /** An address on this machine that leads to `target`, once `runs` is resolved. */
 async function startLink(target: () => InnerAddress | undefined, runs: Promise<void>): Promise<Listening> {
   const targets = (): readonly InnerAddress[] => [target()].filter((found) => found !== undefined);
@@ -142,13 +137,15 @@ async function start(options: StackOptions, { undo, onGiveUp, abandoned, waits }
   };
   let runtimePorts = (_cell?: string): readonly number[] => [];
   const secure = certificate === null ? null : secureClients(certificate);
-  const front = await named("GATEWAY_PROXY_LISTEN", config.proxy, () =>
+  const front = await ownFront(config.proxy, () =>
     startWorkerFront(config.proxy.host, config.proxy.port, () => runtimePorts(), secure, clients),
   );
   const proxyUrl = publicUrl(front, certificate);
   undo.add(() => front.close());
   parts.set("front", inProcess("front"));
-  const fronts = new Map([[config.variables["GATEWAY_CELL"] ?? "local", front]]);
+  const fronts = new Map<string, Pick<FrontProxy, "url" | "drain" | "close">>([
+    [config.variables["GATEWAY_CELL"] ?? "local", front],
+  ]);
   for (const cell of options.moreCells ?? []) {
     const own = await startWorkerFront("127.0.0.1", 0, () => runtimePorts(cell), null, clients);
     undo.add(() => own.close());
@@ -256,6 +253,9 @@ async function start(options: StackOptions, { undo, onGiveUp, abandoned, waits }
             apiBase: `${demoUpstream.url}/v1`,
           }),
         );
+  const ready = { ports: runtimePorts, withinMs: config.startTimeoutMs, abandoned };
+  await waits.during("ready", untilReady({ ...ready, heard: (what) => waits.heard("ready", what) }));
+  await front.open();
   return {
     proxyUrl,
     runtimeUrls: () => runtimePorts().map((port) => `http://127.0.0.1:${port}`),

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Gateway } from "../harness/gateway.ts";
 import { launch, launchGroup, launchReady, pidsBelow, processesWith, whenReady } from "../harness/launched.ts";
+import { ownPort } from "../harness/own-port.ts";
 import type { ProgramProcess } from "../harness/program-process.ts";
 import { startTestUpstream } from "../harness/test-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
@@ -88,6 +89,29 @@ describe("a signal during a start", () => {
     expect(told.map(({ secs }) => Number(secs) > 0)).not.toContain(false);
     await endsCleanly(program, "SIGTERM");
   });
+});
+
+it("the port refuses connections until a request would be served", async () => {
+  const port = await ownPort();
+  const program = launch(dataDir, { GATEWAY_PROXY_LISTEN: `127.0.0.1:${port}` });
+  const answer = async (): Promise<number | string> =>
+    await fetch(`http://127.0.0.1:${port}/ready`).then(
+      ({ status }) => status,
+      (error: Error) => (error.cause as NodeJS.ErrnoException).code ?? "",
+    );
+  const control = await whenStarted(program, "control/main.ts");
+  process.kill(control, "SIGSTOP");
+  // the Worker runs by then, and nobody has written its configuration
+  await waitFor(
+    async () => await pidsBelow(program.pid, "workerd"),
+    (pids) => pids.length > 0,
+  );
+  expect(await answer()).toBe("ECONNREFUSED");
+  process.kill(control, "SIGCONT");
+  const opened = await waitFor(answer, (answered) => answered !== "ECONNREFUSED");
+  expect(opened).toBe(200);
+  await whenReady(program, dataDir);
+  await program.end();
 });
 
 it("a second signal kills what the first one lets end in order", async () => {
