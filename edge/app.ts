@@ -15,7 +15,6 @@ import { requestTargetOf } from "./domain/request/request-target.ts";
 import { MODEL_ROUTES } from "./domain/request/route-class.ts";
 import { mcp, modelDetail, modelRoute, models, otherRoute } from "./routes/data-plane.ts";
 import { internal } from "./routes/internal.ts";
-import { missingPart } from "./routes/ready.ts";
 
 interface Types {
   Bindings: Bindings;
@@ -50,7 +49,7 @@ async function answer(request: Request, bindings: Bindings, context: ExecutionCo
 
 for (const path of ["/ready", "/readyz"])
   app.get(path, async (c) => {
-    const missing = await missingPart(() => depsOf(c.env, c.req.raw));
+    const missing = await missingPart(c.env, c.req.raw);
     return c.text(missing ?? "ready", missing === null ? 200 : 503, requestIds());
   });
 app.use(async (c, next) => {
@@ -72,6 +71,15 @@ app.notFound(async (c) => {
   return await otherRoute(deps, c.req.raw, c.executionCtx as ExecutionContext);
 });
 app.onError((error, c) => crashed(error, c.req.method));
+
+/** What the Worker waits for, in words; null: it can serve (docs/rules/routes.md#probes). */
+async function missingPart(bindings: Bindings, request: Request): Promise<string | null> {
+  try {
+    return await depsOf(bindings, request).missingPart();
+  } catch {
+    return "the configuration is invalid";
+  }
+}
 
 /** The answer when no call could answer: the configuration cannot be read, or the URL cannot be parsed. */
 function crashed(error: unknown, method: string): Response {

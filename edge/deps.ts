@@ -23,6 +23,7 @@ import { MemberAdmission } from "./adapters/objects/member-admission.ts";
 import { ObjectStubs } from "./adapters/objects/object-stubs.ts";
 import { TenantBudgetClient } from "./adapters/objects/tenant-budget-client.ts";
 import { noTraces, OtlpTraces } from "./adapters/otlp-traces.ts";
+import { missingPart } from "./adapters/readiness.ts";
 import { RedisClient } from "./adapters/redis-client.ts";
 import { RedisDirectory } from "./adapters/redis-directory.ts";
 import { RedisEnergy } from "./adapters/redis-energy.ts";
@@ -57,8 +58,8 @@ export interface Deps {
   readonly memory: IsolateMemory;
   readonly cell: CellAdmission;
   readonly budgets: TenantBudgetClient;
-  /** Whether the key-value store has every record; rejects when it does not answer. */
-  readonly isStoreFilled: () => Promise<boolean>;
+  /** What a request would wait for in vain, in words; null: nothing. */
+  readonly missingPart: () => Promise<string | null>;
   /** The token between the planes; undefined when there is none: then the internal routes refuse every request. */
   readonly internalToken: () => Promise<string | undefined>;
   /** What follows a wrong token. */
@@ -205,7 +206,11 @@ function compose(bindings: Bindings): Isolate | EnvError {
         memory,
         cell: direct,
         budgets,
-        isStoreFilled: async () => await directory.isFilled(),
+        missingPart: async () =>
+          await missingPart(
+            directory.isFilled(),
+            direct.withCell(async (stub) => await stub.stats()),
+          ),
         internalToken,
         authFailures: refusals,
         alertLedger: () => stubs.ledger(alertLedgerOf(name)),
