@@ -98,14 +98,15 @@ export async function startFrontProxy(
     carried(client, socket);
     carry(client, socket, reset, async () => await begun(inner));
   };
-  const server = net.createServer({ allowHalfOpen: true, noDelay: true }, async (client) => {
+  const take = async (client: net.Socket): Promise<void> => {
     clients.add(client);
     client.once("close", () => clients.delete(client)).on("error", () => client.destroy());
     await opened;
     if (client.destroyed) return;
     if (secure === null) serve(client, () => client.resetAndDestroy());
     else secure.accept(client, serve);
-  });
+  };
+  const server = net.createServer({ allowHalfOpen: true, noDelay: true }, (client) => void take(client));
   const listening = await listen(server, host, port);
   return {
     ...listening,
