@@ -43,6 +43,7 @@ import { erasePlaintext } from "./process/erase-plaintext.ts";
 import { certificateGauge } from "./process/metrics/certificate-gauge.ts";
 import { createMetricsApp } from "./process/metrics/listener.ts";
 import { openDatabase } from "./process/open-database.ts";
+import type { Needs } from "./process/probes.ts";
 import { checkSharedSecrets, recordSharedSecrets } from "./process/shared-secrets.ts";
 import { composeProvisioner } from "./provisioner/compose-provisioner.ts";
 import { ProvisionerCounters } from "./provisioner/jobsched/provisioner-counters.ts";
@@ -78,6 +79,7 @@ interface Deps {
   /** Says to what a request has under way that the service ends. */
   readonly end: () => void;
   readonly metrics: Hono;
+  readonly needs: Needs;
   readonly jobs: readonly Job[];
   /** Is told of each of their runs. */
   readonly runs: JobRuns;
@@ -232,7 +234,6 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
   const metrics = createMetricsApp({
     cells,
     outbox: async () => await publisher.backlog(),
-    runtimeReadyUrl: env.runtimeReadyUrl,
     runs,
     refusals,
     version: build.version,
@@ -252,6 +253,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
           log,
           assets: ConsoleAssets.read(BUILT_CONSOLE),
         });
+  const needs: Needs = { database: async () => await publisher.backlog(), runtimeReadyUrl: env.runtimeReadyUrl };
   const end = (): void => {
     ending.abort();
     provisioner.end();
@@ -268,6 +270,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     dashboard,
     end,
     metrics,
+    needs,
     jobs,
     leases,
     runs,

@@ -3,6 +3,7 @@
  * folder or a port in use is reported in one line, with exit code 1. The database is required at start; the other
  * stores may become available later (docs/rules/configuration.md#start-and-stop).
  */
+import type { Hono } from "hono";
 import { rootCause } from "../shared/text/root-cause.ts";
 import { configWarnings } from "./config-warnings.ts";
 import { serveDashboard } from "./dashboard/serve.ts";
@@ -14,6 +15,7 @@ import { createLog, type Logger } from "./kernel/log.ts";
 import { serveAt } from "./process/http-server.ts";
 import { migrateWithRetries } from "./process/open-database.ts";
 import { OrderlyEnd } from "./process/orderly-end.ts";
+import { withProbes } from "./process/probes.ts";
 import { startOrExit } from "./process/start-error.ts";
 
 await startOrExit("control service", async () => {
@@ -33,10 +35,11 @@ async function main(env: ControlEnv, log: Logger): Promise<void> {
   await deps.analytics.migrate().catch(notYet({ event: "analytics_not_ready" }));
   await deps.syncAtStart().catch(notYet({ event: "hot_copies_not_synced" }));
   for (const warning of configWarnings(env)) log.warn(warning);
-  const admin = await serveAt(deps.app.fetch, env.adminListen, "GATEWAY_ADMIN_LISTEN");
-  const metrics = await serveAt(deps.metrics.fetch, env.metricsListen, "GATEWAY_METRICS_LISTEN");
+  const probed = (app: { readonly fetch: Hono["fetch"] }) => withProbes(app.fetch, deps.needs);
+  const admin = await serveAt(probed(deps.app), env.adminListen, "GATEWAY_ADMIN_LISTEN");
+  const metrics = await serveAt(probed(deps.metrics), env.metricsListen, "GATEWAY_METRICS_LISTEN");
   const dashboard =
-    deps.dashboard === null ? null : await serveDashboard(deps.dashboard.fetch, env.dashboard?.listen ?? null);
+    deps.dashboard === null ? null : await serveDashboard(probed(deps.dashboard), env.dashboard?.listen ?? null);
   const stopLeases = deps.leases.start();
   const stopJobs = startJobs(deps.jobs, deps.leases, deps.runs);
   const listening = {

@@ -23,7 +23,7 @@ import { MemberAdmission } from "./adapters/objects/member-admission.ts";
 import { ObjectStubs } from "./adapters/objects/object-stubs.ts";
 import { TenantBudgetClient } from "./adapters/objects/tenant-budget-client.ts";
 import { noTraces, OtlpTraces } from "./adapters/otlp-traces.ts";
-import { missingPart } from "./adapters/readiness.ts";
+import { Readiness } from "./adapters/readiness.ts";
 import { RedisClient } from "./adapters/redis-client.ts";
 import { RedisDirectory } from "./adapters/redis-directory.ts";
 import { RedisEnergy } from "./adapters/redis-energy.ts";
@@ -58,7 +58,7 @@ export interface Deps {
   readonly memory: IsolateMemory;
   readonly cell: CellAdmission;
   readonly budgets: TenantBudgetClient;
-  /** What a request would wait for in vain, in words; null: nothing. */
+  /** What the first request would lack, in words; null: nothing. */
   readonly missingPart: () => Promise<string | null>;
   /** The token between the planes; undefined when there is none: then the internal routes refuse every request. */
   readonly internalToken: () => Promise<string | undefined>;
@@ -200,17 +200,17 @@ function compose(bindings: Bindings): Isolate | EnvError {
       const met = known.get(name);
       if (met !== undefined) return met;
       const { direct, admission } = name === env.cell ? own : admissionOf(name);
+      const readiness = new Readiness(
+        async () => await directory.isFilled(),
+        async () => await direct.withCell(async (stub) => await stub.stats()),
+      );
       const deps: Deps = {
         env,
         ports: { ...shared, admission },
         memory,
         cell: direct,
         budgets,
-        missingPart: async () =>
-          await missingPart(
-            directory.isFilled(),
-            direct.withCell(async (stub) => await stub.stats()),
-          ),
+        missingPart: async () => await readiness.missingPart(),
         internalToken,
         authFailures: refusals,
         alertLedger: () => stubs.ledger(alertLedgerOf(name)),

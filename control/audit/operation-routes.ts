@@ -34,7 +34,7 @@ export function operationRoutes(app: Api, deps: ApiDeps): void {
     path: "/api/v1/resync",
     summary: "Push every record to the cells again and check budgets against the stored usage",
     description:
-      "Use it after the key-value store lost or gained data, or after a database restore. Tenants, groups, keys, models, endpoints, MCP servers and settings get new revisions. Hot copies that differ from their records are also repaired whenever the control service starts, and every five minutes.",
+      "Use it after the key-value store gained data that is not yours, or after a database restore; a store that was emptied is filled again automatically. Tenants, groups, keys, models, endpoints, MCP servers and settings get new revisions. Hot copies that differ from their records are also repaired whenever the control service starts, and every five minutes.",
     tag: "Operations",
     answer: resyncedSchema,
     handler: async ({ ctx }) => await resync(ctx, deps.resync, directory),

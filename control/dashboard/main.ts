@@ -4,6 +4,7 @@
  * Management API may become available later, and may go away.
  */
 import { randomBytes } from "node:crypto";
+import { sql } from "drizzle-orm";
 import { managementLiveRoutes } from "../app.ts";
 import { connect } from "../db/connect.ts";
 import { checkNames } from "../kernel/check-names.ts";
@@ -11,6 +12,7 @@ import { createLog, type Logger } from "../kernel/log.ts";
 import { StoreWatch } from "../kernel/store-watch.ts";
 import { migrateWithRetries } from "../process/open-database.ts";
 import { OrderlyEnd } from "../process/orderly-end.ts";
+import { withProbes } from "../process/probes.ts";
 import { startOrExit } from "../process/start-error.ts";
 import { createDashboard } from "./app.ts";
 import { BUILT_CONSOLE, ConsoleAssets } from "./assets.ts";
@@ -43,7 +45,8 @@ async function main(env: StandaloneEnv, log: Logger): Promise<void> {
     randomBytes: (count) => new Uint8Array(randomBytes(count)),
     log,
   });
-  const server = await serveDashboard(dashboard.fetch, env.dashboard.listen);
+  const needs = { database: async () => await connection.db.execute(sql`SELECT 1`), runtimeReadyUrl: "" };
+  const server = await serveDashboard(withProbes(dashboard.fetch, needs), env.dashboard.listen);
   process.stdout.write(`${JSON.stringify({ event: "listening", dashboard: server.address })}\n`);
   const steps = async (): Promise<void> => {
     await server.close();

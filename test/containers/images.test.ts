@@ -137,7 +137,7 @@ describe("all in one", () => {
       const [metrics, proxy] = [new URL(at.metrics).origin, new URL(at.data_plane).origin];
       expect((await fetch(`${metrics}/ready`)).status).toBe(200);
       expect((await fetch(at.console)).status).toBe(200);
-      const health = ["node", "infra/containers/health.ts", `${metrics}/ready`, `${proxy}/health`];
+      const health = ["node", "infra/containers/health.ts", `${metrics}/ready`, `${proxy}/ready`];
       expect(await inImage("all-in-one", ...health)).toEqual({ code: 0, said: "" });
       const answer = await fetch(`${at.data_plane}/chat/completions`, {
         method: "POST",

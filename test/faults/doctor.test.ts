@@ -146,6 +146,7 @@ it("finds nothing wrong with a gateway that is well, and shows no secret", async
     "database: lag",
     "database: clock",
     "key-value store: permission",
+    "key-value store: filled",
     "analytics store: permission",
     "analytics store: schema",
     "analytics store: clock",

@@ -61,18 +61,21 @@ describe("a path", () => {
 describe("a method", () => {
   it.each([
     ["HEAD", "/health", 200],
+    ["HEAD", "/livez", 200],
+    ["HEAD", "/readyz", 200],
     ["HEAD", "/v1/models", 404],
     ["HEAD", "/v1/models/absent", 404],
     ["HEAD", "/v1/chat/completions", 404],
     ["OPTIONS", "/v1/chat/completions", 404],
     ["GET", "/v1/chat/completions", 404],
     ["POST", "/health", 404],
+    ["POST", "/ready", 404],
     ["DELETE", "/v1/models/absent", 404],
     ["POST", "/v1/models/", 404],
   ])("%s %s is %i, after the key", async (method, path, status) => {
     const minted = await mintAt(fixture.gateway, upstream);
     const url = `${fixture.gateway.proxyUrl}${path}`;
-    const open = path === "/health" && status === 200;
+    const open = status === 200;
     for (const [headers, expected] of [
       [{ authorization: `Bearer ${minted.secret}` }, status],
       [{}, open ? 200 : 401],

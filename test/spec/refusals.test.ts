@@ -76,11 +76,16 @@ describe("a credential", () => {
     }
   });
 
-  it("is not needed for /health", async () => {
-    const response = await fetch(`${fixture.gateway.proxyUrl}/health`);
+  it.each([
+    ["/health", "ok"],
+    ["/livez", "ok"],
+    ["/ready", "ready"],
+    ["/readyz", "ready"],
+  ])("is not needed for %s", async (path, text) => {
+    const response = await fetch(`${fixture.gateway.proxyUrl}${path}`);
     expect(response.headers.get("x-gateway-request-id")).toMatch(/^[0-9a-f-]{36}$/);
     expect(response.headers.get("x-request-id")).toBe(response.headers.get("x-gateway-request-id"));
-    expect({ status: response.status, body: await response.text() }).toEqual({ status: 200, body: "ok" });
+    expect({ status: response.status, body: await response.text() }).toEqual({ status: 200, body: text });
   });
 });
 

@@ -37,8 +37,9 @@ let minted: Minted;
 async function start(): Promise<void> {
   const memory = memoryBackend();
   const call: typeof memory.call = async (command) => {
-    const [name, key = ""] = command;
-    if (/^m?get$/i.test(name) && COPIES.some((prefix) => key.startsWith(prefix))) reads += 1;
+    const [name, ...keys] = command;
+    const isCopy = (key: string | undefined): boolean => COPIES.some((prefix) => key?.startsWith(prefix));
+    if (/^m?get$/i.test(name) && keys.some(isCopy)) reads += 1;
     return await memory.call(command);
   };
   bridge = await startRedisBridge({ backend: { ...memory, call }, token: "token" });

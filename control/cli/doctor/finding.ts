@@ -11,6 +11,7 @@ export const CHECKS = [
   "schema",
   "clock",
   "permission",
+  "filled",
   "connections",
   "disk",
   "certificate",

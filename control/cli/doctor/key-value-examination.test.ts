@@ -7,9 +7,11 @@ import { type Examined, findingsOf } from "./finding.ts";
 import { keyValueExamination } from "./key-value-examination.ts";
 
 const PASSWORD = "a-password-of-the-store";
+let backend: ReturnType<typeof memoryBackend>;
 let server: RedisServer;
 beforeEach(async () => {
-  server = await startRedisServer(memoryBackend(), PASSWORD);
+  backend = memoryBackend();
+  server = await startRedisServer(backend, PASSWORD);
 });
 afterEach(async () => await server.close());
 
@@ -24,10 +26,19 @@ it("takes a write, and keeps nothing of it", async () => {
   expect(told(await examined(server.url))).toEqual([
     ["ok", "reachable", expect.stringMatching(/^answers in \d+ ms; Redis 7\.0\.15$/)],
     ["ok", "permission", "returns what was written"],
+    ["warning", "filled", "was emptied, or never filled"],
   ]);
   const names = (command: string) => server.seen.filter(([name]) => name === command).map(([, name]) => name);
   expect(names("SET")).toHaveLength(1);
   expect(names("DEL")).toEqual(names("SET"));
+});
+
+it.each([
+  ["filling 1f0c", "warning", "is being filled"],
+  ["1234", "ok", "has every copy (revision 1234)"],
+])("says of the mark %j whether the copies are complete", async (mark, state, detail) => {
+  await backend.call(["SET", "ready", mark]);
+  expect(told(await examined(server.url)).at(-1)).toEqual([state, "filled", detail]);
 });
 
 it("that wants another password says so, and the password is not repeated", async () => {

@@ -4,6 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { Redis } from "ioredis";
+import { readyFloorOf, storeKeys } from "../../../shared/records.ts";
 import { fetchLimited } from "./answers.ts";
 import { clockFromInstant } from "./clocks.ts";
 import type { Examination } from "./examination.ts";
@@ -96,7 +97,7 @@ async function examine(send: Send): Promise<Examined> {
     const findings = await infoFindings(send, tookMs);
     // a replica has no write to take
     const write = findings.some(({ state }) => state === "failure") ? [] : [await writeFinding(send)];
-    return { findings: [...findings, ...write], clocks: await clockOf(send) };
+    return { findings: [...findings, ...write, await filledFinding(send)], clocks: await clockOf(send) };
   } catch (error) {
     return { findings: [refusal(error)] };
   }
@@ -145,6 +146,19 @@ async function writeFinding(send: Send): Promise<DoctorFinding> {
   } catch (error) {
     return refusal(error);
   }
+}
+
+/** Whether the store has every copy (docs/rules/freshness.md#a-store-that-was-emptied). */
+async function filledFinding(send: Send): Promise<DoctorFinding> {
+  const mark = await send(["GET", storeKeys.ready]);
+  // what answers at the address may be no store
+  const floor = readyFloorOf(typeof mark === "string" ? mark : null);
+  if (floor !== null) return ok("filled", `has every copy (revision ${floor})`);
+  return warning(
+    "filled",
+    mark == null ? "was emptied, or never filled" : "is being filled",
+    "it is filled within seconds while a control service runs; else its log says why not (fill_failed, job fill)",
+  );
 }
 
 async function clockOf(send: Send): Promise<NonNullable<Examined["clocks"]>> {

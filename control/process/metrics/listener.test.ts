@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { pino } from "pino";
-import { afterEach, expect, it, vi } from "vitest";
+import { afterEach, expect, it } from "vitest";
 import type { CellMetrics } from "../../../shared/wire/internal.ts";
 import { readExposition } from "../../../test/harness/exposition.ts";
 import { type CellAddress, Cells } from "../../kernel/cells/cells.ts";
@@ -41,12 +41,10 @@ function counter(name: string, value: number): CellMetrics {
 const metricsOf = async (
   addresses: readonly CellAddress[],
   outbox = async () => await Promise.resolve({ pending: 3, sinceMs: (Date.now() - 60_000) as number | null }),
-  runtimeReadyUrl = "",
 ) =>
   createMetricsApp({
     cells: new Cells(addresses, "internal"),
     outbox,
-    runtimeReadyUrl,
     runs: new JobRuns({ replica: "a", log: pino({ level: "silent" }) }),
     refusals: { total: 3 },
     version: "9.8.7",
@@ -99,40 +97,6 @@ it("answers although the database does not", async () => {
   });
   expect(text).toMatch(/^process_cpu_seconds_total \d/m);
   expect(text).not.toMatch(/ Nan$/m);
-});
-
-it("is ready while the database answers, whatever else does not", async () => {
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-  const cells = [{ cell: "gone", url: "http://127.0.0.1:9" }];
-  const pendings = [
-    async () => await Promise.resolve({ pending: 7, sinceMs: null }),
-    async () => await Promise.reject(new Error("no database")),
-    async () => await new Promise<never>(() => undefined),
-  ];
-  const asking = pendings.map(async (pending) => {
-    const response = await (await metricsOf(cells, pending)).request("/ready");
-    return [response.status, await response.text()];
-  });
-  await vi.advanceTimersByTimeAsync(1000);
-  const away = [503, "the database does not answer"];
-  expect(await Promise.all(asking)).toEqual([[200, "ready"], away, away]);
-});
-
-it("is ready while the runtime of its machine serves, and says what does not", async () => {
-  const { url } = await cell("own", (path) => (path === "/ready" ? {} : null));
-  const away = async () => await Promise.reject(new Error("no database"));
-  const answers = [];
-  for (const [pending, runtime] of [
-    [undefined, `${url}/ready`],
-    [undefined, `${url}/leaving`],
-    [undefined, "http://127.0.0.1:9/ready"],
-    [away, `${url}/leaving`],
-  ] as const) {
-    const response = await (await metricsOf([], pending, runtime)).request("/ready");
-    answers.push([response.status, await response.text()]);
-  }
-  const gone = [503, "the Worker's runtime does not answer"];
-  expect(answers).toEqual([[200, "ready"], gone, gone, [503, "the database and the Worker's runtime do not answer"]]);
 });
 
 it("serves nothing else", async () => {

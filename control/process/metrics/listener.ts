@@ -1,7 +1,6 @@
 /**
  * `/metrics` shows the control service's own metrics and those of every cell that answers; each sample of a cell has
- * the cell as a label (docs/rules/metrics.md#one-listener). `/ready` shows supervisors and load balancers whether this
- * replica can work.
+ * the cell as a label (docs/rules/metrics.md#one-listener).
  */
 import { Hono } from "hono";
 import { type Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
@@ -12,15 +11,10 @@ import type { JobRuns } from "../../kernel/jobs/job-runs.ts";
 
 const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
-/** Orchestrators give up on a probe after a second or a few. */
-const READY_WITHIN_MS = 1000;
-
 interface MetricsDeps {
   readonly cells: Cells;
   /** Outbox rows that wait for a store or a cell, and since when, epoch ms. Rejects when the database does not answer. */
   readonly outbox: () => Promise<{ readonly pending: number; readonly sinceMs: number | null }>;
-  /** Where the runtime of this machine says whether it serves; `""`: there is none to ask. */
-  readonly runtimeReadyUrl: string;
   readonly runs: Pick<JobRuns, "counter">;
   /** Counters and gauges of other parts; gauges read their values themselves. */
   readonly read: readonly (Counter<string> | Gauge<string>)[];
@@ -30,7 +24,7 @@ interface MetricsDeps {
   readonly refusals: { readonly total: number };
 }
 
-/** Answers `/metrics` and `/ready`; every other path is 404. */
+/** Answers `/metrics`; every other path is 404. */
 export function createMetricsApp(deps: MetricsDeps): Hono {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -66,40 +60,7 @@ export function createMetricsApp(deps: MetricsDeps): Hono {
     ];
     return c.body(`${own.trimEnd()}\n${renderCells(reported)}`, 200, { "content-type": CONTENT_TYPE });
   });
-  app.get("/ready", async (c) => {
-    const [database, runtime] = await Promise.all([
-      inTime(deps.outbox()),
-      deps.runtimeReadyUrl === "" || inTime(serves(deps.runtimeReadyUrl)),
-    ]);
-    if (database && runtime) return c.text("ready");
-    const away = [...(database ? [] : ["the database"]), ...(runtime ? [] : ["the Worker's runtime"])];
-    return c.text(`${away.join(" and ")} ${away.length === 1 ? "does" : "do"} not answer`, 503);
-  });
   return app;
-}
-
-/** Rejects unless the runtime says that it serves. */
-async function serves(url: string): Promise<void> {
-  const response = await fetch(url, { signal: AbortSignal.timeout(READY_WITHIN_MS) });
-  await response.body?.cancel();
-  if (!response.ok) throw new Error(`the runtime answers ${response.status}`);
-}
-
-/** Whether some work succeeds before the caller of `/ready` gives up. */
-async function inTime(work: Promise<unknown>): Promise<boolean> {
-  const late = Promise.withResolvers<boolean>();
-  const timer = setTimeout(() => late.resolve(false), READY_WITHIN_MS);
-  try {
-    return await Promise.race([
-      work.then(
-        () => true,
-        () => false,
-      ),
-      late.promise,
-    ]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /**

@@ -11,8 +11,8 @@ interface Foreground<T> {
   readonly stopped: () => void;
 }
 
-/** A service manager sends its signal to npm, the launcher and this process, and they pass theirs on: that is one signal. */
-const SAME_SIGNAL_MS = 1_000;
+/** npm and service managers may each pass the same signal on. */
+const SECOND_SIGNAL_AFTER_MS = 1_000;
 /** What a start has not ended by itself by then is killed. */
 const GIVEN_UP_MS = 4_000;
 
@@ -38,13 +38,15 @@ export async function runInForeground<T extends Running>({ start, ready, stopped
     if (running === undefined) setTimeout(end, GIVEN_UP_MS).unref();
     else void running.stop();
   };
-  let firstMs: number | undefined;
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
-    process.on(signal, (_name: string, number: number) => {
-      firstMs ??= performance.now();
-      if (performance.now() - firstMs > SAME_SIGNAL_MS) process.exit(128 + number);
-      stop();
-    });
+  let signalledMs: number | undefined;
+  const onSignal = (signal: string): void => {
+    const nowMs = performance.now();
+    if (signalledMs !== undefined && nowMs - signalledMs > SECOND_SIGNAL_AFTER_MS)
+      fail(`ended at once by a second ${signal}`);
+    signalledMs ??= nowMs;
+    stop();
+  };
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, onSignal);
   if (process.connected) watchParent(stop);
   try {
     running = await start(unwanted.signal);
