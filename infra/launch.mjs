@@ -14,6 +14,9 @@ import { hasDevPackages, onlyMissing, staleReasons, thisPlatform } from "./lock-
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const NODE_MAJOR = 24;
+const FORWARDED = /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"]);
+const TELL_EVERY_MS = 5_000;
+const KILL_NPM_AFTER_MS = 4_000;
 /** There while packages are added beside others; npm cannot tell a half unpacked one by itself. */
 const ADDING = join(ROOT, ".install-lock.adding");
 
@@ -61,8 +64,37 @@ function npmArguments(reasons, omitDev) {
   return [...how, ...omitted, "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
 }
 
+/**
+ * Runs npm; the answer is its exit status, null when it was killed. Says every few seconds that it still runs. A signal ends it, and
+ * then this process.
+ * @param {string} command
+ * @param {readonly string[]} args
+ * @returns {Promise<number | null>}
+ */
+function runNpm(command, args) {
+  const npm = spawn(command, args, { cwd: ROOT, stdio: ["ignore", 2, 2] });
+  const beganMs = Date.now();
+  const telling = setInterval(() => {
+    process.stderr.write(`still installing packages, for ${Math.round((Date.now() - beganMs) / 1000)} s\n`);
+  }, TELL_EVERY_MS);
+  /** @param {NodeJS.Signals} signal @param {number} number */
+  const stop = (signal, number) => {
+    npm.kill(signal);
+    setTimeout(() => npm.kill("SIGKILL"), KILL_NPM_AFTER_MS);
+    npm.once("close", () => process.exit(128 + number));
+  };
+  for (const signal of FORWARDED) process.once(signal, stop);
+  return new Promise((done) => {
+    npm.once("error", () => done(1));
+    npm.once("close", done);
+  }).finally(() => {
+    clearInterval(telling);
+    for (const signal of FORWARDED) process.off(signal, stop);
+  });
+}
+
 /** @param {boolean} omitDev */
-function install(omitDev) {
+async function install(omitDev) {
   if (stale(omitDev).length === 0) return;
   const release = lockInstall(ROOT, (holder) =>
     process.stderr.write(`waiting for process ${holder}, which installs packages here\n`),
@@ -76,11 +108,10 @@ function install(omitDev) {
     const [command, ...first] = npm?.endsWith(".js") ? [process.execPath, npm] : ["npm"];
     const args = npmArguments(reasons, omitDev);
     if (args[0] === "install") writeFileSync(ADDING, "");
-    const done = spawnSync(command, [...first, ...args], { cwd: ROOT, stdio: ["ignore", 2, 2] });
+    const status = await runNpm(command, [...first, ...args]);
     // An npm that ends by itself has put back what it did when it failed; one that was killed has not.
-    if (done.status === 0 || (done.status !== null && args[0] === "install")) rmSync(ADDING, { force: true });
-    if (done.status !== 0)
-      fail(`npm ${args[0]} failed; see above. Fix that, or run \`npm ci\` yourself, and try again`);
+    if (status === 0 || (status !== null && args[0] === "install")) rmSync(ADDING, { force: true });
+    if (status !== 0) fail(`npm ${args[0]} failed; see above. Fix that, or run \`npm ci\` yourself, and try again`);
     const refused = refusedFor(readLock(), thisPlatform());
     if (refused.length > 0)
       process.stderr.write(
@@ -124,7 +155,7 @@ const words = process.argv.slice(process.argv[2] === "--" ? 3 : 2);
 const omitDev = words[0] === "--omit=dev";
 const [target, ...args] = omitDev ? words.slice(1) : words;
 if (target === undefined) fail("usage: node infra/launch.mjs [--omit=dev] <script.ts|tool> args...");
-install(omitDev);
+await install(omitDev);
 const node = chooseNode();
 const [command = node, ...first] = commandFor(target, node);
 const isOurs = target.endsWith(".ts");
@@ -133,7 +164,7 @@ const child = spawn(command, [...first, ...args], {
   stdio: isOurs ? ["inherit", "inherit", "inherit", "ipc"] : "inherit",
   env: { ...process.env, PATH: `${dirname(node)}${delimiter}${process.env["PATH"] ?? ""}` },
 });
-for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"])) {
+for (const signal of FORWARDED) {
   process.on(signal, () => {
     // a terminal sends Ctrl-C to the whole group already
     if (signal !== "SIGINT" || !process.stdin.isTTY) child.kill(signal);

@@ -170,16 +170,17 @@ export function firstLoad(files: readonly ConsoleFile[], ...scripts: readonly st
 
 /**
  * Writes a bundle below `folder`; the manifest comes last, so that it never names a file that is not there. The files of the
- * build before stay, for pages that are open.
+ * build before stay, for pages that are open. `sources` is the hash of what the bundle is made of.
  */
-export function writeConsole({ files, manifest }: ConsoleBundle, folder: string): void {
+export function writeConsole({ files, manifest }: ConsoleBundle, folder: string, sources: string): void {
   mkdirSync(folder, { recursive: true });
   const before = filesBefore(folder);
   // The same build again must not take the place of the one before it.
-  if (isDeepStrictEqual(before, manifest.files) && before.every((name) => existsSync(join(folder, name)))) return;
+  const isSame = isDeepStrictEqual(before, manifest.files) && before.every((name) => existsSync(join(folder, name)));
+  if (!isSame) for (const { name, contents } of files) writeWhole(join(folder, name), contents);
+  writeWhole(join(folder, MANIFEST), JSON.stringify({ ...manifest, sources }));
+  if (isSame) return;
   const kept = new Set([MANIFEST, ...manifest.files, ...before]);
-  for (const { name, contents } of files) writeWhole(join(folder, name), contents);
-  writeWhole(join(folder, MANIFEST), JSON.stringify(manifest));
   for (const name of readdirSync(folder)) if (!kept.has(name)) rmSync(join(folder, name), { force: true });
 }
 

@@ -22,6 +22,8 @@ export interface StackContext {
   readonly liveness: LivenessPolicy | undefined;
   /** Called with each line of output of a part. */
   readonly log: (part: string, line: string) => void;
+  /** Aborts when the start of the stack is given up. */
+  readonly abandoned: AbortSignal;
   /** Called when a part cannot be kept running: the stack then stops. */
   readonly onGiveUp: (part: string, reason: string) => void;
 }

@@ -7,6 +7,7 @@ import { parseEnv } from "../../control/env.ts";
 import type { Endpoint, StackContext } from "./context.ts";
 import { type DashboardAccess, prepareDashboard } from "./dashboard.ts";
 import { type StackConfig, StackEnvError } from "./env.ts";
+import { compileCache } from "./own-folders.ts";
 import { jsonLine, startChild } from "./process/child.ts";
 import { CONTROL_LIVENESS } from "./process/liveness.ts";
 import { type Supervised, supervise } from "./process/supervisor.ts";
@@ -21,7 +22,7 @@ export const CONTROL_ARGS = [
 ];
 
 /** The control service with the addresses for clients on this machine. */
-interface RunningControl {
+export interface RunningControl {
   readonly part: Supervised;
   readonly adminUrl: string;
   readonly metricsUrl: string;
@@ -104,6 +105,7 @@ export async function startControl(context: StackContext, neighbours: ControlNei
   const part = await supervise({
     name: "control",
     log: (line) => log("stack", line),
+    abandoned: context.abandoned,
     onGiveUp: (reason) => context.onGiveUp("control", reason),
     health: {
       url: () => `${bound.adminUrl}/api/v1/health`,
@@ -120,7 +122,7 @@ export async function startControl(context: StackContext, neighbours: ControlNei
             PATH: process.env["PATH"],
             TZ: process.env["TZ"],
             NODE_EXTRA_CA_CERTS: process.env["NODE_EXTRA_CA_CERTS"],
-            NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
+            NODE_COMPILE_CACHE: compileCache(config.dataDir),
             GATEWAY_EDGE_BASE_URL: edgeUrl,
             ...(secured === null ? {} : { GATEWAY_TLS_ADDRESS: secured.tlsAddress }),
             ...config.variables,

@@ -13,8 +13,8 @@ const say = (lines: readonly string[]): void => {
 };
 
 await runInForeground({
-  start: async () =>
-    await startEdge({ env: process.env, built, log: (part, line) => say(partLine(Date.now, part, line)) }),
+  start: async (unwanted) =>
+    await startEdge({ env: process.env, built, log: (part, line) => say(partLine(Date.now, part, line)), unwanted }),
   ready: ({ proxyUrl }) =>
     say(stackLine(Date.now, "ready", "The data plane is ready.", { data_plane: `${proxyUrl}/v1` })),
   stopped: () => say(stackLine(Date.now, "stopped", "The data plane has stopped.")),

@@ -8,11 +8,11 @@ import { ClientAddresses } from "./client-addresses.ts";
 import type { StackContext } from "./context.ts";
 import { endRequests } from "./end-requests.ts";
 import { checkStackNames, readStackEnv, type StackConfig, StackEnvError } from "./env.ts";
-import { named } from "./named-address.ts";
 import { openCertificate, publicUrl } from "./own-certificate.ts";
 import { lockFolders } from "./own-folders.ts";
+import { ownFront, untilReady } from "./own-front.ts";
 import { startGuard } from "./process/child.ts";
-import { type Running, startRunning } from "./process/running.ts";
+import { type Running, type Starting, startRunning } from "./process/running.ts";
 import { checkBindings, startRuntime, workerBindings } from "./runtime.ts";
 import { startClickhouse, startRedis } from "./stores.ts";
 import { secureClients } from "./tls/secure-clients.ts";
@@ -26,6 +26,8 @@ interface EdgeOptions {
   readonly built?: string | undefined;
   /** Called with each line of output of a part. */
   readonly log: (part: string, line: string) => void;
+  /** Aborts when the start is to be given up. */
+  readonly unwanted?: AbortSignal;
 }
 
 /** A running data plane. */
@@ -53,8 +55,8 @@ export function readEdgeEnv(env: EdgeOptions["env"], cwd: string): StackConfig {
 }
 
 /** Starts a data plane and resolves when it serves. Rejects with a one-line message; then everything is stopped again. */
-export async function startEdge({ env, built, log }: EdgeOptions): Promise<Edge> {
-  return await startRunning(async (undo, onGiveUp) => {
+export async function startEdge({ env, built, log, unwanted }: EdgeOptions): Promise<Edge> {
+  const start = async ({ undo, onGiveUp, abandoned, waits }: Starting) => {
     checkStackNames(env, (line) => log("stack", line));
     const config = readEdgeEnv(env, process.cwd());
     const [internalToken = "", internalTokenOld] = await internalTokensOf(config);
@@ -68,7 +70,7 @@ export async function startEdge({ env, built, log }: EdgeOptions): Promise<Edge>
     const secure = certificate === null ? null : secureClients(certificate);
     const clients = new ClientAddresses(config.variables);
     let runtimePorts = (): readonly number[] => [];
-    const front = await named("GATEWAY_PROXY_LISTEN", config.proxy, () =>
+    const front = await ownFront(config.proxy, () =>
       startWorkerFront(config.proxy.host, config.proxy.port, () => runtimePorts(), secure, clients),
     );
     undo.add(() => front.close());
@@ -82,18 +84,27 @@ export async function startEdge({ env, built, log }: EdgeOptions): Promise<Edge>
       guard,
       lock,
       liveness: undefined,
-      log: (part, line) => log(part, terminalText(part === "workerd" ? clients.told(line) : line)),
+      log: (part, line) => {
+        waits.heard(part, line);
+        log(part, terminalText(part === "workerd" ? clients.told(line) : line));
+      },
+      abandoned,
       onGiveUp,
     };
     const redis = await startRedis(context);
     undo.add(() => redis.close());
     const clickhouse = await startClickhouse(context);
-    const runtime = await startRuntime(context, "workerd", bindings(redis, clickhouse, nowhere.url), objectsLock, {
+    const starting = startRuntime(context, "workerd", bindings(redis, clickhouse, nowhere.url), objectsLock, {
       moreCells: [],
       built,
     });
+    const runtime = await waits.during("workerd", starting);
     undo.add(async () => await endRequests({ fronts: [front], runtime, config, internalToken }));
     runtimePorts = runtime.ports;
+    const ready = { ports: runtimePorts, withinMs: config.startTimeoutMs, abandoned };
+    await waits.during("ready", untilReady({ ...ready, heard: (what) => waits.heard("ready", what) }));
+    await front.open();
     return { proxyUrl: publicUrl(front, certificate) };
-  });
+  };
+  return await startRunning(start, { unwanted, log: (line) => log("stack", terminalText(line)) });
 }

@@ -17,7 +17,7 @@ const RUNTIME_STOP_MS = 3_000;
 
 /** What is ended. */
 interface Ending {
-  readonly fronts: readonly FrontProxy[];
+  readonly fronts: readonly Pick<FrontProxy, "drain" | "quiet" | "close">[];
   readonly runtime: Runtime;
   readonly config: Pick<StackConfig, "drainMs">;
   readonly internalToken: string;

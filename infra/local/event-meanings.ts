@@ -107,7 +107,9 @@ const CONTROL_EVENTS: Meanings = {
   setting_not_seeded: "a setting from the environment is invalid and was not stored",
 };
 
-const FRONT_EVENTS: Meanings = {
+const LAUNCHER_EVENTS: Meanings = {
+  start_waits:
+    "the start still waits for the part in `for`, since `secs` seconds; `last_line` is what that part said last",
   tls_certificate_ended: "the certificate of the data plane has expired, so clients refuse it: renew its files",
   tls_certificate_ends: "the certificate of the data plane expires within two weeks: renew its files",
   tls_not_reloaded: "the files of the certificate changed and cannot be served; the old certificate stays in use",
@@ -118,7 +120,7 @@ const FRONT_EVENTS: Meanings = {
 export const EVENTS_OF_PARTS: Readonly<Record<string, Meanings>> = {
   "The Worker": WORKER_EVENTS,
   "The control service and the console": CONTROL_EVENTS,
-  "The TLS front of `npm start`": FRONT_EVENTS,
+  "`npm start` and `npm run edge`": LAUNCHER_EVENTS,
 };
 
-export const EVENT_MEANINGS: Meanings = { ...WORKER_EVENTS, ...CONTROL_EVENTS, ...FRONT_EVENTS };
+export const EVENT_MEANINGS: Meanings = { ...WORKER_EVENTS, ...CONTROL_EVENTS, ...LAUNCHER_EVENTS };

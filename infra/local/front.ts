@@ -70,7 +70,7 @@ export function innerOf(url: string): InnerAddress {
 /**
  * Starts the front. `targets` returns the current addresses of the part behind it; none while it restarts. With `secure` its
  * clients speak TLS; the part behind it never does. `begun` resolves when a target has begun everything that was sent to it before.
- * `carried` is told of each connection to a target.
+ * `carried` is told of each connection to a target. Clients that come before `opened` wait for it.
  */
 export async function startFrontProxy(
   host: string,
@@ -79,6 +79,7 @@ export async function startFrontProxy(
   secure: SecureClients | null = null,
   begun: (target: InnerAddress) => Promise<void> = async () => undefined,
   carried: (client: net.Socket, inner: net.Socket) => void = () => undefined,
+  opened: Promise<unknown> = Promise.resolve(),
 ): Promise<FrontProxy> {
   const clients = new Set<net.Socket>();
   /** Clients that have sent nothing yet. */
@@ -118,17 +119,23 @@ export async function startFrontProxy(
     carried(client, socket);
     carry(client, socket, reset, async () => await begun(inner));
   };
-  const server = net.createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
+  const take = async (client: net.Socket): Promise<void> => {
     clients.add(client);
     silent.add(client);
     const heard = (): void => {
       silent.delete(client);
       changed.emit("less");
     };
-    client.once("close", heard).once("close", () => clients.delete(client));
+    client
+      .once("close", heard)
+      .once("close", () => clients.delete(client))
+      .on("error", () => client.destroy());
+    await opened;
+    if (client.destroyed) return;
     if (secure === null) serve(client, () => client.resetAndDestroy(), heard);
     else secure.accept(client, (secured, reset) => serve(secured, reset, heard));
-  });
+  };
+  const server = net.createServer({ allowHalfOpen: true, noDelay: true }, (client) => void take(client));
   const listening = await listen(server, host, port);
   return {
     ...listening,

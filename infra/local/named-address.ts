@@ -1,5 +1,7 @@
 /** Listening on an address that a variable sets. */
+import net from "node:net";
 import { type ListenAddress, StackEnvError } from "./env.ts";
+import { listen } from "./http/listen.ts";
 
 /** Names the variable in the error of an address that cannot be used. Rejects with StackEnvError, or with what is no fault of the address. */
 export async function named<T>(variable: string, { host, port }: ListenAddress, start: () => Promise<T>): Promise<T> {
@@ -11,4 +13,15 @@ export async function named<T>(variable: string, { host, port }: ListenAddress, 
     const why = code === "EADDRINUSE" ? "is taken by another process" : `cannot be used (${code})`;
     throw new StackEnvError(`${variable}: the address ${host}:${port} ${why}; free it, or set ${variable}`);
   }
+}
+
+/** The URL of an address that can be listened on. Throws StackEnvError when it cannot. */
+export async function checkFree(variable: string, address: ListenAddress): Promise<string> {
+  const probe = await named(
+    variable,
+    address,
+    async () => await listen(net.createServer(), address.host, address.port),
+  );
+  await probe.close();
+  return probe.url;
 }

@@ -27,6 +27,7 @@ it("has one lock for the data folder and the storage inside it, and two for two 
     data: ["lock", "objects"],
   });
   await undo.run();
+  undo = new Undo();
   await locked({ GATEWAY_DATA_DIR: "data", GATEWAY_WAL_PATH: "elsewhere/objects" });
   expect(readdirSync(join(folder, "elsewhere/objects"))).toEqual(["lock"]);
 });

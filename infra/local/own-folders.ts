@@ -1,5 +1,6 @@
 /** The folders that a launcher keeps for itself: its data, and the storage of the Durable Objects when that lies elsewhere. */
 import { accessSync, constants, mkdirSync } from "node:fs";
+import { join } from "node:path";
 import { systemProblem } from "../../control/kernel/system-problem.ts";
 import { type StackConfig, StackEnvError } from "./env.ts";
 import { type FolderLock, lockFolder } from "./process/folder-lock.ts";
@@ -37,4 +38,9 @@ async function inFolder<T>(variable: string, folder: string, use: () => T): Prom
     if (problem === null) throw error;
     throw new StackEnvError(`${variable}: the folder ${folder} cannot be used: ${problem}`);
   }
+}
+
+/** Where Node keeps compiled modules for the next start of a part: a start takes half as long with them. */
+export function compileCache(dataDir: string): string {
+  return process.env["NODE_COMPILE_CACHE"] ?? join(dataDir, "compiled");
 }

@@ -26,8 +26,13 @@ export async function runStack(runtime: RuntimeKind, to: Terminal): Promise<neve
     for (const line of lines) to.write(`${line}\n`);
   };
   return await runInForeground({
-    start: async () =>
-      await startStack({ env: process.env, log: (_, { part, text }) => say(output.part(part, text)), runtime }),
+    start: async (unwanted) =>
+      await startStack({
+        env: process.env,
+        log: (_, { part, text }) => say(output.part(part, text)),
+        runtime,
+        unwanted,
+      }),
     ready: (stack) => {
       const where = (variable: string, name: SecretName): string =>
         process.env[variable]?.trim() ? variable : shownPath(join(stack.dataDir, name));

@@ -165,6 +165,7 @@ export async function startRuntime(
     const part = await supervise({
       name,
       log: (line) => log("stack", line),
+      abandoned: context.abandoned,
       onGiveUp: (reason) => context.onGiveUp(name, reason),
       ...(config.cluster === null ? {} : { policy: CLUSTER_RESTARTS }),
       ...(isWatched ? { health } : {}),

@@ -129,7 +129,7 @@ describe("elsewhere", () => {
   });
 });
 
-it("every event that a plane or the front logs has a meaning under its part, and no other", () => {
+it("every event that a plane or the launcher logs has a meaning under its part, and no other", () => {
   const root = join(import.meta.dirname, "../..");
   const logged = (room: string, pattern: RegExp): readonly string[] =>
     globSync(`${room}/**/*.ts`, { cwd: root })
@@ -139,7 +139,10 @@ it("every event that a plane or the front logs has a meaning under its part, and
   // what the launcher itself reads
   const isOthers = (name: string): boolean => worker.has(name) || name === "listening";
   const control = new Set(logged("control", /[{\s]\s*event: "(\w+)"/g).filter((name) => !isOthers(name)));
-  const front = new Set(logged("infra/local/tls", /"(tls_\w+)"/g));
+  const launcher = new Set([
+    ...logged("infra/local/tls", /"(tls_\w+)"/g),
+    ...logged("infra/local/process", /event: "(start_\w+)"/g),
+  ]);
   const told = Object.values(EVENTS_OF_PARTS).map((events) => Object.keys(events).toSorted());
-  expect(told).toEqual([worker, control, front].map((names) => [...names].toSorted()));
+  expect(told).toEqual([worker, control, launcher].map((names) => [...names].toSorted()));
 });

@@ -3,28 +3,28 @@
  * order in which each finds what it needs, and stopped in reverse order. Every part that ends or hangs
  * is started again; when that does not help, the stack stops and reports why.
  */
-import net from "node:net";
 import { internalTokensOf } from "../../shared/crypto/internal-token.ts";
 import { terminalText } from "../../shared/text/printable.ts";
-import { buildConsole } from "../console/build.ts";
+import { buildConsoleIfChanged } from "../console/build.ts";
 import { ClientAddresses } from "./client-addresses.ts";
 import type { StackContext } from "./context.ts";
-import { checkControl, startControl } from "./control.ts";
+import { checkControl, type RunningControl, startControl } from "./control.ts";
 import type { DashboardAccess } from "./dashboard.ts";
 import { type Demo, lastDemoPort, seedDemo } from "./demo.ts";
 import { startDemoUpstream } from "./demo-upstream.ts";
 import { endRequests } from "./end-requests.ts";
-import { checkStackNames, type ListenAddress, readStackEnv, StackEnvError } from "./env.ts";
-import { type InnerAddress, innerOf, startFrontProxy } from "./front.ts";
-import { type Listening, listen } from "./http/listen.ts";
-import { named } from "./named-address.ts";
+import { checkStackNames, readStackEnv, StackEnvError } from "./env.ts";
+import { type FrontProxy, type InnerAddress, innerOf, startFrontProxy } from "./front.ts";
+import type { Listening } from "./http/listen.ts";
+import { checkFree } from "./named-address.ts";
 import { openCertificate, publicUrl } from "./own-certificate.ts";
 import { lockFolders } from "./own-folders.ts";
+import { ownFront, untilReady } from "./own-front.ts";
 import { type Guard, startGuard } from "./process/child.ts";
 import type { LivenessPolicy } from "./process/liveness.ts";
-import { type Running, startRunning, type Undo } from "./process/running.ts";
+import { type Running, type Starting, startRunning } from "./process/running.ts";
 import type { PartHandle, Supervised } from "./process/supervisor.ts";
-import { checkBindings, type RuntimeKind, startRuntime, workerBindings } from "./runtime.ts";
+import { checkBindings, type Runtime, type RuntimeKind, startRuntime, workerBindings } from "./runtime.ts";
 import { storedSecret } from "./secrets.ts";
 import { startClickhouse, startRedis } from "./stores.ts";
 import { secureClients } from "./tls/secure-clients.ts";
@@ -53,6 +53,8 @@ export interface StackOptions {
   readonly clusterTimeDivisor?: number;
   /** How a hanging part is noticed, when not by its own policy (liveness.ts). */
   readonly liveness?: LivenessPolicy;
+  /** Aborts when the start is to be given up. */
+  readonly unwanted?: AbortSignal;
 }
 
 /** A running stack. */
@@ -82,9 +84,10 @@ const STOP_MS = 2_000;
 
 const inProcess = (name: string): PartHandle => ({ name, pid: null, ready: async () => undefined });
 
-async function checkFree(variable: string, address: ListenAddress): Promise<void> {
-  const probe = await named(variable, address, () => listen(net.createServer(), address.host, address.port));
-  await probe.close();
+/** An address on this machine that leads to `target`, once `runs` is resolved. */
+async function startLink(target: () => InnerAddress | undefined, runs: Promise<void>): Promise<Listening> {
+  const targets = (): readonly InnerAddress[] => [target()].filter((found) => found !== undefined);
+  return await startFrontProxy("127.0.0.1", 0, targets, null, undefined, undefined, runs);
 }
 
 async function startDemo(dataDir: string): Promise<Listening> {
@@ -95,8 +98,12 @@ async function startDemo(dataDir: string): Promise<Listening> {
   }
 }
 
-async function start(options: StackOptions, undo: Undo, giveUp: (part: string, reason: string) => void) {
-  checkStackNames(options.env, (text) => options.log?.(terminalText(`stack | ${text}`), { part: "stack", text }));
+function tell({ log }: StackOptions, part: string, text: string): void {
+  log?.(terminalText(`${part} | ${text}`), { part, text });
+}
+
+async function start(options: StackOptions, { undo, onGiveUp, abandoned, waits }: Starting) {
+  checkStackNames(options.env, (text) => tell(options, "stack", text));
   let config = readStackEnv(options.env, process.cwd(), true, options.clusterTimeDivisor);
   if (options.runtime === "wrangler" && config.workers > 1)
     throw new StackEnvError("GATEWAY_WORKERS must be 1 with npm run dev, whose Worker runs in one process");
@@ -114,8 +121,8 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
   checkControl(config);
   const clients = new ClientAddresses(config.variables);
   const log = (part: string, line: string) => {
-    const text = part === "workerd" ? clients.told(line) : line;
-    options.log?.(terminalText(`${part} | ${text}`), { part, text });
+    waits.heard(part, line);
+    tell(options, part, part === "workerd" ? clients.told(line) : line);
   };
   const certificate = await openCertificate(config.tls, (line) => log("front", line), undo);
   const [lock, objectsLock] = await lockFolders(config, undo);
@@ -131,13 +138,15 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
   };
   let runtimePorts = (_cell?: string): readonly number[] => [];
   const secure = certificate === null ? null : secureClients(certificate);
-  const front = await named("GATEWAY_PROXY_LISTEN", config.proxy, () =>
+  const front = await ownFront(config.proxy, () =>
     startWorkerFront(config.proxy.host, config.proxy.port, () => runtimePorts(), secure, clients),
   );
   const proxyUrl = publicUrl(front, certificate);
   undo.add(() => front.close());
   parts.set("front", inProcess("front"));
-  const fronts = new Map([[config.variables["GATEWAY_CELL"] ?? "local", front]]);
+  const fronts = new Map<string, Pick<FrontProxy, "url" | "drain" | "quiet" | "close">>([
+    [config.variables["GATEWAY_CELL"] ?? "local", front],
+  ]);
   for (const cell of options.moreCells ?? []) {
     const own = await startWorkerFront("127.0.0.1", 0, () => runtimePorts(cell), null, clients);
     undo.add(() => own.close());
@@ -164,13 +173,14 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
     lock,
     liveness: options.liveness,
     log,
-    onGiveUp: giveUp,
+    abandoned,
+    onGiveUp,
   };
 
   // Without its pages the console says so, and the gateway works: a read-only folder must not keep it from starting.
   const built = config.dashboard
-    ? buildConsole().catch((error: Error) => log("stack", `the console cannot be built: ${error.message}`))
-    : null;
+    ? buildConsoleIfChanged().catch((error: Error) => log("stack", `the console cannot be built: ${error.message}`))
+    : Promise.resolve();
   const redis = await startRedis(context);
   undo.add(() => redis.close());
   if (config.redis.kind !== "rest") parts.set("redis", inProcess("redis"));
@@ -179,7 +189,7 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
     undo.add(() => demoUpstream.close());
     parts.set("demo-upstream", inProcess("demo-upstream"));
   }
-  const clickhouse = await startClickhouse(context);
+  const clickhouse = await waits.during("clickhouse", startClickhouse(context));
   if (clickhouse.part !== null) keep(clickhouse.part, STOP_MS);
 
   const draining = [...fronts.values()];
@@ -189,66 +199,72 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
     draining.push(own);
     return own.url;
   };
-  // The Worker starts before the control service has an address, so it gets one that leads there.
-  let controlAddress: InnerAddress | undefined;
-  const toControl = await startFrontProxy("127.0.0.1", 0, () => (controlAddress === undefined ? [] : [controlAddress]));
+  const planes: { runtime?: Runtime; control?: RunningControl } = {};
+  const stopRuntime = async (): Promise<void> => {
+    const { runtime } = planes;
+    if (runtime !== undefined) await endRequests({ fronts: draining, runtime, config, internalToken });
+  };
+  const stopControl = async (): Promise<void> => await planes.control?.part.stop(CONTROL_DRAIN_MS);
+  // Both drain at the same time, before the stores stop.
+  undo.add(async () => void (await Promise.all([stopRuntime(), stopControl()])));
+
+  // Both start at the same time. Each gets an address that leads to the other one, wherever that is and whatever happens to it;
+  // what one asks the other before that runs waits for it.
+  const [runtimeRuns, controlRuns] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const toControl = await startLink(() => planes.control && innerOf(planes.control.adminUrl), controlRuns.promise);
   undo.add(() => toControl.close());
-  // The control service gets an address that leads to the objects, whatever happens to a Worker process.
-  let objectsPort = (): number | undefined => undefined;
-  const toObjects = await startFrontProxy("127.0.0.1", 0, () => {
-    const port = objectsPort();
-    return port === undefined ? [] : [{ host: "127.0.0.1", port }];
-  });
+  const toObjects = await startLink(() => {
+    const port = planes.runtime?.objectsPort();
+    return port === undefined ? undefined : { host: "127.0.0.1", port };
+  }, runtimeRuns.promise);
   undo.add(() => toObjects.close());
   // The console calls the data plane on this machine, where the name of the certificate may lead elsewhere.
   const secured = secure === null ? null : { ownProxyUrl: await startOwnFront(), tlsAddress: new URL(front.url).host };
   const bindings = workerBindings(context, redis, clickhouse, toControl.url);
-  // The runtime starts first: the control service reports its start to the cells, and does not wait for a cell that is not
-  // there yet.
-  const [ran] = await Promise.allSettled([
-    startRuntime(context, options.runtime ?? "workerd", bindings, objectsLock, {
+  const runRuntime = async (): Promise<Runtime> => {
+    const runtime = await startRuntime(context, options.runtime ?? "workerd", bindings, objectsLock, {
       moreCells: options.moreCells ?? [],
       entry: options.workerEntry,
       inspect: options.inspect,
       clusterTimeDivisor: options.clusterTimeDivisor,
-    }),
-  ]);
-  if (ran.status === "fulfilled") ({ ports: runtimePorts, objectsPort } = ran.value);
-  await built;
-  const [controlled] = await Promise.allSettled([
-    startControl(context, { redis, clickhouse, edgeUrl: toObjects.url, proxyUrl, secured }),
-  ]);
-  const stopRuntime = async (): Promise<void> => {
-    if (ran.status === "rejected") return;
-    await endRequests({ fronts: draining, runtime: ran.value, config, internalToken });
+    });
+    planes.runtime = runtime;
+    runtimePorts = runtime.ports;
+    runtimeRuns.resolve();
+    return runtime;
   };
-  const stopControl = async (): Promise<void> => {
-    if (controlled.status === "fulfilled") await controlled.value.part.stop(CONTROL_DRAIN_MS);
+  const runControl = async (): Promise<RunningControl> => {
+    await waits.during("console", built);
+    const neighbours = { redis, clickhouse, edgeUrl: toObjects.url, proxyUrl, secured };
+    const control = await waits.during("control", startControl(context, neighbours));
+    planes.control = control;
+    controlRuns.resolve();
+    return control;
   };
-  // Both drain at the same time, before the stores stop.
-  undo.add(async () => void (await Promise.all([stopRuntime(), stopControl()])));
-  if (controlled.status === "rejected") throw controlled.reason;
-  if (ran.status === "rejected") throw ran.reason;
-  const [control, runtime] = [controlled.value, ran.value];
+  const [runtime, control] = await Promise.all([waits.during("workerd", runRuntime()), runControl()]);
   for (const part of [control.part, ...runtime.parts]) parts.set(part.name, part);
-
   const { adminUrl, metricsUrl, dashboard } = control;
-  controlAddress = innerOf(adminUrl);
   const demo =
     demoUpstream === null
       ? null
-      : await seedDemo({
-          adminUrl,
-          adminToken: kept.secret,
-          dataDir: config.dataDir,
-          databaseUrl: config.databaseUrl,
-          apiBase: `${demoUpstream.url}/v1`,
-        });
+      : await waits.during(
+          "demo",
+          seedDemo({
+            adminUrl,
+            adminToken: kept.secret,
+            dataDir: config.dataDir,
+            databaseUrl: config.databaseUrl,
+            apiBase: `${demoUpstream.url}/v1`,
+          }),
+        );
+  const ready = { ports: runtimePorts, withinMs: config.startTimeoutMs, abandoned };
+  await waits.during("ready", untilReady({ ...ready, heard: (what) => waits.heard("ready", what) }));
+  await front.open();
   return {
     proxyUrl,
     runtimeUrls: () => runtimePorts().map((port) => `http://127.0.0.1:${port}`),
     inspectorUrl: () => {
-      const port = ran.value.inspectorPort();
+      const port = runtime.inspectorPort();
       return port === null ? null : `http://127.0.0.1:${port}`;
     },
     cellUrls: new Map([...fronts].map(([cell, { url }]) => [cell, url])),
@@ -268,5 +284,8 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
  * Starts a stack and resolves when every part is ready. Rejects with a one-line message; then everything is stopped again.
  */
 export async function startStack(options: StackOptions): Promise<Stack> {
-  return await startRunning(async (undo, giveUp) => await start(options, undo, giveUp));
+  return await startRunning(async (starting) => await start(options, starting), {
+    unwanted: options.unwanted,
+    log: (line) => tell(options, "stack", line),
+  });
 }

@@ -6,6 +6,7 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import type { Endpoint, StackContext } from "./context.ts";
 import type { Listening } from "./http/listen.ts";
+import { compileCache } from "./own-folders.ts";
 import { type Child, jsonLine, startChild } from "./process/child.ts";
 import { ANALYTICS_LIVENESS } from "./process/liveness.ts";
 import { type Supervised, supervise } from "./process/supervisor.ts";
@@ -58,6 +59,7 @@ export async function startClickhouse(context: StackContext): Promise<RunningCli
   const part = await supervise({
     name: "clickhouse",
     log: (line) => log("stack", line),
+    abandoned: context.abandoned,
     onGiveUp: (reason) => context.onGiveUp("clickhouse", reason),
     health: {
       url: () => `http://127.0.0.1:${port}/ping`,
@@ -72,7 +74,7 @@ export async function startClickhouse(context: StackContext): Promise<RunningCli
           args: [join(import.meta.dirname, "clickhouse/main.ts")],
           env: {
             PATH: process.env["PATH"],
-            NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
+            NODE_COMPILE_CACHE: compileCache(config.dataDir),
             GATEWAY_CLICKHOUSE_FOLDER: join(config.dataDir, "clickhouse"),
             GATEWAY_CLICKHOUSE_DB: config.variables["GATEWAY_CLICKHOUSE_DB"],
             GATEWAY_CLICKHOUSE_USER: config.clickhouseUser,

@@ -1,7 +1,7 @@
 /**
  * `wrangler dev` instead of workerd, for development of the Worker: it rebuilds on each change. It is slower, and it hides
- * disconnects; only the development command uses it. It starts processes of its own, so the guard watches the whole process
- * group. The Worker gets its variables through the environment, because every user of the machine can read a command line.
+ * disconnects; only the development command uses it. The Worker gets its variables through the environment, because every user of
+ * the machine can read a command line.
  */
 import { join } from "node:path";
 import { makePrivate } from "../../control/db/private-folder.ts";
@@ -59,7 +59,6 @@ export async function prepareWrangler(options: WorkerdOptions): Promise<StartWor
           return port === undefined ? undefined : { port: Number(port) };
         },
         log: options.log,
-        ownGroup: true,
         cwd: ROOT,
       },
       options.guard,

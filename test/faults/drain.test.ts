@@ -71,7 +71,10 @@ it("finishes a stream that ends within the drain, and refuses new connections", 
   expect(upstream.seen(minted.mark)[0]?.done).toBe(false);
   const events = eventsOf(await response.text());
   expect({ last: events.at(-1), code: await ended }).toEqual({ last: "data: [DONE]", code: 0 });
-  expect(await rowOf(minted, response.headers.get("x-gateway-request-id"))).toMatchObject({ status_code: 200, error_code: "" });
+  expect(await rowOf(minted, response.headers.get("x-gateway-request-id"))).toMatchObject({
+    status_code: 200,
+    error_code: "",
+  });
 });
 
 it("closes idle connections at once, and the others after their answer", async () => {

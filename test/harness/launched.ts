@@ -18,6 +18,11 @@ export function launch(dataDir: string, more: Variables = {}): ProgramProcess {
   return started(process.execPath, "infra/local/main.ts", stackEnv(dataDir, more));
 }
 
+/** Starts it as a terminal does: in a process group of its own. */
+export function launchGroup(dataDir: string): ProgramProcess {
+  return started(process.execPath, "infra/local/main.ts", stackEnv(dataDir), true);
+}
+
 /** Starts the program of `npm run dev` in the same way. */
 export function launchDev(dataDir: string, more: Variables = {}): ProgramProcess {
   return started(process.execPath, "infra/local/dev.ts", stackEnv(dataDir, more));
@@ -32,9 +37,10 @@ export function launchWithNpm(dataDir: string): ProgramProcess {
   return started("npm", "start", stackEnv(dataDir));
 }
 
-function started(command: string, argument: string, variables: Variables): ProgramProcess {
+function started(command: string, argument: string, variables: Variables, ownGroup = false): ProgramProcess {
   const { HOME, NODE_COMPILE_CACHE } = process.env;
-  const program = startProgram({ command, args: [argument] }, { HOME, NODE_COMPILE_CACHE, ...variables }, "ready");
+  const env = { HOME, NODE_COMPILE_CACHE, ...variables };
+  const program = startProgram({ command, args: [argument] }, env, "ready", ownGroup);
   // a test that fails must leave no running stack
   onTestFinished(async () => void (await program.end("SIGKILL")));
   return program;
@@ -63,16 +69,34 @@ export async function processesOf(text: string): Promise<readonly string[]> {
   return (await running()).map(({ line }) => line).filter((line) => line.includes(text));
 }
 
+/** Command lines, with their environments, of running processes that contain a text in either. */
+export async function processesWith(text: string): Promise<readonly string[]> {
+  return (await running("axeww")).map(({ line }) => line).filter((line) => line.includes(text));
+}
+
+/** The processes that a process, or one that it has started, has started with a text in their command line. */
+export async function pidsBelow(pid: number, text: string): Promise<readonly number[]> {
+  return below(await running(), pid).flatMap((each) => (each.line.includes(text) ? each.pid : []));
+}
+
 /** Command lines of a process and of all that it has started, and they, as far as they run. */
 export async function processesBelow(pid: number): Promise<readonly string[]> {
   const all = await running();
-  const below = (parent: number): readonly string[] =>
-    all.flatMap((each) => (each.parent === parent ? [each.line, ...below(each.pid)] : []));
-  return [...all.filter((each) => each.pid === pid).map(({ line }) => line), ...below(pid)];
+  return [...all.filter((each) => each.pid === pid), ...below(all, pid)].map(({ line }) => line);
 }
 
-async function running(): Promise<readonly { readonly pid: number; readonly parent: number; readonly line: string }[]> {
-  const ps = spawn("ps", ["-eo", "pid=,ppid=,args="], { stdio: ["ignore", "pipe", "ignore"] });
+interface Process {
+  readonly pid: number;
+  readonly parent: number;
+  readonly line: string;
+}
+
+function below(all: readonly Process[], parent: number): readonly Process[] {
+  return all.flatMap((each) => (each.parent === parent ? [each, ...below(all, each.pid)] : []));
+}
+
+async function running(which = "-e"): Promise<readonly Process[]> {
+  const ps = spawn("ps", [which, "-o", "pid=,ppid=,args="], { stdio: ["ignore", "pipe", "ignore"] });
   let listing = "";
   for await (const chunk of ps.stdout) listing += String(chunk);
   return listing.split("\n").flatMap((line) => {

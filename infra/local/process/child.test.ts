@@ -64,9 +64,9 @@ it("leaves no child behind when the launcher is killed", async () => {
       "--input-type=module",
       "-e",
       `import { startChild, startGuard, jsonLine } from ${JSON.stringify(new URL("child.ts", import.meta.url).href)};
-       const spec = (ownGroup) => ({ name: "c", command: process.execPath, args: ["-e", ${JSON.stringify(READY)}], env: {}, readyFrom: "stdout", readReady: jsonLine, log() {}, ownGroup });
+       const spec = { name: "c", command: process.execPath, args: ["-e", ${JSON.stringify(READY)}], env: {}, readyFrom: "stdout", readReady: jsonLine, log() {} };
        const guard = startGuard();
-       const children = [await startChild(spec(false), guard), await startChild(spec(true), guard)];
+       const children = [await startChild(spec, guard), await startChild(spec, guard)];
        await Promise.all(children.map((child) => child.ready));
        console.log(JSON.stringify(children.map((child) => child.pid)));
        setInterval(() => {}, 1000);`,

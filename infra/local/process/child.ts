@@ -1,7 +1,7 @@
 /**
  * Child processes of the stack: the guard knows each of them, a ready line says when they work, and they are stopped with
- * SIGTERM and, after a grace time, with SIGKILL. A child never lives longer than the launcher, not even after kill -9 of
- * the launcher.
+ * SIGTERM and, after a grace time, with SIGKILL. Each has a process group of its own: what a terminal sends to the launcher does
+ * not reach it. A child never lives longer than the launcher, not even after kill -9 of the launcher.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -46,8 +46,6 @@ export interface ChildSpec {
   readonly readReady: (line: string) => Readonly<Record<string, unknown>> | undefined;
   /** Called with its other lines. */
   readonly log: (line: string) => void;
-  /** It starts processes of its own: it gets a process group, which is signalled and guarded as a whole. */
-  readonly ownGroup?: boolean;
   /** Only the owner may read files that it makes; for programs that have no setting for that. */
   readonly privateFiles?: boolean;
   readonly cwd?: string;
@@ -107,13 +105,13 @@ export async function startChild(spec: ChildSpec, guard: Guard, readyMs = 300_00
     stdio: stdioFor(spec),
     env: spec.env as NodeJS.ProcessEnv,
     cwd: spec.cwd,
-    detached: spec.ownGroup ?? false,
+    detached: true,
   });
   await once(child, "spawn").catch((error: Error) => {
     throw new Error(`${spec.name} cannot be started: ${error.message}`);
   });
   const pid = child.pid as number;
-  const target = spec.ownGroup ? -pid : pid;
+  const target = -pid;
   guard.watch(target);
   child.on("error", () => undefined); // Sending to a child that has just ended fails.
 

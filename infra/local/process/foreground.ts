@@ -3,30 +3,40 @@ import { terminalText } from "../../../shared/text/printable.ts";
 import type { Running } from "./running.ts";
 import { watchParent } from "./watch-parent.ts";
 
-/** npm and service managers may each pass the same signal on. */
-const SECOND_SIGNAL_AFTER_MS = 1_000;
-
 /** What is run, and what is said of it. */
 interface Foreground<T> {
-  readonly start: () => Promise<T>;
+  /** `unwanted` aborts when the start is to be given up. */
+  readonly start: (unwanted: AbortSignal) => Promise<T>;
   readonly ready: (running: T) => void;
   readonly stopped: () => void;
 }
 
+/** npm and service managers may each pass the same signal on. */
+const SECOND_SIGNAL_AFTER_MS = 1_000;
+/** What a start has not ended by itself by then is killed. */
+const GIVEN_UP_MS = 4_000;
+
 /**
  * Starts it and stays until it is stopped. Exit code 1 with one line on standard error when it cannot start or comes down by
- * itself; a signal, or the end of the launcher, stops everything first. A second signal ends it at once.
+ * itself; a signal, or the end of the launcher, stops everything first. A second signal ends this process, whose end kills every
+ * part (guard.ts).
  */
 export async function runInForeground<T extends Running>({ start, ready, stopped }: Foreground<T>): Promise<never> {
   const fail = (message: string): never => {
     process.stderr.write(`gateway: ${terminalText(message)}\n`);
     process.exit(1);
   };
+  const end = (): never => {
+    stopped();
+    // an orderly stop on request is a success, as it is for other servers
+    return process.exit(0);
+  };
   let running: T | undefined;
-  let asked = false;
+  const unwanted = new AbortController();
   const stop = () => {
-    asked = true;
-    void running?.stop();
+    unwanted.abort();
+    if (running === undefined) setTimeout(end, GIVEN_UP_MS).unref();
+    else void running.stop();
   };
   let signalledMs: number | undefined;
   const onSignal = (signal: string): void => {
@@ -39,16 +49,15 @@ export async function runInForeground<T extends Running>({ start, ready, stopped
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, onSignal);
   if (process.connected) watchParent(stop);
   try {
-    running = await start();
+    running = await start(unwanted.signal);
   } catch (error) {
+    if (unwanted.signal.aborted) return end();
     const message = error instanceof Error ? error.message : String(error);
     return fail(message.split("\n")[0] ?? "");
   }
-  if (asked) void running.stop();
+  if (unwanted.signal.aborted) void running.stop();
   else ready(running);
   const gaveUp = await running.closed;
   if (gaveUp !== null) return fail(`${gaveUp.part} cannot be kept running: ${gaveUp.reason}`);
-  stopped();
-  // an orderly stop on request is a success, as it is for other servers
-  process.exit(0);
+  return end();
 }

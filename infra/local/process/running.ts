@@ -1,4 +1,5 @@
 /** What is started step by step and stopped as a whole: in reverse order, once, also when a step of the start fails. */
+import { StartWaits } from "./start-waits.ts";
 
 /** Why something stopped by itself. */
 interface Failure {
@@ -19,40 +20,78 @@ export interface Running {
 /** The undo steps of what was started; they run in reverse order. */
 export class Undo {
   readonly #steps: (() => Promise<void> | void)[] = [];
+  #isOver = false;
 
+  /** A step of a start that is given up meanwhile runs at once. */
   add(step: () => Promise<void> | void): void {
-    this.#steps.push(step);
+    if (this.#isOver) void step();
+    else this.#steps.push(step);
   }
 
   async run(): Promise<void> {
     for (let step = this.#steps.pop(); step !== undefined; step = this.#steps.pop()) await step();
+    this.#isOver = true;
   }
 }
 
-/** Starts with a list for undo steps, and a function to be called when a part cannot be kept running. */
-type Start<T> = (undo: Undo, giveUp: (part: string, reason: string) => void) => Promise<T>;
+/** What a start gets. */
+export interface Starting {
+  readonly undo: Undo;
+  /** To be called when a part cannot be kept running. */
+  readonly onGiveUp: (part: string, reason: string) => void;
+  /** Aborts when the start has failed or is given up: what was started ends at once, as nothing is under way in it. */
+  readonly abandoned: AbortSignal;
+  readonly waits: StartWaits;
+}
 
-/** Runs `start`. Rejects with its error, or with that of a part that gave up meanwhile; then everything is stopped again. */
-export async function startRunning<T>(start: Start<T>): Promise<T & Running> {
+/** Who watches a start. */
+interface StartWatch {
+  /** Aborts when the start is to be given up. */
+  readonly unwanted?: AbortSignal | undefined;
+  /** Is told every few seconds what the start waits for. */
+  readonly log: (line: string) => void;
+}
+
+const TOLD_EVERY_MS = 5_000;
+
+/**
+ * Runs `start`. Rejects with its error, or with that of a part that gave up meanwhile, or when it is unwanted; then everything is
+ * stopped again.
+ */
+export async function startRunning<T>(
+  start: (starting: Starting) => Promise<T>,
+  { unwanted, log }: StartWatch,
+): Promise<T & Running> {
   const undo = new Undo();
+  const waits = new StartWaits(() => performance.now());
+  const abandoned = new AbortController();
   const { promise: closed, resolve: close } = Promise.withResolvers<Failure | null>();
+  const { promise: refused, reject: refuse } = Promise.withResolvers<never>();
+  refused.catch(() => undefined); // It may come after the end of the start.
+  const refuseUnwanted = (): void => refuse(new Error("the start was given up"));
+  unwanted?.addEventListener("abort", refuseUnwanted, { once: true });
   let stopping: Promise<void> | undefined;
   const stop = (reason: Failure | null): Promise<void> => {
     stopping ??= undo.run().finally(() => close(reason));
     return stopping;
   };
-  let failedEarly: Failure | undefined;
   let running = false;
+  const telling = setInterval(() => waits.lines().forEach(log), TOLD_EVERY_MS).unref();
   try {
-    const started = await start(undo, (part, reason) => {
+    unwanted?.throwIfAborted();
+    const onGiveUp = (part: string, reason: string): void => {
       if (running) void stop({ part, reason });
-      else failedEarly ??= { part, reason };
-    });
+      else refuse(new Error(`${part} ${reason}`));
+    };
+    const started = await Promise.race([start({ undo, onGiveUp, abandoned: abandoned.signal, waits }), refused]);
     running = true;
-    if (failedEarly !== undefined) throw new Error(`${failedEarly.part} ${failedEarly.reason}`);
     return { ...started, stop: () => stop(null), closed };
   } catch (error) {
+    abandoned.abort();
     await stop(null);
     throw error;
+  } finally {
+    clearInterval(telling);
+    unwanted?.removeEventListener("abort", refuseUnwanted);
   }
 }

@@ -30,6 +30,9 @@ export interface RestartPolicy {
   readonly firstPauseMs: number;
 }
 
+/** Nothing is under way in a part whose start is given up. */
+const ABANDONED_STOP_MS = 2_000;
+
 const POLICY: RestartPolicy = { restarts: 5, withinMs: 60_000, firstPauseMs: 100 };
 
 /** How a running part is checked. */
@@ -42,6 +45,8 @@ export interface HealthCheck {
 /** What {@link supervise} needs. */
 interface SuperviseOptions {
   readonly name: string;
+  /** Aborts when the start of everything is given up: the part then ends at once, and is not started again. */
+  readonly abandoned?: AbortSignal | undefined;
   /** Starts the part and resolves when it is ready. `stopping` aborts when the result is no longer needed. */
   readonly start: (stopping: AbortSignal) => Promise<Child>;
   /** Absent: only the end of its process is noticed. */
@@ -58,8 +63,17 @@ export async function supervise(options: SuperviseOptions): Promise<Supervised> 
   const { name, log, policy = POLICY } = options;
   const end = new AbortController();
   const isStopping = () => end.signal.aborted;
-  let current: Child | null = await options.start(end.signal);
+  let current: Child | null = null;
   let readiness = Promise.resolve();
+  const stop = async (graceMs: number): Promise<void> => {
+    end.abort();
+    await readiness.catch(() => undefined);
+    await current?.stop(graceMs);
+  };
+  const abandon = (): void => void stop(ABANDONED_STOP_MS);
+  options.abandoned?.addEventListener("abort", abandon, { once: true });
+  if (options.abandoned?.aborted === true) end.abort();
+  current = await options.start(end.signal);
   const deaths: number[] = [];
 
   /** Starts the part until it runs; resolves with the reason when that is given up. */
@@ -126,10 +140,6 @@ export async function supervise(options: SuperviseOptions): Promise<Supervised> 
       return current?.pid ?? null;
     },
     ready: () => readiness,
-    stop: async (graceMs) => {
-      end.abort();
-      await readiness.catch(() => undefined);
-      await current?.stop(graceMs);
-    },
+    stop,
   };
 }

@@ -1,6 +1,8 @@
 /** Bundles the Worker into one ES module for workerd, and lists the Durable Object classes that it exports. */
+import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { hashOfSources } from "../../sources.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 
@@ -27,18 +29,50 @@ export async function bundleWorker(minify: boolean, entry = "edge/worker.ts"): P
 }
 
 /** Names of the files of a bundle that is kept in a folder. */
-const KEPT = { code: "worker.mjs", exports: "exports.json" } as const;
+const KEPT = { code: "worker.mjs", exports: "exports.json", madeOf: "made-of" } as const;
 
-/** Bundles the Worker into a folder, for a gateway that starts without its sources' packages. */
-export async function writeBundle(folder: string): Promise<void> {
-  const { code, exports } = await bundleWorker(false);
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, KEPT.code), code);
-  writeFileSync(join(folder, KEPT.exports), JSON.stringify(exports));
+/** What is bundled. */
+interface BundleSource {
+  /** See {@link bundleWorker}. */
+  readonly entry?: string | undefined;
+  /** The folder of a Worker that was bundled before: nothing is bundled. */
+  readonly built?: string | undefined;
 }
 
-/** Reads what {@link writeBundle} wrote. Throws when a file is missing. */
-export function readBundle(folder: string): WorkerBundle {
+/**
+ * Writes the Worker into a folder: for a gateway that starts without its sources' packages, and for the next start, which bundles
+ * again only what is made of other sources.
+ */
+export async function writeBundle(folder: string, { entry, built }: BundleSource = {}): Promise<WorkerBundle> {
+  const sources = built ?? `${entry} ${hashOfSources("edge", "shared", "infra/local/workerd")}`;
+  const kept = built === undefined ? keptBundle(folder, sources) : undefined;
+  if (kept !== undefined) return kept;
+  const bundle = built === undefined ? await bundleWorker(false, entry) : readBundle(built);
+  mkdirSync(folder, { recursive: true });
+  const write = (name: string, content: string | Uint8Array): void =>
+    writeFileSync(join(folder, name), content, { mode: 0o600 });
+  write(KEPT.code, bundle.code);
+  write(KEPT.exports, JSON.stringify(bundle.exports));
+  write(KEPT.madeOf, madeOf(sources, bundle));
+  return bundle;
+}
+
+/** Also of the code itself: a machine that loses its power can lose what was written last. */
+function madeOf(sources: string, { code }: WorkerBundle): string {
+  return createHash("sha256").update(sources).update(code).digest("hex");
+}
+
+/** The bundle in a folder; undefined when it is not whole, or made of other sources. */
+function keptBundle(folder: string, sources: string): WorkerBundle | undefined {
+  try {
+    const bundle = readBundle(folder);
+    return readFileSync(join(folder, KEPT.madeOf), "utf8") === madeOf(sources, bundle) ? bundle : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function readBundle(folder: string): WorkerBundle {
   const exports = JSON.parse(readFileSync(join(folder, KEPT.exports), "utf8")) as readonly string[];
   return { code: readFileSync(join(folder, KEPT.code)), exports };
 }

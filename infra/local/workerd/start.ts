@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { makePrivate } from "../../../control/db/private-folder.ts";
 import type { ClusterConfig } from "../cluster.ts";
 import { type Child, type Guard, jsonLine, startChild } from "../process/child.ts";
-import { bundleWorker, readBundle } from "./bundle.ts";
+import { writeBundle } from "./bundle.ts";
 import { cellSocket, OBJECTS_SOCKET, type ProcessRole, type RuntimeCluster, workerdConfig } from "./config.ts";
 import { reachableUpstreams } from "./reachable.ts";
 
@@ -24,9 +24,8 @@ export interface WorkerdOptions {
   readonly bindings: Readonly<Record<string, string>>;
   /** Cells besides the one of the bindings. */
   readonly moreCells: readonly string[];
-  /** See {@link bundleWorker}. */
+  /** See {@link writeBundle}. */
   readonly entry?: string | undefined;
-  /** The folder of a Worker that was bundled before ({@link readBundle}); undefined: it is bundled now. */
   readonly built?: string | undefined;
   /** Whether the runtime can be inspected while it runs, which makes it slower. */
   readonly inspect?: boolean | undefined;
@@ -59,8 +58,7 @@ export async function prepareWorkerd(options: WorkerdOptions): Promise<StartWork
   const { folder, objectsFolder, bindings, moreCells } = options;
   makePrivate(folder);
   makePrivate(objectsFolder);
-  const bundle = options.built === undefined ? await bundleWorker(false, options.entry) : readBundle(options.built);
-  writeFileSync(join(folder, "worker.mjs"), bundle.code, { mode: 0o600 });
+  const bundle = await writeBundle(folder, options);
   const configOf = (role: ProcessRole): string => join(folder, `${role}.capnp`);
   for (const role of ["everything", "objects", "requests"] as const) {
     const text = workerdConfig({

@@ -1,0 +1,70 @@
+/**
+ * The front to which the clients of a launcher come. Its port opens when a request would be served: until then connections are
+ * refused, so that a load balancer or a client goes elsewhere.
+ */
+import { setTimeout as pause } from "node:timers/promises";
+import type { ListenAddress } from "./env.ts";
+import type { FrontProxy } from "./front.ts";
+import { checkFree, named } from "./named-address.ts";
+
+/** A front that is opened late. */
+interface OwnFront extends Pick<FrontProxy, "url" | "drain" | "quiet" | "close"> {
+  open(): Promise<void>;
+}
+
+/** A front on the address of GATEWAY_PROXY_LISTEN. Throws StackEnvError when that cannot be used. */
+export async function ownFront(address: ListenAddress, start: () => Promise<FrontProxy>): Promise<OwnFront> {
+  const listen = async (): Promise<FrontProxy> => await named("GATEWAY_PROXY_LISTEN", address, start);
+  // The system chooses a port when it opens it, and the parts are told which.
+  let front = address.port === 0 ? await listen() : undefined;
+  return {
+    url: front?.url ?? (await checkFree("GATEWAY_PROXY_LISTEN", address)),
+    open: async () => {
+      front ??= await listen();
+    },
+    drain: async () => await front?.drain(),
+    quiet: async () => await front?.quiet(),
+    close: async () => await front?.close(),
+  };
+}
+
+const ASK_EVERY_MS = 50;
+const ANSWER_WITHIN_MS = 5_000;
+
+/** What {@link untilReady} waits for, and for how long. */
+interface ReadyOptions {
+  /** The loopback ports of the processes that serve. */
+  readonly ports: () => readonly number[];
+  readonly withinMs: number;
+  readonly abandoned: AbortSignal;
+  /** Is told what is missing. */
+  readonly heard: (what: string) => void;
+}
+
+/** Resolves when every process says that it would serve a request. Rejects when that takes too long, with what is missing. */
+export async function untilReady({ ports, withinMs, abandoned, heard }: ReadyOptions): Promise<void> {
+  const untilMs = performance.now() + withinMs;
+  for (;;) {
+    const answers = await Promise.all(ports().map(async (port) => await missingAt(port, abandoned)));
+    const missing = answers.length === 0 ? "the Worker runtime is not there" : answers.find((what) => what !== null);
+    abandoned.throwIfAborted();
+    if (!missing) return;
+    heard(missing);
+    if (performance.now() > untilMs)
+      throw new Error(`the data plane was not ready after ${withinMs / 1000} s: ${missing}`);
+    await pause(ASK_EVERY_MS, undefined, { signal: abandoned });
+  }
+}
+
+/** What a process waits for; null: nothing. */
+async function missingAt(port: number, abandoned: AbortSignal): Promise<string | null> {
+  try {
+    const signal = AbortSignal.any([abandoned, AbortSignal.timeout(ANSWER_WITHIN_MS)]);
+    const answer = await fetch(`http://127.0.0.1:${port}/ready`, { signal });
+    const text = await answer.text();
+    // A Worker of an older version has no such path.
+    return answer.status === 503 ? text : null;
+  } catch {
+    return "the Worker does not answer";
+  }
+}

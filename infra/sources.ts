@@ -1,0 +1,23 @@
+/** Tells whether what was made of source files is still what they would make. */
+import { createHash } from "node:crypto";
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+const ROOT = join(import.meta.dirname, "..");
+
+/** What says which packages there are; an image has no lock file, and a checkout no list of its parts. */
+const OF_PACKAGES = ["package.json", "package-lock.json", "sbom.cdx.json"];
+
+/** A hash of every source file in folders of the project, by its name and content, and of which packages there are. */
+export function hashOfSources(...folders: readonly string[]): string {
+  const sources = globSync(
+    folders.map((folder) => `${folder}/**/*.{ts,tsx,css,json,mjs}`),
+    { cwd: ROOT, exclude: (name) => name.endsWith(".test.ts") },
+  );
+  const hash = createHash("sha256");
+  for (const file of [...OF_PACKAGES.filter((name) => existsSync(join(ROOT, name))), ...sources.sort()]) {
+    const content = readFileSync(join(ROOT, file));
+    hash.update(`${file} ${content.byteLength}\n`).update(content);
+  }
+  return hash.digest("hex");
+}
