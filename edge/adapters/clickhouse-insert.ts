@@ -33,7 +33,7 @@ const INTO_ROLLUP_ONCE = { deduplicate_blocks_in_dependent_materialized_views: "
 
 /** A column that the table lacks is an error of the table, not of the rows: they wait, and lose nothing. */
 const EVERY_COLUMN = { input_format_skip_unknown_fields: "0" };
-const COLUMN_MISSING = /Exception: Unknown field found/;
+const COLUMN_MISSING = /Exception: Unknown field found while parsing \w+ format: (\w+)/;
 
 /** The store as a Ledger uses it. */
 export function analyticsStoreOf(store: Env["clickhouse"]): AnalyticsStore {
@@ -93,8 +93,10 @@ export async function call(
     if (body !== null && response.status === 413) throw new RowsRefused("413", `${url.host} takes fewer bytes at once`);
     const cause = (): string =>
       `${url.host}: ${code === "none" ? `status ${response.status}` : clickhouseCause(answer, code)}`;
-    const ofTheTable = answer.includes(VIEW_REFUSED) || COLUMN_MISSING.test(answer);
-    if (body !== null && VALUE_CODES.has(code) && !ofTheTable) throw new RowsRefused(code, cause());
+    const [, missing] = COLUMN_MISSING.exec(answer) ?? [];
+    if (missing !== undefined)
+      throw new StoreFailure(`${url.host}: ClickHouse code ${code}: the table lacks the column ${missing}`);
+    if (body !== null && VALUE_CODES.has(code) && !answer.includes(VIEW_REFUSED)) throw new RowsRefused(code, cause());
     if (!response.ok) throw new StoreFailure(cause());
     return answer;
   } catch (error) {

@@ -35,6 +35,31 @@ it.each([
     "ENOSPC: no space left on device, write: the disk is full",
   ],
   [
+    "a database without room",
+    withFields('could not extend file "base/5/16": No space left on device', { code: "53100" }),
+    "SQLSTATE 53100: could not extend file ...: No space left on device: the disk of the database is full",
+  ],
+  [
+    "an analytics store without room",
+    withFields("Cannot reserve 1.00 MiB, not enough space", { code: "243", type: "NOT_ENOUGH_SPACE" }),
+    "ClickHouse code 243 NOT_ENOUGH_SPACE: Cannot reserve 1.00 MiB, not enough space: its disk is full",
+  ],
+  [
+    "an object without room",
+    new Error("database or disk is full: SQLITE_FULL"),
+    "database or disk is full: SQLITE_FULL",
+  ],
+  [
+    "a key-value store without room on disk",
+    new Error("MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk."),
+    "MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk.",
+  ],
+  [
+    "a key-value store without memory",
+    new Error("OOM command not allowed when used memory > 'maxmemory'."),
+    "OOM command not allowed when used memory > 'maxmemory'.",
+  ],
+  [
     "a file",
     withFields("EACCES: permission denied, open '/var/lib/gateway/wal'", { code: "EACCES" }),
     "EACCES: permission denied, open '/var/lib/gateway/wal'",

@@ -15,14 +15,14 @@ it("is empty after the migrations, and names columns that were dropped or change
   for (const change of [
     "usage_raw DROP COLUMN error_code",
     "usage_raw DROP COLUMN endpoint",
-    "usage_raw MODIFY COLUMN weight String",
+    "usage_raw MODIFY COLUMN weight UInt64",
     "spans DROP COLUMN attributes",
     "usage_raw ADD COLUMN of_another String",
   ])
     await ledger.run(`ALTER TABLE ${ledger.db}.${change}`);
   const found = await drift();
   expect(found.map(({ detail }) => detail)).toEqual([
-    "usage_raw.weight is String instead of UInt32",
+    "usage_raw.weight is UInt64 instead of UInt32",
     "usage_raw.error_code is missing",
     "usage_raw.endpoint is missing",
     "spans.attributes is missing",

@@ -27,7 +27,7 @@ export function columnDrift(db: string, found: readonly z.infer<typeof columnSch
     const types = new Map(found.flatMap((column) => (column.table === table ? [[column.name, column.type]] : [])));
     if (types.size === 0) return [];
     return columns.flatMap((definition, at) => {
-      const [name = "", type = ""] = named(definition);
+      const [name, type] = named(definition);
       const is = types.get(name);
       if (is === type) return [];
       const alter = `ALTER TABLE ${db}.${table}`;
