@@ -67,7 +67,7 @@ it("are whole, whenever the process that makes them is killed", async () => {
     );
     child.kill("SIGKILL");
     await exited;
-    for (const name of made()) expect(read(name)).toMatch(/-old$/.test(name) ? /^\n$/ : /^\S.*\n$/);
+    for (const name of made()) expect(read(name)).toMatch(name.endsWith("-old") ? /^\n$/ : /^\S.*\n$/);
     const kept = new Map(made().map((name) => [name, read(name)]));
     writeSecrets(folder, randomBytes);
     expect(made().toSorted()).toEqual(NAMES.toSorted());
