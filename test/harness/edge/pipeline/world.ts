@@ -126,6 +126,7 @@ export class TestPipeline {
   subCallPermit: (request: AdmissionRequest) => Promise<Permit> = async () => new TestPermit();
 
   upstreamBaseUrl = "http://upstream.test";
+  listsAllModels = false;
   passthroughPaths: ReadonlySet<string> = new Set();
   upstreamTimeoutMs = 300_000;
   maxBodyBytes = 1024;
@@ -199,6 +200,7 @@ export class TestPipeline {
         upstreamTimeoutMs: this.upstreamTimeoutMs,
         stalledReaderMs: this.stalledReaderMs,
         sessionIdDerivation: true,
+        listsAllModels: this.listsAllModels,
         passthroughPaths: this.passthroughPaths,
         ssrf: this.ssrf,
       },
