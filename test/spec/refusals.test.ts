@@ -180,8 +180,8 @@ describe("the listing of models", () => {
       context_window: 4096,
       input_modalities: ["text", "image"],
       output_modalities: ["text"],
-      capabilities: ["function_calling", "system_messages", "response_schema", "tool_choice", "vision"],
-      prices_usd: { input: 0.25 },
+      capabilities: ["system_messages", "vision"],
+      prices_usd: { input: 0.25, output: 0.01 },
     });
     expect(data.map((entry) => entry.id)).toEqual(data.map((entry) => entry.id).sort());
     expect(data.some((entry) => entry.id === disabled.model.model_name)).toBe(false);
