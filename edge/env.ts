@@ -51,6 +51,15 @@ const algorithm = z
   .prefault("")
   .meta({ values: "`hierarchical`, `weighted`" });
 
+/** Whether every registered model is listed. */
+const modelsList = envText("allowed")
+  .transform((text, context) => {
+    if (text === "allowed" || text === "all") return text === "all";
+    context.addIssue({ code: "custom", message: "must be allowed or all" });
+    return z.NEVER;
+  })
+  .meta({ values: "`allowed`, `all`" });
+
 /** Exact paths, separated by commas. */
 const passthroughPaths = envText("")
   .transform((text, context) => {
@@ -205,6 +214,12 @@ const ROWS = {
   GATEWAY_SESSION_ID_DERIVATION: to(
     "sessionIdDerivation",
     envFlag(true).describe("Off: only session IDs that the client sends are recorded."),
+  ),
+  GATEWAY_MODELS_LIST: to(
+    "listsAllModels",
+    modelsList.describe(
+      "Which models `GET /v1/models` lists: those that the caller may use, or all that are registered.",
+    ),
   ),
   GATEWAY_PASSTHROUGH_PATHS: to(
     "passthroughPaths",

@@ -1,12 +1,13 @@
 /**
- * Requests that need no slot: the list of registered models, and the detail probes that go to an upstream
+ * Requests that need no slot: what the registry says of the models, and the detail probes that go to an upstream
  * (docs/rules/routes.md#model-listing). They pass the tenant's gates but no scheduler and no budget, and rest on
- * current records like an admission (docs/rules/freshness.md#every-use-compares). The list writes no row; a probe
- * writes one that costs nothing.
+ * current records like an admission (docs/rules/freshness.md#every-use-compares). What the registry answers writes no
+ * row; a probe writes one that costs nothing.
  */
-import { isModelPermitted } from "../../shared/access/access-window.ts";
+import { mayUseModel } from "../../shared/access/caller-access.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { ModelRecord } from "../../shared/records.ts";
+import { listedModel } from "../domain/request/listed-model.ts";
 import { NOTHING_BILLED } from "../domain/usage/billing.ts";
 import { authenticate } from "./authenticate/authenticate.ts";
 import { beforeAdmission } from "./authenticate/authenticate-now.ts";
@@ -41,8 +42,8 @@ import type { RequestEnd } from "./settle/settle.ts";
 const DETAIL = "/v1/models/";
 
 /**
- * `GET /v1/models`: every registered model, by id; with a body that names a model, the request goes to that model's
- * upstream.
+ * `GET /v1/models`: the models that the caller may use, by id; with a body that names a model, the request goes to that
+ * model's upstream.
  */
 export async function listModels(received: PipelineInput): Promise<Response> {
   const { response } = await answer(received, async (call, known) => {
@@ -56,15 +57,20 @@ export async function listModels(received: PipelineInput): Promise<Response> {
   return response;
 }
 
-/** `GET /v1/models/{id}`: what the model's upstream answers about it. */
+/** `GET /v1/models/{id}`: what the registry says of the model. The id may have slashes, plain or as `%2F`. */
 export async function describeModel(received: PipelineInput): Promise<Response> {
   const { response } = await answer(received, async (call, known) => {
     const caller = await authenticate(call, known);
-    const probe = await beforeAdmission(call, caller, async () => {
-      checkPath(call);
+    const asked = await beforeAdmission(call, caller, async () => {
+      checkPath(call, DETAIL);
       return parseDetail(call, caller, DETAIL);
     });
-    return await forwardProbe(call, probe);
+    const read = async (reader: Parsed): Promise<Resolved> =>
+      await beforeAdmission(call, reader, async () => await resolveModel(call, reader));
+    const revsOf = (found: Resolved) => subjectRevs(call, found);
+    const again = async (before: Parsed): Promise<Resolved> => await read(await authenticate(call, before));
+    const resolved = await readUntilCurrent(call, await read(asked), revsOf, again);
+    return await registryAnswer(call, resolved, listedModel(resolved.model));
   });
   return response;
 }
@@ -81,19 +87,16 @@ async function listing(call: Call, caller: Authenticated): Promise<CallAnswer> {
   const revsOf = ({ principal, models }: Registry) => [...principalRevs(call, principal), ...models.map(modelRev)];
   const again = async (before: Known): Promise<Registry> => await read(await authenticate(call, before));
   const registry = await readUntilCurrent(call, await read(caller), revsOf, again);
-  const known = { ...registry, level: await readLevel(call, registry) };
-  // The tenant's own list does not shorten the answer (docs/rules/routes.md#model-listing).
-  const shown = registry.models.filter(({ model_name }) => isModelPermitted(registry.principal.key, model_name));
-  const data = shown.map((model) => ({
-    id: model.model_name,
-    object: "model",
-    created: Math.floor(model.created_at_ms / 1000),
-    owned_by: "gateway",
-    model_type: model.model_type,
-    enabled: model.enabled,
-  }));
+  const { principal, models } = registry;
+  const isListed = (model: ModelRecord): boolean =>
+    call.config.listsAllModels || (model.enabled && mayUseModel(principal, model.model_name));
+  return await registryAnswer(call, registry, { object: "list", data: models.filter(isListed).map(listedModel) });
+}
+
+async function registryAnswer(call: Call, caller: Authenticated, body: object): Promise<CallAnswer> {
+  const known = { ...caller, level: await readLevel(call, caller) };
   logEnd(call, known, usageRowOf(call, known, { statusCode: 200, admission: "fast" }));
-  return { response: Response.json({ object: "list", data }, { headers: gatewayHeaders(call, known) }), known };
+  return { response: Response.json(body, { headers: gatewayHeaders(call, known) }), known };
 }
 
 /** The model of a name, after its gates; a name that is not registered gets the default upstream. */

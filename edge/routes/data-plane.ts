@@ -31,6 +31,7 @@ function pipelineInputOf(
       upstreamTimeoutMs: env.upstreamTimeoutMs,
       stalledReaderMs: env.stalledReaderMs,
       sessionIdDerivation: env.sessionIdDerivation,
+      listsAllModels: env.listsAllModels,
       passthroughPaths: env.passthroughPaths,
       ssrf: env.ssrf,
     },

@@ -168,8 +168,10 @@ describe("a path", () => {
 });
 
 describe("the listing of models", () => {
-  it("shows every registered model, disabled ones too, and writes no row", async () => {
-    const minted = await fixture.gateway.mint(fixture.upstream.url, "plain", { enabled: false });
+  it("shows the models that the caller may use, with what is known of them, and writes no row", async () => {
+    const known = { context_window: 4096, supports_vision: true, input_cost_per_token: 0.25 };
+    const minted = await fixture.gateway.mint(fixture.upstream.url, "plain", known);
+    const disabled = await fixture.gateway.mint(fixture.upstream.url, "plain", { enabled: false });
     const response = await fetch(`${fixture.gateway.proxyUrl}/v1/models`, { headers: bearer(minted) });
     const { object, data } = (await response.json()) as { object: string; data: { id: string }[] };
     expect(object).toBe("list");
@@ -179,12 +181,36 @@ describe("the listing of models", () => {
       created: Math.floor(Date.parse(minted.model.created_at) / 1000),
       owned_by: "gateway",
       model_type: "chat",
-      enabled: false,
+      enabled: true,
+      context_window: 4096,
+      input_modalities: ["text", "image"],
+      output_modalities: ["text"],
+      capabilities: ["system_messages", "vision"],
+      prices_usd: { input: 0.25, output: 0.01 },
     });
     expect(data.map((entry) => entry.id)).toEqual(data.map((entry) => entry.id).sort());
-    const refused = await fixture.gateway.chat(minted);
+    expect(data.some((entry) => entry.id === disabled.model.model_name)).toBe(false);
+    const refused = await fixture.gateway.chat(minted, { model: disabled.model.model_name });
     await expectError(refused, 403, "model_disabled", "model is disabled", "model");
     await fixture.gateway.row(minted.tenant.id, refused.headers.get("x-gateway-request-id"));
     expect(await fixture.gateway.rows(minted.tenant.id)).toHaveLength(1);
+  });
+
+  it("is narrowed by the lists of tenant and key", async () => {
+    const [minted, other] = await Promise.all([
+      fixture.gateway.mint(fixture.upstream.url),
+      fixture.gateway.mint(fixture.upstream.url),
+    ]);
+    const names = [minted.model.model_name, other.model.model_name];
+    const listed = async (): Promise<readonly string[]> => {
+      const response = await fetch(`${fixture.gateway.proxyUrl}/v1/models`, { headers: bearer(minted) });
+      const { data } = (await response.json()) as { data: { id: string }[] };
+      return names.filter((name) => data.some(({ id }) => id === name));
+    };
+    expect(await listed()).toEqual(names);
+    await fixture.gateway.must("PATCH", `/tenants/${minted.tenant.id}`, { allowed_models: [names[1]] });
+    expect(await listed()).toEqual([names[1]]);
+    await fixture.gateway.must("PATCH", `/keys/${minted.key.id}`, { allowed_models: [names[0]] });
+    expect(await listed()).toEqual([]);
   });
 });

@@ -118,16 +118,18 @@ describe("the list of a key", () => {
     expect(await outcome(world)).toMatchObject({ status: SERVED });
   });
 
-  it("shortens the list of models; the tenant's does not", async () => {
+  it("shortens the list of models, and so does the tenant's, unless every model is listed", async () => {
     const world = new TestPipeline();
     world.otherModels.set("other", modelOf({ model_name: "other" }));
     const listed = async (): Promise<readonly string[]> => {
       const response = await listModels(world.received({ method: "GET", body: null }, "/v1/models"));
       return ((await response.json()) as { data: { id: string }[] }).data.map(({ id }) => id);
     };
-    world.key = keyOf({ tenant: tenantOf({ allowed_models: ["absent"] }) });
-    expect(await listed()).toEqual(["tiny", "other"]);
+    world.key = keyOf({ tenant: tenantOf({ allowed_models: ["tiny", "absent"] }) });
+    expect(await listed()).toEqual(["tiny"]);
     world.key = keyOf({ allowed_models: ["other", "absent"] });
     expect(await listed()).toEqual(["other"]);
+    world.listsAllModels = true;
+    expect(await listed()).toEqual(["tiny", "other"]);
   });
 });

@@ -28,6 +28,8 @@ export interface PipelineConfig {
   /** A client that takes nothing of an answer for this long is cut off; 0: never. */
   readonly stalledReaderMs: number;
   readonly sessionIdDerivation: boolean;
+  /** Whether lists of models have every registered one (docs/rules/routes.md#model-listing). */
+  readonly listsAllModels: boolean;
   /** The paths that the operator has added to those that are forwarded (docs/rules/routes.md#unknown-paths). */
   readonly passthroughPaths: ReadonlySet<string>;
   /** Which addresses registered by an admin may be called (docs/rules/network-safety.md#address-policy). */

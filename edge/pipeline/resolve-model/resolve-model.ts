@@ -16,12 +16,13 @@ import { type Call, MODEL_TEXT_MAX } from "../call/context.ts";
 import { type Authenticated, type Known, type Parsed, type Resolved, StageFailure } from "../call/known.ts";
 
 /**
- * Checks that the path as the client wrote it is safe to forward, and is served. Throws 400 `invalid_path`, 404
- * `unknown_endpoint`.
+ * Checks that the path as the client wrote it is safe to forward, and is served. After `prefix` is a name that is not
+ * forwarded, in which clients write a slash as `%2F`. Throws 400 `invalid_path`, 404 `unknown_endpoint`.
  */
-export function checkPath(call: Call): void {
+export function checkPath(call: Call, prefix?: string): void {
   const raw = /^https?:\/\/[^/?#]+([^?#]*)/.exec(call.request.url)?.[1] ?? "/";
-  if (!isSafePath(raw)) throw new GatewayError("invalid_path");
+  if (!isSafePath(prefix !== undefined && raw.startsWith(prefix) ? raw.replaceAll(/%2f/gi, "_") : raw))
+    throw new GatewayError("invalid_path");
   if (!isServedPath(call.path)) throw new GatewayError("unknown_endpoint");
 }
 

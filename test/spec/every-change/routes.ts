@@ -12,9 +12,9 @@ import { CELL_OF_TABLE, HELD } from "./witness.ts";
 /**
  * What changes of a route's records have in common with those of other routes. `admitted`: the route takes a slot and
  * tokens. `cached`: its answer is stored already. `probe`: the upstream is called without slot or budget. `list`: no
- * upstream. `mcp`: no model.
+ * upstream. `described`: the same, of one model. `mcp`: no model.
  */
-export type RouteKind = "admitted" | "cached" | "probe" | "list" | "mcp";
+export type RouteKind = "admitted" | "cached" | "probe" | "list" | "described" | "mcp";
 
 export interface Route {
   readonly name: string;
@@ -75,10 +75,10 @@ async function sendProbeBody(scene: Scene): Promise<Response> {
 }
 
 function listed(scene: Scene, _response: Response, text: string): string {
-  const { data = [] } = JSON.parse(text) as { data?: { id: string; enabled: boolean }[] };
+  const { data = [] } = JSON.parse(text) as { data?: { id: string }[] };
   const found = data.find(({ id }) => id === scene.model.name);
   if (found === undefined) return "not listed";
-  return found.enabled ? "listed" : "listed as disabled";
+  return "listed";
 }
 
 const cacheResult = (_scene: Scene, response: Response): string => response.headers.get("x-gateway-cache") ?? "off";
@@ -107,7 +107,7 @@ export const ROUTES: readonly Route[] = [
   { name: "models list", kind: "list", names: "none", send: (scene) => get(scene, "/v1/models"), detail: listed },
   {
     name: "models/{id}",
-    kind: "probe",
+    kind: "described",
     names: "none",
     send: async (scene) => await get(scene, `/v1/models/${scene.model.name}`),
   },
@@ -185,6 +185,7 @@ function codeOf(text: string): string {
 export function served(route: Route, scene: Scene, at: Partial<Upstream> = {}): string {
   const { address, name, secret } = { ...OLD, ...at };
   if (route.kind === "list") return "200, listed";
+  if (route.kind === "described") return "200";
   if (route.kind === "cached") return "200, hit";
   const sentName = { upstream: name, own: scene.model.name, none: "-" }[route.names];
   return `200, ${address} as ${sentName} with Bearer ${secret}`;

@@ -50,7 +50,8 @@ export const withoutStoredAnswer =
   };
 
 /** Routes of a model show one line, the list of models another. */
-export const model = (line: string, list: string): Verdict => only({ admitted: line, cached: line, probe: line, list });
+export const model = (line: string, list: string): Verdict =>
+  only({ admitted: line, cached: line, probe: line, described: line, list });
 
 /** The model is not registered. */
 export const unregistered: Verdict = (route, scene) => {

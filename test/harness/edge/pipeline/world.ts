@@ -130,6 +130,7 @@ export class TestPipeline {
   subCallPermit: (request: AdmissionRequest) => Promise<Permit> = async () => new TestPermit();
 
   upstreamBaseUrl = "http://upstream.test";
+  listsAllModels = false;
   passthroughPaths: ReadonlySet<string> = new Set();
   upstreamTimeoutMs = 300_000;
   maxBodyBytes = 1024;
@@ -205,6 +206,7 @@ export class TestPipeline {
         upstreamTimeoutMs: this.upstreamTimeoutMs,
         stalledReaderMs: this.stalledReaderMs,
         sessionIdDerivation: true,
+        listsAllModels: this.listsAllModels,
         passthroughPaths: this.passthroughPaths,
         ssrf: this.ssrf,
       },
