@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { readyFloorOf, storeKeys } from "../../shared/records.ts";
 import { FILL_PATH } from "../../shared/wire/internal.ts";
 import { INTERNAL_TOKEN, startControl, type TestControl } from "../../test/harness/control.ts";
@@ -42,6 +42,14 @@ it("fills a store that was emptied, and raises the alert", async () => {
   expect(await control.fill.run()).toMatchObject({ models: 1 });
   expect({ isThere: await isThere(), alerts: alerts() }).toEqual({ isThere: true, alerts: ["key_store_emptied"] });
   expect(await control.fill.run()).toBeNull();
+});
+
+it("fills once, with one alert, when several tell of it at once", async () => {
+  await control.resync.all();
+  await empty();
+  const all = vi.spyOn(control.resync, "all");
+  await Promise.all([control.fill.run(), control.fill.run({ told: true }), control.fill.run({ told: true })]);
+  expect({ fills: all.mock.calls.length, alerts: alerts() }).toEqual({ fills: 1, alerts: ["key_store_emptied"] });
 });
 
 it("fills a store that went back to an older state", async () => {

@@ -22,6 +22,7 @@ interface FillWatchOptions {
 
 export class FillWatch {
   readonly #options: FillWatchOptions;
+  #look: Promise<ResyncReport | null> | null = null;
 
   constructor(options: FillWatchOptions) {
     this.#options = options;
@@ -33,16 +34,24 @@ export class FillWatch {
    * store or the database does not answer.
    */
   async run({ told = false } = {}): Promise<ResyncReport | null> {
+    this.#look ??= this.#fill(told).finally(() => {
+      this.#look = null;
+    });
+    return await this.#look;
+  }
+
+  async #fill(told: boolean): Promise<ResyncReport | null> {
     const { ctx, store, resync, sink, cell } = this.#options;
+    const seen = resync.floor;
     const [mark = null] = await store.get([storeKeys.ready]);
     if (resync.isRunning) return null;
     const floor = readyFloorOf(mark);
-    if (floor !== null && floor >= resync.floor) {
-      resync.floor = floor;
+    if (floor !== null && floor >= seen) {
+      resync.floor = Math.max(resync.floor, floor);
       return null;
     }
     if (told && floor === null && mark !== null) return null;
-    if (resync.floor > 0) {
+    if (seen > 0) {
       const detail = `${floor === null ? "its copies are gone" : "its copies are older than they were"}; they are written again`;
       await sink.take([raisedNow(issueOf("key_store_emptied", detail), ctx.now().getTime(), cell)]);
     }

@@ -72,12 +72,12 @@ export class Resync {
       if (readyFloorOf(await this.#mark()) === null) await this.#store.put([{ hotKey: storeKeys.ready, text: own }]);
       const report = await walk();
       const held = await this.#mark();
-      if (held === null) continue;
+      if (held === null) continue; // emptied meanwhile
       const heldFloor = readyFloorOf(held);
       if (heldFloor === null && held !== own) return report;
+      if ((heldFloor ?? 0) < floor && !(await this.#store.replace(storeKeys.ready, String(floor)))) continue;
       this.floor = Math.max(heldFloor ?? 0, floor);
-      if (this.floor === heldFloor) return report;
-      if (await this.#store.replace(storeKeys.ready, String(floor))) return report;
+      return report;
     }
     throw new GatewayError("key_store_unavailable", { cause: "the store was emptied while it was filled" });
   }

@@ -1,0 +1,34 @@
+import { afterEach, expect, it, vi } from "vitest";
+import { Readiness } from "./readiness.ts";
+
+const answers = async (): Promise<boolean> => true;
+const fails = async (): Promise<never> => await Promise.reject(new Error("away"));
+const hangs = async (): Promise<never> => await Promise.withResolvers<never>().promise;
+
+afterEach(() => void vi.useRealTimers());
+
+it.each([
+  ["a store that is away", fails, answers, "the key-value store does not answer"],
+  ["a store that hangs", hangs, answers, "the key-value store does not answer"],
+  ["a store that was emptied", async () => false, answers, "the key-value store is not filled yet"],
+  ["a Cell that is away", answers, fails, "the Cell does not answer"],
+  ["a Cell that hangs", answers, hangs, "the Cell does not answer"],
+  ["nothing that is missing", answers, answers, null],
+] as const)("names %s", async (_, store, cell, missing) => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const told = new Readiness(store, cell).missingPart();
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(await told).toBe(missing);
+});
+
+it("stays ready while the store and the Cell are away, and only once it was", async () => {
+  let isAway = true;
+  const part = async (): Promise<boolean> => await (isAway ? fails() : answers());
+  const readiness = new Readiness(part, part);
+  const told = [await readiness.missingPart()];
+  isAway = false;
+  told.push(await readiness.missingPart());
+  isAway = true;
+  told.push(await readiness.missingPart());
+  expect(told).toEqual(["the key-value store does not answer", null, null]);
+});
