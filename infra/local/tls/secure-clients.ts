@@ -13,7 +13,7 @@ const HANDSHAKE_RECORD = 0x16;
 const LINGER_MS = 2_000;
 
 /** Takes a client whose bytes can be read; `reset` breaks its connection off. */
-export type Serve = (client: net.Socket, reset: () => void) => void;
+type Serve = (client: net.Socket, reset: () => void) => void;
 
 /** The answer to a request in plain HTTP, in the form of the gateway's own errors. */
 const NEEDS_HTTPS = JSON.stringify({
