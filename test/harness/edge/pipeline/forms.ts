@@ -1,12 +1,21 @@
 /** Forms as clients write them, for tests of the pipeline, and their reader. Their boundary is `b`. */
 
+import { Interruption } from "../../../../edge/pipeline/call/interruption.ts";
 import { SharedTimer } from "../../../../edge/pipeline/call/shared-timer.ts";
 import { BodyDeadline } from "../../../../edge/pipeline/resolve-model/body-deadline.ts";
 import { BodySource } from "../../../../edge/pipeline/resolve-model/body-source.ts";
 
 /** The unread body of a request. Throws 413 `request_too_large`. */
 export function sourceOf(request: Request, maxBytes: number): BodySource {
-  return new BodySource(request, maxBytes, new BodyDeadline(new SharedTimer(Date.now), Date.now));
+  return new BodySource(
+    request,
+    maxBytes,
+    new BodyDeadline({
+      ports: { clock: Date.now },
+      timer: new SharedTimer(Date.now),
+      interruption: new Interruption(),
+    }),
+  );
 }
 
 /** The content type of {@link formOf}. */
