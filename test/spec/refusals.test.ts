@@ -190,7 +190,7 @@ describe("the listing of models", () => {
     });
     expect(data.map((entry) => entry.id)).toEqual(data.map((entry) => entry.id).sort());
     expect(data.some((entry) => entry.id === disabled.model.model_name)).toBe(false);
-    const refused = await fixture.gateway.chat(minted, { model: disabled.model.model_name });
+    const refused = await fixture.gateway.chat({ ...minted, model: disabled.model });
     await expectError(refused, 403, "model_disabled", "model is disabled", "model");
     await fixture.gateway.row(minted.tenant.id, refused.headers.get("x-gateway-request-id"));
     expect(await fixture.gateway.rows(minted.tenant.id)).toHaveLength(1);
