@@ -33,7 +33,7 @@ const CHANGES = OPERATIONS.filter(
     body !== null && path !== "/capacity" && (["PUT", "PATCH"].includes(method) || path.endsWith("/autotune/apply")),
 );
 /** What nobody sets: the time of a change, and what a change of checks brings forward. */
-const NOT_SET = ["updated_at", "rev", "next_check_at", "disabled_by"];
+const NOT_SET = ["updated_at", "rev", "next_check_at", "disabled_by", "muted_by"];
 /** Without these nobody could be asked any more. */
 const NEEDED: Readonly<Record<string, StoredRecord>> = {
   "PUT /settings/assistant": { enabled: true, brain_model: "brain" },

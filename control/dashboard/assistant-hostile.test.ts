@@ -111,7 +111,7 @@ describe("what others have written", () => {
     const reads = tools.filter(({ method }) => method === "GET");
     expect(reads.length).toBeGreaterThan(50);
     for (let at = 0; at < reads.length; at += 8) {
-      const args = { id: ID, request_id: ID, endpoint_id: ID, name: "default", limit: "1" };
+      const args = { id: ID, key: ID, request_id: ID, endpoint_id: ID, name: "default", limit: "1" };
       answerWith = callsOnce(...reads.slice(at, at + 8).map(({ name }, nth) => call(name, args, nth)));
       asked = 0;
       const events = await assistant.ask("what is there?");

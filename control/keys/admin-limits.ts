@@ -3,12 +3,14 @@
  * keeps beside each limit whether an admin has set it: a user who has set a limit may raise it again. Where nobody knows
  * who has set the limits of a key, they count as an admin's.
  */
+import { RATE_FIELD_NAMES, type RateField } from "../../shared/fields/rates.ts";
 import type { ApiKeyRow } from "../db/schema/tenancy.ts";
 import { refuseIfAny } from "../kernel/parse.ts";
 
 type Kept = Partial<Pick<ApiKeyRow, "disabled_by" | "admin_limits">>;
 type Columns = Readonly<{ [C in keyof ApiKeyRow]?: ApiKeyRow[C] | undefined }>;
 type Limit = keyof typeof IS_WITHIN;
+type Judge = (value: unknown, set: unknown) => boolean;
 
 const isAtMost = (value: unknown, most: unknown): boolean => typeof value === "number" && value <= Number(most);
 const isPositiveAtMost = (value: unknown, most: unknown): boolean => isAtMost(value, most) && value !== 0;
@@ -16,8 +18,7 @@ const isSame = (value: unknown, set: unknown): boolean => value === set;
 
 /** Each limit, and whether a value, as JSON has it, allows no more than the one that an admin has set. */
 const IS_WITHIN = {
-  tokens_per_minute: isPositiveAtMost,
-  requests_per_minute: isPositiveAtMost,
+  ...(Object.fromEntries(RATE_FIELD_NAMES.map((name) => [name, isPositiveAtMost])) as Record<RateField, Judge>),
   budget_tokens: isAtMost,
   budget_cost_usd: isAtMost,
   budget_period: isSame,
@@ -25,7 +26,7 @@ const IS_WITHIN = {
   expires_at: (value, latest) => typeof value === "string" && Date.parse(value) <= Date.parse(String(latest)),
   allowed_models: (value, list) =>
     Array.isArray(value) && value.length > 0 && value.every((name) => (list as readonly unknown[]).includes(name)),
-} satisfies Record<string, (value: unknown, set: unknown) => boolean>;
+} satisfies Record<string, Judge>;
 
 /** Another period or start begins to count anew, which undoes a cap. */
 const WITH_A_CAP: readonly Limit[] = ["budget_period", "budget_started_at"];

@@ -198,8 +198,9 @@ it("takes no new connection while it drains, and keeps the open ones", async () 
   await expect.poll(() => answer.text).toBe("last ");
   expect(isQuiet).toBe(false);
   inner.end("words");
-  await quiet;
   await expect.poll(() => answer.text).toBe("last words");
+  client.end();
+  await quiet;
 });
 
 it("has drained only when what a client that connected before sends has arrived", async () => {

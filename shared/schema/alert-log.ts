@@ -22,7 +22,7 @@ export type AlertMark = z.infer<typeof alertMarkSchema>;
 /** PATCH /alerts/{key} */
 export const changeAlertMarkSchema = z
   .object({
-    acknowledged: flag.nullable().optional().meta({ description: "No repeats are sent until the alert ends" }),
+    acknowledged: flag.optional().meta({ description: "No repeats are sent until the alert ends" }),
     muted_until: timestamp.nullable().optional().meta({ description: "Nothing is sent until then" }),
   })
   .meta({ id: "ChangeAlertMark" });

@@ -16,6 +16,8 @@ export const errorTexts = {
   validation_failed: "A field of the request has an invalid value.",
   validation_failed_fix:
     "The response names the field and its allowed values. Change that field and send the request again.",
+  request_larger_than_quota: "The request needs more tokens than its tenant or key may use per minute.",
+  request_larger_than_quota_fix: "Send less, lower max_tokens, or raise this limit.",
   request_blocked: "The tenant's guardrails blocked the request because of its content.",
   request_blocked_fix: "Change the content. If the guardrails block too much, change them for this tenant.",
   response_blocked: "The tenant's guardrails blocked the response because of its content.",
@@ -63,8 +65,6 @@ export const errorTexts = {
   request_timeout_fix: "Send the body without pauses of 30 seconds or more, or send smaller requests.",
   request_too_large: "The request body is larger than the gateway accepts.",
   request_too_large_fix: "Send less per request, or raise GATEWAY_MAX_BODY_BYTES.",
-  request_larger_than_quota: "The request needs more tokens than its tenant or key may use per minute.",
-  request_larger_than_quota_fix: "Send less, lower max_tokens, or raise this limit.",
   token_budget_exceeded: "The tenant or the key has reached its limit of tokens per minute.",
   token_budget_exceeded_fix:
     "Wait as long as retry-after says, send smaller requests, or raise this limit for the tenant or the key.",

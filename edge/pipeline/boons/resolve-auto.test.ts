@@ -251,7 +251,7 @@ const POLICY = {
 describe("the classifier", () => {
   const ON = { classifier_enabled: true, classifier_model: "judge", classifier_timeout_ms: 20 };
   const NOT_CHAT = "the answer is not one of a chat model";
-  const broken = () => new ReadableStream({ pull: (to) => to.error(new Error("cut")) });
+  const broken = () => new ReadableStream({ type: "bytes", pull: (to) => to.error(new Error("cut")) });
   const says = (content: unknown) => Response.json({ choices: [{ message: { content } }] });
 
   /** `large` has the tag poetry; `judge` is asked, and costs too much to be chosen. */
@@ -331,7 +331,7 @@ describe("the classifier", () => {
     ["an empty body", NOT_CHAT, async () => new Response(null)],
     ["JSON of another shape", NOT_CHAT, async () => Response.json({ choices: { 0: "poetry" } })],
     ["too much", "the answer is too large", async () => says("poetry ".repeat(700_000))],
-    ["a body that breaks off", "cut", async () => new Response(broken())],
+    ["a body that breaks off", "judge.test: cut", async () => new Response(broken())],
     ["no connection", "judge.test: refused", async () => await Promise.reject(new Error("refused"))],
     ["no answer in time", "judge.test: no answer within 0.02 s", async ({ signal }) => await untilAborted(signal)],
     [
@@ -340,6 +340,7 @@ describe("the classifier", () => {
       async ({ signal }) =>
         new Response(
           new ReadableStream({
+            type: "bytes",
             start: (to) => {
               to.enqueue(new TextEncoder().encode("{"));
               signal.addEventListener("abort", () => to.error(new Error("aborted")));

@@ -177,7 +177,7 @@ describe("the answer", () => {
   });
 
   it.each<[string, Answer]>([
-    ["no completion", async () => Response.json({ error: "odd" })],
+    ["no completion", async () => Response.json({ odd: true })],
     ["no JSON", async () => new Response("<html>", { headers: { "content-type": "text/html" } })],
     ["choices that are none", async () => Response.json({ choices: { a: 1 } })],
     ["a list", async () => Response.json([])],

@@ -339,7 +339,9 @@ describe("a streamed tool loop", () => {
     const refuses =
       (reply: Reply): Reply =>
       (body, call) =>
-        body["stream_options"] === undefined ? reply(body, call) : new Response("no such option", { status: 400 });
+        body["stream_options"] === undefined
+          ? reply(body, call)
+          : new Response("unknown field: stream_options", { status: 400 });
     const world = new LoopWorld([streamsCall, refuses(streamsCall), refuses(streamsCall), refuses(streamsText)]);
     const text = await (await world.ask({ stream: true })).text();
     expect(dataOf(text).map((event) => (event["choices"] as JsonObject[])[0]?.["delta"])).toContainEqual({
