@@ -222,7 +222,8 @@ function compose(bindings: Bindings): Isolate | EnvError {
       const { direct, admission } = name === env.cell ? own : admissionOf(name);
       const readiness = new Readiness(
         async () => await directory.isFilled(),
-        async () => await direct.withCell(async (stub) => await stub.stats()),
+        async () => await stubs.cell(name).stats(),
+        clock,
       );
       const deps: Deps = {
         env,

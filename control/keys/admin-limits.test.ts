@@ -118,6 +118,15 @@ describe("the limits of a key that an admin has set", () => {
     expect(await put(key, { name: "mine" })).toMatchObject({ status: 200, record: { ...LIMITS, name: "mine" } });
   });
 
+  it("are raised again by the user who has set one of them, also if nobody knew who set the others", async () => {
+    const key = await keyOfAdmin({ tokens_per_minute: 100 });
+    await control.connection.db.update(apiKeys).set({ admin_limits: null });
+    for (const limit of [5, 9, 0])
+      expect({ limit, ...(await put(key, { requests_per_minute: limit })) }).toMatchObject({ limit, status: 200 });
+    for (const limit of [50, 100]) expect(await put(key, { tokens_per_minute: limit })).toMatchObject({ status: 200 });
+    expect(await put(key, { tokens_per_minute: 101 })).toMatchObject({ status: 400, paths: ["tokens_per_minute"] });
+  });
+
   it("no longer hold once an admin has cleared them", async () => {
     const key = await keyOfAdmin({ tokens_per_minute: 100, budget_tokens: 10 });
     await asAdmin(key, { tokens_per_minute: null });
@@ -152,5 +161,14 @@ describe("the limits of a key that a user has set", () => {
     await asAdmin(key, { budget_tokens: 20 });
     expect(await put(key, { tokens_per_minute: 7 })).toMatchObject({ status: 200 });
     expect(await put(key, { budget_tokens: 21 })).toMatchObject({ status: 400, paths: ["budget_tokens"] });
+  });
+
+  it("stay the user's when an admin changes another one, or sends them as they are", async () => {
+    const made = await asUser("POST", `/tenants/${tenant.id}/keys`, { budget_cost_usd: 10 });
+    const { key } = made.record as unknown as CreatedKey;
+    await setDisabled(key, true);
+    await asAdmin(key, { budget_tokens: 20, budget_cost_usd: 10, disabled: true });
+    expect(await put(key, { budget_cost_usd: 11 })).toMatchObject({ status: 200 });
+    expect(await setDisabled(key, false)).toMatchObject({ status: 200 });
   });
 });

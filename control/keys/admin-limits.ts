@@ -32,10 +32,17 @@ const IS_WITHIN = {
 const WITH_A_CAP: readonly Limit[] = ["budget_period", "budget_started_at"];
 const LIMITS = Object.keys(IS_WITHIN) as Limit[];
 
-/** A change, or a creation, by an admin: the limits that it names are an admin's from now on, or nobody's. */
+/** A change, or a creation, by an admin: the limits that it changes are an admin's from now on, or nobody's. */
 export function changedByAdmin(before: ApiKeyRow | null, columns: Columns): Kept {
-  const limits = { ...(before === null ? {} : limitsOfAdmins(before)), ...limitsIn(columns) };
-  return { ...disabling(columns, "admin"), admin_limits: withoutNone(limits) };
+  const [set, now] = before === null ? [{}, {}] : [limitsOfAdmins(before), limitsIn(before)];
+  const changed = Object.entries(limitsIn(columns)).filter(
+    ([field, value]) => field in set || !isEqual(value, now[field as Limit]),
+  );
+  const stays = before?.disabled === true && columns.disabled === true && before.disabled_by !== null;
+  return {
+    ...(stays ? {} : disabling(columns, "admin")),
+    admin_limits: withoutNone({ ...set, ...Object.fromEntries(changed) }),
+  };
 }
 
 /** A creation by a user: nothing is set by an admin. */
@@ -58,7 +65,8 @@ export function changedByUser(before: ApiKeyRow, columns: Columns): Kept {
     ...undone.map((path) => ({ path, message: "is limited by an admin: a user can only lower it" })),
     ...(enables ? [{ path: "disabled", message: "was set by an admin: only an admin can enable the key" }] : []),
   ]);
-  return before.disabled && columns.disabled === true ? {} : disabling(columns, "user");
+  const stays = before.disabled && columns.disabled === true;
+  return { ...(stays ? {} : disabling(columns, "user")), admin_limits: set };
 }
 
 const disabling = ({ disabled }: Columns, by: "admin" | "user"): Kept =>

@@ -40,6 +40,7 @@ export async function provisionIdentity(ctx: VerbContext, input: unknown): Promi
         disabled: false,
         tracing_enabled: false,
         ...NO_RATES,
+        admin_limits: {},
         created_at: now,
         updated_at: now,
         rev: journal.rev,

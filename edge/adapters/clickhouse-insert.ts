@@ -33,7 +33,8 @@ const INTO_ROLLUP_ONCE = { deduplicate_blocks_in_dependent_materialized_views: "
 
 /** A column that the table lacks is an error of the table, not of the rows: they wait, and lose nothing. */
 const EVERY_COLUMN = { input_format_skip_unknown_fields: "0" };
-const COLUMN_MISSING = /Exception: Unknown field found while parsing \w+ format: (\w+)/;
+/** At the beginning: later in the text is the row, which a client can write. */
+const COLUMN_MISSING = /^.{0,40}Exception: Unknown field found while parsing \w+ format: (\w+)/;
 
 /** The store as a Ledger uses it. */
 export function analyticsStoreOf(store: Env["clickhouse"]): AnalyticsStore {
@@ -93,7 +94,7 @@ export async function call(
     if (body !== null && response.status === 413) throw new RowsRefused("413", `${url.host} takes fewer bytes at once`);
     const cause = (): string =>
       `${url.host}: ${code === "none" ? `status ${response.status}` : clickhouseCause(answer, code)}`;
-    const [, missing] = COLUMN_MISSING.exec(answer) ?? [];
+    const [, missing] = (body !== null && COLUMN_MISSING.exec(answer)) || [];
     if (missing !== undefined)
       throw new StoreFailure(`${url.host}: ClickHouse code ${code}: the table lacks the column ${missing}`);
     if (body !== null && VALUE_CODES.has(code) && !answer.includes(VIEW_REFUSED)) throw new RowsRefused(code, cause());

@@ -16,17 +16,25 @@ it.each([
   ["nothing that is missing", answers, answers, null],
 ] as const)("names %s", async (_, store, cell, missing) => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-  const told = new Readiness(store, cell).missingPart();
+  const told = new Readiness(store, cell, () => 0).missingPart();
   await vi.advanceTimersByTimeAsync(1000);
   expect(await told).toBe(missing);
 });
 
 it("stays ready while the store and the Cell are away, and only once it was", async () => {
   let isAway = true;
-  const part = async (): Promise<boolean> => await (isAway ? fails() : answers());
-  const readiness = new Readiness(part, part);
+  let nowMs = 0;
+  let asked = 0;
+  const part = async (): Promise<boolean> => {
+    asked += 1;
+    return await (isAway ? fails() : answers());
+  };
+  const readiness = new Readiness(part, part, () => nowMs);
   const told = [await readiness.missingPart()];
+  await readiness.missingPart();
+  expect(asked).toBe(2);
   isAway = false;
+  nowMs = 100;
   told.push(await readiness.missingPart());
   isAway = true;
   told.push(await readiness.missingPart());

@@ -79,11 +79,23 @@ export class RedisDirectory implements Directory {
     const hashes = [keyHash, ...oldHashes];
     const held = options.fresh === true ? undefined : hashes.find((hash) => this.#keys.fresh(hash) !== null);
     if (held !== undefined) return await find(held);
-    const reads = await Promise.allSettled(hashes.map(find));
-    for (const read of reads) if (read.status === "fulfilled" && read.value !== null) return read.value;
-    for (const read of reads) if (read.status === "rejected") throw read.reason;
-    // a hash that was renewed between these reads: its new copy is written before the old one goes
-    return await find(keyHash);
+    // One command for all of them: whoever sends a wrong key makes the store work no more than without a rotation.
+    const known = await this.#whichOf(hashes);
+    if (known === null) return null;
+    // A hash that was renewed meanwhile: its new copy is written before the old one goes.
+    return (await find(known)) ?? (known === keyHash ? null : await find(keyHash));
+  }
+
+  /** The hash under which there is a copy, or could be for all that is known; null: none has one. */
+  async #whichOf(hashes: readonly string[]): Promise<string | null> {
+    try {
+      const names = hashes.map(storeKeys.key);
+      const { filled, texts } = await this.#indispensable(async (redis) => await copiesOf(redis, names));
+      const known = hashes.find((_, at) => texts[at] !== null && texts[at] !== undefined);
+      return known ?? (filled ? null : (hashes[0] ?? null));
+    } catch {
+      return hashes.find((hash) => this.#keys.staleIfError(hash) !== null) ?? hashes[0] ?? null;
+    }
   }
 
   async model(modelName: string, options: LookupOptions = {}): Promise<Found<ModelRecord> | null> {
@@ -100,6 +112,9 @@ export class RedisDirectory implements Directory {
 
   async models(): Promise<readonly ModelRecord[]> {
     try {
+      // A list that was read while the store was being filled may lack models.
+      const { filled: wasFilled } = await this.#indispensable(async (redis) => await copiesOf(redis, []));
+      if (!wasFilled) throw new StoreUnfilled();
       const names = await this.#indispensable(async (redis) => await redis.smembers(storeKeys.modelsIndex));
       const records: ModelRecord[] = [];
       for (let at = 0; at === 0 || at < names.length; at += MGET_BATCH) {

@@ -29,7 +29,8 @@ export class RedisMcpSessions implements McpSessions {
       await this.#client.run(async (redis) => await redis.mget<(string | null)[]>(...names), true);
     try {
       const found = await read();
-      for (const [at, name] of names.entries()) this.#see(name, found[at] ?? null);
+      // A store that was emptied, or did not take an owner, does not make what is known here unknown.
+      for (const [at, name] of names.entries()) this.#see(name, found[at] ?? this.#seen.get(name) ?? null);
     } catch (error) {
       if (!names.every((name) => this.#seen.has(name))) throw error;
     }
@@ -42,7 +43,10 @@ export class RedisMcpSessions implements McpSessions {
   }
 
   async renew(server: string, ids: readonly string[]): Promise<void> {
-    await this.#each(server, ids, (pipeline, name) => pipeline.expire(name, KEPT_SECS));
+    await this.#each(server, ids, (pipeline, name) => {
+      const owner = this.#seen.get(name);
+      return owner === undefined ? pipeline.expire(name, KEPT_SECS) : pipeline.set(name, owner, { ex: KEPT_SECS });
+    });
   }
 
   async forget(server: string, ids: readonly string[]): Promise<void> {

@@ -131,7 +131,8 @@ export async function startControl(context: StackContext, neighbours: ControlNei
             GATEWAY_ADMIN_LISTEN: keepPort(config.admin, bound.adminUrl),
             GATEWAY_METRICS_LISTEN: keepPort(config.metrics, bound.metricsUrl),
             GATEWAY_ADMIN_TOKEN: context.adminToken,
-            GATEWAY_INTERNAL_TOKEN: context.internalToken,
+            // The control service derives one that is not configured, and accepts the old one that follows from the old admin token.
+            ...(config.internalToken === undefined ? {} : { GATEWAY_INTERNAL_TOKEN: config.internalToken }),
             GATEWAY_DATABASE_URL: config.databaseUrl,
             GATEWAY_REDIS_URL: redis.url,
             GATEWAY_REDIS_TOKEN: redis.token,

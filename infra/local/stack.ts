@@ -205,9 +205,6 @@ async function start(options: StackOptions, { undo, onGiveUp, abandoned, waits }
     if (runtime !== undefined) await endRequests({ fronts: draining, runtime, config, internalToken });
   };
   const stopControl = async (): Promise<void> => await planes.control?.part.stop(CONTROL_DRAIN_MS);
-  // Both drain at the same time, before the stores stop.
-  undo.add(async () => void (await Promise.all([stopRuntime(), stopControl()])));
-
   // Both start at the same time. Each gets an address that leads to the other one, wherever that is and whatever happens to it;
   // what one asks the other before that runs waits for it.
   const [runtimeRuns, controlRuns] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -220,6 +217,8 @@ async function start(options: StackOptions, { undo, onGiveUp, abandoned, waits }
   undo.add(() => toObjects.close());
   // The console calls the data plane on this machine, where the name of the certificate may lead elsewhere.
   const secured = secure === null ? null : { ownProxyUrl: await startOwnFront(), tlsAddress: new URL(front.url).host };
+  // Both drain at the same time, before what leads from one to the other ends, and the stores stop.
+  undo.add(async () => void (await Promise.all([stopRuntime(), stopControl()])));
   const bindings = workerBindings(context, redis, clickhouse, toControl.url);
   const runRuntime = async (): Promise<Runtime> => {
     const runtime = await startRuntime(context, options.runtime ?? "workerd", bindings, objectsLock, {

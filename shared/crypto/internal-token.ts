@@ -19,7 +19,9 @@ interface ConfiguredTokens {
 export async function internalTokensOf(given: ConfiguredTokens): Promise<readonly string[]> {
   const derived = async (token: string | undefined) => (token === undefined ? token : await deriveInternalToken(token));
   const current = given.internalToken ?? (await derived(given.adminToken));
-  const old = given.internalTokenOld ?? (await derived(given.adminTokenOld));
+  // A token that is configured was never derived, so no old admin token stands for it.
+  const old =
+    given.internalTokenOld ?? (given.internalToken === undefined ? await derived(given.adminTokenOld) : undefined);
   return [current, old].filter((token) => token !== undefined);
 }
 

@@ -77,7 +77,7 @@ const ANY = new Map([
   ...[CHAT, COMPLETION, RESPONSES, EMBEDDING, AUDIO, IMAGE].flatMap((scope) => [...scope]),
   ...scopeOf(
     Object.fromEntries(
-      "messages input text system query inputs texts queries contents message chat_history preamble system_instruction systeminstruction text_1 text_2 input_prefix input_suffix input_extra prefix"
+      "messages input text system query inputs texts queries contents message chat_history preamble system_instruction systeminstruction text_1 text_2 input_prefix input_suffix input_extra prefix template"
         .split(" ")
         .map((name) => [name, "all"]),
     ),
@@ -87,7 +87,18 @@ const ANY = new Map([
 const DOCUMENTED: ReadonlySet<string> = new Set(MODEL_ROUTES);
 
 /** Where a route takes token ids in place of text; nothing can be examined there. */
-const TOKEN_MEMBERS = ["prompt", "input", "input_ids", "prompt_token_ids", "tokens"];
+const TOKEN_MEMBERS = [
+  "prompt",
+  "input",
+  "inputs",
+  "texts",
+  "context",
+  "input_ids",
+  "prompt_token_ids",
+  "tokens",
+  "input_embeds",
+  "prompt_embeds",
+];
 
 /** Whether a body gives its model token ids, alone or among texts. */
 export function hasTokenIds(root: JsonObject): boolean {

@@ -99,7 +99,6 @@ describe("an undocumented path goes upstream", () => {
     "/tokenize",
     "/infill",
     "/v1/fim/completions",
-    "/api/chat",
   ])("%s", (path) => {
     expect(isPassedThrough(path, new Set())).toBe(true);
   });

@@ -29,11 +29,11 @@ const ACCOUNT_OBJECTS: ReadonlySet<string> = new Set([
 const STORED_ANSWERS = /\/(?:responses|chat\/completions)\/./;
 
 /**
- * What model servers (vLLM, SGLang, llama.cpp, TGI, TEI, Ollama) and providers answer without changing anything, besides the
+ * What model servers (vLLM, SGLang, llama.cpp, TGI, TEI) and providers answer without changing anything, besides the
  * documented routes.
  */
 const INFERENCE =
-  /^(?:\/v[12])?\/(?:rerank|score|classify|pooling|moderations|messages(?:\/count_tokens)?|tokenize|detokenize|completion|infill|fim\/completions|generate|embed|apply-template)$|^\/api\/(?:chat|generate|embed)$/;
+  /^(?:\/v[12])?\/(?:rerank|score|classify|pooling|moderations|messages(?:\/count_tokens)?|tokenize|detokenize|completion|infill|fim\/completions|generate|embed|apply-template)$/;
 
 const DOCUMENTED: ReadonlySet<string> = new Set([
   ...MODEL_ROUTES,

@@ -7,13 +7,14 @@ const EVENT = "event: endpoint\r\ndata: /messages/?session_id=1\r\n\r\n";
 
 describe("the first event of a stream", () => {
   it.each([
-    [EVENT, EVENT],
-    ["event: endpoint\ndata: /m\n\nmore", "event: endpoint\ndata: /m\n\n"],
-    [": ping\n\nevent: endpoint\n", ": ping\n\n"],
+    [EVENT, { at: 0, event: EVENT }],
+    ["event: endpoint\ndata: /m\n\nmore", { at: 0, event: "event: endpoint\ndata: /m\n\n" }],
+    [": ping\n\nretry: 3\r\r data: no\n\ndata: 1\n\n", { at: 29, event: "data: 1\n\n" }],
+    [": ping\n\nevent: endpoint\n", null],
     ["event: endpoint\ndata: /m\n", null],
     ["", null],
-  ])("of %j is %j", (text, event) => {
-    expect(firstEvent(text)).toBe(event);
+  ])("with data in %j is %j", (text, event) => {
+    expect(firstEvent(text)).toEqual(event);
   });
 
   it.each([

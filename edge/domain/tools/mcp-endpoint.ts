@@ -5,12 +5,20 @@
  */
 import { mcpUrl } from "./mcp.ts";
 
-const FIRST_EVENT = /^.*?(?:\r\n\r\n|\n\n|\r\r)/s;
+const EVENT = /^.*?(?:\r\n\r\n|\n\n|\r\r)/s;
 const DATA = /(^|[\r\n])data: ?([^\r\n]*)/;
 
-/** The text of the first event, with its end; null: more has to come. */
-export function firstEvent(text: string): string | null {
-  return FIRST_EVENT.exec(text)?.[0] ?? null;
+/**
+ * The first event of a stream that has data, and where it begins: before it, some servers send comments or a time to retry. Null:
+ * more has to come.
+ */
+export function firstEvent(text: string): { readonly at: number; readonly event: string } | null {
+  for (let at = 0; ; ) {
+    const [event] = EVENT.exec(text.slice(at)) ?? [];
+    if (event === undefined) return null;
+    if (DATA.test(event)) return { at, event };
+    at += event.length;
+  }
 }
 
 /** The address in an event; null: the event is another one. */
@@ -24,18 +32,19 @@ export function withEndpoint(event: string, address: string): string {
 }
 
 /**
- * Where a client reaches an address of the server through the gateway: a path with its query, and the rest of the path and
- * the query apart. Null: the address is no page of this server.
+ * Where a client reaches an address of the server through the gateway: a path with its query, and apart the rest of the path
+ * after the server's name, and the query. Null: the address is no page of this server.
  */
 export function gatewayEndpoint(
   { server, upstreamUrl, called }: { readonly server: string; readonly upstreamUrl: string; readonly called: string },
   address: string,
-): { readonly path: string; readonly search: string } | null {
+): { readonly path: string; readonly rest: string; readonly search: string } | null {
   if (!URL.canParse(address, called)) return null;
   const url = new URL(address, called);
   // The rest of a path is appended to the base, so the base of any path is that of the shortest rest.
-  const base = new URL(mcpUrl(upstreamUrl, "/", ""));
+  const base = new URL(mcpUrl(upstreamUrl, "/", "", true));
   if (url.origin !== base.origin || !url.pathname.startsWith(base.pathname)) return null;
   for (const name of new URL(upstreamUrl).searchParams.keys()) url.searchParams.delete(name);
-  return { path: `/mcp/${server}/${url.pathname.slice(base.pathname.length)}${url.search}`, search: url.search };
+  const rest = `/${url.pathname.slice(base.pathname.length)}`;
+  return { path: `/mcp/${server}${rest}${url.search}`, rest, search: url.search };
 }

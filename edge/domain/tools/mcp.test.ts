@@ -23,11 +23,18 @@ describe("the target of a call", () => {
     ["http://h", "/x", "?a=%20", "http://h/x?a=%20"],
     ["https://h/mcp?key=v#part", "/x", "?a=1", "https://h/mcp/x?key=v&a=1"],
     ["https://h/mcp?key=v", "", "", "https://h/mcp?key=v"],
-    ["http://h/sse", "/messages/", "?session_id=1", "http://h/messages/?session_id=1"],
-    ["http://h/a/sse/", "/m", "", "http://h/a/m"],
+    ["http://h/sse", "/m", "", "http://h/sse/m"],
   ])("%s with %j and %j is %s", (base, rest, search, url) => {
     expect(mcpUrl(base, rest, search)).toBe(url);
   });
+});
+
+it.each([
+  ["http://h/sse", "/messages/", "?session_id=1", "http://h/messages/?session_id=1"],
+  ["http://h/a/sse/", "/m", "", "http://h/a/m"],
+  ["http://h/a", "/m", "", "http://h/a/m"],
+])("the page beside %s that %j and %j name is %s", (base, rest, search, url) => {
+  expect(mcpUrl(base, rest, search, true)).toBe(url);
 });
 
 describe("the query of a call", () => {

@@ -18,17 +18,26 @@ export function mcpTarget(path: string): McpTarget | null {
   return match?.[1] === undefined ? null : { server: match[1], rest: match[2] ?? "" };
 }
 
-/** The end of the address of a server with the older transport; its other pages are beside this one. */
+/** The end of the address of a server with the older transport; its page for messages is beside this one. */
 const SSE_PAGE = /\/sse\/*$/;
+
+/** Whether the address is that of a server whose other pages are beside it, not below it. */
+export function hasPagesBeside(upstreamUrl: string): boolean {
+  return SSE_PAGE.test(new URL(upstreamUrl).pathname);
+}
 
 /**
  * The server's URL with the rest of the path and the query appended; a query in the server's own URL comes first, and its
- * parameters are not the client's to set ({@link parametersOfServer}).
+ * parameters are not the client's to set ({@link parametersOfServer}). `beside`: the rest names a page beside the server's own, if
+ * that {@link hasPagesBeside}.
  */
-export function mcpUrl(upstreamUrl: string, rest: string, search: string): string {
+export function mcpUrl(upstreamUrl: string, rest: string, search: string, beside = false): string {
   const url = new URL(upstreamUrl);
   url.hash = "";
-  if (rest !== "") url.pathname = url.pathname.replace(SSE_PAGE, "").replace(/\/+$/, "") + rest;
+  if (rest !== "") {
+    const base = beside ? url.pathname.replace(SSE_PAGE, "") : url.pathname;
+    url.pathname = base.replace(/\/+$/, "") + rest;
+  }
   const query = search.replace(/^\?/, "");
   if (query !== "") url.search = url.search === "" ? query : `${url.search}&${query}`;
   return url.href;

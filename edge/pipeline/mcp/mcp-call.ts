@@ -7,13 +7,20 @@ import { issues } from "../../../shared/alerts.ts";
 import { GatewayError } from "../../../shared/errors.ts";
 import { isUrlAllowed } from "../../../shared/network/ssrf.ts";
 import type { McpServerRecord } from "../../../shared/records.ts";
-import { type McpTarget, mcpRequestHeaders, mcpUrl, parametersOfServer } from "../../domain/tools/mcp.ts";
+import {
+  hasPagesBeside,
+  type McpTarget,
+  mcpRequestHeaders,
+  mcpUrl,
+  parametersOfServer,
+} from "../../domain/tools/mcp.ts";
 import type { UpstreamBody } from "../../ports.ts";
 import { ClientGone } from "../call/client-gone.ts";
 import type { Call } from "../call/context.ts";
 import { type Authenticated, NO_UPSTREAM, StageFailure, type UpstreamState } from "../call/known.ts";
 import { readBody } from "../resolve-model/read-body.ts";
 import { MCP_BODY_MAX_BYTES, type McpAccess } from "./mcp-access.ts";
+import { ownersOf, pageId } from "./mcp-session.ts";
 
 /** Time within which a server has to send headers (docs/rules/mcp.md#calls). */
 const HEADERS_WITHIN_MS = 30_000;
@@ -55,7 +62,7 @@ export async function callMcpServer(call: Call, access: McpAccess, target: McpTa
   const called: UpstreamState = { ...NO_UPSTREAM, calledMs: call.ports.clock() };
   try {
     const response = await call.ports.upstream.fetch({
-      url: mcpUrl(server.upstream_url, target.rest, call.search),
+      url: mcpUrl(server.upstream_url, target.rest, call.search, await isNamedPage(call, server, target)),
       method: call.request.method,
       headers: mcpRequestHeaders(call.request.headers, authorization),
       body,
@@ -76,6 +83,12 @@ export async function callMcpServer(call: Call, access: McpAccess, target: McpTa
     callOff();
     client.removeEventListener("abort", leave);
   }
+}
+
+/** Whether the rest of the path is a page beside the server's own, which the server has named. Throws 503. */
+async function isNamedPage(call: Call, { name, upstream_url }: McpServerRecord, { rest }: McpTarget): Promise<boolean> {
+  if (rest === "" || isListening(call) || !hasPagesBeside(upstream_url)) return false;
+  return (await ownersOf(call, name, [pageId(rest)])).length > 0;
 }
 
 /**

@@ -26,12 +26,22 @@ export async function checkMcpSession(call: Call, { server, principal }: McpAcce
   if (ids === null) throw new GatewayError("mcp_session_not_found");
   if (ids.length === 0) return { tenantId, ids };
   const { mcpSessions } = call.ports;
-  const owners = await mcpSessions.owners(server.name, ids).catch((cause: unknown) => {
-    throw new GatewayError("key_store_unavailable", { cause });
-  });
+  const owners = await ownersOf(call, server.name, ids);
   if (owners.some((owner) => owner !== tenantId)) throw new GatewayError("mcp_session_not_found");
   if (owners.length > 0 && call.request.method !== "DELETE") call.waitUntil(mcpSessions.renew(server.name, ids));
   return { tenantId, ids };
+}
+
+/** What stands for a page of a server among its sessions: such a page is known once the server has named it. */
+export function pageId(rest: string): string {
+  return `page ${rest}`;
+}
+
+/** The tenants to which sessions are known to belong. Throws 503 while nobody can say. */
+export async function ownersOf(call: Call, server: string, ids: readonly string[]): Promise<readonly string[]> {
+  return await call.ports.mcpSessions.owners(server, ids).catch((cause: unknown) => {
+    throw new GatewayError("key_store_unavailable", { cause, headers: { "retry-after": "1" } });
+  });
 }
 
 /**

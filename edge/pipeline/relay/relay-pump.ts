@@ -53,7 +53,9 @@ async function pump(
     await client.close();
     return "complete";
   } catch (error) {
-    const gone = error instanceof ClientGone || job.cancellation.clientGone;
+    const { clientGone, interrupted } = job.cancellation;
+    // An interruption ends a write that is pending too; its client is still there.
+    const gone = clientGone || (error instanceof ClientGone && interrupted === null);
     if (!gone && (await writeStreamError(job, client))) return "broken";
     job.cancellation.abort();
     await reader.cancel();

@@ -7,7 +7,7 @@ import { GatewayError } from "../../../shared/errors.ts";
 import type { BilledBy } from "../../domain/request/route-class.ts";
 import { clientHeaders } from "../../domain/upstream/headers.ts";
 import type { TransformPlan } from "../../domain/upstream/transform.ts";
-import { type Billed, type BilledAnswer, clientStatus } from "../../domain/usage/billing.ts";
+import { type Billed, type BilledAnswer, clientStatus, NOTHING_BILLED } from "../../domain/usage/billing.ts";
 import { UsageScan } from "../../domain/usage/usage-scan.ts";
 import type { ResponseTransform } from "../../domain/wire/sse/response-transform.ts";
 import { isCompleteStream } from "../../domain/wire/sse/stream-end.ts";
@@ -83,15 +83,17 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     for (const free of atEnd) free();
     const { interrupted, readerStalled, timedOut } = cancellation;
     const ttftMs = firstByteMs === null ? 0 : Math.max(0, firstByteMs - sentMs);
-    // A client that is interrupted did not leave, even if it does not take the error any more.
-    const stopped = end !== "complete" && interrupted?.code === "gateway_stopping" ? interrupted : null;
+    // A client that is interrupted did not leave, even if it does not take the error any more. A stage ends its stream in order.
+    const isCut = end !== "complete" || (events && relayed.stages.length > 0);
+    const stopped = isCut && interrupted?.code === "gateway_stopping" ? interrupted : null;
     const statusCode = stopped?.status ?? (end === "gone" ? 499 : shownStatus);
     forwarded.span.set({ ttft_ms: ttftMs, ...(events ? { stream: true } : {}), ...scan.facts() });
     const isFailed = events && response.ok && scan.hasError;
     if (isFailed || (end === "broken" && tapped?.complete !== true)) forwarded.span.fail();
     forwarded.span.end(call.ports.clock());
-    let failure: GatewayError | null = stopped;
-    if (stopped === null && isFailed) failure = brokenBy("error event");
+    let failure: GatewayError | null = null;
+    if (stopped !== null) failure = stopped;
+    else if (isFailed) failure = brokenBy("error event");
     else if (end === "complete" && response.ok) call.memory.endpoints.answered(forwarded.target.key);
     else if (end === "broken" && tapped?.complete === true) failure = new GatewayError("upstream_stream_error");
     else if (end === "broken" && interrupted !== null) failure = interrupted;
@@ -99,7 +101,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
       if (timedOut) request.upstream.count("timeout");
       failure = brokenBy(timedOut ? "timed out" : "connection broke");
     }
-    if (end === "gone" && stopped === null) failure = null;
+    if (end === "gone") failure = stopped;
     if (!response.ok) {
       buffer?.close();
       settler.end({ statusCode, ttftMs, failure, readerStalled });
@@ -139,7 +141,9 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     const failure =
       interrupted ?? (broken ? new GatewayError(timedOut ? "upstream_timeout" : "upstream_failed") : error);
     const statusCode = failure instanceof GatewayError ? failure.status : 500;
-    settler.end({ statusCode, billed: { ...used, costUsd: 0 }, refunded: true, failure });
+    // The tokens of a row that says so are charged, and this client got nothing.
+    const billed = interrupted?.code === "gateway_stopping" ? NOTHING_BILLED : { ...used, costUsd: 0 };
+    settler.end({ statusCode, billed, refunded: true, failure });
     throw failure;
   };
 

@@ -17,7 +17,6 @@ export class BodyDeadline {
   readonly #clock: Clock;
   readonly #watch: StallWatch;
   readonly #interruption: Interruption;
-  readonly #callOff: () => void;
   #leftMs = ALL_MAX_MS;
   #fail: ((reason: GatewayError) => void) | null = null;
 
@@ -29,9 +28,6 @@ export class BodyDeadline {
     this.#clock = ports.clock;
     this.#watch = new StallWatch(timer, ports.clock, SILENT_MAX_MS, () => this.#fail?.(tooSlow()));
     this.#interruption = interruption;
-    this.#callOff = interruption.listen(() => {
-      if (interruption.failure !== null) this.#fail?.(interruption.failure);
-    });
   }
 
   /** Runs one read of the body within the limits. Throws 408 `request_timeout`, the interruption's failure, or what the read throws. */
@@ -41,12 +37,15 @@ export class BodyDeadline {
     if (this.#leftMs < SILENT_MAX_MS) this.#watch.tighten(this.#leftMs);
     const beganMs = this.#clock();
     this.#watch.begin();
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    this.#fail = reject;
+    // Only while it reads: many bodies are opened and never read to their end, and the isolate would keep their listeners.
+    const callOff = this.#interruption.listen(() => reject(this.#interruption.failure));
     try {
-      const { promise, resolve, reject } = Promise.withResolvers<T>();
-      this.#fail = reject;
       read().then(resolve, reject);
       return await promise;
     } finally {
+      callOff();
       this.#watch.done();
       this.#leftMs -= this.#clock() - beganMs;
     }
@@ -54,7 +53,6 @@ export class BodyDeadline {
 
   /** Ends the limits: nothing more is read. */
   end(): void {
-    this.#callOff();
     this.#watch.end();
   }
 }

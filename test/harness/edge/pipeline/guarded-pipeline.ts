@@ -44,6 +44,7 @@ export const guardedChatBody = (content: unknown, more: Record<string, unknown> 
 
 /** The answer of the pipeline, read whole. */
 export async function guardedAnswerOf(world: TestPipeline, init: RequestInit = {}, path?: string, other = false) {
+  if (path !== undefined) world.passthroughPaths = new Set([path]);
   const response = await (other ? runOther : run)(world.received(init, path));
   const text = await response.text();
   await world.settled();
