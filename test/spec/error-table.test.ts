@@ -328,6 +328,7 @@ const ELSEWHERE = {
   invalid_token: "test/faults/identity.test.ts",
   identity_unavailable: "test/faults/identity.test.ts",
   key_store_unavailable: "test/faults/stores-away.test.ts",
+  gateway_stopping: "test/faults/drain.test.ts",
   upstream_stream_error: "test/spec/upstream.test.ts",
 } as const;
 
