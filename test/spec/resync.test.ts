@@ -12,6 +12,7 @@ import { openEngine } from "../../infra/local/clickhouse/engine.ts";
 import { startRedisBridge } from "../../infra/local/redis/bridge.ts";
 import { memoryBackend } from "../../infra/local/redis/memory-backend.ts";
 import { type Stack, startStack } from "../../infra/local/stack.ts";
+import { storeKeys } from "../../shared/records.ts";
 import type { BudgetUsage } from "../../shared/schema/budget.ts";
 import type { Resynced } from "../../shared/schema/resync.ts";
 import { zeroUsageRow } from "../../shared/usage/usage-row.ts";
@@ -81,7 +82,9 @@ it("restores lost records, removes forged ones, and counts the ledger's usage wi
     (rows) => rows.length === 1,
   );
 
-  await redis.flushdb();
+  // The mark stays, or the control service would fill the store by itself.
+  const [, names] = await redis.scan(0, { count: 1000 });
+  await redis.del(...names.filter((name) => name !== storeKeys.ready));
   await redis.set("model:forged", "{}");
   const insertRow = async (change: object): Promise<void> => {
     const { ts_ms, ...row } = zeroUsageRow(crypto.randomUUID(), minuteAgo);
