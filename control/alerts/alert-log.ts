@@ -55,7 +55,7 @@ export class AlertLog {
   }
 
   /**
-   * Writes events within the transaction, which must hold the lock of {@link AlertIssues.lock}. An event cannot have
+   * Writes events within the transaction, which must hold the lock of lockAlerts. An event cannot have
    * happened after `nowMs`: then another clock is ahead.
    */
   async record(tx: Transaction, events: readonly AlertEvent[], cooldownMs: number, nowMs: number): Promise<void> {

@@ -8,6 +8,7 @@ import type { VerbContext, Written } from "../kernel/context.ts";
 import { withDatabaseErrors } from "../kernel/database-errors.ts";
 import { fieldError, parse } from "../kernel/parse.ts";
 import { write } from "../kernel/write.ts";
+import { lockAlerts } from "./alert-issues.ts";
 import { alertOf } from "./alert-kinds.ts";
 import { alertMarkOf, marksOf } from "./alert-marks.ts";
 import { readAlerts } from "./read-alerts.ts";
@@ -25,6 +26,7 @@ export async function getAlertMark(ctx: VerbContext, key: string): Promise<Alert
 export async function changeAlertMark(ctx: VerbContext, key: string, input: unknown): Promise<Written<AlertMark>> {
   const body = parse(changeAlertMarkSchema, input);
   return await write(ctx, async (tx, journal) => {
+    await lockAlerts(tx);
     const { mark: before, since } = await found({ ...ctx, db: tx }, key);
     ctx.judge?.(before);
     const nowMs = ctx.now().getTime();
