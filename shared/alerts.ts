@@ -35,7 +35,7 @@ export type AlertEvent = z.infer<typeof alertEventSchema>;
 
 /**
  * An issue whose detail is one line of limited length, whatever names it contains. `about`: the rest of its key, when there is
- * an issue for each tenant, key, model or provider.
+ * an issue for each tenant, key, model, provider or machine.
  */
 export function issueOf(alert: AlertKey, detail: string, about = ""): Issue {
   const line = oneLine(detail);

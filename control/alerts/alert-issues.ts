@@ -21,10 +21,16 @@ const CLOCKS_DIFFER_MS = 60_000;
 /** Longer than any cooldown that can be set. */
 const KEPT_MS = 7 * 86_400_000;
 /**
- * Transactions that record issues wait for each other: two that name the same issues in different orders would block each
- * other.
+ * Transactions that record issues or change what is said of them wait for each other: two that name the same issues in different
+ * orders would block each other. Not the lock of writes: many alerts must not hold back a change of the configuration. A write may
+ * take this lock; what holds it must not begin a write.
  */
-const LOCK = 727275;
+const LOCK = 727277;
+
+/** Waits until no other transaction writes alerts; until this one ends, none will. */
+export async function lockAlerts(tx: Transaction): Promise<void> {
+  await tx.execute(sql`SELECT pg_advisory_xact_lock(${LOCK})`);
+}
 
 /** The text of a message, and how many times the issue was raised. */
 export interface DueIssue {
@@ -41,14 +47,8 @@ export class AlertIssues {
     this.#db = db;
   }
 
-  /** Waits until no other transaction writes alerts; until this one ends, none will. */
-  async lock(tx: Transaction): Promise<void> {
-    await tx.execute(sql`SELECT pg_advisory_xact_lock(${LOCK})`);
-  }
-
-  /** Counts every event into its issue, within the transaction. */
+  /** Counts every event into its issue, within the transaction, which must hold the lock of {@link lockAlerts}. */
   async record(tx: Transaction, events: readonly AlertEvent[]): Promise<void> {
-    await this.lock(tx);
     for (const { issueKey, title, detail, count } of events)
       await tx
         .insert(alertIssues)

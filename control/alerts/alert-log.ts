@@ -17,8 +17,6 @@ const ROW_MS = 60_000;
 const KEPT_MS = 30 * 86_400_000;
 /** More rows than this are not kept. */
 const ROWS_MAX = 100_000;
-/** More than this are not shown. */
-const SHOWN_MAX = 200;
 /** Not conditions: an alert that is tried, and what happened once. Models that are down say so themselves. */
 export const NEVER_FIRING = /^(test_alert$|identity_tenant_created:|model_health_|slurm_reconcile_recovered$)/;
 
@@ -55,7 +53,7 @@ export class AlertLog {
   }
 
   /**
-   * Writes events within the transaction, which must hold the lock of {@link AlertIssues.lock}. An event cannot have
+   * Writes events within the transaction, which must hold the lock of lockAlerts. An event cannot have
    * happened after `nowMs`: then another clock is ahead.
    */
   async record(tx: Transaction, events: readonly AlertEvent[], cooldownMs: number, nowMs: number): Promise<void> {
@@ -68,36 +66,36 @@ export class AlertLog {
     }
   }
 
-  /** Issues that fire at `nowMs`, the longest first, without those of models; and the last messages, the newest first. */
-  async read(nowMs: number): Promise<{ readonly firing: readonly Firing[]; readonly recent: readonly LoggedAlert[] }> {
-    const recent = await this.#db.select().from(alertLog).orderBy(desc(alertLog.id)).limit(SHOWN_MAX);
+  /** Issues that fire at `nowMs`, without those of models. */
+  async firing(nowMs: number): Promise<readonly Firing[]> {
     const lately = await this.#db
       .selectDistinctOn([alertLog.issue_key])
       .from(alertLog)
       .where(gt(alertLog.last_at_ms, nowMs - FIRING_MS))
       .orderBy(alertLog.issue_key, desc(alertLog.id));
-    return {
-      firing: longestFirst(
-        lately
-          .filter(({ issue_key }) => !NEVER_FIRING.test(issue_key))
-          .map((row) => ({
-            key: row.issue_key,
-            title: row.title,
-            detail: row.detail,
-            severity: severityOf(row.issue_key),
-            since: new Date(row.firing_since_ms).toISOString(),
-            repeats: row.firing_times - 1,
-          })),
-      ),
-      recent: recent.map((row) => ({
+    return lately
+      .filter(({ issue_key }) => !NEVER_FIRING.test(issue_key))
+      .map((row) => ({
         key: row.issue_key,
         title: row.title,
         detail: row.detail,
         severity: severityOf(row.issue_key),
-        at: new Date(row.began_at_ms).toISOString(),
-        repeats: row.times - 1,
-      })),
-    };
+        since: new Date(row.firing_since_ms).toISOString(),
+        repeats: row.firing_times - 1,
+      }));
+  }
+
+  /** The last messages, the newest first. */
+  async recent(limit: number): Promise<readonly LoggedAlert[]> {
+    const rows = await this.#db.select().from(alertLog).orderBy(desc(alertLog.id)).limit(limit);
+    return rows.map((row) => ({
+      key: row.issue_key,
+      title: row.title,
+      detail: row.detail,
+      severity: severityOf(row.issue_key),
+      at: new Date(row.began_at_ms).toISOString(),
+      repeats: row.times - 1,
+    }));
   }
 
   /** Removes rows that are older than 30 days, and the oldest when there are too many; returns how many. */
@@ -109,9 +107,4 @@ export class AlertLog {
       .returning({ id: alertLog.id });
     return removed.length;
   }
-}
-
-/** The first 200, by how long they fire. */
-export function longestFirst(firing: readonly Firing[]): Firing[] {
-  return firing.toSorted((a, b) => (a.since < b.since ? -1 : a.since > b.since ? 1 : 0)).slice(0, SHOWN_MAX);
 }

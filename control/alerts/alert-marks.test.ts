@@ -1,4 +1,5 @@
 /** Alerts that are acknowledged or muted (docs/rules/alerts.md#acknowledged-and-muted), by the real API and a real webhook. */
+import { eq } from "drizzle-orm";
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AlertMark, AlertOverview } from "../../shared/schema/alert-log.ts";
@@ -8,6 +9,7 @@ import { type HttpSink, startHttpSink } from "../../test/harness/http-sink.ts";
 import { AlertSender } from "./alert-sender.ts";
 import { alertChannels } from "./configured-channels.ts";
 import { FailureRates } from "./failure-rates.ts";
+import { alertLog, alertMarks } from "./tables.ts";
 
 const MINUTE_MS = 60_000;
 const START_MS = Date.parse("2026-11-29T08:00:00.000Z");
@@ -87,6 +89,36 @@ describe("an acknowledged alert", () => {
     expect(await sent(key)).toBe(1);
     expect((await mark(key, { acknowledged: false })).body).toMatchObject({ acknowledged: false });
     expect(await raise(key)).toBe(2);
+  });
+
+  it("is kept while the alert fires, and forgotten 30 days later", async () => {
+    const key = "redis_cache_lookup_failed";
+    await raise(key);
+    await mark(key, { acknowledged: true });
+    for (let day = 0; day < 31; day += 1) {
+      // no pause of 15 minutes, without an event for each of them
+      nowMs += 86_400_000;
+      await control.connection.db.update(alertLog).set({ last_at_ms: nowMs }).where(eq(alertLog.issue_key, key));
+      await raise(key);
+    }
+    await sender.prune();
+    expect(await mark(key, {})).toMatchObject({ body: { acknowledged: true } });
+    nowMs += 16 * MINUTE_MS;
+    await sender.prune();
+    expect(await control.connection.db.$count(alertMarks, eq(alertMarks.issue_key, key))).toBe(0);
+  });
+
+  it("can be any of more alerts than are shown", async () => {
+    const event = { title: "t", detail: "d", cell: "local", count: 1 };
+    await sender.take(
+      Array.from({ length: 201 }, (_, at) => {
+        const issueKey = `jwks_fetch_failed:${at}`;
+        return { ...event, id: issueKey, issueKey, atMs: nowMs - at };
+      }),
+    );
+    const key = "jwks_fetch_failed:0";
+    expect((await overview()).firing.some((alert) => alert.key === key)).toBe(false);
+    expect(await mark(key, { acknowledged: true })).toMatchObject({ status: 200, body: { acknowledged: true } });
   });
 
   it("must fire, and a key must be one of an alert", async () => {

@@ -2,16 +2,15 @@
  * What people have said of issues: that they know of one, or want to hear nothing of it for some time
  * (docs/rules/alerts.md#acknowledged-and-muted).
  */
-import { and, asc, desc, eq, gt, gte, inArray, lt, sql } from "drizzle-orm";
+import { and, asc, desc, eq, gt, gte, inArray, lt, notInArray, sql } from "drizzle-orm";
 import type { Issue } from "../../shared/alerts.ts";
 import type { AlertMark } from "../../shared/schema/alert-log.ts";
 import type { Database, Transaction } from "../db/connect.ts";
 import { NEVER_FIRING } from "./alert-log.ts";
+import { firingIssues } from "./firing.ts";
 import { alertLog, alertMarks } from "./tables.ts";
 
 const KEPT_MS = 30 * 86_400_000;
-/** More than this are not shown. */
-const SHOWN_MAX = 200;
 
 type MarkRow = typeof alertMarks.$inferSelect;
 
@@ -44,9 +43,13 @@ export async function marksOf(
 }
 
 /** The issues that are muted at `nowMs`, the one that ends first before the others. */
-export async function mutedMarks(db: Database | Transaction, nowMs: number): Promise<readonly MarkRow[]> {
+export async function mutedMarks(
+  db: Database | Transaction,
+  nowMs: number,
+  limit: number,
+): Promise<readonly MarkRow[]> {
   const muted = gt(alertMarks.muted_until_ms, nowMs);
-  return await db.select().from(alertMarks).where(muted).orderBy(asc(alertMarks.muted_until_ms)).limit(SHOWN_MAX);
+  return await db.select().from(alertMarks).where(muted).orderBy(asc(alertMarks.muted_until_ms)).limit(limit);
 }
 
 /**
@@ -68,8 +71,9 @@ export async function acknowledgedIssues(tx: Transaction, issues: readonly Issue
   return new Set(rows.map(({ key }) => key));
 }
 
-/** Removes marks that have held for nothing for 30 days. */
+/** Removes marks that are older than 30 days, but not of issues that still fire. */
 export async function forgetMarks(db: Database, nowMs: number): Promise<void> {
   const last = sql`greatest(${alertMarks.acknowledged_at_ms}, ${alertMarks.muted_until_ms}, 0)`;
-  await db.delete(alertMarks).where(lt(last, nowMs - KEPT_MS));
+  const firing = (await firingIssues(db, nowMs)).map(({ key }) => key);
+  await db.delete(alertMarks).where(and(lt(last, nowMs - KEPT_MS), notInArray(alertMarks.issue_key, firing)));
 }

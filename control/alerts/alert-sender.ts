@@ -8,7 +8,7 @@
 import type { Database, Transaction } from "../db/connect.ts";
 import { type AlertSink, logAlert, type RaisedAlert } from "../kernel/alert-sink.ts";
 import type { Logger } from "../kernel/log.ts";
-import { AlertIssues, type DueIssue } from "./alert-issues.ts";
+import { AlertIssues, type DueIssue, lockAlerts } from "./alert-issues.ts";
 import { AlertLog } from "./alert-log.ts";
 import { acknowledgedIssues, forgetMarks } from "./alert-marks.ts";
 import type { AlertChannels } from "./configured-channels.ts";
@@ -48,7 +48,7 @@ export class AlertSender implements AlertSink {
     const settings = await read();
     await db.transaction(async (tx) => {
       await also?.(tx);
-      await this.#issues.lock(tx);
+      await lockAlerts(tx);
       const raised: RaisedAlert[] = [];
       for (const alert of alerts) raised.push(...listed(await rates.raisedBy(tx, alert, now())));
       await this.#raise(tx, raised, settings);
@@ -65,7 +65,7 @@ export class AlertSender implements AlertSink {
     if (failing.length === 0) return { raised: 0 };
     const settings = await read();
     return await db.transaction(async (tx) => {
-      await this.#issues.lock(tx);
+      await lockAlerts(tx);
       const raised: RaisedAlert[] = [];
       for (const minute of failing) raised.push(...listed(await rates.raisedIn(tx, minute)));
       await this.#raise(tx, raised, settings);

@@ -8,9 +8,10 @@ import type { VerbContext, Written } from "../kernel/context.ts";
 import { withDatabaseErrors } from "../kernel/database-errors.ts";
 import { fieldError, parse } from "../kernel/parse.ts";
 import { write } from "../kernel/write.ts";
+import { lockAlerts } from "./alert-issues.ts";
 import { alertOf } from "./alert-kinds.ts";
 import { alertMarkOf, marksOf } from "./alert-marks.ts";
-import { readAlerts } from "./read-alerts.ts";
+import { firingIssues } from "./firing.ts";
 import { alertIssues, alertMarks } from "./tables.ts";
 
 /** Longer than the name of any model, tenant or server with what is before it. */
@@ -25,6 +26,7 @@ export async function getAlertMark(ctx: VerbContext, key: string): Promise<Alert
 export async function changeAlertMark(ctx: VerbContext, key: string, input: unknown): Promise<Written<AlertMark>> {
   const body = parse(changeAlertMarkSchema, input);
   return await write(ctx, async (tx, journal) => {
+    await lockAlerts(tx);
     const { mark: before, since } = await found({ ...ctx, db: tx }, key);
     ctx.judge?.(before);
     const nowMs = ctx.now().getTime();
@@ -73,8 +75,10 @@ interface Found {
 async function found(ctx: VerbContext, key: string): Promise<Found> {
   if (alertOf(key) === undefined || key.length > KEY_MAX_CHARACTERS || !isStorable(key))
     throw new GatewayError("not_found");
-  const { firing } = await readAlerts(ctx);
-  const since = firing.find((each) => each.key === key)?.since ?? null;
-  const marks = await withDatabaseErrors(async () => await marksOf(ctx.db, [key]));
-  return { mark: alertMarkOf(key, marks.get(key), since, ctx.now().getTime()), since };
+  const nowMs = ctx.now().getTime();
+  return await withDatabaseErrors(async () => {
+    const since = (await firingIssues(ctx.db, nowMs)).find((each) => each.key === key)?.since ?? null;
+    const marks = await marksOf(ctx.db, [key]);
+    return { mark: alertMarkOf(key, marks.get(key), since, nowMs), since };
+  });
 }

@@ -1,4 +1,4 @@
-import { tmpdir } from "node:os";
+import { hostname, tmpdir } from "node:os";
 import { pino } from "pino";
 import { expect, it } from "vitest";
 import type { RaisedAlert } from "../kernel/alert-sink.ts";
@@ -17,14 +17,26 @@ it.each([
   expect({ low: isLow(room), text: roomText(room) }).toEqual({ low, text });
 });
 
-it("raises nothing for a disk with room and a folder that is not there", async () => {
+/** What a look raises when the folder of the objects is at `path`. */
+async function raisedAt(path: string): Promise<readonly RaisedAlert[]> {
   const raised: RaisedAlert[] = [];
   const sink = { take: async (alerts: readonly RaisedAlert[]) => void raised.push(...alerts) };
   const log = pino({ level: "silent" });
   const folders = [
     { folder: "data", path: tmpdir(), variable: "GATEWAY_DATA_DIR" },
-    { folder: "objects", path: "/nowhere/at/all", variable: "GATEWAY_WAL_PATH" },
+    { folder: "objects", path, variable: "GATEWAY_WAL_PATH" },
   ] as const;
   await watchDisks({ folders, sink, cell: "here", log }, 0);
-  expect(raised).toEqual([]);
+  return raised;
+}
+
+it("raises nothing for a disk with room and a folder that is not there", async () => {
+  expect(await raisedAt("/nowhere/at/all")).toEqual([]);
+});
+
+// a file system of the kernel, which never has room
+it.runIf(process.platform === "linux")("raises an issue of its own machine for a disk without room", async () => {
+  expect(await raisedAt("/proc")).toMatchObject([
+    { issueKey: `disk_low:${hostname()}`, detail: expect.stringContaining("GATEWAY_WAL_PATH has 0.0 GiB") },
+  ]);
 });

@@ -1,4 +1,4 @@
-/** Raises an alert while a disk of this machine's data is almost full (docs/rules/storage-layouts.md#room-on-disk). */
+/** Raises an alert of its machine while a disk of its data is almost full (docs/rules/storage-layouts.md#room-on-disk). */
 import { hostname } from "node:os";
 import { issueOf } from "../../shared/alerts.ts";
 import { type AlertSink, logAlert, raisedNow } from "../kernel/alert-sink.ts";
@@ -20,7 +20,9 @@ export async function watchDisks({ folders, sink, cell, log }: DiskWatchParts, n
     room !== null && isLow(room) ? [`${variable} has ${roomText(room)} free`] : [],
   );
   if (low.length === 0) return;
-  const alert = raisedNow(issueOf("disk_low", `on ${hostname()}, the disk of ${low.join(", that of ")}`), nowMs, cell);
+  const machine = hostname();
+  const detail = `on ${machine}, the disk of ${low.join(", that of ")}`;
+  const alert = raisedNow(issueOf("disk_low", detail, `:${machine}`), nowMs, cell);
   try {
     await sink.take([alert]);
   } catch (error) {

@@ -86,6 +86,7 @@ it("seals anew what is sealed with an old key, in steps, until the old key is no
   await db.execute(sql`UPDATE models SET api_key = 'enc:v1:AAAA' WHERE model_name = 'm7'`);
 
   await checkEncryptionKey(db, rotated);
+  expect(await sealPlainSecrets({ ...control.ctx, sealKey: rotated })).toEqual({});
   await expect(checkEncryptionKey(db, after)).rejects.toThrow(/or add it to GATEWAY_ENCRYPTION_KEYS_OLD$/);
   expect(await resealSecrets({ ...control.ctx, sealKey: after })).toEqual({ resealed: 0 });
   control.cell.items.length = 0;

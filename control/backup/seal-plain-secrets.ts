@@ -31,10 +31,11 @@ interface Step {
   readonly limit: number;
 }
 
-/** Seals plain credentials. How many rows were sealed, by table; empty without a key. Throws what a write throws. */
+/** Seals plain credentials, and leaves what an old key has sealed to the job. How many rows were sealed, by table; empty without a key. Throws what a write throws. */
 export async function sealPlainSecrets(ctx: VerbContext): Promise<Sealed> {
   const isPlain = (value: unknown): boolean => typeof value === "string" && value !== "" && !isSealed(value);
-  return ctx.sealKey === undefined ? {} : await sealChosen(ctx, isPlain, Number.POSITIVE_INFINITY);
+  if (ctx.sealKey === undefined) return {};
+  return await sealChosen({ ...ctx, sealKey: { ...ctx.sealKey, old: [] } }, isPlain, Number.POSITIVE_INFINITY);
 }
 
 /** Seals anew what is sealed with an old key, in steps. Throws what a write throws. */

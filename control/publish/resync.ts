@@ -22,6 +22,8 @@ export interface ResyncReport extends CopyCounts {
 
 /** How often it begins again because the store was emptied meanwhile. */
 const ROUNDS_MAX = 3;
+/** Held while the mark is compared and set. */
+const LOCK = 727278;
 
 export class Resync {
   readonly #db: Database;
@@ -69,17 +71,33 @@ export class Resync {
     const own = `filling ${randomUUID()}`;
     for (let round = 1; round <= ROUNDS_MAX; round += 1) {
       const floor = await this.#newestRevision();
-      if (readyFloorOf(await this.#mark()) === null) await this.#store.put([{ hotKey: storeKeys.ready, text: own }]);
+      await this.#alone(async () => {
+        if (readyFloorOf(await this.#mark()) === null) await this.#store.put([{ hotKey: storeKeys.ready, text: own }]);
+      });
       const report = await walk();
-      const held = await this.#mark();
-      if (held === null) continue; // emptied meanwhile
-      const heldFloor = readyFloorOf(held);
-      if (heldFloor === null && held !== own) return report;
-      if ((heldFloor ?? 0) < floor && !(await this.#store.replace(storeKeys.ready, String(floor)))) continue;
-      this.floor = Math.max(heldFloor ?? 0, floor);
-      return report;
+      const isOver = await this.#alone(async () => await this.#setMark(own, floor));
+      if (isOver) return report;
     }
     throw new GatewayError("key_store_unavailable", { cause: "the store was emptied while it was filled" });
+  }
+
+  /** Sets the mark, never back to an older one; false: the store was emptied while it was filled. */
+  async #setMark(own: string, floor: number): Promise<boolean> {
+    const held = await this.#mark();
+    if (held === null) return false;
+    const heldFloor = readyFloorOf(held);
+    if (heldFloor === null && held !== own) return true;
+    if ((heldFloor ?? 0) < floor && !(await this.#store.replace(storeKeys.ready, String(floor)))) return false;
+    this.floor = Math.max(heldFloor ?? 0, floor);
+    return true;
+  }
+
+  /** Runs while no other replica reads the mark to change it: not every kind of store can compare and set in one step. */
+  async #alone<T>(work: () => Promise<T>): Promise<T> {
+    return await this.#db.transaction(async (tx) => {
+      await tx.execute(sql`SELECT pg_advisory_xact_lock(${LOCK})`);
+      return await work();
+    });
   }
 
   async #mark(): Promise<string | null> {

@@ -1,14 +1,17 @@
 /** Puts the console's files where its server finds them. */
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
 import { BUILT_CONSOLE } from "../../control/dashboard/assets.ts";
 import { hashOfSources } from "../sources.ts";
 import type { ConsoleBundle } from "./bundle.ts";
 
-const sourcesNow = (): string => hashOfSources("browser", "shared", "infra/console");
+const ROOT = join(import.meta.dirname, "../..");
+
+const sourcesIn = (root: string): string => hashOfSources(["browser", "shared", "infra/console"], root);
+const consoleIn = (root: string): string => join(root, relative(ROOT, BUILT_CONSOLE));
 
 /** Bundles and writes; about a second of processor time. Throws esbuild's BuildFailure, which names file and line. */
-export async function buildConsole(sources = sourcesNow()): Promise<ConsoleBundle> {
+export async function buildConsole(sources = sourcesIn(ROOT)): Promise<ConsoleBundle> {
   // The bundler takes long to load, and most starts do not need it.
   const { bundleConsole, writeConsole } = await import("./bundle.ts");
   const bundle = await bundleConsole();
@@ -18,11 +21,21 @@ export async function buildConsole(sources = sourcesNow()): Promise<ConsoleBundl
 
 /** The same, unless what lies there is whole and was made of the same sources. */
 export async function buildConsoleIfChanged(): Promise<void> {
-  const sources = sourcesNow();
-  if (!isBuiltFrom(BUILT_CONSOLE, sources)) await buildConsole(sources);
+  const sources = sourcesIn(ROOT);
+  if (!isBuilt(ROOT, sources)) await buildConsole(sources);
 }
 
-function isBuiltFrom(folder: string, sources: string): boolean {
+/** Says of the console in a copy of the project that it was made of the copy's sources: a copy knows its packages by another file. */
+export function stampConsole(root: string): void {
+  const path = join(consoleIn(root), "manifest.json");
+  const stamped = { ...(JSON.parse(readFileSync(path, "utf8")) as object), sources: sourcesIn(root) };
+  rmSync(path); // it may be a link to the file that was copied
+  writeFileSync(path, JSON.stringify(stamped));
+}
+
+/** Whether the console in a copy of the project is whole and was made of these sources. */
+export function isBuilt(root: string, sources = sourcesIn(root)): boolean {
+  const folder = consoleIn(root);
   try {
     const kept = JSON.parse(readFileSync(join(folder, "manifest.json"), "utf8")) as Partial<
       Record<string, string> & { files: readonly string[] }

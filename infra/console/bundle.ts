@@ -21,6 +21,7 @@ const STYLES = "console-styles";
 /** Stands for a module that loads the languages that have a file. */
 const LANGUAGES = "console-languages";
 const MANIFEST = "manifest.json";
+const READ_ONLY: ReadonlySet<string | undefined> = new Set(["EROFS", "EACCES", "EPERM"]);
 /** Parts that an address may open, and what every page opens: what they need is asked for with them. Dialogs open by a click. */
 const OPENED_AT_ONCE = /(-(page|tab|part)|\/(endpoints-panel|toasts))\.tsx$/;
 /** What the server needs to know of a build (control/dashboard/assets.ts reads it). */
@@ -178,7 +179,12 @@ export function writeConsole({ files, manifest }: ConsoleBundle, folder: string,
   // The same build again must not take the place of the one before it.
   const isSame = isDeepStrictEqual(before, manifest.files) && before.every((name) => existsSync(join(folder, name)));
   if (!isSame) for (const { name, contents } of files) writeWhole(join(folder, name), contents);
-  writeWhole(join(folder, MANIFEST), JSON.stringify({ ...manifest, sources }));
+  try {
+    writeWhole(join(folder, MANIFEST), JSON.stringify({ ...manifest, sources }));
+  } catch (error) {
+    // The same files are as good in a folder that cannot be written: the next start bundles again, and no more.
+    if (!isSame || !READ_ONLY.has((error as NodeJS.ErrnoException).code)) throw error;
+  }
   if (isSame) return;
   const kept = new Set([MANIFEST, ...manifest.files, ...before]);
   for (const name of readdirSync(folder)) if (!kept.has(name)) rmSync(join(folder, name), { force: true });

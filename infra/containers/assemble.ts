@@ -6,6 +6,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, globSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { rootCertificates } from "node:tls";
+import { stampConsole } from "../console/build.ts";
 import { bundleAll } from "./bundle-all.ts";
 import { IMAGE_CONTENTS, IMAGES, type ImageName, packageFolders } from "./images.ts";
 import { readLock, readProject } from "./read-project.ts";
@@ -30,6 +31,8 @@ function assemble(name: ImageName, folder: string): void {
   for (const test of globSync("{control,edge,shared,infra,browser}/**/*.test.{ts,tsx}", { cwd: folder }))
     rmSync(join(folder, test));
   writeFileSync(join(folder, "sbom.cdx.json"), `${JSON.stringify(sbomOf(lock, readProject(), installed), null, 2)}\n`);
+  // an image with the sources looks at each start whether its console was made of them
+  if (IMAGE_CONTENTS[name].files.includes("browser")) stampConsole(folder);
 }
 
 function link(from: string, at: string): void {

@@ -281,6 +281,7 @@ export const ALERT_TEXTS: Readonly<Record<AlertKey, AlertText>> = {
   },
   disk_low: {
     subject: "The data plane and its parts",
+    of: "name of the machine",
     means:
       "The disk of the data folder, or of `GATEWAY_WAL_PATH`, has less than 5 % or less than 512 MiB free. When it is full, requests get 503 _scheduler unavailable_, and no change, usage row or alert is stored.",
     action:

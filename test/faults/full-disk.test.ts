@@ -6,7 +6,7 @@
  */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { metricsExamination } from "../../control/cli/doctor/metrics-examination.ts";
@@ -40,7 +40,7 @@ it.runIf(process.getuid?.() === 0)("is an alert before it is full, and the cause
     expect(await status()).toBe(200);
     const firing = async (key: string) => (await firingAlerts(stack)).find((alert) => alert.key === key);
     const low = await waitFor(
-      async () => await firing("disk_low"),
+      async () => await firing(`disk_low:${hostname()}`),
       (alert) => alert !== undefined,
     );
     expect(low?.detail).toMatch(/^on \S+, the disk of GATEWAY_WAL_PATH has 0\.0 GiB, \d+ % free$/);

@@ -44,7 +44,7 @@ interface BundleSource {
  * again only what is made of other sources.
  */
 export async function writeBundle(folder: string, { entry, built }: BundleSource = {}): Promise<WorkerBundle> {
-  const sources = built ?? `${entry} ${hashOfSources("edge", "shared", "infra/local/workerd")}`;
+  const sources = built ?? `${entry} ${hashOfSources(["edge", "shared", "infra/local/workerd"])}`;
   const kept = built === undefined ? keptBundle(folder, sources) : undefined;
   if (kept !== undefined) return kept;
   const bundle = built === undefined ? await bundleWorker(false, entry) : readBundle(built);
