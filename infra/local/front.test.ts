@@ -185,6 +185,21 @@ async function refusalOf(port: number): Promise<string | undefined | null> {
   return error === undefined ? null : error.code;
 }
 
+it("takes all that have connected before it drains", async () => {
+  const { front, server } = await setUp();
+  server.on("connection", (socket) => socket.once("data", () => socket.end("answer")));
+  const clients = Array.from({ length: 20 }, () => net.connect(front.port, "127.0.0.1"));
+  const broken: string[] = [];
+  for (const client of clients) client.on("error", ({ message }) => broken.push(message));
+  const answers = clients.map(collect);
+  await Promise.all(clients.map(async (client) => await once(client, "connect")));
+  const drained = front.drain();
+  for (const client of clients) client.write("request");
+  await drained;
+  await expect.poll(() => answers.filter(({ ended }) => ended).length + broken.length).toBe(clients.length);
+  expect(broken).toEqual([]);
+});
+
 it("takes no new connection while it drains, and keeps the open ones", async () => {
   const { connect, front } = await setUp();
   const { client, inner } = await connect();

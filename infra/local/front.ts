@@ -13,8 +13,9 @@ import { type Listening, listen } from "./http/listen.ts";
 import type { SecureClients } from "./tls/secure-clients.ts";
 
 const LINGER_MS = 5_000;
-/** How long a drain waits for the first byte of a connection. */
+/** How long a drain waits for the connections that have arrived, and then for their first bytes. */
 const ARRIVE_MS = 1_000;
+const SHORT_TURN_MS = 0.5;
 
 /** A running front. */
 export interface FrontProxy extends Listening {
@@ -89,6 +90,8 @@ export async function startFrontProxy(
   /** The number of inner connections, by the target's port. */
   const open = new Map<number, number>();
   let turn = 0;
+  /** The number of clients that have come. */
+  let taken = 0;
   /** Equal targets take turns. */
   const next = (): InnerAddress | undefined => {
     const all = targets();
@@ -120,6 +123,7 @@ export async function startFrontProxy(
     carry(client, socket, reset, async () => await begun(inner));
   };
   const take = async (client: net.Socket): Promise<void> => {
+    taken += 1;
     clients.add(client);
     silent.add(client);
     const heard = (): void => {
@@ -140,8 +144,14 @@ export async function startFrontProxy(
   return {
     ...listening,
     drain: async () => {
-      // What has connected before is taken first: a connection that waits for that is reset by the close.
-      await setImmediate();
+      // The close resets whoever waits to be taken. A turn of the event loop takes one; a short one that takes none leaves hardly any.
+      const busy = AbortSignal.timeout(ARRIVE_MS);
+      await setImmediate(); // the end of this turn, in which none may be taken any more
+      for (let isLast = false; !isLast && !busy.aborted; ) {
+        const [before, beganMs] = [taken, performance.now()];
+        await setImmediate();
+        isLast = taken === before && performance.now() - beganMs < SHORT_TURN_MS;
+      }
       server.close();
       const late = AbortSignal.timeout(ARRIVE_MS);
       while (silent.size > 0 && !late.aborted) await once(changed, "less", { signal: late }).catch(() => undefined);

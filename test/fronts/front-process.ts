@@ -32,7 +32,7 @@ interface Surroundings {
 }
 
 /** A program that serves a configuration. */
-interface FrontProgram {
+export interface FrontProgram {
   /** Where it is, and how to install it. */
   readonly path: string;
   readonly install: string;
@@ -45,10 +45,14 @@ interface FrontProgram {
   readonly args: (configFile: string, at: Surroundings) => readonly string[];
 }
 
+interface RunningFront extends FrontAddress {
+  readonly folder: string;
+}
+
 /** Registers hooks that start the front before the tests of a file and end it after them. */
-export function useFront(program: FrontProgram): () => FrontAddress {
+export function useFront(program: FrontProgram): () => RunningFront {
   const folder = mkdtempSync(join(tmpdir(), "gateway-front-"));
-  let address: FrontAddress | undefined;
+  let address: RunningFront | undefined;
   let stop = async (): Promise<void> => undefined;
   beforeAll(async () => {
     if (!existsSync(program.path)) throw new Error(`the tests of fronts need ${program.path}: ${program.install}`);
@@ -76,7 +80,7 @@ export function useFront(program: FrontProgram): () => FrontAddress {
       (listening) => listening !== false,
     );
     if (child.exitCode !== null) throw new Error(`${program.path} ended: ${output}`);
-    address = { port: at.port, plainPort: at.plainPort, ca: cert };
+    address = { port: at.port, plainPort: at.plainPort, ca: cert, folder };
   });
   afterAll(async () => {
     await stop();
