@@ -251,6 +251,14 @@ const POLICY = {
 describe("the classifier", () => {
   const ON = { classifier_enabled: true, classifier_model: "judge", classifier_timeout_ms: 20 };
   const NOT_CHAT = "the answer is not one of a chat model";
+  const endless = (signal: AbortSignal) =>
+    new ReadableStream({
+      type: "bytes",
+      start: (to) => {
+        to.enqueue(new TextEncoder().encode("{"));
+        signal.addEventListener("abort", () => to.error(new Error("aborted")));
+      },
+    });
   const broken = () => new ReadableStream({ type: "bytes", pull: (to) => to.error(new Error("cut")) });
   const says = (content: unknown) => Response.json({ choices: [{ message: { content } }] });
 
@@ -334,20 +342,7 @@ describe("the classifier", () => {
     ["a body that breaks off", "judge.test: cut", async () => new Response(broken())],
     ["no connection", "judge.test: refused", async () => await Promise.reject(new Error("refused"))],
     ["no answer in time", "judge.test: no answer within 0.02 s", async ({ signal }) => await untilAborted(signal)],
-    [
-      "no end in time",
-      "the answer did not end in time",
-      async ({ signal }) =>
-        new Response(
-          new ReadableStream({
-            type: "bytes",
-            start: (to) => {
-              to.enqueue(new TextEncoder().encode("{"));
-              signal.addEventListener("abort", () => to.error(new Error("aborted")));
-            },
-          }),
-        ),
-    ],
+    ["no end in time", "the answer did not end in time", async ({ signal }) => new Response(endless(signal))],
   ])("that gives %s leaves it to the heuristics, and no answer is remembered", async (_, reason, answer) => {
     const world = judged(answer);
     expect(await ask(world, chatOf("solve it"))).toMatchObject({
