@@ -25,7 +25,8 @@ async function statusWith(token: string | null): Promise<number> {
 }
 
 it("opens the internal routes; the admin token or a missing token does not", async () => {
-  expect(await statusWith(await deriveInternalToken(ADMIN_TOKEN))).toBe(200);
+  // An object of an earlier file ends with the modules that were reset, and fails the first call that reaches it.
+  await expect.poll(async () => await statusWith(await deriveInternalToken(ADMIN_TOKEN))).toBe(200);
   expect(await statusWith(await deriveInternalToken(OLD_TOKEN))).toBe(200);
   for (const token of [ADMIN_TOKEN, OLD_TOKEN, "", null, "undefined"])
     expect({ token, status: await statusWith(token) }).toEqual({ token, status: 404 });
