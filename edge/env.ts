@@ -125,7 +125,7 @@ const ROWS = {
     envRestStoreUrl
       .meta({ default: "required" })
       .describe(
-        "URL of the key-value store. A Worker needs a REST endpoint (`http(s)://`); the control service defaults to `redis://127.0.0.1:6379`.",
+        "URL of the key-value store. A Worker on Cloudflare needs a REST endpoint (`http(s)://`); `npm start` takes `redis://` too. The control service defaults to `redis://127.0.0.1:6379`.",
       ),
   ),
   GATEWAY_OTEL_ENDPOINT: to(

@@ -38,6 +38,11 @@ export async function resetHealth(tx: Transaction, modelId: string, now: Date): 
     .onConflictDoUpdate({ target: modelHealth.model_id, set: nothing });
 }
 
+/** A model has another credential: what was served before proves nothing any more. */
+export async function forgetEvidence(tx: Transaction, modelId: string, now: Date): Promise<void> {
+  await tx.update(modelHealth).set({ evidence_from: now, next_check_at: now }).where(eq(modelHealth.model_id, modelId));
+}
+
 /**
  * Applies the saved health part of a model: when checks are off no failures count, and a silenced alert does not fire. When
  * checks are off, an endpoint that was found unhealthy earlier returns to rotation.

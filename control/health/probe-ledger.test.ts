@@ -91,6 +91,17 @@ describe("a request that was served", () => {
     expect(await checked(model)).toMatchObject({ status: "degraded" });
   });
 
+  it("proves nothing of a credential that has changed since", async () => {
+    const model = await known();
+    await served(model, 1000);
+    expect(await checked(model)).toMatchObject({ message: expect.stringMatching(/^served/) });
+    scene.answers = { completions: { status: 401 } };
+    await scene.send("PATCH", `/models/${model.id}`, { api_key: "wrong" });
+    // checks are listed by their times
+    scene.skip(1000);
+    expect(await checked(model)).toMatchObject({ status: "unhealthy", http_status: 401 });
+  });
+
   it("proves nothing about a model that got the name later", async () => {
     const gone = await known();
     await served(gone, 5000);

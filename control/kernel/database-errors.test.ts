@@ -8,6 +8,9 @@ test.each([
   new Error("Failed query: select 1", { cause: Object.assign(new Error("refused"), { code: "ECONNREFUSED" }) }),
   Object.assign(new Error("shutting down"), { code: "57P01" }),
   new Error("timeout exceeded when trying to connect"),
+  Object.assign(new Error("password authentication failed"), { code: "28P01" }),
+  Object.assign(new Error("database does not exist"), { code: "3D000" }),
+  Object.assign(new Error("too many connections"), { code: "53300" }),
 ])("a lost connection is database_unavailable: %s", async (error) => {
   await expect(withDatabaseErrors(failing(error))).rejects.toMatchObject({ code: "database_unavailable" });
 });

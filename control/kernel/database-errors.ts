@@ -4,14 +4,17 @@
  */
 import { GatewayError } from "../../shared/errors.ts";
 
-/** Runs database work; a database that cannot be reached is 503 `database_unavailable`. */
+/**
+ * Runs database work; a database that cannot be used is 503 `database_unavailable`: no connection, no access, no such database, no
+ * room or too many connections, or it is stopping (SQLSTATE classes 08, 28, 3D, 53, 57).
+ */
 export async function withDatabaseErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (error instanceof GatewayError) throw error;
     const code = databaseCode(error);
-    if (code === null || code.startsWith("08") || code.startsWith("57") || /^E[A-Z]+$/.test(code)) {
+    if (code === null || /^(?:08|28|3D|53|57|E[A-Z]+$)/.test(code)) {
       throw new GatewayError("database_unavailable", { cause: error });
     }
     throw error;

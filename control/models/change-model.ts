@@ -10,7 +10,7 @@ import { CACHE_TTL_COMPLAINT, isCacheTtlRight, type Model, type PatchModel } fro
 import type { Transaction } from "../db/connect.ts";
 import { modelEndpoints } from "../db/schema/endpoints.ts";
 import { type ModelRow, models } from "../db/schema/models.ts";
-import { applyHealthConfig, resetHealth } from "../health/configuration-change.ts";
+import { applyHealthConfig, forgetEvidence, resetHealth } from "../health/configuration-change.ts";
 import { changedFields } from "../kernel/changed-fields.ts";
 import type { VerbContext, Written } from "../kernel/context.ts";
 import { inheritedKeyWarnings, isKept, keptSecretWarnings } from "../kernel/kept-secrets.ts";
@@ -129,6 +129,7 @@ export async function changeModel(
   journal.modelChanged(row.model_name);
   const moved = isMoved(before.row, row);
   if (moved) await resetHealth(tx, id, now);
+  else if (row.api_key !== before.row.api_key) await forgetEvidence(tx, id, now);
   const isConcerned = body.health !== undefined || mayAnswerDifferently(before.row, row);
   if (isConcerned) await applyHealthConfig(tx, row, now);
   journal.checkIsDue = moved || isConcerned;

@@ -1,7 +1,7 @@
 import { afterEach, expect, it, vi } from "vitest";
 import { Readiness } from "./readiness.ts";
 
-const answers = async (): Promise<boolean> => true;
+const answers = async () => true;
 const fails = async (): Promise<never> => await Promise.reject(new Error("away"));
 const hangs = async (): Promise<never> => await Promise.withResolvers<never>().promise;
 

@@ -56,6 +56,12 @@ it("names the data folder of a storage that no variable sets", async () => {
   );
 });
 
+it("does not try for ever where a folder takes no other", async () => {
+  await expect(locked({ GATEWAY_DATA_DIR: "/proc/nothing/data" })).rejects.toThrow(
+    "GATEWAY_DATA_DIR: the folder /proc/nothing/data cannot be used: ",
+  );
+});
+
 it("says that a part of the path is no folder", async () => {
   await expect(locked({ GATEWAY_DATA_DIR: "file/data" })).rejects.toThrow(
     `GATEWAY_DATA_DIR: the folder ${folder}/file/data cannot be used: a part of the path is not a folder (ENOTDIR)`,

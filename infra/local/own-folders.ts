@@ -1,6 +1,6 @@
 /** The folders that a launcher keeps for itself: its data, and the storage of the Durable Objects when that lies elsewhere. */
-import { accessSync, constants, mkdirSync } from "node:fs";
-import { join } from "node:path";
+import { accessSync, constants, existsSync, mkdirSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { systemProblem } from "../../control/kernel/system-problem.ts";
 import { type StackConfig, StackEnvError } from "./env.ts";
 import { type FolderLock, lockFolder } from "./process/folder-lock.ts";
@@ -30,7 +30,7 @@ async function lockedFolder(variable: string, folder: string, undo: Undo): Promi
 /** Makes the folder when it is missing. Throws StackEnvError, which names the variable, if it cannot be used. */
 async function inFolder<T>(variable: string, folder: string, use: () => T): Promise<Awaited<T>> {
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder);
     accessSync(folder, USABLE);
     return await use();
   } catch (error) {
@@ -38,6 +38,16 @@ async function inFolder<T>(variable: string, folder: string, use: () => T): Prom
     if (problem === null) throw error;
     throw new StackEnvError(`${variable}: the folder ${folder} cannot be used: ${problem}`);
   }
+}
+
+/**
+ * Makes a folder and those above it. Node's own recursive mkdir tries for ever where a folder that exists takes no other, such as
+ * one in /proc.
+ */
+function makeFolder(folder: string): void {
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return;
+  if (!existsSync(dirname(folder))) makeFolder(dirname(folder));
+  mkdirSync(folder, { mode: 0o700 });
 }
 
 /** Where Node keeps compiled modules for the next start of a part: a start takes half as long with them. */

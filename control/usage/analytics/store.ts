@@ -122,7 +122,7 @@ export class AnalyticsStore {
       return await this.#select<T>(query, params, signal);
     } catch (error) {
       if (error instanceof ClickHouseError && LOST_TABLES.has(error.code)) this.#quartersFromMs = null;
-      throw this.#unavailable(error);
+      throw this.#unavailable(signal.aborted ? new Error(`no answer within ${withinMs / 1000} s`) : error);
     }
   }
 
