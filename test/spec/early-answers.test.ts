@@ -1,7 +1,7 @@
 /**
  * An upstream that answers without waiting for the end of the upload: the client, which is still sending, gets the answer.
  *
- * @module-tag check
+ * @module-tag long
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -141,7 +141,7 @@ describe("a request", () => {
     ["/v1/embeddings", { input: [MAIL] }],
     ["/v1/audio/speech", { input: MAIL, voice: "v" }],
     ["/v1/images/generations", { prompt: MAIL }],
-    ["/v2/rank", { query: "a", documents: ["b", { text: MAIL }] }],
+    ["/v2/rerank", { query: "a", documents: ["b", { text: MAIL }] }],
   ])("to %s is examined", async (path, body) => {
     const minted = await guarded({ input_scanners: ["pii"] });
     const { response, text } = await post(minted, path, body);

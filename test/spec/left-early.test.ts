@@ -41,7 +41,7 @@ const ROUTES = {
     body: `${part("file", "x".repeat(1_000))}${part("model", minted.model.model_name)}--b--\r\n`,
   }),
   "probe of a model": (minted: Minted): Route => ({ path: "/v1/models", method: "GET", body: json(minted, {}) }),
-  "undocumented path": (minted: Minted): Route => ({ path: "/v1/some/other", body: json(minted, { input: "x" }) }),
+  "undocumented path": (minted: Minted): Route => ({ path: "/v1/rerank", body: json(minted, { input: "x" }) }),
   mcp: (minted: Minted): Route => ({
     path: `/mcp/${minted.mark}/${minted.mark}`,
     body: JSON.stringify({ jsonrpc: "2.0", id: minted.mark, method: "ping", params: { x: "y".repeat(100) } }),
