@@ -52,7 +52,7 @@ async function leaveOtherPlace(tx: Transaction, place: string | undefined): Prom
 const furthestAhead = (withinMs: number) => {
   const { failing_since, interval_secs } = backupSchedule;
   const turn = sql`${withinMs} * interval '1 millisecond'`;
-  return sql`now() + CASE WHEN ${failing_since} <= now()
+  return sql`clock_timestamp() + CASE WHEN ${failing_since} <= now()
     THEN greatest(${turn}, ${interval_secs} * interval '1 second') ELSE ${turn} END`;
 };
 
