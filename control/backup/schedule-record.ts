@@ -47,7 +47,8 @@ async function leaveOtherPlace(tx: Transaction, place: string | undefined): Prom
 
 /**
  * How far ahead of now a next attempt can be: one turn, and while attempts fail also one interval ({@link backupFailed}). A time
- * that lies further ahead was written before a clock was set back.
+ * that lies further ahead was written before a clock was set back. It is compared with the time at which it is read: a transaction
+ * that has waited for another's claim began before that.
  */
 const furthestAhead = (withinMs: number) => {
   const { failing_since, interval_secs } = backupSchedule;
