@@ -1,20 +1,21 @@
 import { afterEach, expect, it, vi } from "vitest";
 import { Readiness } from "./readiness.ts";
 
-const answers = async () => true;
+type Asking = () => Promise<boolean>;
+const answers: Asking = async () => true;
 const fails = async (): Promise<never> => await Promise.reject(new Error("away"));
 const hangs = async (): Promise<never> => await Promise.withResolvers<never>().promise;
 
 afterEach(() => void vi.useRealTimers());
 
-it.each([
+it.each<[string, Asking, Asking, string | null]>([
   ["a store that is away", fails, answers, "the key-value store does not answer"],
   ["a store that hangs", hangs, answers, "the key-value store does not answer"],
   ["a store that was emptied", async () => false, answers, "the key-value store is not filled yet"],
   ["a Cell that is away", answers, fails, "the Cell does not answer"],
   ["a Cell that hangs", answers, hangs, "the Cell does not answer"],
   ["nothing that is missing", answers, answers, null],
-] as const)("names %s", async (_, store, cell, missing) => {
+])("names %s", async (_, store, cell, missing) => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const told = new Readiness(store, cell, () => 0).missingPart();
   await vi.advanceTimersByTimeAsync(1000);

@@ -152,7 +152,8 @@ describe.each([
     expect({ row, hung: await rowFor(silent, hung), refused: await rowFor(waiting, refused) }).toMatchObject({
       row: stopped,
       hung: { ...stopped, output_tokens: 0 },
-      refused: { ...stopped, admission: "rejected", output_tokens: 0 },
+      // it may get the slot of a stream that ends, just before it ends too
+      refused: { ...stopped, output_tokens: 0, cost_usd: 0 },
     });
     expect(row.output_tokens).toBeGreaterThan(5);
     expect(row.output_tokens).toBeLessThanOrEqual(seen + 1);
