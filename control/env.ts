@@ -45,7 +45,7 @@ export interface ControlEnv {
   readonly adminToken: string;
   /** Undefined: it is derived from the admin token (shared/crypto/internal-token.ts). */
   readonly internalToken: string | undefined;
-  /** Tokens that are accepted besides. */
+  /** Tokens that are accepted too. */
   readonly adminTokenOld: string | undefined;
   readonly internalTokenOld: string | undefined;
   readonly databaseUrl: string;
@@ -223,7 +223,7 @@ export const controlVariables = {
     .describe("Timeout of the auto router's classifier. Only an initial value."),
 };
 
-/** Without a current key nothing could be sealed anew. */
+/** Without a current key nothing could be sealed again. */
 function requireCurrentKey(
   env: {
     readonly GATEWAY_ENCRYPTION_KEY?: string | undefined;

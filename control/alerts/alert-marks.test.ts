@@ -148,7 +148,7 @@ describe("a muted alert", () => {
     expect((await overview()).muted).toEqual([]);
   });
 
-  it("is sent as before when the mute is taken back", async () => {
+  it("is sent again when the mute is taken back", async () => {
     const key = "usage_rows_refused";
     await mark(key, { muted_until: iso(nowMs + MINUTE_MS) });
     expect(await raise(key)).toBe(0);

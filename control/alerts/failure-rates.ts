@@ -10,7 +10,7 @@ import { alertFailures } from "./tables.ts";
 const MINUTE_MS = 60_000;
 /** A row of the analytics store is there so long after its request. */
 const STORED_WITHIN_MS = 30_000;
-/** Failures that a cell reports later than this are judged without those of before. */
+/** Failures that a cell reports later than this are judged without earlier ones. */
 const KEPT_MS = 15 * MINUTE_MS;
 /** The alerts that are raised by rate: each is about a model, which its key names after the colon. */
 const BY_RATE = /^upstream_(?:request_failed|5xx_response|stream_error):/;

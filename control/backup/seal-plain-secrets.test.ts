@@ -66,7 +66,7 @@ it("seals plaintext credentials once, and records it in the audit log", async ()
   expect(await audit.json()).toHaveLength(1);
 });
 
-it("seals anew what is sealed with an old key, in steps, until the old key is not needed", async () => {
+it("seals again what an old key sealed, in steps, until the old key is not needed", async () => {
   const [first, second] = [newEncryptionKey(), newEncryptionKey()];
   const [before, rotated, after] = [
     await importSealKey(first),

@@ -38,7 +38,7 @@ export async function sealPlainSecrets(ctx: VerbContext): Promise<Sealed> {
   return await sealChosen({ ...ctx, sealKey: { ...ctx.sealKey, old: [] } }, isPlain, Number.POSITIVE_INFINITY);
 }
 
-/** Seals anew what is sealed with an old key, in steps. Throws what a write throws. */
+/** Seals with the current key what an old key sealed, in steps. Throws what a write throws. */
 export async function resealSecrets(ctx: VerbContext): Promise<{ readonly resealed: number }> {
   const { sealKey } = ctx;
   let resealed = 0;

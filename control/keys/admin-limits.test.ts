@@ -111,14 +111,14 @@ describe("the limits of a key that an admin has set", () => {
     expect(await put(key, LIMITS)).toMatchObject({ status: 200, record: LIMITS });
   });
 
-  it("hold also for a key of which nobody knows who has set them", async () => {
+  it("hold also for a key when it is unknown who set them", async () => {
     const key = await keyOfAdmin(LIMITS);
     await control.connection.db.update(apiKeys).set({ admin_limits: null });
     expect(await put(key, { tokens_per_minute: 0 })).toMatchObject({ status: 400, paths: ["tokens_per_minute"] });
     expect(await put(key, { name: "mine" })).toMatchObject({ status: 200, record: { ...LIMITS, name: "mine" } });
   });
 
-  it("are raised again by the user who has set one of them, also if nobody knew who set the others", async () => {
+  it("are raised again by the user who set them, though it is unknown who set the others", async () => {
     const key = await keyOfAdmin({ tokens_per_minute: 100 });
     await control.connection.db.update(apiKeys).set({ admin_limits: null });
     for (const limit of [5, 9, 0])

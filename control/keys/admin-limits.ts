@@ -28,7 +28,7 @@ const IS_WITHIN = {
     Array.isArray(value) && value.length > 0 && value.every((name) => (list as readonly unknown[]).includes(name)),
 } satisfies Record<string, Judge>;
 
-/** Another period or start begins to count anew, which undoes a cap. */
+/** With another period or start, counting begins at 0 again, which undoes a cap. */
 const WITH_A_CAP: readonly Limit[] = ["budget_period", "budget_started_at"];
 const LIMITS = Object.keys(IS_WITHIN) as Limit[];
 

@@ -10,7 +10,7 @@ export interface StackContext {
   readonly config: StackConfig;
   readonly adminToken: string;
   readonly internalToken: string;
-  /** Accepted besides; undefined: none. */
+  /** Accepted too; undefined: none. */
   readonly internalTokenOld: string | undefined;
   readonly guard: Guard;
   /**

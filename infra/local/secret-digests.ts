@@ -13,7 +13,7 @@ export interface SharedSecrets {
   readonly clusterKey: string;
   readonly adminToken: string;
   readonly internalToken: string | undefined;
-  /** Accepted besides. */
+  /** Accepted too. */
   readonly adminTokenOld: string | undefined;
   readonly internalTokenOld: string | undefined;
   /** Whether the instance serves the console. */

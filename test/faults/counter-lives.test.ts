@@ -86,7 +86,7 @@ async function increaseOf(series: string): Promise<number> {
   return Number(sample?.value[1]);
 }
 
-it("adds up to what was served, over an orderly restart and deaths of the objects and the control service", async () => {
+it("adds up to what was served, over a restart and deaths of objects and control service", async () => {
   await seen(SERVED, 0);
   const first = await servedForLong();
   await seen(SERVED, first);

@@ -123,7 +123,7 @@ async function withToken(
     client.GET("/api/v1/overview/attention", { signal }),
     client.GET("/api/v1/rotation", { signal }),
   ]);
-  // a control service of before has no such route
+  // an older control service has no such route
   const oldSecrets = rotationSchema.safeParse(rotation.data).data;
   return [
     accepted,

@@ -10,7 +10,7 @@ ledger.use();
 const drift = async () =>
   columnDrift(ledger.db, z.array(columnSchema).parse(await ledger.store.rows(columnsQuery(ledger.db), {})));
 
-it("is empty after the migrations, and names columns that were dropped or changed until they are mended", async () => {
+it("names columns that were dropped or changed until they are mended", async () => {
   expect(await drift()).toEqual([]);
   for (const change of [
     "usage_raw DROP COLUMN error_code",
