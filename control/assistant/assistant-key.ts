@@ -13,6 +13,7 @@ import type { VerbContext, Written } from "../kernel/context.ts";
 import { parse } from "../kernel/parse.ts";
 import { write } from "../kernel/write.ts";
 import { keyRecord } from "../keys/key-record.ts";
+import { deleteKeys } from "../tenants/delete-keys.ts";
 import { insertTenant } from "../tenants/insert-tenant.ts";
 import { ASSISTANT_TENANT_ID, freeAssistantName } from "../tenants/own-tenants.ts";
 
@@ -33,10 +34,7 @@ export async function makeAssistantKey(ctx: VerbContext): Promise<Written<Create
       });
       await insertTenant(tx, journal, { ...body, id: ASSISTANT_TENANT_ID }, now);
     }
-    const ended = await tx
-      .delete(apiKeys)
-      .where(and(eq(apiKeys.tenant_id, ASSISTANT_TENANT_ID), lte(apiKeys.expires_at, now)))
-      .returning({ key_hash: apiKeys.key_hash, previous_key_hash: apiKeys.previous_key_hash });
+    const ended = await deleteKeys(tx, and(eq(apiKeys.tenant_id, ASSISTANT_TENANT_ID), lte(apiKeys.expires_at, now)));
     journal.keysRemoved(ended);
     const [row] = await tx
       .insert(apiKeys)

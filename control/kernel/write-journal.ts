@@ -15,7 +15,7 @@ interface AuditDraft {
 }
 
 /** The hashes under which the copies of a key are stored. */
-interface KeyHashes {
+export interface KeyHashes {
   readonly key_hash: string;
   readonly previous_key_hash: string | null;
 }

@@ -4,6 +4,7 @@ import { apiKeys } from "../db/schema/tenancy.ts";
 import type { VerbContext, Written } from "../kernel/context.ts";
 import { parseId } from "../kernel/parse.ts";
 import { write } from "../kernel/write.ts";
+import { deleteKeys } from "../tenants/delete-keys.ts";
 import { keyRecord, lockKey } from "./key-record.ts";
 
 /** Throws 404. */
@@ -12,7 +13,7 @@ export async function deleteKey(ctx: VerbContext, id: string): Promise<Written<n
   return await write(ctx, async (tx, journal) => {
     const row = await lockKey(tx, keyId);
     ctx.judge?.(keyRecord(row));
-    await tx.delete(apiKeys).where(eq(apiKeys.id, keyId));
+    await deleteKeys(tx, eq(apiKeys.id, keyId));
     journal.audit({
       action: "delete_key",
       entityType: "api_key",

@@ -1,12 +1,13 @@
 /**
  * Deletes a tenant with its keys; ledger rows stay (docs/rules/tenants.md#writes).
  */
-import { eq } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
 import { apiKeys, tenants } from "../db/schema/tenancy.ts";
 import { users } from "../db/schema/users.ts";
 import type { VerbContext, Written } from "../kernel/context.ts";
 import { parseId } from "../kernel/parse.ts";
 import { write } from "../kernel/write.ts";
+import { deleteKeys, keepNames } from "./delete-keys.ts";
 import { lockTenant, tenantRecord } from "./tenant-record.ts";
 
 /** Throws 404. */
@@ -15,10 +16,8 @@ export async function deleteTenant(ctx: VerbContext, id: string): Promise<Writte
   return await write(ctx, async (tx, journal) => {
     const row = await lockTenant(tx, tenantId);
     ctx.judge?.(tenantRecord(row));
-    const keys = await tx
-      .delete(apiKeys)
-      .where(eq(apiKeys.tenant_id, tenantId))
-      .returning({ key_hash: apiKeys.key_hash, previous_key_hash: apiKeys.previous_key_hash });
+    const keys = await deleteKeys(tx, eq(apiKeys.tenant_id, tenantId));
+    await keepNames(tx, sql`SELECT ${row.id}::uuid, ${row.id}::uuid, ${row.name}::text, ''`);
     await tx.update(users).set({ tenant_id: null, rev: journal.rev }).where(eq(users.tenant_id, tenantId));
     await tx.delete(tenants).where(eq(tenants.id, tenantId));
     journal.audit({

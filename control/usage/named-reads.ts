@@ -1,6 +1,7 @@
-/** Usage reads with the names of tenants and keys; deleted ones have no name (docs/rules/usage-reads.md#names). */
+/** Usage reads with the names of tenants and keys, also of deleted ones (docs/rules/usage-reads.md#names). */
 
-import { eq, inArray } from "drizzle-orm";
+import { eq, inArray, sql } from "drizzle-orm";
+import { alias } from "drizzle-orm/pg-core";
 import { type UsageLog, usageLogsQuerySchema } from "../../shared/schema/usage.ts";
 import {
   type DailyUsage,
@@ -9,7 +10,7 @@ import {
   usageDailyQuerySchema,
 } from "../../shared/schema/usage-reads.ts";
 import { NIL_UUID } from "../../shared/usage/usage-row.ts";
-import { apiKeys, tenants } from "../db/schema/tenancy.ts";
+import { apiKeys, deletedNames, tenants } from "../db/schema/tenancy.ts";
 import type { VerbContext } from "../kernel/context.ts";
 import { withDatabaseErrors } from "../kernel/database-errors.ts";
 import { parse } from "../kernel/parse.ts";
@@ -124,8 +125,16 @@ async function namesOf(
           .where(inArray(apiKeys.id, ids)),
     ),
   ]);
-  const byTenant = new Map(tenantRows.map((row) => [row.id, row]));
-  const byKey = new Map(keyRows.map((row) => [row.id, row]));
+  const live = new Set([...tenantRows, ...keyRows].map(({ id }) => id));
+  const deletedRows = await withDatabaseErrors(
+    async () =>
+      await inParts(
+        rows.flatMap((row) => [row.tenant_id, row.key_id]).filter((id) => !live.has(id)),
+        async (ids) => await deletedNamesOf(ctx, ids),
+      ),
+  );
+  const byTenant = new Map([...deletedRows, ...tenantRows].map((row) => [row.id, row]));
+  const byKey = new Map([...deletedRows, ...keyRows].map((row) => [row.id, row]));
   return (row) => ({
     tenant_name: byTenant.get(row.tenant_id)?.name ?? "",
     fairshare_group: byTenant.get(row.tenant_id)?.group ?? "",
@@ -133,6 +142,23 @@ async function namesOf(
     key_prefix: byKey.get(row.key_id)?.prefix ?? "",
     tenant_of_key: byKey.get(row.key_id)?.tenant ?? "",
   });
+}
+
+/** Deleted tenants and keys, in the form of live ones; a deleted tenant has left its group. */
+async function deletedNamesOf(ctx: VerbContext, ids: string[]) {
+  const tenantOfKey = alias(deletedNames, "tenant_of_key");
+  return await ctx.db
+    .select({
+      id: deletedNames.id,
+      name: deletedNames.name,
+      prefix: deletedNames.key_prefix,
+      group: sql<string>`''`,
+      tenant: sql<string>`coalesce(${tenants.name}, ${tenantOfKey.name}, '')`,
+    })
+    .from(deletedNames)
+    .leftJoin(tenants, eq(tenants.id, deletedNames.tenant_id))
+    .leftJoin(tenantOfKey, eq(tenantOfKey.id, deletedNames.tenant_id))
+    .where(inArray(deletedNames.id, ids));
 }
 
 /** A statement takes 65,535 parameters at most; a report by key can have more keys. */

@@ -60,7 +60,7 @@ describe("usage per model", () => {
 });
 
 describe("the request log", () => {
-  it("names the tenant and the key while they exist, and keeps the rows afterwards", async () => {
+  it("names the tenant and the key, also after both are deleted", async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url);
     const response = await fixture.gateway.chat(minted);
     await response.text();
@@ -77,11 +77,16 @@ describe("the request log", () => {
     await fixture.gateway.must("DELETE", `/tenants/${minted.tenant.id}`);
     expect(await fixture.gateway.row(minted.tenant.id, requestId)).toMatchObject({
       tenant_id: minted.tenant.id,
-      tenant_name: "",
-      key_name: "",
-      key_prefix: "",
+      tenant_name: minted.tenant.name,
+      key_name: minted.key.name,
+      key_prefix: minted.key.key_prefix,
       total_tokens: 33,
     });
+    const byKey = await fixture.gateway.must<readonly unknown[]>(
+      "GET",
+      `/usage/daily?group_by=key_model&key_id=${minted.key.id}`,
+    );
+    expect(byKey).toMatchObject([{ tenant_name: minted.tenant.name, key_name: minted.key.name }]);
   });
 
   it("treats every text as a value only", { tags: ["check"] }, async () => {
