@@ -14,7 +14,8 @@ import type { Bindings } from "./bindings.ts";
 import { type Deps, depsOf } from "./deps.ts";
 import { requestTargetOf } from "./domain/request/request-target.ts";
 import { MODEL_ROUTES } from "./domain/request/route-class.ts";
-import { mcp, modelDetail, modelRoute, models, otherRoute } from "./routes/data-plane.ts";
+import { allowedOrigin, allowOrigin, isPreflight, preflightAnswer } from "./routes/cors.ts";
+import { limits, mcp, modelDetail, modelRoute, models, otherRoute } from "./routes/data-plane.ts";
 import { internal } from "./routes/internal.ts";
 
 interface Types {
@@ -30,12 +31,26 @@ const modelRoutes: ReadonlySet<string> = new Set(MODEL_ROUTES);
 
 /** The data plane as a fetch handler. */
 export async function serve(request: Request, bindings: Bindings, context: ExecutionContext): Promise<Response> {
-  const response = await answer(request, bindings, context);
+  const origin = allowedOriginOf(request, bindings);
+  const asks = origin !== null && isPreflight(request);
+  const response = asks ? preflightAnswer(request, requestIds()) : await answer(request, bindings, context);
   const { VERSION } = bindings;
-  if (VERSION === undefined || !request.headers.has(WORKER_VERSION_HEADER)) return response;
+  const version = request.headers.has(WORKER_VERSION_HEADER) ? VERSION?.id : undefined;
+  if (version === undefined && origin === null) return response;
   const told = new Response(response.body, response);
-  told.headers.set(WORKER_VERSION_HEADER, VERSION.id);
+  if (version !== undefined) told.headers.set(WORKER_VERSION_HEADER, version);
+  if (origin !== null) allowOrigin(told.headers, origin);
   return told;
+}
+
+/** Whose pages may read the answer; null: nobody's (docs/rules/headers.md#from-a-browser). */
+function allowedOriginOf(request: Request, bindings: Bindings): string | null {
+  if (!request.headers.has("origin")) return null;
+  try {
+    return allowedOrigin(depsOf(bindings, request).env.corsOrigins, request);
+  } catch {
+    return null;
+  }
 }
 
 async function answer(request: Request, bindings: Bindings, context: ExecutionContext): Promise<Response> {
@@ -57,15 +72,13 @@ app.use(async (c, next) => {
   if (!URL.canParse(c.req.url)) throw new GatewayError("invalid_path");
   const deps = depsOf(c.env, c.req.raw);
   c.set("deps", deps);
-  // The router would serve it as GET; no route is documented with it (docs/rules/routes.md#unknown-paths).
-  if (c.req.raw.method === "HEAD" && !LIVE_PATHS.includes(c.req.path))
-    return await otherRoute(deps, c.req.raw, c.executionCtx as ExecutionContext);
   return await next();
 });
 for (const path of LIVE_PATHS) app.get(path, (c) => c.text("ok", 200, requestIds()));
 app.post(INTERNAL_PATHS.stop, async (c) => await internal(c.var.deps, c.req.raw));
 app.all("/internal/*", async (c) => await (c.env.OBJECTS?.fetch(c.req.raw) ?? internal(c.var.deps, c.req.raw)));
 app.get("/v1/models", async (c) => await models(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));
+app.get("/v1/limits", async (c) => await limits(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));
 app.get("/v1/models/*", async (c) => await modelDetail(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));
 app.all("/mcp/*", async (c) => await mcp(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));
 app.notFound(async (c) => {

@@ -77,6 +77,19 @@ const passthroughPaths = envText("")
   })
   .meta({ values: "exact paths, separated by commas", default: "none" });
 
+/** Origins of web pages, separated by commas; `*` allows every one. */
+const corsOrigins = envText("")
+  .transform((text, context) => {
+    const origins = text.split(",").flatMap((origin) => (origin.trim() === "" ? [] : [origin.trim()]));
+    if (origins.every((origin) => origin === "*" || URL.parse(origin)?.origin === origin)) return new Set(origins);
+    context.addIssue({
+      code: "custom",
+      message: "must be * or a comma-separated list of origins such as https://app.example.com",
+    });
+    return z.NEVER;
+  })
+  .meta({ values: "origins, separated by commas, or `*`", default: "none" });
+
 interface Row<Place extends string, Field extends z.ZodType, Value> {
   /** A property of {@link Env}, or a part of one. */
   readonly place: Place;
@@ -225,6 +238,16 @@ const ROWS = {
     "passthroughPaths",
     passthroughPaths.describe(
       "Paths that the gateway forwards too, besides those of inference: [what is forwarded](docs/api.md#what-is-forwarded).",
+    ),
+  ),
+  GATEWAY_MODERATION_MODEL: to(
+    "moderationModel",
+    envText("").describe("The model of `/v1/moderations` for requests that name none; without it they get 400."),
+  ),
+  GATEWAY_CORS_ORIGINS: to(
+    "corsOrigins",
+    corsOrigins.describe(
+      "Origins whose pages may call the data plane from a browser: [from a browser](docs/api.md#from-a-browser).",
     ),
   ),
   GATEWAY_LOG_GATHER_MS: to(

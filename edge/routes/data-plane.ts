@@ -6,6 +6,7 @@ import { mcpTarget } from "../domain/tools/mcp.ts";
 import { runMcp } from "../pipeline/mcp/run-mcp.ts";
 import type { PipelineInput } from "../pipeline/receive/start-call.ts";
 import { run, runOther } from "../pipeline/run.ts";
+import { describeLimits } from "../pipeline/run-limits.ts";
 import { describeModel, listModels } from "../pipeline/run-models.ts";
 
 /**
@@ -33,6 +34,7 @@ function pipelineInputOf(
       sessionIdDerivation: env.sessionIdDerivation,
       listsAllModels: env.listsAllModels,
       passthroughPaths: env.passthroughPaths,
+      moderationModel: env.moderationModel,
       ssrf: env.ssrf,
     },
     request,
@@ -64,6 +66,14 @@ export async function models(deps: Deps, request: Request, context: ExecutionCon
 /** `GET /v1/models/{id}` */
 export async function modelDetail(deps: Deps, request: Request, context: ExecutionContext): Promise<Response> {
   return await describeModel(pipelineInputOf(deps, request, context));
+}
+
+/** `GET /v1/limits` */
+export async function limits(deps: Deps, request: Request, context: ExecutionContext): Promise<Response> {
+  return await describeLimits(
+    pipelineInputOf(deps, request, context),
+    async (whose) => await deps.budgets.usage(whose),
+  );
 }
 
 /** Any method on `/mcp/{server}` and below; a path that names no server is treated like any other path. */

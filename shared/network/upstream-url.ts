@@ -1,14 +1,19 @@
 /**
  * The address that a request is sent to (docs/rules/upstream-calls.md#address): the base without trailing slash, the
- * client's path, the query. When the base ends in `/v1` and the path starts with `/v1/`, one of the two is dropped.
- * There is no other tolerance.
+ * client's path, the query. When the base ends in `/v1` and the path starts with `/v1/`, one of the two is dropped; with a path
+ * that model servers have beside `/v1`, that of the base is. There is no other tolerance.
  */
+
+/** What vLLM, SGLang, llama.cpp and TEI answer at their root only. */
+const BESIDE_V1 =
+  /^\/(?:v2\/.+|tokenize|detokenize|score|classify|pooling|generate|embed|completion|infill|apply-template)$/;
 
 /** `base` is an api_base or the default upstream; `path` and `search` are the client's. */
 export function upstreamUrl(base: string, path: string, search: string): string {
   const trimmed = base.replace(/\/+$/, "");
-  const rest = trimmed.endsWith("/v1") && path.startsWith("/v1/") ? path.slice(3) : path;
-  return trimmed + rest + search;
+  if (!trimmed.endsWith("/v1")) return trimmed + path + search;
+  const root = trimmed.slice(0, -"/v1".length);
+  return (path.startsWith("/v1/") || BESIDE_V1.test(path) ? root : trimmed) + path + search;
 }
 
 /**

@@ -1,6 +1,6 @@
 /**
- * The credential that a request presents (docs/rules/authentication.md#credentials): the bearer token, else the bare
- * `x-api-key`. With both, Authorization is used.
+ * The credential that a request presents (docs/rules/authentication.md#credentials): the bearer token, else the
+ * text of `x-api-key`, else of `api-key`.
  */
 
 type Credential =
@@ -26,5 +26,5 @@ export function readCredential(
 export function credentialText(headers: Headers): string | null {
   const authorization = headers.get("authorization");
   if (authorization !== null) return /^Bearer +(\S+)\s*$/i.exec(authorization)?.[1] ?? "";
-  return headers.get("x-api-key")?.trim() ?? null;
+  return (headers.get("x-api-key") ?? headers.get("api-key"))?.trim() ?? null;
 }

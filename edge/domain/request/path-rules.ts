@@ -38,6 +38,7 @@ const INFERENCE =
 const DOCUMENTED: ReadonlySet<string> = new Set([
   ...MODEL_ROUTES,
   "/v1/models",
+  "/v1/limits",
   "/health",
   "/livez",
   "/ready",

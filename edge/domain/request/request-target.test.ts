@@ -25,4 +25,15 @@ describe("the place of a request", () => {
     expect(requestTargetOf("http://h/v1/embeddings")).toBe(requestTargetOf("http://h/v1/embeddings"));
     expect(requestTargetOf("http://h/v1/embeddings?key=1")).not.toBe(requestTargetOf("http://h/v1/embeddings?key=1"));
   });
+
+  it.each([
+    ["/openai/deployments/a%20b/chat/completions?api-version=1&x=2", "/v1/chat/completions", "?x=2", "a b"],
+    ["/openai/deployments/m/embeddings", "/v1/embeddings", "", "m"],
+    ["/openai/v1/responses?api-version=preview", "/v1/responses", "", undefined],
+    ["/openai/deployments/m", "/openai/deployments/m", "", undefined],
+    ["/openai/deployments//chat/completions", "/openai/deployments//chat/completions", "", undefined],
+    ["/v1/embeddings?api-version=1", "/v1/embeddings", "?api-version=1", undefined],
+  ])("of %s is %s%s, with the deployment %s", (written, path, search, deployment) => {
+    expect(requestTargetOf(`http://h${written}`)).toEqual({ path, search, ...(deployment && { deployment }) });
+  });
 });

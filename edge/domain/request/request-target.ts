@@ -8,6 +8,8 @@ export interface RequestTarget {
   readonly path: string;
   /** With its question mark; "" without a query. */
   readonly search: string;
+  /** The model that the path names, as on the paths of Azure's SDK; absent: the body names it. */
+  readonly deployment?: string;
 }
 
 /** Most URLs that are remembered; above this all are forgotten. */
@@ -21,10 +23,30 @@ export function requestTargetOf(text: string): RequestTarget | null {
   if (met !== undefined) return met;
   const url = URL.parse(text);
   if (url === null) return null;
-  const place: RequestTarget = { path: url.pathname, search: url.search };
+  const place = targetOf(url);
   // A query may contain what must not be kept.
   if (text.length > KNOWN_MAX_LENGTH || text.includes("?")) return place;
   if (known.size >= KNOWN_MAX) known.clear();
   known.set(text, place);
   return place;
+}
+
+/**
+ * The target of a URL. Azure's SDK writes `/openai/deployments/{model}/...`, or `/openai/v1/...`, with the query
+ * `api-version` (docs/rules/routes.md#paths-of-azure).
+ */
+function targetOf({ pathname, search, searchParams }: URL): RequestTarget {
+  const [, deployment, rest] = /^\/openai\/(?:deployments\/([^/]+)|v1)(\/.+)$/.exec(pathname) ?? [];
+  if (rest === undefined) return { path: pathname, search };
+  const others = new URLSearchParams([...searchParams].filter(([name]) => name !== "api-version"));
+  const place = { path: `/v1${rest}`, search: others.size === 0 ? "" : `?${others.toString()}` };
+  return deployment === undefined ? place : { ...place, deployment: decoded(deployment) };
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
 }

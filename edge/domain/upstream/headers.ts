@@ -11,6 +11,7 @@ const DROPPED = new Set([
   "authorization",
   "cookie",
   "x-api-key",
+  "api-key",
   "accept-encoding",
   "connection",
   "keep-alive",

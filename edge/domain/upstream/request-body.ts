@@ -9,8 +9,8 @@ import type { MemberEdits } from "./transform.ts";
 
 /**
  * Replaces every `model` member and applies the edits: members that do not exist are added at the end, and those without a
- * new value are removed. Returns the pieces, in order. `document` is JSON that has a `model`; `top` is its top level and
- * holds every member that is changed.
+ * new value are removed. Returns the pieces, in order. `document` is a JSON object with at least one member that stays;
+ * `top` is its top level and holds every member that is changed.
  */
 export function rewriteBody(
   document: BytePieces,
@@ -19,9 +19,8 @@ export function rewriteBody(
   changed: MemberEdits,
 ): readonly Uint8Array[] {
   const edits: Edit[] = [];
-  replace(edits, top, "model", JSON.stringify(upstreamModel));
   const removed = new Set<string>();
-  for (const [name, value] of changed) {
+  for (const [name, value] of [["model", upstreamModel] as const, ...changed]) {
     const text = JSON.stringify(value) as string | undefined;
     if (text === undefined) removed.add(name);
     else if (!replace(edits, top, name, text))

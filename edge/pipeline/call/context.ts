@@ -32,6 +32,8 @@ export interface PipelineConfig {
   readonly listsAllModels: boolean;
   /** The paths that the operator has added to those that are forwarded (docs/rules/routes.md#unknown-paths). */
   readonly passthroughPaths: ReadonlySet<string>;
+  /** The model of moderations whose body names none; "": there is none. */
+  readonly moderationModel: string;
   /** Which addresses registered by an admin may be called (docs/rules/network-safety.md#address-policy). */
   readonly ssrf: SsrfPolicy;
 }
@@ -88,6 +90,8 @@ export interface Call {
   readonly path: string;
   /** The query of its URL, with its question mark; "" without a query. */
   readonly search: string;
+  /** The model that the path names; null: the body names it. */
+  readonly deployment: string | null;
   readonly requestId: string;
   /** The request that this one is a sub-call of; null: a client sent it. */
   readonly parentId: string | null;

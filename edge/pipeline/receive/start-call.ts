@@ -23,12 +23,13 @@ export interface PipelineInput {
 
 /** The envelope of a request that has just arrived. */
 export function startCall(received: PipelineInput): Call {
-  const { path, search } = received.place;
+  const { path, search, deployment = null } = received.place;
   const arrivedMs = received.ports.clock();
   return {
     ...received,
     path,
     search,
+    deployment,
     body: new ClientBody(received.request),
     route: routeClassOf(path),
     requestId: received.ports.random.uuid(),

@@ -62,7 +62,7 @@ export async function parseCall(call: Call, caller: Authenticated): Promise<Pars
   if (read === null) throw new GatewayError("invalid_json");
   const parsed = checked(read.caller, () => {
     checkSpelling(call, read.names);
-    return parsedOf(read, modelOf(read.document));
+    return parsedOf(read, modelOf(call, read.document));
   });
   return checked(parsed, () => {
     checkValues(call, read.document);
@@ -84,7 +84,7 @@ export async function parseOther(call: Call, caller: Authenticated): Promise<Unc
   const { request } = call;
   if (request.body === null || isMultipart(request)) return null;
   const read = await readCall(call, caller);
-  const modelName = read === null ? null : modelNameOf(read.document);
+  const modelName = read === null ? null : modelNameOf(call, read.document);
   if (read === null || modelName === null) return null;
   return { request: parsedOf(read, modelName), names: read.names };
 }
@@ -107,7 +107,7 @@ export async function parseProbe(call: Call, caller: Authenticated): Promise<Par
   const kept = call.body.copy();
   try {
     const read = await readCall(call, caller);
-    const modelName = read === null ? null : modelNameOf(read.document);
+    const modelName = read === null ? null : modelNameOf(call, read.document);
     if (read !== null && modelName !== null) {
       const probe = parsedOf(read, modelName, new PassthroughBody(kept));
       return checked(probe, () => {
@@ -128,7 +128,7 @@ export async function parseProbe(call: Call, caller: Authenticated): Promise<Par
 export function parseDetail(call: Call, caller: Authenticated, prefix: string): Parsed {
   const document = wholeDocument({ model: decoded(call.path.slice(prefix.length)) });
   if (call.request.body !== null) openBody(call);
-  const modelName = modelOf(document);
+  const modelName = modelOf(call, document);
   return {
     ...caller,
     modelText: modelName,
@@ -215,7 +215,7 @@ async function parseForm(call: Call, caller: Authenticated): Promise<Parsed> {
       await memory.reserveRead();
     }
     memory.complete();
-    const modelName = modelOf(document);
+    const modelName = modelOf(call, document);
     const parsed = { document, modelName, stream: form.fields["stream"] === "true", outgoing, edits: NO_EDITS };
     return { ...inSession(call, caller, document), modelText: modelName, parsed };
   } catch (error) {
@@ -223,17 +223,23 @@ async function parseForm(call: Call, caller: Authenticated): Promise<Parsed> {
   }
 }
 
-function modelOf(document: JsonDocument): string {
-  const name = modelNameOf(document);
+function modelOf(call: Call, document: JsonDocument): string {
+  const name = modelNameOf(call, document);
   if (name === null) throw new GatewayError("model_required");
   return name;
 }
 
-/** The name in `model`; null when there is none. */
-function modelNameOf(document: JsonDocument): string | null {
-  const name = document.root["model"];
-  if (typeof name !== "string" || name.trim() === "") return null;
-  return document.text(name);
+/**
+ * The name in the path, or in `model`, or that of the route's default model; null when there is none. A form, or a document
+ * without members, has no place for a name that it lacks.
+ */
+function modelNameOf({ deployment, route, config }: Call, { root, text }: JsonDocument): string | null {
+  const name = root["model"];
+  const named = typeof name === "string" && name.trim() !== "" ? text(name) : null;
+  if (Object.keys(root).length === 0 || (route.form && named === null)) return null;
+  if (deployment !== null) return deployment;
+  const isModeration = route.requestType === "moderation" && name === undefined && config.moderationModel !== "";
+  return isModeration ? config.moderationModel : named;
 }
 
 function decoded(segment: string): string {

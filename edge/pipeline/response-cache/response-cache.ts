@@ -102,7 +102,9 @@ async function lookup(call: Call, request: Prepared): Promise<Found> {
 }
 
 function isBypassed(call: Call, { principal, model, boons }: Prepared): boolean {
-  if (!model.cache_enabled || call.request.headers.has("x-gateway-boons")) return true;
+  const { headers } = call.request;
+  if (!model.cache_enabled || headers.has("x-gateway-boons")) return true;
+  if (/(?:^|[\s,])no-(?:store|cache)\s*(?:[,=]|$)/i.test(headers.get("cache-control") ?? "")) return true;
   return changesAnswers(principal.tenant) || hasToolLoop(model, boons) || lacksBoonSettings(call, model, boons);
 }
 

@@ -208,6 +208,7 @@ export class TestPipeline {
         sessionIdDerivation: true,
         listsAllModels: this.listsAllModels,
         passthroughPaths: this.passthroughPaths,
+      moderationModel: "",
         ssrf: this.ssrf,
       },
       request,

@@ -1,0 +1,73 @@
+/**
+ * `GET /v1/limits`: what limits the caller's requests, and what is left (docs/rules/budgets.md#limits-of-the-caller). It
+ * needs no slot and writes no row.
+ */
+
+import { GatewayError } from "../../shared/errors.ts";
+import type { ResolvedBudget } from "../../shared/records.ts";
+import type { BudgetRead, BudgetSubject } from "../../shared/wire/internal-budgets.ts";
+import { RATE_NAMES, type Rate } from "../domain/budget/rates.ts";
+import { type BucketLevel, levelOf } from "../domain/budget/token-bucket.ts";
+import { authenticateNow } from "./authenticate/authenticate-now.ts";
+import type { Call } from "./call/context.ts";
+import type { Authenticated, CallAnswer } from "./call/known.ts";
+import { withKnown } from "./call/known.ts";
+import { logEnd } from "./call/report/report-end.ts";
+import { usageRowOf } from "./call/report/usage-row.ts";
+import { answer } from "./receive/answer-call.ts";
+import type { PipelineInput } from "./receive/start-call.ts";
+import { readLevel } from "./reply/rate-limit.ts";
+import { gatewayHeaders } from "./reply/response-headers.ts";
+
+/** Reads a budget; throws when its object cannot be reached. */
+type ReadBudget = (subject: BudgetSubject) => Promise<BudgetRead>;
+
+/** Answers with the limits of the caller. */
+export async function describeLimits(received: PipelineInput, read: ReadBudget): Promise<Response> {
+  const { response } = await answer(
+    received,
+    async (call, known) => await limitsAnswer(call, await authenticateNow(call, known), read),
+  );
+  return response;
+}
+
+async function limitsAnswer(call: Call, caller: Authenticated, read: ReadBudget): Promise<CallAnswer> {
+  const { key, tenant } = caller.principal;
+  const [level, ofTenant, ofKey] = await withKnown(
+    caller,
+    Promise.all([
+      readLevel(call, caller),
+      budgetOf(read, tenant.budget, { tenant, key: null }),
+      budgetOf(read, key.budget, { tenant, key }),
+    ]),
+  );
+  const known = { ...caller, level };
+  const body = {
+    object: "limits",
+    tenant: {
+      tokens_per_minute: tenant.tokens_per_minute,
+      requests_per_minute: tenant.requests_per_minute,
+      budget: ofTenant,
+    },
+    key: { tokens_per_minute: key.tokens_per_minute, requests_per_minute: key.requests_per_minute, budget: ofKey },
+    per_minute: Object.fromEntries(RATE_NAMES.map((rate) => [rate, shownLevel(level, rate)])),
+  };
+  logEnd(call, known, usageRowOf(call, known, { statusCode: 200, admission: "fast" }));
+  return { response: Response.json(body, { headers: gatewayHeaders(call, known) }), known };
+}
+
+/** The bucket with less left of tenant and key; null: neither has a limit, or the level is not known. */
+function shownLevel(levels: BucketLevel | null | undefined, rate: Rate) {
+  const level = levels ? levelOf(levels, rate) : null;
+  return level && { limit: level.limitTokens, remaining: level.remainingTokens, reset_ms: level.resetMs };
+}
+
+/** A budget and what is used of it; null: there is none. Throws 503 `budget_check_failed`. */
+async function budgetOf(read: ReadBudget, budget: ResolvedBudget, subject: BudgetSubject): Promise<BudgetRead | null> {
+  if (budget.tokens === null && budget.cost_usd === null) return null;
+  try {
+    return await read(subject);
+  } catch (cause) {
+    throw new GatewayError("budget_check_failed", { cause });
+  }
+}
