@@ -17,6 +17,7 @@ import { MODEL_ROUTES } from "./domain/request/route-class.ts";
 import { allowedOrigin, allowOrigin, isPreflight, preflightAnswer } from "./routes/cors.ts";
 import { limits, mcp, modelDetail, modelRoute, models, otherRoute } from "./routes/data-plane.ts";
 import { internal } from "./routes/internal.ts";
+import { WELL_KNOWN, wellKnown } from "./routes/resource-metadata.ts";
 
 interface Types {
   Bindings: Bindings;
@@ -80,6 +81,7 @@ app.all("/internal/*", async (c) => await (c.env.OBJECTS?.fetch(c.req.raw) ?? in
 app.get("/v1/models", async (c) => await models(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));
 app.get("/v1/limits", async (c) => await limits(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));
 app.get("/v1/models/*", async (c) => await modelDetail(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));
+app.all(`${WELL_KNOWN}*`, (c) => wellKnown(c.var.deps, c.req.raw, c.req.path));
 app.all("/mcp/*", async (c) => await mcp(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));
 app.notFound(async (c) => {
   const deps = depsOf(c.env, c.req.raw);

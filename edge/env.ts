@@ -278,6 +278,10 @@ const ROWS = {
       .meta({ values: "a JSON array" })
       .describe("OIDC providers whose tokens applications can send: [identity tokens](docs/api.md#identity-tokens)."),
   ),
+  GATEWAY_PROXY_BASE_URL: to(
+    "proxyBaseUrl",
+    envOptionalWebUrl.meta({ default: "`http://localhost:8080` in the console, else that of each request" }),
+  ),
   GATEWAY_INTERNAL_BASE_URL: to(
     "internalBaseUrl",
     envWebUrl("http://127.0.0.1:9180").describe("URL at which the Worker reaches the control service."),

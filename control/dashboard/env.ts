@@ -150,7 +150,9 @@ const dashboardVariables = {
   GATEWAY_PROXY_BASE_URL: envWebUrl("http://localhost:8080")
     .transform((url) => url.replace(/\/+$/, ""))
     .meta({ values: "an http or https URL" })
-    .describe("URL at which users reach the data plane. The console shows it in commands, and its playground uses it."),
+    .describe(
+      "URL at which users reach the data plane. The console shows it in commands, its playground uses it, and MCP clients that sign in get it.",
+    ),
   GATEWAY_TRUSTED_PROXIES: trustedProxiesField,
   GATEWAY_PROXY_OWN_URL: envOptionalWebUrl
     .meta({ default: "`GATEWAY_PROXY_BASE_URL`" })

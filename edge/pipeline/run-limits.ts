@@ -4,7 +4,8 @@
  */
 
 import { GatewayError } from "../../shared/errors.ts";
-import type { ResolvedBudget } from "../../shared/records.ts";
+import { RATE_FIELD_NAMES, type RateField } from "../../shared/fields/rates.ts";
+import type { ResolvedBudget, ResolvedKey } from "../../shared/records.ts";
 import type { BudgetRead, BudgetSubject } from "../../shared/wire/internal-budgets.ts";
 import { RATE_NAMES, type Rate } from "../domain/budget/rates.ts";
 import { type BucketLevel, levelOf } from "../domain/budget/token-bucket.ts";
@@ -44,16 +45,17 @@ async function limitsAnswer(call: Call, caller: Authenticated, read: ReadBudget)
   const known = { ...caller, level };
   const body = {
     object: "limits",
-    tenant: {
-      tokens_per_minute: tenant.tokens_per_minute,
-      requests_per_minute: tenant.requests_per_minute,
-      budget: ofTenant,
-    },
-    key: { tokens_per_minute: key.tokens_per_minute, requests_per_minute: key.requests_per_minute, budget: ofKey },
+    tenant: { ...ratesOf(tenant), budget: ofTenant },
+    key: { ...ratesOf(key), budget: ofKey },
     per_minute: Object.fromEntries(RATE_NAMES.map((rate) => [rate, shownLevel(level, rate)])),
   };
   logEnd(call, known, usageRowOf(call, known, { statusCode: 200, admission: "fast" }));
   return { response: Response.json(body, { headers: gatewayHeaders(call, known) }), known };
+}
+
+/** The limits per minute of a tenant or key, by their names; 0: none. */
+function ratesOf(owner: Pick<ResolvedKey, RateField>): Readonly<Record<string, number>> {
+  return Object.fromEntries(RATE_FIELD_NAMES.map((name) => [name, owner[name]]));
 }
 
 /** The bucket with less left of tenant and key; null: neither has a limit, or the level is not known. */

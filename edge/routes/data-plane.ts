@@ -8,6 +8,7 @@ import type { PipelineInput } from "../pipeline/receive/start-call.ts";
 import { run, runOther } from "../pipeline/run.ts";
 import { describeLimits } from "../pipeline/run-limits.ts";
 import { describeModel, listModels } from "../pipeline/run-models.ts";
+import { withResourceMetadata } from "./resource-metadata.ts";
 
 /**
  * The input of the pipeline; `target`: path and query of the request, when they have been read already. Throws 400
@@ -80,5 +81,6 @@ export async function limits(deps: Deps, request: Request, context: ExecutionCon
 export async function mcp(deps: Deps, request: Request, context: ExecutionContext): Promise<Response> {
   const input = pipelineInputOf(deps, request, context);
   const target = mcpTarget(input.place.path);
-  return target === null ? await runOther(input) : await runMcp(input, target);
+  if (target === null) return await runOther(input);
+  return withResourceMetadata(deps, request, input.place.path, await runMcp(input, target));
 }

@@ -9,6 +9,7 @@ export const REQUEST_TYPES = [
   "image",
   "rerank",
   "moderation",
+  "mcp",
   "other",
   "vision_boon",
   "structured_output_boon",

@@ -306,3 +306,18 @@ it("a known identity is served without the control service; a new one waits unti
   );
   expect(code).toBe(200);
 });
+
+it("an MCP host finds the issuers, by RFC 9728, without a key and for any name", async () => {
+  const refused = await fetch(`${gateway.proxyUrl}/mcp/tools`, { method: "POST" });
+  const metadataUrl = `${gateway.proxyUrl}/.well-known/oauth-protected-resource/mcp/tools`;
+  expect({ status: refused.status, asks: refused.headers.get("www-authenticate") }).toEqual({
+    status: 401,
+    asks: `Bearer resource_metadata="${metadataUrl}"`,
+  });
+  expect(await (await fetch(metadataUrl)).json()).toEqual({
+    resource: `${gateway.proxyUrl}/mcp/tools`,
+    authorization_servers: [people.url, strict.url, late.url],
+    bearer_methods_supported: ["header"],
+  });
+  expect((await fetch(`${gateway.proxyUrl}/.well-known/oauth-protected-resource`)).status).toBe(404);
+});

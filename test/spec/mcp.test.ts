@@ -109,7 +109,7 @@ describe("a call", () => {
   });
 
   mainRows(2)([204, 500, 400, 401, 404, 405, 429, 503])(
-    "gets the server's %i as it is, and leaves no row",
+    "gets the server's %i as it is, and leaves a row that costs nothing",
     async (status) => {
       const minted = await mcp.mint(`status=${status}`);
       const response = await mcp.call(minted);
@@ -119,9 +119,18 @@ describe("a call", () => {
       });
       expect(response.headers.get("mcp-session-id")).toBe("s");
       expect(response.headers.get("x-gateway-upstream-status")).toBe(String(status));
-      const refused = await fixture.gateway.chat(minted, { body: { model: "no-such-model" } });
-      await fixture.gateway.row(minted.tenant.id, refused.headers.get("x-gateway-request-id"));
-      expect(await fixture.gateway.rows(minted.tenant.id)).toHaveLength(1);
+      const row = await fixture.gateway.row(minted.tenant.id, response.headers.get("x-gateway-request-id"));
+      expect(row).toMatchObject({
+        request_type: "mcp",
+        key_id: minted.key.id,
+        status_code: status,
+        upstream_status: status,
+        error_code: "",
+        admission: "fast",
+        model: "",
+        total_tokens: 0,
+        cost_usd: 0,
+      });
     },
   );
 
@@ -155,7 +164,7 @@ describe("a call is refused", () => {
     expect(await fixture.gateway.row(minted.tenant.id, requestId)).toMatchObject({
       admission: "rejected",
       status_code: 404,
-      request_type: "other",
+      request_type: "mcp",
       model: "",
     });
     for (const path of ["/mcp", "/mcp/"]) {
@@ -234,4 +243,14 @@ describe("a call is refused", () => {
     expect(await errorOf(response)).toEqual([502, "mcp_upstream_failed", "mcp upstream request failed"]);
     expect(await fixture.gateway.row(minted.tenant.id, requestId)).toMatchObject({ status_code: 502, cost_usd: 0 });
   });
+});
+
+it.each([
+  ["GET", "/.well-known/oauth-protected-resource/mcp/tools"],
+  ["GET", "/.well-known/oauth-authorization-server"],
+  ["GET", "/.well-known/openid-configuration"],
+  ["POST", "/.well-known/x"],
+])("%s %s is 404 without a key where no issuer is configured", async (method, path) => {
+  const response = await fetch(`${fixture.gateway.proxyUrl}${path}`, { method });
+  expect(await errorOf(response)).toEqual([404, "unknown_endpoint", "unknown endpoint"]);
 });

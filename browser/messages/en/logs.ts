@@ -56,6 +56,7 @@ export const logsTexts = {
   typeImage: "Image",
   typeRerank: "Rerank",
   typeModeration: "Moderation",
+  typeMcp: "MCP",
   typeOther: "Other",
   typeVisionBoon: "Boon: vision",
   typeStructuredOutputBoon: "Boon: structured output",

@@ -32,6 +32,7 @@ export const TYPE_TEXTS = {
   image: "typeImage",
   rerank: "typeRerank",
   moderation: "typeModeration",
+  mcp: "typeMcp",
   other: "typeOther",
   vision_boon: "typeVisionBoon",
   structured_output_boon: "typeStructuredOutputBoon",

@@ -1,7 +1,7 @@
 /**
  * The steps of a call to an MCP server (docs/rules/mcp.md#calls): caller and server, the session's tenant, the call,
- * its answer. All gates of key and tenant apply; there is no scheduler, no budget, no allow-list, and a usage row only
- * for a refusal.
+ * its answer. All gates of key and tenant apply; there is no scheduler, no budget and no allow-list, and its row costs
+ * nothing.
  */
 import { statusClass } from "../../domain/cell/request-counters.ts";
 import type { McpTarget } from "../../domain/tools/mcp.ts";
@@ -49,7 +49,9 @@ async function steps(call: Call, known: Known, target: McpTarget): Promise<CallA
   try {
     await noteMcpSession(call, access.server, session, answered.response);
     const response = relayMcp(call, served, withGatewayEndpoint(call, access, target, answered));
-    reportEnd(call, served, usageRowOf(call, served, { statusCode: response.status, admission: "fast" }));
+    const row = usageRowOf(call, served, { statusCode: response.status, admission: "fast" });
+    reportEnd(call, served, row);
+    call.waitUntil(call.ports.admission.record(row));
     return { response, known: served };
   } catch (error) {
     answered.stop.abort();

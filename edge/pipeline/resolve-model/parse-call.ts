@@ -233,9 +233,10 @@ function modelOf(call: Call, document: JsonDocument): string {
  * The name in the path, or in `model`, or that of the route's default model; null when there is none. A form, or a document
  * without members, has no place for a name that it lacks.
  */
-function modelNameOf({ deployment, route, config }: Call, { root, text }: JsonDocument): string | null {
+function modelNameOf({ deployment, route, config }: Call, document: JsonDocument): string | null {
+  const { root } = document;
   const name = root["model"];
-  const named = typeof name === "string" && name.trim() !== "" ? text(name) : null;
+  const named = typeof name === "string" && name.trim() !== "" ? document.text(name) : null;
   if (Object.keys(root).length === 0 || (route.form && named === null)) return null;
   if (deployment !== null) return deployment;
   const isModeration = route.requestType === "moderation" && name === undefined && config.moderationModel !== "";
