@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import type { ModelEndpoint } from "../../shared/schema/model-endpoint.ts";
 import type { ModelHealthDetail } from "../../shared/schema/model-health.ts";
 import { type HealthScene, startHealthScene } from "../../test/harness/health-scene.ts";
+import { waitFor } from "../../test/harness/wait-for.ts";
 
 let scene: HealthScene;
 beforeAll(async () => {
@@ -80,4 +81,39 @@ it("an endpoint with another address has no last check until the new address was
   expect(await scene.send("GET", `/models/${model.id}/endpoints`)).toMatchObject([
     { last_checked_at: new Date(scene.nowMs()).toISOString(), last_http_status: 200 },
   ]);
+});
+
+it("an endpoint that is added while its model is checked is checked at once too", async () => {
+  const model = await scene.model({ api_base: "" });
+  await scene.endpoint(model, "first", `${scene.upstream.url}/v1`);
+  const gates = { first: Promise.withResolvers<object>(), second: Promise.withResolvers<object>() };
+  scene.upstream.answer = ({ url }) => gates[url.startsWith("/other/") ? "second" : "first"].promise;
+  const asks = async (path: string): Promise<void> => {
+    await waitFor(
+      () => scene.upstream.asked.some(({ url }) => url.startsWith(path)),
+      (asked) => asked,
+    );
+  };
+  const checking = scene.tick();
+  await asks("/v1/");
+  scene.skip(10);
+  await scene.endpoint(model, "second", `${scene.upstream.url}/other/v1`);
+  const again = scene.tick();
+  await asks("/other/");
+  scene.skip(10);
+  gates.first.resolve({});
+  await waitFor(
+    async () => await scene.summary(model),
+    ({ status }) => status === "healthy",
+  );
+  gates.second.resolve({});
+  await Promise.all([checking, again]);
+  const statuses = await scene.send<ModelEndpoint[]>("GET", `/models/${model.id}/endpoints`);
+  expect(statuses).toMatchObject([
+    { name: "first", health_status: "healthy" },
+    { name: "second", health_status: "healthy" },
+  ]);
+  // the claim of the check that was overtaken has ended
+  const { next_check_at } = await scene.summary(model);
+  expect(Date.parse(next_check_at ?? "")).toBeGreaterThan(scene.nowMs() + 800_000);
 });

@@ -11,7 +11,7 @@ import type { VerbContext } from "../kernel/context.ts";
 import { recentSuccess } from "../usage/analytics/recent-success.ts";
 import type { AnalyticsStore } from "../usage/analytics/store.ts";
 import type { CatalogCache } from "./catalogs.ts";
-import type { CheckPlan } from "./check-plan.ts";
+import type { CheckPlan, CheckTrigger } from "./check-plan.ts";
 import { type Finding, findingOf, findingOfEndpoints } from "./finding.ts";
 import { type ProbeTools, type ProbeUsage, probe } from "./probe.ts";
 import { modelTypeOf } from "./probe-calls.ts";
@@ -32,8 +32,16 @@ export interface CheckFindings {
   readonly usages: readonly ProbeUsage[];
 }
 
-/** Makes the check. Throws ProbeCancelled when the signal is aborted. */
-export async function checkModel(tools: CheckTools, plan: CheckPlan, signal: AbortSignal): Promise<CheckFindings> {
+/**
+ * Makes the check. One that somebody has asked for probes whatever earlier traffic proves. Throws ProbeCancelled when the signal is
+ * aborted.
+ */
+export async function checkModel(
+  tools: CheckTools,
+  plan: CheckPlan,
+  trigger: CheckTrigger,
+  signal: AbortSignal,
+): Promise<CheckFindings> {
   const usages: ProbeUsage[] = [];
   const probeAddress = async (apiBase: string, secret: string | null): Promise<Finding> => {
     const { finding, usages: used } = await probeAt(tools, plan, apiBase, secret, signal);
@@ -41,7 +49,7 @@ export async function checkModel(tools: CheckTools, plan: CheckPlan, signal: Abo
     return finding;
   };
   const [proof, found] = await Promise.all([
-    proofOf(tools, plan),
+    trigger === "manual" ? null : proofOf(tools, plan),
     Promise.all(
       plan.endpoints.map(
         async (row) => [row.id, await probeAddress(row.api_base, secretOf(row) ?? plan.model.api_key)] as const,

@@ -37,29 +37,40 @@ async function known(fields: Readonly<Record<string, unknown>> = {}): Promise<Mo
 
 /** A request of a model that ended `agoMs` ago and took a second. */
 async function served(model: Model, agoMs: number, change: Partial<UsageRow> = {}): Promise<void> {
-  const row = { model: model.model_name, upstream_status: 200, total_ms: 1000, ...change };
+  const row = { model: model.model_name, upstream_status: 200, attempts: 1, total_ms: 1000, ...change };
   await ledger.insert([ledgerRow(scene.nowMs() - agoMs, row)]);
 }
 
 async function checked(model: Model): Promise<ModelHealthDetail["checks"][number] | undefined> {
-  return (await scene.send<ModelHealthDetail>("POST", `/models/${model.id}/health/check`)).checks[0];
+  await scene.send("POST", "/models/health");
+  return (await scene.send<ModelHealthDetail>("GET", `/models/${model.id}/health`)).checks[0];
 }
 
 const probes = (): number => scene.upstream.asked.length;
 
 describe("a request that was served", () => {
-  it("within the interval settles every kind of check, without a call", async () => {
+  it("within the interval settles checks that nobody has asked for, without a call", async () => {
     const model = await known();
     await served(model, INTERVAL_MS - 5000);
     const at = new Date(scene.nowMs() - INTERVAL_MS + 5000).toISOString();
     const proof = { status: "healthy", message: `served a request at ${at}`, latency_ms: 1000, http_status: 200 };
     expect(await checked(model)).toMatchObject(proof);
-    await scene.tick();
-    await scene.send("POST", "/models/health");
-    const { checks } = await scene.send<ModelHealthDetail>("GET", `/models/${model.id}/health`);
-    expect(new Set(checks.map(({ trigger }) => trigger))).toEqual(new Set(["manual", "bulk"]));
-    expect(checks).toMatchObject([proof, proof]);
     expect(probes()).toBe(0);
+    scene.skip(1000);
+    const { checks } = await scene.send<ModelHealthDetail>("POST", `/models/${model.id}/health/check`);
+    expect(checks[0]).toMatchObject({ trigger: "manual", message: "http 200" });
+    expect(probes()).toBe(1);
+  });
+
+  it.each<[string, Partial<UsageRow>]>([
+    ["failed", { status_code: 502 }],
+    ["broke off", { error_code: "upstream_stream_error" }],
+  ])("proves nothing when a later one %s", async (_what, change) => {
+    const model = await known();
+    await served(model, 5000);
+    await served(model, 1000, change);
+    expect(await checked(model)).toMatchObject({ message: "http 200" });
+    expect(probes()).toBe(1);
   });
 
   it.each<[string, number, Partial<UsageRow>]>([

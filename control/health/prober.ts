@@ -121,7 +121,7 @@ export class Prober {
     const refusal = findingWithoutProbe(plan, trigger, tools.ctx.now());
     if (refusal !== null) return { model: refusal, endpoints: new Map(), usages: [] };
     const ending = this.#ending.signal;
-    return await checkModel(tools, plan, signal === undefined ? ending : AbortSignal.any([ending, signal]));
+    return await checkModel(tools, plan, trigger, signal === undefined ? ending : AbortSignal.any([ending, signal]));
   }
 
   #failed(error: unknown): void {

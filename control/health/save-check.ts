@@ -85,8 +85,9 @@ export async function saveCheck(
     if (SUBJECT.some((field) => model[field] !== plan.model[field])) return NOTHING;
     if (isCalledOff({ ...plan, model }, result, trigger, now)) return NOTHING;
     const [before] = await tx.select().from(modelHealth).where(eq(modelHealth.model_id, model.id)).for("update");
-    if (isOvertaken(plan, before, now)) return NOTHING;
-    const own = await saveModel(saving, model, plan.health, before, result.model);
+    const own = isOvertaken(plan, before?.last_checked_at, now)
+      ? await keepModel(saving, model, plan.health, before)
+      : await saveModel(saving, model, plan.health, before, result.model);
     const changes = [...own.changes, ...(await saveEndpoints(saving, plan, result.endpoints))];
     if (changes.length > 0) await publish(tx, journal, model);
     return { changes, raised: own.raised };
@@ -98,9 +99,8 @@ export async function saveCheck(
  * True when another check ended while this one was running: its result is newer, and two failures at the same time count
  * once. A last check that lies in the future was stored by a clock that was ahead, and is ignored.
  */
-function isOvertaken({ at }: CheckPlan, before: HealthRow | undefined, now: Date): boolean {
-  const last = before?.last_checked_at ?? null;
-  return last !== null && last > at && last.getTime() <= now.getTime() + CLOCKS_DIFFER_MS;
+function isOvertaken({ at }: CheckPlan, last: Date | null | undefined, now: Date): boolean {
+  return last !== null && last !== undefined && last > at && last.getTime() <= now.getTime() + CLOCKS_DIFFER_MS;
 }
 
 /**
@@ -111,6 +111,18 @@ function isCalledOff(plan: CheckPlan, { model }: CheckResult, trigger: CheckTrig
   return (
     model.outcome !== "skipped" && model.outcome !== "disabled" && findingWithoutProbe(plan, trigger, now) !== null
   );
+}
+
+/** Another check has found the model's health; this one only gives back its claim. */
+async function keepModel(
+  saving: Saving,
+  { id }: ModelRow,
+  seen: HealthRow | null,
+  before: HealthRow | undefined,
+): Promise<Omit<SavedCheck, "sync">> {
+  const next_check_at = nextOf(saving, seen?.next_check_at, before?.next_check_at);
+  await saving.tx.update(modelHealth).set({ next_check_at }).where(eq(modelHealth.model_id, id));
+  return NOTHING;
 }
 
 async function saveModel(
@@ -157,7 +169,7 @@ async function saveEndpoints(
     if (before === undefined || isAnother(before, seen)) continue;
     const next = { next_check_at: nextOf(saving, seen.next_check_at, before.next_check_at) };
     const finding = found.get(seen.id);
-    if (finding === undefined) {
+    if (finding === undefined || isOvertaken(plan, before.last_checked_at, now)) {
       await tx.update(modelEndpoints).set(next).where(eq(modelEndpoints.id, seen.id));
       continue;
     }

@@ -53,12 +53,22 @@ it.each([
   [
     "locked/v1",
     "a",
-    { reachable: false, listed: null, wildcard: false, warnings: ["upstream is not reachable: http 401"] },
+    {
+      reachable: true,
+      listed: null,
+      wildcard: false,
+      warnings: ["the upstream refuses the credential: http 401"],
+    },
   ],
   [
     "moved/v1",
     "a",
-    { reachable: false, listed: null, wildcard: false, warnings: ["upstream is not reachable: http 302"] },
+    {
+      reachable: true,
+      listed: null,
+      wildcard: false,
+      warnings: ["the upstream answers http 302 on {api_base}/models"],
+    },
   ],
 ])("a catalog at /%s, asked for %s", async (path, upstream_model, verdict) => {
   const response = await validate({ api_base: `${upstream.url}/${path}`, upstream_model });

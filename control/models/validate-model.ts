@@ -25,6 +25,8 @@ export async function validateModel(ctx: VerbContext, input: unknown): Promise<M
   if (await isBlocked(ctx, api_base)) return refused("api_base resolves to a blocked address");
   const catalog = await idsOf(ctx, api_base, api_key === "" ? null : (api_key ?? null));
   if ("reason" in catalog) return refused(`upstream is not reachable: ${catalog.reason}`);
+  if ("status" in catalog)
+    return { reachable: true, listed: null, wildcard: false, warnings: [statusText(catalog.status), ...unversioned] };
   const { ids } = catalog;
   const wildcard = ids?.some((id) => id.includes("*")) ?? false;
   const listed = ids === null || wildcard ? null : ids.includes(upstream_model);
@@ -46,16 +48,23 @@ async function isBlocked(ctx: VerbContext, apiBase: string): Promise<boolean> {
   }
 }
 
-/** The ids in the catalog; null when the upstream answered something else; or the reason why there is no answer. */
+/** What an answer without a catalog says. */
+function statusText(status: number): string {
+  if (status === 401 || status === 403) return `the upstream refuses the credential: http ${status}`;
+  if (status === 404) return "the upstream has no catalog: http 404 on {api_base}/models";
+  return `the upstream answers http ${status} on {api_base}/models`;
+}
+
+/** The ids in the catalog; null: it is no list of models. Or the status of a failure, or the reason why there is no answer. */
 async function idsOf(
   { ssrf }: VerbContext,
   apiBase: string,
   credential: string | null,
-): Promise<{ readonly ids: readonly string[] | null } | { readonly reason: string }> {
+): Promise<{ readonly ids: readonly string[] | null } | { readonly status: number } | { readonly reason: string }> {
   try {
     return { ids: await readCatalog({ url: catalogUrl(apiBase), credential, timeoutMs: TIMEOUT_MS, policy: ssrf }) };
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error;
-    return { reason: error.message };
+    return error.status === null ? { reason: error.message } : { status: error.status };
   }
 }

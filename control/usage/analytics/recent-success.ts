@@ -1,6 +1,6 @@
 /**
- * Finds the newest request of a model that its upstream served successfully, in the ledger. Such a request makes a
- * probe of the model unnecessary (docs/rules/health.md#traffic-counts-as-a-check). Internal traffic and answers from
+ * Finds the newest request of a model that an upstream was asked for, in the ledger, if it was served successfully. Such a request
+ * makes a probe of the model unnecessary (docs/rules/health.md#traffic-counts-as-a-check). Internal traffic and answers from
  * the cache prove nothing.
  */
 import type { AnalyticsStore } from "./store.ts";
@@ -12,20 +12,23 @@ interface RecentSuccess {
   readonly totalMs: number;
 }
 
-/** The newest such request that began and ended after `sinceMs`; null when there is none. Throws 503. */
+/**
+ * That request, if it began and ended after `sinceMs`; null when there is none, or the newest one failed at its upstream. Throws
+ * 503.
+ */
 export async function recentSuccess(
   store: AnalyticsStore,
   model: string,
   sinceMs: number,
 ): Promise<RecentSuccess | null> {
-  const rows = await store.rows<RecentSuccess>(
-    `SELECT toUnixTimestamp64Milli(u.ts) AS atMs, u.status_code AS statusCode, u.total_ms AS totalMs
+  const [newest] = await store.rows<RecentSuccess & { readonly errorCode: string }>(
+    `SELECT toUnixTimestamp64Milli(u.ts) AS atMs, u.status_code AS statusCode, u.total_ms AS totalMs, u.error_code AS errorCode
      FROM ${store.db}.usage_raw AS u
      WHERE u.ts > fromUnixTimestamp64Milli({since:Int64}) AND toUnixTimestamp64Milli(u.ts) - u.total_ms > {since:Int64}
-       AND u.model = {model:String} AND u.status_code BETWEEN 200 AND 299
+       AND u.model = {model:String} AND u.attempts > 0 AND (u.status_code BETWEEN 200 AND 299 OR u.status_code >= 500)
        AND u.cache_status != 'hit' AND u.request_type NOT IN ('health_probe', 'benchmark')
      ORDER BY u.ts DESC LIMIT 1`,
     { since: sinceMs, model },
   );
-  return rows[0] ?? null;
+  return newest !== undefined && newest.statusCode < 300 && newest.errorCode === "" ? newest : null;
 }

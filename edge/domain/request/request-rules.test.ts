@@ -129,6 +129,7 @@ describe("headers", () => {
       "x-should-retry": "true",
       "request-id": "req_1",
       "openai-processing-ms": "12",
+      metadata: "[{}]",
       "anthropic-ratelimit-tokens-remaining": "0",
     };
     const others = { "set-cookie": "a=b", server: "x", "x-request-id": "r", "anthropic-organization-id": "o" };

@@ -71,8 +71,12 @@ export function asForm(headers: Record<string, string>): Record<string, string> 
   return headers;
 }
 
-/** What an upstream says of its own limits and of the request, for clients and for who asks it about a request. */
-const PASSED_ON = /^(?:retry-after(?:-ms)?|x-should-retry|request-id|openai-processing-ms|anthropic-ratelimit-.+)$/;
+/**
+ * What an upstream says of its own limits and of the request, for clients and for who asks it about a request. `metadata` is
+ * vLLM's description of embeddings that are sent as bytes.
+ */
+const PASSED_ON =
+  /^(?:metadata|retry-after(?:-ms)?|x-should-retry|request-id|openai-processing-ms|anthropic-ratelimit-.+)$/;
 
 /** The upstream's headers that the client gets; `contentType` is one of them. */
 export function clientHeaders(upstream: Headers, contentType: string | null): Record<string, string> {

@@ -3,17 +3,35 @@
  * event shows the tokens of a stream (docs/rules/streams.md#usage-event).
  */
 import { isJsonObject, type JsonObject } from "../wire/json/document.ts";
-import { isUsageEvent } from "../wire/sse/events.ts";
+import { usageEventOf } from "../wire/sse/events.ts";
 import type { EventShape, ResponseTransform } from "../wire/sse/response-transform.ts";
 import type { RequestTransform, TransformPlan, TransformSubject } from "./transform.ts";
 
+/** What every event of a stream has. */
+const COMMON: ReadonlySet<string> = new Set([
+  "id",
+  "object",
+  "created",
+  "model",
+  "choices",
+  "system_fingerprint",
+  "service_tier",
+  "obfuscation",
+]);
 const NOTHING = new Uint8Array(0);
 
-/** Removes the usage event from a stream. Keeps no state, so one is enough for all streams. */
+/** Removes the usage event from a stream, or what it has to itself. Keeps no state, so one is enough for all streams. */
 const withholdUsageEvent: ResponseTransform = {
   // A usage event has no choices: an empty list in one line, unless it is spread over several.
   concerns: ({ lines, emptyList }: EventShape) => emptyList || lines > 1,
-  event: (event) => (isUsageEvent(event) ? NOTHING : event),
+  event: (event) => {
+    const value = usageEventOf(event);
+    if (value === null) return event;
+    const { usage: _, ...others } = value;
+    // llama.cpp's server has its `timings` in the last event of a stream, whichever that is
+    if (Object.keys(others).every((name) => COMMON.has(name))) return NOTHING;
+    return new TextEncoder().encode(`data: ${JSON.stringify(others)}\n\n`);
+  },
 };
 
 const NAME = "usage_event";
@@ -25,7 +43,9 @@ export const usageEvent = {
   plan: ({ route, stream, document, member }: Omit<TransformSubject, "model">): TransformPlan | null => {
     if (!route.usageOption || !stream || requestsUsage(document.root)) return null;
     const given = member("stream_options");
-    const value = { ...(isJsonObject(given) ? given : {}), include_usage: true };
+    // without a usage event there is no usage in others either
+    const { continuous_usage_stats: _, ...others } = isJsonObject(given) ? given : {};
+    const value = { ...others, include_usage: true };
     const edits = new Map([["stream_options", value]]);
     return { name: NAME, edits, optional: true, response: () => withholdUsageEvent };
   },

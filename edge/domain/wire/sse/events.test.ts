@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isUsageEvent } from "./events.ts";
+import { usageEventOf } from "./events.ts";
 
 const encoder = new TextEncoder();
 const usage = 'data: {"choices":[],"usage":{"prompt_tokens":1}}';
@@ -19,6 +19,6 @@ describe("the usage event", () => {
     ["data: [DONE]", false],
     ['data: "usage"', false],
   ])("%j: %s", (text, expected) => {
-    expect(isUsageEvent(encoder.encode(`${text}\n\n`))).toBe(expected);
+    expect(usageEventOf(encoder.encode(`${text}\n\n`)) !== null).toBe(expected);
   });
 });

@@ -3,10 +3,12 @@
  * the client's behalf (docs/rules/streams.md#usage-event), and the in-band end of a stream that broke.
  */
 
-/** True for the event that only reports usage: a JSON object with empty `choices` and a `usage` object. */
-export function isUsageEvent(event: Uint8Array): boolean {
+import { isJsonObject, type JsonObject } from "../json/document.ts";
+
+/** The event that only reports usage, a JSON object with empty `choices` and a `usage` object; null for any other. */
+export function usageEventOf(event: Uint8Array): JsonObject | null {
   const text = new TextDecoder().decode(event);
-  if (!text.includes('"usage"')) return false;
+  if (!text.includes('"usage"')) return null;
   const data = text
     .split(/\r\n|\n|\r/)
     .filter((line) => line.startsWith("data:"))
@@ -14,11 +16,11 @@ export function isUsageEvent(event: Uint8Array): boolean {
     .join("\n");
   try {
     const value: unknown = JSON.parse(data);
-    if (typeof value !== "object" || value === null) return false;
-    const { choices, usage } = value as { choices?: unknown; usage?: unknown };
-    return Array.isArray(choices) && choices.length === 0 && typeof usage === "object" && usage !== null;
+    if (!isJsonObject(value)) return null;
+    const { choices, usage } = value;
+    return Array.isArray(choices) && choices.length === 0 && typeof usage === "object" && usage !== null ? value : null;
   } catch {
-    return false;
+    return null;
   }
 }
 
