@@ -33,6 +33,7 @@ function pipelineInputOf(
       sessionIdDerivation: env.sessionIdDerivation,
       listsAllModels: env.listsAllModels,
       passthroughPaths: env.passthroughPaths,
+      endsStreamsOnRevoke: env.endsStreamsOnRevoke,
       ssrf: env.ssrf,
     },
     request,
