@@ -94,7 +94,7 @@ async function streaming(minted: Minted) {
 }
 
 mainRows(2)(REVOCATIONS)(
-  "a stream ends with that error when $what, and its row has what was seen",
+  "a stream ends with the refusal when $what, and owes what was seen",
   async ({ revoke, status, code, ofTenant = false }) => {
     const minted = await fixture.gateway.mint(fixture.upstream.url, ENDLESS);
     const revoked = await streaming(minted);

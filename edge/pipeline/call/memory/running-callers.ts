@@ -9,7 +9,7 @@ import type { Ports } from "../../../ports.ts";
 const ASK_EVERY_MS = 1_500;
 
 /** The records by which a running call was served. */
-export interface RunningCaller {
+interface RunningCaller {
   revs: readonly RevItem[];
   /** The Cell knows a newer one. */
   isOld: boolean;
