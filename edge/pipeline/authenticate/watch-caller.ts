@@ -17,7 +17,7 @@ export function watchCaller(call: Call, caller: Authenticated, endsByTime = fals
   if (!call.config.endsStreamsOnRevoke) return;
   const { callers } = call.memory;
   let known = caller;
-  const running = { revs: keyRevs(call, known.principal.key), isOld: false };
+  const running = { revs: keyRevs(call, known.principal.key), isOld: false, failedMs: Number.NEGATIVE_INFINITY };
   const judge = async (): Promise<void> => {
     try {
       if (running.isOld) {
@@ -35,7 +35,7 @@ export function watchCaller(call: Call, caller: Authenticated, endsByTime = fals
     const look = (): void => {
       callOff = call.timer.after(LOOK_EVERY_MS, look);
       void judge();
-      void callers.ask(call.ports);
+      void callers.ask(running, call.ports);
     };
     let callOff = call.timer.after(LOOK_EVERY_MS, look);
     callers.add(running);

@@ -24,12 +24,12 @@ beforeEach(() => {
 });
 
 const running = (...revs: RevItem[]) => {
-  const caller = { revs, isOld: false };
+  const caller = { revs, isOld: false, failedMs: Number.NEGATIVE_INFINITY };
   callers.add(caller);
   return caller;
 };
 
-const ask = async () => await callers.ask(world.received().ports);
+const ask = async (by = running()) => await callers.ask(by, world.received().ports);
 
 describe("the question of an isolate", () => {
   it("names each record once, in its oldest revision, and finds the calls that have an older one", async () => {
@@ -59,16 +59,20 @@ describe("the question of an isolate", () => {
     expect(asked).toHaveLength(3);
   });
 
-  it("says nothing while the Cell is away, and is put again", async () => {
-    const caller = running(key("a", 1));
+  it("is put again after one that got no answer, at first by another call", async () => {
+    const [first, second] = [running(key("a", 1)), running(key("b", 1))];
     answer = () => {
       throw new Error("away");
     };
-    await ask();
-    expect(caller.isOld).toBe(false);
-    answer = knowing(key("a", 2));
+    await ask(first);
+    answer = knowing(key("b", 2));
     world.nowMs += 1_500;
-    await ask();
-    expect(caller.isOld).toBe(true);
+    await ask(first);
+    expect({ asked: asked.length, isOld: second.isOld }).toEqual({ asked: 1, isOld: false });
+    await ask(second);
+    expect({ asked: asked.length, isOld: second.isOld }).toEqual({ asked: 2, isOld: true });
+    world.nowMs += 8_500;
+    await ask(first);
+    expect(asked).toHaveLength(3);
   });
 });

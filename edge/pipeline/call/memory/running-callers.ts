@@ -7,12 +7,16 @@ import type { Ports } from "../../../ports.ts";
 
 /** Less than two looks of a call (watch-caller.ts), so that every second one asks. */
 const ASK_EVERY_MS = 1_500;
+/** A call that gets no answer leaves the question to others for so long: a platform limits the calls of a request. */
+const REST_MS = 10_000;
 
 /** The records by which a running call was served. */
 interface RunningCaller {
   revs: readonly RevItem[];
   /** The Cell knows a newer one. */
   isOld: boolean;
+  /** When it last asked in vain, epoch ms. */
+  failedMs: number;
 }
 
 export class RunningCallers {
@@ -28,16 +32,21 @@ export class RunningCallers {
   }
 
   /** Asks the Cell what has changed, unless a call has asked a moment ago. Never rejects: while the Cell is away nothing is known. */
-  async ask({ clock, directory, admission }: Pick<Ports, "clock" | "directory" | "admission">): Promise<void> {
+  async ask(
+    asking: RunningCaller,
+    { clock, directory, admission }: Pick<Ports, "clock" | "directory" | "admission">,
+  ): Promise<void> {
     const nowMs = clock();
     // A clock that was set back cannot show when that was.
-    if (Math.abs(nowMs - this.#askedMs) < ASK_EVERY_MS) return;
+    const isWithin = (ms: number, thenMs: number): boolean => Math.abs(nowMs - thenMs) < ms;
+    if (isWithin(ASK_EVERY_MS, this.#askedMs) || isWithin(REST_MS, asking.failedMs)) return;
     this.#askedMs = nowMs;
     const oldest = new Map<string, RevItem>();
     for (const item of this.#items())
       if (item.rev < (oldest.get(nameOf(item))?.rev ?? Infinity)) oldest.set(nameOf(item), item);
-    const changed = await admission.view.changedAmong([...oldest.values()]).catch(() => []);
-    if (changed.length === 0) return;
+    const changed = await admission.view.changedAmong([...oldest.values()]).catch(() => null);
+    if (changed === null) asking.failedMs = nowMs;
+    if (changed === null || changed.length === 0) return;
     directory.forget(changed);
     const newest = new Map(changed.map((item) => [nameOf(item), item.rev]));
     for (const caller of this.#running)
