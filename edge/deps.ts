@@ -51,6 +51,7 @@ import { Interruption } from "./pipeline/call/interruption.ts";
 import { AutoRouterMemory } from "./pipeline/call/memory/auto-router-memory.ts";
 import { ANSWER_MEMORY_BYTES, CACHE_MEMORY_BYTES, MemoryBudget } from "./pipeline/call/memory/memory-budget.ts";
 import { RequestBodyMemory } from "./pipeline/call/memory/request-body-memory.ts";
+import { RunningCallers } from "./pipeline/call/memory/running-callers.ts";
 import { ToolLists } from "./pipeline/call/memory/tool-lists.ts";
 import { WorkUnderWay } from "./pipeline/call/work-under-way.ts";
 import type { Clock, Log, Ports } from "./ports.ts";
@@ -228,7 +229,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
       const deps: Deps = {
         env,
         ports: { ...shared, admission },
-        memory,
+        memory: { ...memory, callers: new RunningCallers() },
         underWay,
         cell: direct,
         budgets,

@@ -191,6 +191,12 @@ const ROWS = {
     ),
     msOf,
   ),
+  GATEWAY_END_STREAMS_ON_REVOKE: to(
+    "endsStreamsOnRevoke",
+    envFlag(true).describe(
+      "Whether a change of a key or tenant that refuses it ends its [running requests](docs/rules/keys.md#running-requests) within 5 s; off: they run to their end.",
+    ),
+  ),
   GATEWAY_ADMISSION_PATIENCE_SECS: to(
     "admissionPatienceMs",
     envWhole(0, 0, ADMISSION_PATIENCE_MAX_SECS).describe(

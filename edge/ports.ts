@@ -114,6 +114,8 @@ export interface HitWaiter {
 export interface CellView {
   /** The items for which the Cell knows a newer one. Throws GatewayError `scheduler_unavailable`. */
   staleAmong(items: readonly RevItem[]): Promise<readonly RevItem[]>;
+  /** The same for one who asks again and again: a Cell that is away is neither logged nor an alert. Throws what the call throws. */
+  changedAmong(items: readonly RevItem[]): Promise<readonly RevItem[]>;
   /**
    * The level of a tenant's bucket when nothing was reserved; null without a cap, or when it is unknown. Never throws.
    */

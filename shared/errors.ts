@@ -112,7 +112,7 @@ export interface ErrorDetail {
 }
 
 /** The one error body of both planes (docs/rules/errors.md#error-body). */
-interface ErrorBody {
+export interface ErrorBody {
   readonly error: {
     readonly message: string;
     readonly type: ErrorType;

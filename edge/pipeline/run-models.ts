@@ -12,6 +12,7 @@ import { NOTHING_BILLED } from "../domain/usage/billing.ts";
 import { authenticate } from "./authenticate/authenticate.ts";
 import { beforeAdmission } from "./authenticate/authenticate-now.ts";
 import { modelRev, principalRevs, readUntilCurrent, subjectRevs } from "./authenticate/freshness.ts";
+import { watchCaller } from "./authenticate/watch-caller.ts";
 import { ClientGone } from "./call/client-gone.ts";
 import type { Call } from "./call/context.ts";
 import {
@@ -117,6 +118,7 @@ async function forwardProbe(call: Call, probe: Parsed): Promise<CallAnswer> {
     found.model === DEFAULT_UPSTREAM ? principalRevs(call, found.principal) : subjectRevs(call, found);
   const again = async (before: Parsed): Promise<Resolved> => await read(await authenticate(call, before));
   const resolved = await readUntilCurrent(call, await read(probe), revsOf, again);
+  watchCaller(call, resolved);
   const request = { ...resolved, level: await readLevel(call, resolved), upstream: new UpstreamProgress() };
   const end = ({ statusCode, ttftMs = 0, ...details }: RequestEnd): void => {
     const row = usageRowOf(call, request, { statusCode, ttftMs, admission: "fast", failure: details.failure });

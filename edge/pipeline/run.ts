@@ -7,6 +7,7 @@ import { isPassedThrough } from "../domain/request/path-rules.ts";
 import { admit } from "./admit/admit.ts";
 import { authenticate, checkTime } from "./authenticate/authenticate.ts";
 import { beforeAdmission } from "./authenticate/authenticate-now.ts";
+import { watchCaller } from "./authenticate/watch-caller.ts";
 import { BOONS } from "./boons/boon-list.ts";
 import { isAutoRequest, resolveAuto } from "./boons/resolve-auto.ts";
 import type { Call } from "./call/context.ts";
@@ -71,6 +72,7 @@ export async function runOther(received: PipelineInput): Promise<Response> {
 
 async function steps(call: Call, known: Known, route: ModelRoute): Promise<CallAnswer> {
   const caller = await authenticate(call, known);
+  watchCaller(call, caller);
   const resolved = await beforeAdmission(call, caller, async () => {
     checkPath(call);
     return await route.find(call, caller);

@@ -36,6 +36,7 @@ function pipelineInputOf(
       listsAllModels: env.listsAllModels,
       passthroughPaths: env.passthroughPaths,
       moderationModel: env.moderationModel,
+      endsStreamsOnRevoke: env.endsStreamsOnRevoke,
       ssrf: env.ssrf,
     },
     request,

@@ -20,11 +20,19 @@ export type AccessTerms = Pick<
   "status" | "timezone" | "active_from_ms" | "active_until_ms" | "weekly_windows"
 >;
 
+/** The codes of {@link accessRefusal}. */
+export const ACCESS_REFUSALS = [
+  "tenant_not_active",
+  "tenant_not_started",
+  "tenant_expired",
+  "outside_access_window",
+] as const satisfies readonly ErrorCode[];
+
 /**
  * The error code of the first check that refuses a tenant at an instant (order: docs/rules/tenants.md#access-windows),
  * or null when it may be served.
  */
-export function accessRefusal(tenant: AccessTerms, nowMs: number): ErrorCode | null {
+export function accessRefusal(tenant: AccessTerms, nowMs: number): (typeof ACCESS_REFUSALS)[number] | null {
   if (tenant.status !== "active") return "tenant_not_active";
   if (tenant.active_from_ms !== null && nowMs < tenant.active_from_ms) return "tenant_not_started";
   if (tenant.active_until_ms !== null && nowMs >= tenant.active_until_ms) return "tenant_expired";

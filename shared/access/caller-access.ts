@@ -6,7 +6,7 @@
 
 import type { ErrorCode } from "../errors.ts";
 import type { ResolvedKey, ResolvedTenant } from "../records.ts";
-import { type AccessTerms, accessRefusal, isModelPermitted, openUntilMs } from "./access-window.ts";
+import { ACCESS_REFUSALS, type AccessTerms, accessRefusal, isModelPermitted, openUntilMs } from "./access-window.ts";
 
 /** When a key and the secret that stands for it end. */
 type KeyEnds = Pick<ResolvedKey, "expires_at_ms" | "secret_until_ms">;
@@ -17,6 +17,15 @@ interface ModelLists {
   readonly tenant: Pick<ResolvedTenant, "allowed_models">;
 }
 
+/** The codes of {@link callerRefusal}. */
+export const CALLER_REFUSALS = [
+  "invalid_api_key",
+  "api_key_disabled",
+  "api_key_expired",
+  "tenant_not_found",
+  ...ACCESS_REFUSALS,
+] as const satisfies readonly ErrorCode[];
+
 /**
  * The error code of the first check that refuses a key at an instant, or null when it may be served. `invalid_api_key`:
  * its secret was replaced, and is not admitted any more, so that it stands for nobody.
@@ -24,7 +33,7 @@ interface ModelLists {
 export function callerRefusal(
   key: KeyEnds & Pick<ResolvedKey, "disabled"> & { readonly tenant: AccessTerms | null },
   nowMs: number,
-): ErrorCode | null {
+): (typeof CALLER_REFUSALS)[number] | null {
   if (key.secret_until_ms !== null && nowMs >= key.secret_until_ms) return "invalid_api_key";
   if (key.disabled) return "api_key_disabled";
   if (key.expires_at_ms !== null && nowMs >= key.expires_at_ms) return "api_key_expired";

@@ -3,6 +3,7 @@
  * stops or is killed.
  */
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { dataOf } from "../harness/fixture.ts";
 import { isPromised, startLoad } from "../harness/ledger-load.ts";
 import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
@@ -43,6 +44,17 @@ it("streams through each instance, and all rows are in one ledger", async () => 
     (found) => found.length === instances.length,
   );
   expect(new Set(rows.map(({ request_id }) => request_id)).size).toBe(instances.length);
+});
+
+it("ends the streams of a disabled key on each instance", async () => {
+  const [{ gateway }] = instances as [Instance];
+  const minted = await gateway.mint(upstream.url, "chunks=100000,pace=50");
+  const streams = await Promise.all(instances.map(async (each) => await each.gateway.chat(minted, { stream: true })));
+  await gateway.must("PUT", `/keys/${minted.key.id}/disabled`, { disabled: true });
+  const lastEvents = (await Promise.all(streams.map(async (stream) => await stream.text()))).map((text) =>
+    dataOf(text).at(-1),
+  );
+  expect(lastEvents).toEqual(instances.map(() => expect.stringContaining('"code":"api_key_disabled"')));
 });
 
 it("refuses an instance that has another secret, by its name", async () => {

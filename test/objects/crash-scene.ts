@@ -174,6 +174,7 @@ export class CrashScene {
       settleOrphan: async (row) => await real.settleOrphan(row),
       view: {
         staleAmong: async (items) => await real.view.staleAmong(items),
+        changedAmong: async (items) => await real.view.changedAmong(items),
         level: async () => null,
         inFlightByModel: async () => await real.view.inFlightByModel(),
       },

@@ -60,6 +60,20 @@ describe("the Anthropic SDK", () => {
     });
   });
 
+  it("raises the refusal in the middle of a stream whose key is disabled", async () => {
+    const minted = await fixture.gateway.mint(fixture.upstream.url, "chunks=100000,pace=50");
+    const messages = [{ role: "user" as const, content: minted.mark }];
+    const stream = await clientOf(minted).messages.create({ ...request(minted), messages, stream: true });
+    await fixture.gateway.must("PUT", `/keys/${minted.key.id}/disabled`, { disabled: true });
+    const read = async () => {
+      for await (const _event of stream);
+    };
+    await expect(read()).rejects.toMatchObject({
+      type: "permission_error",
+      error: { error: { code: "api_key_disabled" } },
+    });
+  });
+
   it("raises its own error classes", async () => {
     const minted = await mintAt(fixture.gateway, upstream);
     const unknown = clientOf(minted).messages.create({ ...request(minted), model: "absent" });

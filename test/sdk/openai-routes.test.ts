@@ -45,6 +45,16 @@ describe("the OpenAI SDK", () => {
     expect((await runner.finalChatCompletion()).choices[0]?.message.tool_calls).toHaveLength(1);
   });
 
+  it("raises the error of a responses stream that broke", async () => {
+    const minted = await fixture.gateway.mint(fixture.upstream.url, "chunks=5,pace=50,cut");
+    const asked = { model: minted.model.model_name, input: minted.mark, stream: true } as const;
+    const stream = await clientOf(minted).responses.create(asked);
+    const read = async () => {
+      for await (const _event of stream);
+    };
+    await expect(read()).rejects.toMatchObject({ code: "upstream_stream_error" });
+  });
+
   it("completes, embeds and creates responses", async () => {
     const minted = await mint();
     const model = minted.model.model_name;

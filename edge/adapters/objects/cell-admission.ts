@@ -83,6 +83,10 @@ export class CellAdmission {
     return await this.#call(async (cell) => await cell.staleAmong(items));
   }
 
+  async changedAmong(items: readonly RevItem[]): Promise<readonly RevItem[]> {
+    return await this.#calls()(async () => await this.#stub().staleAmong(items));
+  }
+
   async level(limits: BudgetLimits): Promise<BucketLevel | null> {
     try {
       return await this.#call(async (cell) => await cell.level(limits));

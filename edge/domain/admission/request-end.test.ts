@@ -10,6 +10,8 @@ it.each([
   [502, "upstream_failed", 0],
   [503, "scheduler_unavailable", 0],
   [503, "gateway_stopping", 12],
+  [403, "api_key_disabled", 12],
+  [401, "invalid_api_key", 12],
 ])("charges a row of status %i %s with 12 tokens for %i", (status, error, tokens) => {
   expect(chargedTokens({ status_code: status, error_code: error, total_tokens: 12 })).toBe(tokens);
 });

@@ -4,6 +4,8 @@
  * docs/rules/settlement-and-rows.md#clients-that-leave). The Cell fills in cell, admission and queue wait; the Worker fills
  * in the rest.
  */
+import { CALLER_REFUSALS } from "../../../shared/access/caller-access.ts";
+import type { ErrorCode } from "../../../shared/errors.ts";
 import type { UsageRow } from "../../../shared/usage/usage-row.ts";
 import { totalTokens } from "../usage/billing.ts";
 import type { AdmissionEntry } from "./admission-entry.ts";
@@ -27,13 +29,23 @@ export function settledRow(settlement: Settlement, slot: SlotTaken | null, cell:
 }
 
 /**
+ * The errors with which the gateway itself ends what a client was getting: it stops, or the caller is refused by now
+ * (docs/rules/keys.md#running-requests).
+ */
+export const ENDED_BY_GATEWAY: ReadonlySet<string> = new Set<ErrorCode>([
+  "gateway_stopping",
+  "invalid_token",
+  ...CALLER_REFUSALS,
+]);
+
+/**
  * The tokens that a row charges, by the row alone: an answer that was refused after the upstream had worked keeps its
- * tokens in the row, and charges none (docs/rules/boons.md#answers). A client that left, or whose stream ended with the gateway,
- * pays for them.
+ * tokens in the row, and charges none (docs/rules/boons.md#answers). A client that left, or whose stream the gateway ended, pays
+ * for them.
  */
 export function chargedTokens(row: Pick<UsageRow, "status_code" | "total_tokens" | "error_code">): number {
   const { status_code: status, total_tokens: tokens, error_code: error } = row;
-  return status >= 400 && status !== 499 && error !== "gateway_stopping" ? 0 : tokens;
+  return status >= 400 && status !== 499 && !ENDED_BY_GATEWAY.has(error) ? 0 : tokens;
 }
 
 /**

@@ -14,6 +14,7 @@ import type { Interruption } from "./interruption.ts";
 import type { AutoRouterMemory } from "./memory/auto-router-memory.ts";
 import type { MemoryBudget } from "./memory/memory-budget.ts";
 import type { RequestBodyMemory } from "./memory/request-body-memory.ts";
+import type { RunningCallers } from "./memory/running-callers.ts";
 import type { ToolLists } from "./memory/tool-lists.ts";
 import type { SharedTimer } from "./shared-timer.ts";
 
@@ -34,6 +35,8 @@ export interface PipelineConfig {
   readonly passthroughPaths: ReadonlySet<string>;
   /** The model of moderations whose body names none; "": there is none. */
   readonly moderationModel: string;
+  /** Whether a request ends when its key or tenant is refused meanwhile (docs/rules/keys.md#running-requests). */
+  readonly endsStreamsOnRevoke: boolean;
   /** Which addresses registered by an admin may be called (docs/rules/network-safety.md#address-policy). */
   readonly ssrf: SsrfPolicy;
 }
@@ -59,6 +62,8 @@ export interface IsolateMemory {
   readonly endpoints: RecentFailures;
   /** What the auto router knows of models, and of texts that were classified. */
   readonly autoRouter: AutoRouterMemory;
+  /** The callers of its calls at this Cell. */
+  readonly callers: RunningCallers;
   /** Ends every request of the isolate. */
   readonly interruption: Interruption;
 }
@@ -99,7 +104,7 @@ export interface Call {
   readonly arrivedMs: number;
   /** Release what steps acquired before the request is forwarded; called then, or before its refusal is answered. */
   readonly cleanups: (() => void)[];
-  /** Ends it before its answer does: it has lost its slot, or the gateway stops. */
+  /** Ends it before its answer does: it has lost its slot, its caller is refused, or the gateway stops. */
   readonly interruption: Interruption;
   /** The timer that the call's waits share. */
   readonly timer: SharedTimer;

@@ -1,7 +1,7 @@
 /**
  * Ends what a call does upstream, and lets it begin nothing more, with the error that its client gets: its slot is lost
- * (docs/rules/admission.md#leases-of-isolates), or the gateway stops (docs/rules/local-stack.md#stop). The interruption of a call
- * includes that of its isolate, and a sub-call's that of its request.
+ * (docs/rules/admission.md#leases-of-isolates), its caller is refused (docs/rules/keys.md#running-requests), or the gateway stops
+ * (docs/rules/local-stack.md#stop). The interruption of a call includes that of its isolate, and a sub-call's that of its request.
  */
 import type { GatewayError } from "../../../shared/errors.ts";
 
@@ -9,6 +9,8 @@ export class Interruption {
   readonly #of: Interruption | null;
   readonly #listeners = new Set<() => void>();
   #failure: GatewayError | null = null;
+  #watch: (() => () => void) | null = null;
+  #endWatch: (() => void) | null = null;
 
   /** `of`: what interrupts this one as well. */
   constructor(of: Interruption | null = null) {
@@ -33,16 +35,30 @@ export class Interruption {
     const { promise, resolve } = Promise.withResolvers<void>();
     void promise.then(listener);
     this.#listeners.add(resolve);
+    this.#endWatch ??= this.#watch?.() ?? null;
     const callOff = this.#of?.listen(listener);
     return () => {
       this.#listeners.delete(resolve);
+      this.#unwatch();
       callOff?.();
     };
+  }
+
+  /** `watch` looks for a reason to interrupt, and returns what ends that: it runs while anybody listens, so it ends with the call. */
+  watch(watch: () => () => void): void {
+    this.#watch = watch;
   }
 
   interrupt(failure: GatewayError): void {
     this.#failure ??= failure;
     for (const listener of this.#listeners) listener();
     this.#listeners.clear();
+    this.#unwatch();
+  }
+
+  #unwatch(): void {
+    if (this.#listeners.size > 0) return;
+    this.#endWatch?.();
+    this.#endWatch = null;
   }
 }

@@ -5,6 +5,7 @@
  */
 import { statusClass } from "../../domain/cell/request-counters.ts";
 import type { McpTarget } from "../../domain/tools/mcp.ts";
+import { watchCaller } from "../authenticate/watch-caller.ts";
 import type { Call } from "../call/context.ts";
 import { type CallAnswer, type Known, NOTHING_KNOWN, StageFailure, withKnown } from "../call/known.ts";
 import { reportEnd } from "../call/report/report-end.ts";
@@ -35,6 +36,7 @@ export async function runMcp(received: PipelineInput, target: McpTarget): Promis
 
 async function steps(call: Call, known: Known, target: McpTarget): Promise<CallAnswer> {
   const access = await accessMcpServer(call, known, target.server);
+  watchCaller(call, access, true);
   const session = await withKnown(access, checkMcpSession(call, access));
   const calling = withSpan(call, "mcp_request", async (span) => {
     span.set({ server: access.server.name });

@@ -18,7 +18,7 @@ export async function writeStreamError(job: RelayJob, client: ClientWriter, befo
   client.limitWriteTime(REPORT_WITHIN_MS);
   try {
     const told = job.cancellation.interrupted?.body ?? errorBody("upstream_stream_error");
-    await client.write(errorEvent(told, before));
+    await client.write(errorEvent(told, job.path, before));
     await client.close();
     return true;
   } catch {

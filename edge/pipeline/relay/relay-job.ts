@@ -8,6 +8,8 @@ export type BodyEnd = "complete" | "broken" | "gone";
 
 /** The input of a relay. */
 export interface RelayJob {
+  /** Of the request: its route decides the form of an in-band error. */
+  readonly path: string;
   readonly body: ReadableStream<Uint8Array>;
   /** What has been read of the body. */
   readonly head: Uint8Array<ArrayBuffer>;

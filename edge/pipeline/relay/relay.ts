@@ -4,6 +4,7 @@
  * move bytes.
  */
 import { GatewayError } from "../../../shared/errors.ts";
+import { ENDED_BY_GATEWAY } from "../../domain/admission/request-end.ts";
 import type { BilledBy } from "../../domain/request/route-class.ts";
 import { clientHeaders } from "../../domain/upstream/headers.ts";
 import type { TransformPlan } from "../../domain/upstream/transform.ts";
@@ -85,7 +86,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     const ttftMs = firstByteMs === null ? 0 : Math.max(0, firstByteMs - sentMs);
     // A client that is interrupted did not leave, even if it does not take the error any more. A stage ends its stream in order.
     const isCut = end !== "complete" || (events && relayed.stages.length > 0);
-    const stopped = isCut && interrupted?.code === "gateway_stopping" ? interrupted : null;
+    const stopped = isCut && ENDED_BY_GATEWAY.has(interrupted?.code ?? "") ? interrupted : null;
     const statusCode = stopped?.status ?? (end === "gone" ? 499 : shownStatus);
     forwarded.span.set({ ttft_ms: ttftMs, ...(events ? { stream: true } : {}), ...scan.facts() });
     const isFailed = events && response.ok && scan.hasError;
@@ -142,7 +143,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
       interrupted ?? (broken ? new GatewayError(timedOut ? "upstream_timeout" : "upstream_failed") : error);
     const statusCode = failure instanceof GatewayError ? failure.status : 500;
     // The tokens of a row that says so are charged, and this client got nothing.
-    const billed = interrupted?.code === "gateway_stopping" ? NOTHING_BILLED : { ...used, costUsd: 0 };
+    const billed = ENDED_BY_GATEWAY.has(interrupted?.code ?? "") ? NOTHING_BILLED : { ...used, costUsd: 0 };
     settler.end({ statusCode, billed, refunded: true, failure });
     throw failure;
   };
@@ -158,6 +159,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
   };
   const transforms = events ? responseTransformsOf(forwarded.applied) : [];
   const job: RelayJob = {
+    path: call.path,
     body,
     head,
     cancellation,

@@ -19,6 +19,7 @@ export const OF_THE_CODE = {
   IDLE_BEATS: { file: "edge/adapters/objects/session-carrier.ts", value: 3 },
   SUCCEEDED_AFTER_BEATS: { file: "edge/adapters/objects/session-carrier.ts", value: 40 },
   SUCCEEDED_AFTER_CALLS: { file: "edge/adapters/objects/session-carrier.ts", value: 500 },
+  LOOK_EVERY_MS: { file: "edge/pipeline/authenticate/watch-caller.ts", value: 1_000 },
   SAMPLES_PER_REPORT: { file: "edge/objects/cell/heartbeat.ts", value: 5 },
 } as const;
 
@@ -61,6 +62,10 @@ export function secondOf({ requestsPerSec, secs, tenants, isolates }: Load) {
   const afterRest = perIsolate * Math.exp(-perIsolate * restSecs);
   const sessions = Math.min(isolates * (afterRest + successors), requestsPerSec);
 
+  // Every second look an isolate asks whether a caller was revoked, while it runs a request that is older than a look.
+  const lookSecs = at("LOOK_EVERY_MS") / 1000;
+  const looks = (isolates / (2 * lookSecs)) * (1 - Math.exp(-perIsolate * Math.max(0, secs - lookSecs)));
+
   const batches = 1 / (GROUP_COMMIT_MS / 1000 + 1 / requestsPerSec);
   const shipments = Math.min(requestsPerSec, perSec(at("LINGER_MS")));
 
@@ -78,7 +83,7 @@ export function secondOf({ requestsPerSec, secs, tenants, isolates }: Load) {
     workerRequests: requestsPerSec + controlCalls,
     cpuMs: requestsPerSec * (MEASURED.requestCpuMs + chunks * chunkCpuMs),
     // scrapes ask the Cell and, twice, the Ledger
-    objectCalls: sessions + batches + budgetCalls + controlCalls + 2 * scrapes,
+    objectCalls: sessions + looks + batches + budgetCalls + controlCalls + 2 * scrapes,
     alarms: shipments + budgetCalls,
     // a shipment opens a segment, marks another as shipped, and sets the alarm at most twice; a checkpoint is three rows and two
     // alarms; the Cell saves each minute its history, and which isolates have requests

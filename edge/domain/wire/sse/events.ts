@@ -2,6 +2,7 @@
  * Server-sent events (WHATWG HTML, "Server-sent events") that the gateway knows: the usage event that it asked for on
  * the client's behalf (docs/rules/streams.md#usage-event), and the in-band end of a stream that broke.
  */
+import type { ErrorBody } from "../../../../shared/errors.ts";
 
 import { isJsonObject, type JsonObject } from "../json/document.ts";
 
@@ -24,9 +25,16 @@ export function usageEventOf(event: Uint8Array): JsonObject | null {
   }
 }
 
+/** The routes whose clients read an error only from an event of that name. */
+const NAMED_EVENTS = /\/(messages|responses)$/;
+
 /**
- * The in-band end of a stream that broke (docs/rules/streams.md#broken-streams); `before` ends what may be unfinished.
+ * The in-band end of a stream that broke, in the form of its route (docs/rules/streams.md#broken-streams); `before` ends what may be
+ * unfinished.
  */
-export function errorEvent(body: object, before = ""): Uint8Array {
-  return new TextEncoder().encode(`${before}data: ${JSON.stringify(body)}\n\n`);
+export function errorEvent({ error }: ErrorBody, path: string, before = ""): Uint8Array {
+  const event = NAMED_EVENTS.test(path)
+    ? `event: error\ndata: ${JSON.stringify({ ...error, type: "error", error })}`
+    : `data: ${JSON.stringify({ error })}`;
+  return new TextEncoder().encode(`${before}${event}\n\n`);
 }

@@ -85,7 +85,10 @@ export function composedStream(
       }
       if (next === null) {
         lost();
-        yield errorEvent(new GatewayError("upstream_stream_error").body);
+        yield errorEvent(
+          (loop.call.interruption.failure ?? new GatewayError("upstream_stream_error")).body,
+          loop.call.path,
+        );
         return;
       }
       body = next;

@@ -20,6 +20,7 @@ import {
   MemoryBudget,
 } from "../../../../edge/pipeline/call/memory/memory-budget.ts";
 import { RequestBodyMemory } from "../../../../edge/pipeline/call/memory/request-body-memory.ts";
+import { RunningCallers } from "../../../../edge/pipeline/call/memory/running-callers.ts";
 import { ToolLists } from "../../../../edge/pipeline/call/memory/tool-lists.ts";
 import { type PipelineInput, startCall } from "../../../../edge/pipeline/receive/start-call.ts";
 import type {
@@ -151,6 +152,7 @@ export class TestPipeline {
     endpoints: new RecentFailures(),
     interruption: new Interruption(),
     autoRouter: new AutoRouterMemory(),
+    callers: new RunningCallers(),
   };
   /** Addresses that were examined after a failure. */
   readonly diagnosed: string[] = [];
@@ -208,7 +210,8 @@ export class TestPipeline {
         sessionIdDerivation: true,
         listsAllModels: this.listsAllModels,
         passthroughPaths: this.passthroughPaths,
-      moderationModel: "",
+        moderationModel: "",
+        endsStreamsOnRevoke: true,
         ssrf: this.ssrf,
       },
       request,
@@ -335,6 +338,7 @@ export class TestPipeline {
       },
       view: {
         staleAmong: async (items) => this.stale(items),
+        changedAmong: async (items) => this.stale(items),
         level: async () => this.level,
         inFlightByModel: async () => await this.inFlightByModel(),
       },
