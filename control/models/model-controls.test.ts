@@ -104,6 +104,9 @@ describe("controls of a model", () => {
 describe("a route of single fields", () => {
   const RELIABILITY = {
     request_timeout_secs: 5,
+    first_token_timeout_secs: 3,
+    idle_timeout_secs: 2,
+    stream_keepalive_secs: 7,
     max_retries: 2,
     retry_backoff_ms: 10,
     endpoint_selection_mode: "load_balance",

@@ -24,6 +24,7 @@ import { guardInput } from "./guardrails/guard-input.ts";
 import { outputGuards } from "./guardrails/guard-output.ts";
 import { prepare } from "./prepare/prepare.ts";
 import { answer } from "./receive/answer-call.ts";
+import { limitSilence } from "./receive/keep-alive.ts";
 import type { PipelineInput } from "./receive/start-call.ts";
 import { serveAdmitted } from "./relay/serve-admitted.ts";
 import { checkFields, parseCall, parseOther } from "./resolve-model/parse-call.ts";
@@ -77,6 +78,7 @@ async function steps(call: Call, known: Known, route: ModelRoute): Promise<CallA
     checkPath(call);
     return await route.find(call, caller);
   });
+  if (route === DOCUMENTED) limitSilence(call, resolved);
   let examined: Prepared | null = null;
   const guard = async (request: Prepared): Promise<Prepared> => {
     examined = await guardInput(call, request);

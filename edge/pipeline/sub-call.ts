@@ -149,7 +149,7 @@ async function collectOnce(call: Call, answer: UpstreamAnswer): Promise<SubCallA
     return await collect(call, clientStatus(response.status), response.body, cancellation.signal, head);
   } catch (error) {
     if (cancellation.clientGone) throw new ClientGone();
-    if (cancellation.timedOut) throw new GatewayError("upstream_timeout", { cause: "the answer did not end in time" });
+    if (cancellation.timedOut !== null) throw new GatewayError("upstream_timeout", { cause: cancellation.timedOut });
     throw new GatewayError("upstream_failed", { cause: error });
   } finally {
     cancelAnswer(answer);

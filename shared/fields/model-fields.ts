@@ -87,6 +87,17 @@ export const MODEL_FIELDS = {
   cache_enabled: { column: "boolean", value: z.boolean(), hot: true },
   cache_ttl_secs: { column: "integer", value: count, hot: true },
   request_timeout_secs: { column: "integer", value: count.nullable(), hot: true },
+  first_token_timeout_secs: {
+    column: "integer",
+    value: count.nullable(),
+    hot: { first_token_timeout_secs: count.nullable().default(null) },
+  },
+  idle_timeout_secs: {
+    column: "integer",
+    value: count.nullable(),
+    hot: { idle_timeout_secs: count.nullable().default(null) },
+  },
+  stream_keepalive_secs: { column: "integer", value: count, hot: { stream_keepalive_secs: count.default(25) } },
   max_retries: { column: "integer", value: count, hot: true },
   retry_backoff_ms: { column: "integer", value: count, hot: true },
   endpoint_selection_mode: { column: "text", value: z.enum(SELECTION_MODES), hot: true },

@@ -82,6 +82,9 @@ export async function fillConfiguration({ must: send }: Pick<TestControl, "must"
     cached_input_cost_per_token: 0.0001,
     reasoning_output_cost_per_token: 0.002,
     input_cost_per_second: 0.0003,
+    first_token_timeout_secs: 20,
+    idle_timeout_secs: 30,
+    stream_keepalive_secs: 15,
     health: { check_interval_secs: 120, maintenance_note: "n", maintenance_until: "2096-01-01T00:00:00Z" },
   });
   await send("PUT", `/models/${model.id}/capacity`, { max_in_flight: 6 });

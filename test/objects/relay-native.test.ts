@@ -58,7 +58,8 @@ function relayed(source: Source, clock: () => number, stalledReaderMs = LONG_MS,
   const saw = async (characters: number): Promise<void> => {
     while (seen.upstream.length < characters) await new Promise<void>((resolve) => void watching.push(resolve));
   };
-  const stop = new AttemptCancellation(client.signal, LONG_MS, new SharedTimer(Date.now), new Interruption());
+  const limits = { wholeMs: LONG_MS, firstMs: 0, idleMs: 0 };
+  const stop = new AttemptCancellation(client.signal, limits, new SharedTimer(Date.now), clock, new Interruption());
   const job: RelayJob = {
     body: source(stop.signal),
     head: new Uint8Array(new TextEncoder().encode(head)),
@@ -67,6 +68,7 @@ function relayed(source: Source, clock: () => number, stalledReaderMs = LONG_MS,
     timer: new SharedTimer(Date.now),
     path: "/v1/chat/completions",
     stalledReaderMs,
+    keepAliveMs: 0,
     events: true,
     transforms: [],
     onUpstream: (chunk) => {

@@ -224,6 +224,9 @@ describe("reliability and cache of a model", () => {
     const one = `/api/v1/models/${model.id}`;
     const wanted = {
       request_timeout_secs: 5,
+      first_token_timeout_secs: 4,
+      idle_timeout_secs: 3,
+      stream_keepalive_secs: 0,
       max_retries: 3,
       retry_backoff_ms: 0,
       endpoint_selection_mode: "session_hash",
@@ -233,6 +236,9 @@ describe("reliability and cache of a model", () => {
     expect(await copy()).toMatchObject(wanted);
     const defaults = {
       request_timeout_secs: null,
+      first_token_timeout_secs: null,
+      idle_timeout_secs: null,
+      stream_keepalive_secs: 25,
       max_retries: 1,
       retry_backoff_ms: 200,
       endpoint_selection_mode: "failover",
@@ -251,6 +257,9 @@ describe("reliability and cache of a model", () => {
     ["reliability", { max_retries: 11 }, "max_retries"],
     ["reliability", { retry_backoff_ms: 60_001 }, "retry_backoff_ms"],
     ["reliability", { request_timeout_secs: 0 }, "request_timeout_secs"],
+    ["reliability", { first_token_timeout_secs: 0 }, "first_token_timeout_secs"],
+    ["reliability", { idle_timeout_secs: 86_401 }, "idle_timeout_secs"],
+    ["reliability", { stream_keepalive_secs: null }, "stream_keepalive_secs"],
     ["reliability", { endpoint_selection_mode: "random" }, "endpoint_selection_mode"],
     ["reliability", { debug_diagnostics: 1 }, "debug_diagnostics"],
     ["cache", {}, "cache_enabled"],

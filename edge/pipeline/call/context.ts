@@ -11,6 +11,7 @@ import type { Ports } from "../../ports.ts";
 import type { BoonRuns } from "./boon-runs.ts";
 import type { ClientBody } from "./client-body.ts";
 import type { Interruption } from "./interruption.ts";
+import type { Resolved } from "./known.ts";
 import type { AutoRouterMemory } from "./memory/auto-router-memory.ts";
 import type { MemoryBudget } from "./memory/memory-budget.ts";
 import type { RequestBodyMemory } from "./memory/request-body-memory.ts";
@@ -104,6 +105,8 @@ export interface Call {
   readonly arrivedMs: number;
   /** Release what steps acquired before the request is forwarded; called then, or before its refusal is answered. */
   readonly cleanups: (() => void)[];
+  /** Resolved when the client of a stream has waited long enough for its head. */
+  readonly headDue: PromiseWithResolvers<Resolved>;
   /** Ends it before its answer does: it has lost its slot, its caller is refused, or the gateway stops. */
   readonly interruption: Interruption;
   /** The timer that the call's waits share. */

@@ -1,32 +1,55 @@
 /**
- * The end of one upstream attempt (its client is gone, its deadline has passed, its reader was cut off, or its call
- * was interrupted) as one signal (docs/rules/upstream-calls.md#abort-and-cancel). The deadline covers everything from sending to the last byte
- * of the answer.
+ * The end of one upstream attempt (its client is gone, one of its time limits has passed, its reader was cut off, or its call
+ * was interrupted) as one signal (docs/rules/upstream-calls.md#abort-and-cancel).
  */
 
 import type { GatewayError } from "../../../shared/errors.ts";
+import type { Clock } from "../../ports.ts";
 import { ClientGone } from "../call/client-gone.ts";
 import type { Interruption } from "../call/interruption.ts";
 import type { SharedTimer } from "../call/shared-timer.ts";
+import { StallWatch } from "../call/stall-watch.ts";
+
+/** How long an attempt may take, ms (docs/rules/upstream-calls.md#time-limits). */
+export interface TimeLimits {
+  /** From sending to the last byte of the answer. */
+  readonly wholeMs: number;
+  /** From sending until an answer has begun; 0: no limit. */
+  readonly firstMs: number;
+  /** For each read of what follows; 0: no limit. */
+  readonly idleMs: number;
+}
 
 export class AttemptCancellation {
+  /** Watches the reads of an answer that has begun. */
+  readonly idle: StallWatch;
   readonly #controller = new AbortController();
   readonly #client: AbortSignal;
-  readonly #timeoutMs: number;
+  readonly #wholeMs: number;
   readonly #waits: SharedTimer;
   readonly #interruption: Interruption;
   readonly #callOffInterruption: () => void;
   readonly #onGone = (): void => this.#controller.abort(new ClientGone());
+  readonly #callOffFirst: () => void;
   #callOff: (() => void) | null = null;
-  #timedOut = false;
+  #timedOut: string | null = null;
   #readerStalled = false;
 
-  constructor(client: AbortSignal, timeoutMs: number, waits: SharedTimer, interruption: Interruption) {
+  constructor(
+    client: AbortSignal,
+    { wholeMs, firstMs, idleMs }: TimeLimits,
+    waits: SharedTimer,
+    clock: Clock,
+    interruption: Interruption,
+  ) {
     this.#client = client;
     this.#interruption = interruption;
     this.#waits = waits;
-    this.#timeoutMs = timeoutMs;
+    this.#wholeMs = wholeMs;
     this.resume();
+    const expireFirst = (): void => this.#expire(`no first event within ${firstMs / 1000} s`);
+    this.#callOffFirst = firstMs === 0 ? () => undefined : waits.after(firstMs, expireFirst);
+    this.idle = new StallWatch(waits, clock, idleMs, () => this.#expire(`nothing for ${idleMs / 1000} s`));
     if (client.aborted) this.#onGone();
     else client.addEventListener("abort", this.#onGone, { once: true });
     this.#callOffInterruption = interruption.listen(() => this.#controller.abort(interruption.failure));
@@ -36,7 +59,8 @@ export class AttemptCancellation {
     return this.#controller.signal;
   }
 
-  get timedOut(): boolean {
+  /** The time limit that has passed, in words; null: none. */
+  get timedOut(): string | null {
     return this.#timedOut;
   }
 
@@ -69,6 +93,11 @@ export class AttemptCancellation {
     this.abort();
   }
 
+  /** The answer has begun. */
+  begun(): void {
+    this.#callOffFirst();
+  }
+
   /** Stops the deadline while an answer is kept and another attempt is made. */
   suspend(): void {
     this.#callOff?.();
@@ -77,10 +106,8 @@ export class AttemptCancellation {
 
   /** Starts the full deadline again after a suspension; without a suspension nothing changes. */
   resume(): void {
-    this.#callOff ??= this.#waits.after(this.#timeoutMs, () => {
-      this.#timedOut = true;
-      this.#controller.abort(new DOMException("upstream deadline", "TimeoutError"));
-    });
+    const wholeMs = this.#wholeMs;
+    this.#callOff ??= this.#waits.after(wholeMs, () => this.#expire(`no complete answer within ${wholeMs / 1000} s`));
   }
 
   /** Ends the upstream call. */
@@ -92,7 +119,13 @@ export class AttemptCancellation {
   /** The answer is complete: there is nothing left to end. */
   release(): void {
     this.#callOff?.();
+    this.#callOffFirst();
+    this.idle.end();
     this.#client.removeEventListener("abort", this.#onGone);
     this.#callOffInterruption();
+  }
+  #expire(limit: string): void {
+    this.#timedOut ??= limit;
+    this.#controller.abort(new DOMException("upstream deadline", "TimeoutError"));
   }
 }

@@ -16,13 +16,16 @@ import type { TransformPlan } from "../../domain/upstream/transform.ts";
 import { ClientGone } from "../call/client-gone.ts";
 import type { Call } from "../call/context.ts";
 import type { ParsedCall } from "../call/known.ts";
-import { AttemptCancellation } from "./attempt-cancellation.ts";
+import { AttemptCancellation, type TimeLimits } from "./attempt-cancellation.ts";
 import { type BegunAnswer, firstPiece, lookAtAnswer, unread } from "./look-at-answer.ts";
-import { acceptedPlans, editsOf, isNamedIn, noteRefusal } from "./transform-plans.ts";
+import { acceptedPlans, asksForStream, editsOf, isNamedIn, noteRefusal } from "./transform-plans.ts";
 import type { UpstreamProgress } from "./upstream-progress.ts";
 
 /** Statuses with which an upstream refuses a field. */
 const REFUSAL_STATUSES: ReadonlySet<number> = new Set([400, 422]);
+
+/** No request lasts longer (docs/rules/models.md#timeouts-and-retries). */
+const DAY_MS = 86_400_000;
 
 /** Most verdicts on addresses that are remembered. */
 const ADDRESSES_MAX = 1000;
@@ -65,8 +68,9 @@ export async function attempt(sending: AttemptInput, target: Target): Promise<At
   if (call.interruption.failure !== null) throw call.interruption.failure;
   const cancellation = new AttemptCancellation(
     call.request.signal,
-    timeoutMsOf(call, model),
+    limitsOf(call, model, parsed),
     call.timer,
+    call.ports.clock,
     call.interruption,
   );
   const span = call.trace.begin("upstream", call.ports.clock());
@@ -75,6 +79,7 @@ export async function attempt(sending: AttemptInput, target: Target): Promise<At
   progress.begin(target);
   try {
     const answer = await sendOnce(sending, target, credential, cancellation, span);
+    cancellation.begun();
     progress.end();
     span.set({ status: answer.response.status });
     if (!answer.response.ok) span.fail();
@@ -91,10 +96,10 @@ export async function attempt(sending: AttemptInput, target: Target): Promise<At
     progress.answered(earlierStatus);
     progress.end();
     const { host } = new URL(target.apiBase);
-    if (!cancellation.timedOut)
-      return { kind: "unreachable", reason: "connection failed", cause: `${host}: ${rootCause(error)}` };
-    const cause = `${host}: no answer within ${timeoutMsOf(call, model) / 1_000} s`;
-    return { kind: "timed-out", reason: "timed out", cause };
+    const { timedOut } = cancellation;
+    return timedOut === null
+      ? { kind: "unreachable", reason: "connection failed", cause: `${host}: ${rootCause(error)}` }
+      : { kind: "timed-out", reason: "timed out", cause: `${host}: ${timedOut}` };
   }
 }
 
@@ -173,8 +178,18 @@ async function begin(call: Call, response: Response, applied: readonly Transform
   return mayBeRefusal ? await firstPiece(response) : unread(response);
 }
 
-function timeoutMsOf(call: Call, model: ModelRecord): number {
-  return model.request_timeout_secs === null ? call.config.upstreamTimeoutMs : model.request_timeout_secs * 1000;
+/** A stream whose model limits nothing is not cut while it goes on: the default limits its silences instead. */
+function limitsOf(call: Call, model: ModelRecord, parsed: ParsedCall): TimeLimits {
+  const msOf = (secs: number | null): number | null => secs && secs * 1000;
+  const ownMs = msOf(model.request_timeout_secs);
+  const { upstreamTimeoutMs: defaultMs } = call.config;
+  const isStream = asksForStream(parsed);
+  const silenceMs = isStream && ownMs === null ? defaultMs : 0;
+  return {
+    wholeMs: ownMs ?? (isStream ? DAY_MS : defaultMs),
+    firstMs: isStream ? (msOf(model.first_token_timeout_secs) ?? silenceMs) : 0,
+    idleMs: msOf(model.idle_timeout_secs) ?? silenceMs,
+  };
 }
 
 /** Null: the endpoint has none. Undefined: it cannot be read. */

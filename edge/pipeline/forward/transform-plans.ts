@@ -6,7 +6,7 @@ import type { ModelRecord } from "../../../shared/records.ts";
 import type { Target } from "../../domain/upstream/endpoint-order.ts";
 import type { MemberEdits, TransformPlan } from "../../domain/upstream/transform.ts";
 import type { Call } from "../call/context.ts";
-import type { Resolved } from "../call/known.ts";
+import type { ParsedCall, Resolved } from "../call/known.ts";
 
 /** How long the gateway remembers that an upstream refuses a transform. */
 const REFUSED_MS = 10 * 60 * 1000;
@@ -30,11 +30,15 @@ export function planTransforms(call: Call, { model, parsed }: Resolved): readonl
   const { document, edits, outgoing } = parsed;
   if (outgoing.clientBytes === null) return [];
   const member = (name: string): unknown => (edits.has(name) ? edits.get(name) : outgoing.member(name));
-  // a boon may need the whole answer
-  const stream = edits.has("stream") ? edits.get("stream") === true : parsed.stream;
+  const stream = asksForStream(parsed);
   const planned = call.ports.transforms.plan({ route: call.route, model, stream, document, member });
   if (call.parentId !== null) return planned.map((plan) => ({ ...plan, response: null }));
   return edits.size === 0 ? planned : [{ name: "boons", edits, optional: false, response: null }, ...planned];
+}
+
+/** Whether the upstream is asked for a stream: a boon may need the whole answer. */
+export function asksForStream({ edits, stream }: ParsedCall): boolean {
+  return edits.has("stream") ? edits.get("stream") === true : stream;
 }
 
 /** The plans that this upstream is not known to refuse. */

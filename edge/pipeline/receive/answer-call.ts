@@ -15,6 +15,7 @@ import { usageRowOf } from "../call/report/usage-row.ts";
 import { readLevel } from "../reply/rate-limit.ts";
 import { gatewayHeaders } from "../reply/response-headers.ts";
 import { answerBeforeBodyRead } from "../reply/unread-body-reply.ts";
+import { answerEarly } from "./keep-alive.ts";
 import { type PipelineInput, startCall } from "./start-call.ts";
 
 /** The steps of one kind of route; `known`: what is known of its requests before the first step. */
@@ -28,7 +29,8 @@ export async function answer(input: PipelineInput, steps: Steps, known: Known = 
   const call = startCall(input);
   const answering = answerCall(call, steps, { ...known, session: sessionOfHeaders(input.request.headers) });
   call.waitUntil(answering);
-  return await answering;
+  const early = call.headDue.promise.then((request) => answerEarly(call, request, answering));
+  return await Promise.race([answering, early]);
 }
 
 async function answerCall(call: Call, steps: Steps, known: Known): Promise<CallAnswer> {

@@ -35,6 +35,7 @@ export function startCall(received: PipelineInput): Call {
     requestId: received.ports.random.uuid(),
     parentId: null,
     cleanups: [],
+    headDue: Promise.withResolvers(),
     interruption: new Interruption(received.memory.interruption),
     timer: new SharedTimer(received.ports.clock),
     arrivedMs,

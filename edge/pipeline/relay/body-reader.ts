@@ -4,6 +4,7 @@
  * GATHER_MS, or, when the client or the isolate is behind anyway, for longer than GATHER_BEHIND_MAX_MS. Nothing is read
  * far ahead of the client.
  */
+import type { StallWatch } from "../call/stall-watch.ts";
 import { ReadAhead } from "./read-ahead.ts";
 
 /** A stream is fast while its pieces come at shorter intervals than this. */
@@ -45,14 +46,16 @@ export interface BodyReader {
   cancel(): Promise<void>;
 }
 
-/** A body of which `head` has been read; `rest` reads what follows it. */
+/** A body of which `head` has been read; `rest` reads what follows it, and `idle` watches each of its reads. */
 export class BegunBodyReader implements BodyReader {
   #head: Uint8Array<ArrayBuffer> | null;
   readonly #rest: BodyReader;
+  readonly #idle: StallWatch;
 
-  constructor(head: Uint8Array<ArrayBuffer>, rest: BodyReader) {
+  constructor(head: Uint8Array<ArrayBuffer>, rest: BodyReader, idle: StallWatch) {
     this.#head = head.byteLength === 0 ? null : head;
     this.#rest = rest;
+    this.#idle = idle;
   }
 
   get ended(): boolean {
@@ -62,7 +65,13 @@ export class BegunBodyReader implements BodyReader {
   async next(): Promise<Uint8Array<ArrayBuffer> | null> {
     const head = this.#head;
     this.#head = null;
-    return head ?? (await this.#rest.next());
+    if (head !== null) return head;
+    this.#idle.begin();
+    try {
+      return await this.#rest.next();
+    } finally {
+      this.#idle.done();
+    }
   }
 
   async cancel(): Promise<void> {

@@ -19,6 +19,8 @@ export interface RelayJob {
   readonly timer: SharedTimer;
   /** A client that takes nothing for this long, while something is there for it, is cut off, ms; 0: never. */
   readonly stalledReaderMs: number;
+  /** The client of a pumped stream that has had nothing for this long gets a comment, ms; 0: never. */
+  readonly keepAliveMs: number;
   /** Whether the client reads server-sent events: then a break can be reported in-band. */
   readonly events: boolean;
   /** Transforms that change the events on their way; empty for every other answer. */

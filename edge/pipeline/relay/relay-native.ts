@@ -130,7 +130,8 @@ async function readCopy(
   const startedMs = job.clock();
   let foundBytes = 0;
   for (let untaken = 0; untaken < THERE_BYTES; ) {
-    const found = await copy.observe();
+    job.cancellation.idle.begin();
+    const found = await copy.observe().finally(() => job.cancellation.idle.done());
     if (found === null) return { foundBytes, left: false, ended: true };
     observe(job, found.bytes);
     foundBytes += found.bytes.byteLength;

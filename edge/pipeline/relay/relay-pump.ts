@@ -3,8 +3,10 @@
  * With back-pressure: nothing is read before the client has taken what came before. It always closes or aborts its
  * writer (docs/rules/streams.md#two-relays).
  */
+import { KEEP_ALIVE } from "../../domain/wire/sse/events.ts";
 import { SseFilter } from "../../domain/wire/sse/sse-filter.ts";
 import { ClientGone } from "../call/client-gone.ts";
+import { StallWatch } from "../call/stall-watch.ts";
 import { BatchingBodyReader, BegunBodyReader, type BodyReader, PlainBodyReader } from "./body-reader.ts";
 import { ClientWriter, writeStreamError } from "./client-writer.ts";
 import type { BodyEnd, RelayedBody, RelayJob } from "./relay-job.ts";
@@ -16,7 +18,7 @@ const WRITE_MAX_BYTES = 64 * 1024;
 export function relayPump(job: RelayJob, given: BodyReader | null = null): RelayedBody {
   const { readable, writable } = new IdentityTransformStream();
   const client = new ClientWriter(job, writable.getWriter());
-  const reader = given ?? new BegunBodyReader(job.head, readerOf(job));
+  const reader = given ?? new BegunBodyReader(job.head, readerOf(job), job.cancellation.idle);
   // Only whole events are sent: after half an event the client could not read the in-band error of a break.
   const filter = job.events ? new SseFilter(job.transforms) : null;
   return { readable, ended: pump(job, reader, client, filter).finally(() => client.release()) };
@@ -33,9 +35,20 @@ async function pump(
   client: ClientWriter,
   filter: SseFilter | null,
 ): Promise<BodyEnd> {
+  let isOver = false;
+  let comment: Promise<unknown> | null = null;
+  const quiet = new StallWatch(job.timer, job.clock, filter === null ? 0 : job.keepAliveMs, () => {
+    comment = client.write(KEEP_ALIVE).then(
+      () => isOver || quiet.begin(),
+      // The next write finds that the client has left.
+      () => undefined,
+    );
+  });
   const write = async (given: Uint8Array): Promise<void> => {
     let bytes = given;
     if (bytes.byteLength === 0) return;
+    quiet.done();
+    await comment;
     job.onClient(bytes);
     // A slow client takes a large piece in parts: each of them shows that it reads.
     for (; bytes.byteLength > WRITE_MAX_BYTES; bytes = bytes.subarray(WRITE_MAX_BYTES))
@@ -43,13 +56,16 @@ async function pump(
     // The last piece is known to be the last before it is written, so that only the close is awaited.
     if (reader.ended) client.writeLast(bytes);
     else await client.write(bytes);
+    quiet.begin();
   };
   try {
+    quiet.begin();
     for (let bytes = await reader.next(); bytes !== null; bytes = await reader.next()) {
       job.onUpstream(bytes);
       await write(filter === null ? bytes : filter.push(bytes));
     }
     if (filter !== null) await write(filter.finish());
+    await comment;
     await client.close();
     return "complete";
   } catch (error) {
@@ -61,5 +77,8 @@ async function pump(
     await reader.cancel();
     await client.abort();
     return gone ? "gone" : "broken";
+  } finally {
+    isOver = true;
+    quiet.end();
   }
 }

@@ -78,6 +78,8 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     call.memory.endpoints.failed(forwarded.target.key, call.ports.clock());
     return reportBrokenStream(call, request.model, reason, scan.bytes);
   };
+  const cutReason = (): string =>
+    cancellation.timedOut === null ? "connection broke" : `timed out: ${cancellation.timedOut}`;
 
   const finish = (end: BodyEnd): void => {
     cancellation.release();
@@ -99,8 +101,8 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     else if (end === "broken" && tapped?.complete === true) failure = new GatewayError("upstream_stream_error");
     else if (end === "broken" && interrupted !== null) failure = interrupted;
     else if (end === "broken") {
-      if (timedOut) request.upstream.count("timeout");
-      failure = brokenBy(timedOut ? "timed out" : "connection broke");
+      if (timedOut !== null) request.upstream.count("timeout");
+      failure = brokenBy(cutReason());
     }
     if (end === "gone") failure = stopped;
     if (!response.ok) {
@@ -138,9 +140,9 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
       settler.end({ statusCode: 499, billed: used, failure: error });
       throw new ClientGone();
     }
-    if (broken && interrupted === null) brokenBy(timedOut ? "timed out" : "connection broke");
+    if (broken && interrupted === null) brokenBy(cutReason());
     const failure =
-      interrupted ?? (broken ? new GatewayError(timedOut ? "upstream_timeout" : "upstream_failed") : error);
+      interrupted ?? (broken ? new GatewayError(timedOut === null ? "upstream_failed" : "upstream_timeout") : error);
     const statusCode = failure instanceof GatewayError ? failure.status : 500;
     // The tokens of a row that says so are charged, and this client got nothing.
     const billed = ENDED_BY_GATEWAY.has(interrupted?.code ?? "") ? NOTHING_BILLED : { ...used, costUsd: 0 };
@@ -166,6 +168,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     clock: call.ports.clock,
     timer: call.timer,
     stalledReaderMs: call.config.stalledReaderMs,
+    keepAliveMs: request.model.stream_keepalive_secs * 1000,
     events,
     transforms,
     onUpstream,

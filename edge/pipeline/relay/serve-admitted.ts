@@ -23,6 +23,7 @@ import type { Call } from "../call/context.ts";
 import { AlreadySettled, type CallAnswer, type Prepared, type UpstreamState } from "../call/known.ts";
 import { cancelAnswer, type UpstreamAnswer } from "../forward/attempt.ts";
 import { forward } from "../forward/forward.ts";
+import { asksForStream } from "../forward/transform-plans.ts";
 import { UpstreamProgress } from "../forward/upstream-progress.ts";
 import { keepOpenUntilBodyRead } from "../reply/unread-body-reply.ts";
 import { type CacheKey, cacheMissFor } from "../response-cache/response-cache.ts";
@@ -52,7 +53,7 @@ export async function serveAdmitted(
     request = boosted.request;
     const served = request;
     const stages = [...boosted.stages, ...lastStages(call, served)];
-    const sent = stages.length === 0 ? served : { ...served, model: withTimeForWholeAnswer(call, served.model) };
+    const sent = stages.length === 0 ? served : { ...served, model: withTimeForWholeAnswer(call, served) };
     try {
       forwarded = await forward(call, sent, served.upstream);
     } finally {
@@ -75,8 +76,9 @@ export async function serveAdmitted(
   }
 }
 
-/** An answer that is held needs to be there whole within its time (docs/rules/upstream-calls.md#attempts). */
-function withTimeForWholeAnswer(call: Call, model: ModelRecord): ModelRecord {
+/** An answer that is held needs to be there whole within its time (docs/rules/upstream-calls.md#time-limits). */
+function withTimeForWholeAnswer(call: Call, { model, parsed }: Prepared): ModelRecord {
+  if (model.request_timeout_secs === null && asksForStream(parsed)) return model;
   const secs = model.request_timeout_secs ?? call.config.upstreamTimeoutMs / 1000;
   return { ...model, request_timeout_secs: Math.max(secs, WHOLE_ANSWER_SECS_MIN) };
 }

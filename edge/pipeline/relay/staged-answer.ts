@@ -26,10 +26,10 @@ export class TappedBody {
    */
   constructor(
     { body, head }: Pick<RelayJob, "body" | "head">,
-    cancellation: Pick<AttemptCancellation, "suspend">,
+    cancellation: Pick<AttemptCancellation, "suspend" | "idle">,
     onUpstream: (chunk: Uint8Array) => void,
   ) {
-    const reader = new BegunBodyReader(head, new StagedReader(body));
+    const reader = new BegunBodyReader(head, new StagedReader(body), cancellation.idle);
     this.body = new ReadableStream(
       {
         pull: async (controller) => {

@@ -2,8 +2,6 @@
  * Server-sent events (WHATWG HTML, "Server-sent events") that the gateway knows: the usage event that it asked for on
  * the client's behalf (docs/rules/streams.md#usage-event), and the in-band end of a stream that broke.
  */
-import type { ErrorBody } from "../../../../shared/errors.ts";
-
 import { isJsonObject, type JsonObject } from "../json/document.ts";
 
 /** The event that only reports usage, a JSON object with empty `choices` and a `usage` object; null for any other. */
@@ -25,6 +23,9 @@ export function usageEventOf(event: Uint8Array): JsonObject | null {
   }
 }
 
+/** A comment, which clients ignore (docs/rules/streams.md#keep-alive). */
+export const KEEP_ALIVE = new TextEncoder().encode(": keep-alive\n\n");
+
 /** The routes whose clients read an error only from an event of that name. */
 const NAMED_EVENTS = /\/(messages|responses)$/;
 
@@ -32,7 +33,7 @@ const NAMED_EVENTS = /\/(messages|responses)$/;
  * The in-band end of a stream that broke, in the form of its route (docs/rules/streams.md#broken-streams); `before` ends what may be
  * unfinished.
  */
-export function errorEvent({ error }: ErrorBody, path: string, before = ""): Uint8Array {
+export function errorEvent({ error }: { readonly error: object }, path: string, before = ""): Uint8Array {
   const event = NAMED_EVENTS.test(path)
     ? `event: error\ndata: ${JSON.stringify({ ...error, type: "error", error })}`
     : `data: ${JSON.stringify({ error })}`;

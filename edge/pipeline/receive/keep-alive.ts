@@ -1,0 +1,91 @@
+/**
+ * A stream whose client has had nothing for a while gets its head and comments, so that no proxy on the way gives it up
+ * (docs/rules/streams.md#keep-alive). What the steps answer later follows in it: a stream as it is, everything else as one event.
+ */
+import { errorBody } from "../../../shared/errors.ts";
+import { type JsonObject, jsonObjectOf } from "../../domain/wire/json/document.ts";
+import { errorEvent, KEEP_ALIVE } from "../../domain/wire/sse/events.ts";
+import { collectAnswer } from "../call/boon/answer-stage.ts";
+import type { Call } from "../call/context.ts";
+import type { CallAnswer, Resolved } from "../call/known.ts";
+import { gatewayHeaders, isEventStream, STREAM_HEADERS } from "../reply/response-headers.ts";
+
+/** From now on the client of a stream gets its head when its model's time without anything has passed since it arrived. */
+export function limitSilence(call: Call, request: Resolved): void {
+  const { model, parsed } = request;
+  // A spoken answer is no event stream.
+  if (!parsed.stream || model.stream_keepalive_secs === 0 || call.route.billedBy === "characters") return;
+  const leftMs = call.arrivedMs + model.stream_keepalive_secs * 1000 - call.ports.clock();
+  call.cleanups.push(call.timer.after(Math.max(leftMs, 0), () => call.headDue.resolve(request)));
+}
+
+/** The answer of a stream that still has none. */
+export function answerEarly(call: Call, request: Resolved, answering: Promise<CallAnswer>): CallAnswer {
+  const { readable, writable } = new IdentityTransformStream();
+  call.waitUntil(fill(call, request, answering, writable));
+  // The time of the gateway's own work is not known yet.
+  const { "x-gateway-overhead-ms": _unknown, ...known } = gatewayHeaders(call, request);
+  const headers = { ...known, ...STREAM_HEADERS, "content-type": "text/event-stream" };
+  return { response: new Response(readable, { headers }), known: request };
+}
+
+/** Never rejects. */
+async function fill(
+  call: Call,
+  { model }: Resolved,
+  answering: Promise<CallAnswer>,
+  writable: WritableStream<Uint8Array>,
+): Promise<void> {
+  const writer = writable.getWriter();
+  try {
+    for (let answered = null; answered === null; ) {
+      await writer.write(KEEP_ALIVE);
+      const { promise, resolve } = Promise.withResolvers<null>();
+      const callOff = call.timer.after(model.stream_keepalive_secs * 1000, () => resolve(null));
+      answered = await Promise.race([answering, promise]);
+      callOff();
+    }
+    const { response } = await answering;
+    if (response.ok && response.body !== null && isEventStream(response.headers.get("content-type"))) {
+      writer.releaseLock();
+      return await response.body.pipeTo(writable);
+    }
+    await writer.write(await eventOf(call, response));
+    await writer.close();
+  } catch {
+    // The client has left: what it would have got ends with it.
+    await (await answering).response.body?.cancel().catch(() => undefined);
+  }
+}
+
+/** An answer that is no stream, as the one event of one. */
+async function eventOf(call: Call, response: Response): Promise<Uint8Array> {
+  const text = response.body === null ? "" : await textOf(call, response.body);
+  if (response.ok && text !== "")
+    return new TextEncoder().encode(`data: ${text.split(/\r\n?|\n/).join("\ndata: ")}\n\n`);
+  return errorEvent({ error: errorOf(text) ?? errorBody("upstream_failed").error }, call.path);
+}
+
+/** "": there is none, or more than may be held. */
+async function textOf(call: Call, body: ReadableStream<Uint8Array>): Promise<string> {
+  const held: (() => void)[] = [];
+  const report = { warn: () => undefined, onEnd: (free: () => void) => void held.push(free) };
+  try {
+    const collected = await collectAnswer(call, body, report);
+    if (collected.kind === "whole") return new TextDecoder().decode(collected.bytes);
+    await collected.body.cancel();
+    return "";
+  } finally {
+    for (const free of held) free();
+  }
+}
+
+/** The error of a document, or the document that is one; null: the text is no JSON object. */
+function errorOf(text: string): JsonObject | null {
+  try {
+    const document = jsonObjectOf(JSON.parse(text));
+    return jsonObjectOf(document?.["error"]) ?? document;
+  } catch {
+    return null;
+  }
+}
