@@ -78,7 +78,7 @@ async function steps(call: Call, known: Known, route: ModelRoute): Promise<CallA
     checkPath(call);
     return await route.find(call, caller);
   });
-  if (route === DOCUMENTED) limitSilence(call, resolved);
+  limitSilence(call, resolved);
   let examined: Prepared | null = null;
   const guard = async (request: Prepared): Promise<Prepared> => {
     examined = await guardInput(call, request);

@@ -17,6 +17,7 @@ const sink = useStarted(startHttpSink);
 
 const KEEP_ALIVE = ": keep-alive\n\n";
 const EVENT = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: "word" } }] })}\n\n`;
+const USAGE = `data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 2 } })}\n\n`;
 const DONE = "data: [DONE]\n\n";
 const ASKS_FOR_USAGE = { stream_options: { include_usage: true } };
 
@@ -246,9 +247,9 @@ describe("the client of a stream whose upstream is silent", () => {
     const reading = new Reading(response);
     const upstream = await begun.promise;
     await reading.until(EVENT + KEEP_ALIVE.repeat(2));
-    upstream.end(EVENT + DONE);
+    upstream.end(EVENT + USAGE + DONE);
     expect((await reading.whole).replaceAll(KEEP_ALIVE, "")).toBe(EVENT + EVENT + DONE);
-    expect(await rowOf(minted, response)).toMatchObject({ status_code: 200, output_tokens: 2 });
+    expect(await rowOf(minted, response)).toMatchObject({ status_code: 200, input_tokens: 3, output_tokens: 2 });
   });
 
   it("gets no head before its answer when that is switched off", async () => {

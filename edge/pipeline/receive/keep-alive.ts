@@ -13,8 +13,10 @@ import { gatewayHeaders, isEventStream, STREAM_HEADERS } from "../reply/response
 /** From now on the client of a stream gets its head when its model's time without anything has passed since it arrived. */
 export function limitSilence(call: Call, request: Resolved): void {
   const { model, parsed } = request;
-  // A spoken answer is no event stream.
-  if (!parsed.stream || model.stream_keepalive_secs === 0 || call.route.billedBy === "characters") return;
+  const { requestType, billedBy } = call.route;
+  // A spoken answer is no event stream, and an unknown path may have streams of another form.
+  const isEvents = billedBy !== "characters" && (requestType !== "other" || call.path.endsWith("/messages"));
+  if (!parsed.stream || !isEvents || model.stream_keepalive_secs === 0) return;
   const leftMs = call.arrivedMs + model.stream_keepalive_secs * 1000 - call.ports.clock();
   call.cleanups.push(call.timer.after(Math.max(leftMs, 0), () => call.headDue.resolve(request)));
 }
@@ -47,13 +49,12 @@ async function fill(
     }
     const { response } = await answering;
     if (response.ok && response.body !== null && isEventStream(response.headers.get("content-type"))) {
-      writer.releaseLock();
-      return await response.body.pipeTo(writable);
-    }
-    await writer.write(await eventOf(call, response));
+      for await (const piece of response.body) await writer.write(piece);
+    } else await writer.write(await eventOf(call, response));
     await writer.close();
-  } catch {
-    // The client has left: what it would have got ends with it.
+  } catch (error) {
+    // The client has left, and what it would have got ends with it; or the body was broken off.
+    await writer.abort(error).catch(() => undefined);
     await (await answering).response.body?.cancel().catch(() => undefined);
   }
 }

@@ -44,6 +44,10 @@ async function pump(
       () => undefined,
     );
   });
+  const stop = (): void => {
+    isOver = true;
+    quiet.end();
+  };
   const write = async (given: Uint8Array): Promise<void> => {
     let bytes = given;
     if (bytes.byteLength === 0) return;
@@ -65,10 +69,12 @@ async function pump(
       await write(filter === null ? bytes : filter.push(bytes));
     }
     if (filter !== null) await write(filter.finish());
+    stop();
     await comment;
     await client.close();
     return "complete";
   } catch (error) {
+    stop();
     const { clientGone, interrupted } = job.cancellation;
     // An interruption ends a write that is pending too; its client is still there.
     const gone = clientGone || (error instanceof ClientGone && interrupted === null);
@@ -77,8 +83,5 @@ async function pump(
     await reader.cancel();
     await client.abort();
     return gone ? "gone" : "broken";
-  } finally {
-    isOver = true;
-    quiet.end();
   }
 }

@@ -1,0 +1,99 @@
+/** How long a stream may take, and how long it may be silent (docs/rules/upstream-calls.md#time-limits). */
+import { beforeEach, expect, it, vi } from "vitest";
+import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";
+import { modelOf } from "../../../test/harness/edge/pipeline/records.ts";
+import { TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
+import { run } from "../run.ts";
+
+beforeEach(() => {
+  vi.stubGlobal("IdentityTransformStream", IdentityTransform);
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+});
+
+const MINUTE_MS = 60_000;
+const EVENT = 'data: {"choices":[{"delta":{"content":"a"}}]}\n\n';
+const KEEP_ALIVE = ": keep-alive\n\n";
+
+/** A stream whose events are sent by the test, and what its client has got. */
+async function streamed(model: Parameters<typeof modelOf>[0]) {
+  const world = new TestPipeline();
+  world.model = modelOf(model);
+  let upstream: ReadableByteStreamController | null = null;
+  world.upstream = async ({ signal }) => {
+    const start = (controller: ReadableByteStreamController): void => {
+      upstream = controller;
+      signal.addEventListener("abort", () => controller.error(signal.reason));
+    };
+    return new Response(new ReadableStream({ type: "bytes", start }), {
+      headers: { "content-type": "text/event-stream" },
+    });
+  };
+  const send = (text: string): void => upstream?.enqueue(new Uint8Array(new TextEncoder().encode(text)));
+  const end = (): void => {
+    upstream?.close();
+    upstream?.byobRequest?.respond(0);
+  };
+  const answering = run(world.received({ body: '{"model":"tiny","stream":true,"messages":[]}' }));
+  const text = answering.then(async (response) => await response.text());
+  const pass = async (ms: number): Promise<void> => {
+    for (let passed = 0; passed < ms; passed += 500) {
+      world.nowMs += 500;
+      await vi.advanceTimersByTimeAsync(500);
+    }
+  };
+  return { world, send, end, pass, text, row: () => world.permit.settlement?.row };
+}
+
+it("a stream that goes on is not cut, however long it takes", async () => {
+  const { world, send, end, pass, text, row } = await streamed({
+    request_timeout_secs: null,
+    stream_keepalive_secs: 0,
+  });
+  await pass(MINUTE_MS);
+  for (let minute = 0; minute < 20; minute += 1) {
+    send(EVENT);
+    await pass(4 * MINUTE_MS);
+  }
+  expect(row()).toBeUndefined();
+  end();
+  expect(await text).toBe(EVENT.repeat(20));
+  await world.settled();
+  expect(row()).toMatchObject({ status_code: 200, error_code: "", attempts: 1 });
+});
+
+it.each([
+  ["the default, when it is silent", {}, 300],
+  ["its own limit, when it is silent", { idle_timeout_secs: 30 }, 30],
+])("a stream ends after %s", async (_, model, limitSecs) => {
+  const { world, send, pass, text, row } = await streamed({ stream_keepalive_secs: 0, ...model });
+  await pass(1000);
+  send(EVENT);
+  await pass(limitSecs * 1000 - 2000);
+  expect(row()).toBeUndefined();
+  await pass(4000);
+  expect(row()).toMatchObject({ status_code: 200, error_code: "upstream_stream_error" });
+  expect(await text).toContain('"code":"upstream_stream_error"');
+  expect(world.logged).toContainEqual(expect.objectContaining({ reason: `timed out: nothing for ${limitSecs} s` }));
+});
+
+it("a stream ends at the total time of its model although it goes on", async () => {
+  const { send, pass, row } = await streamed({ request_timeout_secs: 60, stream_keepalive_secs: 0 });
+  for (let secs = 0; secs < 58; secs += 2) {
+    send(EVENT);
+    await pass(2000);
+  }
+  expect(row()).toBeUndefined();
+  await pass(4000);
+  expect(row()).toMatchObject({ status_code: 200, error_code: "upstream_stream_error" });
+});
+
+it("a client that waits gets comments until its answer comes, and only while nothing else does", async () => {
+  const { send, end, pass, text } = await streamed({ stream_keepalive_secs: 25 });
+  await pass(51_000);
+  send(EVENT);
+  await pass(24_000);
+  send(EVENT);
+  await pass(26_000);
+  end();
+  expect(await text).toBe(KEEP_ALIVE.repeat(2) + EVENT + EVENT + KEEP_ALIVE);
+});
