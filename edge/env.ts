@@ -180,7 +180,7 @@ const ROWS = {
   GATEWAY_UPSTREAM_TIMEOUT_SECS: to(
     "upstreamTimeoutMs",
     envWhole(300).describe(
-      "Timeout of one upstream attempt, up to the last byte of the response. A model can have its own.",
+      "Timeout of one upstream attempt, up to the last byte of the response; of a stream, until its first event and for each silence after it. A model can have its own.",
     ),
     msOf,
   ),

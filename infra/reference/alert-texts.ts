@@ -188,7 +188,7 @@ export const ALERT_TEXTS: Readonly<Record<AlertKey, AlertText>> = {
     means:
       "A response broke off or timed out after it had started, or the upstream reported an error in the middle of it. The client got an error event in the stream; the part that arrived is billed. Raised when a model [fails often](docs/rules/alerts.md#failures-of-upstreams), by default 3 times in a minute.",
     action:
-      "With one model: its server crashes or restarts (out of memory?), a proxy in between cuts long connections, or `request_timeout_secs` is too short for its responses. With all models at once: the network, or a restart of the Worker.",
+      "With one model: its server crashes or restarts (out of memory?), a proxy in between cuts long connections, or `request_timeout_secs` or `idle_timeout_secs` is too short for its responses (the log says which). With all models at once: the network, or a restart of the Worker.",
   },
   queue_wait_long: {
     subject: "Upstreams",

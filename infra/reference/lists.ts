@@ -57,7 +57,7 @@ const BY_VARIABLE: readonly (readonly [variable: string, limit: string, more: st
   ["GATEWAY_MAX_BODY_BYTES", "size of a request body, in bytes", ""],
   [
     "GATEWAY_UPSTREAM_TIMEOUT_SECS",
-    "timeout of an upstream attempt, in seconds",
+    "timeout of an upstream attempt, or of the silence of a stream, in seconds",
     "; `request_timeout_secs` of a model",
   ],
   ["GATEWAY_STALLED_READER_SECS", "how long a client can stop reading its response, in seconds", ""],
