@@ -108,18 +108,10 @@ const modelFields = {
   cache_ttl_secs: whole(0, DATABASE_INTEGER_MAX).meta({
     description: `${CACHE_TTL_SECS.min} to ${CACHE_TTL_SECS.max} while cache_enabled is true`,
   }),
-  request_timeout_secs: whole(1, 86_400).nullable().meta({
-    description: "Longest time of one attempt. Null: GATEWAY_UPSTREAM_TIMEOUT_SECS; a stream may last a day then",
-  }),
-  first_token_timeout_secs: whole(1, 86_400).nullable().meta({
-    description: "Longest time until the first event of a stream. Null: no limit of its own",
-  }),
-  idle_timeout_secs: whole(1, 86_400).nullable().meta({
-    description: "Longest time between two pieces of a response. Null: no limit of its own",
-  }),
-  stream_keepalive_secs: whole(0, 3600).meta({
-    description: "How long the client of a stream gets nothing before it gets a comment. 0: no comments",
-  }),
+  request_timeout_secs: whole(1, 86_400).nullable(),
+  first_token_timeout_secs: whole(1, 86_400).nullable().meta({ description: "Until the first event of a stream" }),
+  idle_timeout_secs: whole(1, 86_400).nullable().meta({ description: "Between two pieces of a response" }),
+  stream_keepalive_secs: whole(0, 3600).meta({ description: "Until a silent stream gets a comment. 0: none" }),
   max_retries: whole(0, 10),
   retry_backoff_ms: whole(0, 60_000),
   endpoint_selection_mode: oneOf(SELECTION_MODES),

@@ -341,8 +341,12 @@ describe("the classifier", () => {
     ["too much", "the answer is too large", async () => says("poetry ".repeat(700_000))],
     ["a body that breaks off", "judge.test: cut", async () => new Response(broken())],
     ["no connection", "judge.test: refused", async () => await Promise.reject(new Error("refused"))],
-    ["no answer in time", "judge.test: no answer within 0.02 s", async ({ signal }) => await untilAborted(signal)],
-    ["no end in time", "the answer did not end in time", async ({ signal }) => new Response(endless(signal))],
+    [
+      "no answer in time",
+      "judge.test: no complete answer within 0.02 s",
+      async ({ signal }) => await untilAborted(signal),
+    ],
+    ["no end in time", "no complete answer within 0.02 s", async ({ signal }) => new Response(endless(signal))],
   ])("that gives %s leaves it to the heuristics, and no answer is remembered", async (_, reason, answer) => {
     const world = judged(answer);
     expect(await ask(world, chatOf("solve it"))).toMatchObject({

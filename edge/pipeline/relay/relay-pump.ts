@@ -36,7 +36,7 @@ async function pump(
   filter: SseFilter | null,
 ): Promise<BodyEnd> {
   let isOver = false;
-  let comment: Promise<unknown> | null = null;
+  let comment: Promise<unknown> = Promise.resolve();
   const quiet = new StallWatch(job.timer, job.clock, filter === null ? 0 : job.keepAliveMs, () => {
     comment = client.write(KEEP_ALIVE).then(
       () => isOver || quiet.begin(),

@@ -2,6 +2,7 @@
  * Server-sent events (WHATWG HTML, "Server-sent events") that the gateway knows: the usage event that it asked for on
  * the client's behalf (docs/rules/streams.md#usage-event), and the in-band end of a stream that broke.
  */
+import type { ErrorBody } from "../../../../shared/errors.ts";
 import { isJsonObject, type JsonObject } from "../json/document.ts";
 
 /** The event that only reports usage, a JSON object with empty `choices` and a `usage` object; null for any other. */
@@ -33,7 +34,11 @@ const NAMED_EVENTS = /\/(messages|responses)$/;
  * The in-band end of a stream that broke, in the form of its route (docs/rules/streams.md#broken-streams); `before` ends what may be
  * unfinished.
  */
-export function errorEvent({ error }: { readonly error: object }, path: string, before = ""): Uint8Array {
+export function errorEvent(
+  { error }: ErrorBody | { readonly error: JsonObject },
+  path: string,
+  before = "",
+): Uint8Array {
   const event = NAMED_EVENTS.test(path)
     ? `event: error\ndata: ${JSON.stringify({ ...error, type: "error", error })}`
     : `data: ${JSON.stringify({ error })}`;
