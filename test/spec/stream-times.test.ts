@@ -224,6 +224,26 @@ describe("the client of a stream whose upstream is silent", () => {
     expect(await rowOf(minted, response)).toMatchObject({ status_code: 504, error_code: "upstream_timeout" });
   });
 
+  it.each([
+    ["through JavaScript", {}],
+    ["as it comes", ASKS_FOR_USAGE],
+  ])("ends the call when it leaves after its early head (relayed %s)", async (_, body) => {
+    const minted = await fixture.gateway.mint(fixture.upstream.url, "delay=1500,chunks=9000,pace=20", {
+      stream_keepalive_secs: 1,
+    });
+    const leaving = new AbortController();
+    const response = await fixture.gateway.chat(minted, { stream: true, signal: leaving.signal, body });
+    const reading = new Reading(response);
+    await reading.until('"content"');
+    expect(reading.text.startsWith(KEEP_ALIVE)).toBe(true);
+    leaving.abort();
+    await waitFor(
+      () => fixture.upstream.seen(minted.mark)[0]?.cutOff,
+      (cutOff) => cutOff === true,
+    );
+    expect(await rowOf(minted, response)).toMatchObject({ status_code: 499, error_code: "client_gone" });
+  });
+
   it("gets a document in place of a stream as one event", async () => {
     const answer = Promise.withResolvers<{ readonly body: string }>();
     sink().answer = async () => ({ ...jsonAnswer({}), ...(await answer.promise) });
