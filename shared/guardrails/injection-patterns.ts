@@ -78,7 +78,7 @@ export const INJECTION_PATTERNS: readonly InjectionPattern[] = [
   ),
   pattern(
     "disable_safety",
-    raw`\b(?:disable|turn off|deactivate|remove) (?:your |all |the )?(?:safety|content|moderation|ethical)[ -]?(?:filters?|rules?|guidelines?|protocols?|policy|policies)?\b`,
+    raw`\b(?:disable|turn off|deactivate|remove) (?:your |all |the )?(?:(?:safety|moderation|ethical)[ -]?(?:filters?|rules?|guidelines?|protocols?|policy|policies)?|content[ -]?(?:filters?|rules?|guidelines?|protocols?|policy|policies|moderation))\b`,
   ),
   pattern(
     "must_comply",

@@ -18,7 +18,7 @@ const INJECTION: Readonly<Record<string, string>> = {
   developer_mode: String.raw`\bdeveloper mode (?:enabled|on)\b(?! (?:on|android|ios|iphone|ipad|windows|mac|macos|chrome|samsung|pixel|my|your|our|the|a|an|this|that|by|it|its)\b)`,
   pretend_no_limits: String.raw`\b(?:pretend|act|behave|respond) (?:to be |as |like )?(?:if )?(?:you (?:have|had|are under) )?no (?:restrictions?|rules?|limits?|filters?|guidelines?)\b`,
   answer_without_limits: String.raw`\b(?:answer|respond|reply|speak|act|behave)\b.{0,30}\b(?:without|free of|free from) (?:any )?(?:restrictions?|censorship|filters?|ethical (?:guidelines?|limits?)|safety (?:rules?|guidelines?))\b`,
-  disable_safety: String.raw`\b(?:disable|turn off|deactivate|remove) (?:your |all |the )?(?:safety|content|moderation|ethical)[ -]?(?:filters?|rules?|guidelines?|protocols?|policy|policies)?\b`,
+  disable_safety: String.raw`\b(?:disable|turn off|deactivate|remove) (?:your |all |the )?(?:(?:safety|moderation|ethical)[ -]?(?:filters?|rules?|guidelines?|protocols?|policy|policies)?|content[ -]?(?:filters?|rules?|guidelines?|protocols?|policy|policies|moderation))\b`,
   must_comply: String.raw`\byou (?:must|will|have to) (?:always )?(?:answer|comply|obey|respond) (?:with|to) (?:any|every|all)\b`,
   from_now_on: String.raw`\bfrom now on,? you (?:are|will|must|have)\b.{0,60}\b(?:no|without|ignore|any)\b`,
   chat_markup: String.raw`<\|?(?:im_start|im_end|system|endoftext)\|?>`,
