@@ -54,7 +54,6 @@ export const fieldTexts = {
   ban_keywords: "Banned keywords",
   ban_keywords_hint: "One per line, at most 1,000. Needs the scanner ban_keywords.",
   scan_assistant: "Scan assistant messages",
-  scan_assistant_hint: "Also scan earlier answers that a request repeats.",
   fail_open: "Fail open",
   fail_open_hint: "If the guard model cannot be reached, let requests pass.",
   enabled: "Enabled",

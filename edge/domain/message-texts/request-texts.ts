@@ -18,7 +18,7 @@ export interface RequestText {
   /** The text of a user, not of a system or developer message, nor of the model. */
   readonly user: boolean;
   /** JSON inside a string: the arguments of a tool call. */
-  readonly json?: true;
+  readonly json?: boolean;
   readonly span: Span;
 }
 
@@ -183,9 +183,7 @@ export function guardedTexts(pieces: readonly Uint8Array[], scope: TextScope, of
       if (speaker === "tool" && isSpeakersName(path)) return [];
       const text = stringAt(body, span);
       if (path.at(-1) === "type" && PART_TYPES.has(text)) return [];
-      return [
-        { text, user, span, ...(speaker === "model" && nameOf(path.at(-1)) === "arguments" ? { json: true } : {}) },
-      ];
+      return [{ text, user, span, json: speaker === "model" && nameOf(path.at(-1)) === "arguments" }];
     });
     if (speaker === "tool") toolResults.push(texts);
     else for (const text of texts) prompts.push(text);

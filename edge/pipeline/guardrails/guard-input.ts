@@ -163,12 +163,12 @@ function quoted(definitions: readonly RequestText[]): readonly ScannedText[] {
 }
 
 /** The texts as the policy lets them pass. */
-function redactedTexts({ action, scan }: Guards, texts: readonly (ScannedText & { readonly json?: true })[]) {
+function redactedTexts({ action, scan }: Guards, texts: readonly (ScannedText & Pick<RequestText, "json">)[]) {
   if (action !== "redact") return texts.map(({ text }) => text);
   const redacted = scan.redactTexts(texts).texts;
   return redacted.map((other, at) => {
     const { text = "", json } = texts[at] ?? {};
-    return json === undefined || other === text ? other : redactedArguments(scan, text);
+    return json !== true || other === text ? other : redactedArguments(scan, text);
   });
 }
 
