@@ -256,9 +256,13 @@ function memberOf(scope: TextScope, path: JsonPath): { readonly name: string; re
   return { name: nameOf(path[0]), at: 0 };
 }
 
+/** Nearly every name, which needs no folding. */
+const FOLDED = /^[a-z_]{1,64}$/;
+
 /** How the name of a step is compared; that of an element is none. */
 function nameOf(step: string | number | undefined): string {
-  return typeof step === "string" ? foldedName(step) : "";
+  if (typeof step !== "string") return "";
+  return FOLDED.test(step) ? step : foldedName(step);
 }
 
 /** An element of a list of messages, or something in it. */
