@@ -138,10 +138,12 @@ describe("a request", () => {
     ["/v1/completions", { prompt: ["a", MAIL] }],
     ["/v1/responses", { input: "a", instructions: MAIL }],
     ["/v1/responses", { input: [{ role: "user", content: [{ type: "input_text", text: MAIL }] }] }],
+    ["/v1/responses", { input: [{ type: "reasoning", summary: [{ type: "summary_text", text: MAIL }] }] }],
     ["/v1/embeddings", { input: [MAIL] }],
     ["/v1/audio/speech", { input: MAIL, voice: "v" }],
     ["/v1/images/generations", { prompt: MAIL }],
     ["/v2/rerank", { query: "a", documents: ["b", { text: MAIL }] }],
+    ["/v2/rerank", { parameters: { inputs: [{ query: MAIL }] } }],
   ])("to %s is examined", async (path, body) => {
     const minted = await guarded({ input_scanners: ["pii"] });
     const { response, text } = await post(minted, path, body);
@@ -165,6 +167,19 @@ describe("a request", () => {
       status: 400,
       message: "request blocked by content policy",
     });
+  });
+
+  it("is examined with what the model said earlier as soon as the policy says so", async () => {
+    said = "fine";
+    const minted = await guarded({ input_scanners: ["pii"] });
+    const messages = [
+      { role: "assistant", content: MAIL },
+      { role: "user", content: "go on" },
+    ];
+    const statusOf = async () => (await post(minted, "/v1/chat/completions", { messages })).response.status;
+    expect(await statusOf()).toBe(200);
+    await gateway.must("PATCH", `/tenants/${minted.tenant.id}/guardrails`, { policy: { scan_assistant: true } });
+    expect(await statusOf()).toBe(400);
   });
 
   it("is judged by the policy that holds now", async () => {

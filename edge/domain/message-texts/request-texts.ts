@@ -1,7 +1,7 @@
 /**
  * The texts of a JSON request that a tenant's input guardrails examine (docs/rules/guardrails.md#where-it-looks), each
- * with its place in the client's bytes. A route has a closed list of members; what the model itself said earlier is not
- * examined, and what a tool said is examined on its own. Names are compared as any upstream may read them: in any case, and
+ * with its place in the client's bytes. A route has a closed list of members; what the model itself said earlier is examined
+ * only if the policy says so, and what a tool said is examined on its own. Names are compared as any upstream may read them: in any case, and
  * up to a NUL.
  */
 
@@ -15,8 +15,10 @@ import { isDefinitionName, isDefinitionType } from "./definition-words.ts";
 /** A text of a request; the span is that of its JSON string in the client's bytes, quotes included. */
 export interface RequestText {
   readonly text: string;
-  /** The text of a user, not of a system or developer message. */
+  /** The text of a user, not of a system or developer message, nor of the model. */
   readonly user: boolean;
+  /** JSON inside a string: the arguments of a tool call. */
+  readonly json?: boolean;
   readonly span: Span;
 }
 
@@ -63,16 +65,21 @@ const CHAT = scopeOf({
 });
 const COMPLETION = scopeOf({ ...OF_SERVERS, prompt: "all", suffix: "all", response_format: "definitions" });
 const RESPONSES = scopeOf({
+  ...OF_SERVERS,
   instructions: "all",
   input: "messages",
+  previous_input_messages: "all",
   prompt: "all",
   text: "definitions",
   tools: "definitions",
 });
-const EMBEDDING = scopeOf({ input: "all" });
+const EMBEDDING = scopeOf({ ...OF_SERVERS, input: "all", messages: "messages" });
 const AUDIO = scopeOf({ input: "all", instructions: "all", prompt: "all" });
 const IMAGE = scopeOf({ prompt: "all", negative_prompt: "all" });
-/** On a path without rules of its own: what is examined on any path, and what the protocols of other servers name so. */
+/**
+ * On a path without rules of its own, at any depth: what is examined on any path, and what the protocols of other servers name
+ * so.
+ */
 const ANY = new Map([
   ...[CHAT, COMPLETION, RESPONSES, EMBEDDING, AUDIO, IMAGE].flatMap((scope) => [...scope]),
   ...scopeOf(
@@ -137,15 +144,19 @@ const TOOL_ROLES = new Set(["tool", "function"]);
 /** The members of a message that say who speaks. */
 const LABELS = new Set(["role", "type"]);
 /** Names of members of a message, at any depth, whose strings are text. */
-const MESSAGE_TEXT = new Set(["content", "text", "output", "refusal", "thinking"]);
+const MESSAGE_TEXT = new Set(["content", "text", "output", "refusal", "thinking", "reasoning_content", "reasoning"]);
+/** Members of a message, or of its parts, whose strings at any depth are what a model asked a tool for. */
+const CALLED_WITH = new Set(["arguments", "input", "action", "code", "operation"]);
+/** A server of a path without rules reads no prompt that is deeper; each step costs time for every string of a body. */
+const MEMBER_DEPTH_MAX = 8;
 /** How a tool is reached, which no model reads: members of an element of `tools`. */
 const CONNECTION = new Set(["server_url", "authorization", "headers"]);
 
 /** Types of the parts of a tool's result: no texts, and the result must keep them when it is replaced. */
 const PART_TYPES = new Set(["input_text", "input_image", "input_file", "output_text", "text"]);
 
-/** The texts of a JSON body, which is valid, in the order in which they stand. */
-export function guardedTexts(pieces: readonly Uint8Array[], scope: TextScope): GuardedTexts {
+/** The texts of a JSON body, which is valid, in the order in which they stand; `ofModel`: also what the model said earlier. */
+export function guardedTexts(pieces: readonly Uint8Array[], scope: TextScope, ofModel: boolean): GuardedTexts {
   const body = new BytePieces(pieces);
   const unreadable = new Set<string>();
   const places = stringPlaces(
@@ -165,13 +176,14 @@ export function guardedTexts(pieces: readonly Uint8Array[], scope: TextScope): G
     }
     const speaker =
       message.labels === null ? "user" : speakerOf(body, message.labels, (name) => unreadable.has(`${key} ${name}`));
-    if (speaker === "model") continue;
-    const user = speaker !== "system" && !SYSTEM_MEMBERS.has(message.member);
+    if (speaker === "model" && !ofModel) continue;
+    const user = (speaker === "user" || speaker === "tool") && !SYSTEM_MEMBERS.has(message.member);
     const texts = message.texts.flatMap(({ path, span }) => {
       // the name of a tool says which result this is
       if (speaker === "tool" && isSpeakersName(path)) return [];
       const text = stringAt(body, span);
-      return path.at(-1) === "type" && PART_TYPES.has(text) ? [] : [{ text, user, span }];
+      if (path.at(-1) === "type" && PART_TYPES.has(text)) return [];
+      return [{ text, user, span, json: speaker === "model" && nameOf(path.at(-1)) === "arguments" }];
     });
     if (speaker === "tool") toolResults.push(texts);
     else for (const text of texts) prompts.push(text);
@@ -201,7 +213,7 @@ interface Message {
 function messagesOf(scope: TextScope, places: readonly StringPlace[]): ReadonlyMap<string, Message> {
   const messages = new Map<string, Message>();
   for (const place of places) {
-    const member = nameOf(place.path[0]);
+    const member = memberOf(scope, place.path).name;
     const inMessages = scope.get(member) === "messages";
     const key = inMessages ? messageKey(place.path) : member;
     const message = messages.get(key) ?? { member, texts: [], labels: inMessages ? [] : null };
@@ -222,19 +234,35 @@ function labelKey(path: JsonPath): string {
 }
 
 function isLookedAt(scope: TextScope, path: JsonPath, isName: boolean): boolean {
-  const member = nameOf(path[0]);
+  const { name: member, at } = memberOf(scope, path);
   const rule = scope.get(member);
   if (rule === "definitions")
-    return (path.length > 1 || !isName) && !(isElement(path) && CONNECTION.has(nameOf(path[2])));
+    return (
+      (path.length > at + 1 || !isName) && !(typeof path[at + 1] === "number" && CONNECTION.has(nameOf(path[at + 2])))
+    );
   if (isName || rule !== "messages") return !isName && rule === "all";
   if (isLabel(path) || isSpeakersName(path)) return true;
   const inner = nameOf(path.findLast((step) => typeof step === "string"));
-  return inner === member || MESSAGE_TEXT.has(inner) || nameOf(path[2]) === "output";
+  if (inner === member || MESSAGE_TEXT.has(inner) || nameOf(path[2]) === "output") return true;
+  return path.some((step, at) => at > 1 && CALLED_WITH.has(nameOf(step)));
 }
+
+/** The member of the scope that a place belongs to, and which step of the path that is. */
+function memberOf(scope: TextScope, path: JsonPath): { readonly name: string; readonly at: number } {
+  for (let at = 0; scope === ANY && at < Math.min(path.length, MEMBER_DEPTH_MAX); at += 1) {
+    const name = nameOf(path[at]);
+    if (scope.has(name)) return { name, at };
+  }
+  return { name: nameOf(path[0]), at: 0 };
+}
+
+/** Nearly every name, which needs no folding. */
+const FOLDED = /^[a-z_]{1,64}$/;
 
 /** How the name of a step is compared; that of an element is none. */
 function nameOf(step: string | number | undefined): string {
-  return typeof step === "string" ? foldedName(step) : "";
+  if (typeof step !== "string") return "";
+  return FOLDED.test(step) ? step : foldedName(step);
 }
 
 /** An element of a list of messages, or something in it. */
@@ -264,10 +292,14 @@ function speakerOf(body: BytePieces, labels: readonly StringPlace[], unreadable:
   const others = roles.filter((role) => role !== "assistant" && !TOOL_ROLES.has(role));
   if (others.length > 0) return others.every((role) => SYSTEM_ROLES.has(role)) ? "system" : "user";
   const types = named("type");
-  if (roles.length > 0) return roles.some((role) => TOOL_ROLES.has(role)) || types.some(isResult) ? "tool" : "model";
-  if (unreadable("type") || types.length === 0) return "user";
-  if (!types.every((type) => isResult(type) || isOfModel(type))) return "user";
-  return types.some(isResult) ? "tool" : "model";
+  const isTold = roles.some((role) => TOOL_ROLES.has(role)) || types.some(isResult);
+  if (roles.length === 0) {
+    if (unreadable("type") || types.length === 0) return "user";
+    if (!types.every((type) => isResult(type) || isOfModel(type))) return "user";
+  }
+  if (isTold) return "tool";
+  // a client can write any text into an item that passes for the model's thoughts
+  return types.includes(REASONING) ? "system" : "model";
 }
 
 /** The type of an item that is what a tool said. */
@@ -275,7 +307,9 @@ function isResult(type: string): boolean {
   return type.endsWith("_output");
 }
 
+const REASONING = "reasoning";
+
 /** The type of an item that is what the model said or thought. */
 function isOfModel(type: string): boolean {
-  return type === "reasoning" || type.endsWith("_call");
+  return type === REASONING || type.endsWith("_call");
 }

@@ -23,6 +23,8 @@ export interface Guards {
   readonly guardModel: string | null;
   /** A text passes when a scanner fails. */
   readonly failOpen: boolean;
+  /** A request is examined with what the model said earlier. */
+  readonly scansAssistant: boolean;
 }
 
 interface BothGuards {
@@ -51,6 +53,7 @@ function sideOf(policy: Policy, scanners: readonly Scanner[]): Guards | null {
     scan: compileScan({ scanners: textScanners, banKeywords: policy.ban_keywords }),
     guardModel: scanners.includes("harm") ? (policy.guard_model ?? "") : null,
     failOpen: policy.fail_open,
+    scansAssistant: policy.scan_assistant,
   };
 }
 

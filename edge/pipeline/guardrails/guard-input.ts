@@ -4,7 +4,7 @@
  * again when its policy is another one by then, in the words of its client.
  */
 import { GatewayError } from "../../../shared/errors.ts";
-import type { ScanMatch, ScannedText } from "../../../shared/guardrails/text-scan.ts";
+import type { ScanMatch, ScannedText, TextScan } from "../../../shared/guardrails/text-scan.ts";
 import {
   type GuardedTexts,
   guardedTexts,
@@ -12,6 +12,7 @@ import {
   type RequestText,
   textScopeOf,
 } from "../../domain/message-texts/request-texts.ts";
+import { ArgumentsRedaction, RedactionTally } from "../../domain/message-texts/text-redaction.ts";
 import type { OpenSpan } from "../../domain/trace/trace.ts";
 import type { Edit } from "../../domain/wire/bytes/byte-pieces.ts";
 import { authenticateNow } from "../authenticate/authenticate-now.ts";
@@ -82,7 +83,7 @@ async function guarded(
   }
   return await withSpan(call, "boon:guardrails_input", async (span) => {
     if (given instanceof JsonOutgoing && hasTokenIds(request.parsed.document.root)) return "request_blocked";
-    const texts = await textsOf(call, given);
+    const texts = await textsOf(call, given, guards);
     const found = await examine(call, unchanged, guards, texts, span);
     if (found.blocked) return "request_blocked";
     if (found.unjudged) return "content_policy_unavailable";
@@ -112,7 +113,7 @@ function besideOf(call: Call, request: Prepared, guards: Guards, given: Outgoing
   const latch = new OnceLatch();
   const bytes = given.clientBytes;
   const look = async (span: OpenSpan): Promise<void> => {
-    const texts = given instanceof FormOutgoing ? formTexts(given.textsSoFar()) : jsonTexts(call, bytes ?? []);
+    const texts = given instanceof FormOutgoing ? formTexts(given.textsSoFar()) : jsonTexts(call, bytes ?? [], guards);
     await examine(call, request, guards, texts, span);
   };
   return () => {
@@ -162,8 +163,19 @@ function quoted(definitions: readonly RequestText[]): readonly ScannedText[] {
 }
 
 /** The texts as the policy lets them pass. */
-function redactedTexts({ action, scan }: Guards, texts: readonly ScannedText[]): readonly string[] {
-  return action === "redact" ? scan.redactTexts(texts).texts : texts.map(({ text }) => text);
+function redactedTexts({ action, scan }: Guards, texts: readonly (ScannedText & Pick<RequestText, "json">)[]) {
+  if (action !== "redact") return texts.map(({ text }) => text);
+  const redacted = scan.redactTexts(texts).texts;
+  return redacted.map((other, at) => {
+    const { text = "", json } = texts[at] ?? {};
+    return json !== true || other === text ? other : redactedArguments(scan, text);
+  });
+}
+
+/** Arguments stay JSON, because an upstream parses them. */
+function redactedArguments(scan: TextScan, text: string): string {
+  const redaction = new ArgumentsRedaction(scan, new RedactionTally());
+  return redaction.push(text) + redaction.finish();
 }
 
 /** The same of definitions, each by itself. */
@@ -207,13 +219,13 @@ function editsOf(texts: readonly RequestText[], replaced: readonly string[]): Ed
 }
 
 /** The texts of a body; a form is read to its end for them. */
-async function textsOf(call: Call, given: OutgoingBody): Promise<GuardedTexts> {
+async function textsOf(call: Call, given: OutgoingBody, guards: Guards): Promise<GuardedTexts> {
   if (given instanceof FormOutgoing) return formTexts(await given.readTexts());
-  return jsonTexts(call, given.clientBytes ?? []);
+  return jsonTexts(call, given.clientBytes ?? [], guards);
 }
 
-function jsonTexts(call: Call, bytes: readonly Uint8Array[]): GuardedTexts {
-  return guardedTexts(bytes, textScopeOf(call.path, call.route));
+function jsonTexts(call: Call, bytes: readonly Uint8Array[], { scansAssistant }: Guards): GuardedTexts {
+  return guardedTexts(bytes, textScopeOf(call.path, call.route), scansAssistant);
 }
 
 function formTexts(texts: readonly string[]): GuardedTexts {
