@@ -89,7 +89,7 @@ it("is one mail to its recipients, whatever its title and text contain", async (
   const message = {
     title: "Modell\r\nBcc: thief@example.org\r\n\r\nfällt aus",
     issueKey: "model_health_down:a\r\nb",
-    detail: "a\u001b[2J\r\n.\r\nMAIL FROM:<x>",
+    detail: "a\u001b[2J\r\n.\r\nMAIL FROM:<x> https://evil.example www.evil.example",
     consoleUrl: null,
   };
   expect(await sendMail(email(), "right", message)).toEqual(SENT);
@@ -106,4 +106,5 @@ it("is one mail to its recipients, whatever its title and text contain", async (
   expect(words || head).toContain("Modell Bcc: thief@example.org fällt aus");
   const text = body.join("\r\n\r\n");
   expect(text).toContain("Issue: model_health_down:a b\r\n\r\na [2J . MAIL FROM:<x>");
+  expect(text).not.toMatch(/:\/\/evil|www\.evil/);
 });

@@ -12,7 +12,7 @@ import { rootCause } from "../../shared/text/root-cause.ts";
 import { fetchStatus, OutboundError } from "../kernel/outbound/bounded-fetch.ts";
 import { BlockedAddressError, guardedSocket } from "../kernel/outbound/guarded-connections.ts";
 import { runbookOf, severityOf } from "./alert-kinds.ts";
-import { chatCode, chatText } from "./chat-text.ts";
+import { chatCode, chatText, withoutLinks } from "./chat-text.ts";
 
 const WEBHOOK_TIMEOUT_MS = 10_000;
 const SMTP_TIMEOUT_MS = 20_000;
@@ -37,7 +37,7 @@ export async function sendToWebhook(url: string, policy: SsrfPolicy, message: Al
   const { issueKey, title, detail } = message;
   const head = `*Gateway alert: ${chatText(title)}*\n*Issue:* \`${chatCode(issueKey)}\`\n${chatText(detail)}`;
   const text = `${head}\n${endingOf(message)}`;
-  const body = JSON.stringify({ text });
+  const body = JSON.stringify({ text, unfurl_links: false, unfurl_media: false });
   const headers = { "content-type": "application/json" };
   return await twice("slack", async () => {
     const status = await fetchStatus({ url, timeoutMs: WEBHOOK_TIMEOUT_MS, headers, policy }, { body });
@@ -80,7 +80,7 @@ export async function sendMail(
           from: email.from_address,
           to: email.recipients,
           subject: `Gateway alert: ${oneLine(title)}`,
-          text: `Issue: ${oneLine(issueKey)}\n\n${oneLine(detail)}\n\n${endingOf(message)}`,
+          text: `Issue: ${oneLine(issueKey)}\n\n${withoutLinks(detail)}\n\n${endingOf(message)}`,
         }),
       );
     });
