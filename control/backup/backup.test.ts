@@ -12,6 +12,7 @@ import {
 } from "../../shared/schema/backup.ts";
 import { newEncryptionKey, startControl, type TestControl } from "../../test/harness/control.ts";
 import { type FullConfiguration, fillConfiguration } from "../../test/harness/full-configuration.ts";
+import { UNPROVEN } from "../../test/harness/secret-backup.ts";
 import type { VerbContext } from "../kernel/context.ts";
 import { restoreBackup } from "./restore-backup.ts";
 
@@ -89,6 +90,7 @@ it("exports what is configured, credentials as they are stored, and says so in t
       key_check: expect.stringMatching(/^enc:v1:/) as string,
       api_key_pepper_set: false,
     },
+    mac: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
   });
   const counts = Object.fromEntries(BACKUP_ENTITIES.map((entity) => [entity, data[entity].length]));
   expect(Object.entries(counts).filter(([, count]) => count === 0)).toEqual([]);
@@ -201,7 +203,7 @@ describe("a dry run", () => {
     const text = await response.text();
     expect(text).not.toContain("another");
     const { differences, warnings } = JSON.parse(text) as RestoreReport;
-    expect(warnings).toEqual([]);
+    expect(warnings).toEqual([UNPROVEN]);
     expect(differences?.tenants).toMatchObject({ added: 0, changed: 1, unchanged: 1, only_here: 1 });
     expect(differences?.tenants.objects[0]).toMatchObject({
       name: "Full",
@@ -293,7 +295,7 @@ it("warns of another pepper only where there are keys", async () => {
     ],
   });
   const without = { ...file, data: { ...file.data, api_keys: [] } };
-  expect(await restoreAs({ pepper: "p" }, without)).toMatchObject({ warnings: [] });
+  expect(await restoreAs({ pepper: "p" }, without)).toMatchObject({ warnings: [UNPROVEN] });
 });
 
 it.each([
