@@ -79,8 +79,9 @@ it("exports what is configured, credentials as they are stored, and says so in t
   );
   const text = await response.text();
   for (const credential of Object.values(full.credentials)) expect(text).not.toContain(credential);
-  const { data, ...head } = JSON.parse(text) as Backup;
-  expect(head).toEqual({
+  const { data, mac, ...head } = JSON.parse(text) as Backup;
+  expect({ ...head, macLength: mac?.length }).toEqual({
+    macLength: 64,
     format: "gateway-config-backup",
     version: 1,
     exported_at: expect.stringMatching(/^\d{4}-.*Z$/) as string,
@@ -90,7 +91,6 @@ it("exports what is configured, credentials as they are stored, and says so in t
       key_check: expect.stringMatching(/^enc:v1:/) as string,
       api_key_pepper_set: false,
     },
-    mac: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
   });
   const counts = Object.fromEntries(BACKUP_ENTITIES.map((entity) => [entity, data[entity].length]));
   expect(Object.entries(counts).filter(([, count]) => count === 0)).toEqual([]);
@@ -190,7 +190,6 @@ describe("a dry run", () => {
     expect(await differencesOf(file)).toMatchObject(
       Object.fromEntries(BACKUP_ENTITIES.map((entity) => [entity, { added: 0, changed: 0, objects: [] }])),
     );
-
     const tenant = file.data.tenants.find(({ name }) => name === "Full");
     const server = file.data.mcp_servers[0];
     const alerts = file.data.app_settings.find(({ key }) => key === "alerts");
@@ -199,8 +198,7 @@ describe("a dry run", () => {
     tenant.description = "d".repeat(2000);
     server.auth_header = "Bearer another";
     alerts.value["min_interval_secs"] = 7;
-    const response = await dryRun(file);
-    const text = await response.text();
+    const text = await (await dryRun(file)).text();
     expect(text).not.toContain("another");
     const { differences, warnings } = JSON.parse(text) as RestoreReport;
     expect(warnings).toEqual([UNPROVEN]);
