@@ -3,6 +3,7 @@
  * once. The failure is then described in a few words of our own, which can contain neither the webhook's URL nor the
  * mail password.
  */
+import type { Socket } from "node:net";
 import { callbackify } from "node:util";
 import { createTransport } from "nodemailer";
 import { INFRASTRUCTURE_POLICY, type SsrfPolicy } from "../../shared/network/ssrf.ts";
@@ -53,12 +54,16 @@ export async function sendMail(
   email: Omit<EmailValue, "smtp_password">,
   password: string | null,
   message: AlertMessage,
+  timeoutMs = SMTP_TIMEOUT_MS,
 ): Promise<ChannelResult> {
   const { issueKey, title, detail } = message;
   const to = { host: email.smtp_host, port: email.smtp_port };
-  const connect = callbackify(async () => ({
-    connection: await guardedSocket(to, INFRASTRUCTURE_POLICY, SMTP_TIMEOUT_MS),
-  }));
+  const sockets: Socket[] = [];
+  const connect = callbackify(async () => {
+    const connection = await guardedSocket(to, INFRASTRUCTURE_POLICY, timeoutMs);
+    sockets.push(connection);
+    return { connection };
+  });
   const transport = createTransport({
     host: email.smtp_host,
     port: email.smtp_port,
@@ -68,14 +73,14 @@ export async function sendMail(
     ...(email.username === "" ? {} : { auth: { user: email.username, pass: password ?? "" } }),
     // the library would resolve the name itself, and connect to whatever address the name has by then
     getSocket: (_options: unknown, done: Parameters<typeof connect>[0]) => connect(done),
-    connectionTimeout: SMTP_TIMEOUT_MS,
-    greetingTimeout: SMTP_TIMEOUT_MS,
-    socketTimeout: SMTP_TIMEOUT_MS,
+    connectionTimeout: timeoutMs,
+    greetingTimeout: timeoutMs,
+    socketTimeout: timeoutMs,
   });
   try {
     return await twice("email", async () => {
       await within(
-        SMTP_TIMEOUT_MS,
+        timeoutMs,
         transport.sendMail({
           from: email.from_address,
           to: email.recipients,
@@ -86,6 +91,8 @@ export async function sendMail(
     });
   } finally {
     transport.close();
+    // the library leaves a connection open for as long as the server keeps saying something
+    for (const socket of sockets) socket.destroy();
   }
 }
 
