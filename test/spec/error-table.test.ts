@@ -246,6 +246,13 @@ const TABLE: Readonly<Record<string, Raised>> = {
     row: { model: "" },
     by: async (minted) => await post(minted, "/v1/chat/completions", " ".repeat(33_554_433)),
   },
+  unsupported_encoding: {
+    type: "invalid_request_error",
+    status: 415,
+    message: "content-encoding must be gzip, deflate, br or zstd, and the body must be in it",
+    row: { model: "" },
+    by: async (minted) => await post(minted, "/v1/chat/completions", "{}", { "content-encoding": "compress" }),
+  },
   token_budget_exceeded: {
     status: 429,
     type: "rate_limit_error",

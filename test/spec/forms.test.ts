@@ -193,6 +193,27 @@ describe("a form is refused", () => {
     expect(upstream.seen(minted.mark)).toEqual([]);
   });
 
+  it("for more images than its budget has left, before the upstream has their number", async () => {
+    const minted = await mint();
+    const path = `/tenants/${minted.tenant.id}/budget`;
+    await fixture.gateway.must("PATCH", path, { budget_tokens: null, budget_cost_usd: 10, budget_period: "lifetime" });
+    const edit = async (n: string) => {
+      const image = new Uint8Array(randomBytes(600 * 1024));
+      const parts = formOf([
+        ["model", minted.model.model_name],
+        ["image", image],
+        ["n", n],
+      ]);
+      const response = await post(minted, "/v1/images/edits", { body: parts });
+      await response.text();
+      return { n, status: response.status };
+    };
+    const refused = Array.from({ length: 6 }, () => ({ n: "1000", status: 403 }));
+    expect(await Promise.all(refused.map(async ({ n }) => await edit(n)))).toEqual(refused);
+    expect(upstream.seen(minted.mark)).toEqual([]);
+    expect(await edit("250")).toEqual({ n: "250", status: 200 });
+  });
+
   it("above the body cap, declared or not, and the client reads why", async () => {
     const minted = await mint();
     const encoded = new Request("http://x", {

@@ -60,18 +60,21 @@ export function upstreamHeaders(client: Headers, credential: string | null): Rec
  */
 export function asJson(headers: Record<string, string>): Record<string, string> {
   if (!JSON_TYPE.test(headers["content-type"] ?? "")) headers["content-type"] = "application/json";
+  return asPlain(headers);
+}
+
+/** Headers of a body that is sent as it was read, which is without its coding. */
+export function asPlain(headers: Record<string, string>): Record<string, string> {
   delete headers["content-encoding"];
   return headers;
 }
 
-/** Headers of a form, which was read without decompression: an upstream that decompressed it could find another form. */
-export function asForm(headers: Record<string, string>): Record<string, string> {
-  delete headers["content-encoding"];
-  return headers;
-}
-
-/** What an upstream says of its own limits and of the request, for clients and for who asks it about a request. */
-const PASSED_ON = /^(?:retry-after(?:-ms)?|x-should-retry|request-id|openai-processing-ms|anthropic-ratelimit-.+)$/;
+/**
+ * What an upstream says of its own limits and of the request, for clients and for who asks it about a request. A coding
+ * is named by what was not decoded.
+ */
+const PASSED_ON =
+  /^(?:content-encoding|retry-after(?:-ms)?|x-should-retry|request-id|openai-processing-ms|anthropic-ratelimit-.+)$/;
 
 /** The upstream's headers that the client gets; `contentType` is one of them. */
 export function clientHeaders(upstream: Headers, contentType: string | null): Record<string, string> {

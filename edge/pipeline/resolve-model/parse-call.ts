@@ -36,7 +36,7 @@ import { FormOutgoing } from "./form-outgoing.ts";
 import { FormReader } from "./form-reader.ts";
 import { JsonOutgoing } from "./json-outgoing.ts";
 import { NO_BODY, PassthroughBody } from "./passthrough-body.ts";
-import { BodyMemoryUse, openBody, readPieces } from "./read-body.ts";
+import { openBody, openDecoded, readPieces } from "./read-body.ts";
 
 /** Memory that a parsed body may take besides its text. */
 const JSON_MAX_BYTES = LIMITS.jsonBodyMemory;
@@ -203,8 +203,7 @@ function checkValues(call: Call, { root }: JsonDocument): void {
 
 async function parseForm(call: Call, caller: Authenticated): Promise<Parsed> {
   const boundary = boundaryOf(call.request.headers.get("content-type"));
-  const source = openBody(call);
-  const memory = new BodyMemoryUse(call, caller, source);
+  const { source, memory } = await openDecoded(call, caller);
   const form = new FormReader(source, new FormScan(boundary ?? ""), decidingFields(call.route));
   const outgoing = new FormOutgoing(form, memory);
   call.body.readBy(outgoing);

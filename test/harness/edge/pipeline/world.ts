@@ -3,6 +3,7 @@
  * change while the request runs, and a record of their calls.
  */
 
+import { decodeBody } from "../../../../edge/adapters/decode-body.ts";
 import type { AdmissionRequest, CacheHit, Decision, Settlement, Stale } from "../../../../edge/domain/admission/rpc.ts";
 import type { BucketLevel } from "../../../../edge/domain/budget/token-bucket.ts";
 import { type CountedEvent, eventsOf } from "../../../../edge/domain/cell/event-counters.ts";
@@ -242,6 +243,7 @@ export class TestPipeline {
           return await this.upstream(call);
         },
       },
+      decode: decodeBody,
       diagnostics: {
         check: async (url) => {
           this.diagnosed.push(url);
