@@ -16,7 +16,7 @@ export const decodeBody: Decode = async function* (coding, source) {
   const decoder = {
     gzip: () => zlib.createGunzip(options),
     deflate: () => zlib.createInflate(options),
-    br: () => zlib.createBrotliDecompress(options),
+    br: () => heldBack(zlib.createBrotliDecompress(options)),
     zstd: () =>
       zlib.createZstdDecompress({
         ...options,
@@ -35,3 +35,22 @@ export const decodeBody: Decode = async function* (coding, source) {
     await turn.promise;
   }
 };
+
+/** The inner part of a decoder. */
+interface Inner {
+  readonly _handle: { write: (...call: readonly unknown[]) => void };
+}
+
+/**
+ * The platform's decoder of brotli is called back within its call, and so makes all of its output, however little is
+ * read. With a call that is made later, as it is with the other decoders, its reader holds it back.
+ */
+function heldBack<T extends { readonly destroyed: boolean }>(decoder: T): T {
+  const { _handle: handle } = decoder as T & Inner;
+  const write = handle.write.bind(handle);
+  handle.write = (...call) =>
+    queueMicrotask(() => {
+      if (!decoder.destroyed) write(...call);
+    });
+  return decoder;
+}

@@ -10,7 +10,7 @@ declare module "node:stream" {
 }
 
 declare module "node:zlib" {
-  type Decoder = AsyncIterable<Uint8Array>;
+  type Decoder = AsyncIterable<Uint8Array> & { readonly destroyed: boolean };
   interface Options {
     readonly chunkSize: number;
     readonly params?: Readonly<Record<number, number>>;

@@ -24,14 +24,16 @@ export function upstreamHttp(registered: Fetcher | undefined): Upstream {
 /** The answer without a coding that nobody asked for; in one that is not read, it stays as it is, and says so. */
 function withoutCoding(response: Response): Response {
   const { status, statusText, body } = response;
-  const coding = codingOf(response.headers.get("content-encoding"));
+  const named = response.headers.get("content-encoding");
+  const coding = codingOf(named);
   if (coding === undefined) return response;
   const headers = new Headers(response.headers);
   headers.delete("content-encoding");
   headers.delete("content-length");
-  // the platform has decoded these two
-  const decodes = body !== null && coding !== null && coding !== "gzip" && coding !== "br";
-  return new Response(decodes ? decodedStream(body, coding) : body, { status, statusText, headers });
+  // the platform has decoded these two, if they are written so
+  const isDecoded = coding === null || named === "gzip" || named === "br";
+  const plain = body === null || isDecoded ? body : decodedStream(body, coding);
+  return new Response(plain, { status, statusText, headers });
 }
 
 /** A stream of bytes, as the platform's own answers have. */
