@@ -146,7 +146,7 @@ describe("a request body in a coding", () => {
       "more than it": ["gzip", Buffer.concat([gzipSync(plain), Buffer.from("more")])],
     };
     for (const [what, [coding, body]] of Object.entries(cases)) {
-      const { status, headers, text } = await send(minted, coding, body);
+      const { status, headers, text, requestId } = await send(minted, coding, body);
       const { code } = (JSON.parse(text) as { error: { code: string } }).error;
       expect({ what, status, code, codings: headers["accept-encoding"] }).toEqual({
         what,
@@ -154,6 +154,8 @@ describe("a request body in a coding", () => {
         code: "unsupported_encoding",
         codings: "gzip, deflate, br, zstd",
       });
+      const row = await fixture.gateway.row(minted.tenant.id, requestId);
+      expect(row).toMatchObject({ status_code: 415, admission: "rejected", model: "", cost_usd: 0 });
     }
     expect(upstream.seen(minted.mark)).toEqual([]);
   });

@@ -246,13 +246,6 @@ const TABLE: Readonly<Record<string, Raised>> = {
     row: { model: "" },
     by: async (minted) => await post(minted, "/v1/chat/completions", " ".repeat(33_554_433)),
   },
-  unsupported_encoding: {
-    type: "invalid_request_error",
-    status: 415,
-    message: "content-encoding must be gzip, deflate, br or zstd, and the body must be in it",
-    row: { model: "" },
-    by: async (minted) => await post(minted, "/v1/chat/completions", "{}", { "content-encoding": "compress" }),
-  },
   token_budget_exceeded: {
     status: 429,
     type: "rate_limit_error",
@@ -336,6 +329,7 @@ const ELSEWHERE = {
   identity_unavailable: "test/faults/identity.test.ts",
   key_store_unavailable: "test/faults/stores-away.test.ts",
   gateway_stopping: "test/faults/drain.test.ts",
+  unsupported_encoding: "test/spec/content-codings.test.ts",
   upstream_stream_error: "test/spec/upstream.test.ts",
 } as const;
 

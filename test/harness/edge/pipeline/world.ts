@@ -3,7 +3,6 @@
  * change while the request runs, and a record of their calls.
  */
 
-import { decodeBody } from "../../../../edge/adapters/decode-body.ts";
 import type { AdmissionRequest, CacheHit, Decision, Settlement, Stale } from "../../../../edge/domain/admission/rpc.ts";
 import type { BucketLevel } from "../../../../edge/domain/budget/token-bucket.ts";
 import { type CountedEvent, eventsOf } from "../../../../edge/domain/cell/event-counters.ts";
@@ -243,7 +242,9 @@ export class TestPipeline {
           return await this.upstream(call);
         },
       },
-      decode: decodeBody,
+      decode: () => {
+        throw new Error("test/spec/content-codings.test.ts has the tests of bodies in a coding");
+      },
       diagnostics: {
         check: async (url) => {
           this.diagnosed.push(url);
