@@ -143,6 +143,12 @@ describe("a request body in a coding", () => {
       "not in it": ["gzip", plain],
       "one in another": ["br", zstd],
       "a part of it": ["zstd", zstd.subarray(0, -9)],
+      "a larger window than that of HTTP": [
+        "zstd",
+        zstdCompressSync(chatOf(minted, randomBytes(5_000_000).toString("hex")), {
+          params: { [constants.ZSTD_c_windowLog]: 24 },
+        }),
+      ],
       "more than it": ["gzip", Buffer.concat([gzipSync(plain), Buffer.from("more")])],
     };
     for (const [what, [coding, body]] of Object.entries(cases)) {
