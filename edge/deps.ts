@@ -11,6 +11,7 @@ import { consoleLog, consoleWrite } from "./adapters/console-log.ts";
 import { ControlCalls } from "./adapters/control-calls.ts";
 import { ControlFill } from "./adapters/control-fill.ts";
 import { ControlIdentities } from "./adapters/control-identities.ts";
+import { decodeBody } from "./adapters/decode-body.ts";
 import { IsolateResponseCache } from "./adapters/isolate-response-cache.ts";
 import { IssuerKeys } from "./adapters/issuer-keys.ts";
 import { validateJsonSchema } from "./adapters/json-schema.ts";
@@ -159,6 +160,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
       directory,
       energy: new RedisEnergy(directory, client, clock),
       upstream: upstreamHttp(bindings.UPSTREAMS),
+      decode: decodeBody,
       diagnostics: new UpstreamDiagnostics(clock, bindings.UPSTREAMS),
       responseCache: new RedisResponseCache({ client: cacheClient, hot, clock, keepAlive: waitUntil, alerts }),
       mcpSessions: new RedisMcpSessions(sessionClient),

@@ -19,6 +19,7 @@ import type { TraceContext } from "./domain/trace/trace-context.ts";
 import type { UpstreamOutcomes } from "./domain/upstream/attempt-outcomes.ts";
 import type { Transforms } from "./domain/upstream/transform.ts";
 import type { EnergyTerms, PowerReading } from "./domain/usage/energy.ts";
+import type { ContentCoding } from "./domain/wire/content-coding.ts";
 
 /** Unix epoch ms. */
 export type Clock = () => number;
@@ -329,6 +330,12 @@ export interface Compressor {
   score(segments: readonly (readonly string[])[], query: string): Promise<readonly (readonly number[])[] | null>;
 }
 
+/** What a body is without its coding. The iterator throws when the body is not in it. */
+export type Decode = (
+  coding: ContentCoding,
+  source: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+) => AsyncIterable<Uint8Array<ArrayBuffer>>;
+
 export interface Ports {
   /** The transforms of requests on their way upstream, and of their answers. */
   readonly transforms: Transforms;
@@ -340,6 +347,7 @@ export interface Ports {
   readonly admission: Admission;
   readonly energy: Energy;
   readonly upstream: Upstream;
+  readonly decode: Decode;
   readonly diagnostics: Diagnostics;
   readonly responseCache: ResponseCache;
   readonly mcpSessions: McpSessions;

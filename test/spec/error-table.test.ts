@@ -329,6 +329,7 @@ const ELSEWHERE = {
   identity_unavailable: "test/faults/identity.test.ts",
   key_store_unavailable: "test/faults/stores-away.test.ts",
   gateway_stopping: "test/faults/drain.test.ts",
+  unsupported_encoding: "test/spec/content-codings.test.ts",
   upstream_stream_error: "test/spec/upstream.test.ts",
 } as const;
 

@@ -65,6 +65,8 @@ export const errorTexts = {
   request_timeout_fix: "Send the body without pauses of 30 seconds or more, or send smaller requests.",
   request_too_large: "The request body is larger than the gateway accepts.",
   request_too_large_fix: "Send less per request, or raise GATEWAY_MAX_BODY_BYTES.",
+  unsupported_encoding: "The request body is not in the coding that content-encoding names.",
+  unsupported_encoding_fix: "Send it plain, or in gzip, deflate, br or zstd.",
   token_budget_exceeded: "The tenant or the key has reached its limit of tokens per minute.",
   token_budget_exceeded_fix:
     "Wait as long as retry-after says, send smaller requests, or raise this limit for the tenant or the key.",

@@ -63,7 +63,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
   });
   const scan = new UsageScan({ content: TEXT_BILLED.has(call.route.billedBy) });
   const buffer =
-    miss !== null && response.status === 200
+    miss !== null && response.status === 200 && !upstreamHeaders.has("content-encoding")
       ? new BoundedBuffer(CACHE_BODY_MAX_BYTES, call.memory.cacheMemory.open())
       : null;
   let firstByteMs: number | null = null;

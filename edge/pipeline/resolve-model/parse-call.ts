@@ -1,6 +1,7 @@
 /**
  * Step 3, first half: the body becomes a parsed call, within the size limit (docs/rules/request-bodies.md#size). JSON
- * is read whole; a form is read until its model is known, and its file is forwarded as it arrives.
+ * is read whole; a form is read until its model and what it is billed by are known, and its file is forwarded as it
+ * arrives.
  */
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { GatewayError } from "../../../shared/errors.ts";
@@ -35,7 +36,7 @@ import { FormOutgoing } from "./form-outgoing.ts";
 import { FormReader } from "./form-reader.ts";
 import { JsonOutgoing } from "./json-outgoing.ts";
 import { NO_BODY, PassthroughBody } from "./passthrough-body.ts";
-import { BodyMemoryUse, openBody, readPieces } from "./read-body.ts";
+import { openBody, openDecoded, readPieces } from "./read-body.ts";
 
 /** Memory that a parsed body may take besides its text. */
 const JSON_MAX_BYTES = LIMITS.jsonBodyMemory;
@@ -202,15 +203,14 @@ function checkValues(call: Call, { root }: JsonDocument): void {
 
 async function parseForm(call: Call, caller: Authenticated): Promise<Parsed> {
   const boundary = boundaryOf(call.request.headers.get("content-type"));
-  const source = openBody(call);
-  const memory = new BodyMemoryUse(call, caller, source);
+  const { source, memory } = await openDecoded(call, caller);
   const form = new FormReader(source, new FormScan(boundary ?? ""), decidingFields(call.route));
   const outgoing = new FormOutgoing(form, memory);
   call.body.readBy(outgoing);
   if (boundary === null) throw new GatewayError("invalid_multipart");
   const document = wholeDocument(form.fields);
   try {
-    while (form.modelBytes === null || source.readBytes < FORM_AHEAD_BYTES) {
+    while (form.modelBytes === null || source.readBytes < FORM_AHEAD_BYTES || mayBeBilledLater(call, form)) {
       if (!(await form.readMore())) break;
       await memory.reserveRead();
     }
@@ -221,6 +221,14 @@ async function parseForm(call: Call, caller: Authenticated): Promise<Parsed> {
   } catch (error) {
     throw StageFailure.of(error, inSession(call, caller, document));
   }
+}
+
+/**
+ * Whether a field that decides what the request may cost can still come: the upstream must not have it before it is
+ * reserved (docs/rules/budgets.md#reserved-cost). It occurs only once.
+ */
+function mayBeBilledLater({ route }: Call, { fields }: FormReader): boolean {
+  return route.billedBy === "images" && fields["n"] === undefined;
 }
 
 function modelOf(call: Call, document: JsonDocument): string {

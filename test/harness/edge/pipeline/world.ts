@@ -246,6 +246,9 @@ export class TestPipeline {
           return await this.upstream(call);
         },
       },
+      decode: () => {
+        throw new Error("test/spec/content-codings.test.ts has the tests of bodies in a coding");
+      },
       diagnostics: {
         check: async (url) => {
           this.diagnosed.push(url);
