@@ -14,7 +14,7 @@ import type { Bindings } from "./bindings.ts";
 import { type Deps, depsOf } from "./deps.ts";
 import { requestTargetOf } from "./domain/request/request-target.ts";
 import { MODEL_ROUTES } from "./domain/request/route-class.ts";
-import { mcp, modelDetail, modelRoute, models, otherRoute } from "./routes/data-plane.ts";
+import { mcp, modelDetail, modelRoute, models, otherRoute, storedAnswer } from "./routes/data-plane.ts";
 import { internal } from "./routes/internal.ts";
 
 interface Types {
@@ -67,6 +67,7 @@ app.post(INTERNAL_PATHS.stop, async (c) => await internal(c.var.deps, c.req.raw)
 app.all("/internal/*", async (c) => await (c.env.OBJECTS?.fetch(c.req.raw) ?? internal(c.var.deps, c.req.raw)));
 app.get("/v1/models", async (c) => await models(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));
 app.get("/v1/models/*", async (c) => await modelDetail(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));
+app.all("/v1/responses/*", async (c) => await storedAnswer(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));
 app.all("/mcp/*", async (c) => await mcp(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));
 app.notFound(async (c) => {
   const deps = depsOf(c.env, c.req.raw);

@@ -60,6 +60,15 @@ const modelsList = envText("allowed")
   })
   .meta({ values: "`allowed`, `all`" });
 
+/** Whether objects of upstreams that no tenant was given may be named. */
+const foreignObjects = envText("refuse")
+  .transform((text, context) => {
+    if (text === "refuse" || text === "pass") return text === "pass";
+    context.addIssue({ code: "custom", message: "must be refuse or pass" });
+    return z.NEVER;
+  })
+  .meta({ values: "`refuse`, `pass`" });
+
 /** Exact paths, separated by commas. */
 const passthroughPaths = envText("")
   .transform((text, context) => {
@@ -225,6 +234,12 @@ const ROWS = {
     "passthroughPaths",
     passthroughPaths.describe(
       "Paths that the gateway forwards too, besides those of inference: [what is forwarded](docs/api.md#what-is-forwarded).",
+    ),
+  ),
+  GATEWAY_FOREIGN_OBJECTS: to(
+    "passesForeignObjects",
+    foreignObjects.describe(
+      "What happens to requests that name a stored answer, file or container that did not come through the gateway: [stored answers](docs/api.md#stored-answers).",
     ),
   ),
   GATEWAY_LOG_GATHER_MS: to(

@@ -12,8 +12,9 @@ import { NOTHING_BILLED } from "../domain/usage/billing.ts";
 import { authenticate } from "./authenticate/authenticate.ts";
 import { beforeAdmission } from "./authenticate/authenticate-now.ts";
 import { modelRev, principalRevs, readUntilCurrent, subjectRevs } from "./authenticate/freshness.ts";
+import type { AnswerStage } from "./call/boon/answer-stage.ts";
 import { ClientGone } from "./call/client-gone.ts";
-import type { Call } from "./call/context.ts";
+import { type Call, OnceLatch } from "./call/context.ts";
 import {
   AlreadySettled,
   type Authenticated,
@@ -29,12 +30,15 @@ import { usageRowOf } from "./call/report/usage-row.ts";
 import { DEFAULT_UPSTREAM } from "./forward/default-upstream.ts";
 import { forward } from "./forward/forward.ts";
 import { UpstreamProgress } from "./forward/upstream-progress.ts";
+import { outputGuards } from "./guardrails/guard-output.ts";
+import { placeOfObject } from "./objects/upstream-objects.ts";
+import { prepare } from "./prepare/prepare.ts";
 import { answer } from "./receive/answer-call.ts";
 import type { PipelineInput } from "./receive/start-call.ts";
 import { relay } from "./relay/relay.ts";
 import { readLevel } from "./reply/rate-limit.ts";
 import { gatewayHeaders } from "./reply/response-headers.ts";
-import { parseDetail, parseProbe } from "./resolve-model/parse-call.ts";
+import { parseDetail, parseNamed, parseProbe } from "./resolve-model/parse-call.ts";
 import { checkPath, resolveModel } from "./resolve-model/resolve-model.ts";
 import type { RequestEnd } from "./settle/settle.ts";
 
@@ -52,7 +56,7 @@ export async function listModels(received: PipelineInput): Promise<Response> {
       checkPath(call);
       return await parseProbe(call, caller);
     });
-    return probe === null ? await listing(call, caller) : await forwardProbe(call, probe);
+    return probe === null ? await listing(call, caller) : await forwardProbe(call, probe, resolveProbe);
   });
   return response;
 }
@@ -110,15 +114,43 @@ async function resolveProbe(call: Call, probe: Parsed): Promise<Resolved> {
   }
 }
 
-async function forwardProbe(call: Call, probe: Parsed): Promise<CallAnswer> {
+/**
+ * Reads, deletes or cancels a stored answer, at the upstream that made it (docs/rules/routes.md#objects-of-upstreams). The
+ * tenant's guardrails examine what is read, because a background answer was empty when it was made.
+ */
+export async function runStored(received: PipelineInput, id: string): Promise<Response> {
+  const { response } = await answer(received, async (call, known) => {
+    const caller = await authenticate(call, known);
+    const [asked, objects] = await beforeAdmission(call, caller, async () => {
+      checkPath(call);
+      const place = await placeOfObject(call, caller.principal.tenant.id, id);
+      return [
+        parseNamed(call, caller, place.model),
+        { named: new Map([[id, ""]]), upstreams: [place.upstream] },
+      ] as const;
+    });
+    const resolve = async (_: Call, reader: Parsed) => ({ ...(await resolveModel(call, reader)), objects });
+    return await forwardProbe(call, asked, resolve, (read) => outputGuards(call, prepare(call, read)));
+  });
+  return response;
+}
+
+async function forwardProbe(
+  call: Call,
+  probe: Parsed,
+  resolve: (call: Call, probe: Parsed) => Promise<Resolved>,
+  stagesOf: (request: Resolved) => readonly AnswerStage[] = () => [],
+): Promise<CallAnswer> {
   const read = async (caller: Parsed): Promise<Resolved> =>
-    await beforeAdmission(call, caller, async () => await resolveProbe(call, caller));
+    await beforeAdmission(call, caller, async () => await resolve(call, caller));
   const revsOf = (found: Resolved) =>
     found.model === DEFAULT_UPSTREAM ? principalRevs(call, found.principal) : subjectRevs(call, found);
   const again = async (before: Parsed): Promise<Resolved> => await read(await authenticate(call, before));
   const resolved = await readUntilCurrent(call, await read(probe), revsOf, again);
   const request = { ...resolved, level: await readLevel(call, resolved), upstream: new UpstreamProgress() };
+  const ended = new OnceLatch();
   const end = ({ statusCode, ttftMs = 0, ...details }: RequestEnd): void => {
+    if (!ended.take()) return;
     const row = usageRowOf(call, request, { statusCode, ttftMs, admission: "fast", failure: details.failure });
     reportEnd(call, request, row, details);
     call.waitUntil(call.ports.admission.record(row));
@@ -132,7 +164,7 @@ async function forwardProbe(call: Call, probe: Parsed): Promise<CallAnswer> {
       bill: () => NOTHING_BILLED,
       settler,
       miss: null,
-      stages: [],
+      stages: stagesOf(request),
     });
     return { response, known: request };
   } catch (error) {

@@ -1,12 +1,13 @@
 /** The routes of the data plane: from HTTP to the pipeline and back. */
 import { GatewayError } from "../../shared/errors.ts";
 import type { Deps } from "../deps.ts";
+import { storedAnswerOf } from "../domain/request/path-rules.ts";
 import { type RequestTarget, requestTargetOf } from "../domain/request/request-target.ts";
 import { mcpTarget } from "../domain/tools/mcp.ts";
 import { runMcp } from "../pipeline/mcp/run-mcp.ts";
 import type { PipelineInput } from "../pipeline/receive/start-call.ts";
 import { run, runOther } from "../pipeline/run.ts";
-import { describeModel, listModels } from "../pipeline/run-models.ts";
+import { describeModel, listModels, runStored } from "../pipeline/run-models.ts";
 
 /**
  * The input of the pipeline; `target`: path and query of the request, when they have been read already. Throws 400
@@ -33,6 +34,7 @@ function pipelineInputOf(
       sessionIdDerivation: env.sessionIdDerivation,
       listsAllModels: env.listsAllModels,
       passthroughPaths: env.passthroughPaths,
+      passesForeignObjects: env.passesForeignObjects,
       ssrf: env.ssrf,
     },
     request,
@@ -54,6 +56,13 @@ export async function modelRoute(
 /** Any other path: served when its body names a registered model. */
 export async function otherRoute(deps: Deps, request: Request, context: ExecutionContext): Promise<Response> {
   return await runOther(pipelineInputOf(deps, request, context));
+}
+
+/** Below `/v1/responses/`: a stored answer; every other path there is treated like any other path. */
+export async function storedAnswer(deps: Deps, request: Request, context: ExecutionContext): Promise<Response> {
+  const input = pipelineInputOf(deps, request, context);
+  const id = storedAnswerOf(request.method, input.place.path);
+  return id === null ? await runOther(input) : await runStored(input, id);
 }
 
 /** `GET /v1/models` */

@@ -32,6 +32,8 @@ export interface PipelineConfig {
   readonly listsAllModels: boolean;
   /** The paths that the operator has added to those that are forwarded (docs/rules/routes.md#unknown-paths). */
   readonly passthroughPaths: ReadonlySet<string>;
+  /** Objects of upstreams that no tenant was given may be named (docs/rules/routes.md#objects-of-upstreams). */
+  readonly passesForeignObjects: boolean;
   /** Which addresses registered by an admin may be called (docs/rules/network-safety.md#address-policy). */
   readonly ssrf: SsrfPolicy;
 }

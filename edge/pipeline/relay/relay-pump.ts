@@ -46,7 +46,8 @@ async function pump(
   };
   try {
     for (let bytes = await reader.next(); bytes !== null; bytes = await reader.next()) {
-      job.onUpstream(bytes);
+      const noted = job.onUpstream(bytes);
+      if (noted !== undefined) await noted;
       await write(filter === null ? bytes : filter.push(bytes));
     }
     if (filter !== null) await write(filter.finish());

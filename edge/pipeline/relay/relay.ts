@@ -20,6 +20,7 @@ import { reportBrokenStream } from "../call/report/upstream-alerts.ts";
 import type { UpstreamAnswer } from "../forward/attempt.ts";
 import { smallAnswerBytes } from "../forward/look-at-answer.ts";
 import type { UpstreamProgress } from "../forward/upstream-progress.ts";
+import { answerIdsOf } from "../objects/upstream-objects.ts";
 import { gatewayHeaders, isEventStream, STREAM_HEADERS } from "../reply/response-headers.ts";
 import { CACHE_BODY_MAX_BYTES, type CacheMiss, storeResponse } from "../response-cache/response-cache.ts";
 import type { Settler } from "../settle/settle.ts";
@@ -60,7 +61,8 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     ...gatewayHeaders(call, known),
     ...(isEventStream(type) ? STREAM_HEADERS : {}),
   });
-  const scan = new UsageScan({ content: TEXT_BILLED.has(call.route.billedBy) });
+  const ids = response.ok ? answerIdsOf(call, request, forwarded.target) : null;
+  const scan = new UsageScan({ content: TEXT_BILLED.has(call.route.billedBy) }, ids?.add);
   const buffer =
     miss !== null && response.status === 200
       ? new BoundedBuffer(CACHE_BODY_MAX_BYTES, call.memory.cacheMemory.open())
@@ -152,9 +154,11 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     finish("complete");
     return new Response(null, { status, headers: headersOf(contentType, request) });
   }
-  const onUpstream = (chunk: Uint8Array): void => {
+  const onUpstream = (chunk: Uint8Array): Promise<void> | undefined => {
     firstByteMs ??= call.ports.clock();
     scan.push(chunk);
+    // Before the client has them: its next request may name them.
+    return ids?.remember();
   };
   const transforms = events ? responseTransformsOf(forwarded.applied) : [];
   const job: RelayJob = {
@@ -194,12 +198,12 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     });
   }
   if (response.ok && head.byteLength === smallAnswerBytes(upstreamHeaders)) {
-    onUpstream(head);
+    await onUpstream(head);
     buffer?.push(head);
     finish(cancellation.clientGone ? "gone" : "complete");
     return new Response(head, { status, headers: headersOf(contentType, request) });
   }
-  const native = response.ok && events && transforms.length === 0;
+  const native = response.ok && events && transforms.length === 0 && ids === null;
   return answered(native ? relayNative(job) : relayPump(job), headersOf(contentType, request));
 }
 

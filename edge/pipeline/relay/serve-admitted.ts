@@ -24,6 +24,7 @@ import { AlreadySettled, type CallAnswer, type Prepared, type UpstreamState } fr
 import { cancelAnswer, type UpstreamAnswer } from "../forward/attempt.ts";
 import { forward } from "../forward/forward.ts";
 import { UpstreamProgress } from "../forward/upstream-progress.ts";
+import { checkNamedObjects } from "../objects/upstream-objects.ts";
 import { keepOpenUntilBodyRead } from "../reply/unread-body-reply.ts";
 import { type CacheKey, cacheMissFor } from "../response-cache/response-cache.ts";
 import { type RequestEnd, Settler } from "../settle/settle.ts";
@@ -48,6 +49,7 @@ export async function serveAdmitted(
   const settler = new Settler(call, request);
   let forwarded: UpstreamAnswer | null = null;
   try {
+    request = { ...request, objects: await checkNamedObjects(call, request) };
     const boosted = await runBoons(call, request, boons);
     request = boosted.request;
     const served = request;

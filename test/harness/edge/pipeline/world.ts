@@ -30,6 +30,7 @@ import type {
   Directory,
   FinishedCall,
   KnownTerms,
+  ObjectPlace,
   Permit,
   Ports,
   RecordSource,
@@ -111,6 +112,8 @@ export class TestPipeline {
   readonly otherModels = new Map<string, ModelRecord>();
   mcpServer: McpServerRecord | null = null;
   readonly mcpSessions = new TestMcpSessions();
+  /** The objects of upstreams that the tenant was given. */
+  readonly objects = new Map<string, ObjectPlace>();
   readonly originals = new TestOriginals();
   /** The sidecar's scores; null: there is no sidecar. */
   compressor: Compressor["score"] | null = null;
@@ -132,6 +135,7 @@ export class TestPipeline {
   upstreamBaseUrl = "http://upstream.test";
   listsAllModels = false;
   passthroughPaths: ReadonlySet<string> = new Set();
+  passesForeignObjects = false;
   upstreamTimeoutMs = 300_000;
   maxBodyBytes = 1024;
   stalledReaderMs = 60_000;
@@ -208,6 +212,7 @@ export class TestPipeline {
         sessionIdDerivation: true,
         listsAllModels: this.listsAllModels,
         passthroughPaths: this.passthroughPaths,
+        passesForeignObjects: this.passesForeignObjects,
         ssrf: this.ssrf,
       },
       request,
@@ -256,6 +261,12 @@ export class TestPipeline {
         },
       },
       mcpSessions: this.mcpSessions,
+      upstreamObjects: {
+        places: async (_tenant, ids) => ids.map((id) => this.objects.get(id) ?? null),
+        remember: async (_tenant, ids, place) => {
+          for (const id of ids) this.objects.set(id, place);
+        },
+      },
       originals: this.originals,
       compressor: {
         enabled: this.compressor !== null,
