@@ -126,7 +126,7 @@ export async function runStored(received: PipelineInput, id: string): Promise<Re
       const place = await placeOfObject(call, caller.principal.tenant.id, id);
       return [
         parseNamed(call, caller, place.model),
-        { named: new Map([[id, ""]]), upstreams: [place.upstream] },
+        { named: new Map([[id, null]]), upstreams: [place.upstream] },
       ] as const;
     });
     const resolve = async (_: Call, reader: Parsed) => ({ ...(await resolveModel(call, reader)), objects });

@@ -148,8 +148,8 @@ interface AutoRoute {
 
 /** The objects of upstreams that a request names (docs/rules/routes.md#objects-of-upstreams). */
 export interface ObjectUse {
-  /** The field that names an object, by the object's id. */
-  readonly named: ReadonlyMap<string, string>;
+  /** The field that names an object, by the object's id; null: the path names it. */
+  readonly named: ReadonlyMap<string, string | null>;
   /** The upstreams that made them, by {@link Target.key}; without those that nobody knows. */
   readonly upstreams: readonly string[];
 }
