@@ -230,6 +230,8 @@ export interface McpSessions {
 export interface ObjectPlace {
   readonly upstream: string;
   readonly model: string;
+  /** What an answer that its upstream may still be making was charged so far; absent: nothing more is owed. */
+  readonly charged?: { readonly inputTokens: number; readonly outputTokens: number };
 }
 
 /** The tenants that were given the ids of objects of upstreams (docs/rules/routes.md#objects-of-upstreams). */

@@ -49,6 +49,17 @@ it("knows an id of several tenants at the place of each", async () => {
   expect(await isolateOf(store).places("other", ["a"])).toEqual([elsewhere]);
 });
 
+it("reads again what was charged for an answer, which another isolate may have changed", async () => {
+  const store = new Store();
+  const [one, other] = [isolateOf(store), isolateOf(store)];
+  const charged = { ...place, charged: { inputTokens: 3, outputTokens: 512 } };
+  await one.remember("t", ["a"], charged);
+  expect(await other.places("t", ["a"])).toEqual([charged]);
+  const more = { ...place, charged: { inputTokens: 3, outputTokens: 600 } };
+  await other.remember("t", ["a"], more);
+  expect(await one.places("t", ["a"])).toEqual([more]);
+});
+
 it("says what an isolate has seen while the store is away, and nothing else", async () => {
   const store = new Store();
   const isolate = isolateOf(store);

@@ -1,7 +1,8 @@
 /**
  * Which tenants were given an object of an upstream, and by which upstream, in the key-value store
  * (docs/rules/routes.md#objects-of-upstreams), by the hash of the object's id, for 30 days. Some servers give every answer the
- * same id, so several tenants can have an id, each with its own place. What this isolate has seen is in its memory too.
+ * same id, so several tenants can have an id, each with its own place. What this isolate has seen is in its memory too, except
+ * places that other isolates may change.
  */
 
 import { LRUCache } from "lru-cache";
@@ -25,8 +26,10 @@ export class RedisUpstreamObjects implements UpstreamObjects {
 
   async places(tenantId: string, ids: readonly string[]): Promise<readonly (ObjectPlace | "foreign" | null)[]> {
     const names = ids.map(nameOf);
-    const unseen = names.filter((name) => !this.#seen.has(tenantId + name));
-    const foreign = new Set<string>();
+    const known = new Map<string, ObjectPlace | "foreign" | undefined>(
+      names.map((name) => [name, this.#seen.get(tenantId + name)]),
+    );
+    const unseen = names.filter((name) => known.get(name) === undefined);
     if (unseen.length > 0) {
       const read = await this.#client.run(async (redis) => {
         const pipeline = redis.pipeline();
@@ -35,23 +38,27 @@ export class RedisUpstreamObjects implements UpstreamObjects {
       }, true);
       for (const [at, name] of unseen.entries()) {
         const [own, exists] = [read[2 * at], read[2 * at + 1]];
-        if (typeof own === "string") this.#seen.set(tenantId + name, placeOf(own));
-        else if (exists === 1) foreign.add(name);
+        if (typeof own === "string") known.set(name, this.#see(tenantId + name, placeOf(own)));
+        else if (exists === 1) known.set(name, "foreign");
       }
     }
-    return names.map((name) => (foreign.has(name) ? "foreign" : (this.#seen.get(tenantId + name) ?? null)));
+    return names.map((name) => known.get(name) ?? null);
   }
 
   async remember(tenantId: string, ids: readonly string[], place: ObjectPlace): Promise<void> {
     const names = ids.map(nameOf);
-    for (const name of names) this.#seen.set(tenantId + name, place);
+    for (const name of names) this.#see(tenantId + name, place);
     const work = this.#client.run(async (redis) => {
       const pipeline = redis.pipeline();
-      for (const name of names)
-        pipeline.hset(name, { [tenantId]: `${place.upstream}\n${place.model}` }).expire(name, KEPT_SECS);
+      for (const name of names) pipeline.hset(name, { [tenantId]: textOf(place) }).expire(name, KEPT_SECS);
       return await pipeline.exec();
     }, true);
     await work.catch(() => undefined);
+  }
+
+  #see(key: string, place: ObjectPlace): ObjectPlace {
+    if (place.charged === undefined) this.#seen.set(key, place);
+    return place;
   }
 }
 
@@ -59,7 +66,13 @@ function nameOf(id: string): string {
   return storeKeys.upstreamObject(sha256Hex(id));
 }
 
-function placeOf(stored: string): ObjectPlace {
-  const end = stored.indexOf("\n");
-  return { upstream: stored.slice(0, end), model: stored.slice(end + 1) };
+/** One line each: the upstream, what was charged (input and output tokens, or nothing), and the model, whose name comes last. */
+function textOf({ upstream, charged, model }: ObjectPlace): string {
+  return `${upstream}\n${charged === undefined ? "" : `${charged.inputTokens} ${charged.outputTokens}`}\n${model}`;
+}
+
+function placeOf(text: string): ObjectPlace {
+  const [upstream = "", counts = "", ...model] = text.split("\n");
+  const [inputTokens = 0, outputTokens = 0] = counts.split(" ").map(Number);
+  return { upstream, model: model.join("\n"), ...(counts === "" ? {} : { charged: { inputTokens, outputTokens } }) };
 }

@@ -8,7 +8,7 @@ import { mayUseModel } from "../../shared/access/caller-access.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { ModelRecord } from "../../shared/records.ts";
 import { listedModel } from "../domain/request/listed-model.ts";
-import { NOTHING_BILLED } from "../domain/usage/billing.ts";
+import { type Billed, type BilledAnswer, NOTHING_BILLED, totalTokens } from "../domain/usage/billing.ts";
 import { authenticate } from "./authenticate/authenticate.ts";
 import { beforeAdmission } from "./authenticate/authenticate-now.ts";
 import { modelRev, principalRevs, readUntilCurrent, subjectRevs } from "./authenticate/freshness.ts";
@@ -30,15 +30,12 @@ import { usageRowOf } from "./call/report/usage-row.ts";
 import { DEFAULT_UPSTREAM } from "./forward/default-upstream.ts";
 import { forward } from "./forward/forward.ts";
 import { UpstreamProgress } from "./forward/upstream-progress.ts";
-import { outputGuards } from "./guardrails/guard-output.ts";
-import { placeOfObject } from "./objects/upstream-objects.ts";
-import { prepare } from "./prepare/prepare.ts";
 import { answer } from "./receive/answer-call.ts";
 import type { PipelineInput } from "./receive/start-call.ts";
 import { relay } from "./relay/relay.ts";
 import { readLevel } from "./reply/rate-limit.ts";
 import { gatewayHeaders } from "./reply/response-headers.ts";
-import { parseDetail, parseNamed, parseProbe } from "./resolve-model/parse-call.ts";
+import { parseDetail, parseProbe } from "./resolve-model/parse-call.ts";
 import { checkPath, resolveModel } from "./resolve-model/resolve-model.ts";
 import type { RequestEnd } from "./settle/settle.ts";
 
@@ -56,7 +53,7 @@ export async function listModels(received: PipelineInput): Promise<Response> {
       checkPath(call);
       return await parseProbe(call, caller);
     });
-    return probe === null ? await listing(call, caller) : await forwardProbe(call, probe, resolveProbe);
+    return probe === null ? await listing(call, caller) : await forwardProbe(call, probe, PROBE);
   });
   return response;
 }
@@ -114,43 +111,40 @@ async function resolveProbe(call: Call, probe: Parsed): Promise<Resolved> {
   }
 }
 
-/**
- * Reads, deletes or cancels a stored answer, at the upstream that made it (docs/rules/routes.md#objects-of-upstreams). The
- * tenant's guardrails examine what is read, because a background answer was empty when it was made.
- */
-export async function runStored(received: PipelineInput, id: string): Promise<Response> {
-  const { response } = await answer(received, async (call, known) => {
-    const caller = await authenticate(call, known);
-    const [asked, objects] = await beforeAdmission(call, caller, async () => {
-      checkPath(call);
-      const place = await placeOfObject(call, caller.principal.tenant.id, id);
-      return [
-        parseNamed(call, caller, place.model),
-        { named: new Map([[id, null]]), upstreams: [place.upstream] },
-      ] as const;
-    });
-    const resolve = async (_: Call, reader: Parsed) => ({ ...(await resolveModel(call, reader)), objects });
-    return await forwardProbe(call, asked, resolve, (read) => outputGuards(call, prepare(call, read)));
-  });
-  return response;
+/** What differs among requests that are forwarded without a slot. */
+interface ForwardedProbe {
+  /** The model that answers. */
+  readonly resolve: (call: Call, probe: Parsed) => Promise<Resolved>;
+  readonly stagesOf: (call: Call, request: Resolved) => readonly AnswerStage[];
+  readonly bill: (call: Call, request: Resolved, answered: BilledAnswer) => Billed;
+  /** Takes a row that owes something. */
+  readonly charge: (call: Call, request: Resolved & { readonly upstream: UpstreamProgress }, end: RequestEnd) => void;
 }
 
-async function forwardProbe(
-  call: Call,
-  probe: Parsed,
-  resolve: (call: Call, probe: Parsed) => Promise<Resolved>,
-  stagesOf: (request: Resolved) => readonly AnswerStage[] = () => [],
-): Promise<CallAnswer> {
+const PROBE: ForwardedProbe = {
+  resolve: resolveProbe,
+  stagesOf: () => [],
+  bill: () => NOTHING_BILLED,
+  charge: () => undefined,
+};
+
+/** The answer of the upstream to a request that needs no slot. It has passed every gate, and its row is written at its end. */
+export async function forwardProbe(call: Call, probe: Parsed, how: ForwardedProbe): Promise<CallAnswer> {
   const read = async (caller: Parsed): Promise<Resolved> =>
-    await beforeAdmission(call, caller, async () => await resolve(call, caller));
+    await beforeAdmission(call, caller, async () => await how.resolve(call, caller));
   const revsOf = (found: Resolved) =>
     found.model === DEFAULT_UPSTREAM ? principalRevs(call, found.principal) : subjectRevs(call, found);
   const again = async (before: Parsed): Promise<Resolved> => await read(await authenticate(call, before));
   const resolved = await readUntilCurrent(call, await read(probe), revsOf, again);
   const request = { ...resolved, level: await readLevel(call, resolved), upstream: new UpstreamProgress() };
   const ended = new OnceLatch();
-  const end = ({ statusCode, ttftMs = 0, ...details }: RequestEnd): void => {
+  const end = (ending: RequestEnd): void => {
     if (!ended.take()) return;
+    if (totalTokens(ending.billed ?? NOTHING_BILLED) > 0) {
+      how.charge(call, request, ending);
+      return;
+    }
+    const { statusCode, ttftMs = 0, ...details } = ending;
     const row = usageRowOf(call, request, { statusCode, ttftMs, admission: "fast", failure: details.failure });
     reportEnd(call, request, row, details);
     call.waitUntil(call.ports.admission.record(row));
@@ -161,10 +155,10 @@ async function forwardProbe(
     const response = await relay(call, {
       request,
       forwarded,
-      bill: () => NOTHING_BILLED,
+      bill: (answered) => how.bill(call, request, answered),
       settler,
       miss: null,
-      stages: stagesOf(request),
+      stages: how.stagesOf(call, request),
     });
     return { response, known: request };
   } catch (error) {

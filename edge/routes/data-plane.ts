@@ -7,7 +7,8 @@ import { mcpTarget } from "../domain/tools/mcp.ts";
 import { runMcp } from "../pipeline/mcp/run-mcp.ts";
 import type { PipelineInput } from "../pipeline/receive/start-call.ts";
 import { run, runOther } from "../pipeline/run.ts";
-import { describeModel, listModels, runStored } from "../pipeline/run-models.ts";
+import { describeModel, listModels } from "../pipeline/run-models.ts";
+import { runStored } from "../pipeline/run-stored.ts";
 
 /**
  * The input of the pipeline; `target`: path and query of the request, when they have been read already. Throws 400

@@ -121,6 +121,28 @@ describe("an answer that an upstream keeps", () => {
     );
   });
 
+  it("made in the background is charged its estimate, and with the first read what it used beyond that", async () => {
+    const { own } = await scene();
+    const outputOf = async (response: Response): Promise<object> => {
+      const id = response.headers.get("x-gateway-request-id");
+      const { output_tokens, cost_usd } = await fixture.gateway.row(own.tenant.id, id);
+      return { output: output_tokens, isFree: cost_usd === 0 };
+    };
+    const posted = await ask(own, { background: true, max_output_tokens: 1 });
+    const { id } = (await posted.json()) as Answered;
+    const read = async (): Promise<Response> => {
+      const response = await call(own, `/responses/${id}`, null, "GET");
+      await response.text();
+      return response;
+    };
+    const [first, second] = [await outputOf(await read()), await outputOf(await read())];
+    expect({ posted: await outputOf(posted), first, second }).toEqual({
+      posted: { output: 1, isFree: false },
+      first: { output: 4, isFree: false },
+      second: { output: 0, isFree: true },
+    });
+  });
+
   it("belongs to its tenant when it was streamed, with its items and containers", async () => {
     const { own, other } = await scene();
     const events = dataOf(await (await ask(own, { stream: true })).text()).map((text) => JSON.parse(text) as Fields);

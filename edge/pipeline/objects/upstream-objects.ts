@@ -5,6 +5,7 @@
 import { GatewayError } from "../../../shared/errors.ts";
 import { namedObjects } from "../../domain/request/named-objects.ts";
 import type { Target } from "../../domain/upstream/endpoint-order.ts";
+import type { Billed } from "../../domain/usage/billing.ts";
 import { isJsonObject } from "../../domain/wire/json/document.ts";
 import { cutText } from "../../domain/wire/text/printable.ts";
 import type { ObjectPlace } from "../../ports.ts";
@@ -83,13 +84,19 @@ export interface AnswerIds {
   readonly add: (id: string) => void;
   /** Remembers what was added since the last call; undefined: nothing was. Never rejects. */
   readonly remember: () => Promise<void> | undefined;
+  /** Remembers what was charged for an answer that its upstream goes on making without a reader. */
+  readonly charged: (billed: Billed) => void;
 }
 
 /** Null: the answer has no id that a later request could name. */
 export function answerIdsOf(call: Call, request: Resolved, target: Target): AnswerIds | null {
-  const { parsed, principal, model, objects } = request;
-  if (call.request.method !== "POST" || !isKept(call, parsed.document.root)) return null;
-  const place = { model: model.model_name, upstream: target.key };
+  const { parsed, principal, model, objects, estimate } = request;
+  const { root } = parsed.document;
+  if (call.request.method !== "POST" || !isKept(call, root)) return null;
+  const made = { model: model.model_name, upstream: target.key };
+  const place = (charged: ObjectPlace["charged"] | null): ObjectPlace =>
+    root["background"] === true && charged != null ? { ...made, charged } : made;
+  const given: string[] = [];
   // What the client named is known already, or was let through as nobody's.
   const seen = new Set(objects?.named.keys());
   const most = seen.size + GIVEN_MAX;
@@ -104,7 +111,13 @@ export function answerIdsOf(call: Call, request: Resolved, target: Target): Answ
       if (added.length === 0) return undefined;
       const ids = added;
       added = [];
-      return call.ports.upstreamObjects.remember(principal.tenant.id, ids, place);
+      given.push(...ids);
+      return call.ports.upstreamObjects.remember(principal.tenant.id, ids, place(estimate));
+    },
+    charged: (billed) => {
+      const charged = place(billed);
+      if (charged !== made && given.length > 0)
+        call.waitUntil(call.ports.upstreamObjects.remember(principal.tenant.id, given, charged));
     },
   };
 }

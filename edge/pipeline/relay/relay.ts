@@ -114,6 +114,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
       complete: !isFailed && (tapped === null ? end === "complete" : tapped.complete),
       stream: events,
     });
+    ids?.charged(billed);
     // A stage has put an error in the answer's place (docs/rules/boons.md#answers).
     if (shownStatus >= 400 && end !== "gone")
       settler.end({ statusCode, billed: { ...billed, costUsd: 0 }, refunded: true, ttftMs, failure, readerStalled });
