@@ -67,7 +67,7 @@ const foreignObjects = envText("refuse")
     context.addIssue({ code: "custom", message: "must be refuse or pass" });
     return z.NEVER;
   })
-  .meta({ values: "`refuse`, `pass`" });
+  .meta({ values: "`refuse`, `pass`", default: "`refuse`" });
 
 /** Exact paths, separated by commas. */
 const passthroughPaths = envText("")

@@ -18,7 +18,6 @@ import { reportEnd } from "./call/report/report-end.ts";
 import { usageRowOf } from "./call/report/usage-row.ts";
 import type { UpstreamProgress } from "./forward/upstream-progress.ts";
 import { outputGuards } from "./guardrails/guard-output.ts";
-import { placeOfObject } from "./objects/upstream-objects.ts";
 import { prepare } from "./prepare/prepare.ts";
 import { answer } from "./receive/answer-call.ts";
 import type { PipelineInput } from "./receive/start-call.ts";
@@ -26,6 +25,7 @@ import { parseNamed } from "./resolve-model/parse-call.ts";
 import { checkPath, resolveModel } from "./resolve-model/resolve-model.ts";
 import { forwardProbe } from "./run-models.ts";
 import { type RequestEnd, Settler } from "./settle/settle.ts";
+import { placeOfObject } from "./stored/upstream-objects.ts";
 
 /** Never throws. */
 export async function runStored(received: PipelineInput, id: string): Promise<Response> {

@@ -7,7 +7,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { useServer } from "./use-started.ts";
 
 /** A call that reached it. */
-export interface StoredCall {
+interface StoredCall {
+  readonly mark: string;
   readonly endpoint: string;
   readonly method: string;
   /** Path and query after `/v1`. */
@@ -17,7 +18,7 @@ export interface StoredCall {
 
 /** Registers the hooks; `baseOf(mark, endpoint)` is an address, and `seen(mark)` has the calls to all addresses of the mark. */
 export function useAnswerStore() {
-  const calls: (StoredCall & { readonly mark: string })[] = [];
+  const calls: StoredCall[] = [];
   const origin = useServer((request, response) => {
     bodyOf(request).then(
       (body) => {
@@ -30,8 +31,7 @@ export function useAnswerStore() {
   });
   return {
     baseOf: (mark: string, endpoint = "only"): string => `${origin()}/${mark}/${endpoint}/v1`,
-    seen: (mark: string): readonly StoredCall[] =>
-      calls.filter((call) => call.mark === mark).map(({ mark: _, ...call }) => call),
+    seen: (mark: string): readonly StoredCall[] => calls.filter((call) => call.mark === mark),
   };
 }
 
@@ -42,7 +42,7 @@ async function bodyOf(request: IncomingMessage): Promise<Readonly<Record<string,
   return text === "" ? {} : (JSON.parse(text) as Record<string, unknown>);
 }
 
-/** A new answer repeats the request's own `metadata` and `tools`, as OpenAI's does. */
+/** A new answer repeats the request's own `metadata` and `tools`, as OpenAI's does. With the instructions `hang` a stream stays open after its first event. */
 function answer(creates: boolean, body: Readonly<Record<string, unknown>>, response: ServerResponse): void {
   const content = [{ type: "output_text", text: "secret 4711", annotations: [] }];
   const item = { type: "message", id: `msg_${randomUUID()}`, status: "completed", role: "assistant", content };
@@ -69,6 +69,7 @@ function answer(creates: boolean, body: Readonly<Record<string, unknown>>, respo
     ...[item, code].map((each) => ({ type: "response.output_item.done", item: each })),
     { type: "response.completed", response: whole },
   ];
+  if (body["instructions"] === "hang") events.splice(1);
   for (const event of events) response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
-  response.end();
+  if (body["instructions"] !== "hang") response.end();
 }

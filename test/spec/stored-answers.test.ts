@@ -90,7 +90,7 @@ describe("an answer that an upstream keeps", () => {
 
   it("is read, listed, cancelled and deleted by its tenant alone, at no cost", async () => {
     const { own, other } = await scene();
-    const { id } = await created(own, { background: true });
+    const { id } = await created(own);
     const routes = [
       ["GET", ""],
       ["GET", "/input_items?limit=2"],
@@ -141,6 +141,16 @@ describe("an answer that an upstream keeps", () => {
       first: { output: 4, isFree: false },
       second: { output: 0, isFree: true },
     });
+  });
+
+  it("made in the background is charged its estimate when its stream is left", async () => {
+    const { own } = await scene();
+    const response = await ask(own, { stream: true, background: true, instructions: "hang", max_output_tokens: 900 });
+    const reader = response.body?.getReader();
+    await reader?.read();
+    await reader?.cancel();
+    const row = await fixture.gateway.row(own.tenant.id, response.headers.get("x-gateway-request-id"));
+    expect({ status: row.status_code, output: row.output_tokens }).toEqual({ status: 499, output: 900 });
   });
 
   it("belongs to its tenant when it was streamed, with its items and containers", async () => {

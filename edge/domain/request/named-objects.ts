@@ -30,10 +30,11 @@ const PIECE_MEMBERS = 10_000;
 /**
  * The ids that the document names, each with the field that names it. The work is done in pieces: it yields between them.
  */
-export function* namedObjects({ root, text }: JsonDocument): Generator<void, ReadonlyMap<string, string>> {
+export function* namedObjects(document: JsonDocument): Generator<void, ReadonlyMap<string, string>> {
+  const { root } = document;
   const named = new Map<string, string>();
   const add = (id: unknown, field: string): void => {
-    if (typeof id === "string" && id !== "") named.set(text(id), field);
+    if (typeof id === "string" && id !== "") named.set(document.text(id), field);
   };
   const open: object[] = [root];
   let members = 0;

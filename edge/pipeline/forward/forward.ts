@@ -18,7 +18,7 @@ import { ClientGone } from "../call/client-gone.ts";
 import type { Call } from "../call/context.ts";
 import type { Resolved } from "../call/known.ts";
 import { reportAnswered, reportUnanswered } from "../call/report/upstream-alerts.ts";
-import { madeBy } from "../objects/upstream-objects.ts";
+import { madeBy } from "../stored/upstream-objects.ts";
 import { type AttemptInput, type AttemptResult, attempt, cancelAnswer, type UpstreamAnswer } from "./attempt.ts";
 import { diagnoseUpstream } from "./diagnose-upstream.ts";
 import { upstreamRetryAfterMs } from "./retry-after.ts";

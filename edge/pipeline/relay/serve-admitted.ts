@@ -24,10 +24,10 @@ import { AlreadySettled, type CallAnswer, type Prepared, type UpstreamState } fr
 import { cancelAnswer, type UpstreamAnswer } from "../forward/attempt.ts";
 import { forward } from "../forward/forward.ts";
 import { UpstreamProgress } from "../forward/upstream-progress.ts";
-import { checkNamedObjects } from "../objects/upstream-objects.ts";
 import { keepOpenUntilBodyRead } from "../reply/unread-body-reply.ts";
 import { type CacheKey, cacheMissFor } from "../response-cache/response-cache.ts";
 import { type RequestEnd, Settler } from "../settle/settle.ts";
+import { checkNamedObjects } from "../stored/upstream-objects.ts";
 import { relay } from "./relay.ts";
 
 /** The least time of an upstream call whose answer is held, in seconds. */

@@ -80,7 +80,7 @@ export function madeBy(use: ObjectUse, targets: readonly Target[]): readonly Tar
 }
 
 /** Takes the ids of one answer. */
-export interface AnswerIds {
+interface AnswerIds {
   readonly add: (id: string) => void;
   /** Remembers what was added since the last call; undefined: nothing was. Never rejects. */
   readonly remember: () => Promise<void> | undefined;
