@@ -16,7 +16,7 @@ const MONTH_SECS = 30 * 24 * 60 * 60;
 const bridged = useBridgedStack(1, { GATEWAY_FOREIGN_OBJECTS: "pass" });
 const upstream = useAnswerStore();
 
-it("passes ids of nobody where that is set, never those of others, and none while the store is down", async () => {
+it("passes ids of nobody if that is set, never those of others, and none without the store", async () => {
   const mark = `mark-${randomUUID()}`;
   const [own, other] = await Promise.all([
     bridged.gateway.mint(upstream.baseOf(mark)),

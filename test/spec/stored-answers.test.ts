@@ -121,7 +121,7 @@ describe("an answer that an upstream keeps", () => {
     );
   });
 
-  it("made in the background is charged its estimate, and with the first read what it used beyond that", async () => {
+  it("made in the background is charged its estimate, and what it used beyond when it is read", async () => {
     const { own } = await scene();
     const outputOf = async (response: Response): Promise<object> => {
       const id = response.headers.get("x-gateway-request-id");
@@ -196,6 +196,21 @@ describe("an object that the gateway has given to nobody", () => {
     expect(await outcome(await ask(own, body))).toEqual(notFound(param));
     expect(upstream.seen(own.mark)).toEqual([]);
   });
+
+  it.each(["previous_response_id", "PREVIOUS_RESPONSE_ID"])(
+    "is refused when it is named twice, also as %s",
+    async (name) => {
+      const { own } = await scene();
+      const { id } = await created(own);
+      const response = await fetch(`${fixture.gateway.proxyUrl}/v1/responses`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${own.secret}`, "content-type": "application/json" },
+        body: `{"model":"${own.model.model_name}","input":"x","${name}":"${ID}","previous_response_id":"${id}"}`,
+      });
+      expect(await outcome(response)).toEqual({ status: 400, code: "validation_failed", param: name });
+      expect(upstream.seen(own.mark)).toHaveLength(1);
+    },
+  );
 
   it.each<[string, string, Fields]>([
     ["a file of a chat", "/chat/completions", { messages: [{ role: "user", content: [{ file: { file_id: ID } }] }] }],
@@ -286,7 +301,7 @@ describe("a request that names a stored answer", () => {
     });
   });
 
-  it("shows no text that the tenant's policy keeps back when the answer was made in the background", async () => {
+  it("shows no text of a background answer that the tenant's policy keeps back", async () => {
     const { own } = await scene();
     const { id } = await created(own, { background: true });
     const policy = { output_scanners: ["ban_keywords"], ban_keywords: ["4711"] };

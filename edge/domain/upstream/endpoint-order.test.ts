@@ -33,7 +33,7 @@ function options(changes: Partial<OrderOptions> = {}): OrderOptions {
 const names = (...given: Parameters<typeof orderTargets>): readonly string[] =>
   orderTargets(...given).map((target) => target.apiBase.replace(/^http:\/\/|\.test.*$/g, ""));
 
-it("has every enabled endpoint, and the model's own address, for a request that must go to a certain one", () => {
+it("has every enabled endpoint and the model's own address for a request that is bound to one", () => {
   const every = options({ every: true });
   const endpoints = [
     endpoint("ill", { health_status: "unhealthy" }),
