@@ -33,6 +33,7 @@ import { RedisEnergy } from "./adapters/redis-energy.ts";
 import { RedisMcpSessions } from "./adapters/redis-mcp-sessions.ts";
 import { RedisOriginals } from "./adapters/redis-originals.ts";
 import { RedisResponseCache } from "./adapters/redis-response-cache.ts";
+import { RedisUpstreamObjects } from "./adapters/redis-upstream-objects.ts";
 import { SampledLog } from "./adapters/sampled-log.ts";
 import { SealedSecrets } from "./adapters/sealed-secrets.ts";
 import { timerSleep } from "./adapters/timer-sleep.ts";
@@ -107,9 +108,8 @@ function compose(bindings: Bindings): Isolate | EnvError {
     const clock = Date.now;
     const stubs = new ObjectStubs(bindings, env.cells);
     // one each, so that a store that is late for one use is not left alone by the others
-    const [client, sessionClient, cacheClient] = (["records", "mcp_sessions", "response_cache"] as const).map(
-      (use) => new RedisClient(env.redis, clock, consoleLog, use),
-    ) as [RedisClient, RedisClient, RedisClient];
+    const storeFor = (use: string) => new RedisClient(env.redis, clock, consoleLog, use);
+    const client = storeFor("records");
     const uuid = () => crypto.randomUUID();
     const ledger = () => stubs.ledger(alertLedgerOf(env.cell));
     const alerts = new LedgerAlerts({
@@ -162,8 +162,15 @@ function compose(bindings: Bindings): Isolate | EnvError {
       upstream: upstreamHttp(bindings.UPSTREAMS),
       decode: decodeBody,
       diagnostics: new UpstreamDiagnostics(clock, bindings.UPSTREAMS),
-      responseCache: new RedisResponseCache({ client: cacheClient, hot, clock, keepAlive: waitUntil, alerts }),
-      mcpSessions: new RedisMcpSessions(sessionClient),
+      responseCache: new RedisResponseCache({
+        client: storeFor("response_cache"),
+        hot,
+        clock,
+        keepAlive: waitUntil,
+        alerts,
+      }),
+      mcpSessions: new RedisMcpSessions(storeFor("mcp_sessions")),
+      upstreamObjects: new RedisUpstreamObjects(storeFor("upstream_objects")),
       originals: new RedisOriginals(client),
       compressor: new CompressorHttp({
         ...env.compressor,

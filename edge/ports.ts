@@ -229,6 +229,25 @@ export interface McpSessions {
   forget(server: string, ids: readonly string[]): Promise<void>;
 }
 
+/** Where an object of an upstream is: the name of the upstream ({@link Target.key}), and the model that was called. */
+export interface ObjectPlace {
+  readonly upstream: string;
+  readonly model: string;
+  /** What an answer that its upstream may still be making was charged so far; absent: nothing more is owed. */
+  readonly charged?: { readonly inputTokens: number; readonly outputTokens: number };
+}
+
+/** The tenants that were given the ids of objects of upstreams (docs/rules/routes.md#objects-of-upstreams). */
+export interface UpstreamObjects {
+  /**
+   * For each id its place, if the tenant was given it; `foreign`: only others were; null: it is unknown. Throws when the
+   * store fails, and this isolate has not seen every one.
+   */
+  places(tenantId: string, ids: readonly string[]): Promise<readonly (ObjectPlace | "foreign" | null)[]>;
+  /** Never throws. */
+  remember(tenantId: string, ids: readonly string[], place: ObjectPlace): Promise<void>;
+}
+
 export interface ResponseCache {
   /** Null: there is no entry, or the store failed. */
   lookup(tenantId: string, digest: string): Promise<CacheEntry | null>;
@@ -351,6 +370,7 @@ export interface Ports {
   readonly diagnostics: Diagnostics;
   readonly responseCache: ResponseCache;
   readonly mcpSessions: McpSessions;
+  readonly upstreamObjects: UpstreamObjects;
   readonly originals: Originals;
   readonly compressor: Compressor;
   readonly secrets: SecretOpener;

@@ -57,6 +57,8 @@ export const ERROR_TABLE = {
    * (docs/rules/mcp.md#sessions).
    */
   mcp_session_not_found: { status: 404, message: "mcp session is not known" },
+  /** Also for an object of another tenant (docs/rules/routes.md#objects-of-upstreams). */
+  object_not_found: { status: 404, message: "object '<x>' was not found" },
   unknown_endpoint: { status: 404, message: "unknown endpoint" },
   request_timeout: { status: 408, message: "request body timed out" },
   request_too_large: { status: 413, message: "request body too large" },

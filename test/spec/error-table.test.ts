@@ -324,6 +324,7 @@ const ELSEWHERE = {
   scheduler_unavailable: "test/faults/objects-away.test.ts",
   budget_check_failed: "edge/objects/cell/budget-gateway.test.ts",
   key_budget_check_failed: "edge/objects/cell/budget-gateway.test.ts",
+  object_not_found: "test/spec/stored-answers.test.ts",
   mcp_session_not_found: "test/spec/mcp-sessions.test.ts",
   invalid_token: "test/faults/identity.test.ts",
   identity_unavailable: "test/faults/identity.test.ts",

@@ -37,6 +37,8 @@ export interface PipelineConfig {
   readonly moderationModel: string;
   /** Whether a request ends when its key or tenant is refused meanwhile (docs/rules/keys.md#running-requests). */
   readonly endsStreamsOnRevoke: boolean;
+  /** Objects of upstreams that no tenant was given may be named (docs/rules/routes.md#objects-of-upstreams). */
+  readonly passesForeignObjects: boolean;
   /** Which addresses registered by an admin may be called (docs/rules/network-safety.md#address-policy). */
   readonly ssrf: SsrfPolicy;
 }

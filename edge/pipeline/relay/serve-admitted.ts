@@ -27,6 +27,7 @@ import { UpstreamProgress } from "../forward/upstream-progress.ts";
 import { keepOpenUntilBodyRead } from "../reply/unread-body-reply.ts";
 import { type CacheKey, cacheMissFor } from "../response-cache/response-cache.ts";
 import { type RequestEnd, Settler } from "../settle/settle.ts";
+import { checkNamedObjects } from "../stored/upstream-objects.ts";
 import { relay } from "./relay.ts";
 
 /** The least time of an upstream call whose answer is held, in seconds. */
@@ -48,6 +49,7 @@ export async function serveAdmitted(
   const settler = new Settler(call, request);
   let forwarded: UpstreamAnswer | null = null;
   try {
+    request = { ...request, objects: await checkNamedObjects(call, request) };
     const boosted = await runBoons(call, request, boons);
     request = boosted.request;
     const served = request;
@@ -94,10 +96,16 @@ function endOf(call: Call, request: Prepared & { readonly upstream: UpstreamStat
   return { statusCode, billed: owed ? billed(call, request, seen) : NOTHING_BILLED, failure };
 }
 
-function billed(call: Call, request: Prepared, answered: BilledAnswer | null): Billed {
-  const { model, estimate } = request;
+function billed(call: Call, request: Prepared, given: BilledAnswer | null): Billed {
+  const { model, estimate, parsed } = request;
+  const answered = parsed.document.root["background"] === true ? inBackground(given) : given;
   const measure = request.measure();
   const refused = unbelievedCount(estimate, measure, answered);
   if (refused !== null) call.ports.alerts.raise(issues.usageNotBelieved(model.model_name, refused));
   return bill(model, estimate, measure, answered);
+}
+
+/** The upstream goes on without a reader: what was not reported yet is owed at the estimate. */
+function inBackground(answered: BilledAnswer | null): BilledAnswer | null {
+  return answered === null || answered.usage.bytes === 0 ? null : { ...answered, complete: true, stream: false };
 }

@@ -127,7 +127,12 @@ export async function parseProbe(call: Call, caller: Authenticated): Promise<Par
 
 /** A GET whose path names a model after `prefix`; a body has no meaning, and stays unread. Throws 413. */
 export function parseDetail(call: Call, caller: Authenticated, prefix: string): Parsed {
-  const document = wholeDocument({ model: decoded(call.path.slice(prefix.length)) });
+  return parseNamed(call, caller, decoded(call.path.slice(prefix.length)));
+}
+
+/** A call whose model something else than its body names; a body stays unread. Throws 413. */
+export function parseNamed(call: Call, caller: Authenticated, model: string): Parsed {
+  const document = wholeDocument({ model });
   if (call.request.body !== null) openBody(call);
   const modelName = modelOf(call, document);
   return {

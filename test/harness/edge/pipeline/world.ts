@@ -31,6 +31,7 @@ import type {
   Directory,
   FinishedCall,
   KnownTerms,
+  ObjectPlace,
   Permit,
   Ports,
   RecordSource,
@@ -112,6 +113,8 @@ export class TestPipeline {
   readonly otherModels = new Map<string, ModelRecord>();
   mcpServer: McpServerRecord | null = null;
   readonly mcpSessions = new TestMcpSessions();
+  /** The objects of upstreams that the tenant was given. */
+  readonly objects = new Map<string, ObjectPlace>();
   readonly originals = new TestOriginals();
   /** The sidecar's scores; null: there is no sidecar. */
   compressor: Compressor["score"] | null = null;
@@ -133,6 +136,7 @@ export class TestPipeline {
   upstreamBaseUrl = "http://upstream.test";
   listsAllModels = false;
   passthroughPaths: ReadonlySet<string> = new Set();
+  passesForeignObjects = false;
   upstreamTimeoutMs = 300_000;
   maxBodyBytes = 1024;
   stalledReaderMs = 60_000;
@@ -212,6 +216,7 @@ export class TestPipeline {
         passthroughPaths: this.passthroughPaths,
         moderationModel: "",
         endsStreamsOnRevoke: true,
+        passesForeignObjects: this.passesForeignObjects,
         ssrf: this.ssrf,
       },
       request,
@@ -263,6 +268,12 @@ export class TestPipeline {
         },
       },
       mcpSessions: this.mcpSessions,
+      upstreamObjects: {
+        places: async (_tenant, ids) => ids.map((id) => this.objects.get(id) ?? null),
+        remember: async (_tenant, ids, place) => {
+          for (const id of ids) this.objects.set(id, place);
+        },
+      },
       originals: this.originals,
       compressor: {
         enabled: this.compressor !== null,
