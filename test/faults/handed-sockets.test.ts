@@ -41,8 +41,10 @@ function held(names: string, more: Readonly<Record<string, string>>) {
   );
   onTestFinished(async () => {
     const left = await pidsBelow(program.pid, "launch.mjs");
-    await program.end("SIGKILL");
+    const ended = program.end("SIGKILL");
+    // they hold its output
     for (const pid of left) process.kill(pid, "SIGTERM");
+    await ended;
   });
   const said = (event: string) => program.log().filter((line) => line["event"] === event);
   return {
