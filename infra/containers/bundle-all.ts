@@ -8,7 +8,8 @@ import { BUILT_WORKER } from "./images.ts";
 const ROOT = join(import.meta.dirname, "../..");
 
 /**
- * Bundles the console and the Worker into dist/, readable by the users of images and units, who are not the one that builds. Throws esbuild's BuildFailure, which names file and line.
+ * Bundles the console and the Worker into dist/, readable by the users of images and units, who are not the one that builds.
+ * Throws esbuild's BuildFailure, which names file and line.
  */
 export async function bundleAll(): Promise<void> {
   await buildConsole();
