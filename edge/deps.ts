@@ -47,6 +47,7 @@ import type { LedgerApi } from "./domain/ledger/rpc.ts";
 import { RecentFailures } from "./domain/upstream/recent-failures.ts";
 import { type Env, EnvError, parseEnv } from "./env.ts";
 import type { IsolateMemory } from "./pipeline/call/context.ts";
+import { Turns } from "./pipeline/call/in-turns.ts";
 import { Interruption } from "./pipeline/call/interruption.ts";
 import { AutoRouterMemory } from "./pipeline/call/memory/auto-router-memory.ts";
 import { ANSWER_MEMORY_BYTES, CACHE_MEMORY_BYTES, MemoryBudget } from "./pipeline/call/memory/memory-budget.ts";
@@ -212,6 +213,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
       endpoints: new RecentFailures(),
       autoRouter: new AutoRouterMemory(),
       interruption: new Interruption(),
+      turns: new Turns(),
     };
     const underWay = new WorkUnderWay();
     const budgets = new TenantBudgetClient(stubs);

@@ -84,7 +84,7 @@ async function steps(call: Call, known: Known, route: ModelRoute): Promise<CallA
   const reload = async (request: Prepared): Promise<Prepared> =>
     await guard(await route.resolve(call, await authenticate(call, request)));
   try {
-    const cached = await lookupResponse(call, await guard(prepare(call, resolved)), reload);
+    const cached = await lookupResponse(call, await guard(await prepare(call, resolved)), reload);
     if (cached.kind === "hit") return cached.answer;
     return await serveAdmitted(call, await admit(call, cached.request, reload), cached.key, BOONS, outputGuards);
   } catch (error) {

@@ -34,11 +34,9 @@ export interface ScanMatch {
   readonly spans: readonly ScanSpan[];
 }
 
-/** What was found in texts. */
-export interface Scanned {
-  readonly matches: readonly ScanMatch[];
-  /** The texts were read to their end. */
-  readonly whole: boolean;
+/** What may still be read, in characters of texts or of what they fold to; below 0: something was not read. */
+export interface ScanRoom {
+  units: number;
 }
 
 /** Texts with what was found in them replaced. */
@@ -56,9 +54,9 @@ export interface TextScan {
   scanTexts(texts: readonly ScannedText[]): readonly ScanMatch[];
   /** The texts with all personal data and keywords replaced. What is split over texts is replaced in the first of them. */
   redactTexts(texts: readonly ScannedText[]): Redacted;
-  /** The same in steps. The rest is not read when more than `mostUnits` of the texts, or of what they fold to, were. */
-  scanning(texts: readonly ScannedText[], mostUnits: number): Steps<Scanned>;
-  redacting(texts: readonly ScannedText[], mostUnits: number): Steps<Redacted>;
+  /** The same in steps, as far as there is room. */
+  scanning(texts: readonly ScannedText[], room: ScanRoom): Steps<readonly ScanMatch[]>;
+  redacting(texts: readonly ScannedText[], room: ScanRoom): Steps<Redacted>;
   /** Replaces the same in one text that arrives in pieces. */
   openStream(): RedactingStream;
 }
@@ -118,16 +116,15 @@ class CompiledScan implements TextScan {
   }
 
   scanTexts(texts: readonly ScannedText[]): readonly ScanMatch[] {
-    return atOnce(this.scanning(texts, Number.POSITIVE_INFINITY)).matches;
+    return atOnce(this.scanning(texts, { units: Number.POSITIVE_INFINITY }));
   }
 
   redactTexts(texts: readonly ScannedText[]): Redacted {
-    return atOnce(this.redacting(texts, Number.POSITIVE_INFINITY));
+    return atOnce(this.redacting(texts, { units: Number.POSITIVE_INFINITY }));
   }
 
-  *scanning(texts: readonly ScannedText[], mostUnits: number): Steps<Scanned> {
+  *scanning(texts: readonly ScannedText[], room: ScanRoom): Steps<readonly ScanMatch[]> {
     const joined = new JoinedTexts(texts.map(({ text }) => text));
-    const room = { units: mostUnits };
     const { injections, pii, keywords } = yield* this.#find(joined, texts, room);
     const injected = [...injections]
       .sort(([a], [b]) => a - b)
@@ -138,18 +135,16 @@ class CompiledScan implements TextScan {
           spans: joined.spansBetween(start, end),
         }),
       );
-    const matches = [
+    return [
       ...injected,
       ...matchesOf("pii", pii, joined, (label) => PII_LABELS[label] ?? ""),
       ...matchesOf("ban_keywords", keywords, joined, (label) => `ban_keywords[${label}]`),
     ];
-    return { matches, whole: room.units >= 0 };
   }
 
-  *redacting(texts: readonly ScannedText[], mostUnits: number): Steps<Redacted> {
+  *redacting(texts: readonly ScannedText[], room: ScanRoom): Steps<Redacted> {
     const given = texts.map(({ text }) => text);
     const joined = new JoinedTexts(given);
-    const room = { units: mostUnits };
     const overSeams = yield* this.#findOverSeams(joined, texts, false, room);
     const redacted = new RedactedTexts(given, joined, overSeams);
     const all = whereIn(joined, texts);
@@ -166,7 +161,7 @@ class CompiledScan implements TextScan {
     return openRedactingStream(this.#hasPii, this.#keywords, this.#folded);
   }
 
-  *#find(joined: JoinedTexts, texts: readonly ScannedText[], room: Room): Steps<Findings> {
+  *#find(joined: JoinedTexts, texts: readonly ScannedText[], room: ScanRoom): Steps<Findings> {
     const given = texts.map(({ text }) => text);
     const found = yield* this.#findIn(given, this.#hasInjection, whereIn(joined, texts), room, MAX_MATCHES);
     const overSeams = yield* this.#findOverSeams(joined, texts, this.#hasInjection, room);
@@ -182,7 +177,7 @@ class CompiledScan implements TextScan {
     joined: JoinedTexts,
     texts: readonly ScannedText[],
     withInjection: boolean,
-    room: Room,
+    room: ScanRoom,
   ): Steps<Findings> {
     const found = noFindings();
     if (texts.length < 2) return found;
@@ -214,7 +209,7 @@ class CompiledScan implements TextScan {
     texts: readonly string[],
     withInjection: boolean,
     where: Where,
-    room: Room,
+    room: ScanRoom,
     most = Number.POSITIVE_INFINITY,
   ): Steps<Findings> {
     const found = noFindings();
@@ -236,7 +231,7 @@ class CompiledScan implements TextScan {
   *#read(
     texts: readonly string[],
     injected: Scanners["injected"],
-    room: Room,
+    room: ScanRoom,
     found: (step: ReturnType<TextsReading["takeFound"]>) => void,
   ): Steps<void> {
     const scanners = { pii: this.#hasPii, keywords: this.#keywords, injected };
@@ -251,11 +246,6 @@ class CompiledScan implements TextScan {
     }
     this.#spare = folded;
   }
-}
-
-/** How much may still be read; below 0: something was not read. */
-interface Room {
-  units: number;
 }
 
 function noFindings(): Findings {

@@ -10,6 +10,7 @@ import type { RecentFailures } from "../../domain/upstream/recent-failures.ts";
 import type { Ports } from "../../ports.ts";
 import type { BoonRuns } from "./boon-runs.ts";
 import type { ClientBody } from "./client-body.ts";
+import type { Turns } from "./in-turns.ts";
 import type { Interruption } from "./interruption.ts";
 import type { AutoRouterMemory } from "./memory/auto-router-memory.ts";
 import type { MemoryBudget } from "./memory/memory-budget.ts";
@@ -57,6 +58,8 @@ export interface IsolateMemory {
   readonly endpoints: RecentFailures;
   /** What the auto router knows of models, and of texts that were classified. */
   readonly autoRouter: AutoRouterMemory;
+  /** Calls whose work is done in turns. */
+  readonly turns: Turns;
   /** Ends every request of the isolate. */
   readonly interruption: Interruption;
 }

@@ -4,14 +4,15 @@
  */
 import { estimateTokens, measureOf } from "../../domain/request/token-estimate.ts";
 import type { Call } from "../call/context.ts";
+import { inTurns } from "../call/in-turns.ts";
 import type { Prepared, Resolved } from "../call/known.ts";
 
 /** What was known, with the estimate, from the client's own body. */
-export function prepare(call: Call, request: Resolved): Prepared {
+export async function prepare(call: Call, request: Resolved): Promise<Prepared> {
   const { document } = request.parsed;
   return {
     ...request,
-    estimate: estimateTokens(call.route.estimate, document),
+    estimate: await inTurns(call, estimateTokens(call.route.estimate, document)),
     guarded: null,
     measure: () => measureOf(call.route.billedBy, document),
   };

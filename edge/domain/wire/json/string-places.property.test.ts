@@ -1,7 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { atOnce } from "../../../../shared/steps.ts";
 import { BytePieces } from "../bytes/byte-pieces.ts";
-import { stringAt, stringPlaces } from "./string-places.ts";
+import { stringPlaces as placesInSteps, stringAt as stringInSteps } from "./string-places.ts";
+
+const stringPlaces = (...given: Parameters<typeof placesInSteps>) => atOnce(placesInSteps(...given));
+const stringAt = (...given: Parameters<typeof stringInSteps>) => atOnce(stringInSteps(...given));
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 

@@ -12,6 +12,7 @@ import type { SpanRecord } from "../../../../edge/domain/trace/trace.ts";
 import { RecentFailures } from "../../../../edge/domain/upstream/recent-failures.ts";
 import type { PowerReading } from "../../../../edge/domain/usage/energy.ts";
 import type { Call } from "../../../../edge/pipeline/call/context.ts";
+import { Turns } from "../../../../edge/pipeline/call/in-turns.ts";
 import { Interruption } from "../../../../edge/pipeline/call/interruption.ts";
 import { AutoRouterMemory } from "../../../../edge/pipeline/call/memory/auto-router-memory.ts";
 import {
@@ -150,6 +151,7 @@ export class TestPipeline {
     toolLists: new ToolLists(),
     endpoints: new RecentFailures(),
     interruption: new Interruption(),
+    turns: new Turns(),
     autoRouter: new AutoRouterMemory(),
   };
   /** Addresses that were examined after a failure. */
