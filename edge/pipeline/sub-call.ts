@@ -162,7 +162,7 @@ async function openAs(call: Call, parent: Prepared, asked: SubCall): Promise<Res
   if (call.interruption.failure !== null) throw call.interruption.failure;
   try {
     const prepared = await preparedOf(call, parent, asked);
-    const { response } = await serveAdmitted(call, await admitSubCall(call, prepared), null, []);
+    const { response } = await serveAdmitted(call, await admitSubCall(call, prepared), null);
     return response;
   } catch (error) {
     if (!(error instanceof StageFailure)) throw error;
