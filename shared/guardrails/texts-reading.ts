@@ -12,6 +12,10 @@ import type { UnitBuffer } from "./unit-buffer.ts";
 
 const LINE_BREAK = 10;
 
+const HIGH_HALVES = /[\ud800-\udbff]/g;
+/** What folding a surrogate pair takes besides, in units of work. */
+const PAIR_UNITS = 16;
+
 /** What is looked for. */
 export interface Scanners {
   readonly pii: boolean;
@@ -59,13 +63,13 @@ export class TextsReading {
     return this.#nth >= this.#texts.length;
   }
 
-  /** Reads on: a bounded number of units, of the texts and of what they fold to. Returns how many. */
+  /** Reads on: a bounded number of units, of the texts and of what they fold to. Returns the work. */
   step(): number {
     const isFolded = this.#keywords !== null || this.#injections !== null;
     const folded = this.#folded;
     const before = folded.length;
     const most = before + this.#atOnce;
-    let read = 0;
+    let [read, pairs] = [0, 0];
     while (read < this.#atOnce && folded.length < most && !this.isOver) {
       const from = this.#at;
       const text = this.#texts[this.#nth] ?? "";
@@ -74,9 +78,10 @@ export class TextsReading {
       this.#at = isFolded ? fold(text, from, true, this.#offset, folded, most, to) : Math.min(text.length, to);
       this.#pii?.readTo(this.#at);
       read += this.#at - from + 1;
+      if (isFolded) pairs += text.slice(from, this.#at).match(HIGH_HALVES)?.length ?? 0;
       if (this.#at === text.length) this.#openNext(text.length);
     }
-    const units = Math.max(read, folded.length - before);
+    const units = Math.max(read, folded.length - before) + pairs * PAIR_UNITS;
     if (isFolded) this.#readFolded(before);
     return units;
   }

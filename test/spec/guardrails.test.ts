@@ -299,3 +299,19 @@ describe("each of these texts but none of their words is in an alert", () => {
   it("of the main cases", eachIsInAnAlert);
   it("of the other cases", { tags: ["check"] }, eachIsInAnAlert);
 });
+
+describe("a large body of a tenant without budget", () => {
+  it("is refused by the budget, not by its policy, and by the policy when there is budget", async () => {
+    const minted = await guarded({ action: "block", input_scanners: ["pii"] });
+    const budget = `/tenants/${minted.tenant.id}/budget`;
+    await gateway.must("PATCH", budget, { budget_tokens: 0 });
+    // letters that fold to eighteen each
+    const large = chat(`${"\ufdfa".repeat(1_000_000)} ${MAIL}`);
+    const refused = await post(minted, "/v1/chat/completions", large);
+    await gateway.must("PATCH", budget, { budget_tokens: 100_000_000 });
+    const blocked = await post(minted, "/v1/chat/completions", large);
+    const codes = [refused, blocked].map(({ text }) => JSON.parse(text).error.code);
+    expect(codes).toEqual(["tenant_budget_exhausted", "request_blocked"]);
+    expect(await gateway.must("GET", `/tenants/${minted.tenant.id}/budget`)).toMatchObject({ used_tokens: 0 });
+  });
+});

@@ -7,8 +7,8 @@ import { ClientGone } from "./client-gone.ts";
 import type { Call } from "./context.ts";
 
 /** The work of one turn, in units; several calls that work share it. */
-const TURN_UNITS = 64 * 1024;
-const TURN_UNITS_MIN = 2 * 1024;
+const TURN_UNITS = 32 * 1024;
+const TURN_UNITS_MIN = 1024;
 /** A call that has had no turn for so long has ended without notice. */
 const FORGOTTEN_AFTER_MS = 10_000;
 
@@ -16,9 +16,10 @@ const FORGOTTEN_AFTER_MS = 10_000;
 export class Turns {
   readonly #lastMs = new Map<object, number>();
 
-  /** How long a turn may be, in units: what has to wait for all turns waits no longer than for one. */
-  get units(): number {
-    return Math.max(TURN_UNITS / (this.#lastMs.size + 1), TURN_UNITS_MIN);
+  /** How long a turn of this work may be, in units: whoever waits for the turns of all waits about as long as for one. */
+  unitsOf(work: object): number {
+    const sharing = this.#lastMs.size + (this.#lastMs.has(work) ? 0 : 1);
+    return Math.max(TURN_UNITS / sharing, TURN_UNITS_MIN);
   }
 
   had(work: object, nowMs: number): void {
@@ -41,7 +42,7 @@ export async function inTurns<T>(call: Call, work: Steps<T>): Promise<T> {
   const { clock, sleep } = call.ports;
   const { signal } = call.request;
   const { turns } = call.memory;
-  let room = turns.units;
+  let room = turns.unitsOf(work);
   try {
     for (;;) {
       const step = work.next();
@@ -51,7 +52,7 @@ export async function inTurns<T>(call: Call, work: Steps<T>): Promise<T> {
       turns.had(work, clock());
       await sleep(0, signal);
       if (signal.aborted || call.interruption.failure !== null) throw new ClientGone();
-      room = turns.units;
+      room = turns.unitsOf(work);
     }
   } finally {
     turns.end(work);

@@ -17,7 +17,7 @@ const LETTER_U = 0x75;
 const CODE_ESCAPE_BYTES = 6;
 const UTF8_MAX_BYTES = 4;
 /** Work for a short string, and for bytes, in units. */
-const STRING_UNITS = 2;
+const STRING_UNITS = 1;
 const BYTES_PER_UNIT = 8;
 
 const encoder = new TextEncoder();

@@ -25,7 +25,7 @@ const GAP_MAX_BYTES = 64 * 1024;
 /** No document is deeper; each level takes memory. */
 const DEPTH_MAX = 16 * 1024;
 /** Work for a string or a container, for another element, and for bytes, in units. */
-const VALUE_UNITS = 10;
+const VALUE_UNITS = 16;
 const ELEMENT_UNITS = 2;
 const BYTES_PER_UNIT = 16;
 const STEP_UNITS = 1024;
@@ -79,8 +79,9 @@ export function* parseInSteps(bytes: Uint8Array, runBytes = RUN_BYTES): Steps<un
       continue;
     }
     const plainAt = at;
-    while (at < bytes.byteLength && PLAIN[bytes[at] ?? 0] === 1) at += 1;
-    if (at - plainAt > GAP_MAX_BYTES) throw new SyntaxError("white space or a number does not end");
+    const plainMax = Math.min(bytes.byteLength, plainAt + GAP_MAX_BYTES);
+    while (at < plainMax && PLAIN[bytes[at] ?? 0] === 1) at += 1;
+    if (at - plainAt === GAP_MAX_BYTES) throw new SyntaxError("white space or a number does not end");
     units += (at - plainAt) / BYTES_PER_UNIT;
     const byte = bytes[at];
     if (byte === undefined) throw new SyntaxError("the document does not end");
@@ -175,7 +176,8 @@ function closingOf(byte: number | undefined): number {
 /** The first byte that is not white space. Throws when it is far. */
 function blankEnd(bytes: Uint8Array, from: number): number {
   let at = from;
-  while (bytes[at] === SPACE || bytes[at] === LF || bytes[at] === CR || bytes[at] === TAB) at += 1;
-  if (at - from > GAP_MAX_BYTES) throw new SyntaxError("white space does not end");
+  const max = from + GAP_MAX_BYTES;
+  while (at < max && (bytes[at] === SPACE || bytes[at] === LF || bytes[at] === CR || bytes[at] === TAB)) at += 1;
+  if (at === max) throw new SyntaxError("white space does not end");
   return at;
 }
