@@ -125,6 +125,7 @@ class CompiledScan implements TextScan {
 
   *scanning(texts: readonly ScannedText[], room: ScanRoom): Steps<readonly ScanMatch[]> {
     const joined = new JoinedTexts(texts.map(({ text }) => text));
+    yield texts.length;
     const { injections, pii, keywords } = yield* this.#find(joined, texts, room);
     const injected = [...injections]
       .sort(([a], [b]) => a - b)
