@@ -40,7 +40,7 @@ export interface ScanRoom {
 }
 
 /** Texts with what was found in them replaced. */
-export interface Redacted {
+interface Redacted {
   readonly texts: readonly string[];
   readonly counts: RedactionCounts;
 }

@@ -10,12 +10,12 @@ import type { RecentFailures } from "../../domain/upstream/recent-failures.ts";
 import type { Ports } from "../../ports.ts";
 import type { BoonRuns } from "./boon-runs.ts";
 import type { ClientBody } from "./client-body.ts";
-import type { Turns } from "./in-turns.ts";
 import type { Interruption } from "./interruption.ts";
 import type { AutoRouterMemory } from "./memory/auto-router-memory.ts";
 import type { MemoryBudget } from "./memory/memory-budget.ts";
 import type { RequestBodyMemory } from "./memory/request-body-memory.ts";
 import type { ToolLists } from "./memory/tool-lists.ts";
+import type { Turns } from "./memory/turns.ts";
 import type { SharedTimer } from "./shared-timer.ts";
 
 /** The part of the configuration that the pipeline needs. */

@@ -15,7 +15,8 @@ import { scanTopLevel } from "../../domain/wire/json/top-level.ts";
 import { isHeavyJson } from "../../domain/wire/json/weight.ts";
 import { ClientGone } from "./client-gone.ts";
 import type { Call } from "./context.ts";
-import { inTurns, Turns } from "./in-turns.ts";
+import { inTurns } from "./in-turns.ts";
+import { Turns } from "./memory/turns.ts";
 
 const LENGTH = 400_000;
 /** No step may be more work, in units. */

@@ -60,7 +60,7 @@ interface Entered {
 export function* parseInSteps(bytes: Uint8Array, runBytes = RUN_BYTES): Steps<unknown> {
   if (bytes.byteLength <= runBytes) return JSON.parse(strict.decode(bytes));
   const start = blankEnd(bytes, 0);
-  if (!isOpening(bytes[start])) throw new SyntaxError("neither an object nor a list");
+  if (!isOpening(bytes[start])) throw new SyntaxError();
   let level: Level = { at: start, memberAt: start, nextAt: start + 1 };
   let inner = enter(bytes, level, "");
   const [levels, entered] = [[level], [inner]];
@@ -81,19 +81,19 @@ export function* parseInSteps(bytes: Uint8Array, runBytes = RUN_BYTES): Steps<un
     const plainAt = at;
     const plainMax = Math.min(bytes.byteLength, plainAt + GAP_MAX_BYTES);
     while (at < plainMax && PLAIN[bytes[at] ?? 0] === 1) at += 1;
-    if (at - plainAt === GAP_MAX_BYTES) throw new SyntaxError("white space or a number does not end");
+    if (at - plainAt === GAP_MAX_BYTES) throw new SyntaxError();
     units += (at - plainAt) / BYTES_PER_UNIT;
     const byte = bytes[at];
-    if (byte === undefined) throw new SyntaxError("the document does not end");
+    if (byte === undefined) throw new SyntaxError();
     at += 1;
     if (byte === QUOTE) {
       const end = stringEnd(bytes, at);
-      if (end < 0) throw new SyntaxError("a string does not end");
+      if (end < 0) throw new SyntaxError();
       units += VALUE_UNITS + (end - at) / BYTES_PER_UNIT;
       at = end;
     } else if (isOpening(byte)) {
       level = { at: at - 1, memberAt: level.nextAt, nextAt: at };
-      if (levels.push(level) > DEPTH_MAX) throw new SyntaxError("too deep");
+      if (levels.push(level) > DEPTH_MAX) throw new SyntaxError();
       units += VALUE_UNITS;
     } else if (byte === COMMA) {
       level.nextAt = at;
@@ -104,7 +104,7 @@ export function* parseInSteps(bytes: Uint8Array, runBytes = RUN_BYTES): Steps<un
         inner.isOwed = true;
       }
     } else {
-      if (byte !== closingOf(bytes[level.at])) throw new SyntaxError("brackets do not match");
+      if (byte !== closingOf(bytes[level.at])) throw new SyntaxError();
       levels.pop();
       const outerLevel = levels.at(-1);
       if (level === inner.level) {
@@ -113,13 +113,13 @@ export function* parseInSteps(bytes: Uint8Array, runBytes = RUN_BYTES): Steps<un
         at = blankEnd(bytes, at);
         const outer = entered.at(-1);
         if (outer === undefined) {
-          if (at < bytes.byteLength) throw new SyntaxError("something follows the document");
+          if (at < bytes.byteLength) throw new SyntaxError();
           return inner.value;
         }
         put(outer.value, inner.name, inner.value);
         outer.isOwed = bytes[at] === COMMA;
         if (outer.isOwed) at += 1;
-        else if (!isClosing(bytes[at])) throw new SyntaxError("no comma follows");
+        else if (!isClosing(bytes[at])) throw new SyntaxError();
         outer.from = at;
         outer.level.nextAt = at;
         inner = outer;
@@ -145,10 +145,10 @@ function nameOf(bytes: Uint8Array, { value }: Entered, { memberAt, at }: Level):
 function take(into: Entered, bytes: Uint8Array, to: number, isOwed: boolean): void {
   const { value, from } = into;
   const run = parsedRun(value, strict.decode(bytes.subarray(from, to)));
-  const names = Object.keys(run);
-  if (isOwed && names.length === 0) throw new SyntaxError("a comma without a value");
-  if (Array.isArray(value)) for (const element of run as readonly unknown[]) value.push(element);
-  else for (const name of names) put(value, name, (run as Readonly<Record<string, unknown>>)[name]);
+  const entries = Array.isArray(run) ? run : Object.entries(run);
+  if (isOwed && entries.length === 0) throw new SyntaxError();
+  if (Array.isArray(value)) for (const element of entries) value.push(element);
+  else for (const [name, member] of entries) put(value, name, member);
 }
 
 function parsedRun(value: Entered["value"], text: string): object {
@@ -178,6 +178,6 @@ function blankEnd(bytes: Uint8Array, from: number): number {
   let at = from;
   const max = from + GAP_MAX_BYTES;
   while (at < max && (bytes[at] === SPACE || bytes[at] === LF || bytes[at] === CR || bytes[at] === TAB)) at += 1;
-  if (at === max) throw new SyntaxError("white space does not end");
+  if (at === max) throw new SyntaxError();
   return at;
 }

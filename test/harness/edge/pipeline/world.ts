@@ -12,7 +12,6 @@ import type { SpanRecord } from "../../../../edge/domain/trace/trace.ts";
 import { RecentFailures } from "../../../../edge/domain/upstream/recent-failures.ts";
 import type { PowerReading } from "../../../../edge/domain/usage/energy.ts";
 import type { Call } from "../../../../edge/pipeline/call/context.ts";
-import { Turns } from "../../../../edge/pipeline/call/in-turns.ts";
 import { Interruption } from "../../../../edge/pipeline/call/interruption.ts";
 import { AutoRouterMemory } from "../../../../edge/pipeline/call/memory/auto-router-memory.ts";
 import {
@@ -22,6 +21,7 @@ import {
 } from "../../../../edge/pipeline/call/memory/memory-budget.ts";
 import { RequestBodyMemory } from "../../../../edge/pipeline/call/memory/request-body-memory.ts";
 import { ToolLists } from "../../../../edge/pipeline/call/memory/tool-lists.ts";
+import { Turns } from "../../../../edge/pipeline/call/memory/turns.ts";
 import { type PipelineInput, startCall } from "../../../../edge/pipeline/receive/start-call.ts";
 import type {
   Admission,
