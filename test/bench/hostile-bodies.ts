@@ -3,6 +3,7 @@
  * work as a body can, as a ratio to the longest silence without them. Both are of one run on one machine, on a stack of its own. It
  * reports figures and checks none.
  */
+import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Gateway, type Minted } from "../harness/gateway.ts";
@@ -63,7 +64,7 @@ async function watchedStream(gateway: Gateway, minted: Minted): Promise<() => nu
 
 const stack = await startTestStack({}, { log: () => undefined });
 try {
-  upstream.listen(0, "127.0.0.1");
+  await once(upstream.listen(0, "127.0.0.1"), "listening");
   const url = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`;
   const gateway = new Gateway(stack);
   const [streaming, hostile] = [await gateway.mint(url), await gateway.mint(url)];
