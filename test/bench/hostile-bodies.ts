@@ -1,11 +1,13 @@
 /**
  * `npm run bench:hostile-bodies`: the longest silence of a tenant's stream while another tenant sends bodies that take as much
  * work as a body can, as a ratio to the longest silence without them. Both are of one run on one machine, on a stack of its own. It
- * reports figures and checks none.
+ * reports figures and checks none. The last column is how long this process itself did not run: its own part of the silence.
  */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { setImmediate as nextTick } from "node:timers/promises";
 import { Gateway, type Minted } from "../harness/gateway.ts";
 import { startTestStack } from "../harness/test-stack.ts";
 import { markdownTable } from "../harness/text-table.ts";
@@ -71,27 +73,35 @@ try {
   const policy = { action: "block", input_scanners: ["prompt_injection", "pii"], ban_keywords: [] };
   await gateway.must("PATCH", `/tenants/${hostile.tenant.id}/guardrails`, { policy });
   const longest = await watchedStream(gateway, streaming);
+  const own = monitorEventLoopDelay({ resolution: 1 });
+  own.enable();
+  const ownMs = (): string => (own.max / 1e6).toFixed(0);
   await new Promise((resolve) => setTimeout(resolve, IDLE_MS));
   const idleMs = longest();
-  const rows: string[][] = [["none", "", idleMs.toFixed(0), "1.0"]];
-  const send = async (body: string): Promise<number> => {
+  const rows: string[][] = [["none", "", idleMs.toFixed(0), "1.0", ownMs()]];
+  const send = async (body: Buffer<ArrayBuffer>): Promise<number> => {
     const { status } = await fetch(`${gateway.proxyUrl}/v1/chat/completions`, {
       method: "POST",
       headers: { authorization: `Bearer ${hostile.secret}`, "content-type": "application/json" },
-      body: body.replace("{", `{"model":"${hostile.model.model_name}",`),
+      body,
       signal: AbortSignal.timeout(60_000),
     });
     return status;
   };
   for (const [name, make] of Object.entries(BODIES)) {
-    const body = make();
+    // what this process does for a body must not look like a silence of the gateway
+    const body = Buffer.from(make().replace("{", `{"model":"${hostile.model.model_name}",`));
+    await nextTick();
     longest();
+    own.reset();
     const statuses = await Promise.allSettled(Array.from({ length: AT_ONCE }, async () => await send(body)));
     const shown = statuses.map((one) => (one.status === "fulfilled" ? one.value : "-")).join(" ");
     const silenceMs = longest();
-    rows.push([name, shown, silenceMs.toFixed(0), (silenceMs / idleMs).toFixed(1)]);
+    rows.push([name, shown, silenceMs.toFixed(0), (silenceMs / idleMs).toFixed(1), ownMs()]);
   }
-  console.log(markdownTable([`${AT_ONCE} at once`, "statuses", "longest silence, ms", "ratio"], rows));
+  console.log(
+    markdownTable([`${AT_ONCE} at once`, "statuses", "longest silence, ms", "ratio", "of this process"], rows),
+  );
 } finally {
   upstream.closeAllConnections();
   upstream.close();
