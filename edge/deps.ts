@@ -55,6 +55,7 @@ import { ANSWER_MEMORY_BYTES, CACHE_MEMORY_BYTES, MemoryBudget } from "./pipelin
 import { RequestBodyMemory } from "./pipeline/call/memory/request-body-memory.ts";
 import { RunningCallers } from "./pipeline/call/memory/running-callers.ts";
 import { ToolLists } from "./pipeline/call/memory/tool-lists.ts";
+import { Turns } from "./pipeline/call/memory/turns.ts";
 import { WorkUnderWay } from "./pipeline/call/work-under-way.ts";
 import type { Clock, Log, Ports } from "./ports.ts";
 import { TRANSFORMS } from "./transforms.ts";
@@ -222,6 +223,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
       endpoints: new RecentFailures(),
       autoRouter: new AutoRouterMemory(),
       interruption: new Interruption(),
+      turns: new Turns(),
     };
     const underWay = new WorkUnderWay();
     const budgets = new TenantBudgetClient(stubs);

@@ -5,6 +5,7 @@
  */
 import { issues } from "../../shared/alerts.ts";
 import { costUsd } from "../../shared/money/cost.ts";
+import { atOnce } from "../../shared/steps.ts";
 import { estimateTokens } from "../domain/request/token-estimate.ts";
 import { type BilledAnswer, NOTHING_BILLED, unbelievedCount } from "../domain/usage/billing.ts";
 import { NO_PARTS } from "../domain/usage/reported-counts.ts";
@@ -18,7 +19,7 @@ import { reportEnd } from "./call/report/report-end.ts";
 import { usageRowOf } from "./call/report/usage-row.ts";
 import type { UpstreamProgress } from "./forward/upstream-progress.ts";
 import { outputGuards } from "./guardrails/guard-output.ts";
-import { prepare } from "./prepare/prepare.ts";
+import { prepared } from "./prepare/prepare.ts";
 import { answer } from "./receive/answer-call.ts";
 import type { PipelineInput } from "./receive/start-call.ts";
 import { parseNamed } from "./resolve-model/parse-call.ts";
@@ -40,7 +41,7 @@ export async function runStored(received: PipelineInput, id: string): Promise<Re
     return await forwardProbe(call, parseNamed(call, caller, place.model), {
       resolve: async (_, reader: Parsed) => ({ ...(await resolveModel(call, reader)), objects }),
       // A background answer was empty when it was made, so no guardrail has seen it yet.
-      stagesOf: (_, read) => outputGuards(call, prepare(call, read)),
+      stagesOf: (_, read) => outputGuards(call, unestimated(call, read)),
       bill: (_, read, answered) => billed(call, unestimated(call, read), place, answered),
       charge: (_, read, end) => {
         const { inputTokens, outputTokens } = end.billed ?? NOTHING_BILLED;
@@ -59,7 +60,7 @@ export async function runStored(received: PipelineInput, id: string): Promise<Re
 
 /** The body of a read says nothing about tokens. */
 function unestimated(call: Call, read: Resolved): Prepared {
-  return { ...prepare(call, read), estimate: estimateTokens("nothing", read.parsed.document) };
+  return prepared(call, read, atOnce(estimateTokens("nothing", read.parsed.document)));
 }
 
 /** What the answer has used, as far as it was seen, beyond what was charged. */

@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { atOnce } from "../../../shared/steps.ts";
 import { routeClassOf } from "../request/route-class.ts";
 import { guardedTexts, textScopeOf } from "./request-texts.ts";
 
 function textsOf(path: string, body: unknown, ofModel = false) {
   const bytes = new TextEncoder().encode(typeof body === "string" ? body : JSON.stringify(body));
-  const { prompts, toolResults } = guardedTexts([bytes], textScopeOf(path, routeClassOf(path)), ofModel);
+  const { prompts, toolResults } = atOnce(guardedTexts([bytes], textScopeOf(path, routeClassOf(path)), ofModel));
   return {
     prompts: prompts.map(({ text, user }) => (user ? text : `system: ${text}`)),
     tools: toolResults.map((texts) => texts.map(({ text }) => text)),
@@ -13,7 +14,9 @@ function textsOf(path: string, body: unknown, ofModel = false) {
 
 function definitionsOf(path: string, body: unknown) {
   const bytes = new TextEncoder().encode(JSON.stringify(body));
-  return guardedTexts([bytes], textScopeOf(path, routeClassOf(path)), false).definitions.map(({ text }) => text);
+  return atOnce(guardedTexts([bytes], textScopeOf(path, routeClassOf(path)), false)).definitions.map(
+    ({ text }) => text,
+  );
 }
 
 const CHAT = "/v1/chat/completions";
@@ -214,7 +217,7 @@ describe("where input guardrails look", () => {
     const pieces = Array.from({ length: bytes.byteLength / 8 }, (_, at) => bytes.subarray(at * 8, at * 8 + 8));
     pieces.push(bytes.subarray(pieces.length * 8));
     const path = "/v1/completions";
-    expect(guardedTexts(pieces, textScopeOf(path, routeClassOf(path)), false).prompts).toHaveLength(50_000);
+    expect(atOnce(guardedTexts(pieces, textScopeOf(path, routeClassOf(path)), false)).prompts).toHaveLength(50_000);
   });
 
   it("takes each result of a tool on its own", () => {

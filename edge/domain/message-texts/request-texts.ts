@@ -4,11 +4,10 @@
  * only if the policy says so, and what a tool said is examined on its own. Names are compared as any upstream may read them: in any case, and
  * up to a NUL.
  */
-
+import type { Steps } from "../../../shared/steps.ts";
 import { foldedName } from "../request/client-fields.ts";
 import { MODEL_ROUTES, type RouteClass } from "../request/route-class.ts";
 import { BytePieces, type Span } from "../wire/bytes/byte-pieces.ts";
-import type { JsonObject } from "../wire/json/document.ts";
 import { type JsonPath, type StringPlace, stringAt, stringPlaces } from "../wire/json/string-places.ts";
 import { isDefinitionName, isDefinitionType } from "./definition-words.ts";
 
@@ -29,6 +28,8 @@ export interface GuardedTexts {
   readonly definitions: readonly RequestText[];
   /** The texts of each tool's result that the client sent back. */
   readonly toolResults: readonly (readonly RequestText[])[];
+  /** The body gives its model token ids, alone or among texts: what they say cannot be examined. */
+  readonly hasTokenIds: boolean;
 }
 
 /** How the strings of a member are read: those of messages by who speaks, all of them, or those of definitions. */
@@ -93,28 +94,13 @@ const ANY = new Map([
 
 const DOCUMENTED: ReadonlySet<string> = new Set(MODEL_ROUTES);
 
-/** Where a route takes token ids in place of text; nothing can be examined there. */
-const TOKEN_MEMBERS = [
-  "prompt",
-  "input",
-  "inputs",
-  "texts",
-  "context",
-  "input_ids",
-  "prompt_token_ids",
-  "tokens",
-  "input_embeds",
-  "prompt_embeds",
-];
+/** Where a route takes token ids in place of text: in the member, in a list, or in a list of lists. */
+const TOKEN_MEMBERS = new Set(
+  "prompt input inputs texts context input_ids prompt_token_ids tokens input_embeds prompt_embeds".split(" "),
+);
 
-/** Whether a body gives its model token ids, alone or among texts. */
-export function hasTokenIds(root: JsonObject): boolean {
-  return Object.entries(root).some(([name, value]) => TOKEN_MEMBERS.includes(foldedName(name)) && hasNumber(value, 2));
-}
-
-const hasNumber = (value: unknown, depth: number): boolean =>
-  typeof value === "number" ||
-  (depth > 0 && Array.isArray(value) && value.some((entry) => hasNumber(entry, depth - 1)));
+const isTokenId = (path: JsonPath): boolean =>
+  path.length <= 3 && path.slice(1).every((step) => typeof step === "number") && TOKEN_MEMBERS.has(nameOf(path[0]));
 
 /** What is examined on a path of this class. */
 export function textScopeOf(path: string, { requestType }: RouteClass): TextScope {
@@ -155,49 +141,54 @@ const CONNECTION = new Set(["server_url", "authorization", "headers"]);
 /** Types of the parts of a tool's result: no texts, and the result must keep them when it is replaced. */
 const PART_TYPES = new Set(["input_text", "input_image", "input_file", "output_text", "text"]);
 
+/** Work for a place that is looked at again, in units. */
+const PLACE_UNITS = 8;
+
 /** The texts of a JSON body, which is valid, in the order in which they stand; `ofModel`: also what the model said earlier. */
-export function guardedTexts(pieces: readonly Uint8Array[], scope: TextScope, ofModel: boolean): GuardedTexts {
+export function* guardedTexts(pieces: readonly Uint8Array[], scope: TextScope, ofModel: boolean): Steps<GuardedTexts> {
   const body = new BytePieces(pieces);
   const unreadable = new Set<string>();
-  const places = stringPlaces(
+  let hasTokenIds = false;
+  const places = yield* stringPlaces(
     pieces,
     (path, isName) => isLookedAt(scope, path, isName),
     (path) => {
       if (isLabel(path) && scope.get(nameOf(path[0])) === "messages") unreadable.add(labelKey(path));
     },
+    (path) => {
+      hasTokenIds ||= isTokenId(path);
+    },
   );
   const prompts: RequestText[] = [];
   const definitions: RequestText[] = [];
   const toolResults: RequestText[][] = [];
-  for (const [key, message] of messagesOf(scope, places)) {
-    if (scope.get(message.member) === "definitions") {
-      for (const text of definitionTexts(body, message.texts)) definitions.push(text);
-      continue;
-    }
+  for (const [key, message] of yield* messagesOf(scope, places)) {
+    const isDefinition = scope.get(message.member) === "definitions";
     const speaker =
-      message.labels === null ? "user" : speakerOf(body, message.labels, (name) => unreadable.has(`${key} ${name}`));
+      message.labels === null
+        ? "user"
+        : yield* speakerOf(body, message.labels, (name) => unreadable.has(`${key} ${name}`));
     if (speaker === "model" && !ofModel) continue;
-    const user = (speaker === "user" || speaker === "tool") && !SYSTEM_MEMBERS.has(message.member);
-    const texts = message.texts.flatMap(({ path, span }) => {
-      // the name of a tool says which result this is
-      if (speaker === "tool" && isSpeakersName(path)) return [];
-      const text = stringAt(body, span);
-      if (path.at(-1) === "type" && PART_TYPES.has(text)) return [];
-      return [{ text, user, span, json: speaker === "model" && nameOf(path.at(-1)) === "arguments" }];
-    });
+    const user = !isDefinition && (speaker === "user" || speaker === "tool") && !SYSTEM_MEMBERS.has(message.member);
+    const texts: RequestText[] = isDefinition ? definitions : speaker === "tool" ? [] : prompts;
     if (speaker === "tool") toolResults.push(texts);
-    else for (const text of texts) prompts.push(text);
+    for (const place of message.texts) {
+      yield PLACE_UNITS;
+      const { path, span, isName } = place;
+      // the name of a tool says which result this is
+      if (speaker === "tool" && isSpeakersName(path)) continue;
+      const text = yield* stringAt(body, span);
+      const isType = path.at(-1) === "type";
+      const isWord = isDefinition
+        ? isName
+          ? isDefinitionName(text)
+          : isType && isDefinitionType(text)
+        : isType && PART_TYPES.has(text);
+      if (isWord) continue;
+      texts.push({ text, user, span, json: speaker === "model" && nameOf(path.at(-1)) === "arguments" });
+    }
   }
-  return { prompts, definitions, toolResults };
-}
-
-/** What is the client's own text in a definition. */
-function definitionTexts(body: BytePieces, places: readonly StringPlace[]): readonly RequestText[] {
-  return places.flatMap(({ path, span, isName }) => {
-    const text = stringAt(body, span);
-    const isWord = isName ? isDefinitionName(text) : path.at(-1) === "type" && isDefinitionType(text);
-    return isWord ? [] : [{ text, user: false, span }];
-  });
+  return { prompts, definitions, toolResults, hasTokenIds };
 }
 
 type Speaker = "user" | "system" | "tool" | "model";
@@ -210,9 +201,10 @@ interface Message {
   readonly labels: StringPlace[] | null;
 }
 
-function messagesOf(scope: TextScope, places: readonly StringPlace[]): ReadonlyMap<string, Message> {
+function* messagesOf(scope: TextScope, places: readonly StringPlace[]): Steps<ReadonlyMap<string, Message>> {
   const messages = new Map<string, Message>();
   for (const place of places) {
+    yield PLACE_UNITS;
     const member = memberOf(scope, place.path).name;
     const inMessages = scope.get(member) === "messages";
     const key = inMessages ? messageKey(place.path) : member;
@@ -284,14 +276,19 @@ function isSpeakersName(path: JsonPath): boolean {
  * Who speaks in a message. A role that is not known, or no string, counts as a user's, and of several roles the one that is
  * examined: otherwise the upstream could read another one than the gateway. `unreadable`: a label of this name is no string.
  */
-function speakerOf(body: BytePieces, labels: readonly StringPlace[], unreadable: (name: string) => boolean): Speaker {
+function* speakerOf(
+  body: BytePieces,
+  labels: readonly StringPlace[],
+  unreadable: (name: string) => boolean,
+): Steps<Speaker> {
   if (unreadable("role")) return "user";
-  const named = (name: string): readonly string[] =>
-    labels.filter(({ path }) => nameOf(path[2]) === name).map(({ span }) => stringAt(body, span));
-  const roles = named("role");
+  const [roles, types]: [string[], string[]] = [[], []];
+  for (const { path, span } of labels) {
+    yield PLACE_UNITS;
+    (nameOf(path[2]) === "role" ? roles : types).push(yield* stringAt(body, span));
+  }
   const others = roles.filter((role) => role !== "assistant" && !TOOL_ROLES.has(role));
   if (others.length > 0) return others.every((role) => SYSTEM_ROLES.has(role)) ? "system" : "user";
-  const types = named("type");
   const isTold = roles.some((role) => TOOL_ROLES.has(role)) || types.some(isResult);
   if (roles.length === 0) {
     if (unreadable("type") || types.length === 0) return "user";

@@ -16,6 +16,7 @@ import type { MemoryBudget } from "./memory/memory-budget.ts";
 import type { RequestBodyMemory } from "./memory/request-body-memory.ts";
 import type { RunningCallers } from "./memory/running-callers.ts";
 import type { ToolLists } from "./memory/tool-lists.ts";
+import type { Turns } from "./memory/turns.ts";
 import type { SharedTimer } from "./shared-timer.ts";
 
 /** The part of the configuration that the pipeline needs. */
@@ -66,6 +67,8 @@ export interface IsolateMemory {
   readonly autoRouter: AutoRouterMemory;
   /** The callers of its calls at this Cell. */
   readonly callers: RunningCallers;
+  /** Calls whose work is done in turns. */
+  readonly turns: Turns;
   /** Ends every request of the isolate. */
   readonly interruption: Interruption;
 }

@@ -2,8 +2,10 @@
  * A tenant's guardrails policy, ready to be used for either side of a request (docs/rules/guardrails.md#policies). What is
  * compiled from a policy is kept with the record that it came from: every request of the tenant uses it.
  */
+import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { compileScan, type TextScan, type TextScanner } from "../../../shared/guardrails/text-scan.ts";
 import type { ResolvedTenant } from "../../../shared/records.ts";
+import type { Prepared } from "./known.ts";
 
 type Policy = NonNullable<ResolvedTenant["guardrails_policy"]>;
 
@@ -60,6 +62,18 @@ function sideOf(policy: Policy, scanners: readonly Scanner[]): Guards | null {
 /** Whether a match of this scanner refuses the text: an injection and harm cannot be redacted. */
 export function isBlocking({ action }: Guards, scanner: Scanner): boolean {
   return action === "block" || (action === "redact" && (scanner === "prompt_injection" || scanner === "harm"));
+}
+
+/**
+ * Whether a request is examined when it has its slot: before that, nothing may be done for it that takes long
+ * (docs/rules/guardrails.md#when). A form is read to its end for that.
+ */
+export function isExaminedLate({ principal, parsed, guarded }: Prepared): boolean {
+  const guards = guardsOf(principal.tenant, "input");
+  if (guards === null || guards.action === "log_only" || guarded !== null) return false;
+  const { clientBytes } = parsed.outgoing;
+  const bytes = clientBytes?.reduce((sum, { byteLength }) => sum + byteLength, 0);
+  return bytes === undefined || bytes > LIMITS.examinedBody;
 }
 
 /** Whether the answers of a tenant may not come from, or go to, the response cache. */

@@ -5,6 +5,7 @@
  */
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { GatewayError } from "../../../shared/errors.ts";
+import type { Steps } from "../../../shared/steps.ts";
 import {
   decidingFields,
   inputFault,
@@ -25,11 +26,12 @@ import {
   readCut,
   wholeDocument,
 } from "../../domain/wire/json/document.ts";
-import { scanTopLevel } from "../../domain/wire/json/top-level.ts";
+import { scanTopLevel, type TopLevel } from "../../domain/wire/json/top-level.ts";
 import { isHeavyJson } from "../../domain/wire/json/weight.ts";
 import { isDraftMember } from "../call/boon/request-draft.ts";
 import type { OutgoingBody } from "../call/client-body.ts";
 import type { Call } from "../call/context.ts";
+import { inTurns } from "../call/in-turns.ts";
 import { type Authenticated, NO_EDITS, type Parsed, type ParsedCall, StageFailure } from "../call/known.ts";
 import { fieldError } from "./field-error.ts";
 import { FormOutgoing } from "./form-outgoing.ts";
@@ -145,17 +147,9 @@ export function parseNamed(call: Call, caller: Authenticated, model: string): Pa
 /** Null: the body is not a JSON object. Throws 413 also for one that would take much more memory than its length. */
 async function readCall(call: Call, caller: Authenticated): Promise<ReadCall | null> {
   const received = await readPieces(call, caller);
-  const cut = cutJson(received, call.requestId);
-  if (cut === null) return null;
-  // a document from which nothing was cut is the client's body in one piece
-  const pieces = cut.lengths.length === 0 ? [cut.bytes] : received;
-  if (cut.bytes.byteLength > PARSE_WHOLE_MAX_BYTES && isHeavyJson(cut.bytes, JSON_MAX_BYTES))
-    throw new GatewayError("request_too_large");
-  const document = readCut(cut, call.requestId);
-  if (document === null) return null;
-  const top = scanTopLevel(cut.bytes, (name) => isLookedAt(call.ports.transforms, document.text(name)));
-  if (top === null) return null;
-  const outgoing = new JsonOutgoing(pieces, sentPlaces(cut, top));
+  const read = await inTurns(call, readJson(received, call));
+  if (read === null) return null;
+  const { document, top, outgoing } = read;
   call.cleanups.push(() => outgoing.release());
   return {
     caller: inSession(call, caller, document),
@@ -163,6 +157,24 @@ async function readCall(call: Call, caller: Authenticated): Promise<ReadCall | n
     names: top.members.map(({ name }) => document.text(name)),
     outgoing,
   };
+}
+
+/** What the call needs of a JSON body. Throws 413. */
+function* readJson(
+  received: readonly Uint8Array<ArrayBuffer>[],
+  { requestId, ports: { transforms } }: Call,
+): Steps<{ document: JsonDocument; top: TopLevel; outgoing: JsonOutgoing } | null> {
+  const cut = yield* cutJson(received, requestId);
+  if (cut === null) return null;
+  // a document from which nothing was cut is the client's body in one piece
+  const pieces = cut.lengths.length === 0 ? [cut.bytes] : received;
+  if (cut.bytes.byteLength > PARSE_WHOLE_MAX_BYTES && (yield* isHeavyJson(cut.bytes, JSON_MAX_BYTES)))
+    throw new GatewayError("request_too_large");
+  const document = yield* readCut(cut, requestId);
+  if (document === null) return null;
+  const top = yield* scanTopLevel(cut.bytes, (name) => isLookedAt(transforms, document.text(name)));
+  if (top === null) return null;
+  return { document, top, outgoing: new JsonOutgoing(pieces, sentPlaces(cut, top)) };
 }
 
 function isLookedAt(transforms: Transforms, name: string): boolean {

@@ -22,6 +22,7 @@ import {
 import { RequestBodyMemory } from "../../../../edge/pipeline/call/memory/request-body-memory.ts";
 import { RunningCallers } from "../../../../edge/pipeline/call/memory/running-callers.ts";
 import { ToolLists } from "../../../../edge/pipeline/call/memory/tool-lists.ts";
+import { Turns } from "../../../../edge/pipeline/call/memory/turns.ts";
 import { type PipelineInput, startCall } from "../../../../edge/pipeline/receive/start-call.ts";
 import type {
   Admission,
@@ -155,6 +156,7 @@ export class TestPipeline {
     toolLists: new ToolLists(),
     endpoints: new RecentFailures(),
     interruption: new Interruption(),
+    turns: new Turns(),
     autoRouter: new AutoRouterMemory(),
     callers: new RunningCallers(),
   };
