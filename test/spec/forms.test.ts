@@ -116,7 +116,7 @@ describe("a form", () => {
 
   it("may be JSON where the route takes both", async () => {
     const minted = await mint();
-    const body = { model: minted.model.model_name, image: { file_id: "f" }, n: 2 };
+    const body = { model: minted.model.model_name, images: [{ image_url: "data:image/png;base64,AA==" }], n: 2 };
     const response = await post(minted, "/v1/images/edits", {
       body: JSON.stringify(body),
       headers: { "content-type": "application/json; charset=utf-8" },
