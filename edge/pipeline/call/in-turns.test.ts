@@ -58,12 +58,13 @@ const readersOfText: Readonly<Record<string, (text: string) => Steps<unknown>>> 
       wholeDocument({ messages: (text.match(/.{1,900}/gs) ?? []).map((content) => ({ content })) }),
     ),
 };
+const CHAT = "/v1/chat/completions";
 const readersOfJson: Readonly<Record<string, (bytes: Uint8Array) => Steps<unknown>>> = {
   cut: (bytes) => cutLongStrings([bytes], "mark:"),
   weigh: (bytes) => isHeavyJson(bytes, Number.POSITIVE_INFINITY),
   parse: (bytes) => parseInSteps(bytes),
   "top level": (bytes) => scanTopLevel(bytes, () => false),
-  places: (bytes) => guardedTexts([bytes], textScopeOf("/v1/chat/completions", routeClassOf("/v1/chat/completions"))),
+  places: (bytes) => guardedTexts([bytes], textScopeOf(CHAT, routeClassOf(CHAT)), true),
 };
 
 const fragment = fc.oneof(

@@ -16,7 +16,7 @@ beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform
 const LONG = "so it goes, ".repeat(3_000);
 /** Letters that fold to eighteen: more than what is read of a request, so that the address behind them is not found. */
 const BEYOND = `${"\ufdfa".repeat(3_800_000)} ${MAIL}`;
-const PII = { input_scanners: ["pii"], action: "block" } as const;
+const PII: Parameters<typeof worldOf>[0] = { input_scanners: ["pii"], action: "block" };
 const examined = (world: ReturnType<typeof worldOf>) =>
   world.events.filter(
     ({ metric, labels }) => metric === "gateway_boon_runs_total" && labels[0] === "guardrails_input:pii",
