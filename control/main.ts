@@ -12,6 +12,7 @@ import { type ControlEnv, parseEnv } from "./env.ts";
 import { checkNames } from "./kernel/check-names.ts";
 import { startJobs } from "./kernel/jobs/jobs.ts";
 import { createLog, type Logger } from "./kernel/log.ts";
+import { CONTROL_SOCKETS, handedSockets } from "./process/handed-sockets.ts";
 import { serveAt } from "./process/http-server.ts";
 import { migrateWithRetries } from "./process/open-database.ts";
 import { OrderlyEnd } from "./process/orderly-end.ts";
@@ -36,10 +37,18 @@ async function main(env: ControlEnv, log: Logger): Promise<void> {
   await deps.syncAtStart().catch(notYet({ event: "hot_copies_not_synced" }));
   for (const warning of configWarnings(env)) log.warn(warning);
   const probed = (app: { readonly fetch: Hono["fetch"] }) => withProbes(app.fetch, deps.needs);
-  const admin = await serveAt(probed(deps.app), env.adminListen, "GATEWAY_ADMIN_LISTEN");
-  const metrics = await serveAt(probed(deps.metrics), env.metricsListen, "GATEWAY_METRICS_LISTEN");
+  const sockets = handedSockets(process.env, CONTROL_SOCKETS);
+  const admin = await serveAt(probed(deps.app), env.adminListen, "GATEWAY_ADMIN_LISTEN", sockets.get("admin"));
+  const metrics = await serveAt(
+    probed(deps.metrics),
+    env.metricsListen,
+    "GATEWAY_METRICS_LISTEN",
+    sockets.get("metrics"),
+  );
   const dashboard =
-    deps.dashboard === null ? null : await serveDashboard(probed(deps.dashboard), env.dashboard?.listen ?? null);
+    deps.dashboard === null
+      ? null
+      : await serveDashboard(probed(deps.dashboard), env.dashboard?.listen ?? null, sockets.get("dashboard"));
   const stopLeases = deps.leases.start();
   const stopJobs = startJobs(deps.jobs, deps.leases, deps.runs);
   const listening = {

@@ -15,7 +15,7 @@ import { type Deps, depsOf } from "./deps.ts";
 import { requestTargetOf } from "./domain/request/request-target.ts";
 import { MODEL_ROUTES } from "./domain/request/route-class.ts";
 import { allowedOrigin, allowOrigin, isPreflight, preflightAnswer } from "./routes/cors.ts";
-import { limits, mcp, modelDetail, modelRoute, models, otherRoute } from "./routes/data-plane.ts";
+import { limits, mcp, modelDetail, modelRoute, models, otherRoute, storedAnswer } from "./routes/data-plane.ts";
 import { internal } from "./routes/internal.ts";
 import { WELL_KNOWN, wellKnown } from "./routes/resource-metadata.ts";
 
@@ -82,6 +82,7 @@ app.get("/v1/models", async (c) => await models(c.var.deps, c.req.raw, c.executi
 app.get("/v1/limits", async (c) => await limits(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));
 app.get("/v1/models/*", async (c) => await modelDetail(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));
 app.all(`${WELL_KNOWN}*`, (c) => wellKnown(c.var.deps, c.req.raw, c.req.path));
+app.all("/v1/responses/*", async (c) => await storedAnswer(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));
 app.all("/mcp/*", async (c) => await mcp(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));
 app.notFound(async (c) => {
   const deps = depsOf(c.env, c.req.raw);

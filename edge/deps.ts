@@ -11,6 +11,7 @@ import { consoleLog, consoleWrite } from "./adapters/console-log.ts";
 import { ControlCalls } from "./adapters/control-calls.ts";
 import { ControlFill } from "./adapters/control-fill.ts";
 import { ControlIdentities } from "./adapters/control-identities.ts";
+import { decodeBody } from "./adapters/decode-body.ts";
 import { IsolateResponseCache } from "./adapters/isolate-response-cache.ts";
 import { IssuerKeys } from "./adapters/issuer-keys.ts";
 import { validateJsonSchema } from "./adapters/json-schema.ts";
@@ -32,6 +33,7 @@ import { RedisEnergy } from "./adapters/redis-energy.ts";
 import { RedisMcpSessions } from "./adapters/redis-mcp-sessions.ts";
 import { RedisOriginals } from "./adapters/redis-originals.ts";
 import { RedisResponseCache } from "./adapters/redis-response-cache.ts";
+import { RedisUpstreamObjects } from "./adapters/redis-upstream-objects.ts";
 import { SampledLog } from "./adapters/sampled-log.ts";
 import { SealedSecrets } from "./adapters/sealed-secrets.ts";
 import { timerSleep } from "./adapters/timer-sleep.ts";
@@ -53,6 +55,7 @@ import { ANSWER_MEMORY_BYTES, CACHE_MEMORY_BYTES, MemoryBudget } from "./pipelin
 import { RequestBodyMemory } from "./pipeline/call/memory/request-body-memory.ts";
 import { RunningCallers } from "./pipeline/call/memory/running-callers.ts";
 import { ToolLists } from "./pipeline/call/memory/tool-lists.ts";
+import { Turns } from "./pipeline/call/memory/turns.ts";
 import { WorkUnderWay } from "./pipeline/call/work-under-way.ts";
 import type { Clock, Log, Ports } from "./ports.ts";
 import { TRANSFORMS } from "./transforms.ts";
@@ -106,9 +109,8 @@ function compose(bindings: Bindings): Isolate | EnvError {
     const clock = Date.now;
     const stubs = new ObjectStubs(bindings, env.cells);
     // one each, so that a store that is late for one use is not left alone by the others
-    const [client, sessionClient, cacheClient] = (["records", "mcp_sessions", "response_cache"] as const).map(
-      (use) => new RedisClient(env.redis, clock, consoleLog, use),
-    ) as [RedisClient, RedisClient, RedisClient];
+    const storeFor = (use: string) => new RedisClient(env.redis, clock, consoleLog, use);
+    const client = storeFor("records");
     const uuid = () => crypto.randomUUID();
     const ledger = () => stubs.ledger(alertLedgerOf(env.cell));
     const alerts = new LedgerAlerts({
@@ -159,9 +161,17 @@ function compose(bindings: Bindings): Isolate | EnvError {
       directory,
       energy: new RedisEnergy(directory, client, clock),
       upstream: upstreamHttp(bindings.UPSTREAMS),
+      decode: decodeBody,
       diagnostics: new UpstreamDiagnostics(clock, bindings.UPSTREAMS),
-      responseCache: new RedisResponseCache({ client: cacheClient, hot, clock, keepAlive: waitUntil, alerts }),
-      mcpSessions: new RedisMcpSessions(sessionClient),
+      responseCache: new RedisResponseCache({
+        client: storeFor("response_cache"),
+        hot,
+        clock,
+        keepAlive: waitUntil,
+        alerts,
+      }),
+      mcpSessions: new RedisMcpSessions(storeFor("mcp_sessions")),
+      upstreamObjects: new RedisUpstreamObjects(storeFor("upstream_objects")),
       originals: new RedisOriginals(client),
       compressor: new CompressorHttp({
         ...env.compressor,
@@ -213,6 +223,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
       endpoints: new RecentFailures(),
       autoRouter: new AutoRouterMemory(),
       interruption: new Interruption(),
+      turns: new Turns(),
     };
     const underWay = new WorkUnderWay();
     const budgets = new TenantBudgetClient(stubs);

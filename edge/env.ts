@@ -60,6 +60,15 @@ const modelsList = envText("allowed")
   })
   .meta({ values: "`allowed`, `all`" });
 
+/** Whether objects of upstreams that no tenant was given may be named. */
+const foreignObjects = envText("refuse")
+  .transform((text, context) => {
+    if (text === "refuse" || text === "pass") return text === "pass";
+    context.addIssue({ code: "custom", message: "must be refuse or pass" });
+    return z.NEVER;
+  })
+  .meta({ values: "`refuse`, `pass`", default: "`refuse`" });
+
 /** Exact paths, separated by commas. */
 const passthroughPaths = envText("")
   .transform((text, context) => {
@@ -254,6 +263,12 @@ const ROWS = {
     "corsOrigins",
     corsOrigins.describe(
       "Origins whose pages may call the data plane from a browser: [from a browser](docs/api.md#from-a-browser).",
+    ),
+  ),
+  GATEWAY_FOREIGN_OBJECTS: to(
+    "passesForeignObjects",
+    foreignObjects.describe(
+      "What happens to requests that name a stored answer, file or container that did not come through the gateway: [stored answers](docs/api.md#stored-answers).",
     ),
   ),
   GATEWAY_LOG_GATHER_MS: to(

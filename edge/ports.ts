@@ -19,6 +19,7 @@ import type { TraceContext } from "./domain/trace/trace-context.ts";
 import type { UpstreamOutcomes } from "./domain/upstream/attempt-outcomes.ts";
 import type { Transforms } from "./domain/upstream/transform.ts";
 import type { EnergyTerms, PowerReading } from "./domain/usage/energy.ts";
+import type { ContentCoding } from "./domain/wire/content-coding.ts";
 
 /** Unix epoch ms. */
 export type Clock = () => number;
@@ -228,6 +229,25 @@ export interface McpSessions {
   forget(server: string, ids: readonly string[]): Promise<void>;
 }
 
+/** Where an object of an upstream is: the name of the upstream ({@link Target.key}), and the model that was called. */
+export interface ObjectPlace {
+  readonly upstream: string;
+  readonly model: string;
+  /** What an answer that its upstream may still be making was charged so far; absent: nothing more is owed. */
+  readonly charged?: { readonly inputTokens: number; readonly outputTokens: number };
+}
+
+/** The tenants that were given the ids of objects of upstreams (docs/rules/routes.md#objects-of-upstreams). */
+export interface UpstreamObjects {
+  /**
+   * For each id its place, if the tenant was given it; `foreign`: only others were; null: it is unknown. Throws when the
+   * store fails, and this isolate has not seen every one.
+   */
+  places(tenantId: string, ids: readonly string[]): Promise<readonly (ObjectPlace | "foreign" | null)[]>;
+  /** Never throws. */
+  remember(tenantId: string, ids: readonly string[], place: ObjectPlace): Promise<void>;
+}
+
 export interface ResponseCache {
   /** Null: there is no entry, or the store failed. */
   lookup(tenantId: string, digest: string): Promise<CacheEntry | null>;
@@ -329,6 +349,12 @@ export interface Compressor {
   score(segments: readonly (readonly string[])[], query: string): Promise<readonly (readonly number[])[] | null>;
 }
 
+/** What a body is without its coding. The iterator throws when the body is not in it. */
+export type Decode = (
+  coding: ContentCoding,
+  source: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+) => AsyncIterable<Uint8Array<ArrayBuffer>>;
+
 export interface Ports {
   /** The transforms of requests on their way upstream, and of their answers. */
   readonly transforms: Transforms;
@@ -340,9 +366,11 @@ export interface Ports {
   readonly admission: Admission;
   readonly energy: Energy;
   readonly upstream: Upstream;
+  readonly decode: Decode;
   readonly diagnostics: Diagnostics;
   readonly responseCache: ResponseCache;
   readonly mcpSessions: McpSessions;
+  readonly upstreamObjects: UpstreamObjects;
   readonly originals: Originals;
   readonly compressor: Compressor;
   readonly secrets: SecretOpener;

@@ -159,9 +159,14 @@ await install(omitDev);
 const node = chooseNode();
 const [command = node, ...first] = commandFor(target, node);
 const isOurs = target.endsWith(".ts");
-const child = spawn(command, [...first, ...args], {
+// Sockets of a service manager (sd_listen_fds) are handed on, under the pid of the script.
+const { LISTEN_PID, LISTEN_FDS } = process.env;
+const sockets = LISTEN_PID === String(process.pid) ? Array.from({ length: Number(LISTEN_FDS) }, (_, at) => 3 + at) : [];
+const shell = sockets.length > 0 ? ["/bin/sh", "-c", 'export LISTEN_PID=$$; exec "$@"', "sh"] : [];
+const [program = command, ...programArgs] = [...shell, command, ...first, ...args];
+const child = spawn(program, programArgs, {
   // the channel closes with this process, however it ends: a script of ours notices and stops
-  stdio: isOurs ? ["inherit", "inherit", "inherit", "ipc"] : "inherit",
+  stdio: ["inherit", "inherit", "inherit", ...sockets, ...(isOurs ? [/** @type {const} */ ("ipc")] : [])],
   env: { ...process.env, PATH: `${dirname(node)}${delimiter}${process.env["PATH"] ?? ""}` },
 });
 for (const signal of FORWARDED) {

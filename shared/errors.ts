@@ -57,9 +57,15 @@ export const ERROR_TABLE = {
    * (docs/rules/mcp.md#sessions).
    */
   mcp_session_not_found: { status: 404, message: "mcp session is not known" },
+  /** Also for an object of another tenant (docs/rules/routes.md#objects-of-upstreams). */
+  object_not_found: { status: 404, message: "object '<x>' was not found" },
   unknown_endpoint: { status: 404, message: "unknown endpoint" },
   request_timeout: { status: 408, message: "request body timed out" },
   request_too_large: { status: 413, message: "request body too large" },
+  unsupported_encoding: {
+    status: 415,
+    message: "content-encoding must be gzip, deflate, br or zstd, and the body must be in it",
+  },
   token_budget_exceeded: { status: 429, message: "token budget exceeded" },
   request_rate_exceeded: { status: 429, message: "request rate exceeded" },
   queue_full: { status: 429, message: "queue is full" },

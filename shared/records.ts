@@ -87,6 +87,11 @@ export const storeKeys = {
    * belongs to (docs/rules/mcp.md#sessions).
    */
   mcpSession: (server: string, digest: string): string => `mcps:${server}:${digest}`,
+  /**
+   * `digest`: the SHA-256 of an id, in hex. A hash with a field for each tenant that was given the id
+   * (docs/rules/routes.md#objects-of-upstreams).
+   */
+  upstreamObject: (digest: string): string => `obj:${digest}`,
   settings: (name: HotSetting): string => `settings:${name}`,
   cache: (tenantId: string, digest: string): string => `cache:${tenantId}:${digest}`,
   /** The value is the text with this SHA-256, in hex (docs/rules/compression.md#deduplication). */

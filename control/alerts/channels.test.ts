@@ -1,10 +1,11 @@
 /** Mail over STARTTLS with a password, to a real mail server that has a certificate of its own. */
 import { once } from "node:events";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
 import tls from "node:tls";
 import { generate } from "selfsigned";
 import { SMTPServer } from "smtp-server";
-import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from "vitest";
+import { waitFor } from "../../test/harness/wait-for.ts";
 import { sendMail } from "./channels.ts";
 
 const MESSAGE = { issueKey: "an_issue", title: "A title", detail: "what happened", consoleUrl: null };
@@ -85,11 +86,35 @@ it("sends nothing to a mail server whose certificate is not trusted, and gives t
   expect({ logins, mails }).toEqual({ logins: [], mails: [] });
 });
 
+it("is given up when the server never stops talking, and its connections end", async () => {
+  const open = new Set<unknown>();
+  const talking = createServer((socket) => {
+    open.add(socket);
+    socket.write("220 hello\r\n");
+    const talk = setInterval(() => socket.write("250-and another thing\r\n"), 20);
+    socket
+      .on("error", () => undefined)
+      .on("close", () => {
+        clearInterval(talk);
+        open.delete(socket);
+      });
+  });
+  onTestFinished(() => void talking.close());
+  talking.listen(0, "127.0.0.1");
+  await once(talking, "listening");
+  const to = { ...email(), smtp_port: (talking.address() as AddressInfo).port, username: "", starttls: false };
+  expect(await sendMail(to, null, MESSAGE, 300)).toEqual({ channel: "email", ok: false, detail: "timeout" });
+  await waitFor(
+    () => open.size,
+    (size) => size === 0,
+  );
+});
+
 it("is one mail to its recipients, whatever its title and text contain", async () => {
   const message = {
     title: "Modell\r\nBcc: thief@example.org\r\n\r\nfällt aus",
     issueKey: "model_health_down:a\r\nb",
-    detail: "a\u001b[2J\r\n.\r\nMAIL FROM:<x>",
+    detail: "a\u001b[2J\r\n.\r\nMAIL FROM:<x> https://evil.example www.evil.example",
     consoleUrl: null,
   };
   expect(await sendMail(email(), "right", message)).toEqual(SENT);
@@ -106,4 +131,5 @@ it("is one mail to its recipients, whatever its title and text contain", async (
   expect(words || head).toContain("Modell Bcc: thief@example.org fällt aus");
   const text = body.join("\r\n\r\n");
   expect(text).toContain("Issue: model_health_down:a b\r\n\r\na [2J . MAIL FROM:<x>");
+  expect(text).not.toMatch(/:\/\/evil|www\.evil/);
 });

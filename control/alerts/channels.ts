@@ -3,6 +3,7 @@
  * once. The failure is then described in a few words of our own, which can contain neither the webhook's URL nor the
  * mail password.
  */
+import type { Socket } from "node:net";
 import { callbackify } from "node:util";
 import { createTransport } from "nodemailer";
 import { INFRASTRUCTURE_POLICY, type SsrfPolicy } from "../../shared/network/ssrf.ts";
@@ -12,7 +13,7 @@ import { rootCause } from "../../shared/text/root-cause.ts";
 import { fetchStatus, OutboundError } from "../kernel/outbound/bounded-fetch.ts";
 import { BlockedAddressError, guardedSocket } from "../kernel/outbound/guarded-connections.ts";
 import { runbookOf, severityOf } from "./alert-kinds.ts";
-import { chatCode, chatText } from "./chat-text.ts";
+import { chatCode, chatText, withoutLinks } from "./chat-text.ts";
 
 const WEBHOOK_TIMEOUT_MS = 10_000;
 const SMTP_TIMEOUT_MS = 20_000;
@@ -37,7 +38,7 @@ export async function sendToWebhook(url: string, policy: SsrfPolicy, message: Al
   const { issueKey, title, detail } = message;
   const head = `*Gateway alert: ${chatText(title)}*\n*Issue:* \`${chatCode(issueKey)}\`\n${chatText(detail)}`;
   const text = `${head}\n${endingOf(message)}`;
-  const body = JSON.stringify({ text });
+  const body = JSON.stringify({ text, unfurl_links: false, unfurl_media: false });
   const headers = { "content-type": "application/json" };
   return await twice("slack", async () => {
     const status = await fetchStatus({ url, timeoutMs: WEBHOOK_TIMEOUT_MS, headers, policy }, { body });
@@ -53,12 +54,16 @@ export async function sendMail(
   email: Omit<EmailValue, "smtp_password">,
   password: string | null,
   message: AlertMessage,
+  timeoutMs = SMTP_TIMEOUT_MS,
 ): Promise<ChannelResult> {
   const { issueKey, title, detail } = message;
   const to = { host: email.smtp_host, port: email.smtp_port };
-  const connect = callbackify(async () => ({
-    connection: await guardedSocket(to, INFRASTRUCTURE_POLICY, SMTP_TIMEOUT_MS),
-  }));
+  const sockets: Socket[] = [];
+  const connect = callbackify(async () => {
+    const connection = await guardedSocket(to, INFRASTRUCTURE_POLICY, timeoutMs);
+    sockets.push(connection);
+    return { connection };
+  });
   const transport = createTransport({
     host: email.smtp_host,
     port: email.smtp_port,
@@ -68,24 +73,26 @@ export async function sendMail(
     ...(email.username === "" ? {} : { auth: { user: email.username, pass: password ?? "" } }),
     // the library would resolve the name itself, and connect to whatever address the name has by then
     getSocket: (_options: unknown, done: Parameters<typeof connect>[0]) => connect(done),
-    connectionTimeout: SMTP_TIMEOUT_MS,
-    greetingTimeout: SMTP_TIMEOUT_MS,
-    socketTimeout: SMTP_TIMEOUT_MS,
+    connectionTimeout: timeoutMs,
+    greetingTimeout: timeoutMs,
+    socketTimeout: timeoutMs,
   });
   try {
     return await twice("email", async () => {
       await within(
-        SMTP_TIMEOUT_MS,
+        timeoutMs,
         transport.sendMail({
           from: email.from_address,
           to: email.recipients,
           subject: `Gateway alert: ${oneLine(title)}`,
-          text: `Issue: ${oneLine(issueKey)}\n\n${oneLine(detail)}\n\n${endingOf(message)}`,
+          text: `Issue: ${oneLine(issueKey)}\n\n${withoutLinks(detail)}\n\n${endingOf(message)}`,
         }),
       );
     });
   } finally {
     transport.close();
+    // the library leaves a connection open for as long as the server keeps saying something
+    for (const socket of sockets) socket.destroy();
   }
 }
 

@@ -8,17 +8,34 @@ import { oneLine } from "../../shared/text/printable.ts";
 const ENTITIES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };
 
 /** The chat has no escape for these characters: they are replaced by characters that look alike. */
-const LOOK_ALIKE: Readonly<Record<string, string>> = { "*": "\u2217", _: "\u02cd", "~": "\u223c", "`": "\u02cb" };
+const LOOK_ALIKE: Readonly<Record<string, string>> = {
+  "*": "\u2217",
+  _: "\u02cd",
+  "~": "\u223c",
+  "`": "\u02cb",
+  "]": "\uff3d",
+  "@": "\uff20",
+};
 
 /**
  * Characters of markup where markup can begin or end. Between two letters or digits, as in most names of models, they mean
  * nothing.
  */
-const MARKUP = /`|(?<![\p{L}\p{N}])[*_~]|[*_~](?![\p{L}\p{N}])/gu;
+const MARKUP = /`|\](?=\()|(?<![\p{L}\p{N}])[*_~@]|[*_~](?![\p{L}\p{N}])/gu;
+
+/**
+ * Text in which no program finds an address to make a link of: what a name says must not lead people elsewhere under the
+ * gateway's title.
+ */
+export function withoutLinks(text: string): string {
+  return oneLine(text)
+    .replace(/:(?=\/\/)/g, "\u2236")
+    .replace(/(?<=www)\./gi, "\u2024");
+}
 
 /** Text in a message of the chat: one line without markup, links, mentions or commands. */
 export function chatText(text: string): string {
-  return oneLine(text)
+  return withoutLinks(text)
     .replace(/[&<>]/g, (character) => ENTITIES[character] ?? "")
     .replace(MARKUP, (character) => LOOK_ALIKE[character] ?? "");
 }

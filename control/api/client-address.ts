@@ -1,4 +1,4 @@
-/** The address of whoever sends a request, and how they came. */
+/** The address of whoever sends a request. */
 import { getConnInfo } from "@hono/node-server/conninfo";
 import type { Context } from "hono";
 import type { TrustedProxies } from "../kernel/trusted-proxies.ts";
@@ -10,12 +10,6 @@ import type { TrustedProxies } from "../kernel/trusted-proxies.ts";
 export function clientAddress(c: Context, proxies: TrustedProxies): string | null {
   const peer = peerOf(c);
   return peer === null ? null : proxies.clientOf(peer, c.req.header("x-forwarded-for"));
-}
-
-/** Whether the client came over TLS, as a listed proxy says it; null: none does. */
-export function clientProtocol(c: Context, proxies: TrustedProxies): "http" | "https" | null {
-  const peer = peerOf(c);
-  return peer === null ? null : proxies.protocolOf(peer, c.req.header("x-forwarded-proto"));
 }
 
 /** Without the zone that a link-local address may have. */

@@ -152,6 +152,26 @@ it("the refusal of a backup names every row that is wrong", async () => {
 });
 
 it.each([
+  ["a body", "/tenants", (zeros: string) => `{"name":"a","allowed_models":${zeros}}`],
+  ["a backup of rows", "/backup/restore", (zeros: string) => backupOf(`"api_keys":${zeros}`)],
+  ["a backup of macs", "/backup/restore", (zeros: string) => backupOf(`"macs":${zeros}`)],
+])("the refusal of %s that is wrong at every byte lists no more than a thousand errors", async (_, path, bodyOf) => {
+  const response = await control.request("POST", `/api/v1${path}`, bodyOf(`[${"0,".repeat(500_000)}0]`));
+  const { error } = (await response.json()) as { error: { details: unknown[] } };
+  expect({ status: response.status, errors: error.details.length }).toEqual({ status: 400, errors: 1000 });
+});
+
+it("a row of a backup with more values than a body can have is refused before it is read", async () => {
+  const body = backupOf(`"tenants":[{"name":"a","allowed_models":[${"0,".repeat(1_100_000)}0]}]`);
+  const response = await control.request("POST", "/api/v1/backup/restore", body);
+  const { error } = (await response.json()) as { error: { details: unknown[] } };
+  expect({ status: response.status, details: error.details.slice(0, 3) }).toEqual({
+    status: 400,
+    details: [{ path: "data.tenants.0", message: "must have at most 1048576 values" }],
+  });
+});
+
+it.each([
   ["NUL", { note: "a\0b" }],
   ["half a surrogate pair", { list: [{ note: "\ud800" }] }],
   ["NUL in a name", { "a\0": 1 }],
@@ -178,3 +198,10 @@ it("a setting in a backup that is nested without end is refused by its place", a
     body: { error: { param: "data.app_settings.0.value" } },
   });
 });
+
+/** The text of a backup with these lists. */
+function backupOf(lists: string): string {
+  const encryption = { cipher_enabled: false, key_check: null, api_key_pepper_set: false };
+  const head = { format: "gateway-config-backup", version: 1, exported_at: TIME, gateway_version: "0", encryption };
+  return `${JSON.stringify(head).slice(0, -1)},"data":{${lists}}}`;
+}

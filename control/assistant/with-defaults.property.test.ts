@@ -28,6 +28,7 @@ const policy = fc.record(
     input_scanners: fc.subarray(["pii", "ban_keywords"]),
     ban_keywords: fc.constant(["x"]),
     fail_open: fc.boolean(),
+    scan_assistant: fc.boolean(),
   },
   { requiredKeys: [] },
 );

@@ -1,5 +1,6 @@
 /** Which old secrets are accepted, and what still needs them (docs/rotate.md). */
-import { asc, getTableColumns, sql } from "drizzle-orm";
+import { and, asc, getTableColumns, inArray, isNotNull, isNull, notInArray, or, sql } from "drizzle-orm";
+import type { PgColumn } from "drizzle-orm/pg-core";
 import { pepperId } from "../../shared/access/api-key.ts";
 import type { Rotation } from "../../shared/schema/rotation.ts";
 import { countSealedWithOld } from "../backup/seal-plain-secrets.ts";
@@ -18,8 +19,15 @@ export async function readRotation(
   const { sealKey, oldPeppers, pepper } = ctx;
   const oldKeys = sealKey?.old.length ?? 0;
   const current = pepperId(pepper);
-  const isLeft = sql`(${apiKeys.key_hash} NOT LIKE 'jwt:%' AND ${apiKeys.key_pepper} IS DISTINCT FROM ${current})
-    OR (${apiKeys.previous_key_hash} IS NOT NULL AND ${apiKeys.previous_key_pepper} IS DISTINCT FROM ${current})`;
+  const isSecret = sql`${apiKeys.key_hash} NOT LIKE 'jwt:%'`;
+  const accepted = oldPeppers.map(pepperId);
+  // whose pepper was not noted may have any of the accepted ones
+  const isOld = (column: PgColumn) => or(isNull(column), inArray(column, accepted));
+  const isLeft = or(
+    and(isSecret, isOld(apiKeys.key_pepper)),
+    and(isNotNull(apiKeys.previous_key_hash), isOld(apiKeys.previous_key_pepper)),
+  );
+  const isInvalid = and(isSecret, notInArray(apiKeys.key_pepper, [current, ...accepted]));
   const { id, tenant_id, name, key_prefix } = getTableColumns(apiKeys);
   return await withDatabaseErrors(async () => ({
     encryption_key: {
@@ -29,6 +37,7 @@ export async function readRotation(
     api_key_pepper: {
       old_peppers: oldPeppers.length,
       keys_left: await ctx.db.$count(apiKeys, isLeft),
+      keys_invalid: await ctx.db.$count(apiKeys, isInvalid),
       first_left: await ctx.db
         .select({ id, tenant_id, name, key_prefix })
         .from(apiKeys)

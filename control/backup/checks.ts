@@ -15,7 +15,7 @@ import {
 } from "../../shared/schema/backup.ts";
 import { isStorableJson, NOT_STORABLE_JSON } from "../../shared/schema/common.ts";
 import type { VerbContext } from "../kernel/context.ts";
-import { errorDetailsOf, parse, refuseIfAny } from "../kernel/parse.ts";
+import { DETAILS_MAX, errorDetailsOf, fieldError, parse, refuseIfAny } from "../kernel/parse.ts";
 import { alertsSetting, SETTINGS } from "../kernel/settings/definitions.ts";
 import { checkUpstreamAddress } from "../kernel/upstream-address.ts";
 import { type BackupRow, ENTITIES } from "./backup-entities.ts";
@@ -24,10 +24,14 @@ import { checkInfrastructure } from "./infrastructure-addresses.ts";
 /** How many names are resolved at the same time. */
 const RESOLVED_AT_ONCE = 16;
 
+/** No body of one object, of at most 2 MiB, has more values. */
+const ROW_MAX_VALUES = 1024 * 1024;
+
 /** The parsed file. Throws 400 `backup_format` or `validation_failed`. */
 export function readBackup(input: unknown): Backup {
   const { format, version } = (typeof input === "object" && input !== null ? input : {}) as Record<string, unknown>;
   if (format !== BACKUP_FORMAT || version !== BACKUP_VERSION) throw new GatewayError("backup_format");
+  refuseMostlyWrong((input as { readonly data?: unknown }).data);
   const backup = parse(backupSchema, input);
   refuseIfAny([
     ...BACKUP_ENTITIES.flatMap((entity) => {
@@ -37,6 +41,36 @@ export function readBackup(input: unknown): Backup {
     ...backup.data.app_settings.flatMap(({ key, value }, at) => settingComplaints(key, value, at)),
   ]);
   return backup;
+}
+
+/**
+ * Reads row by row, and gives up at as many errors as a refusal lists: reading a whole file of wrong rows at once would use
+ * many times its size in memory.
+ */
+function refuseMostlyWrong(data: unknown): void {
+  const complaints: ErrorDetail[] = [];
+  for (const [name, list] of Object.entries(backupSchema.shape.data.shape)) {
+    const { element } = list.unwrap();
+    const rows = (data as Readonly<Record<string, unknown>> | null | undefined)?.[name];
+    for (const [at, row] of Array.isArray(rows) ? rows.entries() : []) {
+      const path = ["data", name, at];
+      if (hasMoreValues(row, ROW_MAX_VALUES))
+        throw fieldError(path.join("."), `must have at most ${ROW_MAX_VALUES} values`);
+      const { error } = element.safeParse(row);
+      if (error !== undefined) complaints.push(...errorDetailsOf(error, path));
+      if (complaints.length >= DETAILS_MAX) refuseIfAny(complaints);
+    }
+  }
+}
+
+function hasMoreValues(row: unknown, max: number): boolean {
+  const values: unknown[] = [row];
+  for (const value of values) {
+    if (typeof value !== "object" || value === null) continue;
+    for (const inner of Object.values(value)) values.push(inner);
+    if (values.length > max) return true;
+  }
+  return false;
 }
 
 function givenTwice(backup: Backup, entity: BackupEntity, columns: readonly string[]): readonly ErrorDetail[] {

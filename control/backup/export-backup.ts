@@ -6,12 +6,13 @@ import { and, asc, gt } from "drizzle-orm";
 import { BACKUP_ENTITIES, BACKUP_FORMAT, BACKUP_VERSION, type BackupEntity } from "../../shared/schema/backup.ts";
 import type { Transaction } from "../db/connect.ts";
 import type { VerbContext } from "../kernel/context.ts";
+import { macOf } from "../kernel/encryption/secret-macs.ts";
 import { write } from "../kernel/write.ts";
 import { type BackupRow, columnOf, ENTITIES } from "./backup-entities.ts";
 import { backupName } from "./backup-name.ts";
 import { makeKeyCheck } from "./key-check.ts";
 import { BATCH } from "./merge.ts";
-import { MacCollector } from "./secret-origins.ts";
+import { contentOf, MacCollector } from "./secret-origins.ts";
 
 interface BackupFile {
   /** As {@link backupName} makes it. */
@@ -51,7 +52,9 @@ export async function exportBackup(ctx: VerbContext, gatewayVersion: string, nam
       counts[entity] = await appendRows(tx, entity, pieces, vouching);
       pieces.push("]");
     }
-    pieces.push(`,"macs":${JSON.stringify(vouching.macs())}}}`);
+    pieces.push(`,"macs":${JSON.stringify(vouching.macs())}}`);
+    const mac = ctx.backupKey && (await macOf(ctx.backupKey, contentOf([...pieces, "}"])));
+    pieces.push(mac === undefined ? "}" : `,"mac":"${mac}"}`);
     journal.audit({ action: "export_backup", entityType: "gateway", entityId: "backup", detail: counts });
     return pieces;
   });

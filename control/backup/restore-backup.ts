@@ -27,7 +27,7 @@ import { checkBackupKey } from "./key-check.ts";
 import { batches, mergeRows } from "./merge.ts";
 import { giveWay, withoutOwnTenant } from "./own-tenant-rows.ts";
 import { sealRow, sealSetting, secretsOf } from "./stored-secrets.ts";
-import { verifyEndpointsOfOthers, verifySecrets } from "./verify-secrets.ts";
+import { verifyContent, verifyEndpointsOfOthers, verifySecrets } from "./verify-secrets.ts";
 
 const PEPPER_WARNING =
   "api key pepper differs from the backup; restored keys will not authenticate until it matches or keys are rotated";
@@ -60,10 +60,11 @@ export async function restoreBackup(
   if (verdict !== "readable") throw new GatewayError(verdict);
   await checkAddresses(ctx, given);
   const judged = await verifySecrets(ctx, given);
+  const unproven = await verifyContent(ctx, input as object);
   const peppersDiffer = head.encryption.api_key_pepper_set !== (ctx.pepper !== undefined);
   const pepper = peppersDiffer && given.api_keys.length > 0 ? [PEPPER_WARNING] : [];
   const restore = async (tx: Transaction, journal: WriteJournal): Promise<RestoreReport> => {
-    const warnings = [...left, ...pepper, ...judged.warnings];
+    const warnings = [...unproven, ...left, ...pepper, ...judged.warnings];
     const model_endpoints = (await verifyEndpointsOfOthers(tx, judged, warnings)) as Backup["data"]["model_endpoints"];
     const data = { ...judged.data, model_endpoints };
     warnings.push(...(await giveWay(ctx, tx, journal, data.tenants)));

@@ -2,7 +2,7 @@
  * The sealed secrets of rows, each with the origin it is sent to, and their macs on export. A model's credential goes to its
  * own address and to every endpoint that has none of its own: each of these has a mac.
  */
-
+import { createHash } from "node:crypto";
 import { isSealed, type SealKey, unseal } from "../../shared/crypto/seal.ts";
 import { originOf } from "../../shared/network/origin.ts";
 import type { BackupEntity, BackupMac } from "../../shared/schema/backup.ts";
@@ -51,6 +51,16 @@ export function inheritedSecret(endpoint: BackupRow, ciphertext: string): Sealed
 /** True for an endpoint that sends the credential of its model. */
 export function inheritsSecret(endpoint: BackupRow): boolean {
   return endpoint["api_key"] === null || endpoint["api_key"] === undefined || endpoint["api_key"] === "";
+}
+
+/**
+ * The text of a whole file without its own mac, in the place of a secret: whoever can write the file can add a key or raise a
+ * budget without touching a secret.
+ */
+export function contentOf(pieces: readonly string[]): SealedSecret {
+  const digest = createHash("sha256");
+  for (const piece of pieces) digest.update(piece);
+  return { entity: "backup", id: "", field: "file", origin: "", ciphertext: digest.digest("hex") };
 }
 
 /** Collects the macs of an export, models before their endpoints. */

@@ -3,8 +3,17 @@
  * (docs/rules/backup.md#secrets-belong-to-entries).
  */
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
-import { ALL, type AllHeld, type HeldSecret, SECRETS, SecretBackup } from "../../test/harness/secret-backup.ts";
+import type { RestoreReport } from "../../shared/schema/backup.ts";
+import {
+  ALL,
+  type AllHeld,
+  type HeldSecret,
+  SECRETS,
+  SecretBackup,
+  UNPROVEN,
+} from "../../test/harness/secret-backup.ts";
 
+const ADDED = "00000000-0000-4000-8000-000000000001";
 const EVIL = "https://evil.example";
 let scene: SecretBackup;
 beforeAll(async () => {
@@ -181,6 +190,30 @@ it.each(ATTACKS)("where %s, keeps that secret from it and restores the rest", as
   expect(models.inserted).toBe(2);
   expect(warnings.toSorted()).toEqual(names.map((name) => expect.stringMatching(name) as string));
   expect(await scene.held()).toEqual({ ...ALL, ...lost });
+});
+
+it("a file as it was exported has no warning, also after its JSON was laid out anew", async () => {
+  const [first, second] = [JSON.stringify(scene.file), JSON.stringify(scene.file, null, 2)];
+  for (const text of [first, second]) {
+    const response = await scene.to.request("POST", "/api/v1/backup/restore", text);
+    expect(await response.json()).toMatchObject({ warnings: [] });
+  }
+});
+
+it.each<readonly [what: string, tamper: () => unknown]>([
+  ["a key was added", () => scene.file.data.api_keys.push({ ...scene.key(), id: ADDED, key_hash: "f".repeat(64) })],
+  ["a budget was raised", () => Object.assign(scene.tenant(), { budget_cost_usd: 1e6 })],
+  ["a key was changed", () => Object.assign(scene.key(), { allowed_models: ["single"] })],
+  ["a server was taken out", () => scene.file.data.mcp_servers.pop()],
+  ["the time of the export was changed", () => Object.assign(scene.file, { exported_at: "2030-01-01T00:00:00Z" })],
+  ["a field that nobody reads was added", () => Object.assign(scene.tenant(), { note: "x" })],
+  ["the mac was taken out", () => Reflect.deleteProperty(scene.file, "mac")],
+  ["the mac is another", () => Object.assign(scene.file, { mac: "0".repeat(64) })],
+])("a file in which %s is restored with a warning that says so", async (_, tamper) => {
+  tamper();
+  const response = await scene.to.request("POST", "/api/v1/backup/restore", scene.file);
+  const { warnings } = (await response.json()) as RestoreReport;
+  expect(warnings).toEqual([UNPROVEN]);
 });
 
 it("another secret in place of the webhook URL fails as an address, and nothing is restored", async () => {

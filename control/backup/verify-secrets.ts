@@ -17,11 +17,22 @@ import { isMacOf, type SealedSecret } from "../kernel/encryption/secret-macs.ts"
 import { refuseIfAny } from "../kernel/parse.ts";
 import { type BackupRow, ENTITIES } from "./backup-entities.ts";
 import { batches } from "./merge.ts";
-import { inheritedSecret, inheritsSecret, secretsOfRow } from "./secret-origins.ts";
+import { contentOf, inheritedSecret, inheritsSecret, secretsOfRow } from "./secret-origins.ts";
 import { withoutText } from "./stored-secrets.ts";
 
 const NO_MACS =
   "the backup has no macs, so nothing proves that its secrets belong to the addresses next to them; check the addresses";
+
+export const UNPROVEN =
+  "nothing proves that a gateway with this encryption key exported this file as it is: keys, limits and addresses in it may have been added or changed; compare them in a dry run";
+
+/** A warning, unless the file has a mac of its whole content. Without an encryption key there are no macs. */
+export async function verifyContent({ backupKey }: VerbContext, input: object): Promise<readonly string[]> {
+  if (backupKey === undefined) return [];
+  const { mac, ...content } = input as Backup;
+  const isWhole = mac !== undefined && (await isMacOf(backupKey, contentOf([JSON.stringify(content)]), mac));
+  return isWhole ? [] : [UNPROVEN];
+}
 
 /** True when the file has a matching mac for the secret. */
 type Vouch = (secret: SealedSecret) => Promise<boolean>;

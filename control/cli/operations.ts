@@ -86,6 +86,15 @@ function leftOvers({ encryption_key, api_key_pepper, internal_token, admin_token
       still_needed: `by ${encryption_key.records_left} records`,
     },
     { secret: "pepper", old_accepted: api_key_pepper.old_peppers, still_needed: `by ${api_key_pepper.keys_left} keys` },
+    ...(api_key_pepper.keys_invalid > 0
+      ? [
+          {
+            secret: "- no pepper fits",
+            old_accepted: null,
+            still_needed: `${api_key_pepper.keys_invalid} keys are invalid (401)`,
+          },
+        ]
+      : []),
     ...api_key_pepper.first_left.map(({ key_prefix, name }) => ({
       secret: `- ${key_prefix}`,
       old_accepted: null,

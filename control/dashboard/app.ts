@@ -11,7 +11,7 @@ import { PERSON_HEADER, personOf } from "../../shared/access/console-person.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { ownPath } from "../../shared/network/own-path.ts";
 import { rootCause } from "../../shared/text/root-cause.ts";
-import { clientAddress, clientProtocol } from "../api/client-address.ts";
+import { clientAddress } from "../api/client-address.ts";
 import { type Asker, Assistant, AssistantOff, ProposalUnusable } from "../assistant/assistant.ts";
 import type { Database } from "../db/connect.ts";
 import type { UserRow } from "../db/schema/users.ts";
@@ -28,7 +28,7 @@ import { isOriginAllowed, ownOrigin } from "./origins.ts";
 import { Relay } from "./relay.ts";
 import { SESSION_SECS, Sessions, sessionName } from "./sessions.ts";
 import { isBreakGlass } from "./sign-in/break-glass.ts";
-import { OidcSignIn } from "./sign-in/oidc.ts";
+import { EmailNotVerified, OidcSignIn } from "./sign-in/oidc.ts";
 import { SignInAttempts } from "./sign-in/sign-in-attempts.ts";
 import { SIGN_IN_SECS, SignInStates } from "./sign-in/sign-in-state.ts";
 import { signInBreakGlass, signInIdentity } from "./users.ts";
@@ -98,7 +98,7 @@ export function createDashboard(options: DashboardOptions): Hono {
       strictTransportSecurity: env.publicOrigin?.startsWith("https:") === true,
     }),
     async (c, next) => {
-      if (!isOriginAllowed(c.req.raw, env, cameBy(c))) throw new DashboardError("origin_not_allowed");
+      if (!isOriginAllowed(c.req.raw, originOf(c), env)) throw new DashboardError("origin_not_allowed");
       await next();
       if (!c.res.headers.has("cache-control")) c.header("cache-control", "no-store");
     },
@@ -162,7 +162,7 @@ export function createDashboard(options: DashboardOptions): Hono {
       identity = await provider.arrive(came, state);
     } catch (error) {
       log.warn({ event: "sign_in_failed", provider: state.provider, reason: rootCause(error) });
-      return refused(c, "sign_in_failed");
+      return refused(c, error instanceof EmailNotVerified ? "email_not_verified" : "sign_in_failed");
     }
     const signed = await signInIdentity(db, identity, { reserved: env.adminEmail, now: now() });
     if (signed.kind === "refused") return refused(c, signed.reason);
@@ -282,12 +282,15 @@ export function createDashboard(options: DashboardOptions): Hono {
     return clientAddress(c, env.trustedProxies);
   }
 
-  function cameBy(c: Context): "http" | "https" | null {
-    return clientProtocol(c, env.trustedProxies);
+  /** Throws DashboardError when the request names a host that is not known to be the console's. */
+  function originOf(c: Context): string {
+    const origin = ownOrigin(c.req.raw, env);
+    if (origin === null) throw new DashboardError("host_not_allowed");
+    return origin;
   }
 
   function cookieRules(c: Context) {
-    const secure = ownOrigin(c.req.raw, env, cameBy(c)).startsWith("https:");
+    const secure = originOf(c).startsWith("https:");
     return { path: "/", httpOnly: true, sameSite: "Lax", secure } as const;
   }
 
@@ -298,7 +301,7 @@ export function createDashboard(options: DashboardOptions): Hono {
   }
 
   function callbackOf(c: Context): string {
-    return `${ownOrigin(c.req.raw, env, cameBy(c))}/auth/oidc/${c.req.param("provider")}/callback`;
+    return `${originOf(c)}/auth/oidc/${c.req.param("provider")}/callback`;
   }
 }
 

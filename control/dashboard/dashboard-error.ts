@@ -10,6 +10,11 @@ export const DASHBOARD_ERRORS = {
   no_tenant: { status: 403, message: "this account has no tenant" },
   forbidden: { status: 403, message: "this account is not allowed to do this" },
   origin_not_allowed: { status: 403, message: "the Origin header is missing or from another site" },
+  host_not_allowed: {
+    status: 403,
+    message:
+      "this host is not known as the console's; set DASHBOARD_PUBLIC_URL, or open the console at http://localhost",
+  },
   too_many_sign_ins: { status: 429, message: "too many failed sign-ins from this address; try again later" },
   too_many_calls: { status: 429, message: "too many calls are open; close some, or try again" },
   data_plane_unavailable: { status: 503, message: "the data plane is not responding; try again" },

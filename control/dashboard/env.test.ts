@@ -37,6 +37,7 @@ describe("the console's variables", () => {
           clientId: "c",
           clientSecret: "s",
           scopes: "openid email profile",
+          allowUnverifiedEmail: false,
         },
       ],
     });
@@ -73,6 +74,8 @@ describe("the console's variables", () => {
     ["GATEWAY_DASHBOARD_LISTEN", { ...GOOD, GATEWAY_DASHBOARD_LISTEN: "3000" }],
     ["GATEWAY_GRAFANA_URL", { ...GOOD, GATEWAY_GRAFANA_URL: "javascript:alert(1)" }],
     ["DASHBOARD_PUBLIC_URL", { ...GOOD, DASHBOARD_PUBLIC_URL: "console.example.org" }],
+    ["DASHBOARD_PUBLIC_URL", { ...GOOD, GATEWAY_DASHBOARD_LISTEN: "0.0.0.0:3001" }],
+    ["DASHBOARD_PUBLIC_URL", { ...GOOD, GATEWAY_DASHBOARD_LISTEN: "[::]:3001" }],
     ["TRUSTED_ORIGINS", { ...GOOD, TRUSTED_ORIGINS: "https://a.example/path" }],
     ["OIDC_PROVIDERS", { ...GOOD, OIDC_PROVIDERS: "{" }],
     ["OIDC_PROVIDERS", withProviders({ ...provider, id: "local" })],
@@ -118,6 +121,7 @@ describe("the variables of a console that runs alone", () => {
     ["GATEWAY_ADMIN_BASE_URL", { ...ALONE, GATEWAY_ADMIN_BASE_URL: "localhost:9180" }],
     ["DATABASE_URL", { ...ALONE, DATABASE_URL: "pglite:folder" }],
     ["DATABASE_URL", { ...ALONE, DATABASE_URL: "nonsense" }],
+    ["DASHBOARD_PUBLIC_URL", { ...ALONE, GATEWAY_DASHBOARD_LISTEN: "console.internal:3001" }],
   ])("are refused by name: %s", (name, variables) => {
     expect(() => parseStandaloneEnv(variables)).toThrow(new RegExp(`^${name} `));
   });

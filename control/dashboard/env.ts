@@ -19,12 +19,14 @@ export interface OidcProvider {
   readonly clientSecret: string;
   /** Separated by spaces. */
   readonly scopes: string;
+  /** Whether an email counts that the provider does not call verified. */
+  readonly allowUnverifiedEmail: boolean;
 }
 
 export interface DashboardEnv {
   /** Null: the first free port from 3000 on, on 127.0.0.1. */
   readonly listen: Listen | null;
-  /** The origin under which browsers reach the console; null: that of each request. */
+  /** The origin under which browsers reach the console; null: it listens on loopback, and is reached there. */
   readonly publicOrigin: string | null;
   /** The proxies before the console. */
   readonly trustedProxies: TrustedProxies;
@@ -58,15 +60,14 @@ const NAMES = [
   "OIDC_PROVIDERS",
 ] as const;
 
-const LOOPBACK = /^(127(\.\d+){3}|localhost|\[::1\])$/;
+const LOOPBACK = /^(127(\.\d+){3}|localhost|\[?::1\]?)$/;
 
 /** A token that crosses a network must not be readable on it. */
 const isIssuer = (text: string): boolean =>
-  URL.canParse(text) && (new URL(text).protocol === "https:" || isLoopback(text));
+  URL.canParse(text) && (new URL(text).protocol === "https:" || isLoopback(new URL(text)));
 
 /** True for an http address on this machine. */
-export function isLoopback(text: string): boolean {
-  const { protocol, hostname } = new URL(text);
+export function isLoopback({ protocol, hostname }: URL): boolean {
   return protocol === "http:" && LOOPBACK.test(hostname);
 }
 
@@ -85,20 +86,22 @@ const providersSchema = z
         .trim()
         .refine((scopes) => scopes.split(/\s+/).includes("openid"))
         .default("openid email profile"),
+      allow_unverified_email: z.boolean().default(false),
     }),
   )
   .refine((providers) => new Set(providers.map(({ id }) => id)).size === providers.length);
 
 const PROVIDERS =
-  "must be a JSON array of {id (a-z 0-9 -, not local), name, issuer (https), client_id, client_secret, scopes with openid}, each id once";
+  "must be a JSON array of {id (a-z 0-9 -, not local), name, issuer (https), client_id, client_secret, scopes with openid, allow_unverified_email}, each id once";
 
 const providers = envText("[]").transform((text, context): readonly OidcProvider[] => {
   const parsed = providersSchema.safeParse(jsonOf(text));
   if (parsed.success)
-    return parsed.data.map(({ client_id, client_secret, ...rest }) => ({
+    return parsed.data.map(({ client_id, client_secret, allow_unverified_email, ...rest }) => ({
       ...rest,
       clientId: client_id,
       clientSecret: client_secret,
+      allowUnverifiedEmail: allow_unverified_email,
     }));
   context.addIssue({ code: "custom", message: PROVIDERS });
   return z.NEVER;
@@ -141,8 +144,10 @@ const dashboardVariables = {
     "Secret that signs the console's session cookies. Changing it signs everyone out.",
   ),
   DASHBOARD_PUBLIC_URL: envOptionalWebUrl
-    .meta({ default: "taken from each request" })
-    .describe("Public URL of the console behind TLS. Used for redirects, the origin check and `Secure` cookies."),
+    .meta({ default: "the loopback address that is asked for" })
+    .describe(
+      "URL at which browsers reach the console. Required if the console listens off loopback or is behind a front. Used for redirects, the origin check and `Secure` cookies.",
+    ),
   TRUSTED_ORIGINS: trustedOrigins.describe("Other origins from which the console accepts writes."),
   OIDC_PROVIDERS: providers
     .meta({ values: "a JSON array", default: "none" })
@@ -162,7 +167,17 @@ const dashboardVariables = {
   ),
 };
 
-const schema = z.object(dashboardVariables);
+/** Off loopback a request's own `Host` would be the only hint at the console's address, and any client can write one. */
+const hasPublicUrl = (env: {
+  readonly GATEWAY_DASHBOARD_LISTEN: Listen;
+  readonly DASHBOARD_PUBLIC_URL: string | null;
+}) => env.DASHBOARD_PUBLIC_URL !== null || LOOPBACK.test(env.GATEWAY_DASHBOARD_LISTEN.host);
+const NO_PUBLIC_URL = {
+  path: ["DASHBOARD_PUBLIC_URL"],
+  error: "is required while GATEWAY_DASHBOARD_LISTEN is not on loopback: the URL at which browsers reach the console",
+};
+
+const schema = z.object(dashboardVariables).refine(hasPublicUrl, NO_PUBLIC_URL);
 
 /** The configuration; null: no variable of the console is set. Throws EnvError, which names every wrong variable. */
 export function parseDashboardEnv(variables: Readonly<Record<string, string | undefined>>): DashboardEnv | null {
@@ -195,7 +210,7 @@ export const standaloneVariables = {
     .describe("The gateway's PostgreSQL database, for a standalone console."),
 };
 
-const standaloneSchema = z.object(standaloneVariables);
+const standaloneSchema = z.object(standaloneVariables).refine(hasPublicUrl, NO_PUBLIC_URL);
 
 /** The same of a console that runs alone (docs/rules/console.md#alone). Throws EnvError, which names every wrong variable. */
 export function parseStandaloneEnv(variables: Readonly<Record<string, string | undefined>>): StandaloneEnv {

@@ -10,6 +10,7 @@ import { connect } from "../db/connect.ts";
 import { checkNames } from "../kernel/check-names.ts";
 import { createLog, type Logger } from "../kernel/log.ts";
 import { StoreWatch } from "../kernel/store-watch.ts";
+import { handedSockets } from "../process/handed-sockets.ts";
 import { migrateWithRetries } from "../process/open-database.ts";
 import { OrderlyEnd } from "../process/orderly-end.ts";
 import { withProbes } from "../process/probes.ts";
@@ -46,7 +47,8 @@ async function main(env: StandaloneEnv, log: Logger): Promise<void> {
     log,
   });
   const needs = { database: async () => await connection.db.execute(sql`SELECT 1`), runtimeReadyUrl: "" };
-  const server = await serveDashboard(withProbes(dashboard.fetch, needs), env.dashboard.listen);
+  const fd = handedSockets(process.env, ["dashboard"]).get("dashboard");
+  const server = await serveDashboard(withProbes(dashboard.fetch, needs), env.dashboard.listen, fd);
   process.stdout.write(`${JSON.stringify({ event: "listening", dashboard: server.address })}\n`);
   const steps = async (): Promise<void> => {
     await server.close();

@@ -7,11 +7,12 @@ const VARIABLE = "GATEWAY_DASHBOARD_LISTEN";
 const DEFAULT_LISTEN: Listen = { host: "127.0.0.1", port: 3000 };
 const MORE_PORTS = 20;
 
-/** Serves the console; `listen` null: on the first free port from the usual one on. Throws EnvError. */
+/** Serves the console; `listen` null: on the first free port from the usual one on. `fd`: on that socket. Throws EnvError. */
 export async function serveDashboard(
   answer: Parameters<typeof serveAt>[0],
   listen: Listen | null,
+  fd?: number,
 ): Promise<HttpServer> {
-  if (listen !== null) return await serveAt(answer, listen, VARIABLE);
+  if (listen !== null || fd !== undefined) return await serveAt(answer, listen ?? DEFAULT_LISTEN, VARIABLE, fd);
   return await serveAtFreePort(answer, DEFAULT_LISTEN, MORE_PORTS, VARIABLE);
 }

@@ -9,8 +9,8 @@ import type { BackupKey } from "./encryption/secret-macs.ts";
 
 /** Brings committed changes to the hot copies and the cells. */
 export interface Publisher {
-  /** Publishes these outbox rows; `pending` when not everything was confirmed within a second. Never throws. */
-  publish(outboxIds: readonly number[]): Promise<"done" | "pending">;
+  /** Publishes these outbox rows; `pending` when not everything was confirmed in time: within a second. Never throws. */
+  publish(outboxIds: readonly number[], withinMs?: number): Promise<"done" | "pending">;
   /** Rejects when the database does not answer. */
   unconfirmed(): Promise<Unconfirmed>;
 }

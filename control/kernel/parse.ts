@@ -7,6 +7,9 @@ import { type ErrorDetail, GatewayError } from "../../shared/errors.ts";
 
 export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
+/** The most wrong fields that a refusal lists: a body of one small mistake per byte must not become an answer of many times its size. */
+export const DETAILS_MAX = 1000;
+
 /** The parsed input. Throws 400 `validation_failed` with one detail per wrong field. */
 export function parse<T>(schema: z.ZodType<T>, input: unknown): T {
   const result = schema.safeParse(input);
@@ -15,12 +18,13 @@ export function parse<T>(schema: z.ZodType<T>, input: unknown): T {
 }
 
 /**
- * One detail per wrong field, with the field's first error. `under` is the place of the input in a larger one. `from` is
+ * One detail per wrong field, with the field's first error, at most {@link DETAILS_MAX}. `under` is the place of the input in a larger one. `from` is
  * how many steps at the start of a path the caller has added itself.
  */
 export function errorDetailsOf(error: z.ZodError, under: readonly (string | number)[] = [], from = 0): ErrorDetail[] {
   const messages = new Map<string, string>();
   for (const issue of error.issues) {
+    if (messages.size === DETAILS_MAX) break;
     const at = [...under, ...issue.path.slice(from)];
     const path = at.join(".") || "body";
     if (!messages.has(path)) messages.set(path, at.length === 0 ? "must be a JSON object" : issue.message);
@@ -44,7 +48,7 @@ export function fieldError(path: string, message: string): GatewayError {
 
 /** The error for several refused fields; `param` is the first (docs/rules/errors.md#wrong-fields). */
 export function fieldErrors(details: readonly ErrorDetail[]): GatewayError {
-  return new GatewayError("validation_failed", { details });
+  return new GatewayError("validation_failed", { details: details.slice(0, DETAILS_MAX) });
 }
 
 /**

@@ -63,19 +63,6 @@ describe("the client's address", () => {
   });
 });
 
-describe("how the client came", () => {
-  it.each([
-    ["10.0.0.1", "https", "https"],
-    ["10.0.0.1", "HTTP", "http"],
-    ["10.0.0.1", "http, https ", "https"],
-    ["10.0.0.1", "https,javascript:", null],
-    ["10.0.0.1", undefined, null],
-    ["203.0.113.1", "https", null],
-  ] as const)("to %s, which says %s", (peer, header, protocol) => {
-    expect(PROXIES.protocolOf(peer, header)).toBe(protocol);
-  });
-});
-
 it.each([
   "10.0.0.0/33",
   "10.0.0.0/8/8",

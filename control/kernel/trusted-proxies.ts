@@ -32,7 +32,7 @@ export const trustedProxiesField = envText("")
   })
   .meta({ values: "addresses and CIDRs, separated by commas" });
 
-/** The proxies whose `x-forwarded-for` and `x-forwarded-proto` count. */
+/** The proxies whose `x-forwarded-for` counts. */
 export class TrustedProxies {
   readonly #ranges: readonly Range[];
 
@@ -56,17 +56,6 @@ export class TrustedProxies {
       rest = rest.slice(0, Math.max(comma, 0));
     }
     return client.toString();
-  }
-
-  /** How the client came to a listed proxy, as that one says it; null: nobody says it who is trusted. */
-  protocolOf(peer: string, forwardedProto: string | undefined): "http" | "https" | null {
-    const from = addressOf(peer);
-    if (from === null || !this.#has(from)) return null;
-    const last = forwardedProto
-      ?.slice(forwardedProto.lastIndexOf(",") + 1)
-      .trim()
-      .toLowerCase();
-    return last === "https" || last === "http" ? last : null;
   }
 
   #has(address: Address): boolean {

@@ -19,10 +19,14 @@ const WRITE_LOCK = 727275;
 /** A write with fewer outbox rows is published before the outbox job runs the next time. */
 const LARGE_WRITE = 500;
 
-/** Runs a change. Throws what the change throws, or 409 or 503 by the database's error. */
+/**
+ * Runs a change. Throws what the change throws, or 409 or 503 by the database's error. `publishWithinMs`: how long it waits for
+ * the publisher, if not for a second.
+ */
 export async function write<T>(
   ctx: VerbContext,
   change: (tx: Transaction, journal: WriteJournal) => Promise<T>,
+  publishWithinMs?: number,
 ): Promise<Written<T>> {
   const { record, ids, checkIsDue } = await withDatabaseErrors(async () =>
     ctx.db.transaction(async (tx) => {
@@ -39,7 +43,7 @@ export async function write<T>(
     }),
   );
   if (checkIsDue) ctx.checkIsDue();
-  return { record, sync: await ctx.publisher.publish(ids) };
+  return { record, sync: await ctx.publisher.publish(ids, publishWithinMs) };
 }
 
 async function saveAudits(

@@ -58,6 +58,7 @@ it("a key's hash is renewed, and nothing else of it", async () => {
   expect(await left()).toEqual({
     old_peppers: 1,
     keys_left: 1,
+    keys_invalid: 0,
     first_left: [{ id: key.id, tenant_id: tenant.id, name: "of before", key_prefix: key.key_prefix }],
   });
   const answer = await renew(secret);
@@ -66,7 +67,7 @@ it("a key's hash is renewed, and nothing else of it", async () => {
   const { rev, ...now } = await control.must<ApiKey>("GET", `/keys/${key.id}`);
   const { rev: revBefore, ...then } = key;
   expect({ now, isNewer: rev > revBefore }).toEqual({ now: then, isNewer: true });
-  expect(await left()).toEqual({ old_peppers: 1, keys_left: 0, first_left: [] });
+  expect(await left()).toEqual({ old_peppers: 1, keys_left: 0, keys_invalid: 0, first_left: [] });
   expect(await (await renew(secret)).json()).toEqual({ renewed: false });
 });
 
@@ -86,6 +87,13 @@ it("a Worker with another pepper than the control service renews nothing", async
   const { key, secret } = await keyOfBefore();
   expect(await (await renew(secret, { pepper: pepperId("another") })).json()).toEqual({ renewed: false });
   expect(await copies(secret)).toEqual({ old: true, new: false });
+  await control.must("DELETE", `/keys/${key.id}`);
+});
+
+it("a key whose pepper is not accepted is invalid, and no use of it is awaited", async () => {
+  const unaccepted = { ...control.ctx, pepper: undefined, oldPeppers: [] };
+  const { key } = (await createKey(unaccepted, tenant.id, { name: "before the first pepper" })).record;
+  expect(await left()).toEqual({ old_peppers: 1, keys_left: 0, keys_invalid: 1, first_left: [] });
   await control.must("DELETE", `/keys/${key.id}`);
 });
 

@@ -1,6 +1,6 @@
 /** HTTP servers of a process: they listen where a variable says, and close when the process ends. */
 import type { AddressInfo, Server } from "node:net";
-import { serve } from "@hono/node-server";
+import { createAdaptorServer } from "@hono/node-server";
 import { EnvError, type Listen } from "../kernel/env-field.ts";
 
 /** What answers requests. */
@@ -14,10 +14,19 @@ export interface HttpServer {
   close(): Promise<void>;
 }
 
-/** Listens; `variable` names who chose the address. Throws EnvError when another process has it. */
-export async function serveAt(answer: Answer, { host, port }: Listen, variable: string): Promise<HttpServer> {
+/**
+ * Listens; `variable` names who chose the address. With `fd` it listens on that socket instead (handed-sockets.ts). Throws EnvError
+ * when another process has the address.
+ */
+export async function serveAt(
+  answer: Answer,
+  { host, port }: Listen,
+  variable: string,
+  fd?: number,
+): Promise<HttpServer> {
   const { promise, resolve, reject } = Promise.withResolvers<Server>();
-  const server = serve({ fetch: answer, hostname: host, port }, () => resolve(server as Server));
+  const server = createAdaptorServer({ fetch: answer, hostname: host });
+  server.listen(fd === undefined ? { host, port } : { fd }, () => resolve(server as Server));
   server.on("error", (error: NodeJS.ErrnoException) =>
     reject(
       error.code === "EADDRINUSE" ? new EnvError(`${variable} ${host}:${port} is in use by another process`) : error,

@@ -61,6 +61,16 @@ it("lists its own jobs and those that are asked for, and nobody else's", async (
   expect((await client.jobs({ ...MINE, ids: new Set(["2"]) })).map(({ id }) => id)).toEqual(["1", "2"]);
 });
 
+it("takes no job of another user for its own, though it has the comment of one", async () => {
+  const double = await startDouble();
+  const { url, token } = double;
+  const other = new SlurmScheduler({ url, user: "mallory", token, api_version: "v0.0.40" });
+  await other.submit(SUBMISSION);
+  await clientOf(double).submit(SUBMISSION);
+  const listed = await clientOf(double).jobs(MINE);
+  expect(listed.map(({ id }) => id)).toEqual(["2"]);
+});
+
 it("skips another owner's unreadable job, and fails on one that may be its own", async () => {
   const double = await startDouble();
   const client = clientOf(double);

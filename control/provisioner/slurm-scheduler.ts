@@ -55,7 +55,7 @@ export class SlurmScheduler implements SchedulerPort {
     const onEntry = (name: string, entry: unknown): void => {
       if (name === "errors")
         faults.push(errorSchema.catch({ error_number: 0, error: "", description: "" }).parse(entry));
-      else jobs.push(...ownJob(entry, mark, ids));
+      else jobs.push(...ownJob(entry, { mark, ids, user: this.#access.user }));
     };
     await this.#call("GET", "jobs", null, async (response) => {
       const lists = new JsonLists({ names: ["jobs", "errors"], entryMaxBytes: JOB_MAX_BYTES, onEntry });
@@ -137,15 +137,27 @@ export class SlurmScheduler implements SchedulerPort {
   }
 }
 
-/** A job that may concern us. Throws OutboundError for an entry that may be one and cannot be read. */
-function ownJob(entry: unknown, mark: string, ids: ReadonlySet<string>): readonly BatchJob[] {
-  const job = readJob(entry);
-  if (job !== null) return job.comment.startsWith(mark) || ids.has(job.id) ? [job] : [];
+/** What tells our jobs: the start of their comments, their numbers, and whose they are. */
+interface OwnMarks {
+  readonly mark: string;
+  readonly ids: ReadonlySet<string>;
+  readonly user: string;
+}
+
+/**
+ * A job that may concern us. Everybody can read our comments in the scheduler's list, so a comment counts only on a job of our
+ * user. Throws OutboundError for an entry that may be one and cannot be read.
+ */
+function ownJob(entry: unknown, { mark, ids, user }: OwnMarks): readonly BatchJob[] {
   const fields =
     typeof entry === "object" && entry !== null ? new Map(Object.entries(entry)) : new Map<string, unknown>();
   const id = idOf(fields.get("job_id"));
-  if (id !== null && !ids.has(id) && !String(fields.get("comment")).startsWith(mark)) return [];
-  throw new OutboundError("a job in the list cannot be read");
+  const owner = fields.get("user_name") ?? "";
+  const isMarked = String(fields.get("comment")).startsWith(mark) && (owner === "" || owner === user);
+  if (id !== null && !ids.has(id) && !isMarked) return [];
+  const job = readJob(entry);
+  if (job === null) throw new OutboundError("a job in the list cannot be read");
+  return [job];
 }
 
 function answerOf(text: string): SchedulerAnswer {

@@ -42,10 +42,10 @@ export class OutboxPublisher implements Publisher {
     this.#answerWithinMs = answerWithinMs;
   }
 
-  async publish(outboxIds: readonly number[]): Promise<"done" | "pending"> {
+  async publish(outboxIds: readonly number[], withinMs = this.#answerWithinMs): Promise<"done" | "pending"> {
     if (outboxIds.length === 0) return "done";
     const timer = Promise.withResolvers<"pending">();
-    const handle = setTimeout(() => timer.resolve("pending"), this.#answerWithinMs);
+    const handle = setTimeout(() => timer.resolve("pending"), withinMs);
     try {
       return await Promise.race([this.#publishIds(outboxIds), timer.promise]);
     } finally {

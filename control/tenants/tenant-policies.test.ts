@@ -49,6 +49,7 @@ const GUARDRAILS = {
   guard_model: null,
   ban_keywords: [],
   fail_open: true,
+  scan_assistant: false,
 };
 const COMPRESSION = { enabled: false, code_compaction: false, dedup: false, allow_lossy: false };
 

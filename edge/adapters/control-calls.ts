@@ -15,15 +15,15 @@ export class ControlCalls {
     return new URL(this.#baseUrl).host;
   }
 
-  /** Rejects when there is no answer within five seconds. */
-  async post(path: string, body: object): Promise<Response> {
+  /** Rejects when there is no answer in time. */
+  async post(path: string, body: object, timeoutMs = TIMEOUT_MS): Promise<Response> {
     const [token = ""] = await this.#internalTokens();
     return await fetch(new URL(path, this.#baseUrl), {
       method: "POST",
       headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
       body: JSON.stringify(body),
       redirect: "manual",
-      signal: AbortSignal.timeout(TIMEOUT_MS),
+      signal: AbortSignal.timeout(timeoutMs),
     });
   }
 }

@@ -10,7 +10,9 @@ import type { Alerts, IdentityProvisioner, Log } from "../ports.ts";
 import type { ControlCalls } from "./control-calls.ts";
 import { withStallTolerantTimeout } from "./stall-tolerant-timeout.ts";
 
-const JOIN_MS = 6000;
+/** Many first uses at once wait for one another in the control service. */
+const TIMEOUT_MS = 15_000;
+const JOIN_MS = 16_000;
 
 interface ControlIdentitiesOptions {
   readonly control: ControlCalls;
@@ -47,7 +49,7 @@ export class ControlIdentities implements IdentityProvisioner {
     const { control, alerts, log } = this.#options;
     const body: ProvisionIdentity = { issuer, subject, name, tenant };
     try {
-      const response = await control.post(IDENTITIES_PATH, body);
+      const response = await control.post(IDENTITIES_PATH, body, TIMEOUT_MS);
       if (response.status !== 200) {
         await response.body?.cancel();
         const { status } = response;

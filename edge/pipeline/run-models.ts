@@ -8,13 +8,14 @@ import { mayUseModel } from "../../shared/access/caller-access.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { ModelRecord } from "../../shared/records.ts";
 import { listedModel } from "../domain/request/listed-model.ts";
-import { NOTHING_BILLED } from "../domain/usage/billing.ts";
+import { type Billed, type BilledAnswer, NOTHING_BILLED, totalTokens } from "../domain/usage/billing.ts";
 import { authenticate } from "./authenticate/authenticate.ts";
 import { beforeAdmission } from "./authenticate/authenticate-now.ts";
 import { modelRev, principalRevs, readUntilCurrent, subjectRevs } from "./authenticate/freshness.ts";
 import { watchCaller } from "./authenticate/watch-caller.ts";
+import type { AnswerStage } from "./call/boon/answer-stage.ts";
 import { ClientGone } from "./call/client-gone.ts";
-import type { Call } from "./call/context.ts";
+import { type Call, OnceLatch } from "./call/context.ts";
 import {
   AlreadySettled,
   type Authenticated,
@@ -53,7 +54,7 @@ export async function listModels(received: PipelineInput): Promise<Response> {
       checkPath(call);
       return await parseProbe(call, caller);
     });
-    return probe === null ? await listing(call, caller) : await forwardProbe(call, probe);
+    return probe === null ? await listing(call, caller) : await forwardProbe(call, probe, PROBE);
   });
   return response;
 }
@@ -111,16 +112,41 @@ async function resolveProbe(call: Call, probe: Parsed): Promise<Resolved> {
   }
 }
 
-async function forwardProbe(call: Call, probe: Parsed): Promise<CallAnswer> {
+/** What differs among requests that are forwarded without a slot. */
+interface ForwardedProbe {
+  /** The model that answers. */
+  readonly resolve: (call: Call, probe: Parsed) => Promise<Resolved>;
+  readonly stagesOf: (call: Call, request: Resolved) => readonly AnswerStage[];
+  readonly bill: (call: Call, request: Resolved, answered: BilledAnswer) => Billed;
+  /** Takes a row that owes something. */
+  readonly charge: (call: Call, request: Resolved & { readonly upstream: UpstreamProgress }, end: RequestEnd) => void;
+}
+
+const PROBE: ForwardedProbe = {
+  resolve: resolveProbe,
+  stagesOf: () => [],
+  bill: () => NOTHING_BILLED,
+  charge: () => undefined,
+};
+
+/** The answer of the upstream to a request that needs no slot. It has passed every gate, and its row is written at its end. */
+export async function forwardProbe(call: Call, probe: Parsed, how: ForwardedProbe): Promise<CallAnswer> {
   const read = async (caller: Parsed): Promise<Resolved> =>
-    await beforeAdmission(call, caller, async () => await resolveProbe(call, caller));
+    await beforeAdmission(call, caller, async () => await how.resolve(call, caller));
   const revsOf = (found: Resolved) =>
     found.model === DEFAULT_UPSTREAM ? principalRevs(call, found.principal) : subjectRevs(call, found);
   const again = async (before: Parsed): Promise<Resolved> => await read(await authenticate(call, before));
   const resolved = await readUntilCurrent(call, await read(probe), revsOf, again);
   watchCaller(call, resolved);
   const request = { ...resolved, level: await readLevel(call, resolved), upstream: new UpstreamProgress() };
-  const end = ({ statusCode, ttftMs = 0, ...details }: RequestEnd): void => {
+  const ended = new OnceLatch();
+  const end = (ending: RequestEnd): void => {
+    if (!ended.take()) return;
+    if (totalTokens(ending.billed ?? NOTHING_BILLED) > 0) {
+      how.charge(call, request, ending);
+      return;
+    }
+    const { statusCode, ttftMs = 0, ...details } = ending;
     const row = usageRowOf(call, request, { statusCode, ttftMs, admission: "fast", failure: details.failure });
     reportEnd(call, request, row, details);
     call.waitUntil(call.ports.admission.record(row));
@@ -131,10 +157,10 @@ async function forwardProbe(call: Call, probe: Parsed): Promise<CallAnswer> {
     const response = await relay(call, {
       request,
       forwarded,
-      bill: () => NOTHING_BILLED,
+      bill: (answered) => how.bill(call, request, answered),
       settler,
       miss: null,
-      stages: [],
+      stages: how.stagesOf(call, request),
     });
     return { response, known: request };
   } catch (error) {

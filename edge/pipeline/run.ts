@@ -11,6 +11,7 @@ import { watchCaller } from "./authenticate/watch-caller.ts";
 import { BOONS } from "./boons/boon-list.ts";
 import { isAutoRequest, resolveAuto } from "./boons/resolve-auto.ts";
 import type { Call } from "./call/context.ts";
+import { isExaminedLate } from "./call/guards.ts";
 import {
   type Authenticated,
   type CallAnswer,
@@ -85,12 +86,15 @@ async function steps(call: Call, known: Known, route: ModelRoute): Promise<CallA
     await checkTime(call, examined);
     return examined;
   };
+  const guardEarly = async (request: Prepared): Promise<Prepared> =>
+    isExaminedLate(request) ? request : await guard(request);
   const reload = async (request: Prepared): Promise<Prepared> =>
-    await guard(await route.resolve(call, await authenticate(call, request)));
+    await guardEarly(await route.resolve(call, await authenticate(call, request)));
   try {
-    const cached = await lookupResponse(call, await guard(prepare(call, resolved)), reload);
+    const cached = await lookupResponse(call, await guardEarly(await prepare(call, resolved)), reload);
     if (cached.kind === "hit") return cached.answer;
-    return await serveAdmitted(call, await admit(call, cached.request, reload), cached.key, BOONS, outputGuards);
+    const admitted = await admit(call, cached.request, reload);
+    return await serveAdmitted(call, admitted, cached.key, { guard, boons: BOONS, lastStages: outputGuards });
   } catch (error) {
     // What a policy only logs is logged of a refused request too (docs/rules/guardrails.md#actions).
     besideOf(examined)?.();

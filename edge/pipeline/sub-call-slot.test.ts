@@ -28,7 +28,7 @@ async function held() {
   };
   const call = world.call();
   const caller = await authenticate(call, NOTHING_KNOWN);
-  const request = prepare(call, await resolveModel(call, await parseCall(call, caller)));
+  const request = await prepare(call, await resolveModel(call, await parseCall(call, caller)));
   return {
     world,
     seen,

@@ -65,7 +65,7 @@ class SubCallWorld extends TestPipeline {
     const uuid = () => `00000000-0000-4000-8000-00000000000${++this.#ids}`;
     const call = startCall({ ...received, ports: { ...received.ports, random: { ...received.ports.random, uuid } } });
     const caller = await authenticate(call, NOTHING_KNOWN);
-    const request = prepare(call, await resolveModel(call, await parseCall(call, caller)));
+    const request = await prepare(call, await resolveModel(call, await parseCall(call, caller)));
     const made = await work(call, request).catch((error: unknown) => error);
     await this.settled();
     return made;

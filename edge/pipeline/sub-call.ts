@@ -7,6 +7,7 @@
  */
 import { GatewayError } from "../../shared/errors.ts";
 import type { ModelRecord } from "../../shared/records.ts";
+import { atOnce } from "../../shared/steps.ts";
 import type { RequestType } from "../../shared/usage/usage-row.ts";
 import { traceparentOf } from "../domain/trace/trace-context.ts";
 import { clientStatus } from "../domain/usage/billing.ts";
@@ -161,7 +162,7 @@ async function openAs(call: Call, parent: Prepared, asked: SubCall): Promise<Res
   if (call.interruption.failure !== null) throw call.interruption.failure;
   try {
     const prepared = await preparedOf(call, parent, asked);
-    const { response } = await serveAdmitted(call, await admitSubCall(call, prepared), null, []);
+    const { response } = await serveAdmitted(call, await admitSubCall(call, prepared), null);
     return response;
   } catch (error) {
     if (!(error instanceof StageFailure)) throw error;
@@ -198,7 +199,7 @@ async function preparedOf(call: Call, parent: Prepared, asked: SubCall): Promise
     queueEntryUnknown: false,
     upstream: NO_UPSTREAM,
   } as const;
-  return prepare(call, { ...parent, ...ownOf(call, asked), ...fresh, energy });
+  return await prepare(call, { ...parent, ...ownOf(call, asked), ...fresh, energy });
 }
 
 /** What a call has of its own: body, model and time limit; no boon acts on it. */
@@ -213,7 +214,7 @@ function ownOf(
 
 function parsedOf({ ports }: Call, body: JsonObject, modelName: string): ParsedCall {
   const bytes = new Uint8Array(new TextEncoder().encode(JSON.stringify(body)));
-  const top = scanTopLevel(bytes, (name) => name === "model" || ports.transforms.edits(name));
+  const top = atOnce(scanTopLevel(bytes, (name) => name === "model" || ports.transforms.edits(name)));
   if (top === null) throw new Error("a body that was just written is an object");
   const stream = body["stream"] === true;
   return {

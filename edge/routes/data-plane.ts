@@ -1,6 +1,7 @@
 /** The routes of the data plane: from HTTP to the pipeline and back. */
 import { GatewayError } from "../../shared/errors.ts";
 import type { Deps } from "../deps.ts";
+import { storedAnswerOf } from "../domain/request/path-rules.ts";
 import { type RequestTarget, requestTargetOf } from "../domain/request/request-target.ts";
 import { mcpTarget } from "../domain/tools/mcp.ts";
 import { runMcp } from "../pipeline/mcp/run-mcp.ts";
@@ -8,6 +9,7 @@ import type { PipelineInput } from "../pipeline/receive/start-call.ts";
 import { run, runOther } from "../pipeline/run.ts";
 import { describeLimits } from "../pipeline/run-limits.ts";
 import { describeModel, listModels } from "../pipeline/run-models.ts";
+import { runStored } from "../pipeline/run-stored.ts";
 import { withResourceMetadata } from "./resource-metadata.ts";
 
 /**
@@ -37,6 +39,7 @@ function pipelineInputOf(
       passthroughPaths: env.passthroughPaths,
       moderationModel: env.moderationModel,
       endsStreamsOnRevoke: env.endsStreamsOnRevoke,
+      passesForeignObjects: env.passesForeignObjects,
       ssrf: env.ssrf,
     },
     request,
@@ -58,6 +61,13 @@ export async function modelRoute(
 /** Any other path: served when its body names a registered model. */
 export async function otherRoute(deps: Deps, request: Request, context: ExecutionContext): Promise<Response> {
   return await runOther(pipelineInputOf(deps, request, context));
+}
+
+/** Below `/v1/responses/`: a stored answer; every other path there is treated like any other path. */
+export async function storedAnswer(deps: Deps, request: Request, context: ExecutionContext): Promise<Response> {
+  const input = pipelineInputOf(deps, request, context);
+  const id = storedAnswerOf(request.method, input.place.path);
+  return id === null ? await runOther(input) : await runStored(input, id);
 }
 
 /** `GET /v1/models` */

@@ -15,6 +15,7 @@ const REFUSED = [
   ["image.registry=", "image.registry is required"],
   ["clickhouse.url=", "clickhouse.url is required"],
   ["clickhouse.url=clickhouse", "clickhouse/url"],
+  ["control.variables.DASHBOARD_PUBLIC_URL=", "DASHBOARD_PUBLIC_URL is required"],
   ["edge.replica=2", "replica"],
   ["variables.PATH=/tmp", "PATH"],
   ["edge.variables.GATEWAY_TLS_CERT_FILE=/tls.crt", "GATEWAY_TLS_CERT_FILE"],

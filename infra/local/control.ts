@@ -118,6 +118,7 @@ export async function startControl(context: StackContext, neighbours: ControlNei
           unwanted: stopping,
           command: process.execPath,
           args: CONTROL_ARGS,
+          sockets: new Map([...config.handed].filter(([name]) => name !== "proxy")),
           env: {
             PATH: process.env["PATH"],
             TZ: process.env["TZ"],

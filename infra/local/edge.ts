@@ -70,8 +70,8 @@ export async function startEdge({ env, built, log, unwanted }: EdgeOptions): Pro
     const secure = certificate === null ? null : secureClients(certificate);
     const clients = new ClientAddresses(config.variables);
     let runtimePorts = (): readonly number[] => [];
-    const front = await ownFront(config.proxy, () =>
-      startWorkerFront(config.proxy.host, config.proxy.port, () => runtimePorts(), secure, clients),
+    const front = await ownFront(config, (port) =>
+      startWorkerFront(config.proxy.host, port, () => runtimePorts(), secure, clients),
     );
     undo.add(() => front.close());
     const guard = startGuard();

@@ -7,6 +7,7 @@ import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import { z } from "zod";
 import { checkNames } from "../../control/kernel/check-names.ts";
+import { CONTROL_SOCKETS, handedSockets } from "../../control/process/handed-sockets.ts";
 import { isKnownVariable, strictVariables } from "../../shared/env/unknown-variables.ts";
 import { type ClusterConfig, readCluster } from "./cluster.ts";
 import type { CertificateFiles } from "./tls/certificate.ts";
@@ -26,6 +27,8 @@ type RedisChoice =
 /** The validated configuration of one stack. */
 export interface StackConfig {
   readonly proxy: ListenAddress;
+  /** Descriptors of sockets that a service manager listens on, by what serves them; they go before the addresses. */
+  readonly handed: ReadonlyMap<"proxy" | (typeof CONTROL_SOCKETS)[number], number>;
   /** The certificate of the data plane; null: it speaks plain HTTP. */
   readonly tls: CertificateFiles | null;
   readonly admin: ListenAddress;
@@ -266,6 +269,7 @@ export function readStackEnv(
   const host = value.GATEWAY_ADMIN_TOKEN === undefined ? "127.0.0.1" : "0.0.0.0";
   return {
     proxy: value.GATEWAY_PROXY_LISTEN,
+    handed: handedSockets(env, hasControl ? ["proxy", ...CONTROL_SOCKETS] : ["proxy"]),
     tls: certificateFiles(value, cwd),
     admin: value.GATEWAY_ADMIN_LISTEN ?? { host, port: 9180 },
     metrics: value.GATEWAY_METRICS_LISTEN ?? { host, port: 9091 },

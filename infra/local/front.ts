@@ -69,13 +69,13 @@ export function innerOf(url: string): InnerAddress {
 }
 
 /**
- * Starts the front. `targets` returns the current addresses of the part behind it; none while it restarts. With `secure` its
+ * Starts the front, on a port or on a socket that somebody else keeps open. `targets` returns the current addresses of the part behind it; none while it restarts. With `secure` its
  * clients speak TLS; the part behind it never does. `begun` resolves when a target has begun everything that was sent to it before.
  * `carried` is told of each connection to a target. Clients that come before `opened` wait for it.
  */
 export async function startFrontProxy(
   host: string,
-  port: number,
+  port: number | net.Socket,
   targets: () => readonly InnerAddress[],
   secure: SecureClients | null = null,
   begun: (target: InnerAddress) => Promise<void> = async () => undefined,
@@ -144,10 +144,10 @@ export async function startFrontProxy(
   return {
     ...listening,
     drain: async () => {
-      // The close resets whoever waits to be taken. A turn of the event loop takes one; a short one that takes none leaves hardly any.
+      // The close resets whoever waits to be taken, unless the socket stays open for the next process. A turn of the event loop takes one; a short one that takes none leaves hardly any.
       const busy = AbortSignal.timeout(ARRIVE_MS);
       await setImmediate(); // the end of this turn, in which none may be taken any more
-      for (let isLast = false; !isLast && !busy.aborted; ) {
+      for (let isLast = typeof port !== "number"; !isLast && !busy.aborted; ) {
         const [before, beganMs] = [taken, performance.now()];
         await setImmediate();
         isLast = taken === before && performance.now() - beganMs < SHORT_TURN_MS;

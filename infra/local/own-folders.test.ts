@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -54,6 +54,18 @@ it("names the data folder of a storage that no variable sets", async () => {
   await expect(locked({ GATEWAY_DATA_DIR: "data" })).rejects.toThrow(
     `GATEWAY_DATA_DIR: the folder ${folder}/data/objects cannot be used: a file is in the place of a folder (EEXIST)`,
   );
+});
+
+it.each([
+  ["everybody could write so that only the owner can", 0o777, 0o755],
+  ["a group could write so that only the owner can", 0o770, 0o750],
+  ["nobody can replace another user's files as it is", 0o1777, 0o1777],
+])("uses a data folder in which %s", async (_, before, after) => {
+  const data = join(folder, "data");
+  mkdirSync(data);
+  chmodSync(data, before);
+  await locked({ GATEWAY_DATA_DIR: "data" });
+  expect((statSync(data).mode & 0o7777).toString(8)).toBe(after.toString(8));
 });
 
 it("does not try for ever where a folder takes no other", async () => {

@@ -1,11 +1,14 @@
 /** The folders that a launcher keeps for itself: its data, and the storage of the Durable Objects when that lies elsewhere. */
-import { accessSync, constants, existsSync, mkdirSync, statSync } from "node:fs";
+import { accessSync, chmodSync, constants, existsSync, mkdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { systemProblem } from "../../control/kernel/system-problem.ts";
 import { type StackConfig, StackEnvError } from "./env.ts";
 import { type FolderLock, lockFolder } from "./process/folder-lock.ts";
 import type { Undo } from "./process/running.ts";
 
+const WRITABLE_BY_OTHERS = 0o022;
+/** Whoever can write in a folder with this bit can still not replace what others have in it, as in /tmp. */
+const STICKY = 0o1000;
 const USABLE = constants.R_OK | constants.W_OK | constants.X_OK;
 
 /** Makes and locks both folders; inside the data folder one lock is for both. Throws StackEnvError and FolderLocked. */
@@ -31,6 +34,7 @@ async function lockedFolder(variable: string, folder: string, undo: Undo): Promi
 async function inFolder<T>(variable: string, folder: string, use: () => T): Promise<Awaited<T>> {
   try {
     makeFolder(folder);
+    keepToOurselves(folder);
     accessSync(folder, USABLE);
     return await use();
   } catch (error) {
@@ -38,6 +42,16 @@ async function inFolder<T>(variable: string, folder: string, use: () => T): Prom
     if (problem === null) throw error;
     throw new StackEnvError(`${variable}: the folder ${folder} cannot be used: ${problem}`);
   }
+}
+
+/**
+ * Removes the right of other users to write in a folder of ours: they could put an admin token that they know, or code, in the place
+ * of a file.
+ */
+function keepToOurselves(folder: string): void {
+  const { uid, mode } = statSync(folder);
+  if (uid !== process.getuid?.() || (mode & STICKY) !== 0 || (mode & WRITABLE_BY_OTHERS) === 0) return;
+  chmodSync(folder, mode & 0o7777 & ~WRITABLE_BY_OTHERS);
 }
 
 /**

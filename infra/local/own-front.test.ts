@@ -1,4 +1,5 @@
 import http from "node:http";
+import type { Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { ownPort } from "../../test/harness/own-port.ts";
 import { startFrontProxy } from "./front.ts";
@@ -46,12 +47,12 @@ it("ends waiting when the start is given up", async () => {
 it("refuses connections until it is opened, and names the variable of a taken port", async () => {
   const [inner, port] = [await processLacking(() => null), await ownPort()];
   const address = { host: "127.0.0.1", port };
-  const start = () => startFrontProxy(address.host, port, () => [{ host: "127.0.0.1", port: inner }]);
-  const front = await ownFront(address, start);
+  const start = (at: number | Socket) => startFrontProxy(address.host, at, () => [{ host: "127.0.0.1", port: inner }]);
+  const front = await ownFront({ proxy: address, handed: new Map() }, start);
   onTestFinished(async () => await front.close());
   expect(front.url).toBe(`http://127.0.0.1:${port}`);
   await expect(fetch(front.url)).rejects.toMatchObject({ cause: { code: "ECONNREFUSED" } });
   await front.open();
   expect((await fetch(front.url)).status).toBe(200);
-  await expect(ownFront(address, start)).rejects.toThrow("GATEWAY_PROXY_LISTEN");
+  await expect(ownFront({ proxy: address, handed: new Map() }, start)).rejects.toThrow("GATEWAY_PROXY_LISTEN");
 });

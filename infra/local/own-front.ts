@@ -2,9 +2,11 @@
  * The front to which the clients of a launcher come. Its port opens when a request would be served: until then connections are
  * refused, so that a load balancer or a client goes elsewhere.
  */
+import net, { type AddressInfo } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
-import type { ListenAddress } from "./env.ts";
+import { type StackConfig, StackEnvError } from "./env.ts";
 import type { FrontProxy } from "./front.ts";
+import { clientUrl } from "./http/listen.ts";
 import { checkFree, named } from "./named-address.ts";
 
 /** A front that is opened late. */
@@ -12,13 +14,24 @@ interface OwnFront extends Pick<FrontProxy, "url" | "drain" | "quiet" | "close">
   open(): Promise<void>;
 }
 
-/** A front on the address of GATEWAY_PROXY_LISTEN. Throws StackEnvError when that cannot be used. */
-export async function ownFront(address: ListenAddress, start: () => Promise<FrontProxy>): Promise<OwnFront> {
-  const listen = async (): Promise<FrontProxy> => await named("GATEWAY_PROXY_LISTEN", address, start);
+/**
+ * A front on the address of GATEWAY_PROXY_LISTEN, or on a socket that the process was handed: there connections wait until the front
+ * is opened. Throws StackEnvError when that cannot be used.
+ */
+export async function ownFront(
+  { proxy: address, handed }: Pick<StackConfig, "proxy" | "handed">,
+  start: (port: number | net.Socket) => Promise<FrontProxy>,
+): Promise<OwnFront> {
+  const fd = handed.get("proxy");
+  // Not readable: a read of a listening socket fails as soon as a connection waits there.
+  const waiting = fd === undefined ? undefined : new net.Socket({ fd, readable: false });
+  const port = waiting ?? address.port;
+  const listen = async (): Promise<FrontProxy> =>
+    await named("GATEWAY_PROXY_LISTEN", address, async () => await start(port));
   // The system chooses a port when it opens it, and the parts are told which.
-  let front = address.port === 0 ? await listen() : undefined;
+  let front = port === 0 ? await listen() : undefined;
   return {
-    url: front?.url ?? (await checkFree("GATEWAY_PROXY_LISTEN", address)),
+    url: front?.url ?? (waiting && handedUrl(waiting)) ?? (await checkFree("GATEWAY_PROXY_LISTEN", address)),
     open: async () => {
       front ??= await listen();
     },
@@ -26,6 +39,14 @@ export async function ownFront(address: ListenAddress, start: () => Promise<Fron
     quiet: async () => await front?.quiet(),
     close: async () => await front?.close(),
   };
+}
+
+/** Nothing listens on the socket yet, so connections stay in the system's queue. */
+function handedUrl(socket: net.Socket): string {
+  const { address, port } = socket.address() as Partial<AddressInfo>;
+  if (address === undefined || port === undefined)
+    throw new StackEnvError("ListenStream= of the socket unit must be a TCP port");
+  return clientUrl({ address, port });
 }
 
 const ASK_EVERY_MS = 50;

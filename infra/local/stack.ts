@@ -126,9 +126,10 @@ async function start(options: StackOptions, { undo, onGiveUp, abandoned, waits }
   };
   const certificate = await openCertificate(config.tls, (line) => log("front", line), undo);
   const [lock, objectsLock] = await lockFolders(config, undo);
-  await checkFree("GATEWAY_ADMIN_LISTEN", config.admin);
-  await checkFree("GATEWAY_METRICS_LISTEN", config.metrics);
-  if (config.dashboardListen !== undefined) await checkFree("GATEWAY_DASHBOARD_LISTEN", config.dashboardListen);
+  if (!config.handed.has("admin")) await checkFree("GATEWAY_ADMIN_LISTEN", config.admin);
+  if (!config.handed.has("metrics")) await checkFree("GATEWAY_METRICS_LISTEN", config.metrics);
+  if (config.dashboardListen !== undefined && !config.handed.has("dashboard"))
+    await checkFree("GATEWAY_DASHBOARD_LISTEN", config.dashboardListen);
 
   const parts = new Map<string, PartHandle>();
   const keep = (part: Supervised, graceMs: number) => {
@@ -138,8 +139,8 @@ async function start(options: StackOptions, { undo, onGiveUp, abandoned, waits }
   };
   let runtimePorts = (_cell?: string): readonly number[] => [];
   const secure = certificate === null ? null : secureClients(certificate);
-  const front = await ownFront(config.proxy, () =>
-    startWorkerFront(config.proxy.host, config.proxy.port, () => runtimePorts(), secure, clients),
+  const front = await ownFront(config, (port) =>
+    startWorkerFront(config.proxy.host, port, () => runtimePorts(), secure, clients),
   );
   const proxyUrl = publicUrl(front, certificate);
   undo.add(() => front.close());

@@ -3,6 +3,7 @@
  * before the Worker's code runs. It serves what has arrived in order, so a health check that is answered shows that the code of
  * every earlier request runs.
  */
+import type net from "node:net";
 import type { ClientAddresses } from "./client-addresses.ts";
 import { type FrontProxy, type InnerAddress, startFrontProxy } from "./front.ts";
 import { askHealth } from "./process/ask-health.ts";
@@ -14,7 +15,7 @@ const BEGUN_WITHIN_MS = 10_000;
 /** Starts the front; `ports` returns the current loopback ports of the processes, none while they restart; `clients` learns who its clients are. */
 export async function startWorkerFront(
   host: string,
-  port: number,
+  port: number | net.Socket,
   ports: () => readonly number[],
   secure: SecureClients | null = null,
   clients?: ClientAddresses,

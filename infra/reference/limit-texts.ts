@@ -12,6 +12,11 @@ export const LIMIT_TEXTS: Readonly<Record<keyof typeof LIMITS, LimitText>> = {
   jsonBodyMemory: { limit: "memory for a parsed JSON request body, in addition to its text", unit: "bytes" },
   bodySilence: { limit: "longest pause while a request body arrives", unit: "ms" },
   bodyTime: { limit: "time for a whole request body to arrive", unit: "ms" },
+  guardrailsScan: {
+    limit: "characters that guardrails read of a request, or of an answer, after folding",
+    unit: "count",
+  },
+  examinedBody: { limit: "largest request body that guardrails examine before the request has a slot", unit: "bytes" },
   smallBody: { limit: "largest request body that does not count towards a Worker's memory for bodies", unit: "bytes" },
   bodyMemory: { limit: "memory of a Worker for request bodies; when it is full, bodies wait", unit: "bytes" },
   tenantBodyMemory: { limit: "memory of a Worker for the request bodies of one tenant", unit: "bytes" },

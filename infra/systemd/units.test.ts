@@ -9,6 +9,7 @@ import { parseEnv } from "../../control/env.ts";
 import { IMAGES } from "../containers/images.ts";
 import { secretTexts } from "../containers/secret-texts.ts";
 import { readEdgeEnv } from "../local/edge.ts";
+import { readStackEnv } from "../local/env.ts";
 
 const UNITS = globSync("*.service", { cwd: import.meta.dirname }).sort();
 
@@ -16,7 +17,7 @@ const UNITS = globSync("*.service", { cwd: import.meta.dirname }).sort();
 function settingsOf(unit: string): ReadonlyMap<string, readonly string[]> {
   const found = new Map<string, string[]>();
   for (const line of readFileSync(join(import.meta.dirname, unit), "utf8").split("\n")) {
-    if (/^(#.*|\[(Unit|Service|Install)\]|)$/.test(line)) continue;
+    if (/^(#.*|\[(Unit|Service|Socket|Install)\]|)$/.test(line)) continue;
     const at = line.indexOf("=");
     expect({ unit, line, isSetting: at > 0 }).toEqual({ unit, line, isSetting: true });
     const name = line.slice(0, at);
@@ -83,6 +84,22 @@ describe.each(UNITS)("%s", (unit) => {
     expect(settings.has("ReadWritePaths")).toBe(false);
     const folder = variablesOf(settings)["GATEWAY_DATA_DIR"];
     expect([`/var/lib/${settings.get("StateDirectory")?.[0]}`, undefined]).toContain(folder);
+  });
+});
+
+describe("gateway.socket", () => {
+  it("has the name and the port under which the launcher serves the data plane", () => {
+    const settings = settingsOf("gateway.socket");
+    const env = {
+      LISTEN_PID: String(process.pid),
+      LISTEN_FDS: "1",
+      LISTEN_FDNAMES: settings.get("FileDescriptorName")?.[0],
+    };
+    const { handed, proxy } = readStackEnv(env, "/srv");
+    expect({ handed: Object.fromEntries(handed), listens: settings.get("ListenStream") }).toEqual({
+      handed: { proxy: 3 },
+      listens: [`${proxy.host}:${proxy.port}`],
+    });
   });
 });
 

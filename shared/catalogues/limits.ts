@@ -14,6 +14,8 @@ export const LIMITS = {
   jsonBodyMemory: 64 * MIB,
   bodySilence: 30_000,
   bodyTime: 300_000,
+  guardrailsScan: 64 * MIB,
+  examinedBody: 16 * 1024,
   smallBody: 64 * 1024,
   bodyMemory: 64 * MIB,
   tenantBodyMemory: 32 * MIB,

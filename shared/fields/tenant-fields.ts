@@ -18,6 +18,8 @@ const guardrailsPolicySchema = z.object({
   guard_model: forOperators(z.string().nullable()),
   ban_keywords: z.array(z.string()),
   fail_open: z.boolean(),
+  // a copy that an earlier version has stored lacks it
+  scan_assistant: z.boolean().default(false),
 });
 
 const compressionPolicySchema = z.object({

@@ -89,6 +89,7 @@ function pairKind(text: string, index: number): number {
  * `last` the piece may be followed by marks that change its last letter.
  * @param offset where the piece begins in the given text
  * @param most no character is begun when `out` has this many units
+ * @param to no character is begun from this index on
  */
 export function fold(
   piece: string,
@@ -97,9 +98,10 @@ export function fold(
   offset: number,
   out: UnitBuffer,
   most = Number.POSITIVE_INFINITY,
+  to = piece.length,
 ): number {
   let index = from;
-  while (index < piece.length && out.length < most) {
+  while (index < piece.length && index < to && out.length < most) {
     index = foldBasicLatin(piece, index, offset, out, most);
     if (index === piece.length || out.length >= most) break;
     const unit = piece.charCodeAt(index);

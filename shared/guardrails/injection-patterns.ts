@@ -11,11 +11,23 @@ interface InjectionPattern {
   readonly gaps: readonly number[];
   /** Whether it counts in the text of users only, because other texts contain it with good reason. */
   readonly userOnly: boolean;
+  /** Words behind a match, a space before each, that make it harmless; each shorter than {@link UNLESS_MAX}. */
+  readonly unless: readonly string[];
 }
+
+/** How far behind a match is looked. */
+export const UNLESS_MAX = 16;
 
 const { raw } = String;
 const EARLIER = raw`\b(?:previous|prior|above|earlier|preceding|all|any|your|system)\b`;
 const INSTRUCTIONS = raw`\b(?:instructions?|prompts?|rules?|directives?|guidelines?)\b`;
+
+/** What is measured of a prompt, and where a device has its developer mode. */
+const UNLESS: Readonly<Record<string, string>> = {
+  reveal_prompt: "length lengths size sizes limit limits budget cache caching hash cost costs latency",
+  developer_mode:
+    "on android ios iphone ipad windows mac macos chrome samsung pixel my your our the a an this that by it its",
+};
 
 function pattern(label: string, ...sequence: readonly (string | number)[]): InjectionPattern {
   return {
@@ -23,6 +35,7 @@ function pattern(label: string, ...sequence: readonly (string | number)[]): Inje
     parts: sequence.filter((item) => typeof item === "string"),
     gaps: sequence.filter((item) => typeof item === "number"),
     userOnly: label === "system_heading",
+    unless: UNLESS[label]?.split(" ") ?? [],
   };
 }
 
@@ -51,10 +64,8 @@ export const INJECTION_PATTERNS: readonly InjectionPattern[] = [
   ),
   pattern("new_instructions", raw`\bnew (?:system )?instructions?\s*:`),
   pattern("new_persona", raw`\byou are now (?:in )?(?:dan|developer mode|jailbroken|unrestricted|unfiltered|evil)\b`),
-  pattern(
-    "jailbreak_mode",
-    raw`\b(?:do anything now|dan mode|jailbreak mode|god mode|developer mode (?:enabled|on))\b`,
-  ),
+  pattern("jailbreak_mode", raw`\b(?:do anything now|dan mode|jailbreak mode|god mode)\b`),
+  pattern("developer_mode", raw`\bdeveloper mode (?:enabled|on)\b`),
   pattern(
     "pretend_no_limits",
     raw`\b(?:pretend|act|behave|respond) (?:to be |as |like )?(?:if )?(?:you (?:have|had|are under) )?no (?:restrictions?|rules?|limits?|filters?|guidelines?)\b`,
@@ -67,7 +78,7 @@ export const INJECTION_PATTERNS: readonly InjectionPattern[] = [
   ),
   pattern(
     "disable_safety",
-    raw`\b(?:disable|turn off|deactivate|remove) (?:your |all |the )?(?:safety|content|moderation|ethical)[ -]?(?:filters?|rules?|guidelines?|protocols?|policy|policies)?\b`,
+    raw`\b(?:disable|turn off|deactivate|remove) (?:your |all |the )?(?:(?:safety|moderation|ethical)[ -]?(?:filters?|rules?|guidelines?|protocols?|policy|policies)?|content[ -]?(?:filters?|rules?|guidelines?|protocols?|policy|policies|moderation))\b`,
   ),
   pattern(
     "must_comply",

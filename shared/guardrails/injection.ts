@@ -3,7 +3,7 @@
  * where one can begin; a pattern matches when its phrases follow one another within its gaps. Every phrase is short, and
  * what a pattern remembers lies within its largest gap, so the work is linear in the text.
  */
-import { INJECTION_PATTERNS } from "./injection-patterns.ts";
+import { INJECTION_PATTERNS, UNLESS_MAX } from "./injection-patterns.ts";
 import { DEAD, PhraseAutomaton } from "./phrase-automaton.ts";
 import { UnitBuffer } from "./unit-buffer.ts";
 
@@ -20,6 +20,13 @@ interface Found {
   /** Where the first part begins in the given text. */
   readonly place: number;
   /** Behind which unit of the text the last one ends. */
+  readonly end: number;
+}
+
+/** A match, and behind which unit of the text it ends. */
+interface Match {
+  readonly pattern: number;
+  readonly place: number;
   readonly end: number;
 }
 
@@ -80,6 +87,9 @@ export class InjectionFinder {
   #read = 0;
   /** Phrases that may go on behind the last unit. */
   #walks: Walk[] = [];
+  /** Matches that the text behind the last unit can make harmless. */
+  #pending: Match[] = [];
+  #isEnd = false;
   #steps = 0;
 
   constructor(report: (pattern: number, start: number, end: number) => boolean) {
@@ -91,9 +101,12 @@ export class InjectionFinder {
    * first units may be forgotten, but for the last {@link KEPT_UNITS}.
    */
   read(folded: UnitBuffer, isEnd: boolean): void {
-    this.#folded = folded;
+    [this.#folded, this.#isEnd] = [folded, isEnd];
     const { automaton } = this.#phrases;
     const { units, length } = folded;
+    const pending = this.#pending;
+    this.#pending = [];
+    for (const match of pending) this.#judge(match);
     const walks = this.#walks;
     this.#walks = [];
     for (const { state, origin, place } of walks) this.#walk(state, origin, place, this.#read, isEnd);
@@ -155,7 +168,7 @@ export class InjectionFinder {
     const first = use.part === 0 ? place : this.#placeBefore(use, start);
     if (first === -1) return;
     if (use.isLast) {
-      this.#isDone[use.pattern] = this.#report(use.pattern, first, this.#folded.endOf(end - 1));
+      this.#judge({ pattern: use.pattern, place: first, end: this.#forgotten + end });
       return;
     }
     const key = `${use.pattern} ${use.part}`;
@@ -163,6 +176,26 @@ export class InjectionFinder {
     this.#parts.set(key, found);
     if (found.length >= MAX_REMEMBERED) forgetBefore(found, start - 2 * MAX_PATTERN_GAP);
     found.push({ place: first, end: this.#forgotten + end });
+  }
+
+  /** Reports a match, unless the words behind it make it harmless. */
+  #judge(match: Match): void {
+    const { pattern, place } = match;
+    if (this.#isDone[pattern]) return;
+    const end = match.end - this.#forgotten;
+    const words = INJECTION_PATTERNS[pattern]?.unless ?? [];
+    if (words.length > 0 && !this.#isEnd && end + UNLESS_MAX > this.#folded.length) this.#pending.push(match);
+    else if (!words.some((word) => this.#isFollowedBy(end, word)))
+      this.#isDone[pattern] = this.#report(pattern, place, this.#folded.endOf(end - 1));
+  }
+
+  #isFollowedBy(end: number, word: string): boolean {
+    const { automaton } = this.#phrases;
+    const isThere = Array.from(` ${word}`).every(
+      (character, at) => this.#folded.at(end + at) === character.charCodeAt(0),
+    );
+    const behind = this.#folded.at(end + 1 + word.length);
+    return isThere && (behind === -1 || !automaton.isWordClass(automaton.classOf(behind)));
   }
 
   /** Where a match began that this part, which begins at `start`, continues; -1 when there is none within the gap. */

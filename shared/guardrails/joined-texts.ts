@@ -2,6 +2,10 @@
  * Several texts as one, so that a match is found that is split over them (docs/rules/guardrails.md#split-texts). Places are
  * counted in the texts one after another, with nothing between them.
  */
+import type { Steps } from "../steps.ts";
+
+/** Work for one text, besides its characters. */
+const TEXT_UNITS = 8;
 
 /** A part of one of several texts, in UTF-16 units. */
 export interface ScanSpan {
@@ -62,13 +66,14 @@ export class JoinedTexts {
    * The surroundings of the places where two texts touch, without anything between the texts: at most `reach` units of a
    * long text at each of its ends. A match that is longer cannot be found there.
    */
-  seams(reach: number): readonly Seams[] {
+  *seams(reach: number): Steps<readonly Seams[]> {
     const found: Seams[] = [];
     let [text, start, seams]: [string, number, number[]] = ["", 0, []];
     const close = () => {
       if (seams.length > 0) found.push({ text, start, seams });
     };
     for (const [at, given] of this.#texts.entries()) {
+      yield TEXT_UNITS + Math.min(given.length, 2 * reach) / 8;
       if (given === "") continue;
       if (text !== "") seams.push(text.length);
       if (given.length <= 2 * reach) {

@@ -20,7 +20,10 @@ function expectedOf(text: string): string {
   return text
     .replace(/(?<!\d)\d(?:[ -]?\d){12,18}(?!\d)/g, (found) => (hasLuhnSum(found) ? "[REDACTED:CREDIT_CARD]" : found))
     .replace(/(?<!\d)(?!000|666|9\d\d)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?!\d)/g, "[REDACTED:SSN]")
-    .replace(/[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,24}/g, "[REDACTED:EMAIL]")
+    .replace(
+      /[A-Za-z0-9._%+-]{1,64}(?<!(?<![A-Za-z0-9._%+-])git)@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,24}/g,
+      "[REDACTED:EMAIL]",
+    )
     .replace(
       /(?<![\d+])(?:\+\d{1,3}[ .-]?)?(?:\(\d{3}\)|\d{3})[ .-]\d{3}[ .-]\d{4}(?!\d)|(?<!\d)\+\d{8,15}(?!\d)/g,
       "[REDACTED:PHONE]",
@@ -37,6 +40,7 @@ const piece = fc.oneof(
   fc.constantFrom("4111 1111 1111 1111", "4111111111111111", "378282246310005", "5555-5555-5555-4444", "0000000000000"),
   fc.constantFrom("078-05-1120", "666-12-3456", "123-45-6789", "000-12-3456", "900-11-2222", "123-00-4567"),
   fc.constantFrom("a@b.co", "first.last+tag@mail.example.com", "x@y", "@", "a@b.c", "q@r.com1", "a@b..com", "a@-.aa-b"),
+  fc.constantFrom("git@r.co:org/repo", "git", "Git@r.co", "@r.co"),
   fc.constantFrom(
     "555-123-4567",
     "(555) 123-4567",

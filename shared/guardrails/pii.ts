@@ -28,6 +28,8 @@ const UNKNOWN = -2;
 /** How much is forgotten at once: it costs time in what is kept. */
 const FORGOTTEN_AT_ONCE = 512;
 
+const GIT = Array.from("git", (character) => character.charCodeAt(0));
+
 const [PLUS, DASH, DOT, SPACE, AT, OPEN, CLOSE] = [43, 45, 46, 32, 64, 40, 41];
 
 function isDigit(unit: number): boolean {
@@ -281,7 +283,7 @@ export class PiiFinder {
       if (sign >= this.#limit) break;
       if (sign < decided || this.#seen.at(sign) === TAKEN) continue;
       const start = this.#localStart(decided, sign);
-      if (start === sign) continue;
+      if (start === sign || this.#isGit(start, sign)) continue;
       const end = this.#domainEnd(sign + 1);
       if (end === UNKNOWN) {
         this.#nexts[EMAIL] = next;
@@ -293,6 +295,12 @@ export class PiiFinder {
     }
     this.#nexts[EMAIL] = next;
     return this.#last ? this.#limit : this.#localStart(decided, this.#limit);
+  }
+
+  /** The name under which version control servers are logged into, as in `git@host:path`: nobody's address. */
+  #isGit(start: number, sign: number): boolean {
+    if (sign - start !== GIT.length || isLocal(this.#seen.at(start - 1))) return false;
+    return GIT.every((unit, at) => this.#seen.at(start + at) === unit);
   }
 
   /** Where the local part begins that ends at a place. */

@@ -1,8 +1,9 @@
 /**
  * Finds prompt injection, personal data and banned keywords in texts, and replaces personal data and keywords
  * (docs/rules/guardrails.md#scanners). Pure: it never logs, and what it answers names no matched text. The work is linear in
- * the texts, whatever they are.
+ * the texts and what they fold to, whatever they are.
  */
+import { atOnce, type Steps } from "../steps.ts";
 import { FoundSpans, MAX_GAP } from "./found-spans.ts";
 import { INJECTION_PATTERNS } from "./injection-patterns.ts";
 import { JoinedTexts, type ScanSpan } from "./joined-texts.ts";
@@ -33,6 +34,17 @@ export interface ScanMatch {
   readonly spans: readonly ScanSpan[];
 }
 
+/** What may still be read, in characters of texts or of what they fold to; below 0: something was not read. */
+export interface ScanRoom {
+  units: number;
+}
+
+/** Texts with what was found in them replaced. */
+interface Redacted {
+  readonly texts: readonly string[];
+  readonly counts: RedactionCounts;
+}
+
 /** The scanners of one policy, ready to be used on many texts. */
 export interface TextScan {
   /**
@@ -41,7 +53,10 @@ export interface TextScan {
    */
   scanTexts(texts: readonly ScannedText[]): readonly ScanMatch[];
   /** The texts with all personal data and keywords replaced. What is split over texts is replaced in the first of them. */
-  redactTexts(texts: readonly ScannedText[]): { readonly texts: readonly string[]; readonly counts: RedactionCounts };
+  redactTexts(texts: readonly ScannedText[]): Redacted;
+  /** The same in steps, as far as there is room. */
+  scanning(texts: readonly ScannedText[], room: ScanRoom): Steps<readonly ScanMatch[]>;
+  redacting(texts: readonly ScannedText[], room: ScanRoom): Steps<Redacted>;
   /** Replaces the same in one text that arrives in pieces. */
   openStream(): RedactingStream;
 }
@@ -90,6 +105,8 @@ class CompiledScan implements TextScan {
   readonly #unitsAtOnce: number;
   /** Used by one reading after another: to make it anew for each short text costs more time than to read the text. */
   readonly #folded = new UnitBuffer(0);
+  /** The same for readings, which last longer than a call; null while one has it. */
+  #spare: UnitBuffer | null = null;
 
   constructor(hasInjection: boolean, hasPii: boolean, keywords: KeywordTrie | null, unitsAtOnce: number) {
     this.#hasInjection = hasInjection;
@@ -99,8 +116,17 @@ class CompiledScan implements TextScan {
   }
 
   scanTexts(texts: readonly ScannedText[]): readonly ScanMatch[] {
+    return atOnce(this.scanning(texts, { units: Number.POSITIVE_INFINITY }));
+  }
+
+  redactTexts(texts: readonly ScannedText[]): Redacted {
+    return atOnce(this.redacting(texts, { units: Number.POSITIVE_INFINITY }));
+  }
+
+  *scanning(texts: readonly ScannedText[], room: ScanRoom): Steps<readonly ScanMatch[]> {
     const joined = new JoinedTexts(texts.map(({ text }) => text));
-    const { injections, pii, keywords } = this.#find(joined, texts, this.#hasInjection);
+    yield texts.length;
+    const { injections, pii, keywords } = yield* this.#find(joined, texts, room);
     const injected = [...injections]
       .sort(([a], [b]) => a - b)
       .map(
@@ -117,13 +143,13 @@ class CompiledScan implements TextScan {
     ];
   }
 
-  redactTexts(texts: readonly ScannedText[]): { readonly texts: readonly string[]; readonly counts: RedactionCounts } {
+  *redacting(texts: readonly ScannedText[], room: ScanRoom): Steps<Redacted> {
     const given = texts.map(({ text }) => text);
     const joined = new JoinedTexts(given);
-    const overSeams = this.#findOverSeams(joined, texts, false);
+    const overSeams = yield* this.#findOverSeams(joined, texts, false, room);
     const redacted = new RedactedTexts(given, joined, overSeams);
     const all = whereIn(joined, texts);
-    this.#read(given, null, ({ pii, keywords, decided }) => {
+    yield* this.#read(given, null, room, ({ pii, keywords, decided }) => {
       const placed = { pii: new FoundSpans(), keywords: new FoundSpans() };
       addPlaces(placed.pii, pii, all);
       addPlaces(placed.keywords, keywords, all);
@@ -136,10 +162,10 @@ class CompiledScan implements TextScan {
     return openRedactingStream(this.#hasPii, this.#keywords, this.#folded);
   }
 
-  #find(joined: JoinedTexts, texts: readonly ScannedText[], withInjection: boolean): Findings {
+  *#find(joined: JoinedTexts, texts: readonly ScannedText[], room: ScanRoom): Steps<Findings> {
     const given = texts.map(({ text }) => text);
-    const found = this.#findIn(given, withInjection, whereIn(joined, texts), MAX_MATCHES);
-    const overSeams = this.#findOverSeams(joined, texts, withInjection);
+    const found = yield* this.#findIn(given, this.#hasInjection, whereIn(joined, texts), room, MAX_MATCHES);
+    const overSeams = yield* this.#findOverSeams(joined, texts, this.#hasInjection, room);
     for (const [pattern, place] of overSeams.injections) {
       if (!found.injections.has(pattern)) found.injections.set(pattern, place);
     }
@@ -148,17 +174,24 @@ class CompiledScan implements TextScan {
     return found;
   }
 
-  #findOverSeams(joined: JoinedTexts, texts: readonly ScannedText[], withInjection: boolean): Findings {
+  *#findOverSeams(
+    joined: JoinedTexts,
+    texts: readonly ScannedText[],
+    withInjection: boolean,
+    room: ScanRoom,
+  ): Steps<Findings> {
     const found = noFindings();
     if (texts.length < 2) return found;
     const { isUsers } = whereIn(joined, texts);
-    for (const { text, start, seams } of joined.seams(this.#reach())) {
-      const one = this.#findIn([text], withInjection, {
-        placeOf: (index) => start + index,
+    for (const { text, start, seams } of yield* joined.seams(this.#reach())) {
+      const where = {
+        placeOf: (index: number): number => start + index,
         // what begins where a long text was cut may in truth begin elsewhere
-        counts: (from, to) => (start === 0 || from > start) && hasBetween(seams, from - start, to - start),
+        counts: (from: number, to: number): boolean =>
+          (start === 0 || from > start) && hasBetween(seams, from - start, to - start),
         isUsers,
-      });
+      };
+      const one = yield* this.#findIn([text], withInjection, where, room);
       found.pii.addAll(one.pii);
       found.keywords.addAll(one.keywords);
       for (const [pattern, place] of one.injections) {
@@ -173,7 +206,13 @@ class CompiledScan implements TextScan {
   }
 
   /** @param most how many matches of personal data, and of keywords, are answered */
-  #findIn(texts: readonly string[], withInjection: boolean, where: Where, most = Number.POSITIVE_INFINITY): Findings {
+  *#findIn(
+    texts: readonly string[],
+    withInjection: boolean,
+    where: Where,
+    room: ScanRoom,
+    most = Number.POSITIVE_INFINITY,
+  ): Steps<Findings> {
     const found = noFindings();
     const injected = (pattern: number, start: number, end: number): boolean => {
       const [from, to] = [where.placeOf(start), where.placeOf(end)];
@@ -182,25 +221,31 @@ class CompiledScan implements TextScan {
       found.injections.set(pattern, { start: from, end: to });
       return true;
     };
-    this.#read(texts, withInjection ? injected : null, ({ pii, keywords }) => {
+    yield* this.#read(texts, withInjection ? injected : null, room, ({ pii, keywords }) => {
       addPlaces(found.pii, pii, where, most);
       addPlaces(found.keywords, keywords, where, most);
     });
     return found;
   }
 
-  /** Reads texts in steps, and tells what each step has found. */
-  #read(
+  /** Reads texts in steps as far as there is room, and tells what each step has found. */
+  *#read(
     texts: readonly string[],
     injected: Scanners["injected"],
+    room: ScanRoom,
     found: (step: ReturnType<TextsReading["takeFound"]>) => void,
-  ): void {
+  ): Steps<void> {
     const scanners = { pii: this.#hasPii, keywords: this.#keywords, injected };
-    const reading = new TextsReading(texts, scanners, this.#folded, this.#unitsAtOnce);
-    while (!reading.isOver) {
-      reading.step();
+    const folded = this.#spare ?? new UnitBuffer(0);
+    this.#spare = null;
+    const reading = new TextsReading(texts, scanners, folded, this.#unitsAtOnce);
+    while (!reading.isOver && room.units >= 0) {
+      const units = reading.step();
+      room.units -= units;
       found(reading.takeFound());
+      yield units;
     }
+    this.#spare = folded;
   }
 }
 

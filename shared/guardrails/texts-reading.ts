@@ -12,6 +12,10 @@ import type { UnitBuffer } from "./unit-buffer.ts";
 
 const LINE_BREAK = 10;
 
+const HIGH_HALVES = /[\ud800-\udbff]/g;
+/** What folding a surrogate pair takes besides, in units of work. */
+const PAIR_UNITS = 16;
+
 /** What is looked for. */
 export interface Scanners {
   readonly pii: boolean;
@@ -36,7 +40,7 @@ export class TextsReading {
 
   /**
    * @param folded where folded text is kept; it is used by no other reading meanwhile
-   * @param unitsAtOnce how many units a step reads at least, but at the end
+   * @param unitsAtOnce how many units a step reads; the last character may fold to more
    */
   constructor(
     texts: readonly string[],
@@ -59,21 +63,27 @@ export class TextsReading {
     return this.#nth >= this.#texts.length;
   }
 
-  /** Reads on. */
-  step(): void {
+  /** Reads on: a bounded number of units, of the texts and of what they fold to. Returns the work. */
+  step(): number {
     const isFolded = this.#keywords !== null || this.#injections !== null;
     const folded = this.#folded;
     const before = folded.length;
     const most = before + this.#atOnce;
-    for (let room = this.#atOnce; room > 0 && !this.isOver; ) {
+    let [read, pairs] = [0, 0];
+    while (read < this.#atOnce && folded.length < most && !this.isOver) {
       const from = this.#at;
       const text = this.#texts[this.#nth] ?? "";
-      this.#at = isFolded ? fold(text, from, true, this.#offset, folded, most) : Math.min(text.length, from + room);
+      // characters that fold to nothing count as well
+      const to = from + this.#atOnce - read;
+      this.#at = isFolded ? fold(text, from, true, this.#offset, folded, most, to) : Math.min(text.length, to);
       this.#pii?.readTo(this.#at);
+      read += this.#at - from + 1;
+      if (isFolded) pairs += text.slice(from, this.#at).match(HIGH_HALVES)?.length ?? 0;
       if (this.#at === text.length) this.#openNext(text.length);
-      room = isFolded ? most - folded.length : room - (this.#at - from) - 1;
     }
+    const units = Math.max(read, folded.length - before) + pairs * PAIR_UNITS;
     if (isFolded) this.#readFolded(before);
+    return units;
   }
 
   /** Reads the folded units from an index on, and keeps those that patterns look back at. */

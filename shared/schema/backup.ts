@@ -28,6 +28,9 @@ export const backupSettingSchema = z.object({
   value: z.record(z.string(), z.unknown(), { error: "must be an object" }),
 });
 
+/** An HMAC-SHA-256. */
+const mac = z.string({ error: "must be a string" }).regex(/^[0-9a-f]{64}$/, "must be 64 hex digits");
+
 /**
  * Proof that a sealed secret belongs to its entry and to the address beside it
  * (docs/rules/backup.md#secrets-belong-to-entries).
@@ -38,8 +41,7 @@ const backupMacSchema = z.object({
   id: z.string({ error: "must be a string" }).max(200, "must be at most 200 characters"),
   /** The dotted path of the secret within the row. */
   field: z.string({ error: "must be a string" }).max(200, "must be at most 200 characters"),
-  /** The HMAC-SHA-256 in hex. */
-  mac: z.string({ error: "must be a string" }).regex(/^[0-9a-f]{64}$/, "must be 64 hex digits"),
+  mac,
 });
 export type BackupMac = z.infer<typeof backupMacSchema>;
 
@@ -69,6 +71,8 @@ export const backupSchema = z
       /** Absent in files of older versions and in files that other programs made. */
       macs: z.array(backupMacSchema, { error: "must be a list" }).optional(),
     }),
+    /** Proof that everything above is as it was exported; absent without an encryption key and in files of older versions. */
+    mac: mac.optional(),
   })
   .meta({ id: "Backup" });
 export type Backup = z.infer<typeof backupSchema>;

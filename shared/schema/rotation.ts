@@ -16,6 +16,7 @@ export const rotationSchema = z
     api_key_pepper: z.object({
       old_peppers: z.number().int().meta({ description: "Number of values of GATEWAY_API_KEY_PEPPERS_OLD" }),
       keys_left: z.number().int().meta({ description: "Keys that were not used since the pepper was replaced" }),
+      keys_invalid: z.number().int().meta({ description: "Keys that no accepted pepper fits, which get 401" }),
       first_left: z
         .array(z.object({ id: z.string(), tenant_id: z.string(), name: z.string(), key_prefix: z.string() }))
         .meta({ description: "The first 100 of them, oldest first" }),

@@ -28,6 +28,7 @@ export const guardrailsPolicyBody = z
         .transform((items) => [...new Set(items)])
         .default([]),
       fail_open: flag.default(true),
+      scan_assistant: flag.default(false),
     },
     NO_POLICY,
   )

@@ -90,7 +90,9 @@ describe("signing in", () => {
     const callback = await callbackOf(context, { ...newPerson(), ...claims(new URL(url)) });
     change(callback);
     await page.goto(callback.href);
-    expect(new URL(page.url()).searchParams.get("error")).toBe("sign_in_failed");
+    const isUnverified = claims(new URL(url))["email_verified"] === false;
+    const reason = isUnverified ? "email_not_verified" : "sign_in_failed";
+    expect(new URL(page.url()).searchParams.get("error")).toBe(reason);
     await page.getByRole("alert").waitFor();
     expect(await sessionOf(context)).toBeNull();
   });

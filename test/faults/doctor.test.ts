@@ -349,6 +349,7 @@ it("tells each store that is off, and what the control service says of it", asyn
   await redis.close();
   await clickhouse.close();
   await postgres.stop();
+  const silentAt = (url: string): string => `does not answer at ${new URL(url).host}: nothing listens there`;
   const told = (found: Report) => wrong(found).filter(([, , check]) => check !== "disk");
   // a finding for each, and not one more for each part that notices
   const off = await waitFor(
@@ -357,9 +358,9 @@ it("tells each store that is off, and what the control service says of it", asyn
   );
   expect(off).toMatchObject({ code: 2, state: "failure" });
   expect(told(off)).toEqual([
-    ["failure", "database", "reachable", "does not answer: nothing listens there"],
-    ["failure", "key-value store", "reachable", "does not answer: nothing listens there"],
-    ["failure", "analytics store", "reachable", "does not answer: nothing listens there"],
+    ["failure", "database", "reachable", silentAt(postgres.url("postgres"))],
+    ["failure", "key-value store", "reachable", silentAt(redis.url)],
+    ["failure", "analytics store", "reachable", silentAt(clickhouse.url)],
   ]);
   // without the store's address the control service is who tells
   const { findings } = await report([], { GATEWAY_DATABASE_URL: "" });

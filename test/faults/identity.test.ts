@@ -66,6 +66,7 @@ let upstream: TestUpstream;
 let people: OidcIssuer;
 let strict: OidcIssuer;
 let late: OidcIssuer;
+let crowded: OidcIssuer;
 let key: IssuerKey;
 let stack: Stack;
 let gateway: Gateway;
@@ -79,6 +80,7 @@ beforeAll(async () => {
   strict = await startOidcIssuer("gateway");
   late = await startOidcIssuer("gateway");
   late.status = 500;
+  crowded = await startOidcIssuer("gateway");
   key = await people.newKey();
   people.published.push(key.publicJwk);
   const issuers = [
@@ -92,6 +94,7 @@ beforeAll(async () => {
     },
     { issuer: strict.url, audience: "gateway", tenant: "known", jit_provision: false },
     { issuer: late.url, audience: "gateway", tenant: "late" },
+    { issuer: crowded.url, audience: "gateway", tenant: "crowded" },
   ];
   stack = await startStack({
     env: stackEnv(join(folder, "stack"), { GATEWAY_JWT_ISSUERS: JSON.stringify(issuers) }),
@@ -102,7 +105,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await stack?.stop();
-  await Promise.all([upstream.close(), people.close(), strict.close(), late.close()]);
+  await Promise.all([upstream.close(), people.close(), strict.close(), late.close(), crowded.close()]);
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -140,6 +143,18 @@ async function metric(name: string): Promise<Readonly<Record<string, number>>> {
   const found = [...text.matchAll(new RegExp(`^${name}\\{(.*)\\} (\\d+)$`, "gm"))];
   return Object.fromEntries(found.map(([, labels, value]) => [labels?.replace(',cell="local"', ""), Number(value)]));
 }
+
+// the first one: neither the provider's keys nor the tenant are known yet
+it("a burst of first uses waits for its keys", async () => {
+  const own = await crowded.newKey();
+  crowded.published.push(own.publicJwk);
+  const tokens = await Promise.all(
+    Array.from({ length: 60 }, async (_, at) => await crowded.sign(own, { sub: `first-${at}` })),
+  );
+  const answers = await Promise.all(tokens.map(async (token) => (await chatWith(token)).code));
+  expect(answers).toEqual(tokens.map(() => 200));
+  expect(await keysOf("crowded")).toHaveLength(60);
+});
 
 describe("a token", () => {
   it("is served as its subject, whose key and tenant are made at first use", async () => {

@@ -84,10 +84,12 @@ describe("Prometheus", () => {
     expect(result.length).toBeGreaterThan(0);
   });
 
-  it("finds no fault in the rules and in a scrape with its checker", async () => {
+  it("finds no fault in rules, configurations and a scrape with its checker", async () => {
     const promtool = programPath("promtool");
     if (promtool === undefined) throw new Error("promtool is missing: it comes with the package prometheus");
     execFileSync(promtool, ["check", "rules", join(GRAFANA, "alerts.yml")], { stdio: "pipe" });
+    for (const folder of [GRAFANA, join(GRAFANA, "../containers")])
+      execFileSync(promtool, ["check", "config", "--syntax-only", join(folder, "prometheus.yml")], { stdio: "pipe" });
     const scrape = await readExposition(await (await fetch(`${stack.metricsUrl}/metrics`)).text());
     expect(scrape.faults).toEqual([]);
   });

@@ -10,5 +10,6 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     GATEWAY_TRUSTED_PROXIES: "127.0.0.1",
     GATEWAY_DASHBOARD: "1",
     GATEWAY_DASHBOARD_LISTEN: "127.0.0.1:0",
+    DASHBOARD_PUBLIC_URL: "https://console.example.org",
   });
 }

@@ -8,8 +8,8 @@ import { Gateway } from "./gateway.ts";
 import { ownPort } from "./own-port.ts";
 import { startTestStack } from "./test-stack.ts";
 
-/** Registers the hooks; the parts are there once tests run. `workers`: GATEWAY_WORKERS. */
-export function useBridgedStack(workers = 1) {
+/** Registers the hooks; the parts are there once tests run. `workers`: GATEWAY_WORKERS; `env`: other variables. */
+export function useBridgedStack(workers = 1, env: Readonly<Record<string, string>> = {}) {
   const backend = memoryBackend();
   let bridge: Awaited<ReturnType<typeof startRedisBridge>>;
   let stack: Stack;
@@ -20,6 +20,7 @@ export function useBridgedStack(workers = 1) {
       GATEWAY_REDIS_URL: bridge.url,
       GATEWAY_REDIS_TOKEN: "token",
       GATEWAY_WORKERS: String(workers),
+      ...env,
     });
     gateway = new Gateway(stack);
   });

@@ -1,7 +1,7 @@
 /** A browser of the console for tests without one: it keeps cookies and names its origin as browsers do. */
 import type { Hono } from "hono";
 
-const CONSOLE_ORIGIN = "http://console.test";
+const CONSOLE_ORIGIN = "http://localhost";
 
 export class ConsoleBrowser {
   readonly #app: Hono;

@@ -12,6 +12,15 @@ import { ANN, CLIENT_ID, CLIENT_SECRET, type SignInProvider, startSignInProvider
 
 export const ADMIN = { email: "Admin@Example.org", password: "correct horse" };
 
+/** The provider as `OIDC_PROVIDERS` names it. */
+export const corp = ({ issuer }: SignInProvider) => ({
+  id: "corp",
+  name: "Corp",
+  issuer,
+  client_id: CLIENT_ID,
+  client_secret: CLIENT_SECRET,
+});
+
 export interface TestConsole {
   readonly control: TestControl;
   readonly provider: SignInProvider;
@@ -44,9 +53,7 @@ export async function startConsole(variables: Readonly<Record<string, string>> =
     DASHBOARD_ADMIN_EMAIL: ADMIN.email,
     DASHBOARD_PASSWORD: ADMIN.password,
     DASHBOARD_SESSION_SECRET: "s".repeat(32),
-    OIDC_PROVIDERS: JSON.stringify([
-      { id: "corp", name: "Corp", issuer: provider.issuer, client_id: CLIENT_ID, client_secret: CLIENT_SECRET },
-    ]),
+    OIDC_PROVIDERS: JSON.stringify([corp(provider)]),
     ...variables,
   }) as DashboardEnv;
   const server = () =>

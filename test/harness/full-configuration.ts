@@ -53,6 +53,7 @@ export async function fillConfiguration({ must: send }: Pick<TestControl, "must"
       guard_model: "full-model",
       ban_keywords: ["blue falcon", "(a+)+$"],
       fail_open: false,
+      scan_assistant: true,
     },
   });
   await send("PATCH", `${one}/compression`, {

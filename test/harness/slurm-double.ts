@@ -13,6 +13,7 @@ interface DoubleJob {
   readonly id: number;
   readonly script: string;
   readonly asked: Readonly<Record<string, unknown>>;
+  readonly user: string;
   states: unknown;
   nodes: string;
   reason: string;
@@ -43,9 +44,10 @@ export class SlurmDouble {
     if (!(version in RECORDED)) return NOT_FOUND;
     const recorded = RECORDED[version as ApiVersion];
     if (headers["x-slurm-user-token"] !== TOKEN) return recordedAnswer(recorded.unauthenticated);
+    const user = String(headers["x-slurm-user-name"]);
     if (method === "POST" && path === "job/submit") {
       if (this.refuses) return recordedAnswer(recorded.refused);
-      return recordedAnswer(recorded.submitted, { job_id: this.#accept(JSON.parse(body) as Submitted) });
+      return recordedAnswer(recorded.submitted, { job_id: this.#accept(JSON.parse(body) as Submitted, user) });
     }
     const id = /^job\/(\d+)$/.exec(path)?.[1];
     if (method === "DELETE" && id !== undefined) {
@@ -59,9 +61,9 @@ export class SlurmDouble {
     return recordedAnswer(recorded.jobs, { jobs });
   }
 
-  #accept({ script, job }: Submitted): number {
+  #accept({ script, job }: Submitted, user: string): number {
     const id = this.#next++;
-    this.jobs.set(id, { id, script, asked: job, states: ["PENDING"], nodes: "", reason: "None" });
+    this.jobs.set(id, { id, script, asked: job, user, states: ["PENDING"], nodes: "", reason: "None" });
     return id;
   }
 }
@@ -87,9 +89,9 @@ export async function startSlurmDouble(): Promise<{ readonly double: SlurmDouble
   return { double, close: () => void sink.close() };
 }
 
-function shownOf({ id, asked, states, nodes, reason }: DoubleJob): object {
+function shownOf({ id, asked, user, states, nodes, reason }: DoubleJob): object {
   const { name, comment } = asked;
-  return { job_id: id, name, comment, job_state: states, nodes, state_reason: reason };
+  return { job_id: id, name, comment, user_name: user, job_state: states, nodes, state_reason: reason };
 }
 
 function recordedAnswer({ status, body }: { readonly status: number; readonly body: object }, more: object = {}) {

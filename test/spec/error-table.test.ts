@@ -324,11 +324,13 @@ const ELSEWHERE = {
   scheduler_unavailable: "test/faults/objects-away.test.ts",
   budget_check_failed: "edge/objects/cell/budget-gateway.test.ts",
   key_budget_check_failed: "edge/objects/cell/budget-gateway.test.ts",
+  object_not_found: "test/spec/stored-answers.test.ts",
   mcp_session_not_found: "test/spec/mcp-sessions.test.ts",
   invalid_token: "test/faults/identity.test.ts",
   identity_unavailable: "test/faults/identity.test.ts",
   key_store_unavailable: "test/faults/stores-away.test.ts",
   gateway_stopping: "test/faults/drain.test.ts",
+  unsupported_encoding: "test/spec/content-codings.test.ts",
   upstream_stream_error: "test/spec/upstream.test.ts",
 } as const;
 

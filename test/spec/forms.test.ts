@@ -116,7 +116,7 @@ describe("a form", () => {
 
   it("may be JSON where the route takes both", async () => {
     const minted = await mint();
-    const body = { model: minted.model.model_name, image: { file_id: "f" }, n: 2 };
+    const body = { model: minted.model.model_name, images: [{ image_url: "data:image/png;base64,AA==" }], n: 2 };
     const response = await post(minted, "/v1/images/edits", {
       body: JSON.stringify(body),
       headers: { "content-type": "application/json; charset=utf-8" },
@@ -191,6 +191,31 @@ describe("a form is refused", () => {
       body: { error: { code: "invalid_multipart" } },
     });
     expect(upstream.seen(minted.mark)).toEqual([]);
+  });
+
+  it("for more images than its budget has left, but for one request that reached it", async () => {
+    const minted = await mint();
+    const path = `/tenants/${minted.tenant.id}/budget`;
+    await fixture.gateway.must("PATCH", path, { budget_tokens: null, budget_cost_usd: 10, budget_period: "lifetime" });
+    const edit = async (n: string) => {
+      const image = new Uint8Array(randomBytes(600 * 1024));
+      const parts = formOf([
+        ["model", minted.model.model_name],
+        ["image", image],
+        ["n", n],
+      ]);
+      const response = await post(minted, "/v1/images/edits", { body: parts });
+      await response.text();
+      return response.status;
+    };
+    // use can exceed a limit by one request (docs/rules/budgets.md#term-budgets)
+    const statuses = (await Promise.all(Array.from({ length: 6 }, async () => await edit("1000")))).toSorted(
+      (a, b) => a - b,
+    );
+    expect({ statuses, served: upstream.seen(minted.mark).length }).toEqual({
+      statuses: [200, 403, 403, 403, 403, 403],
+      served: 1,
+    });
   });
 
   it("above the body cap, declared or not, and the client reads why", async () => {

@@ -110,20 +110,14 @@ describe("a body that was read as JSON", () => {
     "application/json; charset=utf-16",
   ])("is sent to the upstream as JSON, not as %s, which could contain another model", async (type) => {
     const minted = await mintAt(fixture.gateway, upstream);
-    const answer = await chat(
-      minted,
-      { "content-type": type, "content-encoding": "deflate" },
-      { a: "&model=forbidden&" },
-    );
+    const answer = await chat(minted, { "content-type": type }, { a: "&model=forbidden&" });
     expect(answer.status).toBe(200);
     const [call] = upstream.seen(minted.mark);
     expect({
       "content-type": call?.headers["content-type"],
-      "content-encoding": call?.headers["content-encoding"],
       json: call?.json,
     }).toEqual({
       "content-type": "application/json",
-      "content-encoding": undefined,
       json: { model: "upstream-name", a: "&model=forbidden&" },
     });
   });

@@ -138,10 +138,12 @@ describe("a request", () => {
     ["/v1/completions", { prompt: ["a", MAIL] }],
     ["/v1/responses", { input: "a", instructions: MAIL }],
     ["/v1/responses", { input: [{ role: "user", content: [{ type: "input_text", text: MAIL }] }] }],
+    ["/v1/responses", { input: [{ type: "reasoning", summary: [{ type: "summary_text", text: MAIL }] }] }],
     ["/v1/embeddings", { input: [MAIL] }],
     ["/v1/audio/speech", { input: MAIL, voice: "v" }],
     ["/v1/images/generations", { prompt: MAIL }],
     ["/v2/rerank", { query: "a", documents: ["b", { text: MAIL }] }],
+    ["/v2/rerank", { parameters: { inputs: [{ query: MAIL }] } }],
   ])("to %s is examined", async (path, body) => {
     const minted = await guarded({ input_scanners: ["pii"] });
     const { response, text } = await post(minted, path, body);
@@ -165,6 +167,19 @@ describe("a request", () => {
       status: 400,
       message: "request blocked by content policy",
     });
+  });
+
+  it("is examined with what the model said earlier as soon as the policy says so", async () => {
+    said = "fine";
+    const minted = await guarded({ input_scanners: ["pii"] });
+    const messages = [
+      { role: "assistant", content: MAIL },
+      { role: "user", content: "go on" },
+    ];
+    const statusOf = async () => (await post(minted, "/v1/chat/completions", { messages })).response.status;
+    expect(await statusOf()).toBe(200);
+    await gateway.must("PATCH", `/tenants/${minted.tenant.id}/guardrails`, { policy: { scan_assistant: true } });
+    expect(await statusOf()).toBe(400);
   });
 
   it("is judged by the policy that holds now", async () => {
@@ -298,4 +313,29 @@ async function eachIsInAnAlert(): Promise<void> {
 describe("each of these texts but none of their words is in an alert", () => {
   it("of the main cases", eachIsInAnAlert);
   it("of the other cases", { tags: ["check"] }, eachIsInAnAlert);
+});
+
+describe("a large body of a tenant without budget", () => {
+  it("is refused by the budget, not by its policy, and by the policy when there is budget", async () => {
+    const minted = await guarded({ action: "block", input_scanners: ["pii"] });
+    const setBudget = async (budget_tokens: number): Promise<unknown> =>
+      await gateway.must("PATCH", `/tenants/${minted.tenant.id}/budget`, { budget_tokens, budget_period: "lifetime" });
+    await setBudget(0);
+    // letters that fold to eighteen each
+    const large = chat(`${"\ufdfa".repeat(1_000_000)} ${MAIL}`);
+    const refused = await post(minted, "/v1/chat/completions", large);
+    await setBudget(100_000_000);
+    const blocked = await post(minted, "/v1/chat/completions", large);
+    const codes = [refused, blocked].map(({ text }) => JSON.parse(text).error.code);
+    expect(codes).toEqual(["tenant_budget_exhausted", "request_blocked"]);
+    const rows = await waitFor(
+      async () => await gateway.rows(minted.tenant.id),
+      ({ length }) => length === 2,
+    );
+    const shown = rows.map(({ status_code, input_tokens, cost_usd }) => ({ status_code, input_tokens, cost_usd }));
+    expect(shown.toSorted((a, b) => a.status_code - b.status_code)).toEqual([
+      { status_code: 400, input_tokens: 0, cost_usd: 0 },
+      { status_code: 403, input_tokens: 0, cost_usd: 0 },
+    ]);
+  });
 });

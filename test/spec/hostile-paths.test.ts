@@ -160,7 +160,7 @@ describe("a path that is written oddly", () => {
 
 const ACCOUNT = (
   "files uploads batches fine_tuning fine-tunes assistants threads vector_stores containers evals organization projects " +
-  "realtime conversations videos skills responses/resp_1 responses/resp_1/cancel chat/completions/chatcmpl-1"
+  "realtime conversations videos skills responses/resp_1/other responses/input_tokens chat/completions/chatcmpl-1"
 ).split(" ");
 
 describe("the operator's account", () => {
@@ -188,7 +188,7 @@ describe("the operator's account", () => {
     const body = bodyOf(minted);
     const paths = [
       "/v1/files/file-1",
-      "/v1/responses/resp_1",
+      "/v1/responses/resp_1/other",
       "/v1/organization/x",
       "/v1/rerank",
       "/v1/chat/completions",

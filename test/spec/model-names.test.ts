@@ -139,22 +139,6 @@ describe("another model beside the one that is checked", () => {
     }
     expect(upstream.seen(minted.mark)).toEqual([]);
   });
-
-  it("in a form with a content encoding is not sent: the form goes upstream as it was read", async () => {
-    const minted = await mintAt(fixture.gateway, upstream);
-    const answer = await rawRequest(fixture.gateway.proxyUrl, {
-      method: "POST",
-      path: "/v1/audio/transcriptions",
-      headers: { authorization: `Bearer ${minted.secret}`, "content-type": TYPE, "content-encoding": "deflate" },
-      body: `${named('"model"', minted.model.model_name)}${file("x")}--BB--`,
-    });
-    const [call] = upstream.seen(minted.mark);
-    expect({ status: answer.status, "content-encoding": call?.headers["content-encoding"] }).toEqual({
-      status: 200,
-      "content-encoding": undefined,
-    });
-    expect(call?.fields).toEqual({ model: "upstream-name" });
-  });
 });
 
 describe("a name that is not registered", () => {

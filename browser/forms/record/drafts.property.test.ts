@@ -108,6 +108,7 @@ describe("a form", () => {
       guard_model: "text",
       ban_keywords: "lines",
       fail_open: "flag",
+      scan_assistant: "flag",
     });
   });
 
@@ -133,6 +134,7 @@ describe("a form", () => {
       guard_model: null,
       ban_keywords: [],
       fail_open: true,
+      scan_assistant: false,
     };
     const closed = { ...draftOf(policy, stored, "UTC"), fail_open: false };
     expect(changedBody(policy, stored, closed, "UTC")).toEqual({ fail_open: false });
@@ -145,6 +147,7 @@ describe("a form", () => {
       guard_model: null,
       ban_keywords: [],
       fail_open: false,
+      scan_assistant: false,
     });
   });
 

@@ -53,6 +53,7 @@ export const fieldTexts = {
   guard_model_hint: "Required for the scanner harm.",
   ban_keywords: "Banned keywords",
   ban_keywords_hint: "One per line, at most 1,000. Needs the scanner ban_keywords.",
+  scan_assistant: "Scan assistant messages",
   fail_open: "Fail open",
   fail_open_hint: "If the guard model cannot be reached, let requests pass.",
   enabled: "Enabled",

@@ -57,6 +57,7 @@ export const shellTexts = {
   sign_in_expired: "Sign-in took too long, or was started in another window. Try again.",
   provider_unavailable: "The sign-in provider cannot be reached.",
   email_taken: "Another account already uses this email. Ask an admin.",
+  email_not_verified: "The provider did not verify your email.",
   email_invalid: "The provider sent no usable email address.",
   too_many_pending: "Too many accounts are awaiting approval. Ask an admin.",
   too_many_sign_ins: "Too many failed attempts. Try again in {minutes, plural, one {# minute} other {# minutes}}.",

@@ -24,6 +24,7 @@ const FAILURES = {
   sign_in_expired: "sign_in_expired",
   provider_unavailable: "provider_unavailable",
   email_taken: "email_taken",
+  email_not_verified: "email_not_verified",
   email_invalid: "email_invalid",
   too_many_pending: "too_many_pending",
 } as const;

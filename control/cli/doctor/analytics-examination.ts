@@ -61,7 +61,7 @@ export function analyticsExamination(access: AnalyticsAccess, withinMs: number):
       try {
         return await examine(store, access.db);
       } catch (error) {
-        return { findings: [refusal(error)] };
+        return { findings: [refusal(error, access.url)] };
       } finally {
         await client.close();
       }
@@ -164,9 +164,9 @@ const CODES: Readonly<Record<string, readonly [detail: string, fix: string]>> = 
   "241": ["has not enough memory for a query", "give the store more memory"],
 };
 
-function refusal(error: unknown): DoctorFinding {
+function refusal(error: unknown, url: string): DoctorFinding {
   if (!(error instanceof ClickHouseError)) {
-    const { detail, fix } = unreachable(error);
+    const { detail, fix } = unreachable(error, url);
     return failure("reachable", detail, fix);
   }
   const [detail, fix] = CODES[error.code] ?? [`answers with the error ${error.code}`, "read the log of the store"];

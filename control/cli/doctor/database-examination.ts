@@ -102,7 +102,7 @@ async function examine(url: string, withinMs: number): Promise<Examined> {
     }
     return { findings, clocks: [clockFromInstant(DATABASE, Number(state.now_ms), sentMs, gotMs)] };
   } catch (error) {
-    return { findings: [refused(error)] };
+    return { findings: [refused(error, url)] };
   } finally {
     void client.end().catch(() => undefined);
   }
@@ -177,11 +177,11 @@ const SQLSTATES: Readonly<Record<string, readonly [detail: string, fix: string]>
   "57P03": ["is starting or stopping", "ask again in a minute; then read its log"],
 };
 
-function refused(error: unknown): DoctorFinding {
+function refused(error: unknown, url: string): DoctorFinding {
   const code = codeOf(error);
   const [detail, fix] = SQLSTATES[code] ?? [];
   if (detail !== undefined && fix !== undefined) return failure("reachable", detail, fix);
   if (/^[0-9A-Z]{5}$/.test(code)) return failure("reachable", `answers with the error ${code}`, "read its log");
-  const reason = unreachable(error);
+  const reason = unreachable(error, url);
   return failure("reachable", reason.detail, reason.fix);
 }

@@ -84,7 +84,7 @@ function examinationsOf({
   ];
   const different = Map.groupBy(endpoints, ({ endpoint: { host, port } }) => `${host}:${port}`);
   return [
-    managementExamination({ url: adminUrl, token: adminToken, runbooks: more.runbooks }),
+    managementExamination({ url: adminUrl, token: adminToken, runbooks: more.runbooks, withinMs: more.withinMs }),
     metricsExamination({ url: metricsUrl ?? besideAdmin(adminUrl), isGiven: metricsUrl !== null }),
     ...(adminToken === null ? [] : [cellExamination({ url: adminUrl, token: adminToken, declaredSlots, behind })]),
     ...edges.map(edgeExamination),

@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(async () => await server.close());
 
-async function examined(how: Answer): Promise<readonly DoctorFinding[]> {
+async function examined(how: Answer, withinMs = 20_000): Promise<readonly DoctorFinding[]> {
   answer = how;
   return await diagnose({
     env: parseDoctorEnv({ GATEWAY_REDIS_URL: server.url, GATEWAY_CLICKHOUSE_URL: server.url }),
@@ -33,7 +33,7 @@ async function examined(how: Answer): Promise<readonly DoctorFinding[]> {
     backups: null,
     release: "1.0.0",
     runbooks: "docs/reference/alerts.md",
-    withinMs: 20_000,
+    withinMs,
   });
 }
 
@@ -167,4 +167,38 @@ it("ends a list of models that has no end, and sends the token nowhere else", as
   expect(pages).toBe(100);
   expect(told).toEqual([]);
   await elsewhere.close();
+});
+
+/** What the doctor says of the control service that somebody has to act on. */
+const wrongOfControl = (findings: readonly DoctorFinding[]) =>
+  findings
+    .filter(({ part, state }) => part === "control service" && (state === "failure" || state === "warning"))
+    .map(({ check, detail, fix }) => ({ check, detail, fix }));
+
+it.each([
+  ["usage", "does not hear from the analytics store (ClickHouse) within 0.4 s"],
+  ["about", "does not reach its database"],
+])("blames the store that keeps /%s waiting, not the control service", async (path, detail) => {
+  const usual = asGateway({});
+  const findings = await examined((request, response) => {
+    if (request.url?.startsWith(`/api/v1/${path}`) !== true) usual(request, response);
+  }, 1000);
+  expect(wrongOfControl(findings).filter(({ check }) => check === "reachable")).toMatchObject([{ detail }]);
+});
+
+it("names an alert by its key and leads to its section", async () => {
+  const alert = {
+    kind: "alert",
+    entity_id: "upstream_request_failed:phi-4",
+    name: "Upstream errors",
+    detail: "3 of 10",
+  };
+  const findings = await examined(asGateway({ "/api/v1/overview/attention": [alert] }));
+  expect(wrongOfControl(findings).filter(({ check }) => check === "attention")).toEqual([
+    {
+      check: "attention",
+      detail: "alert: upstream_request_failed:phi-4: 3 of 10",
+      fix: "docs/reference/alerts.md#upstream_request_failed",
+    },
+  ]);
 });

@@ -58,7 +58,7 @@ it("that is silent or gone is a failure within its time", async () => {
   expect((await examined(url)).findings).toEqual([
     failure(
       "reachable",
-      "does not answer: nothing listens there",
+      `does not answer at ${new URL(url).host}: nothing listens there`,
       "check the address and the port, and that the part runs",
     ),
   ]);

@@ -36,7 +36,7 @@ export function keyValueExamination(
     run: async (signal) =>
       /^rediss?:/i.test(redis.url)
         ? await overRedis(redis.url, withinMs)
-        : await examine(async (command) => await overRest(redis, command, signal)),
+        : await examine(async (command) => await overRest(redis, command, signal), redis.url),
   };
 }
 
@@ -62,10 +62,10 @@ async function overRedis(url: string, withinMs: number): Promise<Examined> {
     await connection.connect();
   } catch (error) {
     connection.disconnect();
-    return { findings: [refusal(failures[0] ?? error)] };
+    return { findings: [refusal(failures[0] ?? error, url)] };
   }
   try {
-    return await examine(async ([name, ...args]) => await connection.call(name, ...args));
+    return await examine(async ([name, ...args]) => await connection.call(name, ...args), url);
   } finally {
     connection.disconnect();
   }
@@ -89,17 +89,17 @@ async function overRest(
   return body.result;
 }
 
-async function examine(send: Send): Promise<Examined> {
+async function examine(send: Send, url: string): Promise<Examined> {
   try {
     const sentMs = Date.now();
     await send(["PING"]);
     const tookMs = Date.now() - sentMs;
     const findings = await infoFindings(send, tookMs);
     // a replica has no write to take
-    const write = findings.some(({ state }) => state === "failure") ? [] : [await writeFinding(send)];
+    const write = findings.some(({ state }) => state === "failure") ? [] : [await writeFinding(send, url)];
     return { findings: [...findings, ...write, await filledFinding(send)], clocks: await clockOf(send) };
   } catch (error) {
-    return { findings: [refusal(error)] };
+    return { findings: [refusal(error, url)] };
   }
 }
 
@@ -133,7 +133,7 @@ async function infoFindings(send: Send, tookMs: number): Promise<readonly Doctor
   ];
 }
 
-async function writeFinding(send: Send): Promise<DoctorFinding> {
+async function writeFinding(send: Send, url: string): Promise<DoctorFinding> {
   const name = `doctor:${randomUUID()}`;
   try {
     await send(["SET", name, "1", "EX", WRITTEN_SECS]);
@@ -144,7 +144,7 @@ async function writeFinding(send: Send): Promise<DoctorFinding> {
     const fix = "GATEWAY_REDIS_URL must be one primary: a write was not there when it was read";
     return failure("permission", "does not return what was written", fix);
   } catch (error) {
-    return refusal(error);
+    return refusal(error, url);
   }
 }
 
@@ -184,12 +184,12 @@ const WORDS: Readonly<Record<string, readonly [check: "permission" | "token", de
   LOADING: ["permission", "is still loading its data", "ask again in a minute"],
 };
 
-function refusal(error: unknown): DoctorFinding {
+function refusal(error: unknown, url: string): DoctorFinding {
   const isReply = error instanceof Error && (error.name === "ReplyError" || error instanceof Refused);
   const code = isReply ? new Refused(error.message).code : "";
   const known = WORDS[code] ?? (isReply && /invalid password/i.test(error.message) ? WORDS["WRONGPASS"] : undefined);
   if (known !== undefined) return failure(...known);
   if (isReply) return failure("permission", "answers with an error", "read the log of the store");
-  const { detail, fix } = unreachable(error);
+  const { detail, fix } = unreachable(error, url);
   return failure("reachable", detail, fix);
 }

@@ -6,6 +6,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { rotationSchema } from "../../../shared/schema/rotation.ts";
+import { runbookOf } from "../../alerts/alert-kinds.ts";
 import { type GatewayClient, gatewayClient } from "../../api/client/client.ts";
 import { fetchLimited, shaped } from "./answers.ts";
 import { clockFromDate } from "./clocks.ts";
@@ -25,7 +26,9 @@ export const ITS_ANALYTICS = "analytics store of the control service";
 
 const versionAnswer = z.object({ version: z.string() });
 const aboutAnswer = z.object({ schema_version: z.number().int() });
-const attentionAnswer = z.array(z.object({ kind: z.string(), name: z.string(), detail: z.string() }));
+const attentionAnswer = z.array(
+  z.object({ kind: z.string(), entity_id: z.string().optional(), name: z.string(), detail: z.string() }),
+);
 const MIGRATIONS = join(import.meta.dirname, "../../db/migrations");
 
 /** Entries of the list, as the service limits it. */
@@ -48,10 +51,15 @@ interface ManagementAccess {
   readonly token: string | null;
   /** Where the tables of what to do are. */
   readonly runbooks: string;
+  /** For the whole examination. */
+  readonly withinMs: number;
 }
 
+/** The part of the time that is left to a store before the service is said not to reach it: both parts fit into the whole. */
+const STORE_SHARE = 0.4;
+
 /** The Management API: `version` without a token, the rest with it. */
-export function managementExamination({ url, token, runbooks }: ManagementAccess): Examination {
+export function managementExamination({ url, token, runbooks, withinMs }: ManagementAccess): Examination {
   return {
     part: CONTROL,
     run: async (signal) => {
@@ -62,7 +70,10 @@ export function managementExamination({ url, token, runbooks }: ManagementAccess
         const fix = "set GATEWAY_ADMIN_TOKEN: it is needed to read limits, cells and what needs attention";
         return added(first.examined, [skipped("token", "no admin token is given", fix)]);
       }
-      return added(first.examined, await withToken(first.client, signal, runbooks));
+      return added(
+        first.examined,
+        await withToken(first.client, signal, { runbooks, storeMs: withinMs * STORE_SHARE }),
+      );
     },
   };
 }
@@ -100,26 +111,50 @@ async function versionOf(
   }
 }
 
+/** An answer that waits for a store; null: the store keeps it waiting for too long. */
+async function inTime<T>(
+  ask: (signal: AbortSignal) => Promise<T>,
+  signal: AbortSignal,
+  storeMs: number,
+): Promise<T | null> {
+  const late = AbortSignal.timeout(storeMs);
+  try {
+    return await ask(AbortSignal.any([signal, late]));
+  } catch (error) {
+    if (late.aborted && !signal.aborted) return null;
+    throw error;
+  }
+}
+
 async function withToken(
   client: GatewayClient,
   signal: AbortSignal,
-  runbooks: string,
+  { runbooks, storeMs }: { readonly runbooks: string; readonly storeMs: number },
 ): Promise<readonly LinkedFinding[]> {
-  const { data: about, response } = await client.GET("/api/v1/about", { signal });
-  if (response.status === 401) {
+  const own = await inTime(async (late) => await client.GET("/api/v1/about", { signal: late }), signal, storeMs);
+  if (own?.response.status === 401) {
     const fix = "set GATEWAY_ADMIN_TOKEN to the token that the control service was started with";
     return [failure("token", "the admin token is not accepted", fix)];
   }
   const accepted = ok("token", "the admin token is accepted");
-  if (response.status === 503) {
+  if (own === null || own.response.status === 503) {
     const fix = "bring the database back: the Management API answers 503 until then";
     const links = { cause: ITS_DATABASE, symptomOf: ["database"] };
     return [accepted, failure("reachable", "does not reach its database", fix, links)];
   }
+  const { data: about, response } = own;
   if (about === undefined)
     return [accepted, failure("reachable", `answered ${response.status}`, "read the log of the control service")];
   const [analytics, attention, rotation] = await Promise.all([
-    client.GET("/api/v1/usage", { signal, params: { query: { since_ms: String(Date.now() - 60_000) } } }),
+    inTime(
+      async (late) =>
+        await client.GET("/api/v1/usage", {
+          signal: late,
+          params: { query: { since_ms: String(Date.now() - 60_000) } },
+        }),
+      signal,
+      storeMs,
+    ),
     client.GET("/api/v1/overview/attention", { signal }),
     client.GET("/api/v1/rotation", { signal }),
   ]);
@@ -128,11 +163,17 @@ async function withToken(
   return [
     accepted,
     schemaFinding(shaped(aboutAnswer, about).schema_version),
-    analytics.response.status === 503
-      ? failure("reachable", "does not reach the analytics store", "check GATEWAY_CLICKHOUSE_URL, user and password", {
-          cause: ITS_ANALYTICS,
-          symptomOf: ["analytics store"],
-        })
+    analytics === null || analytics.response.status === 503
+      ? failure(
+          "reachable",
+          analytics === null
+            ? `does not hear from the analytics store (ClickHouse) within ${storeMs / 1000} s`
+            : "does not reach the analytics store",
+          analytics === null
+            ? "see whether ClickHouse hangs or the network drops packets; --timeout gives it longer"
+            : "check GATEWAY_CLICKHOUSE_URL, user and password",
+          { cause: ITS_ANALYTICS, symptomOf: ["analytics store"] },
+        )
       : ok("reachable", "reaches the analytics store"),
     ...(oldSecrets === undefined ? [] : rotationFindings(oldSecrets, { ok, warning })),
     ...attentionFindings(shaped(attentionAnswer, attention.data ?? []), runbooks),
@@ -147,14 +188,14 @@ function schemaFinding(version: number): LinkedFinding {
   return warning("schema", detail, "start the control service of this release: it migrates its database");
 }
 
-function attentionFindings(
-  items: readonly { readonly kind: string; readonly name: string; readonly detail: string }[],
-  runbooks: string,
-): readonly LinkedFinding[] {
+/** An entry of the list; that of an alert is named by the alert's key, which commands and the list of alerts take. */
+function attentionFindings(items: z.infer<typeof attentionAnswer>, runbooks: string): readonly LinkedFinding[] {
   if (items.length === 0) return [ok("attention", "nothing needs attention")];
-  return items.slice(0, ITEMS_MAX).map(({ kind, name, detail }) => {
-    const isKind = /^[a-z_]{1,40}$/.test(kind);
-    const fix = isKind ? `${runbooks}#${kind}` : `${runbooks} has every kind of this release`;
+  return items.slice(0, ITEMS_MAX).map(({ kind, entity_id: key = "", name: title, detail }) => {
+    const isAlert = kind === "alert" && key !== "";
+    const name = isAlert ? key : title;
+    const ofKind = /^[a-z_]{1,40}$/.test(kind) ? `${runbooks}#${kind}` : `${runbooks} has every kind of this release`;
+    const fix = isAlert ? runbookOf(key) : ofKind;
     return (SERIOUS.has(kind) ? failure : warning)(
       "attention",
       `${kind}: ${name}: ${detail}`,

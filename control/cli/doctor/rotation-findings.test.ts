@@ -6,7 +6,7 @@ describe("old secrets", () => {
   const token = { old_accepted: false, old_used_at: null };
   const none = {
     encryption_key: { old_keys: 0, records_left: 0 },
-    api_key_pepper: { old_peppers: 0, keys_left: 7, first_left: [] },
+    api_key_pepper: { old_peppers: 0, keys_left: 7, keys_invalid: 0, first_left: [] },
     internal_token: token,
     admin_token: token,
   };
@@ -20,11 +20,17 @@ describe("old secrets", () => {
     expect(told({})).toEqual([]);
   });
 
+  it("that are not accepted and still needed are told", () => {
+    expect(told({ api_key_pepper: { ...none.api_key_pepper, keys_invalid: 3 } })).toEqual([
+      ["warning", "3 keys are invalid: their hashes are of a pepper that is not accepted"],
+    ]);
+  });
+
   it("can be removed when nothing needs them any more", () => {
     const accepted = { ...token, old_accepted: true };
     const rotation = {
       encryption_key: { old_keys: 1, records_left: 0 },
-      api_key_pepper: { old_peppers: 1, keys_left: 2, first_left: [] },
+      api_key_pepper: { old_peppers: 1, keys_left: 2, keys_invalid: 0, first_left: [] },
       internal_token: accepted,
       admin_token: { ...accepted, old_used_at: "2026-11-29T08:00:00.000Z" },
     };

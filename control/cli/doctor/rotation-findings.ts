@@ -4,7 +4,7 @@ import type { findingsOf, LinkedFinding } from "./finding.ts";
 
 const CHECK = "rotation";
 
-/** None while no old secret is accepted. */
+/** None while no old secret is accepted and every key works. */
 export function rotationFindings(
   { encryption_key, api_key_pepper, internal_token, admin_token }: Rotation,
   { ok, warning }: Pick<ReturnType<typeof findingsOf>, "ok" | "warning">,
@@ -23,6 +23,14 @@ export function rotationFindings(
       api_key_pepper.keys_left === 0
         ? removable("GATEWAY_API_KEY_PEPPERS_OLD")
         : ok(CHECK, `${api_key_pepper.keys_left} keys were not used since GATEWAY_API_KEY_PEPPER was replaced`),
+    );
+  if (api_key_pepper.keys_invalid > 0)
+    findings.push(
+      warning(
+        CHECK,
+        `${api_key_pepper.keys_invalid} keys are invalid: their hashes are of a pepper that is not accepted`,
+        "set the pepper that they had (if none, unset GATEWAY_API_KEY_PEPPER), or rotate or delete them: docs/rotate.md",
+      ),
     );
   const tokens = { GATEWAY_INTERNAL_TOKEN_OLD: internal_token, GATEWAY_ADMIN_TOKEN_OLD: admin_token };
   for (const [variable, { old_accepted, old_used_at }] of Object.entries(tokens))

@@ -58,13 +58,15 @@ export function isOfOthers(error: unknown): boolean {
   return isOdd(error) || codeOf(error) !== "";
 }
 
-/** Why something does not answer, from the error of its client. */
-export function unreachable(error: unknown): Reason {
+/** Why something does not answer, from the error of its client. `url`: where it was asked; only its host and port are told. */
+export function unreachable(error: unknown, url = ""): Reason {
   const code = codeOf(error);
   if (isOdd(error))
     return { detail: "answers, but not as a part of a gateway", fix: `another program may answer there: ${ADDRESS}` };
+  const host = URL.parse(url)?.host ?? "";
+  const silent = host === "" ? "does not answer" : `does not answer at ${host}`;
   const fix = FIXES[code];
-  if (fix !== undefined) return { detail: `does not answer: ${CONNECTION_CODES[code]}`, fix };
+  if (fix !== undefined) return { detail: `${silent}: ${CONNECTION_CODES[code]}`, fix };
   const told = /^[A-Z][A-Z0-9_]{1,40}$/.test(code) ? ` (${code})` : "";
-  return { detail: `does not answer${told}`, fix: ADDRESS };
+  return { detail: `${silent}${told}`, fix: ADDRESS };
 }

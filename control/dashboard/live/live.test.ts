@@ -208,7 +208,7 @@ describe("isolation", () => {
       nowMs: Date.now,
     });
     const caller = { user: user as typeof users.$inferSelect, address: "192.0.2.7" };
-    await live.answer(new Request("http://console.test/api/live/keys"), "/keys", caller);
+    await live.answer(new Request("http://localhost/api/live/keys"), "/keys", caller);
     expect(asked.map((headers) => headers.get("authorization"))).toEqual([userCredential(own.tenant.id, ADMIN_TOKEN)]);
     expect(asked.map((headers) => headers.get("x-gateway-audit-address"))).toEqual(["192.0.2.7"]);
   });
@@ -291,8 +291,8 @@ describe("a write", () => {
   it.each<[string, Record<string, string>, number]>([
     ["the console's own origin", {}, 200],
     ["another origin", { origin: "https://evil.example" }, 403],
-    ["an origin that begins like the own one", { origin: "http://console.test.evil.example" }, 403],
-    ["another scheme", { origin: "https://console.test" }, 403],
+    ["an origin that begins like the own one", { origin: "http://localhost.evil.example" }, 403],
+    ["another scheme", { origin: "https://localhost" }, 403],
     ["the origin of a sandboxed page", { origin: "null" }, 403],
     ["an empty origin", { origin: "" }, 403],
   ])("from %s", async (_, headers, status) => {
@@ -302,13 +302,13 @@ describe("a write", () => {
 
   it("needs an origin", async () => {
     const { cookies } = admin;
-    const request = new Request("http://console.test/api/live/tenants", {
+    const request = new Request("http://localhost/api/live/tenants", {
       method: "POST",
       body: "{}",
       headers: { cookie: cookies },
     });
     expect((await testing.app.request(request)).status).toBe(403);
-    const signOut = new Request("http://console.test/auth/sign-out", { method: "POST", headers: { cookie: cookies } });
+    const signOut = new Request("http://localhost/auth/sign-out", { method: "POST", headers: { cookie: cookies } });
     expect((await testing.app.request(signOut)).status).toBe(403);
   });
 });

@@ -23,6 +23,14 @@ interface Discovered {
   readonly configuration: Promise<oidc.Configuration>;
 }
 
+/** How providers write that an email is verified: a boolean, or one as text or number. */
+const VERIFIED: ReadonlySet<unknown> = new Set([true, "true", 1, "1"]);
+
+/** A provider does not say that an email belongs to who signs in with it. */
+export class EmailNotVerified extends Error {
+  override readonly name = "EmailNotVerified";
+}
+
 export class OidcSignIn {
   readonly #provider: OidcProvider;
   readonly #nowMs: () => number;
@@ -57,7 +65,8 @@ export class OidcSignIn {
 
   /**
    * Who comes back; `callback` is the address, with its query, to which the provider has sent the browser. Rejects when
-   * anything about it is not as this sign-in began, or the provider does not say the email or says that it is not verified.
+   * anything about it is not as this sign-in began, or the provider does not say the email; with EmailNotVerified when it does
+   * not say that the email is verified.
    */
   async arrive(callback: URL, state: SignInState): Promise<Identity> {
     const configuration = await this.#configuration();
@@ -70,12 +79,18 @@ export class OidcSignIn {
     const claims = tokens.claims();
     if (claims === undefined) throw new Error("the provider gave no ID token");
     const told =
-      typeof claims["email"] === "string" || configuration.serverMetadata().userinfo_endpoint === undefined
+      (typeof claims["email"] === "string" && claims["email_verified"] !== undefined) ||
+      configuration.serverMetadata().userinfo_endpoint === undefined
         ? claims
         : { ...claims, ...(await oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub)) };
-    const { email, email_verified: verified, name } = told;
+    const { email, name } = told;
+    // Entra ID has no email_verified; its claim for the same is one that the operator adds to its tokens
+    const verified = told["email_verified"] ?? told["xms_edov"];
     if (typeof email !== "string") throw new Error("the provider gave no email");
-    if (verified === false || verified === "false") throw new Error("the email is not verified");
+    if (!VERIFIED.has(verified) && !this.#provider.allowUnverifiedEmail)
+      throw new EmailNotVerified(
+        `the provider said ${verified === undefined ? "nothing of" : "false for"} email_verified: verify the email there, or set allow_unverified_email in OIDC_PROVIDERS`,
+      );
     return {
       provider: this.#provider.id,
       subject: claims.sub,
@@ -104,7 +119,7 @@ export class OidcSignIn {
     return await oidc.discovery(new URL(issuer), clientId, clientSecret, clientAuthentication(clientSecret), {
       timeout: TIMEOUT_SECS,
       // The token's signature counts too, not only the connection by which it came.
-      execute: [oidc.enableNonRepudiationChecks, ...(isLoopback(issuer) ? [oidc.allowInsecureRequests] : [])],
+      execute: [oidc.enableNonRepudiationChecks, ...(isLoopback(new URL(issuer)) ? [oidc.allowInsecureRequests] : [])],
     });
   }
 }

@@ -1,19 +1,24 @@
 /**
- * How often an address may guess the password (docs/rules/console.md#break-glass): five failures within 15 minutes close
- * the door for that address until the 15 minutes since the first of them are over.
+ * How often the password may be guessed (docs/rules/console.md#break-glass): after five failures within 15 minutes an address
+ * may try once in 30 seconds; after five of all addresses together, every address that has failed. Nobody is kept out for
+ * longer: otherwise whoever knows the way to the console could keep its admin out.
  */
 import ipaddr from "ipaddr.js";
 import { LRUCache } from "lru-cache";
 
 const FAILURES_MAX = 5;
 const WINDOW_MS = 15 * 60_000;
+const SPACING_MS = 30_000;
 /** Addresses that are remembered; the one that tried longest ago is forgotten first. */
 const ADDRESSES_MAX = 10_000;
+/** Stands for the account among the addresses. */
+const ACCOUNT = "";
 
 interface Failures {
   readonly count: number;
   /** Epoch milliseconds. */
   readonly firstMs: number;
+  readonly lastMs: number;
 }
 
 export class SignInAttempts {
@@ -27,25 +32,28 @@ export class SignInAttempts {
 
   /** How long this address has to wait, in milliseconds; 0: it may try. */
   waitMs(address: string): number {
-    const { count, firstMs } = this.#within(address);
-    return count < FAILURES_MAX ? 0 : Math.max(1, firstMs + WINDOW_MS - this.#now());
+    const { count, lastMs } = this.#within(networkOf(address));
+    const isAccountSlow = this.#within(ACCOUNT).count >= FAILURES_MAX;
+    return count < (isAccountSlow ? 1 : FAILURES_MAX) ? 0 : Math.max(0, lastMs + SPACING_MS - this.#now());
   }
 
   failed(address: string): void {
-    const { count, firstMs } = this.#within(address);
-    this.#failures.set(networkOf(address), { count: count + 1, firstMs });
+    for (const name of [networkOf(address), ACCOUNT]) {
+      const { count, firstMs } = this.#within(name);
+      this.#failures.set(name, { count: count + 1, firstMs, lastMs: this.#now() });
+    }
   }
 
   succeeded(address: string): void {
     this.#failures.delete(networkOf(address));
   }
 
-  #within(address: string): Failures {
+  #within(name: string): Failures {
     const nowMs = this.#now();
-    const found = this.#failures.get(networkOf(address));
+    const found = this.#failures.get(name);
     // A clock that was set back must not keep anyone out for longer.
-    const isCurrent = found !== undefined && nowMs >= found.firstMs && nowMs < found.firstMs + WINDOW_MS;
-    return isCurrent ? found : { count: 0, firstMs: nowMs };
+    const isCurrent = found !== undefined && nowMs >= found.lastMs && nowMs < found.firstMs + WINDOW_MS;
+    return isCurrent ? found : { count: 0, firstMs: nowMs, lastMs: nowMs };
   }
 }
 

@@ -7,7 +7,16 @@ import { type LoadSample, type LoadStep, measuredStep } from "./step.ts";
 const TARGET_MS = 100;
 
 function step(concurrency: number, throughputRps: number, more: Partial<LoadStep> = {}): LoadStep {
-  return { concurrency, throughputRps, p50Ms: 10, p99Ms: 20, requests: 100, errors: 0, ...more };
+  return {
+    concurrency,
+    throughputRps,
+    lowestRps: throughputRps,
+    p50Ms: 10,
+    p99Ms: 20,
+    requests: 100,
+    errors: 0,
+    ...more,
+  };
 }
 
 const ladder = ladderOf(8);
@@ -28,6 +37,7 @@ describe("a probe", () => {
     ["goes on while it pays", [step(1, 10), step(2, 20)], null, 2],
     ["ends with the ladder", [step(1, 10), step(2, 20), step(4, 40), step(8, 80)], "max_concurrency", 8],
     ["ends where a doubling brings less than 7 %", [step(1, 10), step(2, 20), step(4, 21.3)], "plateau", 2],
+    ["ends where a run brings less", [step(1, 10), step(2, 20), step(4, 30, { lowestRps: 21.3 })], "plateau", 2],
     ["goes on at more", [step(1, 10), step(2, 20), step(4, 21.5)], null, 4],
     ["ends where p99 passes the target", [step(1, 10), step(2, 20, { p99Ms: 100.1 })], "slo_breach", 1],
     ["goes on at the target", [step(1, 10), step(2, 20, { p99Ms: 100 })], null, 2],
@@ -72,21 +82,21 @@ describe("a step", () => {
 
   it("counts successes per second while there was load, and does not count errors", () => {
     const samples = [sample(0, 1000), sample(0, 1000, "error"), sample(1000, 2000), sample(1000, 2000)];
-    expect(measuredStep(2, samples)).toMatchObject({ concurrency: 2, throughputRps: 1.5, requests: 4, errors: 1 });
+    expect(measuredStep(2, [samples])).toMatchObject({ concurrency: 2, throughputRps: 1.5, requests: 4, errors: 1 });
   });
 
   it("is not slower because some workers have nothing left to do", () => {
     const quick = Array.from({ length: 20 }, (_, at) => sample(at * 100, at * 100 + 100));
-    expect(measuredStep(2, [...quick, sample(1900, 9000)]).throughputRps).toBe(10);
+    expect(measuredStep(2, [[...quick, sample(1900, 9000)]]).throughputRps).toBe(10);
   });
 
   it("counts timeouts with their latency, and ignores one slow request", () => {
     const quick = Array.from({ length: 18 }, () => sample(0, 10));
-    expect(measuredStep(1, [...quick, sample(0, 500, "timeout")])).toMatchObject({ p50Ms: 10, p99Ms: 10, errors: 1 });
+    expect(measuredStep(1, [[...quick, sample(0, 500, "timeout")]])).toMatchObject({ p50Ms: 10, p99Ms: 10, errors: 1 });
     const twice = [...quick, sample(0, 500, "timeout"), sample(0, 400)];
-    expect(measuredStep(1, twice)).toMatchObject({ p99Ms: 400, requests: 20, errors: 1 });
-    expect(measuredStep(1, [...twice, sample(0, 9, "error")])).toMatchObject({ p99Ms: 400 });
-    expect(measuredStep(1, [sample(0, 70)])).toMatchObject({ p50Ms: 70, p99Ms: 70 });
-    expect(measuredStep(1, [sample(0, 5, "error")])).toMatchObject({ p50Ms: null, p99Ms: null, throughputRps: 0 });
+    expect(measuredStep(1, [twice])).toMatchObject({ p99Ms: 400, requests: 20, errors: 1 });
+    expect(measuredStep(1, [[...twice, sample(0, 9, "error")]])).toMatchObject({ p99Ms: 400 });
+    expect(measuredStep(1, [[sample(0, 70)]])).toMatchObject({ p50Ms: 70, p99Ms: 70 });
+    expect(measuredStep(1, [[sample(0, 5, "error")]])).toMatchObject({ p50Ms: null, p99Ms: null, throughputRps: 0 });
   });
 });

@@ -5,7 +5,7 @@
 import type { AutotuneReport } from "../../../shared/schema/autotune.ts";
 import type { LoadStep } from "./step.ts";
 
-/** A step must bring at least this many times the throughput of the step before. */
+/** Every run of a step must bring at least this many times the throughput of the step before. */
 const GAIN = 1.07;
 /** A step with a larger share of errors has failed. */
 const ERRORS = 0.1;
@@ -56,5 +56,5 @@ function holds({ p99Ms, requests, errors }: LoadStep, targetP99Ms: number): bool
 
 function gains(steps: readonly LoadStep[], at: number): boolean {
   const [before, step] = [steps[at - 1], steps[at]];
-  return step !== undefined && (before === undefined || step.throughputRps >= before.throughputRps * GAIN);
+  return step !== undefined && (before === undefined || step.lowestRps >= before.throughputRps * GAIN);
 }

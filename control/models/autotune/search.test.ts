@@ -151,9 +151,11 @@ async function longRun({ model, meanMs }: Case, concurrency: number): Promise<Lo
   await inSimulatedTime(upstream, Promise.all(Array.from({ length: concurrency }, worker)));
   const served = model.kind === "servers" ? model.capacity : concurrency;
   const settled = latencies.slice(concurrency).sort((a, b) => a - b);
+  const throughputRps = (1000 / meanMs) * Math.min(concurrency, served) * speedOf(model, concurrency);
   return {
     concurrency,
-    throughputRps: (1000 / meanMs) * Math.min(concurrency, served) * speedOf(model, concurrency),
+    throughputRps,
+    lowestRps: throughputRps,
     p50Ms: null,
     p99Ms: settled[Math.ceil(settled.length * 0.99) - 1] ?? null,
     requests: settled.length,
@@ -191,6 +193,19 @@ describe("the search", () => {
     expect(exact).toBeGreaterThanOrEqual(SEEDS * 0.8);
   });
 
+  it("recommends at most one step above the truth for a slow server with answers of very different lengths", async () => {
+    const recommended: number[] = [];
+    for (let seed = 1; seed <= SEEDS; seed += 1) {
+      const random = seededRandom(seed);
+      const meanMs = 300;
+      const model = { kind: "servers", capacity: 4, serviceMs: () => random.gap(meanMs) } as const;
+      const upstream = new SimulatedUpstream(model, 30_000);
+      const tried = { model, meanMs, targetP99Ms: 60_000, maxConcurrency: 64 };
+      recommended.push((await found(upstream, tried)).maxInFlight);
+    }
+    expect(recommended.filter((concurrency) => concurrency > 8)).toEqual([]);
+  });
+
   it("stays within 20,000 requests even when a fast upstream lets it try the whole ladder", async () => {
     const fast = { model: { kind: "servers", capacity: 1000, serviceMs: () => 0.5 }, meanMs: 0.5 } as const;
     const upstream = new SimulatedUpstream(fast.model, 1000);
@@ -223,7 +238,7 @@ describe("the search", () => {
     const upstream = new SimulatedUpstream({ kind: "servers", capacity: 64, serviceMs: () => 100 }, 10_000);
     const ending = new AbortController();
     const send = async (signal: AbortSignal): Promise<LoadOutcome> => {
-      if (upstream.nowMs > 6000) ending.abort();
+      if (upstream.nowMs > 12_000) ending.abort();
       return signal.aborted ? "error" : await upstream.send(signal);
     };
     const search = { targetP99Ms: 2500, maxConcurrency: 64, send, nowMs: () => upstream.nowMs, signal: ending.signal };

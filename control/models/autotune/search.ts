@@ -7,7 +7,12 @@
 import { type KneeReason, ladderOf, type Recommendation, reasonToStop, recommend } from "./knee.ts";
 import { type LoadOutcome, type LoadSample, type LoadStep, measuredStep } from "./step.ts";
 
-const STEP_MS = 2500;
+/** What one run brings can be luck: what a step brings has to hold in each of its runs. */
+const RUNS = 2;
+/** A run goes on until it has lasted so long and has so many requests per worker, or until the most that it may last. */
+const RUN_MS = 2500;
+const ROUNDS = 10;
+const RUN_MAX_MS = 4000;
 const REQUESTS_MAX = 20_000;
 /**
  * A step in which so many requests have failed, and more than succeeded, ends early, so that a failing upstream is not
@@ -45,17 +50,24 @@ export async function searchKnee(search: KneeSearch): Promise<KneeFindings> {
     const concurrency = ladder[steps.length] ?? maxConcurrency;
     // Without this limit a fast upstream would use up all requests in the first steps.
     const share = Math.ceil(left / (ladder.length - steps.length));
-    const samples = await climb(search, concurrency, share);
-    left -= samples.length;
+    const runs: LoadSample[][] = [];
+    while (runs.length < RUNS && !signal.aborted && !hasFailed(runs.at(-1)))
+      runs.push(await climb(search, concurrency, Math.ceil(share / RUNS)));
+    left -= runs.flat().length;
     if (signal.aborted) break;
-    steps.push(measuredStep(concurrency, samples));
+    steps.push(measuredStep(concurrency, runs));
     reason = reasonToStop(steps, targetP99Ms, ladder);
   }
   const cutOff = steps.length === 0 ? "no_data" : "max_concurrency";
   return { ...recommend(steps, targetP99Ms), reason: reason ?? cutOff, steps, requests: REQUESTS_MAX - left };
 }
 
-/** One step: requests that have begun when its time is over are finished and counted. */
+/** Whether a run shows that the upstream fails, so that another one would only add to its load. */
+function hasFailed(run: readonly LoadSample[] = []): boolean {
+  return run.filter(({ outcome }) => outcome !== "ok").length > run.length / 2;
+}
+
+/** One run of a step: requests that have begun when its time is over are finished and counted. */
 async function climb(
   { send, nowMs, signal }: KneeSearch,
   concurrency: number,
@@ -65,9 +77,13 @@ async function climb(
   const samples: LoadSample[] = [];
   let sent = 0;
   let failed = 0;
+  const lastsEnough = (): boolean => {
+    const ms = nowMs() - beganMs;
+    return ms >= RUN_MAX_MS || (ms >= RUN_MS && samples.length >= ROUNDS * concurrency);
+  };
   const isOver = (): boolean =>
     signal.aborted ||
-    nowMs() - beganMs >= STEP_MS ||
+    lastsEnough() ||
     sent >= requestsMax ||
     (failed >= FAILURES_ENOUGH && failed > samples.length / 2);
   const worker = async (): Promise<void> => {

@@ -13,25 +13,31 @@ export interface LoadSample {
   readonly endedMs: number;
 }
 
-/** A step as the report shows it. Latencies are those of answers and timeouts; null when there were none. */
+/** A step. Latencies are those of answers and timeouts; null when there were none. */
 export interface LoadStep {
   readonly concurrency: number;
+  /** The mean of its runs. */
   readonly throughputRps: number;
+  /** That of its worst run: with few requests the mean can be luck. */
+  readonly lowestRps: number;
   readonly p50Ms: number | null;
   readonly p99Ms: number | null;
   readonly requests: number;
   readonly errors: number;
 }
 
-/** The figures of a step. */
-export function measuredStep(concurrency: number, samples: readonly LoadSample[]): LoadStep {
+/** The figures of a step, of which each run has its own clock. */
+export function measuredStep(concurrency: number, runs: readonly (readonly LoadSample[])[]): LoadStep {
+  const samples = runs.flat();
+  const rates = runs.map(throughputOf);
   const latencies = samples
     .filter(({ outcome }) => outcome !== "error")
     .map(({ startedMs, endedMs }) => endedMs - startedMs)
     .sort((a, b) => a - b);
   return {
     concurrency,
-    throughputRps: throughputOf(samples),
+    throughputRps: rates.reduce((sum, rate) => sum + rate, 0) / rates.length,
+    lowestRps: Math.min(...rates),
     p50Ms: latencies[rank(latencies.length, 0.5)] ?? null,
     p99Ms: latencies[Math.min(rank(latencies.length, 0.99), Math.max(0, latencies.length - 2))] ?? null,
     requests: samples.length,

@@ -28,6 +28,9 @@ interface MetricsDeps {
 export function createMetricsApp(deps: MetricsDeps): Hono {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
+  // The library's sums are gauges that are named like counters; each is the sum of another metric.
+  for (const summed of ["handles", "requests", "resources"])
+    registry.removeSingleMetric(`nodejs_active_${summed}_total`);
   const pending = new Gauge({
     ...metricOptions("gateway_outbox_pending"),
     registers: [registry],

@@ -332,6 +332,8 @@ export class AdmissionMachine implements GrantCheck {
     const items = this.#options.revisions.staleAmong(entry.request.revs);
     this.#answer(entry, "has older records", { verdict: "stale", items });
     entry.slot = null;
+    // should it come back with these records, they are compared again
+    entry.generation = Number.NaN;
   }
 
   #answer(entry: AdmissionEntry, event: RequestEvent, answer: Decision | Stale): void {

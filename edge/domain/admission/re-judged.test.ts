@@ -62,6 +62,19 @@ describe("a waiting request whose tenant changed", () => {
     expect(revisions.size).toBe(0);
   });
 
+  it("learns it too when it was given up, asked with its old records, was given up again and still waits", () => {
+    const world = new AdmissionHarness("weighted", 1);
+    const { admission } = world;
+    const old = requestOf("old", "a");
+    world.ask(old);
+    change(world, "a", 2);
+    for (let time = 0; time < 2; time += 1) {
+      admission.giveUp("old");
+      if (time === 0) admission.ask(old, "here");
+    }
+    expect(admission.waits("old")).toMatchObject({ verdict: "stale" });
+  });
+
   it("takes its place again with newer records, ahead of later ones, and counts its whole wait", async () => {
     const world = new AdmissionHarness("weighted", 1);
     const { ask, end } = world;

@@ -3,6 +3,7 @@
  * same completion with other texts.
  */
 import { type JsonObject, jsonObjectOf } from "../wire/json/document.ts";
+import { withoutReasoning } from "./extract-json.ts";
 
 /** What the check of one choice is about. */
 export type ChoiceText =
@@ -26,7 +27,9 @@ function textOf(message: JsonObject | null): ChoiceText {
   const refusal = message?.["refusal"];
   const called = (Array.isArray(calls) && calls.length > 0) || jsonObjectOf(message?.["function_call"]) !== null;
   if (called || (typeof refusal === "string" && refusal !== "")) return { kind: "passes" };
-  return typeof content === "string" && content.trim() !== "" ? { kind: "text", text: content } : { kind: "empty" };
+  return typeof content === "string" && withoutReasoning(content).trim() !== ""
+    ? { kind: "text", text: content }
+    : { kind: "empty" };
 }
 
 /** The completion with these texts in place of its choices' content; null leaves a choice as it is. */

@@ -4,7 +4,7 @@
  */
 import { jsonObjectOf } from "../wire/json/document.ts";
 import { type BoundedSchema, boundedSchema, SCHEMA_MAX_CHARS, type ValueSize } from "./bounded-schema.ts";
-import { extractJson } from "./extract-json.ts";
+import { extractJson, withoutReasoning } from "./extract-json.ts";
 import type { RequestedFormat } from "./requested-format.ts";
 
 /** Most problems that are told, and the longest text of one. */
@@ -43,12 +43,20 @@ const OUTER = new Set([
   "prefixItems",
 ]);
 
-/** Looks for the value in `text` and checks it. */
+/** Looks for the last complete value in `text` that conforms; without a schema, for the last object. */
 export function checkText(text: string, { schema }: RequestedFormat, validate: SchemaValidator): CheckedText {
-  const found = extractJson(text);
-  if (found.kind === "none") return { kind: "invalid", problems: [found.problem] };
-  const problems = schema === null ? [] : problemsOf(found.value, schema, validate);
-  return problems.length === 0 ? { kind: "valid", text: found.text } : { kind: "invalid", problems };
+  const { values, problem } = extractJson(withoutReasoning(text));
+  if (schema === null) {
+    const found = values.find(({ value }) => jsonObjectOf(value) !== null) ?? values[0];
+    return found === undefined ? { kind: "invalid", problems: [problem] } : { kind: "valid", text: found.text };
+  }
+  let problems: readonly string[] | null = null;
+  for (const found of values) {
+    const own = problemsOf(found.value, schema, validate);
+    if (own.length === 0) return { kind: "valid", text: found.text };
+    problems ??= own;
+  }
+  return { kind: "invalid", problems: problems ?? [problem] };
 }
 
 function problemsOf(value: unknown, schema: unknown, validate: SchemaValidator): readonly string[] {

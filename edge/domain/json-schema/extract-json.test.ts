@@ -1,16 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { compactText, extractJson, VALUE_MAX_DEPTH } from "./extract-json.ts";
+import { compactText, extractJson, VALUE_MAX_DEPTH, withoutReasoning } from "./extract-json.ts";
 
 const fence = "```";
-const textOf = (content: string) => {
-  const found = extractJson(content);
-  return found.kind === "value" ? found.text : null;
-};
-const problemOf = (content: string) => {
-  const found = extractJson(content);
-  return found.kind === "none" ? found.problem : null;
-};
+const textOf = (content: string) => extractJson(content).values[0]?.text ?? null;
+const textsOf = (content: string) => extractJson(content).values.map(({ text }) => text);
 /** Any value that is an object or a list: what a text is searched for. */
 const container = fc.oneof(
   fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 4 })),
@@ -24,7 +18,9 @@ describe("the JSON value of a text", () => {
     [' \n[1, 2.5e3 , "x y"]\n', '[1,2.5e3,"x y"]'],
     [`${fence}json\n{\n  "a": true\n}\n${fence}`, '{"a":true}'],
     [`Sure! ${fence}\n[]\n${fence} Anything else?`, "[]"],
-    ['Use {x} or [see below]: {"a": "}{\\"] \\\\"} and {"b": 2}', '{"a":"}{\\"] \\\\"}'],
+    ['Use {x} or [see below]: {"a": "}{\\"] \\\\"} and (b)', '{"a":"}{\\"] \\\\"}'],
+    ['Not {"a": 1} but {"a": 2}.', '{"a":2}'],
+    [`A first try: {"a": none}. The answer:\n${fence}json\n{"a": 1}\n${fence}`, '{"a":1}'],
     ['The set {1, 2}: {"a": [null, false]}', '{"a":[null,false]}'],
     ["12345678901234567890", "12345678901234567890"],
     ['{"n": 1e400, "big": 12345678901234567890, "n": 2}', '{"n":1e400,"big":12345678901234567890,"n":2}'],
@@ -53,18 +49,16 @@ describe("the JSON value of a text", () => {
     ['{"a" 1}', "The JSON value is not valid JSON."],
     ["[".repeat(100_000), "The JSON value is nested deeper than 200 levels."],
   ])("is missing in %j", (content, problem) => {
-    expect(problemOf(content)).toBe(problem);
+    expect(extractJson(content)).toEqual({ values: [], problem });
   });
 
   it("is found in any prose around it, whatever it holds", () => {
     fc.assert(
       fc.property(prose, container, prose, fc.nat(4), (before, value, after, spaces) => {
         const text = JSON.stringify(value, null, spaces);
-        expect(extractJson(`${before}${text}${after}`)).toEqual({
-          kind: "value",
-          value: JSON.parse(text),
-          text: JSON.stringify(value),
-        });
+        expect(extractJson(`${before}${text}${after}`).values).toEqual([
+          { value: JSON.parse(text), text: JSON.stringify(value) },
+        ]);
       }),
     );
   });
@@ -73,7 +67,7 @@ describe("the JSON value of a text", () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.nat(4), (value, spaces) => {
         const text = JSON.stringify(value, null, spaces);
-        expect(extractJson(text)).toEqual({ kind: "value", value: JSON.parse(text), text: JSON.stringify(value) });
+        expect(extractJson(text).values).toEqual([{ value: JSON.parse(text), text: JSON.stringify(value) }]);
       }),
     );
   });
@@ -90,7 +84,7 @@ describe("the JSON value of a text", () => {
     fc.assert(
       fc.property(container, fc.nat(), (value, cut) => {
         const text = JSON.stringify({ first: value });
-        expect(extractJson(text.slice(0, 1 + (cut % (text.length - 1)))).kind).toBe("none");
+        expect(extractJson(text.slice(0, 1 + (cut % (text.length - 1)))).values).toEqual([]);
       }),
     );
   });
@@ -107,17 +101,20 @@ describe("the JSON value of a text", () => {
     });
     fc.assert(
       fc.property(texts, (text) => {
-        const found = extractJson(text);
-        if (found.kind === "value") expect(JSON.parse(found.text)).toEqual(found.value);
+        for (const found of extractJson(text).values) expect(JSON.parse(found.text)).toEqual(found.value);
       }),
       { numRuns: 1000 },
     );
   });
 
-  it.each(["[", "[1,", '{"a":', "{ ", "[ [1] ", '"', "\\", "```\n", "[1,[1] x"])(
+  it("is one of several: the first of a text, and its last three", () => {
+    expect(textsOf("[1] [2] [3], [4]\n[5]")).toEqual(["[5]", "[4]", "[3]", "[1]"]);
+  });
+
+  it.each(["[1]", "[", "[1,", '{"a":', "{ ", "[ [1] ", '"', "\\", "```\n", "[1,[1] x"])(
     "is searched for in linear time in a megabyte of %j",
     (unit) => {
-      expect(extractJson(unit.repeat(1_000_000 / unit.length)).kind).toBeDefined();
+      expect(extractJson(unit.repeat(1_000_000 / unit.length)).problem).toBeDefined();
     },
   );
 
@@ -127,5 +124,18 @@ describe("the JSON value of a text", () => {
         expect(compactText(JSON.stringify(value, null, space))).toBe(JSON.stringify(value));
       }),
     );
+  });
+});
+
+describe("a text without its reasoning", () => {
+  it.each([
+    ['<think>{"a": 1}</think>{"a": 2}', '{"a": 2}'],
+    ["\n<thinking>\nhm\n</thinking>\n\n[1]", "\n\n[1]"],
+    ["The tag was in the prompt.\n</think>\n\n[1]", "\n[1]"],
+    ['<think>Perhaps {"a": 1}', ""],
+    ['{"a": "the tags <think> and </think> of a model"}', '{"a": "the tags <think> and </think> of a model"}'],
+    ["[1]", "[1]"],
+  ])("of %j is %j", (text, expected) => {
+    expect(withoutReasoning(text)).toBe(expected);
   });
 });

@@ -1,6 +1,7 @@
 /**
- * The JSON value in a model's text. Models put a value into a code fence, or say something before and after it; the first
- * balanced value counts (docs/rules/boons.md#structured-output). Linear in the text, however it is nested or broken.
+ * The JSON values in a model's text. Models put a value into a code fence, say something before and after it, and try others
+ * before; so each complete value may be the answer (docs/rules/boons.md#structured-output). Linear in the text, however it is
+ * nested or broken.
  */
 
 /** Deepest nesting of a value that is taken: everything that reads it later recurses. */
@@ -9,36 +10,71 @@ export const VALUE_MAX_DEPTH = 200;
 /** Characters that may be looked at in all, as a multiple of the text's length. */
 const MAX_PASSES = 8;
 
-/** What was found in a text. */
-type Extracted =
-  /** `text` is the value as it was written, without the white space around its tokens. */
-  | { readonly kind: "value"; readonly value: unknown; readonly text: string }
-  /** `problem`: what is wrong, one sentence for the model that repairs the text. */
-  | { readonly kind: "none"; readonly problem: string };
+/** Most values that are taken of one text: the first, and the last of the others. */
+const VALUES_MAX = 4;
 
-const NO_VALUE: Extracted = { kind: "none", problem: "The text contains no JSON value." };
-const CUT_OFF: Extracted = { kind: "none", problem: "The JSON value is cut off before its end." };
-const BROKEN: Extracted = { kind: "none", problem: "The JSON value is not valid JSON." };
-const DEEP: Extracted = { kind: "none", problem: `The JSON value is nested deeper than ${VALUE_MAX_DEPTH} levels.` };
+const FENCE = "```";
+
+/** A value, and its text without the white space around its tokens. */
+interface JsonText {
+  readonly value: unknown;
+  readonly text: string;
+}
+
+/** What was found in a text. */
+interface Extracted {
+  /** Complete values, the last one first. */
+  readonly values: readonly JsonText[];
+  /** What is wrong when there are none: one sentence for the model that repairs the text. */
+  readonly problem: string;
+}
+
+const PROBLEMS = {
+  none: "The text contains no JSON value.",
+  "cut-off": "The JSON value is cut off before its end.",
+  broken: "The JSON value is not valid JSON.",
+  deep: `The JSON value is nested deeper than ${VALUE_MAX_DEPTH} levels.`,
+};
 
 /**
- * The whole text (without a code fence) when that is a string, number, boolean or null, else the first object or list in
- * `text` that is valid JSON. A value that is broken or cut off, or a string, is not searched for values within it: a part
- * of an answer must never pass for the answer.
+ * The whole text (without a code fence) when that is a string, number, boolean or null, else the objects and lists in `text`
+ * that are valid JSON. A value that is broken or cut off, or a string, is not searched for values within it: a part
+ * of an answer must never pass for the answer. Behind a broken one only a code fence tells where something else begins.
  */
 export function extractJson(text: string): Extracted {
   const scalar = wholeScalar(unfenced(text));
-  if (scalar !== null) return scalar;
+  if (scalar !== null) return { values: [scalar], problem: PROBLEMS.none };
+  const found: string[] = [];
+  let problem = PROBLEMS.none;
   let looked = 0;
-  for (let at = nextOpening(text, 0); at < text.length; at = nextOpening(text, at + 1)) {
-    const scan = scanValue(text, at);
-    looked += scan.end - at;
-    if (scan.result === "whole") return parsed(text.slice(at, scan.end)) ?? BROKEN;
-    if (scan.result === "deep") return DEEP;
-    if (scan.result === "cut-off") return CUT_OFF;
-    if (scan.result === "broken" || looked > MAX_PASSES * text.length) return BROKEN;
+  for (let at = nextOpening(text, 0); at < text.length; ) {
+    const { result, end } = scanValue(text, at);
+    looked += end - at;
+    let next = result === "prose" ? at + 1 : end;
+    if (result === "whole") {
+      found.push(text.slice(at, end));
+      if (found.length > VALUES_MAX) found.splice(1, 1);
+    } else if (result !== "prose" || looked > MAX_PASSES * text.length) {
+      problem = result === "prose" ? PROBLEMS.broken : PROBLEMS[result];
+      const fence = result === "broken" ? text.indexOf(FENCE, end) : -1;
+      if (fence === -1) break;
+      next = fence + FENCE.length;
+    }
+    at = nextOpening(text, next);
   }
-  return NO_VALUE;
+  if (found.length > 0) problem = PROBLEMS.broken;
+  return { values: found.flatMap((one) => parsed(one) ?? []).reverse(), problem };
+}
+
+/**
+ * The text behind the reasoning that some servers leave before the answer; "" when the reasoning has no end. Its opening tag may
+ * stand in the prompt. A closing tag at the end of a line then tells it from one in a string of the answer, which has no line ends.
+ */
+export function withoutReasoning(text: string): string {
+  const opened = /^\s*<think(?:ing)?>/.test(text);
+  const end = (opened ? /<\/think(?:ing)?>/ : /<\/think(?:ing)?>[ \t]*\r?\n/).exec(text);
+  if (end === null) return opened ? "" : text;
+  return text.slice(end.index + end[0].length);
 }
 
 /** JSON text without the white space around its tokens; numbers and strings stay as they were written. */
@@ -62,17 +98,17 @@ export function compactText(text: string): string {
   return pieces.join("") + text.slice(from);
 }
 
-function parsed(text: string): Extracted | null {
+function parsed(text: string): JsonText | null {
   try {
     const value: unknown = JSON.parse(text);
-    return { kind: "value", value, text: compactText(text) };
+    return { value, text: compactText(text) };
   } catch {
     return null;
   }
 }
 
 /** A string, number, boolean or null that is all there is. */
-function wholeScalar(text: string): Extracted | null {
+function wholeScalar(text: string): JsonText | null {
   const trimmed = text.trim();
   return scalarEnd(trimmed, 0) === trimmed.length ? parsed(trimmed) : null;
 }
@@ -81,7 +117,7 @@ function wholeScalar(text: string): Extracted | null {
 function unfenced(text: string): string {
   const trimmed = text.trim();
   const lineEnd = trimmed.indexOf("\n");
-  const fenced = lineEnd > 0 && trimmed.startsWith("```") && trimmed.endsWith("```");
+  const fenced = lineEnd > 0 && trimmed.startsWith(FENCE) && trimmed.endsWith(FENCE);
   return fenced ? trimmed.slice(lineEnd + 1, -3) : trimmed;
 }
 

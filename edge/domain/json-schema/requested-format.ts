@@ -1,5 +1,6 @@
 /** The JSON that a client asks for with `response_format`, and how a model is told (docs/rules/boons.md#structured-output). */
 import { jsonObjectOf } from "../wire/json/document.ts";
+import { withoutReasoning } from "./extract-json.ts";
 
 /** JSON that a client has asked for. */
 export interface RequestedFormat {
@@ -31,6 +32,6 @@ export function repairPrompt(text: string, problems: readonly string[], { schema
     wanted,
     `It has these problems:\n${problems.map((problem) => `- ${problem}`).join("\n")}`,
     "Answer with the corrected JSON value and nothing else. Change only what is needed, and do not invent content.",
-    `Text:\n${text}`,
+    `Text:\n${withoutReasoning(text)}`,
   ].join("\n\n");
 }

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { compileScan } from "../../../shared/guardrails/text-scan.ts";
+import { atOnce } from "../../../shared/steps.ts";
 import { SseFilter } from "../wire/sse/sse-filter.ts";
 import { eventParts } from "./answer-events.ts";
 import { CollectedTexts } from "./collected-texts.ts";
@@ -109,7 +110,9 @@ describe("a redacted stream", () => {
           ...(ends ? [line("", true)] : []),
         ];
         const body = `${lines.join("\n")}\n`;
-        const out = redactDocument(scan, new RedactionTally(), body).trimEnd().split("\n");
+        const out = atOnce(redactDocument(scan, new RedactionTally(), body))
+          .trimEnd()
+          .split("\n");
         const shown = out.map((one) => (JSON.parse(one) as { message: { content: string } }).message.content).join("");
         expect(shown).toBe(scan.redactTexts([{ text: given, user: false }]).texts[0]);
         if (ends) expect(out.at(-1)).toBe(lines.at(-1));

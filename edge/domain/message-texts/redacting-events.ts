@@ -5,7 +5,8 @@
  * back passes byte for byte. The tokens that upstreams list beside a text (`logprobs`) are left out, because they would
  * show it.
  */
-import type { TextScan } from "../../../shared/guardrails/text-scan.ts";
+import type { ScanRoom, TextScan } from "../../../shared/guardrails/text-scan.ts";
+import { atOnce, type Steps } from "../../../shared/steps.ts";
 import { concat } from "../wire/bytes/byte-pieces.ts";
 import type { ResponseTransform } from "../wire/sse/response-transform.ts";
 import { type EventParts, eventParts, type Fragment, readEvent, writeEvent } from "./answer-events.ts";
@@ -20,6 +21,11 @@ const TEXTS_MAX = 4096;
 const TEXT_BYTES = 2_048;
 
 const encoder = new TextEncoder();
+/** Room for every text. */
+const ALL: ScanRoom = { units: Number.POSITIVE_INFINITY };
+/** Characters of arguments that are read at once, and work for each, in units. */
+const ARGUMENTS_PART = 1024;
+const UNITS_PER_CHARACTER = 4;
 
 /** A text under way. */
 interface OpenText {
@@ -70,13 +76,13 @@ export class RedactingEvents implements ResponseTransform {
         event,
       );
     if (value === undefined || typeof value === "string") {
-      const redacted = redactWhole(this.#scan, this.#tally, data, value);
+      const redacted = atOnce(redactWhole(this.#scan, this.#tally, data, value));
       return redacted === data ? event : encoder.encode(writeEvent(fields, redacted));
     }
     const parts = eventParts(value);
     const changed = [
       this.#redactFragments(parts, fields, value),
-      redactEach(this.#scan, this.#tally, parts.wholes),
+      atOnce(redactEach(this.#scan, this.#tally, parts.wholes)),
       dropPieces(parts),
     ];
     const before = this.#rest(parts.ends, new Set(parts.fragments.map(({ key }) => key)));
@@ -158,58 +164,83 @@ export class RedactingEvents implements ResponseTransform {
 }
 
 /** Data that is one text without what matches: JSON with this value, or, without a value, no JSON. */
-function redactWhole(scan: TextScan, tally: RedactionTally, data: string, value: string | undefined): string {
+function* redactWhole(
+  scan: TextScan,
+  tally: RedactionTally,
+  data: string,
+  value: string | undefined,
+  room = ALL,
+): Steps<string> {
   const text = value ?? data;
-  const redacted = redactText(scan, tally, text, false);
+  const redacted = yield* redactText(scan, tally, { text, json: false }, room);
   if (redacted === text) return data;
   return value === undefined ? redacted : JSON.stringify(redacted);
 }
 
 /** A complete text without what matches. */
-function redactText(scan: TextScan, tally: RedactionTally, text: string, json: boolean): string {
+export function* redactText(
+  scan: TextScan,
+  tally: RedactionTally,
+  { text, json }: Pick<AnswerText, "text" | "json">,
+  room: ScanRoom,
+): Steps<string> {
   if (json) {
     const redaction = new ArgumentsRedaction(scan, tally);
-    return redaction.push(text) + redaction.finish();
+    let redacted = "";
+    for (let at = 0; at < text.length; at += ARGUMENTS_PART) {
+      redacted += redaction.push(text.slice(at, at + ARGUMENTS_PART));
+      yield ARGUMENTS_PART * UNITS_PER_CHARACTER;
+    }
+    return redacted + redaction.finish();
   }
-  const { texts, counts } = scan.redactTexts([{ text, user: false }]);
+  const { texts, counts } = yield* scan.redacting([{ text, user: false }], room);
   tally.add(counts);
   return texts[0] ?? "";
 }
 
 /**
- * A whole answer that is no event stream, without what matches. Lines of JSON are events without the words of event
- * streams; what else is not JSON is redacted as one text.
+ * A whole answer that is no event stream, without what matches as far as there is room. Lines of JSON are events without the
+ * words of event streams; what else is not JSON is redacted as one text.
  */
-export function redactDocument(scan: TextScan, tally: RedactionTally, text: string): string {
+export function* redactDocument(
+  scan: TextScan,
+  tally: RedactionTally,
+  text: string,
+  room: ScanRoom = ALL,
+): Steps<string> {
   const document = parsed(text);
   if (document === undefined) {
     const lines = jsonLines(text);
-    return lines === null ? redactText(scan, tally, text, false) : redactLines(scan, tally, lines);
+    if (lines === null) return yield* redactText(scan, tally, { text, json: false }, room);
+    return yield* redactLines(scan, tally, lines);
   }
-  if (typeof document === "string") return redactWhole(scan, tally, text, document);
+  if (typeof document === "string") return yield* redactWhole(scan, tally, text, document, room);
   const parts = answerParts(document);
-  const changed = [dropPieces(parts), redactEach(scan, tally, parts.texts)];
+  const changed = [dropPieces(parts), yield* redactEach(scan, tally, parts.texts, room)];
   return changed.includes(true) ? JSON.stringify(document) : text;
 }
 
 /** The lines without what matches, and lines more for what was held back. */
-function redactLines(scan: TextScan, tally: RedactionTally, lines: readonly string[]): string {
+function* redactLines(scan: TextScan, tally: RedactionTally, lines: readonly string[]): Steps<string> {
   const events = new RedactingEvents(scan, tally);
-  const redacted = lines.map((line, at) => {
+  const redacted: Uint8Array[] = [];
+  for (const [at, line] of lines.entries()) {
     // what the last line says may be that the answer has ended
     const isEnd = at === lines.length - 1 && eventParts(parsed(line)).fragments.length === 0;
     const rest = isEnd ? events.finish() : new Uint8Array(0);
-    return concat([rest, events.event(encoder.encode(writeEvent([], line)))]);
-  });
+    redacted.push(rest, events.event(encoder.encode(writeEvent([], line))));
+    yield line.length;
+  }
   const text = new TextDecoder().decode(concat([...redacted, events.finish()]));
   return text.replaceAll(/^data: (.*)\n\n/gm, "$1\n");
 }
 
 /** Redacts complete texts in their document; false: nothing matches. */
-function redactEach(scan: TextScan, tally: RedactionTally, texts: readonly AnswerText[]): boolean {
+function* redactEach(scan: TextScan, tally: RedactionTally, texts: readonly AnswerText[], room = ALL): Steps<boolean> {
   let changed = false;
-  for (const { holder, name, text, json } of texts) {
-    const redacted = redactText(scan, tally, text, json);
+  for (const one of texts) {
+    const { holder, name, text } = one;
+    const redacted = yield* redactText(scan, tally, one, room);
     if (redacted === text) continue;
     holder[name] = redacted;
     changed = true;

@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { atOnce } from "../../../shared/steps.ts";
 import { routeClassOf } from "../request/route-class.ts";
 import { guardedTexts, textScopeOf } from "./request-texts.ts";
 
-function textsOf(path: string, body: unknown) {
+function textsOf(path: string, body: unknown, ofModel = false) {
   const bytes = new TextEncoder().encode(typeof body === "string" ? body : JSON.stringify(body));
-  const { prompts, toolResults } = guardedTexts([bytes], textScopeOf(path, routeClassOf(path)));
+  const { prompts, toolResults } = atOnce(guardedTexts([bytes], textScopeOf(path, routeClassOf(path)), ofModel));
   return {
     prompts: prompts.map(({ text, user }) => (user ? text : `system: ${text}`)),
     tools: toolResults.map((texts) => texts.map(({ text }) => text)),
@@ -13,7 +14,9 @@ function textsOf(path: string, body: unknown) {
 
 function definitionsOf(path: string, body: unknown) {
   const bytes = new TextEncoder().encode(JSON.stringify(body));
-  return guardedTexts([bytes], textScopeOf(path, routeClassOf(path))).definitions.map(({ text }) => text);
+  return atOnce(guardedTexts([bytes], textScopeOf(path, routeClassOf(path)), false)).definitions.map(
+    ({ text }) => text,
+  );
 }
 
 const CHAT = "/v1/chat/completions";
@@ -60,7 +63,7 @@ describe("where input guardrails look", () => {
           { type: "function_call", arguments: "{}" },
         ],
       },
-      ["system: i", "u"],
+      ["system: i", "u", "system: r"],
     ],
     ["responses with a text", "/v1/responses", { input: "u" }, ["u"]],
     [
@@ -77,6 +80,43 @@ describe("where input guardrails look", () => {
     ],
   ])("%s", (_, path, body, expected) => {
     expect(textsOf(path, body).prompts).toEqual(expected);
+  });
+
+  it.each([
+    ["a prompt", { request: { prompt: "a", other: "o" } }, ["a"]],
+    ["prompts in a list", { instances: [{ Prompt: "a" }, { inputs: ["b"] }] }, ["a", "b"]],
+    ["messages", { body: { messages: [{ role: "assistant", content: "c" }] } }, ["assistant", "c"]],
+    ["a prefix and a suffix", { input_prefix: "a", input_suffix: "b", input_extra: [{ text: "c" }] }, ["a", "b", "c"]],
+  ])("finds the known names at any depth of an unknown path: %s", (_, body, expected) => {
+    expect(textsOf("/infill", body).prompts).toEqual(expected);
+  });
+
+  it("takes definitions at any depth of an unknown path, but for how a tool is reached", () => {
+    const tools = [{ type: "mcp", server_url: "u", server_description: "d" }];
+    expect(definitionsOf("/v2/generate", { parameters: { tools } })).toEqual(["mcp", "server_description", "d"]);
+  });
+
+  it("takes a template and messages of embeddings, and what a server adds to responses", () => {
+    const messages = [{ role: "user", content: "a" }];
+    expect(textsOf("/v1/embeddings", { messages, chat_template: "b" }).prompts).toEqual(["a", "b"]);
+    const body = { chat_template_kwargs: { c: "a" }, previous_input_messages: [{ content: [{ text: "b" }] }] };
+    expect(textsOf("/v1/responses", body).prompts).toEqual(["a", "b"]);
+  });
+
+  it("takes what the model said if the policy says so: texts, thoughts and what it asked tools for", () => {
+    const call = { id: "i", type: "function", function: { name: "f", arguments: '{"q":"c"}' } };
+    const used = { type: "tool_use", id: "i", name: "f", input: { q: { deep: "d" } } };
+    const messages = [
+      { role: "assistant", content: "a", reasoning_content: "b", tool_calls: [call] },
+      { role: "assistant", content: [used, { type: "thinking", thinking: "e" }] },
+      { role: "user", content: "u" },
+    ];
+    expect(textsOf(CHAT, { messages }).prompts).toEqual(["u"]);
+    const ofModel = ["a", "b", '{"q":"c"}', "d", "e"].map((text) => `system: ${text}`);
+    expect(textsOf(CHAT, { messages }, true).prompts).toEqual([...ofModel, "u"]);
+    const input = [{ type: "shell_call", call_id: "i", action: { commands: ["a"] } }];
+    expect(textsOf("/v1/responses", { input }).prompts).toEqual([]);
+    expect(textsOf("/v1/responses", { input }, true).prompts).toEqual(["system: a"]);
   });
 
   it("takes every message part that a template shows to the model, and the sender's name", () => {
@@ -134,9 +174,15 @@ describe("where input guardrails look", () => {
     ["a role that is no string", CHAT, `{"messages":[{"role":null,"Role":"assistant","content":"a"}]}`, ["a"]],
     ["the second of two roles", CHAT, `{"messages":[{"role":"tool","role": {},"content":"a"}]}`, ["a"]],
     ["a role of another message", CHAT, `{"messages":[{"role":7},{"role":"assistant","content":"a"}]}`, []],
-    ["a type that is no string", "/v1/responses", `{"input":[{"type":[],"Type":"reasoning","text":"a"}]}`, ["a"]],
+    ["a type that is no string", "/v1/responses", `{"input":[{"type":[],"Type":"x_call","text":"a"}]}`, ["a"]],
     ["a user beside a tool", CHAT, `{"messages":[{"role":"tool","ROLE":"user","content":"a"}]}`, ["a"]],
-    ["a second type", "/v1/responses", `{"input":[{"type":"reasoning","Type":"message","text":"a"}]}`, ["a"]],
+    ["a second type", "/v1/responses", `{"input":[{"type":"x_call","Type":"message","text":"a"}]}`, ["a"]],
+    [
+      "a reasoning item of an assistant",
+      "/v1/responses",
+      `{"input":[{"type":"reasoning","role":"assistant","summary":[{"text":"a"}]}]}`,
+      ["system: a"],
+    ],
     ["a type beside a result", "/v1/responses", `{"input":[{"type":"x_output","TYPE":"message","text":"a"}]}`, ["a"]],
   ])("reads names as any upstream may: %s", (_, path, body, expected) => {
     expect(textsOf(path, body)).toEqual({ prompts: expected, tools: [] });
@@ -171,7 +217,7 @@ describe("where input guardrails look", () => {
     const pieces = Array.from({ length: bytes.byteLength / 8 }, (_, at) => bytes.subarray(at * 8, at * 8 + 8));
     pieces.push(bytes.subarray(pieces.length * 8));
     const path = "/v1/completions";
-    expect(guardedTexts(pieces, textScopeOf(path, routeClassOf(path))).prompts).toHaveLength(50_000);
+    expect(atOnce(guardedTexts(pieces, textScopeOf(path, routeClassOf(path)), false)).prompts).toHaveLength(50_000);
   });
 
   it("takes each result of a tool on its own", () => {

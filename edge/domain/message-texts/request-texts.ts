@@ -1,22 +1,23 @@
 /**
  * The texts of a JSON request that a tenant's input guardrails examine (docs/rules/guardrails.md#where-it-looks), each
- * with its place in the client's bytes. A route has a closed list of members; what the model itself said earlier is not
- * examined, and what a tool said is examined on its own. Names are compared as any upstream may read them: in any case, and
+ * with its place in the client's bytes. A route has a closed list of members; what the model itself said earlier is examined
+ * only if the policy says so, and what a tool said is examined on its own. Names are compared as any upstream may read them: in any case, and
  * up to a NUL.
  */
-
+import type { Steps } from "../../../shared/steps.ts";
 import { foldedName } from "../request/client-fields.ts";
 import { MODEL_ROUTES, type RouteClass } from "../request/route-class.ts";
 import { BytePieces, type Span } from "../wire/bytes/byte-pieces.ts";
-import type { JsonObject } from "../wire/json/document.ts";
 import { type JsonPath, type StringPlace, stringAt, stringPlaces } from "../wire/json/string-places.ts";
 import { isDefinitionName, isDefinitionType } from "./definition-words.ts";
 
 /** A text of a request; the span is that of its JSON string in the client's bytes, quotes included. */
 export interface RequestText {
   readonly text: string;
-  /** The text of a user, not of a system or developer message. */
+  /** The text of a user, not of a system or developer message, nor of the model. */
   readonly user: boolean;
+  /** JSON inside a string: the arguments of a tool call. */
+  readonly json?: boolean;
   readonly span: Span;
 }
 
@@ -27,6 +28,8 @@ export interface GuardedTexts {
   readonly definitions: readonly RequestText[];
   /** The texts of each tool's result that the client sent back. */
   readonly toolResults: readonly (readonly RequestText[])[];
+  /** The body gives its model token ids, alone or among texts: what they say cannot be examined. */
+  readonly hasTokenIds: boolean;
 }
 
 /** How the strings of a member are read: those of messages by who speaks, all of them, or those of definitions. */
@@ -63,16 +66,21 @@ const CHAT = scopeOf({
 });
 const COMPLETION = scopeOf({ ...OF_SERVERS, prompt: "all", suffix: "all", response_format: "definitions" });
 const RESPONSES = scopeOf({
+  ...OF_SERVERS,
   instructions: "all",
   input: "messages",
+  previous_input_messages: "all",
   prompt: "all",
   text: "definitions",
   tools: "definitions",
 });
-const EMBEDDING = scopeOf({ input: "all" });
+const EMBEDDING = scopeOf({ ...OF_SERVERS, input: "all", messages: "messages" });
 const AUDIO = scopeOf({ input: "all", instructions: "all", prompt: "all" });
 const IMAGE = scopeOf({ prompt: "all", negative_prompt: "all" });
-/** On a path without rules of its own: what is examined on any path, and what the protocols of other servers name so. */
+/**
+ * On a path without rules of its own, at any depth: what is examined on any path, and what the protocols of other servers name
+ * so.
+ */
 const ANY = new Map([
   ...[CHAT, COMPLETION, RESPONSES, EMBEDDING, AUDIO, IMAGE].flatMap((scope) => [...scope]),
   ...scopeOf(
@@ -86,28 +94,13 @@ const ANY = new Map([
 
 const DOCUMENTED: ReadonlySet<string> = new Set(MODEL_ROUTES);
 
-/** Where a route takes token ids in place of text; nothing can be examined there. */
-const TOKEN_MEMBERS = [
-  "prompt",
-  "input",
-  "inputs",
-  "texts",
-  "context",
-  "input_ids",
-  "prompt_token_ids",
-  "tokens",
-  "input_embeds",
-  "prompt_embeds",
-];
+/** Where a route takes token ids in place of text: in the member, in a list, or in a list of lists. */
+const TOKEN_MEMBERS = new Set(
+  "prompt input inputs texts context input_ids prompt_token_ids tokens input_embeds prompt_embeds".split(" "),
+);
 
-/** Whether a body gives its model token ids, alone or among texts. */
-export function hasTokenIds(root: JsonObject): boolean {
-  return Object.entries(root).some(([name, value]) => TOKEN_MEMBERS.includes(foldedName(name)) && hasNumber(value, 2));
-}
-
-const hasNumber = (value: unknown, depth: number): boolean =>
-  typeof value === "number" ||
-  (depth > 0 && Array.isArray(value) && value.some((entry) => hasNumber(entry, depth - 1)));
+const isTokenId = (path: JsonPath): boolean =>
+  path.length <= 3 && path.slice(1).every((step) => typeof step === "number") && TOKEN_MEMBERS.has(nameOf(path[0]));
 
 /** What is examined on a path of this class. */
 export function textScopeOf(path: string, { requestType }: RouteClass): TextScope {
@@ -137,55 +130,65 @@ const TOOL_ROLES = new Set(["tool", "function"]);
 /** The members of a message that say who speaks. */
 const LABELS = new Set(["role", "type"]);
 /** Names of members of a message, at any depth, whose strings are text. */
-const MESSAGE_TEXT = new Set(["content", "text", "output", "refusal", "thinking"]);
+const MESSAGE_TEXT = new Set(["content", "text", "output", "refusal", "thinking", "reasoning_content", "reasoning"]);
+/** Members of a message, or of its parts, whose strings at any depth are what a model asked a tool for. */
+const CALLED_WITH = new Set(["arguments", "input", "action", "code", "operation"]);
+/** A server of a path without rules reads no prompt that is deeper; each step costs time for every string of a body. */
+const MEMBER_DEPTH_MAX = 8;
 /** How a tool is reached, which no model reads: members of an element of `tools`. */
 const CONNECTION = new Set(["server_url", "authorization", "headers"]);
 
 /** Types of the parts of a tool's result: no texts, and the result must keep them when it is replaced. */
 const PART_TYPES = new Set(["input_text", "input_image", "input_file", "output_text", "text"]);
 
-/** The texts of a JSON body, which is valid, in the order in which they stand. */
-export function guardedTexts(pieces: readonly Uint8Array[], scope: TextScope): GuardedTexts {
+/** Work for a place that is looked at again, in units. */
+const PLACE_UNITS = 8;
+
+/** The texts of a JSON body, which is valid, in the order in which they stand; `ofModel`: also what the model said earlier. */
+export function* guardedTexts(pieces: readonly Uint8Array[], scope: TextScope, ofModel: boolean): Steps<GuardedTexts> {
   const body = new BytePieces(pieces);
   const unreadable = new Set<string>();
-  const places = stringPlaces(
+  let hasTokenIds = false;
+  const places = yield* stringPlaces(
     pieces,
     (path, isName) => isLookedAt(scope, path, isName),
     (path) => {
       if (isLabel(path) && scope.get(nameOf(path[0])) === "messages") unreadable.add(labelKey(path));
     },
+    (path) => {
+      hasTokenIds ||= isTokenId(path);
+    },
   );
   const prompts: RequestText[] = [];
   const definitions: RequestText[] = [];
   const toolResults: RequestText[][] = [];
-  for (const [key, message] of messagesOf(scope, places)) {
-    if (scope.get(message.member) === "definitions") {
-      for (const text of definitionTexts(body, message.texts)) definitions.push(text);
-      continue;
-    }
+  for (const [key, message] of yield* messagesOf(scope, places)) {
+    const isDefinition = scope.get(message.member) === "definitions";
     const speaker =
-      message.labels === null ? "user" : speakerOf(body, message.labels, (name) => unreadable.has(`${key} ${name}`));
-    if (speaker === "model") continue;
-    const user = speaker !== "system" && !SYSTEM_MEMBERS.has(message.member);
-    const texts = message.texts.flatMap(({ path, span }) => {
-      // the name of a tool says which result this is
-      if (speaker === "tool" && isSpeakersName(path)) return [];
-      const text = stringAt(body, span);
-      return path.at(-1) === "type" && PART_TYPES.has(text) ? [] : [{ text, user, span }];
-    });
+      message.labels === null
+        ? "user"
+        : yield* speakerOf(body, message.labels, (name) => unreadable.has(`${key} ${name}`));
+    if (speaker === "model" && !ofModel) continue;
+    const user = !isDefinition && (speaker === "user" || speaker === "tool") && !SYSTEM_MEMBERS.has(message.member);
+    const texts: RequestText[] = isDefinition ? definitions : speaker === "tool" ? [] : prompts;
     if (speaker === "tool") toolResults.push(texts);
-    else for (const text of texts) prompts.push(text);
+    for (const place of message.texts) {
+      yield PLACE_UNITS;
+      const { path, span, isName } = place;
+      // the name of a tool says which result this is
+      if (speaker === "tool" && isSpeakersName(path)) continue;
+      const text = yield* stringAt(body, span);
+      const isType = path.at(-1) === "type";
+      const isWord = isDefinition
+        ? isName
+          ? isDefinitionName(text)
+          : isType && isDefinitionType(text)
+        : isType && PART_TYPES.has(text);
+      if (isWord) continue;
+      texts.push({ text, user, span, json: speaker === "model" && nameOf(path.at(-1)) === "arguments" });
+    }
   }
-  return { prompts, definitions, toolResults };
-}
-
-/** What is the client's own text in a definition. */
-function definitionTexts(body: BytePieces, places: readonly StringPlace[]): readonly RequestText[] {
-  return places.flatMap(({ path, span, isName }) => {
-    const text = stringAt(body, span);
-    const isWord = isName ? isDefinitionName(text) : path.at(-1) === "type" && isDefinitionType(text);
-    return isWord ? [] : [{ text, user: false, span }];
-  });
+  return { prompts, definitions, toolResults, hasTokenIds };
 }
 
 type Speaker = "user" | "system" | "tool" | "model";
@@ -198,10 +201,11 @@ interface Message {
   readonly labels: StringPlace[] | null;
 }
 
-function messagesOf(scope: TextScope, places: readonly StringPlace[]): ReadonlyMap<string, Message> {
+function* messagesOf(scope: TextScope, places: readonly StringPlace[]): Steps<ReadonlyMap<string, Message>> {
   const messages = new Map<string, Message>();
   for (const place of places) {
-    const member = nameOf(place.path[0]);
+    yield PLACE_UNITS;
+    const member = memberOf(scope, place.path).name;
     const inMessages = scope.get(member) === "messages";
     const key = inMessages ? messageKey(place.path) : member;
     const message = messages.get(key) ?? { member, texts: [], labels: inMessages ? [] : null };
@@ -222,19 +226,35 @@ function labelKey(path: JsonPath): string {
 }
 
 function isLookedAt(scope: TextScope, path: JsonPath, isName: boolean): boolean {
-  const member = nameOf(path[0]);
+  const { name: member, at } = memberOf(scope, path);
   const rule = scope.get(member);
   if (rule === "definitions")
-    return (path.length > 1 || !isName) && !(isElement(path) && CONNECTION.has(nameOf(path[2])));
+    return (
+      (path.length > at + 1 || !isName) && !(typeof path[at + 1] === "number" && CONNECTION.has(nameOf(path[at + 2])))
+    );
   if (isName || rule !== "messages") return !isName && rule === "all";
   if (isLabel(path) || isSpeakersName(path)) return true;
   const inner = nameOf(path.findLast((step) => typeof step === "string"));
-  return inner === member || MESSAGE_TEXT.has(inner) || nameOf(path[2]) === "output";
+  if (inner === member || MESSAGE_TEXT.has(inner) || nameOf(path[2]) === "output") return true;
+  return path.some((step, at) => at > 1 && CALLED_WITH.has(nameOf(step)));
 }
+
+/** The member of the scope that a place belongs to, and which step of the path that is. */
+function memberOf(scope: TextScope, path: JsonPath): { readonly name: string; readonly at: number } {
+  for (let at = 0; scope === ANY && at < Math.min(path.length, MEMBER_DEPTH_MAX); at += 1) {
+    const name = nameOf(path[at]);
+    if (scope.has(name)) return { name, at };
+  }
+  return { name: nameOf(path[0]), at: 0 };
+}
+
+/** Nearly every name, which needs no folding. */
+const FOLDED = /^[a-z_]{1,64}$/;
 
 /** How the name of a step is compared; that of an element is none. */
 function nameOf(step: string | number | undefined): string {
-  return typeof step === "string" ? foldedName(step) : "";
+  if (typeof step !== "string") return "";
+  return FOLDED.test(step) ? step : foldedName(step);
 }
 
 /** An element of a list of messages, or something in it. */
@@ -256,18 +276,27 @@ function isSpeakersName(path: JsonPath): boolean {
  * Who speaks in a message. A role that is not known, or no string, counts as a user's, and of several roles the one that is
  * examined: otherwise the upstream could read another one than the gateway. `unreadable`: a label of this name is no string.
  */
-function speakerOf(body: BytePieces, labels: readonly StringPlace[], unreadable: (name: string) => boolean): Speaker {
+function* speakerOf(
+  body: BytePieces,
+  labels: readonly StringPlace[],
+  unreadable: (name: string) => boolean,
+): Steps<Speaker> {
   if (unreadable("role")) return "user";
-  const named = (name: string): readonly string[] =>
-    labels.filter(({ path }) => nameOf(path[2]) === name).map(({ span }) => stringAt(body, span));
-  const roles = named("role");
+  const [roles, types]: [string[], string[]] = [[], []];
+  for (const { path, span } of labels) {
+    yield PLACE_UNITS;
+    (nameOf(path[2]) === "role" ? roles : types).push(yield* stringAt(body, span));
+  }
   const others = roles.filter((role) => role !== "assistant" && !TOOL_ROLES.has(role));
   if (others.length > 0) return others.every((role) => SYSTEM_ROLES.has(role)) ? "system" : "user";
-  const types = named("type");
-  if (roles.length > 0) return roles.some((role) => TOOL_ROLES.has(role)) || types.some(isResult) ? "tool" : "model";
-  if (unreadable("type") || types.length === 0) return "user";
-  if (!types.every((type) => isResult(type) || isOfModel(type))) return "user";
-  return types.some(isResult) ? "tool" : "model";
+  const isTold = roles.some((role) => TOOL_ROLES.has(role)) || types.some(isResult);
+  if (roles.length === 0) {
+    if (unreadable("type") || types.length === 0) return "user";
+    if (!types.every((type) => isResult(type) || isOfModel(type))) return "user";
+  }
+  if (isTold) return "tool";
+  // a client can write any text into an item that passes for the model's thoughts
+  return types.includes(REASONING) ? "system" : "model";
 }
 
 /** The type of an item that is what a tool said. */
@@ -275,7 +304,9 @@ function isResult(type: string): boolean {
   return type.endsWith("_output");
 }
 
+const REASONING = "reasoning";
+
 /** The type of an item that is what the model said or thought. */
 function isOfModel(type: string): boolean {
-  return type === "reasoning" || type.endsWith("_call");
+  return type === REASONING || type.endsWith("_call");
 }

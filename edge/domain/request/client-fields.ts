@@ -35,7 +35,10 @@ const NUMBERS: ReadonlyMap<string, Bounds> = new Map([
   ["n", CHOICES],
 ]);
 
-const FIELDS = ["model", ...TOKEN_LIMITS, "n", "input"] as const;
+/** What a response continues (named-objects.ts). */
+const CONTINUED = ["previous_response_id", "conversation"] as const;
+
+const FIELDS = ["model", ...TOKEN_LIMITS, "n", "input", ...CONTINUED] as const;
 const JUDGED: ReadonlySet<string> = new Set(FIELDS);
 
 /** The longest name in an error, in characters. */
@@ -55,10 +58,16 @@ export function isJudgedName(name: string): boolean {
   return JUDGED.has(foldedName(name));
 }
 
-/** The fields of a route's body that its admission and billing depend on, in the order in which faults are reported. */
+/** The fields of a route's body that its admission, billing and ownership depend on, in the order in which faults are reported. */
 export function decidingFields({ estimate, billedBy }: RouteClass): readonly string[] {
   const limited = estimate === "messages" || estimate === "prompt" || estimate === "responses" || estimate === "any";
-  return ["model", ...(limited ? TOKEN_LIMITS : []), "n", ...(billedBy === "characters" ? ["input"] : [])];
+  return [
+    "model",
+    ...(limited ? TOKEN_LIMITS : []),
+    "n",
+    ...(billedBy === "characters" ? ["input"] : []),
+    ...(estimate === "responses" ? CONTINUED : []),
+  ];
 }
 
 /**

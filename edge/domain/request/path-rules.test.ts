@@ -1,7 +1,7 @@
 /** Which paths are served, and which undocumented ones go upstream (docs/rules/routes.md#unknown-paths). */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isPassedThrough, isServedPath, mayBeAdded } from "./path-rules.ts";
+import { isPassedThrough, isServedPath, mayBeAdded, storedAnswerOf } from "./path-rules.ts";
 import { MODEL_ROUTES, routeClassOf } from "./route-class.ts";
 
 const ACCOUNT = [
@@ -168,5 +168,25 @@ describe("an undocumented path goes upstream", () => {
   it("and is judged in no time, however it is made", { tags: ["check"] }, () => {
     for (const part of ["%25", ".", ";", " .", "%2", "/", "%25%32%35", "..%3b", "responses/"])
       expect(mayBeAdded(`/v1/${part.repeat(60_000 / part.length)}x`)).toEqual(expect.any(Boolean));
+  });
+});
+
+describe("a stored answer", () => {
+  it.each([
+    ["GET", "/v1/responses/resp_1", "resp_1"],
+    ["DELETE", "/v1/responses/resp_1", "resp_1"],
+    ["GET", "/v1/responses/resp_1/input_items", "resp_1"],
+    ["POST", "/v1/responses/resp_1/cancel", "resp_1"],
+    ["POST", "/v1/responses/resp_1", null],
+    ["DELETE", "/v1/responses/resp_1/input_items", null],
+    ["GET", "/v1/responses/resp_1/", null],
+    ["GET", "/v1/responses/resp_1/cancel", null],
+    ["GET", "/v1/responses/", null],
+    ["GET", "/v1/responses/resp%5F1", null],
+    ["GET", "/v1/responses/resp_1;a", null],
+    ["GET", "/v1/Responses/resp_1", null],
+    ["GET", "/v1/conversations/conv_1", null],
+  ])("of %s %s is %s", (method, path, id) => {
+    expect(storedAnswerOf(method, path)).toBe(id);
   });
 });

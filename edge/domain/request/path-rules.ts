@@ -28,6 +28,8 @@ const ACCOUNT_OBJECTS: ReadonlySet<string> = new Set([
 /** Below these paths are stored answers of every tenant that shares the credential. */
 const STORED_ANSWERS = /\/(?:responses|chat\/completions)\/./;
 
+const STORED_ROUTES: ReadonlySet<string> = new Set(["GET ", "DELETE ", "GET /input_items", "POST /cancel"]);
+
 /**
  * What model servers (vLLM, SGLang, llama.cpp, TGI, TEI) and providers answer without changing anything, besides the
  * documented routes.
@@ -46,6 +48,15 @@ const DOCUMENTED: ReadonlySet<string> = new Set([
 ]);
 /** The rest of a path with such a prefix is not judged here. */
 const PREFIXES = ["/v1/models/", "/mcp/", "/internal/"] as const;
+
+/**
+ * The id in a path that reads, deletes or cancels a stored answer; null for every other path. Ids have only characters that
+ * no server reads in two ways.
+ */
+export function storedAnswerOf(method: string, path: string): string | null {
+  const [, id, part = ""] = /^\/v1\/responses\/([\w.:=-]{1,512})(\/\w+)?$/.exec(path) ?? [];
+  return id !== undefined && STORED_ROUTES.has(`${method} ${part}`) ? id : null;
+}
 
 /** Most rounds of percent-decoding that a chain of servers might make. */
 const DECODINGS_MAX = 8;

@@ -2,16 +2,19 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isKeySecret } from "../../../shared/access/api-key.ts";
 import { isSafePath, upstreamUrl } from "../../../shared/network/upstream-url.ts";
+import { atOnce } from "../../../shared/steps.ts";
 import { usagePlan } from "../../../test/harness/edge/usage-plan.ts";
-import { asForm, asJson, clientHeaders, upstreamHeaders } from "../upstream/headers.ts";
+import { asJson, asPlain, clientHeaders, upstreamHeaders } from "../upstream/headers.ts";
 import { rewriteBody } from "../upstream/request-body.ts";
 import { BytePieces, concat } from "../wire/bytes/byte-pieces.ts";
 import { fnv1a64 } from "../wire/bytes/fnv1a.ts";
 import { wholeDocument } from "../wire/json/document.ts";
-import { scanTopLevel, type TopLevel } from "../wire/json/top-level.ts";
+import { scanTopLevel as scanTopLevelInSteps, type TopLevel } from "../wire/json/top-level.ts";
 import { readCredential } from "./credential.ts";
 import type { EstimateRule } from "./route-class.ts";
 import { sessionIdOf } from "./session-id.ts";
+
+const scanTopLevel = (...given: Parameters<typeof scanTopLevelInSteps>) => atOnce(scanTopLevelInSteps(...given));
 
 const secret = `sk_${"a".repeat(48)}`;
 
@@ -105,7 +108,7 @@ describe("headers", () => {
 
   it("describe a form to the upstream as it was read", () => {
     const form = { "content-type": "multipart/form-data; boundary=b" };
-    expect(asForm({ ...form, "content-encoding": "deflate" })).toEqual(form);
+    expect(asPlain({ ...form, "content-encoding": "deflate" })).toEqual(form);
   });
 
   it("may have a name that every object has, come together when they come twice, and have no _", () => {

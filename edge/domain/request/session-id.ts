@@ -99,7 +99,10 @@ function textOf(document: JsonDocument, message: unknown): string {
   const content = isJsonObject(message) ? message["content"] : undefined;
   if (typeof content === "string") return document.text(content);
   if (!Array.isArray(content)) return "";
-  return content
-    .map((part) => (isJsonObject(part) && typeof part["text"] === "string" ? document.text(part["text"]) : ""))
-    .join("");
+  let text = "";
+  for (const part of content.slice(0, SEED_MAX_BYTES)) {
+    if (isJsonObject(part) && typeof part["text"] === "string") text += document.text(part["text"]);
+    if (text.length > SEED_MAX_BYTES) break;
+  }
+  return text;
 }

@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { atOnce } from "../../../shared/steps.ts";
 import { readJson } from "../../../test/harness/edge/read-json.ts";
 import type { BilledBy, EstimateRule } from "./route-class.ts";
-import { estimateTokens, measureOf, textTokens } from "./token-estimate.ts";
+import { estimateTokens as estimateTokensInSteps, measureOf, textTokens } from "./token-estimate.ts";
+
+const estimateTokens = (...given: Parameters<typeof estimateTokensInSteps>) => atOnce(estimateTokensInSteps(...given));
 
 function documentOf(body: object) {
   const document = readJson(new TextEncoder().encode(JSON.stringify(body)), "secret");

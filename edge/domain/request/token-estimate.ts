@@ -6,6 +6,7 @@
  */
 import { saturated } from "../../../shared/money/amount.ts";
 import type { Measure } from "../../../shared/money/cost.ts";
+import type { Steps } from "../../../shared/steps.ts";
 import { isJsonObject, type JsonDocument, type JsonObject } from "../wire/json/document.ts";
 import { TOKEN_LIMITS } from "./client-fields.ts";
 import type { BilledBy, EstimateRule } from "./route-class.ts";
@@ -26,37 +27,36 @@ export interface TokenEstimate {
 const OUTPUT_MAX = 8192;
 const OUTPUT_MIN = 512;
 const TOKENS_PER_MESSAGE = 4;
+/** Work for an entry of a list, and for characters, in units. */
+const ENTRY_UNITS = 1;
+const CHARACTERS_PER_UNIT = 8;
+const STEP_UNITS = 1024;
 /** Where routes that only judge texts have them: rerank, score, classify, pooling, moderations. */
 const TEXT_FIELDS = ["input", "prompt", "query", "queries", "documents", "text_1", "text_2"];
 
 /** The estimate of a body by the rule of its route. */
-export function estimateTokens(rule: EstimateRule, document: JsonDocument): TokenEstimate {
+export function* estimateTokens(rule: EstimateRule, document: JsonDocument): Steps<TokenEstimate> {
   const { root } = document;
+  const messages = (): Steps<number> => messagesTokens(document, root["messages"]);
+  const prompt = (name: string): Steps<number> => promptTokens(document, root[name]);
   switch (rule) {
     case "messages":
-      return withOutput(root, messagesTokens(document, root["messages"]));
+      return withOutput(root, yield* messages());
     case "prompt":
-      return withOutput(root, promptTokens(document, root["prompt"]));
+      return withOutput(root, yield* prompt("prompt"));
     case "responses":
-      return withOutput(root, promptTokens(document, root["instructions"]) + itemsTokens(document, root["input"]));
+      return withOutput(root, (yield* prompt("instructions")) + (yield* itemsTokens(document, root["input"])));
     case "any":
-      return withOutput(
-        root,
-        Array.isArray(root["messages"])
-          ? messagesTokens(document, root["messages"])
-          : promptTokens(document, root["prompt"]),
-      );
+      return withOutput(root, yield* Array.isArray(root["messages"]) ? messages() : prompt("prompt"));
     case "input":
-      return inputOnly(promptTokens(document, root["input"]));
-    case "texts":
-      return inputOnly(
-        TEXT_FIELDS.reduce(
-          (sum, name) => sum + promptTokens(document, root[name]),
-          messagesTokens(document, root["messages"]),
-        ),
-      );
+      return inputOnly(yield* prompt("input"));
+    case "texts": {
+      let tokens = yield* messages();
+      for (const name of TEXT_FIELDS) tokens += yield* prompt(name);
+      return inputOnly(tokens);
+    }
     case "speech":
-      return inputOnly(typeof root["input"] === "string" ? promptTokens(document, root["input"]) : 0);
+      return inputOnly(typeof root["input"] === "string" ? yield* prompt("input") : 0);
     case "nothing":
       return inputOnly(0);
     default:
@@ -95,48 +95,68 @@ export function textTokens(codePoints: number): number {
   return codePoints === 0 ? 0 : Math.max(Math.floor(codePoints / 4), 1);
 }
 
-function messagesTokens(document: JsonDocument, messages: unknown): number {
-  return Array.isArray(messages)
-    ? messages.reduce(
-        (sum: number, message) =>
-          sum + contentTokens(document, isJsonObject(message) ? message["content"] : undefined) + TOKENS_PER_MESSAGE,
-        0,
-      )
-    : 0;
+function* messagesTokens(document: JsonDocument, messages: unknown): Steps<number> {
+  let tokens = 0;
+  for (const message of listOf(messages)) {
+    const content = isJsonObject(message) ? message["content"] : undefined;
+    tokens += TOKENS_PER_MESSAGE + (yield* contentTokens(document, content));
+  }
+  return tokens;
 }
 
 /** The tokens of a text, a list of texts or of objects with a text, or a list of token ids, which count one each. */
-function promptTokens(document: JsonDocument, prompt: unknown): number {
-  if (typeof prompt === "string") return textTokens(document.codePoints(prompt));
-  if (!Array.isArray(prompt)) return 0;
-  return prompt.reduce((sum: number, entry) => sum + entryTokens(document, entry), 0);
-}
-
-function entryTokens(document: JsonDocument, entry: unknown): number {
-  if (typeof entry === "string") return textTokens(document.codePoints(entry));
-  if (typeof entry === "number") return 1;
-  if (isJsonObject(entry))
-    return typeof entry["text"] === "string" ? textTokens(document.codePoints(entry["text"])) : 0;
-  return Array.isArray(entry) ? entry.length : 0;
+function promptTokens(document: JsonDocument, prompt: unknown): Steps<number> {
+  return tokensOf(document, typeof prompt === "string" ? [prompt] : listOf(prompt), (entry) => {
+    if (typeof entry === "string") return entry;
+    if (typeof entry === "number") return 1;
+    return Array.isArray(entry) ? entry.length : textOf(entry);
+  });
 }
 
 /** The tokens of the input of the responses route: a text, or items, of which a message counts four more than its text. */
-function itemsTokens(document: JsonDocument, input: unknown): number {
-  if (!Array.isArray(input)) return promptTokens(document, input);
-  return input.reduce((sum: number, item) => {
-    if (!isJsonObject(item)) return sum;
+function* itemsTokens(document: JsonDocument, input: unknown): Steps<number> {
+  if (!Array.isArray(input)) return yield* promptTokens(document, input);
+  let tokens = 0;
+  for (const item of input as unknown[]) {
+    if (!isJsonObject(item)) continue;
     const message = item["type"] === "message" || (item["type"] === undefined && item["role"] !== undefined);
-    return sum + contentTokens(document, item["content"]) + (message ? TOKENS_PER_MESSAGE : 0);
-  }, 0);
+    tokens += (yield* contentTokens(document, item["content"])) + (message ? TOKENS_PER_MESSAGE : 0);
+  }
+  return tokens;
 }
 
-function contentTokens(document: JsonDocument, content: unknown): number {
-  if (typeof content === "string") return textTokens(document.codePoints(content));
-  if (!Array.isArray(content)) return 0;
-  return content.reduce((sum: number, part) => {
-    const text = isJsonObject(part) ? part["text"] : undefined;
-    return typeof text === "string" ? sum + textTokens(document.codePoints(text)) : sum;
-  }, 0);
+function contentTokens(document: JsonDocument, content: unknown): Steps<number> {
+  const isText = typeof content === "string";
+  return tokensOf(document, isText ? [content] : listOf(content), isText ? () => content : textOf);
+}
+
+/** The tokens of entries, each of which is a text or counts tokens. */
+function* tokensOf(
+  document: JsonDocument,
+  entries: readonly unknown[],
+  countedOf: (entry: unknown) => string | number,
+): Steps<number> {
+  let [tokens, units] = [0, ENTRY_UNITS];
+  for (const entry of entries) {
+    const counted = countedOf(entry);
+    tokens += typeof counted === "string" ? textTokens(document.codePoints(counted)) : counted;
+    units += ENTRY_UNITS + (typeof counted === "string" ? counted.length / CHARACTERS_PER_UNIT : 0);
+    if (units < STEP_UNITS) continue;
+    yield units;
+    units = 0;
+  }
+  yield units;
+  return tokens;
+}
+
+/** The text of an object that has one. */
+function textOf(part: unknown): string | number {
+  const text = isJsonObject(part) ? part["text"] : undefined;
+  return typeof text === "string" ? text : 0;
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
 }
 
 function inputOnly(inputTokens: number): TokenEstimate {

@@ -61,7 +61,7 @@ export function mcpRequestHeaders(client: Headers, authorization: string | null)
   return headers;
 }
 
-const ANSWERED = ["content-type", "mcp-session-id", "mcp-protocol-version"];
+const ANSWERED = ["content-type", "content-encoding", "mcp-session-id", "mcp-protocol-version"];
 
 /** The server's headers that the client gets. */
 export function mcpResponseHeaders(server: Headers): Record<string, string> {

@@ -33,6 +33,17 @@ function options(changes: Partial<OrderOptions> = {}): OrderOptions {
 const names = (...given: Parameters<typeof orderTargets>): readonly string[] =>
   orderTargets(...given).map((target) => target.apiBase.replace(/^http:\/\/|\.test.*$/g, ""));
 
+it("has every enabled endpoint and the model's own address for a request that is bound to one", () => {
+  const every = options({ every: true });
+  const endpoints = [
+    endpoint("ill", { health_status: "unhealthy" }),
+    endpoint("off", { enabled: false }),
+    endpoint("b"),
+  ];
+  expect(names(model(endpoints, "failover", "http://own.test"), every)).toEqual(["b", "ill", "own"]);
+  expect(names(model([]), every)).toEqual(["default"]);
+});
+
 /** A small generator of fractions, the same for the same seed. */
 function fractions(seed: number): () => number {
   let state = seed >>> 0;

@@ -29,6 +29,8 @@ export interface OrderOptions {
   readonly isDemoted: (key: string) => boolean;
   /** The upstream of models without any address. */
   readonly defaultBase: string;
+  /** Every enabled upstream of the model, also the unhealthy ones. */
+  readonly every?: boolean;
 }
 
 type OrderedModel = Pick<ModelRecord, "api_base" | "api_key" | "endpoints" | "endpoint_selection_mode">;
@@ -36,11 +38,12 @@ type OrderedModel = Pick<ModelRecord, "api_base" | "api_key" | "endpoints" | "en
 /** The upstreams of a model in the order in which they are tried; at least one. */
 export function orderTargets(model: OrderedModel, options: OrderOptions): readonly Target[] {
   const enabled = model.endpoints.filter((endpoint) => endpoint.enabled);
+  const isOwn = model.api_base !== "";
+  const own = ownTarget(isOwn ? model.api_base : options.defaultBase, !isOwn, model.api_key);
+  if (options.every === true) return [...targetsOf(model, enabled, options), own];
   const healthy = enabled.filter((endpoint) => endpoint.health_status !== "unhealthy");
   if (healthy.length > 0) return targetsOf(model, healthy, options);
-  if (model.api_base !== "") return [ownTarget(model.api_base, false, model.api_key)];
-  if (enabled.length > 0) return targetsOf(model, enabled, options);
-  return [ownTarget(options.defaultBase, true, model.api_key)];
+  return isOwn || enabled.length === 0 ? [own] : targetsOf(model, enabled, options);
 }
 
 function targetsOf(

@@ -61,22 +61,21 @@ export function upstreamHeaders(client: Headers, credential: string | null): Rec
  */
 export function asJson(headers: Record<string, string>): Record<string, string> {
   if (!JSON_TYPE.test(headers["content-type"] ?? "")) headers["content-type"] = "application/json";
-  delete headers["content-encoding"];
-  return headers;
+  return asPlain(headers);
 }
 
-/** Headers of a form, which was read without decompression: an upstream that decompressed it could find another form. */
-export function asForm(headers: Record<string, string>): Record<string, string> {
+/** Headers of a body that is sent as it was read, which is without its coding. */
+export function asPlain(headers: Record<string, string>): Record<string, string> {
   delete headers["content-encoding"];
   return headers;
 }
 
 /**
- * What an upstream says of its own limits and of the request, for clients and for who asks it about a request. `metadata` is
- * vLLM's description of embeddings that are sent as bytes.
+ * What an upstream says of its own limits and of the request, for clients and for who asks it about a request. A coding
+ * is named by what was not decoded. `metadata` is vLLM's description of embeddings that are sent as bytes.
  */
 const PASSED_ON =
-  /^(?:metadata|retry-after(?:-ms)?|x-should-retry|request-id|openai-processing-ms|anthropic-ratelimit-.+)$/;
+  /^(?:content-encoding|metadata|retry-after(?:-ms)?|x-should-retry|request-id|openai-processing-ms|anthropic-ratelimit-.+)$/;
 
 /** The upstream's headers that the client gets; `contentType` is one of them. */
 export function clientHeaders(upstream: Headers, contentType: string | null): Record<string, string> {

@@ -1,6 +1,7 @@
 /**
- * What an answer says of itself besides its usage: the model that answered, and why its choices ended. Only names and
- * words are kept, a few and short ones: nothing of the answer's content can become a fact.
+ * What an answer says of itself besides its usage: the model that answered, why its choices ended, and where it is wanted,
+ * the ids by which its upstream keeps it. Only names and words are kept, short ones: nothing of the answer's content can
+ * become a fact.
  */
 
 /** What the answer does not say is absent. */
@@ -11,15 +12,29 @@ export interface AnswerFacts {
   readonly finish_reasons?: readonly string[];
 }
 
-const CHARACTERS_MAX = 100;
+const CHARACTERS_MAX = 512;
 const REASONS_MAX = 16;
 const WORD = /^[\w./:@+-]{1,100}$/;
+const ID = /^[\w.:@+=-]{1,512}$/;
+
+/** What a text is for. */
+export type Fact = "model" | "id" | "reason";
 
 /** Keeps the texts that the scan finds at the places of facts; they may be cut anywhere. */
 export class FactReader {
   #text = "";
   #model = "";
   readonly #reasons: string[] = [];
+  readonly #onId: ((id: string) => void) | undefined;
+
+  /** `onId`: called with each id of an object of the upstream; when it is omitted, they are not read. */
+  constructor(onId?: (id: string) => void) {
+    this.#onId = onId;
+  }
+
+  get wantsIds(): boolean {
+    return this.#onId !== undefined;
+  }
 
   get hasModel(): boolean {
     return this.#model !== "";
@@ -37,10 +52,11 @@ export class FactReader {
   }
 
   /** The text has ended with its closing quote. */
-  end(isModel: boolean): void {
+  end(is: Fact): void {
     const fact = this.#text.slice(0, -1);
-    if (!WORD.test(fact)) return;
-    if (isModel) this.#model = fact;
+    if (is === "id" && ID.test(fact)) this.#onId?.(fact);
+    if (is === "id" || !WORD.test(fact)) return;
+    if (is === "model") this.#model = fact;
     else if (this.#reasons.length < REASONS_MAX) this.#reasons.push(fact);
   }
 

@@ -38,18 +38,23 @@ export const Name = {
   /** An error, as the member of an event or as its type; the type of an answer that has failed. */
   Error: 25,
   Failed: 26,
+  /** Ids by which the upstream keeps an object, and members whose object has one. */
+  Id: 27,
+  ContainerId: 28,
+  Item: 29,
+  Container: 30,
   // from here on: names of counts ({@link isCountName})
-  InputCount: 27,
+  InputCount: 31,
   /** An input that may leave out what came from a cache (reported-counts.ts). */
-  InputOrRest: 28,
-  OutputCount: 29,
-  CacheReadCount: 30,
-  CacheWrittenCount: 31,
-  CachedCount: 32,
-  ReasoningCount: 33,
-  Seconds: 34,
-  Duration: 35,
-  TotalCount: 36,
+  InputOrRest: 32,
+  OutputCount: 33,
+  CacheReadCount: 34,
+  CacheWrittenCount: 35,
+  CachedCount: 36,
+  ReasoningCount: 37,
+  Seconds: 38,
+  Duration: 39,
+  TotalCount: 40,
 } as const;
 
 /** Every name that is known. */
@@ -82,6 +87,10 @@ export const NAMES = nameTable({
   metadata: Name.Echo,
   tools: Name.Echo,
   input: Name.Echo,
+  id: Name.Id,
+  container_id: Name.ContainerId,
+  item: Name.Item,
+  container: Name.Container,
   prompt_tokens: Name.InputCount,
   input_tokens: Name.InputOrRest,
   completion_tokens: Name.OutputCount,
@@ -176,6 +185,21 @@ export function isFinish(member: number, depth: number, root: number, list: bool
 export function isModel(member: number, depth: number, root: number): boolean {
   if (member !== Name.Model) return false;
   return depth === 1 || (depth === 2 && (root === Name.Response || root === Name.Message));
+}
+
+/**
+ * Whether a text, the value of `member` at this place, is the id of an object that the upstream has made for this answer:
+ * of the answer itself, of an item of its output and that item's container, of the container of a message, of the sound of
+ * a choice. Any other place may repeat what the client, or a server that it names, has written.
+ */
+export function isObjectId(member: number, depth: number, root: number, list: boolean): boolean {
+  const isItem = (depth === 2 && root === Name.Item) || (depth === 3 && root === Name.Output && list);
+  if (member === Name.ContainerId) return isItem;
+  if (member !== Name.Id) return false;
+  if (isItem || depth === 1) return true;
+  if (depth === 2) return root === Name.Response || root === Name.Container;
+  if (depth === 3) return !list && (root === Name.Message || root === Name.Delta);
+  return depth === 5 && root === Name.Choices && list;
 }
 
 /** Whether texts below this member of the outermost object are content. */

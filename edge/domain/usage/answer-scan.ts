@@ -19,7 +19,7 @@ import {
 } from "../../../shared/wire/ascii.ts";
 import { numbersEnd } from "../../../shared/wire/json-skip.ts";
 import { JsonStringReader, StringUse } from "../wire/json/string-reader.ts";
-import { type AnswerFacts, FactReader } from "./answer-facts.ts";
+import { type Fact, FactReader } from "./answer-facts.ts";
 import {
   isContentRoot,
   isCount,
@@ -27,6 +27,7 @@ import {
   isCountPlace,
   isFinish,
   isModel,
+  isObjectId,
   isReport,
   NAMES,
   Name,
@@ -82,14 +83,16 @@ const Part = {
   Name: 1,
   Type: 2,
   Model: 3,
+  Id: 4,
   /** Why a message ended whose end is no sign for the scan. */
-  Reason: 4,
-  Finish: 5,
-  Failure: 6,
-  Content: 7,
-  Reasoning: 8,
-  ReasoningContent: 9,
+  Reason: 5,
+  Finish: 6,
+  Failure: 7,
+  Content: 8,
+  Reasoning: 9,
+  ReasoningContent: 10,
 } as const;
+const FACTS: Readonly<Record<number, Fact>> = { [Part.Model]: "model", [Part.Id]: "id" };
 const PARTS: ReadonlyMap<number, number> = new Map([
   [Name.Content, Part.Content],
   [Name.Text, Part.Content],
@@ -139,9 +142,13 @@ export class AnswerScan {
   #number = "";
   readonly #text = new JsonStringReader(NAMES);
   #part: number = Part.Nothing;
-  readonly #facts = new FactReader();
+  readonly #facts: FactReader;
   /** The last string, if it was a name; 0: the last thing was not a string. */
   #named = 0;
+
+  constructor(facts = new FactReader()) {
+    this.#facts = facts;
+  }
 
   /** What is known, including what the current document has shown so far. */
   progress(): AnswerProgress {
@@ -167,10 +174,6 @@ export class AnswerScan {
       // a report whose document is open may go on: it is not the last one yet
       ended: this.open ? lasting && input === null && output === null : lasting || this.#isLast(reported),
     };
-  }
-
-  facts(): AnswerFacts {
-    return this.#facts.facts();
   }
 
   /** A document states an error: as its `error`, or as its type. */
@@ -352,6 +355,7 @@ export class AnswerScan {
   /** What the value of a member is at this place. */
   #partOf(member: number): number {
     if (!this.#facts.hasModel && this.#echoFrom === 0 && isModel(member, this.#depth, this.#root)) return Part.Model;
+    if (this.#facts.wantsIds && isObjectId(member, this.#depth, this.#root, this.#list)) return Part.Id;
     if (this.#depth === 1) {
       if (member === Name.Type) return Part.Type;
       if (member === Name.StopReason) return Part.Reason;
@@ -369,7 +373,7 @@ export class AnswerScan {
     const isFact = this.#part >= Part.Model && this.#part <= Part.Finish;
     if (isFact) this.#facts.push(bytes, from, at);
     if (this.#text.open) return at;
-    if (isFact) this.#facts.end(this.#part === Part.Model);
+    if (isFact) this.#facts.end(FACTS[this.#part] ?? "reason");
     if (this.#part === Part.Name) this.#named = this.#text.found || Name.Other;
     else if (this.#part >= Part.Content) this.#takeCharacters();
     else if (this.#part === Part.Type) this.#takeType();

@@ -5,7 +5,7 @@
  */
 
 import { CR, LF } from "../../../shared/wire/ascii.ts";
-import type { AnswerFacts } from "./answer-facts.ts";
+import type { FactReader } from "./answer-facts.ts";
 import { type AnswerProgress, AnswerScan } from "./answer-scan.ts";
 
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf] as const;
@@ -13,7 +13,7 @@ const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf] as const;
 const FIELD = [0x64, 0x61, 0x74, 0x61, 0x3a] as const;
 
 export class StreamScan {
-  readonly #answer = new AnswerScan();
+  readonly #answer: AnswerScan;
   /** Bytes of the line that match {@link FIELD} so far; when all match, the rest of the line is data. */
   #matched = 0;
   /** The line has begun, and differs from {@link FIELD}. */
@@ -22,6 +22,10 @@ export class StreamScan {
   #marked: number | null = 0;
   /** The last byte was a CR: an LF that follows belongs to it. */
   #afterCr = false;
+
+  constructor(facts?: FactReader) {
+    this.#answer = new AnswerScan(facts);
+  }
 
   push(chunk: Uint8Array): void {
     const { length } = chunk;
@@ -41,10 +45,6 @@ export class StreamScan {
   /** What is known, including what an event that has not ended has shown. */
   progress(): AnswerProgress {
     return this.#answer.progress();
-  }
-
-  facts(): AnswerFacts {
-    return this.#answer.facts();
   }
 
   get hasError(): boolean {

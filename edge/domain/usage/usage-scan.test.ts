@@ -213,6 +213,39 @@ describe("the facts of an answer", () => {
       expect(scanned.facts()).toEqual(facts);
     }
   });
+
+  const echo = { metadata: { id: "x" }, tools: [{ id: "x", container_id: "x" }], conversation: { id: "x" } };
+  it.each([
+    [
+      "a response",
+      JSON.stringify({ id: "resp_1", ...echo, output: [{ id: "ci_1", container_id: "cntr_1", tools: [{ id: "x" }] }] }),
+      ["resp_1", "ci_1", "cntr_1"],
+    ],
+    [
+      "a response, streamed",
+      stream(
+        { type: "response.created", response: { id: "resp_1", ...echo, output: [] } },
+        { type: "response.output_item.done", item: { id: "msg_1", content: [{ annotations: [{ id: "x" }] }] } },
+      ),
+      ["resp_1", "msg_1"],
+    ],
+    ["a message", JSON.stringify({ id: "msg_1", content: [{ id: "x" }], container: { id: "c_1" } }), ["msg_1", "c_1"]],
+    ["a message, streamed", stream({ type: "message_delta", delta: { container: { id: "c_1" } } }), ["c_1"]],
+    [
+      "a chat with sound",
+      JSON.stringify({ id: "chat_1", choices: [{ message: { tool_calls: [{ id: "x" }], audio: { id: "audio_1" } } }] }),
+      ["chat_1", "audio_1"],
+    ],
+    ["what is no id", JSON.stringify({ id: "a b", output: [{ id: "a".repeat(513) }, { id: 1 }, { id: "" }] }), []],
+  ])("are the ids of %s, cut anywhere, without what it repeats", (_, text, ids) => {
+    const bytes = new TextEncoder().encode(text);
+    for (const size of [1, 7, bytes.byteLength]) {
+      const found: string[] = [];
+      const scanned = new UsageScan({ content: true }, (id) => void found.push(id));
+      for (let at = 0; at < bytes.byteLength; at += size) scanned.push(bytes.subarray(at, at + size));
+      expect(found).toEqual(ids);
+    }
+  });
 });
 
 describe("the usage of a body", () => {

@@ -6,7 +6,7 @@
  */
 
 import { OPEN_BRACE, OPEN_BRACKET, SPACE } from "../../../shared/wire/ascii.ts";
-import type { AnswerFacts } from "./answer-facts.ts";
+import { type AnswerFacts, FactReader } from "./answer-facts.ts";
 import { type AnswerProgress, AnswerScan, NOTHING_SEEN } from "./answer-scan.ts";
 import type { UsageParts } from "./reported-counts.ts";
 import { StreamScan } from "./stream-scan.ts";
@@ -47,10 +47,15 @@ export class UsageScan {
   #bytes = 0;
   #document: AnswerScan | null = null;
   #stream: StreamScan | null = null;
+  readonly #facts: FactReader;
 
-  /** `content`: the route is billed by the tokens of the answer's content. */
-  constructor({ content }: { readonly content: boolean }) {
+  /**
+   * `content`: the route is billed by the tokens of the answer's content. `onId`: called with each id by which the upstream
+   * keeps the answer or a part of it.
+   */
+  constructor({ content }: { readonly content: boolean }, onId?: (id: string) => void) {
     this.#content = content;
+    this.#facts = new FactReader(onId);
   }
 
   /** A body that begins with a brace or a bracket is a document; lines of an event stream begin with neither. */
@@ -68,7 +73,7 @@ export class UsageScan {
 
   /** What the answer has said of itself so far. */
   facts(): AnswerFacts {
-    return (this.#stream ?? this.#document)?.facts() ?? {};
+    return this.#facts.facts();
   }
 
   /** The answer contains an error of its upstream. */
@@ -96,8 +101,8 @@ export class UsageScan {
   #begin(chunk: Uint8Array): void {
     const first = chunk.find((byte) => byte > SPACE && !BYTE_ORDER_MARK.has(byte));
     if (first === undefined) return;
-    if (first === OPEN_BRACE || first === OPEN_BRACKET) this.#document = new AnswerScan();
-    else this.#stream = new StreamScan();
+    if (first === OPEN_BRACE || first === OPEN_BRACKET) this.#document = new AnswerScan(this.#facts);
+    else this.#stream = new StreamScan(this.#facts);
   }
 }
 

@@ -1,7 +1,9 @@
 /** What an admission request reserves of budgets of money (docs/rules/budgets.md#reserved-cost). */
+import fc from "fast-check";
 import { expect, it } from "vitest";
 import { modelOf } from "../../../test/harness/edge/pipeline/records.ts";
 import { TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
+import { propertyRuns } from "../../../test/harness/property-runs.ts";
 import { run } from "../run.ts";
 
 const FREE = { ...modelOf().prices, input: 0, output: 0 };
@@ -10,6 +12,7 @@ const CHAT = { model: "tiny", messages: [{ role: "user", content: "12345678" }],
 /** Nano-USD that a request reserves, and what the Cell would bill it at if its permit were lost. */
 async function reserved(prices: Partial<typeof FREE>, path: string, body: object | FormData) {
   const world = new TestPipeline();
+  world.maxBodyBytes = 2_000_000;
   world.model = modelOf({ prices: { ...FREE, ...prices } });
   world.upstream = async () => new Response(null, { status: 404 });
   const form = body instanceof FormData;
@@ -36,4 +39,25 @@ it("is a minute of audio, whose length is not known before it was read", async (
   form.set("model", "tiny");
   form.set("file", new File(["x"], "x.wav"));
   expect(await reserved({ input_second: 0.002 }, "/v1/audio/transcriptions", form)).toEqual([120_000_000, 0.12]);
+});
+
+it("is that of all images, wherever in a form or in a document their number is", async () => {
+  const path = fc.constantFrom("/v1/images/edits", "/v1/images/variations", "/v1/images/generations");
+  const fields = fc.constantFrom("model", "prompt", "user", "image", "mask");
+  const order = fc.uniqueArray(fields, { minLength: 5, maxLength: 5 });
+  const bytes = fc.constantFrom(10, 65_536, 262_144, 600_000);
+  const count = fc.option(fc.integer({ min: 1, max: 1000 }), { nil: null });
+  await fc.assert(
+    fc.asyncProperty(path, order, fc.nat({ max: 5 }), bytes, count, async (route, names, at, size, n) => {
+      const values = { model: "tiny", prompt: "a cat", user: "u", image: "i".repeat(size), mask: "m" };
+      const entries: [string, string | number][] = names.map((name) => [name, values[name]]);
+      if (n !== null) entries.splice(at, 0, ["n", n]);
+      const form = new FormData();
+      for (const [name, value] of entries)
+        form.append(name, ["image", "mask"].includes(name) ? new File([String(value)], "x.png") : String(value));
+      const body = route === "/v1/images/generations" ? Object.fromEntries(entries) : form;
+      expect(await reserved({ image: 0.5 }, route, body)).toEqual([(n ?? 1) * 500_000_000, (n ?? 1) * 0.5]);
+    }),
+    { numRuns: propertyRuns(200) },
+  );
 });

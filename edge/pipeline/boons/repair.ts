@@ -17,14 +17,26 @@ interface BrokenText {
   readonly problems: readonly string[];
 }
 
+/** Tokens that a repair may have beyond those of what it repairs. */
+const MORE_TOKENS = 256;
+
+/** What a repair has to make of a text. */
+interface RepairGoal {
+  readonly format: RequestedFormat;
+  /** The client's `response_format`. */
+  readonly asked: unknown;
+  /** The output tokens of the answer that is repaired, as its upstream reports them; null: it does not. */
+  readonly answerTokens: number | null;
+}
+
 /** Repairs texts of one answer. */
 export class Repairer {
   readonly #work: BoonWork;
-  readonly #format: RequestedFormat;
+  readonly #goal: RepairGoal;
 
-  constructor(work: BoonWork, format: RequestedFormat) {
+  constructor(work: BoonWork, goal: RepairGoal) {
     this.#work = work;
-    this.#format = format;
+    this.#goal = goal;
   }
 
   /**
@@ -59,22 +71,29 @@ export class Repairer {
     for (let left = this.#work.settings.structured_output_max_repair_attempts; left > 0; left -= 1) {
       const text = await this.#ask(broken, fixer);
       if (text === null) continue;
-      const checked = checkText(text, this.#format, this.#work.call.ports.validateSchema);
+      const checked = checkText(text, this.#goal.format, this.#work.call.ports.validateSchema);
       if (checked.kind === "valid") return checked.text;
       broken = { text, problems: checked.problems };
     }
     return null;
   }
 
+  /** About as many as the answer had: a model that repeats itself would go on until the time is over. */
+  #maxTokens(text: string): number {
+    const stated = this.#work.request.estimate.statedOutputTokens ?? Number.POSITIVE_INFINITY;
+    return Math.max(1, Math.min(stated, (this.#goal.answerTokens ?? text.length) + MORE_TOKENS));
+  }
+
   /** What the model answers; null: nothing that can be used. Throws ClientGone. */
   async #ask({ text, problems }: BrokenText, model: ModelRecord): Promise<string | null> {
     const { call, request, settings } = this.#work;
-    const messages = [{ role: "user", content: repairPrompt(text, problems, this.#format) }];
+    const messages = [{ role: "user", content: repairPrompt(text, problems, this.#goal.format) }];
+    const format = model.supports.response_schema ? { response_format: this.#goal.asked } : {};
     const timeoutMs = settings.structured_output_timeout_ms;
     const asked = {
       requestType: "structured_output_boon",
       model,
-      body: { messages, temperature: 0 },
+      body: { messages, temperature: 0, max_tokens: this.#maxTokens(text), ...format },
       timeoutMs,
     } as const;
     try {

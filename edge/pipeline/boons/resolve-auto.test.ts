@@ -246,6 +246,7 @@ const POLICY = {
   guard_model: null,
   ban_keywords: [],
   fail_open: true,
+  scan_assistant: false,
 } satisfies ResolvedTenant["guardrails_policy"];
 
 describe("the classifier", () => {

@@ -20,6 +20,7 @@ import { directivesOf } from "../call/boon/directives.ts";
 import type { Call } from "../call/context.ts";
 import { guardsOf } from "../call/guards.ts";
 import { settingsReader } from "../call/hot-settings.ts";
+import { inTurns } from "../call/in-turns.ts";
 import { type Authenticated, type Parsed, type Resolved, StageFailure } from "../call/known.ts";
 import { withSpan } from "../call/report/spans.ts";
 import { energyTermsOf } from "../resolve-model/resolve-model.ts";
@@ -45,7 +46,8 @@ export function isAutoRequest(call: Call, { parsed }: Parsed): boolean {
  * whatever a principal that is read again is refused with, and ClientGone.
  */
 export async function resolveAuto<K extends Parsed>(call: Call, request: K): Promise<K & Resolved> {
-  const traits = requestTraits(request.parsed.document, estimateTokens(call.route.estimate, request.parsed.document));
+  const { document } = request.parsed;
+  const traits = requestTraits(document, await inTurns(call, estimateTokens(call.route.estimate, document)));
   try {
     const known = await readAutoSettings(call);
     const settingsRev = known?.rev ?? null;

@@ -144,6 +144,29 @@ describe("the answer", () => {
     expect(JSON.parse(answer.text)).toEqual(chatCompletionOf('{"n": "one"}'));
   });
 
+  it.each<[string, boolean, object | undefined]>([
+    ["gets the format", true, BY_SCHEMA.response_format],
+    ["does not get a format that it may refuse", false, undefined],
+  ])("is repaired by a fixer that %s, but no reasoning", async (_, response_schema, response_format) => {
+    const world = worldOf([says('<think>hm</think>{"n": "one"}')], { structured_output_fixer_model: "fixer" });
+    world.with("fixer", { supports: { ...supports, response_schema } }, says('{"n":1}'));
+    expect(contentsOf((await world.chat(BY_SCHEMA)).text)).toEqual(['{"n":1}']);
+    const [sent] = world.sentTo("fixer");
+    const isReasoningSent = JSON.stringify(sent).includes("hm");
+    expect({ format: sent?.["response_format"], isReasoningSent }).toEqual({
+      format: response_format,
+      isReasoningSent: false,
+    });
+  });
+
+  it("is not invented from reasoning alone", async () => {
+    const world = worldOf([says('<think>Perhaps {"n": 1}')]);
+    const answer = await world.chat(BY_SCHEMA);
+    expect(answer).toMatchObject({ status: 200, warnings: WARNING });
+    expect(JSON.parse(answer.text)).toEqual(chatCompletionOf('<think>Perhaps {"n": 1}'));
+    expect(world.sentTo("own")).toHaveLength(1);
+  });
+
   it("is repaired by the model itself when the fixer is not registered", async () => {
     const world = worldOf([says("?"), says('{"n":1}')], { structured_output_fixer_model: "fixer" });
     world.with("fixer", { enabled: false });

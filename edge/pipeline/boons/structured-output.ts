@@ -29,7 +29,8 @@ export const structuredOutput: Boon = {
     const { model, parsed } = work.request;
     const listed = settings.structured_output_enabled && model.boons.includes("structured_output");
     if (!listed || model.supports.response_schema) return null;
-    const format = requestedFormatOf(draft.get("response_format"));
+    const asked = draft.get("response_format");
+    const format = requestedFormatOf(asked);
     if (format === null) return null;
     if (draft.isLarge) return { applied: false, warnings: [FAILED], answer: null };
     const messages = withSystemText(draft.get("messages"), instructionFor(format), model.supports.system_messages);
@@ -42,7 +43,7 @@ export const structuredOutput: Boon = {
       draft.set("stream_options", undefined);
     }
     const answer = async (given: StagedAnswer, report: AnswerReport): Promise<StagedAnswer> =>
-      await checkedAnswer(given, report, { work, format, streamed });
+      await checkedAnswer(given, report, { work, format, asked, streamed });
     return { applied: true, warnings: [], answer };
   },
 };
@@ -51,6 +52,8 @@ export const structuredOutput: Boon = {
 interface Wanted {
   readonly work: BoonWork;
   readonly format: RequestedFormat;
+  /** The `response_format` that asks for it. */
+  readonly asked: unknown;
   /** Null: as JSON. */
   readonly streamed: { readonly includeUsage: boolean } | null;
 }
@@ -72,7 +75,9 @@ async function checkedAnswer(given: StagedAnswer, report: AnswerReport, wanted: 
     report.warn(FAILED);
     return { ...given, body: bodyOfBytes(collected.bytes) };
   }
-  const checked = await checkedTexts(texts, wanted);
+  const reported = jsonObjectOf(completion["usage"])?.["completion_tokens"];
+  const answerTokens = Number.isSafeInteger(reported) ? Number(reported) : null;
+  const checked = await checkedTexts(texts, { ...wanted, answerTokens });
   if (checked.some((text, at) => text === null && texts[at]?.kind !== "passes")) report.warn(FAILED);
   const changed = checked.some((text, at) => text !== null && text !== said(texts[at]));
   const result = changed ? withContents(completion, checked) : completion;
@@ -87,7 +92,7 @@ async function checkedAnswer(given: StagedAnswer, report: AnswerReport, wanted: 
 /** The JSON of each choice; null: the choice is left as it is. Throws ClientGone. */
 async function checkedTexts(
   texts: readonly ChoiceText[],
-  { work, format }: Wanted,
+  { work, format, asked, answerTokens }: Wanted & { readonly answerTokens: number | null },
 ): Promise<readonly (string | null)[]> {
   const { validateSchema } = work.call.ports;
   const checked = texts.map((text) => (text.kind === "text" ? checkText(text.text, format, validateSchema) : null));
@@ -97,10 +102,12 @@ async function checkedTexts(
   const chosen = broken.slice(0, REPAIRED_CHOICES_MAX);
   const repaired = new Map<number, string | null>();
   if (chosen.length > 0) {
-    const found = await new Repairer(work, format).repairAll(chosen).catch((error: unknown) => {
-      if (error instanceof ClientGone) throw error;
-      return [];
-    });
+    const found = await new Repairer(work, { format, asked, answerTokens })
+      .repairAll(chosen)
+      .catch((error: unknown) => {
+        if (error instanceof ClientGone) throw error;
+        return [];
+      });
     for (const [nth, { at }] of chosen.entries()) repaired.set(at, found[nth] ?? null);
   }
   return checked.map((verdict, at) => (verdict?.kind === "valid" ? verdict.text : (repaired.get(at) ?? null)));

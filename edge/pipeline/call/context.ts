@@ -17,6 +17,7 @@ import type { MemoryBudget } from "./memory/memory-budget.ts";
 import type { RequestBodyMemory } from "./memory/request-body-memory.ts";
 import type { RunningCallers } from "./memory/running-callers.ts";
 import type { ToolLists } from "./memory/tool-lists.ts";
+import type { Turns } from "./memory/turns.ts";
 import type { SharedTimer } from "./shared-timer.ts";
 
 /** The part of the configuration that the pipeline needs. */
@@ -38,6 +39,8 @@ export interface PipelineConfig {
   readonly moderationModel: string;
   /** Whether a request ends when its key or tenant is refused meanwhile (docs/rules/keys.md#running-requests). */
   readonly endsStreamsOnRevoke: boolean;
+  /** Objects of upstreams that no tenant was given may be named (docs/rules/routes.md#objects-of-upstreams). */
+  readonly passesForeignObjects: boolean;
   /** Which addresses registered by an admin may be called (docs/rules/network-safety.md#address-policy). */
   readonly ssrf: SsrfPolicy;
 }
@@ -65,6 +68,8 @@ export interface IsolateMemory {
   readonly autoRouter: AutoRouterMemory;
   /** The callers of its calls at this Cell. */
   readonly callers: RunningCallers;
+  /** Calls whose work is done in turns. */
+  readonly turns: Turns;
   /** Ends every request of the isolate. */
   readonly interruption: Interruption;
 }

@@ -2,8 +2,10 @@
  * A tenant's guardrails policy, ready to be used for either side of a request (docs/rules/guardrails.md#policies). What is
  * compiled from a policy is kept with the record that it came from: every request of the tenant uses it.
  */
+import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { compileScan, type TextScan, type TextScanner } from "../../../shared/guardrails/text-scan.ts";
 import type { ResolvedTenant } from "../../../shared/records.ts";
+import type { Prepared } from "./known.ts";
 
 type Policy = NonNullable<ResolvedTenant["guardrails_policy"]>;
 
@@ -23,6 +25,8 @@ export interface Guards {
   readonly guardModel: string | null;
   /** A text passes when a scanner fails. */
   readonly failOpen: boolean;
+  /** A request is examined with what the model said earlier. */
+  readonly scansAssistant: boolean;
 }
 
 interface BothGuards {
@@ -51,12 +55,25 @@ function sideOf(policy: Policy, scanners: readonly Scanner[]): Guards | null {
     scan: compileScan({ scanners: textScanners, banKeywords: policy.ban_keywords }),
     guardModel: scanners.includes("harm") ? (policy.guard_model ?? "") : null,
     failOpen: policy.fail_open,
+    scansAssistant: policy.scan_assistant,
   };
 }
 
 /** Whether a match of this scanner refuses the text: an injection and harm cannot be redacted. */
 export function isBlocking({ action }: Guards, scanner: Scanner): boolean {
   return action === "block" || (action === "redact" && (scanner === "prompt_injection" || scanner === "harm"));
+}
+
+/**
+ * Whether a request is examined when it has its slot: before that, nothing may be done for it that takes long
+ * (docs/rules/guardrails.md#when). A form is read to its end for that.
+ */
+export function isExaminedLate({ principal, parsed, guarded }: Prepared): boolean {
+  const guards = guardsOf(principal.tenant, "input");
+  if (guards === null || guards.action === "log_only" || guarded !== null) return false;
+  const { clientBytes } = parsed.outgoing;
+  const bytes = clientBytes?.reduce((sum, { byteLength }) => sum + byteLength, 0);
+  return bytes === undefined || bytes > LIMITS.examinedBody;
 }
 
 /** Whether the answers of a tenant may not come from, or go to, the response cache. */

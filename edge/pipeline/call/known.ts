@@ -146,6 +146,14 @@ interface AutoRoute {
   readonly isProvisional: boolean;
 }
 
+/** The objects of upstreams that a request names (docs/rules/routes.md#objects-of-upstreams). */
+export interface ObjectUse {
+  /** The field that names an object, by the object's id; null: the path names it. */
+  readonly named: ReadonlyMap<string, string | null>;
+  /** The upstreams that made them, by {@link Target.key}; without those that nobody knows. */
+  readonly upstreams: readonly string[];
+}
+
 /** In step 3: the caller, and the parsed body. */
 export interface Parsed extends Authenticated {
   readonly parsed: ParsedCall;
@@ -158,6 +166,8 @@ export interface Resolved extends Parsed {
   readonly energy: KnownTerms | null;
   /** The settings of boons; null when the model has no boon, or when they are not known. */
   readonly boons: KnownBoons | null;
+  /** Absent until the request has a slot. */
+  readonly objects?: ObjectUse;
 }
 
 /** What input guardrails have done with a request (docs/rules/guardrails.md#where-it-looks). */

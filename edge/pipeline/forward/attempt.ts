@@ -11,7 +11,7 @@ import { rootCause } from "../../../shared/text/root-cause.ts";
 import type { OpenSpan } from "../../domain/trace/trace.ts";
 import { childSpanId, traceparentOf } from "../../domain/trace/trace-context.ts";
 import type { Target } from "../../domain/upstream/endpoint-order.ts";
-import { asForm, asJson, upstreamHeaders } from "../../domain/upstream/headers.ts";
+import { asJson, asPlain, upstreamHeaders } from "../../domain/upstream/headers.ts";
 import type { TransformPlan } from "../../domain/upstream/transform.ts";
 import { ClientGone } from "../call/client-gone.ts";
 import type { Call } from "../call/context.ts";
@@ -129,7 +129,7 @@ async function sendOnce(
 ): Promise<UpstreamAnswer> {
   const { call, parsed } = sending;
   const headers = upstreamHeaders(call.request.headers, credential);
-  if (parsed.outgoing.form) asForm(headers);
+  if (parsed.outgoing.form) asPlain(headers);
   else if (parsed.outgoing.clientBytes !== null) asJson(headers);
   const context = call.traceContext;
   if (context !== null) headers["traceparent"] = traceparentOf(context, childSpanId(context, span.position));

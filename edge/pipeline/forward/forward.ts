@@ -18,6 +18,7 @@ import { ClientGone } from "../call/client-gone.ts";
 import type { Call } from "../call/context.ts";
 import type { Resolved } from "../call/known.ts";
 import { reportAnswered, reportUnanswered } from "../call/report/upstream-alerts.ts";
+import { madeBy } from "../stored/upstream-objects.ts";
 import { type AttemptInput, type AttemptResult, attempt, cancelAnswer, type UpstreamAnswer } from "./attempt.ts";
 import { diagnoseUpstream } from "./diagnose-upstream.ts";
 import { upstreamRetryAfterMs } from "./retry-after.ts";
@@ -81,14 +82,17 @@ export async function forward(call: Call, request: Resolved, progress: UpstreamP
  * The upstreams of the request's model, in the order in which they are tried. A form is sent to one endpoint, because the first attempt may have used up its file
  * (docs/rules/upstream-calls.md#attempts).
  */
-export function targetsOf(call: Call, { model, parsed, session }: Resolved): readonly Target[] {
+export function targetsOf(call: Call, { model, parsed, session, objects }: Resolved): readonly Target[] {
   const nowMs = call.ports.clock();
-  const targets = orderTargets(model, {
+  const isBound = objects !== undefined && objects.upstreams.length > 0;
+  const ordered = orderTargets(model, {
     sessionId: session.id,
     fraction: () => call.ports.random.fraction(),
     isDemoted: (key) => call.memory.endpoints.isFailing(key, nowMs),
     defaultBase: call.config.upstreamBaseUrl,
+    every: isBound,
   });
+  const targets = isBound ? madeBy(objects, ordered) : ordered;
   return parsed.outgoing.form ? targets.slice(0, 1) : targets;
 }
 

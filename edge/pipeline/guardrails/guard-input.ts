@@ -4,29 +4,35 @@
  * again when its policy is another one by then, in the words of its client.
  */
 import { GatewayError } from "../../../shared/errors.ts";
-import type { ScanMatch, ScannedText } from "../../../shared/guardrails/text-scan.ts";
+import type { ScanMatch, ScannedText, ScanRoom } from "../../../shared/guardrails/text-scan.ts";
+import type { Steps } from "../../../shared/steps.ts";
+import { redactText } from "../../domain/message-texts/redacting-events.ts";
 import {
   type GuardedTexts,
   guardedTexts,
-  hasTokenIds,
   type RequestText,
   textScopeOf,
 } from "../../domain/message-texts/request-texts.ts";
+import { RedactionTally } from "../../domain/message-texts/text-redaction.ts";
 import type { OpenSpan } from "../../domain/trace/trace.ts";
 import type { Edit } from "../../domain/wire/bytes/byte-pieces.ts";
 import { authenticateNow } from "../authenticate/authenticate-now.ts";
 import type { OutgoingBody } from "../call/client-body.ts";
 import { type Call, OnceLatch } from "../call/context.ts";
 import { type Guards, guardsOf, isBlocking } from "../call/guards.ts";
+import { inTurns } from "../call/in-turns.ts";
 import { type Prepared, StageFailure } from "../call/known.ts";
 import { withSpan } from "../call/report/spans.ts";
 import { FormOutgoing } from "../resolve-model/form-outgoing.ts";
 import { JsonOutgoing } from "../resolve-model/json-outgoing.ts";
 import { lookBeside } from "./look-beside.ts";
-import { runScan } from "./run-scan.ts";
+import { runScan, scanRoom } from "./run-scan.ts";
 
 /** What stands in place of a tool's result that is blocked. */
 export const BLOCKED_RESULT = "error: blocked by content policy";
+
+/** Characters of a text that are written as JSON at once. */
+const JSON_PART = 16 * 1024;
 
 /** How often a request that would be refused is judged by a newer policy. */
 const POLICIES_MAX = 3;
@@ -81,12 +87,12 @@ async function guarded(
     return { ...unchanged, guarded: { ...noted, beside } };
   }
   return await withSpan(call, "boon:guardrails_input", async (span) => {
-    if (given instanceof JsonOutgoing && hasTokenIds(request.parsed.document.root)) return "request_blocked";
-    const texts = await textsOf(call, given);
+    const texts = await textsOf(call, given, guards);
+    if (texts.hasTokenIds) return "request_blocked";
     const found = await examine(call, unchanged, guards, texts, span);
     if (found.blocked) return "request_blocked";
     if (found.unjudged) return "content_policy_unavailable";
-    const outgoing = redacted(call, guards, given, texts, found);
+    const outgoing = await redacted(call, guards, given, texts, found);
     return { ...unchanged, parsed: { ...request.parsed, outgoing }, guarded: noted };
   });
 }
@@ -112,7 +118,8 @@ function besideOf(call: Call, request: Prepared, guards: Guards, given: Outgoing
   const latch = new OnceLatch();
   const bytes = given.clientBytes;
   const look = async (span: OpenSpan): Promise<void> => {
-    const texts = given instanceof FormOutgoing ? formTexts(given.textsSoFar()) : jsonTexts(call, bytes ?? []);
+    const texts =
+      given instanceof FormOutgoing ? formTexts(given.textsSoFar()) : await jsonTexts(call, bytes ?? [], guards);
     await examine(call, request, guards, texts, span);
   };
   return () => {
@@ -144,14 +151,17 @@ async function examine(
   span: OpenSpan,
 ): Promise<Examined> {
   const { scan } = guards;
-  let inResults: Examined["inResults"] = [];
-  const find = () => {
-    inResults = toolResults.map((texts) => scan.scanTexts(texts));
-    const matches = [...scan.scanTexts(prompts), ...scan.scanTexts(quoted(definitions))];
-    return { matches, apart: inResults.flat() };
+  const inResults: (readonly ScanMatch[])[] = [];
+  const find = function* (room: ScanRoom): ReturnType<Parameters<typeof runScan>[2]["find"]> {
+    for (const texts of toolResults) inResults.push(yield* scan.scanning(texts, room));
+    const inPrompts = yield* scan.scanning(prompts, room);
+    return { matches: [...inPrompts, ...(yield* scan.scanning(quoted(definitions), room))], apart: inResults.flat() };
   };
-  const harmText = (): string =>
-    [...redactedDefinitions(guards, definitions), ...redactedTexts(guards, prompts)].join("\n");
+  const harmText = function* (): Steps<string> {
+    return [...(yield* redactedDefinitions(guards, definitions)), ...(yield* redactedTexts(guards, prompts))].join(
+      "\n",
+    );
+  };
   const verdict = await runScan(call, request, { side: "input", guards, span, find, harmText });
   return { ...verdict, inResults };
 }
@@ -162,61 +172,88 @@ function quoted(definitions: readonly RequestText[]): readonly ScannedText[] {
 }
 
 /** The texts as the policy lets them pass. */
-function redactedTexts({ action, scan }: Guards, texts: readonly ScannedText[]): readonly string[] {
-  return action === "redact" ? scan.redactTexts(texts).texts : texts.map(({ text }) => text);
+function* redactedTexts(
+  { action, scan }: Guards,
+  texts: readonly (ScannedText & Pick<RequestText, "json">)[],
+): Steps<readonly string[]> {
+  if (action !== "redact") return texts.map(({ text }) => text);
+  const redacted: string[] = [];
+  for (const [at, other] of (yield* scan.redacting(texts, scanRoom())).texts.entries()) {
+    const { text = "", json = false } = texts[at] ?? {};
+    // Arguments stay JSON, because an upstream parses them.
+    const isOther = json && other !== text;
+    redacted.push(isOther ? yield* redactText(scan, new RedactionTally(), { text, json }, scanRoom()) : other);
+  }
+  return redacted;
 }
 
 /** The same of definitions, each by itself. */
-function redactedDefinitions(guards: Guards, definitions: readonly RequestText[]): readonly string[] {
-  return redactedTexts(guards, quoted(definitions)).filter((_, at) => at % 2 === 0);
+function* redactedDefinitions(guards: Guards, definitions: readonly RequestText[]): Steps<readonly string[]> {
+  return (yield* redactedTexts(guards, quoted(definitions))).filter((_, at) => at % 2 === 0);
 }
 
 /** The body with what the policy replaces. */
-function redacted(
+async function redacted(
   call: Call,
   guards: Guards,
   given: OutgoingBody,
   { prompts, definitions, toolResults }: GuardedTexts,
   { matched, inResults }: Examined,
-): OutgoingBody {
+): Promise<OutgoingBody> {
   if (!matched) return given;
-  const redact = (texts: readonly RequestText[]): readonly string[] => redactedTexts(guards, texts);
-  const edits = editsOf(prompts, redact(prompts));
-  for (const edit of editsOf(definitions, redactedDefinitions(guards, definitions))) edits.push(edit);
-  for (const [nth, texts] of toolResults.entries()) {
-    const blocked = inResults[nth]?.some(({ scanner }) => isBlocking(guards, scanner)) === true;
-    const replaced = blocked ? texts.map((_, at) => (at === 0 ? BLOCKED_RESULT : "")) : redact(texts);
-    for (const edit of editsOf(texts, replaced)) edits.push(edit);
-  }
-  if (edits.length === 0) return given;
   if (given instanceof FormOutgoing) {
-    given.replaceTexts(redact(prompts));
+    given.replaceTexts(await inTurns(call, redactedTexts(guards, prompts)));
     return given;
   }
-  if (!(given instanceof JsonOutgoing)) return given;
+  const edits: Edit[] = [];
+  const replace = function* (texts: readonly RequestText[], replaced: readonly string[]): Steps<void> {
+    for (const [at, { text, span }] of texts.entries()) {
+      const other = replaced[at] ?? text;
+      if (other !== text) edits.push({ span, text: yield* jsonOf(other) });
+    }
+  };
+  const replaceAll = function* (): Steps<void> {
+    yield* replace(prompts, yield* redactedTexts(guards, prompts));
+    yield* replace(definitions, yield* redactedDefinitions(guards, definitions));
+    for (const [nth, texts] of toolResults.entries()) {
+      const blocked = inResults[nth]?.some(({ scanner }) => isBlocking(guards, scanner)) === true;
+      const instead = blocked ? texts.map((_, at) => (at === 0 ? BLOCKED_RESULT : "")) : null;
+      yield* replace(texts, instead ?? (yield* redactedTexts(guards, texts)));
+    }
+  };
+  await inTurns(call, replaceAll());
+  if (edits.length === 0 || !(given instanceof JsonOutgoing)) return given;
   const outgoing = given.edited(edits);
   call.cleanups.push(() => outgoing.release());
   return outgoing;
 }
 
-function editsOf(texts: readonly RequestText[], replaced: readonly string[]): Edit[] {
-  return texts.flatMap(({ text, span }, at) => {
-    const other = replaced[at] ?? text;
-    return other === text ? [] : [{ span, text: JSON.stringify(other) }];
-  });
+/** `JSON.stringify` of a text, in steps. */
+function* jsonOf(text: string): Steps<string> {
+  let json = "";
+  for (let at = 0; at < text.length; ) {
+    // never between the halves of a pair
+    const end = Math.min(at + JSON_PART, text.length);
+    const to = /[\ud800-\udbff]/.test(text.charAt(end - 1)) ? end - 1 : end;
+    const part = text.slice(at, to > at ? to : end);
+    json += JSON.stringify(part).slice(1, -1);
+    yield part.length / 4;
+    at += part.length;
+  }
+  return `"${json}"`;
 }
 
 /** The texts of a body; a form is read to its end for them. */
-async function textsOf(call: Call, given: OutgoingBody): Promise<GuardedTexts> {
+async function textsOf(call: Call, given: OutgoingBody, guards: Guards): Promise<GuardedTexts> {
   if (given instanceof FormOutgoing) return formTexts(await given.readTexts());
-  return jsonTexts(call, given.clientBytes ?? []);
+  return await jsonTexts(call, given.clientBytes ?? [], guards);
 }
 
-function jsonTexts(call: Call, bytes: readonly Uint8Array[]): GuardedTexts {
-  return guardedTexts(bytes, textScopeOf(call.path, call.route));
+async function jsonTexts(call: Call, bytes: readonly Uint8Array[], { scansAssistant }: Guards): Promise<GuardedTexts> {
+  return await inTurns(call, guardedTexts(bytes, textScopeOf(call.path, call.route), scansAssistant));
 }
 
 function formTexts(texts: readonly string[]): GuardedTexts {
   const prompts = texts.map((text) => ({ text, user: true, span: { start: 0, end: 0 } }));
-  return { prompts, definitions: [], toolResults: [] };
+  return { prompts, definitions: [], toolResults: [], hasTokenIds: false };
 }

@@ -4,11 +4,13 @@
  * holds nothing back and examines a copy when the answer has ended.
  */
 import { GatewayError } from "../../../shared/errors.ts";
+import type { ScanMatch, ScanRoom } from "../../../shared/guardrails/text-scan.ts";
+import type { Steps } from "../../../shared/steps.ts";
 import { CollectedTexts } from "../../domain/message-texts/collected-texts.ts";
 import { RedactingEvents, redactDocument } from "../../domain/message-texts/redacting-events.ts";
 import { RedactionTally } from "../../domain/message-texts/text-redaction.ts";
 import type { OpenSpan } from "../../domain/trace/trace.ts";
-import { concat } from "../../domain/wire/bytes/byte-pieces.ts";
+import { concat, joined } from "../../domain/wire/bytes/byte-pieces.ts";
 import { SseFilter } from "../../domain/wire/sse/sse-filter.ts";
 import {
   type AnswerReport,
@@ -19,15 +21,18 @@ import {
 } from "../call/boon/answer-stage.ts";
 import type { Call } from "../call/context.ts";
 import { type Guards, guardsOf } from "../call/guards.ts";
+import { inTurns } from "../call/in-turns.ts";
 import type { Prepared } from "../call/known.ts";
 import { withSpan } from "../call/report/spans.ts";
 import { isEventStream } from "../reply/response-headers.ts";
 import { lookBeside } from "./look-beside.ts";
 import { reportScan } from "./report-scan.ts";
-import { runScan } from "./run-scan.ts";
+import { runScan, scanRoom } from "./run-scan.ts";
 
 /** Of an answer that is only looked at, this much is kept. */
 const COPY_MAX_BYTES = 4 * 1024 * 1024;
+/** Bytes of events that are read at once. */
+const PART_BYTES = 4 * 1024;
 /** Only the end of an answer is judged for harm; the guard model gets less. */
 const HARM_TEXT_MAX = 16_000;
 /** Answers of these types have no text. */
@@ -81,7 +86,7 @@ async function examined(
     const { blocked, unjudged, matched } = await scanAnswer({ call, request, guards }, bytes, events, span);
     if (blocked) throw new GatewayError("response_blocked");
     if (unjudged) throw new GatewayError("content_policy_unavailable");
-    return matched && guards.action === "redact" ? redactedBytes(guards, bytes, events) : bytes;
+    return matched && guards.action === "redact" ? await inTurns(call, redactedBytes(guards, bytes, events)) : bytes;
   });
 }
 
@@ -92,36 +97,54 @@ async function scanAnswer(
   events: boolean,
   span: OpenSpan,
 ): ReturnType<typeof runScan> {
-  const texts = textsOf(bytes, events);
-  const find = () => ({
-    matches: texts.texts().flatMap((text) => guards.scan.scanTexts([{ text, user: false }])),
-  });
-  const harmText = () => judgedTexts(guards, texts.texts()).join("\n").slice(-HARM_TEXT_MAX);
+  const texts = (await inTurns(call, collectedTexts(bytes, events))).texts();
+  const find = function* (room: ScanRoom): ReturnType<Parameters<typeof runScan>[2]["find"]> {
+    const matches: ScanMatch[] = [];
+    for (const text of texts) matches.push(...(yield* guards.scan.scanning([{ text, user: false }], room)));
+    return { matches };
+  };
+  const harmText = function* (): Steps<string> {
+    return (yield* judgedTexts(guards, texts)).join("\n").slice(-HARM_TEXT_MAX);
+  };
   return await runScan(call, request, { side: "output", guards, span, find, harmText });
 }
 
 /** What the client is going to read: the guard model must not see what is redacted. */
-function judgedTexts({ action, scan }: Guards, texts: readonly string[]): readonly string[] {
+function* judgedTexts({ action, scan }: Guards, texts: readonly string[]): Steps<readonly string[]> {
   if (action !== "redact") return texts;
-  return texts.map((text) => scan.redactTexts([{ text, user: false }]).texts[0] ?? text);
+  const judged: string[] = [];
+  for (const text of texts) judged.push((yield* scan.redacting([{ text, user: false }], scanRoom())).texts[0] ?? text);
+  return judged;
 }
 
-function textsOf(bytes: Uint8Array, events: boolean): CollectedTexts {
+function* collectedTexts(bytes: Uint8Array, events: boolean): Steps<CollectedTexts> {
   const texts = new CollectedTexts();
-  if (events) {
-    const filter = new SseFilter([texts], true);
-    filter.push(bytes);
-    filter.finish();
-  } else texts.document(new TextDecoder().decode(bytes));
+  if (!events) texts.document(new TextDecoder().decode(bytes));
+  else yield* filtered(new SseFilter([texts], true), bytes);
   return texts;
 }
 
-function redactedBytes({ scan }: Guards, bytes: Uint8Array, events: boolean): Uint8Array {
+function* redactedBytes({ scan }: Guards, bytes: Uint8Array, events: boolean): Steps<Uint8Array> {
   const tally = new RedactionTally();
-  if (!events) return new TextEncoder().encode(redactDocument(scan, tally, new TextDecoder().decode(bytes)));
+  if (!events)
+    return new TextEncoder().encode(yield* redactDocument(scan, tally, new TextDecoder().decode(bytes), scanRoom()));
   const redacting = new RedactingEvents(scan, tally);
-  const filter = new SseFilter([redacting], true);
-  return concat([filter.push(bytes), filter.finish(), redacting.finish()]);
+  return concat([yield* filtered(new SseFilter([redacting], true), bytes), redacting.finish()]);
+}
+
+/** What a filter passes on of a whole stream. */
+function* filtered(filter: SseFilter, bytes: Uint8Array): Steps<Uint8Array> {
+  return concat([yield* pushed(filter, bytes), filter.finish()]);
+}
+
+/** What a filter passes on with a chunk, which may be an answer that was held. */
+function* pushed(filter: SseFilter, bytes: Uint8Array): Steps<Uint8Array> {
+  const passed: Uint8Array[] = [];
+  for (let at = 0; at < bytes.byteLength; at += PART_BYTES) {
+    passed.push(filter.push(bytes.subarray(at, at + PART_BYTES)));
+    yield PART_BYTES;
+  }
+  return joined(passed);
 }
 
 /** The stream without what matches; each piece goes on as soon as no match can grow into it. */
@@ -137,9 +160,10 @@ function redactedStream(
   const { clock } = call.ports;
   const span = call.trace.begin("boon:guardrails_output", clock());
   let textMs = 0;
-  const scanned = (piece: Uint8Array | undefined): Uint8Array => {
+  const scanned = async (piece: Uint8Array | undefined): Promise<Uint8Array> => {
     const beganMs = clock();
-    const out = piece === undefined ? concat([filter.finish(), redacting.finish()]) : filter.push(piece);
+    const out =
+      piece === undefined ? concat([filter.finish(), redacting.finish()]) : await inTurns(call, pushed(filter, piece));
     textMs += clock() - beganMs;
     return out;
   };
@@ -147,7 +171,7 @@ function redactedStream(
     held.close();
     const { pii, ban_keywords } = tally;
     const counts = { ...(pii > 0 ? { pii } : {}), ...(ban_keywords > 0 ? { ban_keywords } : {}) };
-    reportScan(call, request, span, { side: "output", guards, counts, harm: null, textMs, harmMs: 0 });
+    reportScan(call, request, span, { side: "output", guards, counts, whole: true, harm: null, textMs, harmMs: 0 });
     span.end(clock());
   };
   return new ReadableStream(
@@ -156,7 +180,7 @@ function redactedStream(
         try {
           for (;;) {
             const { done, value } = await reader.read();
-            const out = scanned(value);
+            const out = await scanned(value);
             if (out.byteLength > 0) controller.enqueue(out);
             if (done) {
               ended();

@@ -2,14 +2,16 @@
  * The result of a tool that the gateway called itself, or of a model that it asked for a description of an image: it is
  * input of the model like a prompt, and comes from a party that nobody checks (docs/rules/guardrails.md#tool-results).
  */
+import type { Steps } from "../../../shared/steps.ts";
 import type { OpenSpan } from "../../domain/trace/trace.ts";
 import type { Call } from "../call/context.ts";
 import { type Guards, guardsOf } from "../call/guards.ts";
+import { inTurns } from "../call/in-turns.ts";
 import type { Prepared } from "../call/known.ts";
 import { withSpan } from "../call/report/spans.ts";
 import { BLOCKED_RESULT } from "./guard-input.ts";
 import { lookBeside } from "./look-beside.ts";
-import { runScan } from "./run-scan.ts";
+import { runScan, scanRoom } from "./run-scan.ts";
 
 /**
  * The result as the model may see it by the tenant's input guardrails: unchanged, redacted, or an error in its place. A
@@ -33,13 +35,17 @@ export async function guardToolResult(call: Call, request: Prepared, text: strin
 async function guarded(call: Call, request: Prepared, guards: Guards, text: string, span: OpenSpan): Promise<string> {
   const { scan, action } = guards;
   const texts = [{ text, user: false }];
-  const passed = (): string => (action === "redact" ? (scan.redactTexts(texts).texts[0] ?? text) : text);
+  const passed = function* (): Steps<string> {
+    return action === "redact" ? ((yield* scan.redacting(texts, scanRoom())).texts[0] ?? text) : text;
+  };
   const { blocked, unjudged } = await runScan(call, request, {
     side: "input",
     guards,
     span,
-    find: () => ({ matches: scan.scanTexts(texts) }),
+    find: function* (room) {
+      return { matches: yield* scan.scanning(texts, room) };
+    },
     harmText: passed,
   });
-  return blocked || unjudged ? BLOCKED_RESULT : passed();
+  return blocked || unjudged ? BLOCKED_RESULT : await inTurns(call, passed());
 }

@@ -20,6 +20,8 @@ interface EndedScan {
   readonly side: GuardedSide;
   readonly guards: Guards;
   readonly counts: ScanCounts;
+  /** Whether the texts were read to their end. */
+  readonly whole: boolean;
   readonly harm: HarmVerdict;
   /** How long the text scanners and the guard model took, ms. */
   readonly textMs: number;
@@ -35,13 +37,14 @@ export function countsOf(matches: Iterable<{ readonly scanner: Scanner }>): Scan
 
 /** Reports a scan of a request; `span`: that of the scan. */
 export function reportScan(call: Call, { principal }: Prepared, span: OpenSpan, scan: EndedScan): void {
-  const { side, guards, counts, harm, textMs, harmMs } = scan;
+  const { side, guards, counts, whole, harm, textMs, harmMs } = scan;
   const { textScanners, action } = guards;
   const found: ScanCounts = harm === "unsafe" ? { ...counts, harm: 1 } : counts;
   span.set({ action, matches: { ...found } });
+  if (!whole) span.fail();
   const { events, alerts } = call.ports;
   for (const scanner of textScanners) {
-    const outcome = (found[scanner] ?? 0) > 0 ? "hit" : "none";
+    const outcome = (found[scanner] ?? 0) > 0 ? "hit" : whole ? "none" : "failed";
     const boon =
       scanner === "prompt_injection" ? "guardrails_input:prompt_injection" : (`guardrails_${side}:${scanner}` as const);
     events.count(boonEvent(boon, outcome, textMs / textScanners.length));

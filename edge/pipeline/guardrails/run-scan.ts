@@ -2,10 +2,13 @@
  * One scan of the texts of one side: the scanners that need no model, and the guard model when nothing was refused by
  * then; then what is told of it (report-scan.ts).
  */
-import type { ScanMatch } from "../../../shared/guardrails/text-scan.ts";
+import { LIMITS } from "../../../shared/catalogues/limits.ts";
+import type { ScanMatch, ScanRoom } from "../../../shared/guardrails/text-scan.ts";
+import type { Steps } from "../../../shared/steps.ts";
 import type { OpenSpan } from "../../domain/trace/trace.ts";
 import type { Call } from "../call/context.ts";
 import { type GuardedSide, type Guards, isBlocking } from "../call/guards.ts";
+import { inTurns } from "../call/in-turns.ts";
 import type { Prepared } from "../call/known.ts";
 import { judgeHarm } from "./judge-harm.ts";
 import { countsOf, type HarmVerdict, reportScan } from "./report-scan.ts";
@@ -16,41 +19,49 @@ interface Scan {
   readonly guards: Guards;
   readonly span: OpenSpan;
   /** Matches that refuse the whole when their scanner does, and matches that do not. */
-  readonly find: () => { readonly matches: readonly ScanMatch[]; readonly apart?: readonly ScanMatch[] };
+  readonly find: (
+    room: ScanRoom,
+  ) => Steps<{ readonly matches: readonly ScanMatch[]; readonly apart?: readonly ScanMatch[] }>;
   /** The text that is judged for harm. */
-  readonly harmText: () => string;
+  readonly harmText: () => Steps<string>;
 }
 
 /** What the policy says of what was scanned. */
 interface ScanVerdict {
   readonly blocked: boolean;
-  /** The guard model failed, and the policy does not let pass what was not judged. */
+  /** The guard model failed, or the texts were too long, and the policy does not let pass what was not judged. */
   readonly unjudged: boolean;
   /** Something was found. */
   readonly matched: boolean;
 }
+
+/** What one reading of the texts may take. */
+export const scanRoom = (): ScanRoom => ({ units: LIMITS.guardrailsScan });
 
 /** Scans, and reports what was found. Throws ClientGone. */
 export async function runScan(call: Call, request: Prepared, scan: Scan): Promise<ScanVerdict> {
   const { side, guards, span, find, harmText } = scan;
   const { clock } = call.ports;
   const startedMs = clock();
-  const { matches, apart = [] } = find();
+  const room = scanRoom();
+  const { matches, apart = [] } = await inTurns(call, find(room));
+  const whole = room.units >= 0;
   const scannedMs = clock();
   const refused = matches.some(({ scanner }) => isBlocking(guards, scanner));
   const { guardModel, action, failOpen } = guards;
   const counts = countsOf([...matches, ...apart]);
   let harm: HarmVerdict = null;
   try {
-    if (guardModel !== null && !refused) harm = await judgeHarm(call, request, guardModel, harmText());
+    if (guardModel !== null && !refused)
+      harm = await judgeHarm(call, request, guardModel, await inTurns(call, harmText()));
   } finally {
     // A client that leaves while the guard model is asked does not undo what was found.
     const times = { textMs: scannedMs - startedMs, harmMs: clock() - scannedMs };
-    reportScan(call, request, span, { side, guards, counts, harm, ...times });
+    reportScan(call, request, span, { side, guards, counts, whole, harm, ...times });
   }
   return {
     blocked: refused || (harm === "unsafe" && isBlocking(guards, "harm")),
-    unjudged: action !== "log_only" && harm === "failed" && !failOpen,
+    unjudged: action !== "log_only" && (harm === "failed" || !whole) && !failOpen,
     matched: matches.length + apart.length > 0,
   };
 }

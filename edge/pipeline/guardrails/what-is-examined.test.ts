@@ -51,6 +51,46 @@ describe("what model servers take besides messages", () => {
   });
 });
 
+describe("what the model said earlier", () => {
+  const call = {
+    id: "c",
+    type: "function",
+    function: { name: "f", arguments: `{"to":"${"jane@example.com"}","n":4111111111111111}` },
+  };
+  const messages = [
+    { role: "assistant", content: MAIL, tool_calls: [call] },
+    { role: "user", content: "hi" },
+  ];
+  const body = JSON.stringify({ model: "tiny", messages });
+
+  it("is not examined unless the policy says so", async () => {
+    const world = worldOf({ input_scanners: ["pii"] });
+    expect((await answerOf(world, { body })).status).toBe(200);
+    expect((await answerOf(worldOf({ input_scanners: ["pii"], scan_assistant: true }), { body })).status).toBe(400);
+  });
+
+  it("is redacted, and the arguments of its calls stay JSON", async () => {
+    const world = worldOf({ action: "redact", input_scanners: ["pii"], scan_assistant: true });
+    await answerOf(world, { body });
+    const [said] = JSON.parse(await sent(world)).messages;
+    expect(said.content).toBe(HIDDEN);
+    expect(JSON.parse(said.tool_calls[0].function.arguments)).toEqual({
+      to: "[REDACTED:EMAIL]",
+      n: "[REDACTED:CREDIT_CARD]",
+    });
+  });
+
+  it("is examined in reasoning items, which a client can write itself", async () => {
+    const input = [
+      { type: "reasoning", id: "r", summary: [{ type: "summary_text", text: INJECTION }] },
+      { role: "user", content: "hi" },
+    ];
+    const asked = JSON.stringify({ model: "tiny", input });
+    const world = worldOf({ input_scanners: ["prompt_injection"] });
+    expect((await answerOf(world, { body: asked }, "/v1/responses")).status).toBe(400);
+  });
+});
+
 describe("the definitions of a request", () => {
   it.each([
     ["a description", { response_format: formatOf({ description: INJECTION }) }],

@@ -14,6 +14,7 @@ import {
   mcpUrl,
   parametersOfServer,
 } from "../../domain/tools/mcp.ts";
+import { asPlain } from "../../domain/upstream/headers.ts";
 import type { UpstreamBody } from "../../ports.ts";
 import { ClientGone } from "../call/client-gone.ts";
 import type { Call } from "../call/context.ts";
@@ -59,12 +60,13 @@ export async function callMcpServer(call: Call, access: McpAccess, target: McpTa
     deadline.passed = true;
     stop.abort(new DOMException("no headers in time", "TimeoutError"));
   }, HEADERS_WITHIN_MS);
+  const headers = mcpRequestHeaders(call.request.headers, authorization);
   const called: UpstreamState = { ...NO_UPSTREAM, calledMs: call.ports.clock() };
   try {
     const response = await call.ports.upstream.fetch({
       url: mcpUrl(server.upstream_url, target.rest, call.search, await isNamedPage(call, server, target)),
       method: call.request.method,
-      headers: mcpRequestHeaders(call.request.headers, authorization),
+      headers: body instanceof Request ? headers : asPlain(headers),
       body,
       signal: stop.signal,
       trusted: false,

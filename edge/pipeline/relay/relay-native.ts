@@ -177,6 +177,6 @@ function everyMsFor(bytes: number, everyMs: number): number {
 
 function observe(job: RelayJob, bytes: Uint8Array): void {
   if (bytes.byteLength === 0) return;
-  job.onUpstream(bytes);
+  void job.onUpstream(bytes);
   job.onClient(bytes);
 }

@@ -19,13 +19,13 @@ export function relayPump(job: RelayJob, given: BodyReader | null = null): Relay
   const { readable, writable } = new IdentityTransformStream();
   const client = new ClientWriter(job, writable.getWriter());
   const reader = given ?? new BegunBodyReader(job.head, readerOf(job), job.cancellation.idle);
-  // Only whole events are sent: after half an event the client could not read the in-band error of a break.
-  const filter = job.events ? new SseFilter(job.transforms) : null;
+  // What is changed, or made here, is sent as whole events; anything else as it comes.
+  const filter = job.events && (given !== null || job.transforms.length > 0) ? new SseFilter(job.transforms) : null;
   return { readable, ended: pump(job, reader, client, filter).finally(() => client.release()) };
 }
 
-function readerOf({ body, transforms, clock }: RelayJob): BodyReader {
-  return transforms.length > 0 ? new BatchingBodyReader(body, clock) : new PlainBodyReader(body);
+function readerOf({ body, events, clock }: RelayJob): BodyReader {
+  return events ? new BatchingBodyReader(body, clock) : new PlainBodyReader(body);
 }
 
 /** Moves the body to the client. Never rejects. */
@@ -65,7 +65,8 @@ async function pump(
   try {
     quiet.begin();
     for (let bytes = await reader.next(); bytes !== null; bytes = await reader.next()) {
-      job.onUpstream(bytes);
+      const noted = job.onUpstream(bytes);
+      if (noted !== undefined) await noted;
       await write(filter === null ? bytes : filter.push(bytes));
     }
     if (filter !== null) await write(filter.finish());
@@ -78,7 +79,8 @@ async function pump(
     const { clientGone, interrupted } = job.cancellation;
     // An interruption ends a write that is pending too; its client is still there.
     const gone = clientGone || (error instanceof ClientGone && interrupted === null);
-    if (!gone && (await writeStreamError(job, client))) return "broken";
+    // Without the filter the client may have half an event, after which it could not read the error.
+    if (!gone && (await writeStreamError(job, client, filter === null ? "\n\n" : ""))) return "broken";
     job.cancellation.abort();
     await reader.cancel();
     await client.abort();

@@ -24,6 +24,7 @@ import type { UpstreamProgress } from "../forward/upstream-progress.ts";
 import { gatewayHeaders, isEventStream, STREAM_HEADERS } from "../reply/response-headers.ts";
 import { CACHE_BODY_MAX_BYTES, type CacheMiss, storeResponse } from "../response-cache/response-cache.ts";
 import type { Settler } from "../settle/settle.ts";
+import { answerIdsOf } from "../stored/upstream-objects.ts";
 import type { BodyEnd, RelayedBody, RelayJob } from "./relay-job.ts";
 import { relayNative } from "./relay-native.ts";
 import { relayPump } from "./relay-pump.ts";
@@ -61,9 +62,10 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     ...gatewayHeaders(call, known),
     ...(isEventStream(type) ? STREAM_HEADERS : {}),
   });
-  const scan = new UsageScan({ content: TEXT_BILLED.has(call.route.billedBy) });
+  const ids = response.ok ? answerIdsOf(call, request, forwarded.target) : null;
+  const scan = new UsageScan({ content: TEXT_BILLED.has(call.route.billedBy) }, ids?.add);
   const buffer =
-    miss !== null && response.status === 200
+    miss !== null && response.status === 200 && !upstreamHeaders.has("content-encoding")
       ? new BoundedBuffer(CACHE_BODY_MAX_BYTES, call.memory.cacheMemory.open())
       : null;
   let firstByteMs: number | null = null;
@@ -115,6 +117,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
       complete: !isFailed && (tapped === null ? end === "complete" : tapped.complete),
       stream: events,
     });
+    ids?.charged(billed);
     // A stage has put an error in the answer's place (docs/rules/boons.md#answers).
     if (shownStatus >= 400 && end !== "gone")
       settler.end({ statusCode, billed: { ...billed, costUsd: 0 }, refunded: true, ttftMs, failure, readerStalled });
@@ -155,9 +158,11 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     finish("complete");
     return new Response(null, { status, headers: headersOf(contentType, request) });
   }
-  const onUpstream = (chunk: Uint8Array): void => {
+  const onUpstream = (chunk: Uint8Array): Promise<void> | undefined => {
     firstByteMs ??= call.ports.clock();
     scan.push(chunk);
+    // Before the client has them: its next request may name them.
+    return ids?.remember();
   };
   const transforms = events ? responseTransformsOf(forwarded.applied) : [];
   const job: RelayJob = {
@@ -199,12 +204,12 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     });
   }
   if (response.ok && head.byteLength === smallAnswerBytes(upstreamHeaders)) {
-    onUpstream(head);
+    await onUpstream(head);
     buffer?.push(head);
     finish(cancellation.clientGone ? "gone" : "complete");
     return new Response(head, { status, headers: headersOf(contentType, request) });
   }
-  const native = response.ok && events && transforms.length === 0;
+  const native = response.ok && events && transforms.length === 0 && ids === null;
   return answered(native ? relayNative(job) : relayPump(job), headersOf(contentType, request));
 }
 

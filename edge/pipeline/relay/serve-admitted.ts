@@ -20,7 +20,7 @@ import type { Boon } from "../call/boon/boon.ts";
 import { runBoons } from "../call/boon/run-boons.ts";
 import { ClientGone } from "../call/client-gone.ts";
 import type { Call } from "../call/context.ts";
-import { AlreadySettled, type CallAnswer, type Prepared, type UpstreamState } from "../call/known.ts";
+import { AlreadySettled, type CallAnswer, type Prepared, StageFailure, type UpstreamState } from "../call/known.ts";
 import { cancelAnswer, type UpstreamAnswer } from "../forward/attempt.ts";
 import { forward } from "../forward/forward.ts";
 import { asksForStream } from "../forward/transform-plans.ts";
@@ -28,27 +28,40 @@ import { UpstreamProgress } from "../forward/upstream-progress.ts";
 import { keepOpenUntilBodyRead } from "../reply/unread-body-reply.ts";
 import { type CacheKey, cacheMissFor } from "../response-cache/response-cache.ts";
 import { type RequestEnd, Settler } from "../settle/settle.ts";
+import { checkNamedObjects } from "../stored/upstream-objects.ts";
 import { relay } from "./relay.ts";
 
 /** The least time of an upstream call whose answer is held, in seconds. */
 const WHOLE_ANSWER_SECS_MIN = 120;
 
+/** What is done for a client's request besides its upstream call; a sub-call has nothing of it. */
+interface ForClient {
+  /** Examines the request, unless that was done. */
+  readonly guard: (request: Prepared) => Promise<Prepared>;
+  /** Those that may act on the request. */
+  readonly boons: readonly Boon[];
+  /** What happens to its answer after the boons. */
+  readonly lastStages: (call: Call, request: Prepared) => readonly AnswerStage[];
+}
+
+const FOR_SUB_CALL: ForClient = { guard: async (request) => request, boons: [], lastStages: () => [] };
+
 /**
  * The answer of the request's upstream. The end of the answer settles the request. A failure has been settled when it
- * is thrown, as AlreadySettled. `key`: where a complete answer is stored; null: nowhere. `boons`: those that may act on
- * the request; a sub-call has none. `lastStages`: what happens to its answer after the boons.
+ * is thrown, as AlreadySettled. `key`: where a complete answer is stored; null: nowhere.
  */
 export async function serveAdmitted(
   call: Call,
   admitted: AdmittedRequest,
   key: CacheKey | null,
-  boons: readonly Boon[],
-  lastStages: (call: Call, request: Prepared) => readonly AnswerStage[] = () => [],
+  { guard, boons, lastStages }: ForClient = FOR_SUB_CALL,
 ): Promise<CallAnswer> {
   let request = { ...admitted, upstream: new UpstreamProgress() };
   const settler = new Settler(call, request);
   let forwarded: UpstreamAnswer | null = null;
   try {
+    request = { ...request, ...(await guard(request)), upstream: request.upstream };
+    request = { ...request, objects: await checkNamedObjects(call, request) };
     const boosted = await runBoons(call, request, boons);
     request = boosted.request;
     const served = request;
@@ -69,7 +82,8 @@ export async function serveAdmitted(
     });
     return { response: keepOpenUntilBodyRead(call, response, request.parsed.outgoing), known: request };
   } catch (error) {
-    const failure = error instanceof ClientGone ? (call.interruption.failure ?? error) : error;
+    const cause = error instanceof StageFailure ? error.cause : error;
+    const failure = cause instanceof ClientGone ? (call.interruption.failure ?? cause) : cause;
     settler.end(endOf(call, request, failure));
     if (forwarded !== null) cancelAnswer(forwarded);
     throw new AlreadySettled(failure, request);
@@ -96,10 +110,16 @@ function endOf(call: Call, request: Prepared & { readonly upstream: UpstreamStat
   return { statusCode, billed: owed ? billed(call, request, seen) : NOTHING_BILLED, failure };
 }
 
-function billed(call: Call, request: Prepared, answered: BilledAnswer | null): Billed {
-  const { model, estimate } = request;
+function billed(call: Call, request: Prepared, given: BilledAnswer | null): Billed {
+  const { model, estimate, parsed } = request;
+  const answered = parsed.document.root["background"] === true ? inBackground(given) : given;
   const measure = request.measure();
   const refused = unbelievedCount(estimate, measure, answered);
   if (refused !== null) call.ports.alerts.raise(issues.usageNotBelieved(model.model_name, refused));
   return bill(model, estimate, measure, answered);
+}
+
+/** The upstream goes on without a reader: what was not reported yet is owed at the estimate. */
+function inBackground(answered: BilledAnswer | null): BilledAnswer | null {
+  return answered === null || answered.usage.bytes === 0 ? null : { ...answered, complete: true, stream: false };
 }

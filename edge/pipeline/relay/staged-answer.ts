@@ -27,7 +27,7 @@ export class TappedBody {
   constructor(
     { body, head }: Pick<RelayJob, "body" | "head">,
     cancellation: Pick<AttemptCancellation, "suspend" | "idle">,
-    onUpstream: (chunk: Uint8Array) => void,
+    onUpstream: RelayJob["onUpstream"],
   ) {
     const reader = new BegunBodyReader(head, new StagedReader(body), cancellation.idle);
     this.body = new ReadableStream(
@@ -36,7 +36,7 @@ export class TappedBody {
           try {
             const value = await reader.next();
             if (value !== null) {
-              onUpstream(value);
+              await onUpstream(value);
               controller.enqueue(value);
               return;
             }

@@ -17,6 +17,8 @@ export class BodySource {
   readonly #deadline: BodyDeadline;
   /** A buffer for the next chunk, when the last one was small. */
   #spare: ArrayBuffer | null = null;
+  /** Ends with the read that was begun last. */
+  #reading: Promise<unknown> = Promise.resolve();
   #readBytes = 0;
   #ended = false;
 
@@ -74,7 +76,7 @@ export class BodySource {
     if (this.#reader === null) return;
     try {
       while (!this.#ended) {
-        const { done } = await this.#reader.read(new Uint8Array(CHUNK_BYTES));
+        const { done } = await this.#nextOf(this.#reader, new Uint8Array(CHUNK_BYTES));
         if (done) this.#end();
       }
     } catch {
@@ -87,7 +89,7 @@ export class BodySource {
     const reader = this.#reader;
     if (reader === null || this.#ended) return null;
     try {
-      const { done, value } = await this.#deadline.within(async () => await reader.read(into));
+      const { done, value } = await this.#deadline.within(async () => await this.#nextOf(reader, into));
       this.#readBytes += value?.byteLength ?? 0;
       // the declared length is all there is; the connection knows that as well
       if (done || this.#readBytes === this.declaredBytes) this.#end();
@@ -98,6 +100,16 @@ export class BodySource {
       this.#end();
       throw error instanceof GatewayError ? error : new ClientGone("the request body broke off", { cause: error });
     }
+  }
+
+  /** One read after the other: the runtime refuses one beside another, and an upstream that answers early may leave one under way. */
+  async #nextOf(
+    reader: ReadableStreamBYOBReader,
+    into: Uint8Array<ArrayBuffer>,
+  ): Promise<ReadableStreamReadResult<Uint8Array<ArrayBuffer>>> {
+    const reading = this.#reading.then(async () => await reader.read(into));
+    this.#reading = reading.catch(() => undefined);
+    return await reading;
   }
 
   #end(): void {

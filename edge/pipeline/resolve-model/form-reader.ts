@@ -8,7 +8,7 @@ import { GUARDED_FIELDS, numberTextFault, spellingFault, TOKEN_LIMITS } from "..
 import type { FormPart } from "../../domain/request/form/form-head.ts";
 import type { FormPiece, FormScan } from "../../domain/request/form/form-scan.ts";
 import { GrowingBytes } from "../../domain/wire/bytes/growing-bytes.ts";
-import type { BodySource } from "./body-source.ts";
+import type { PulledBody } from "./decoded-source.ts";
 import { fieldError } from "./field-error.ts";
 
 /** Stands where the value of `model` stood. */
@@ -36,7 +36,7 @@ export class FormReader {
   readonly prompts: GrowingBytes[] = [];
   /** What was read and not yet sent, in order; the last segment may still grow. */
   readonly segments: FormSegment[] = [];
-  readonly source: BodySource;
+  readonly source: PulledBody;
   readonly #scan: FormScan;
   readonly #deciding: readonly string[];
   /** The names of the parts so far that decisions rest on. */
@@ -47,7 +47,7 @@ export class FormReader {
   #modelBytes: number | null = null;
 
   /** `deciding`: the fields of the form that admission and billing rest on (client-fields.ts). */
-  constructor(source: BodySource, scan: FormScan, deciding: readonly string[]) {
+  constructor(source: PulledBody, scan: FormScan, deciding: readonly string[]) {
     this.source = source;
     this.#scan = scan;
     this.#deciding = deciding;

@@ -1,9 +1,11 @@
 /**
  * Step 3, first half: the body becomes a parsed call, within the size limit (docs/rules/request-bodies.md#size). JSON
- * is read whole; a form is read until its model is known, and its file is forwarded as it arrives.
+ * is read whole; a form is read until its model and what it is billed by are known, and its file is forwarded as it
+ * arrives.
  */
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { GatewayError } from "../../../shared/errors.ts";
+import type { Steps } from "../../../shared/steps.ts";
 import {
   decidingFields,
   inputFault,
@@ -24,18 +26,19 @@ import {
   readCut,
   wholeDocument,
 } from "../../domain/wire/json/document.ts";
-import { scanTopLevel } from "../../domain/wire/json/top-level.ts";
+import { scanTopLevel, type TopLevel } from "../../domain/wire/json/top-level.ts";
 import { isHeavyJson } from "../../domain/wire/json/weight.ts";
 import { isDraftMember } from "../call/boon/request-draft.ts";
 import type { OutgoingBody } from "../call/client-body.ts";
 import type { Call } from "../call/context.ts";
+import { inTurns } from "../call/in-turns.ts";
 import { type Authenticated, NO_EDITS, type Parsed, type ParsedCall, StageFailure } from "../call/known.ts";
 import { fieldError } from "./field-error.ts";
 import { FormOutgoing } from "./form-outgoing.ts";
 import { FormReader } from "./form-reader.ts";
 import { JsonOutgoing } from "./json-outgoing.ts";
 import { NO_BODY, PassthroughBody } from "./passthrough-body.ts";
-import { BodyMemoryUse, openBody, readPieces } from "./read-body.ts";
+import { openBody, openDecoded, readPieces } from "./read-body.ts";
 
 /** Memory that a parsed body may take besides its text. */
 const JSON_MAX_BYTES = LIMITS.jsonBodyMemory;
@@ -126,7 +129,12 @@ export async function parseProbe(call: Call, caller: Authenticated): Promise<Par
 
 /** A GET whose path names a model after `prefix`; a body has no meaning, and stays unread. Throws 413. */
 export function parseDetail(call: Call, caller: Authenticated, prefix: string): Parsed {
-  const document = wholeDocument({ model: decoded(call.path.slice(prefix.length)) });
+  return parseNamed(call, caller, decoded(call.path.slice(prefix.length)));
+}
+
+/** A call whose model something else than its body names; a body stays unread. Throws 413. */
+export function parseNamed(call: Call, caller: Authenticated, model: string): Parsed {
+  const document = wholeDocument({ model });
   if (call.request.body !== null) openBody(call);
   const modelName = modelOf(call, document);
   return {
@@ -139,17 +147,9 @@ export function parseDetail(call: Call, caller: Authenticated, prefix: string): 
 /** Null: the body is not a JSON object. Throws 413 also for one that would take much more memory than its length. */
 async function readCall(call: Call, caller: Authenticated): Promise<ReadCall | null> {
   const received = await readPieces(call, caller);
-  const cut = cutJson(received, call.requestId);
-  if (cut === null) return null;
-  // a document from which nothing was cut is the client's body in one piece
-  const pieces = cut.lengths.length === 0 ? [cut.bytes] : received;
-  if (cut.bytes.byteLength > PARSE_WHOLE_MAX_BYTES && isHeavyJson(cut.bytes, JSON_MAX_BYTES))
-    throw new GatewayError("request_too_large");
-  const document = readCut(cut, call.requestId);
-  if (document === null) return null;
-  const top = scanTopLevel(cut.bytes, (name) => isLookedAt(call.ports.transforms, document.text(name)));
-  if (top === null) return null;
-  const outgoing = new JsonOutgoing(pieces, sentPlaces(cut, top));
+  const read = await inTurns(call, readJson(received, call));
+  if (read === null) return null;
+  const { document, top, outgoing } = read;
   call.cleanups.push(() => outgoing.release());
   return {
     caller: inSession(call, caller, document),
@@ -157,6 +157,24 @@ async function readCall(call: Call, caller: Authenticated): Promise<ReadCall | n
     names: top.members.map(({ name }) => document.text(name)),
     outgoing,
   };
+}
+
+/** What the call needs of a JSON body. Throws 413. */
+function* readJson(
+  received: readonly Uint8Array<ArrayBuffer>[],
+  { requestId, ports: { transforms } }: Call,
+): Steps<{ document: JsonDocument; top: TopLevel; outgoing: JsonOutgoing } | null> {
+  const cut = yield* cutJson(received, requestId);
+  if (cut === null) return null;
+  // a document from which nothing was cut is the client's body in one piece
+  const pieces = cut.lengths.length === 0 ? [cut.bytes] : received;
+  if (cut.bytes.byteLength > PARSE_WHOLE_MAX_BYTES && (yield* isHeavyJson(cut.bytes, JSON_MAX_BYTES)))
+    throw new GatewayError("request_too_large");
+  const document = yield* readCut(cut, requestId);
+  if (document === null) return null;
+  const top = yield* scanTopLevel(cut.bytes, (name) => isLookedAt(transforms, document.text(name)));
+  if (top === null) return null;
+  return { document, top, outgoing: new JsonOutgoing(pieces, sentPlaces(cut, top)) };
 }
 
 function isLookedAt(transforms: Transforms, name: string): boolean {
@@ -202,15 +220,14 @@ function checkValues(call: Call, { root }: JsonDocument): void {
 
 async function parseForm(call: Call, caller: Authenticated): Promise<Parsed> {
   const boundary = boundaryOf(call.request.headers.get("content-type"));
-  const source = openBody(call);
-  const memory = new BodyMemoryUse(call, caller, source);
+  const { source, memory } = await openDecoded(call, caller);
   const form = new FormReader(source, new FormScan(boundary ?? ""), decidingFields(call.route));
   const outgoing = new FormOutgoing(form, memory);
   call.body.readBy(outgoing);
   if (boundary === null) throw new GatewayError("invalid_multipart");
   const document = wholeDocument(form.fields);
   try {
-    while (form.modelBytes === null || source.readBytes < FORM_AHEAD_BYTES) {
+    while (form.modelBytes === null || source.readBytes < FORM_AHEAD_BYTES || mayBeBilledLater(call, form)) {
       if (!(await form.readMore())) break;
       await memory.reserveRead();
     }
@@ -221,6 +238,14 @@ async function parseForm(call: Call, caller: Authenticated): Promise<Parsed> {
   } catch (error) {
     throw StageFailure.of(error, inSession(call, caller, document));
   }
+}
+
+/**
+ * Whether a field that decides what the request may cost can still come: the upstream must not have it before it is
+ * reserved (docs/rules/budgets.md#reserved-cost). It occurs only once.
+ */
+function mayBeBilledLater({ route }: Call, { fields }: FormReader): boolean {
+  return route.billedBy === "images" && fields["n"] === undefined;
 }
 
 function modelOf(call: Call, document: JsonDocument): string {

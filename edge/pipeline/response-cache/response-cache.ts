@@ -13,14 +13,14 @@ import type { UsageRow } from "../../../shared/usage/usage-row.ts";
 import type { RevItem } from "../../../shared/wire/internal.ts";
 import { ratedLimitsOf } from "../../domain/budget/limits.ts";
 import { NOTHING_BILLED } from "../../domain/usage/billing.ts";
-import { concat } from "../../domain/wire/bytes/byte-pieces.ts";
+import { BytePieces, concat } from "../../domain/wire/bytes/byte-pieces.ts";
 import type { CacheEntry } from "../../ports.ts";
 import { subjectRevs } from "../authenticate/freshness.ts";
 import { hasToolLoop, lacksBoonSettings } from "../call/boon/boon-settings.ts";
 import type { OutgoingBody } from "../call/client-body.ts";
 import { ClientGone } from "../call/client-gone.ts";
 import type { Call } from "../call/context.ts";
-import { changesAnswers } from "../call/guards.ts";
+import { changesAnswers, isExaminedLate } from "../call/guards.ts";
 import { type CallAnswer, type Prepared, StageFailure, withKnown } from "../call/known.ts";
 import { reportEnd } from "../call/report/report-end.ts";
 import { withSpan } from "../call/report/spans.ts";
@@ -29,6 +29,9 @@ import { gatewayHeaders, isEventStream, STREAM_HEADERS } from "../reply/response
 
 /** Largest body that is stored, in bytes. */
 export const CACHE_BODY_MAX_BYTES = LIMITS.cachedAnswer;
+
+/** A larger body is digested in parts, between which other requests have their turn. */
+const DIGEST_PART_BYTES = 1024 * 1024;
 
 /** Under which key an answer is stored, and for how long. */
 export interface CacheMiss extends CacheKey {
@@ -81,8 +84,9 @@ async function lookup(call: Call, request: Prepared): Promise<Found> {
   const { principal, model, parsed } = request;
   const { outgoing } = parsed;
   const body = call.request.method === "POST" ? outgoing.clientBytes : null;
-  if (body === null || isBypassed(call, request)) return { kind: "miss", request, key: null };
-  const digest = await digestOf(model.model_name, body);
+  if (body === null || isExaminedLate(request) || isBypassed(call, request))
+    return { kind: "miss", request, key: null };
+  const digest = await digestOf(call, model.model_name, body);
   const key = { tenantId: principal.tenant.id, digest, path: call.path, outgoing };
   const found = await withSpan(call, "cache_lookup", async (span) => {
     const entry = await call.ports.responseCache.lookup(key.tenantId, key.digest);
@@ -184,9 +188,22 @@ async function replay(call: Call, request: Prepared, entry: CacheEntry): Promise
   return { kind: "hit", answer: { response: new Response(entry.body, { status: 200, headers }), known }, row };
 }
 
-/** SHA-256 of model, a 0x00 byte, then the client body; hex. */
-async function digestOf(modelName: string, body: readonly Uint8Array[]): Promise<string> {
-  const input = concat([new TextEncoder().encode(`${modelName}\u0000`), ...body]);
-  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", input));
+/** SHA-256 of model, a 0x00 byte, then the client body, hex; of a large body, 0x00 and the digests of its parts. */
+async function digestOf(call: Call, modelName: string, body: readonly Uint8Array[]): Promise<string> {
+  const document = new BytePieces(body);
+  const name = new TextEncoder().encode(`${modelName}\u0000`);
+  let parts = [name, ...body];
+  if (document.byteLength > DIGEST_PART_BYTES) {
+    parts = [name, Uint8Array.of(0)];
+    for (let at = 0; at < document.byteLength; at += DIGEST_PART_BYTES) {
+      parts.push(await sha256(document.slice(at, at + DIGEST_PART_BYTES)));
+      await call.ports.sleep(0, call.request.signal);
+    }
+  }
+  const hash = await sha256(concat(parts));
   return Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+async function sha256(bytes: Uint8Array): Promise<Uint8Array> {
+  return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes as Uint8Array<ArrayBuffer>));
 }

@@ -3,7 +3,7 @@
  * open.
  */
 import http from "node:http";
-import type { AddressInfo, Server } from "node:net";
+import type { AddressInfo, Server, Socket } from "node:net";
 
 /** A server that accepts connections. */
 export interface Listening {
@@ -22,20 +22,34 @@ function clientHost(host: string): string {
   return host.includes(":") ? `[${host}]` : host;
 }
 
-/** Listens on `host` and `port` (0: a free port). Rejects with the system's error (EADDRINUSE ...). */
-export async function listen(server: Server | http.Server, host: string, port: number): Promise<Listening> {
+/** The URL of a bound address for a client on this machine. */
+export function clientUrl({ address, port }: Pick<AddressInfo, "address" | "port">): string {
+  return `http://${clientHost(address)}:${port}`;
+}
+
+/** How many connections wait on a socket that outlives the process. The system cuts it down to its own limit. */
+const WAITING_MAX = 4096;
+
+/**
+ * Listens on `host` and `port` (0: a free port), or on a socket that this process was handed. Rejects with the system's error
+ * (EADDRINUSE ...).
+ */
+export async function listen(server: Server | http.Server, host: string, port: number | Socket): Promise<Listening> {
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
-    server.listen(port, host, () => {
+    const done = (): void => {
       server.off("error", reject);
       resolve();
-    });
+    };
+    if (typeof port === "number") server.listen(port, host, done);
+    else server.listen(port, WAITING_MAX, done);
   });
-  const bound = (server.address() as AddressInfo).port;
+  const bound = server.address() as AddressInfo;
+  const address = typeof port === "number" ? host : bound.address;
   return {
-    host,
-    port: bound,
-    url: `http://${clientHost(host)}:${bound}`,
+    host: address,
+    port: bound.port,
+    url: clientUrl({ address, port: bound.port }),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

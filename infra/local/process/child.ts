@@ -48,6 +48,8 @@ export interface ChildSpec {
   readonly log: (line: string) => void;
   /** Only the owner may read files that it makes; for programs that have no setting for that. */
   readonly privateFiles?: boolean;
+  /** Descriptors of listening sockets, by name, which it is handed as a service manager does (handed-sockets.ts). */
+  readonly sockets?: ReadonlyMap<string, number>;
   readonly cwd?: string;
   /** Aborts when the child is no longer needed: until it is ready, this kills it. */
   readonly unwanted?: AbortSignal | undefined;
@@ -69,12 +71,23 @@ export interface Child {
   kill(): void;
 }
 
-/** The shell is replaced by the program, so that no process is added. */
-const WITH_UMASK = ["/bin/sh", "-c", 'umask 077; exec "$@"', "sh"];
+/** A shell that runs `first` and is replaced by the program, so that no process is added. */
+const after = (first: string): readonly string[] => ["/bin/sh", "-c", `${first}; exec "$@"`, "sh"];
 
-function stdioFor(spec: ChildSpec): ("ignore" | "pipe" | "ipc")[] {
+function stdioFor({ readyFrom, sockets = new Map() }: ChildSpec): ("ignore" | "pipe" | "ipc" | number)[] {
   // Our own scripts end when the channel closes.
-  return ["ignore", "pipe", "pipe", spec.readyFrom === "control" ? "pipe" : "ipc"];
+  return [
+    "ignore",
+    "pipe",
+    "pipe",
+    ...(readyFrom === "control" ? (["pipe"] as const) : [...sockets.values(), "ipc" as const]),
+  ];
+}
+
+/** The variables that tell of the sockets, besides the pid, which is not known before. */
+function socketVariables(sockets: ReadonlyMap<string, number>): Readonly<Record<string, string>> {
+  if (sockets.size === 0) return {};
+  return { LISTEN_FDS: String(sockets.size), LISTEN_FDNAMES: [...sockets.keys()].join(":") };
 }
 
 /** A line of JSON as an object; undefined for any other line. */
@@ -98,12 +111,16 @@ function signal(target: number, name: NodeJS.Signals): void {
 
 /** Starts a child. Rejects when the program cannot be started at all. */
 export async function startChild(spec: ChildSpec, guard: Guard, readyMs = 300_000): Promise<Child> {
-  const [command = "", ...args] = spec.privateFiles
-    ? [...WITH_UMASK, spec.command, ...spec.args]
-    : [spec.command, ...spec.args];
+  const { sockets = new Map() } = spec;
+  const [command = "", ...args] = [
+    ...(spec.privateFiles ? after("umask 077") : []),
+    ...(sockets.size > 0 ? after("export LISTEN_PID=$$") : []),
+    spec.command,
+    ...spec.args,
+  ];
   const child: ChildProcess = spawn(command, args, {
     stdio: stdioFor(spec),
-    env: spec.env as NodeJS.ProcessEnv,
+    env: { ...spec.env, ...socketVariables(sockets) } as NodeJS.ProcessEnv,
     cwd: spec.cwd,
     detached: true,
   });

@@ -8,7 +8,7 @@ import http from "node:http";
 import { z } from "zod";
 import { readBody, TooLarge } from "../http/http-body.ts";
 import { type Listening, listen } from "../http/listen.ts";
-import { type Backend, type Command, RedisError, type Reply } from "./backend.ts";
+import { type Backend, type Command, RedisError, RedisUnavailable, type Reply } from "./backend.ts";
 
 /** What {@link startRedisBridge} needs. Port 0 takes a free port. */
 interface RedisBridgeOptions {
@@ -112,6 +112,7 @@ export async function startRedisBridge(options: RedisBridgeOptions): Promise<Lis
       else if (error instanceof RedisError) answer(response, 400, { error: error.message });
       else if (error instanceof URIError) answer(response, 400, { error: "ERR malformed channel" });
       else if (error instanceof TooLarge) answer(response, 413, { error: "ERR request too large" });
+      else if (error instanceof RedisUnavailable) answer(response, 503, { error: `ERR ${error.message}` });
       else answer(response, 503, { error: "ERR the store is not available" });
     });
   });

@@ -9,6 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Redis } from "@upstash/redis";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { rootCause } from "../../../shared/text/root-cause.ts";
 import type { Listening } from "../http/listen.ts";
 import type { Backend } from "./backend.ts";
 import { startRedisBridge } from "./bridge.ts";
@@ -317,14 +318,17 @@ const installed = spawnSync("redis-server", ["--version"]).status === 0;
 describe(
   installed ? "redis-server" : "redis-server is not on this machine: only the embedded store was held to the suite",
   () => {
-    if (!installed) {
-      it("answers as unavailable when nothing listens", async () => {
-        const backend = realBackend("redis://127.0.0.1:1");
-        await expect(backend.call(["PING"])).rejects.toMatchObject({ name: "RedisUnavailable" });
-        await backend.close();
-      });
-      return;
-    }
+    it("says its address and why it is not available", async () => {
+      const backend = realBackend("redis://someone:password@127.0.0.1:1");
+      const bridge = await startRedisBridge({ backend, token: TOKEN });
+      const redis = new Redis({ url: bridge.url, token: TOKEN, retry: false });
+      const refused = await redis.ping().catch(rootCause);
+      await bridge.close();
+      await backend.close();
+      const why = "connect ECONNREFUSED 127.0.0.1:1: nothing listens there";
+      expect(refused).toBe(`ERR the store at 127.0.0.1:1 is not available: ${why}`);
+    });
+    if (!installed) return;
     conformance(async () => {
       const directory = mkdtempSync(join(tmpdir(), "redis-conformance-"));
       const socket = join(directory, "redis.sock");

@@ -4,29 +4,35 @@
  * MULTI and EXEC on the shared connection.
  */
 import { Redis } from "ioredis";
+import { rootCause } from "../../../shared/text/root-cause.ts";
 import { type Backend, type Command, RedisError, RedisUnavailable, type Reply } from "./backend.ts";
 
 const COMMAND_TIMEOUT_MS = 5_000;
 
 const isReplyError = (error: unknown): error is Error => error instanceof Error && error.name === "ReplyError";
 
-function failure(error: unknown): Error {
-  if (isReplyError(error)) return new RedisError(error.message);
-  return new RedisUnavailable(error instanceof Error ? error.message : "the store did not answer");
-}
-
 /**
  * Connects to `url` (redis://, rediss:// or the path of a socket) in the background; a command that is sent before waits,
  * then fails as unavailable.
  */
 export function realBackend(url: string): Backend {
+  const place = URL.parse(url)?.host ?? "its socket";
+  /** What went wrong with a connection last: the failure of a command says only that it was given up. */
+  let lastError: Error | undefined;
+  const failure = (error: unknown): Error => {
+    if (isReplyError(error)) return new RedisError(error.message);
+    const isLost = error instanceof Error && error.name === "MaxRetriesPerRequestError";
+    return new RedisUnavailable(`the store at ${place} is not available: ${rootCause(isLost ? lastError : error)}`);
+  };
   const connect = () => {
     const client = new Redis(url, {
       maxRetriesPerRequest: 1,
       commandTimeout: COMMAND_TIMEOUT_MS,
       enableAutoPipelining: false,
     });
-    client.on("error", () => undefined); // Each command reports its own failure.
+    client.on("error", (error) => {
+      lastError = error;
+    });
     return client;
   };
   const shared = connect();

@@ -111,6 +111,9 @@ it("denies always-blocked addresses to every network, also when an IPv6 address 
       expect(list).toContain(carried);
   }
   expect(upstreams).toContain("64:ff9b::a00:0/104");
+  // the runtime's own "public" has this one
+  expect(upstreams).toContain("198.18.0.0/15");
+  expect(upstreams).not.toContain("127.0.0.0/8");
   expect(upstreams).not.toContain("64:ff9b::7f00:0/104");
   expect(internet).not.toContain("64:ff9b::a00:0/104");
 });

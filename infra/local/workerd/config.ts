@@ -102,7 +102,7 @@ function network(name: string, allowed: readonly string[], denied: readonly stri
 function upstreamNetwork(reachable: readonly string[]): string {
   const closed = PRIVATE_CIDRS.filter((range) => !reachable.includes(range));
   const allowed = [...reachable, ...carriedRanges(reachable.filter(isCidr))];
-  return network("upstreams", allowed, [...ALWAYS_DENIED, ...carriedRanges(closed)]);
+  return network("upstreams", allowed, [...ALWAYS_DENIED, ...closed, ...carriedRanges(closed)]);
 }
 
 /**

@@ -15,7 +15,7 @@ import { waitFor } from "../../harness/wait-for.ts";
 import { readObjects } from "./bucket-files.ts";
 import { forward } from "./forward.ts";
 import { type FreshMachine, inMachine, projectFolder } from "./machine.ts";
-import { readWalk } from "./walk.ts";
+import { readComposeRotation, readWalk } from "./walk.ts";
 
 /** The instances, and the ports at which they are published. */
 const PORTS = { edge: 8080, "edge-2": 8081, "edge-3": 8082 } as const;
@@ -194,5 +194,34 @@ describe("one instance by compose", () => {
     await composeOne("down");
     await composeOne("up --wait");
     await expectRows(minted, [...before, ...(await streams(minted, ["edge"]))]);
+  });
+
+  it("lives through a rotation of the encryption key by the commands of docs/rotate.md", async () => {
+    await compose("down --volumes");
+    await composeOne("up --wait");
+    const status = async (): Promise<string> =>
+      await inMachine(
+        machine,
+        `GATEWAY_ADMIN_TOKEN=${secret("admin-token")} npm run --silent gateway -- rotate status | grep "^encryption key"`,
+      );
+    const gateway = through("edge");
+    const minted = await gateway.mint(upstreamUrl, "plain", { api_key: "a-credential-of-the-upstream" });
+    const before = secret("encryption-key");
+    const { rounds, restarts } = readComposeRotation();
+    expect(rounds).toHaveLength(3);
+    const told: string[] = [];
+    for (const round of rounds) {
+      await inMachine(machine, round);
+      for (const words of restarts) await composeOne(words);
+      await streams(minted, ["edge"]);
+      told.push(await waitFor(status, (line) => line.endsWith("by 0 records")));
+    }
+    expect(told.map((line) => line.replaceAll(/ +/g, " "))).toEqual([
+      "encryption key 1 by 0 records",
+      "encryption key 1 by 0 records",
+      "encryption key 0 by 0 records",
+    ]);
+    expect(secret("encryption-key")).not.toBe(before);
+    expect(upstream.seen(minted.mark).at(-1)?.headers["authorization"]).toBe("Bearer a-credential-of-the-upstream");
   });
 });

@@ -5,13 +5,16 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ModelRecord } from "../../../../shared/records.ts";
+import { atOnce } from "../../../../shared/steps.ts";
 import { modelNamed } from "../../../../test/harness/edge/auto-route-models.ts";
 import { wholeDocument } from "../../wire/json/document.ts";
-import { estimateTokens } from "../token-estimate.ts";
+import { estimateTokens as estimateTokensInSteps } from "../token-estimate.ts";
 import { type CandidateRules, exclusionOf } from "./candidates.ts";
 import { rankModels, vocabularyOf } from "./choose-model.ts";
 import { heuristicTags } from "./heuristics.ts";
 import { requestTraits } from "./request-traits.ts";
+
+const estimateTokens = (...given: Parameters<typeof estimateTokensInSteps>) => atOnce(estimateTokensInSteps(...given));
 
 const NOW_MS = 1_000_000;
 

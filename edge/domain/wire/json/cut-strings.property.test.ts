@@ -5,10 +5,13 @@
  */
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
+import { atOnce } from "../../../../shared/steps.ts";
 import { QUOTE } from "../../../../shared/wire/ascii.ts";
 import { stringEnd } from "../../../../shared/wire/json-skip.ts";
 import { propertyRuns } from "../../../../test/harness/property-runs.ts";
-import { cutLongStrings } from "./cut-strings.ts";
+import { cutLongStrings as cutLongStringsInSteps } from "./cut-strings.ts";
+
+const cutLongStrings = (...given: Parameters<typeof cutLongStringsInSteps>) => atOnce(cutLongStringsInSteps(...given));
 
 const encoder = new TextEncoder();
 const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });

@@ -3,6 +3,7 @@
  * of strings beside its bytes would fill an isolate (docs/rules/request-bodies.md#large-json). What is long is read once,
  * by native functions of the engine. Offsets are byte offsets; `end` is exclusive.
  */
+import type { Steps } from "../../../../shared/steps.ts";
 import { BACKSLASH, QUOTE } from "../../../../shared/wire/ascii.ts";
 import { backslashesBefore, stringEnd } from "../../../../shared/wire/json-skip.ts";
 import { BytePieces, joined, type Span } from "../bytes/byte-pieces.ts";
@@ -15,6 +16,9 @@ const LETTER_D = 0x64;
 const LETTER_U = 0x75;
 const CODE_ESCAPE_BYTES = 6;
 const UTF8_MAX_BYTES = 4;
+/** Work for a short string, and for bytes, in units. */
+const STRING_UNITS = 1;
+const BYTES_PER_UNIT = 8;
 
 const encoder = new TextEncoder();
 /** Refuses what is not UTF-8, and reads a byte order mark as the character that it is within a text. */
@@ -65,18 +69,20 @@ export function uncut<B extends ArrayBufferLike>(bytes: Uint8Array<B>): CutJson<
  * The cut document of these pieces. Null when a string of more than `keptBytes` (at least 16) is not valid JSON, or is
  * followed by bytes that are not UTF-8. Nothing else is checked. `mark` is text that the client cannot know.
  */
-export function cutLongStrings<B extends ArrayBufferLike>(
+export function* cutLongStrings<B extends ArrayBufferLike>(
   pieces: readonly Uint8Array<B>[],
   mark: string,
   keptBytes = KEPT_STRING_BYTES,
-): CutJson<B> | null {
+): Steps<CutJson<B> | null> {
   const document = new BytePieces(pieces);
   const parts: Uint8Array<B | ArrayBuffer>[] = [];
   const cuts: Cut[] = [];
   let copied = 0;
   let removed = 0;
-  for (let at = nextLong(document, 0, keptBytes); at !== null; at = nextLong(document, copied + 1, keptBytes)) {
-    const long = readLong(document, at + 1, keptBytes);
+  for (;;) {
+    const at = yield* nextLong(document, cuts.length === 0 ? 0 : copied + 1, keptBytes);
+    if (at === null) break;
+    const long = yield* readLong(document, at + 1, keptBytes);
     if (long === null) return null;
     const front = Uint8Array.from(encoder.encode(`${mark}${cuts.length};`));
     parts.push(...document.parts(copied, at + 1), front, ...document.parts(at + 1, long.keptEnd));
@@ -89,7 +95,13 @@ export function cutLongStrings<B extends ArrayBufferLike>(
     bytes: joined(parts),
     lengths: cuts.map(({ length }) => length),
     placeOf: (at) => {
-      const cut = cuts.findLast(({ cutEnd }) => cutEnd <= at);
+      let [low, high] = [0, cuts.length];
+      while (low < high) {
+        const middle = (low + high) >>> 1;
+        if ((cuts[middle]?.cutEnd ?? 0) <= at) low = middle + 1;
+        else high = middle;
+      }
+      const cut = cuts[low - 1];
       return cut === undefined ? at : at - cut.cutEnd + cut.end;
     },
   };
@@ -99,20 +111,22 @@ export function cutLongStrings<B extends ArrayBufferLike>(
  * Where the next string opens that is long or never closes; null when there is none. `from` is the end of a string, or
  * outside of every string.
  */
-function nextLong(document: BytePieces, from: number, keptBytes: number): number | null {
+function* nextLong(document: BytePieces, from: number, keptBytes: number): Steps<number | null> {
   const windowBytes = keptBytes + 2;
   for (let at = from; at < document.byteLength; ) {
     const window = document.slice(at, at + windowBytes);
-    let next = 0;
+    let [next, strings] = [0, 0];
     let open = window.indexOf(QUOTE);
     while (open !== -1) {
       const end = stringEnd(window, open + 1);
       if (end < 0) break;
       next = end;
+      strings += 1;
       open = window.indexOf(QUOTE, next);
     }
     if (open === 0) return at;
     at += open === -1 ? window.byteLength : open;
+    yield window.byteLength / BYTES_PER_UNIT + strings * STRING_UNITS;
   }
   return null;
 }
@@ -120,13 +134,14 @@ function nextLong(document: BytePieces, from: number, keptBytes: number): number
 /**
  * Reads a string from after its opening quote; `end` is the offset of the closing one. Null when JSON does not allow it.
  */
-function readLong(document: BytePieces, from: number, keptBytes: number): LongString | null {
+function* readLong(document: BytePieces, from: number, keptBytes: number): Steps<LongString | null> {
   let at = from;
   let length = 0;
   let keptEnd = -1;
   while (at < document.byteLength) {
     // one byte more than is read, which shows whether a character continues
     const window = document.slice(at, at + keptBytes + 1);
+    yield window.byteLength / BYTES_PER_UNIT;
     const piece = readPiece(window.subarray(0, wholeUntil(window, keptBytes)));
     if (piece === null) return null;
     at += piece.end;
@@ -183,7 +198,7 @@ function readEscapedPiece(bytes: Uint8Array): Piece {
  * The last place up to `to` before which, in what stands in a string, no character is cut in two: neither its bytes, nor an
  * escape, nor two escapes that are halves of one.
  */
-function wholeUntil(bytes: Uint8Array, to: number): number {
+export function wholeUntil(bytes: Uint8Array, to: number): number {
   if (to >= bytes.byteLength) return bytes.byteLength;
   let cut = to;
   while (cut > to - UTF8_MAX_BYTES && ((bytes[cut] ?? 0) & 0xc0) === 0x80) cut -= 1;

@@ -4,14 +4,15 @@
  * (docs/rules/request-bodies.md#large-json). Read texts of a document through {@link JsonDocument}: a string that was cut
  * contains a mark.
  */
-
+import type { Steps } from "../../../../shared/steps.ts";
 import { joined } from "../bytes/byte-pieces.ts";
 import { countCodePoints } from "../text/code-points.ts";
 import { type CutJson, cutLongStrings, uncut } from "./cut-strings.ts";
+import { parseInSteps } from "./parse-in-steps.ts";
 
 export { countCodePoints };
 
-/** A document up to this is parsed as it is. */
+/** A document up to this is read as it is. */
 export const PARSE_WHOLE_MAX_BYTES = 256 * 1024;
 
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -34,18 +35,18 @@ export interface JsonDocument {
  * the strings that are cut: text that the client cannot know, so that its own strings cannot pass for cut ones of another
  * length.
  */
-export function cutJson<B extends ArrayBufferLike>(
+export function* cutJson<B extends ArrayBufferLike>(
   pieces: readonly Uint8Array<B>[],
   secret: string,
   parseWholeMaxBytes = PARSE_WHOLE_MAX_BYTES,
-): CutJson<B | ArrayBuffer> | null {
+): Steps<CutJson<B | ArrayBuffer> | null> {
   const bytes = pieces.reduce((sum, { byteLength }) => sum + byteLength, 0);
-  return bytes > parseWholeMaxBytes ? cutLongStrings(pieces, `${secret}:`) : uncut(joined(pieces));
+  return bytes > parseWholeMaxBytes ? yield* cutLongStrings(pieces, `${secret}:`) : uncut(joined(pieces));
 }
 
 /** The document that {@link cutJson} has cut with the same secret, or null when it is not a JSON object. */
-export function readCut({ bytes, lengths }: CutJson, secret: string): JsonDocument | null {
-  const root = parseObject(bytes);
+export function* readCut({ bytes, lengths }: CutJson, secret: string): Steps<JsonDocument | null> {
+  const root = yield* parseObject(bytes);
   if (root === null || lengths.length === 0) return root === null ? null : wholeDocument(root);
   const mark = `${secret}:`;
   const lengthOf = (text: string): number | undefined =>
@@ -67,12 +68,9 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Refuses what is not UTF-8, and a byte order mark with it. */
-const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-
-function parseObject(bytes: Uint8Array): JsonObject | null {
+function* parseObject(bytes: Uint8Array): Steps<JsonObject | null> {
   try {
-    return jsonObjectOf(JSON.parse(strict.decode(bytes)));
+    return jsonObjectOf(yield* parseInSteps(bytes));
   } catch {
     return null;
   }

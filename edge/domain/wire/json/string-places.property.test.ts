@@ -1,7 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { atOnce } from "../../../../shared/steps.ts";
 import { BytePieces } from "../bytes/byte-pieces.ts";
-import { stringAt, stringPlaces } from "./string-places.ts";
+import { stringPlaces as placesInSteps, stringAt as stringInSteps } from "./string-places.ts";
+
+const stringPlaces = (...given: Parameters<typeof placesInSteps>) => atOnce(placesInSteps(...given));
+const stringAt = (...given: Parameters<typeof stringInSteps>) => atOnce(stringInSteps(...given));
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 
@@ -38,9 +42,9 @@ describe("string places", () => {
         const pieces = cutAt(JSON.stringify(given, null, space), cuts);
         for (const names of [false, true]) {
           const found = stringPlaces(pieces, (_, isName) => names || !isName);
-          expect(found.map(({ span }) => stringAt(new BytePieces(pieces), span))).toEqual(
-            stringsOf(JSON.parse(JSON.stringify(given)), names),
-          );
+          const expected = stringsOf(JSON.parse(JSON.stringify(given)), names);
+          for (const partBytes of [8, undefined])
+            expect(found.map(({ span }) => stringAt(new BytePieces(pieces), span, partBytes))).toEqual(expected);
         }
       }),
     );

@@ -4,8 +4,8 @@
  * is not changed stays as it was. The document is valid JSON already: nothing is checked here. Time is linear in the
  * bytes.
  */
+import type { Steps } from "../../../../shared/steps.ts";
 import {
-  BACKSLASH,
   CLOSE_BRACE,
   CLOSE_BRACKET,
   COLON,
@@ -18,8 +18,9 @@ import {
   SPACE,
   TAB,
 } from "../../../../shared/wire/ascii.ts";
-import { numbersEnd } from "../../../../shared/wire/json-skip.ts";
+import { IN_ESCAPE, numbersEnd, stringEnd } from "../../../../shared/wire/json-skip.ts";
 import { BytePieces, type Span } from "../bytes/byte-pieces.ts";
+import { wholeUntil } from "./cut-strings.ts";
 
 /**
  * The names of members, and a number for each element of a list that differs from the numbers of the list's other
@@ -41,36 +42,55 @@ const NAME_MAX_BYTES = 1024;
 /** The characters of a string that are whole, from its quote on. */
 const WHOLE_CHARACTERS = /^"(?:[^"\\]|\\u[0-9a-f]{4}|\\[^u])*/i;
 
-const decoder = new TextDecoder();
+/** Longest part of a document, in bytes, that is read without a step. */
+const PART_BYTES = 16 * 1024;
+/** Work for a string, and for its characters, in units. */
+const STRING_UNITS = 24;
+const BYTES_PER_UNIT = 4;
+/** A step is taken after so many units. */
+const STEP_UNITS = 1024;
+
+const decoder = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true });
 
 /**
  * The string values and names of a document in these pieces, in order, that are `wanted`. `notString` gets the path of
- * every member whose value is no string. A path given to either is only valid during the call.
+ * every member whose value is no string, `number` that of numbers: of the first at least, where several follow one another in
+ * a list. A path given to one of them is only valid during the call.
  */
-export function stringPlaces(
+export function* stringPlaces(
   pieces: readonly Uint8Array[],
   wanted: (path: JsonPath, isName: boolean) => boolean,
   notString: (path: JsonPath) => void = () => undefined,
-): readonly StringPlace[] {
+  number: (path: JsonPath) => void = () => undefined,
+): Steps<readonly StringPlace[]> {
   const document = new BytePieces(pieces);
   const cursor = new Cursor(pieces);
   const found: StringPlace[] = [];
   const path: (string | number)[] = [];
   let depth = 0;
+  let [strings, stepAt] = [0, 0];
   for (let byte = cursor.peek(); byte !== -1; byte = cursor.peek()) {
+    const units = strings * STRING_UNITS + (cursor.at - stepAt) / BYTES_PER_UNIT;
+    if (units >= STEP_UNITS) {
+      yield units;
+      [strings, stepAt] = [0, cursor.at];
+    }
     const start = cursor.at;
     cursor.skip();
     switch (byte) {
       case QUOTE: {
-        cursor.skipString();
+        strings += 1;
+        while (!cursor.skippedString()) yield PART_BYTES / BYTES_PER_UNIT;
         const span = { start, end: cursor.at };
-        const isName = cursor.peekPastSpace() === COLON;
+        while (!cursor.skippedSpace()) yield PART_BYTES / BYTES_PER_UNIT;
+        const isName = cursor.peek() === COLON;
         const isStep = isName && depth > 0 && depth <= PATH_MAX;
         if (isStep) path[depth - 1] = nameAt(document, span);
         if (wanted(path, isName)) found.push({ path: path.slice(), span, isName });
         if (isStep) {
           cursor.skip();
-          if (cursor.peekPastSpace() !== QUOTE) notString(path);
+          while (!cursor.skippedSpace()) yield PART_BYTES / BYTES_PER_UNIT;
+          if (cursor.peek() !== QUOTE) notString(path);
         }
         break;
       }
@@ -90,6 +110,8 @@ export function stringPlaces(
         break;
       }
       default:
+        if (byte < 0x30 || byte > 0x39) break;
+        number(path);
         cursor.skipNumbers();
     }
   }
@@ -97,8 +119,17 @@ export function stringPlaces(
 }
 
 /** The text of a string of a document. */
-export function stringAt(document: BytePieces, { start, end }: Span): string {
-  return parsedString(document.slice(start, end));
+export function* stringAt(document: BytePieces, { start, end }: Span, partBytes = PART_BYTES): Steps<string> {
+  if (end - start <= partBytes) return parsedString(document.slice(start, end));
+  let text = "";
+  for (let at = start + 1; at < end - 1; ) {
+    const part = document.slice(at, Math.min(at + partBytes + 1, end - 1));
+    const to = wholeUntil(part, partBytes);
+    text += String(JSON.parse(`"${decoder.decode(part.subarray(0, to))}"`));
+    at += to;
+    yield to / BYTES_PER_UNIT;
+  }
+  return text;
 }
 
 function nameAt(document: BytePieces, { start, end }: Span): string {
@@ -111,82 +142,73 @@ function parsedString(bytes: Uint8Array): string {
   return String(JSON.parse(decoder.decode(bytes)));
 }
 
-/** Reads the pieces in order. */
+/** Reads the pieces in order, in parts of a bounded length. */
 class Cursor {
   readonly #pieces: readonly Uint8Array[];
-  #piece: Uint8Array;
+  #piece = new Uint8Array(0) as Uint8Array;
   #next = 0;
-  /** Offsets of the piece in the document, and of the next byte in the piece. */
+  /** The part of the piece that is read; offsets of the piece in the document, of the part, and of the next byte. */
+  #part = this.#piece;
   #base = 0;
+  #partAt = 0;
   #offset = 0;
+  /** A string goes on after a backslash. */
+  #escaped = false;
 
   constructor(pieces: readonly Uint8Array[]) {
     this.#pieces = pieces;
-    this.#piece = new Uint8Array(0);
   }
 
   /** The offset of the next byte in the document. */
   get at(): number {
-    return this.#base + this.#offset;
+    return this.#base + this.#partAt + this.#offset;
   }
 
   /** The next byte; -1 at the end. */
   peek(): number {
-    while (this.#offset === this.#piece.byteLength) {
-      const next = this.#pieces[this.#next];
-      if (next === undefined) return -1;
-      this.#base += this.#piece.byteLength;
+    while (this.#offset === this.#part.byteLength) {
+      this.#partAt += this.#offset;
       this.#offset = 0;
-      this.#piece = next;
-      this.#next += 1;
+      if (this.#partAt === this.#piece.byteLength) {
+        const next = this.#pieces[this.#next];
+        this.#part = new Uint8Array(0);
+        if (next === undefined) return -1;
+        this.#base += this.#partAt;
+        this.#partAt = 0;
+        this.#piece = next;
+        this.#next += 1;
+      }
+      this.#part = this.#piece.subarray(this.#partAt, this.#partAt + PART_BYTES);
     }
-    return this.#piece[this.#offset] ?? -1;
+    return this.#part[this.#offset] ?? -1;
   }
 
   skip(): void {
     this.#offset += 1;
   }
 
-  /** Goes past the quote that closes a string, from after the one that opens it. */
-  skipString(): void {
-    let escaped = false;
-    while (this.peek() !== -1) {
-      if (escaped) {
-        this.#offset += 1;
-        escaped = false;
-        continue;
-      }
-      const quote = this.#piece.indexOf(QUOTE, this.#offset);
-      const end = quote === -1 ? this.#piece.byteLength : quote;
-      let backslashes = 0;
-      while (end - 1 - backslashes >= this.#offset && this.#piece[end - 1 - backslashes] === BACKSLASH)
-        backslashes += 1;
-      escaped = backslashes % 2 === 1;
-      this.#offset = end;
-      if (quote === -1 || escaped) continue;
-      this.#offset += 1;
-      return;
-    }
+  /** Goes on, from after the quote that opens a string, within one part. True: past the quote that closes it. */
+  skippedString(): boolean {
+    if (this.peek() === -1) return true;
+    if (this.#escaped) this.skip();
+    const end = stringEnd(this.#part, this.#offset);
+    this.#escaped = end === IN_ESCAPE;
+    this.#offset = end < 0 ? this.#part.byteLength : end;
+    return end >= 0;
   }
 
-  /** Goes past blanks; returns the byte after them. */
-  peekPastSpace(): number {
-    let byte = this.peek();
-    while (byte === SPACE || byte === LF || byte === CR || byte === TAB) {
-      this.skip();
-      byte = this.peek();
-    }
-    return byte;
+  /** Goes on past blanks, within one part. True: something else follows. */
+  skippedSpace(): boolean {
+    this.peek();
+    const part = this.#part;
+    let at = this.#offset;
+    while (part[at] === SPACE || part[at] === LF || part[at] === CR || part[at] === TAB) at += 1;
+    this.#offset = at;
+    return at < part.byteLength || this.peek() === -1;
   }
 
-  /** After the first character of a number: goes past it and the numbers that follow it in a list. */
+  /** After the first digit of a number: goes past it and the numbers that follow it in a list. */
   skipNumbers(): void {
-    const piece = this.#piece;
-    if (!isDigit(piece[this.#offset - 1] ?? 0)) return;
-    this.#offset = numbersEnd(piece, this.#offset, piece.byteLength);
+    this.#offset = numbersEnd(this.#part, this.#offset, this.#part.byteLength);
   }
-}
-
-function isDigit(byte: number): boolean {
-  return byte >= 0x30 && byte <= 0x39;
 }

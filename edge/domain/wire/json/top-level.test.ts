@@ -1,7 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { atOnce } from "../../../../shared/steps.ts";
 import { BytePieces, concat, splice } from "../bytes/byte-pieces.ts";
-import { scanTopLevel } from "./top-level.ts";
+import { scanTopLevel as scanTopLevelInSteps } from "./top-level.ts";
+
+const scanTopLevel = (...given: Parameters<typeof scanTopLevelInSteps>) => atOnce(scanTopLevelInSteps(...given));
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 const textOf = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);

@@ -2,6 +2,7 @@
  * JSON as bytes: where the top-level members stand. It never decides validity on its own: what is read is parsed by
  * JSON.parse as well. Offsets are byte offsets; `end` is exclusive.
  */
+import type { Steps } from "../../../../shared/steps.ts";
 import {
   BACKSLASH,
   CLOSE_BRACE,
@@ -40,6 +41,10 @@ export interface TopLevel {
   readonly closeAt: number;
 }
 
+/** A step is taken after so many bytes, or the end of a string. Within a value a unit of work is as many. */
+const STEP_BYTES = 4 * 1024;
+const BYTES_PER_UNIT = 4;
+
 /** Honest documents do not have more members of the wanted names. */
 const MEMBERS_MAX = 10_000;
 
@@ -47,13 +52,16 @@ const MEMBERS_MAX = 10_000;
  * Members of the top-level object whose names are `wanted`, or null when the bytes are not one object, or one of more than
  * 10,000 such members. Duplicate names are all listed. A name is what JSON makes of it: escapes are undone.
  */
-export function scanTopLevel(bytes: Uint8Array, wanted: (name: string) => boolean = () => true): TopLevel | null {
+export function* scanTopLevel(
+  bytes: Uint8Array,
+  wanted: (name: string) => boolean = () => true,
+): Steps<TopLevel | null> {
   const members: Member[] = [];
   let at = skipSpace(bytes, 0);
   if (bytes[at] !== OPEN_BRACE) return null;
   at = skipSpace(bytes, at + 1);
   if (bytes[at] === CLOSE_BRACE) return endsAt(bytes, at) ? { members, closeAt: at } : null;
-  let before = at;
+  let [before, stepAt] = [at, at];
   for (let position = 0; ; position += 1) {
     if (bytes[at] !== QUOTE) return null;
     const nameAt = at;
@@ -63,7 +71,7 @@ export function scanTopLevel(bytes: Uint8Array, wanted: (name: string) => boolea
     at = skipSpace(bytes, nameEnd);
     if (bytes[at] !== COLON) return null;
     const start = skipSpace(bytes, at + 1);
-    const end = valueEnd(bytes, start);
+    const end = yield* valueEnd(bytes, start);
     if (end <= start) return null;
     at = skipSpace(bytes, end);
     const last = bytes[at] === CLOSE_BRACE;
@@ -77,6 +85,10 @@ export function scanTopLevel(bytes: Uint8Array, wanted: (name: string) => boolea
     if (last) return endsAt(bytes, at) ? { members, closeAt: at } : null;
     before = end;
     at = next;
+    if (at - stepAt >= STEP_BYTES) {
+      yield STEP_BYTES;
+      stepAt = at;
+    }
   }
 }
 
@@ -102,12 +114,16 @@ function parsedString(bytes: Uint8Array, span: Span): string | null {
 }
 
 /** Where the value at `start` ends; a number below 0: it is not closed. */
-function valueEnd(bytes: Uint8Array, start: number): number {
+function* valueEnd(bytes: Uint8Array, start: number): Steps<number> {
   const first = bytes[start];
   if (first === QUOTE) return stringEnd(bytes, start + 1);
   if (first !== OPEN_BRACE && first !== OPEN_BRACKET) return scalarEnd(bytes, start);
-  let depth = 0;
+  let [depth, stepAt] = [0, start];
   for (let at = start; at < bytes.byteLength; at += 1) {
+    if (at - stepAt >= STEP_BYTES) {
+      yield STEP_BYTES / BYTES_PER_UNIT;
+      stepAt = at;
+    }
     const byte = bytes[at];
     if (byte === QUOTE) {
       const end = stringEnd(bytes, at + 1);

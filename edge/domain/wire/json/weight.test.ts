@@ -1,7 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { atOnce } from "../../../../shared/steps.ts";
 import { mainRows } from "../../../../test/harness/main-rows.ts";
-import { isHeavyJson } from "./weight.ts";
+import { isHeavyJson as isHeavyJsonInSteps } from "./weight.ts";
+
+const isHeavyJson = (...given: Parameters<typeof isHeavyJsonInSteps>) => atOnce(isHeavyJsonInSteps(...given));
 
 const MAX_BYTES = 64 * 1024 * 1024;
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);

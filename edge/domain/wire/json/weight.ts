@@ -2,6 +2,7 @@
  * Estimates the memory of a parsed JSON document. Text takes about its own length; a document of nothing but empty objects
  * takes twenty times its bytes and blocks the one thread for seconds, and all requests of an isolate share 128 MB.
  */
+import type { Steps } from "../../../../shared/steps.ts";
 import { COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from "../../../../shared/wire/ascii.ts";
 import { stringEnd } from "../../../../shared/wire/json-skip.ts";
 
@@ -15,14 +16,22 @@ const WEIGHTS: Readonly<Record<number, number>> = {
 };
 const WEIGHT_TABLE = Uint8Array.from({ length: 256 }, (_, byte) => WEIGHTS[byte] ?? 0);
 
+/** A step is taken after so many bytes, or the end of a string; a unit of work is as many. */
+const STEP_BYTES = 4 * 1024;
+const BYTES_PER_UNIT = 4;
+
 /**
  * Whether the parts of a document (objects, lists, members, strings, numbers; without the text in them) would take more
  * than `maxBytes`. It does not check whether the document is valid.
  */
-export function isHeavyJson(bytes: Uint8Array, maxBytes: number): boolean {
-  let weight = 0;
+export function* isHeavyJson(bytes: Uint8Array, maxBytes: number): Steps<boolean> {
+  let [weight, stepAt] = [0, 0];
   for (let at = 0; at < bytes.byteLength && weight <= maxBytes; at += 1) {
     const byte = bytes[at] ?? 0;
+    if (at - stepAt >= STEP_BYTES) {
+      yield (at - stepAt) / BYTES_PER_UNIT;
+      stepAt = at;
+    }
     weight += WEIGHT_TABLE[byte] ?? 0;
     if (byte !== QUOTE) continue;
     const end = stringEnd(bytes, at + 1);

@@ -1,8 +1,11 @@
 /** A draft reads what the client sent, and changes single members. */
 import { describe, expect, it } from "vitest";
-import { scanTopLevel } from "../../../domain/wire/json/top-level.ts";
+import { atOnce } from "../../../../shared/steps.ts";
+import { scanTopLevel as scanTopLevelInSteps } from "../../../domain/wire/json/top-level.ts";
 import { JsonOutgoing } from "../../resolve-model/json-outgoing.ts";
 import { RequestDraft } from "./request-draft.ts";
+
+const scanTopLevel = (...given: Parameters<typeof scanTopLevelInSteps>) => atOnce(scanTopLevelInSteps(...given));
 
 function draftOf(text: string): RequestDraft {
   const bytes = new Uint8Array(new TextEncoder().encode(text));

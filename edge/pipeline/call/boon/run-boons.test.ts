@@ -34,7 +34,7 @@ async function boosted(boons: readonly Boon[], directive?: string) {
   const call = world.call({ body: JSON.stringify({ model: "tiny", messages: ["m"], tools: ["t"] }) });
   if (directive !== undefined) call.request.headers.set("x-gateway-boons", directive);
   const caller = await authenticate(call, NOTHING_KNOWN);
-  const request = prepare(call, await resolveModel(call, await parseCall(call, caller)));
+  const request = await prepare(call, await resolveModel(call, await parseCall(call, caller)));
   const { request: after, stages } = await runBoons(call, request, boons);
   const counted = call.boonRuns.events.filter(({ metric }) => metric === "gateway_boon_runs_total");
   return {

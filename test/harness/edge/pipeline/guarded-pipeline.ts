@@ -16,6 +16,7 @@ export const GUARD_POLICY: GuardPolicy = {
   guard_model: null,
   ban_keywords: ["blue falcon"],
   fail_open: true,
+  scan_assistant: false,
 };
 /** A text with an address. */
 export const MAIL_TEXT = "write to jane@example.com";

@@ -22,6 +22,7 @@ import {
 import { RequestBodyMemory } from "../../../../edge/pipeline/call/memory/request-body-memory.ts";
 import { RunningCallers } from "../../../../edge/pipeline/call/memory/running-callers.ts";
 import { ToolLists } from "../../../../edge/pipeline/call/memory/tool-lists.ts";
+import { Turns } from "../../../../edge/pipeline/call/memory/turns.ts";
 import { type PipelineInput, startCall } from "../../../../edge/pipeline/receive/start-call.ts";
 import type {
   Admission,
@@ -31,6 +32,7 @@ import type {
   Directory,
   FinishedCall,
   KnownTerms,
+  ObjectPlace,
   Permit,
   Ports,
   RecordSource,
@@ -112,6 +114,8 @@ export class TestPipeline {
   readonly otherModels = new Map<string, ModelRecord>();
   mcpServer: McpServerRecord | null = null;
   readonly mcpSessions = new TestMcpSessions();
+  /** The objects of upstreams that the tenant was given. */
+  readonly objects = new Map<string, ObjectPlace>();
   readonly originals = new TestOriginals();
   /** The sidecar's scores; null: there is no sidecar. */
   compressor: Compressor["score"] | null = null;
@@ -133,6 +137,7 @@ export class TestPipeline {
   upstreamBaseUrl = "http://upstream.test";
   listsAllModels = false;
   passthroughPaths: ReadonlySet<string> = new Set();
+  passesForeignObjects = false;
   upstreamTimeoutMs = 300_000;
   maxBodyBytes = 1024;
   stalledReaderMs = 60_000;
@@ -151,6 +156,7 @@ export class TestPipeline {
     toolLists: new ToolLists(),
     endpoints: new RecentFailures(),
     interruption: new Interruption(),
+    turns: new Turns(),
     autoRouter: new AutoRouterMemory(),
     callers: new RunningCallers(),
   };
@@ -212,6 +218,7 @@ export class TestPipeline {
         passthroughPaths: this.passthroughPaths,
         moderationModel: "",
         endsStreamsOnRevoke: true,
+        passesForeignObjects: this.passesForeignObjects,
         ssrf: this.ssrf,
       },
       request,
@@ -246,6 +253,9 @@ export class TestPipeline {
           return await this.upstream(call);
         },
       },
+      decode: () => {
+        throw new Error("test/spec/content-codings.test.ts has the tests of bodies in a coding");
+      },
       diagnostics: {
         check: async (url) => {
           this.diagnosed.push(url);
@@ -260,6 +270,12 @@ export class TestPipeline {
         },
       },
       mcpSessions: this.mcpSessions,
+      upstreamObjects: {
+        places: async (_tenant, ids) => ids.map((id) => this.objects.get(id) ?? null),
+        remember: async (_tenant, ids, place) => {
+          for (const id of ids) this.objects.set(id, place);
+        },
+      },
       originals: this.originals,
       compressor: {
         enabled: this.compressor !== null,

@@ -1,0 +1,141 @@
+/** The admin whom the environment names, and who guesses the password (docs/rules/console.md#break-glass). */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { User } from "../../shared/schema/user.ts";
+import { ADMIN, startConsole, type TestConsole } from "../../test/harness/console.ts";
+import type { ConsoleBrowser } from "../../test/harness/console-browser.ts";
+import { users } from "../db/schema/users.ts";
+
+let testing: TestConsole;
+
+beforeAll(async () => {
+  testing = await startConsole({ GATEWAY_TRUSTED_PROXIES: "10.0.0.0/8" });
+});
+afterAll(async () => {
+  await testing.close();
+});
+beforeEach(async () => {
+  await testing.reset();
+});
+
+async function userOf(browser: ConsoleBrowser) {
+  const { user } = (await (await browser.get("/api/session")).json()) as { user: Partial<User> | null };
+  return user;
+}
+const codeOf = async (response: Response) => ((await response.json()) as { error: { code: string } }).error.code;
+const why = (response: Response) => [response.status, response.headers.get("location")];
+const rows = async () => await testing.control.connection.db.select().from(users);
+
+/** Signs in through a listed proxy, which says from where; answers the status. */
+async function signInFrom(address: string, password = ADMIN.password): Promise<number> {
+  const { status } = await testing.app.request(
+    "http://localhost/auth/local",
+    {
+      method: "POST",
+      headers: { origin: "http://localhost", "x-forwarded-for": address },
+      body: JSON.stringify({ ...ADMIN, password }),
+    },
+    { incoming: { socket: { remoteAddress: "10.0.0.1" } } },
+  );
+  return status;
+}
+
+describe("behind a proxy", () => {
+  it("failures are counted by who came through it, who cannot pass for another", async () => {
+    const statuses: unknown[] = [];
+    for (let at = 0; at < 20; at += 1)
+      statuses.push(await signInFrom(`198.51.100.${at}, 203.0.113.9`, "wrong-password"));
+    expect(statuses).toContain(429);
+    expect(await signInFrom("203.0.113.9")).toBe(429);
+    expect(await signInFrom("203.0.113.10")).toBe(200);
+  });
+});
+
+describe("the break-glass admin", () => {
+  it("signs in with a session of 12 hours, in a cookie that no script reads", async () => {
+    const browser = testing.browser();
+    expect(await userOf(browser)).toBeNull();
+    const answer = await browser.send("POST", "/auth/local", { ...ADMIN, email: " ADMIN@example.org " });
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get("set-cookie")).toMatch(
+      /^gateway_session=[^;]+; Max-Age=43200; Path=\/; HttpOnly; SameSite=Lax$/,
+    );
+    expect(await userOf(browser)).toMatchObject({ email: "admin@example.org", role: "admin", provider: "local" });
+    expect((await browser.get("/api/live/tenants")).status).toBe(200);
+    testing.aheadMs = 12 * 3_600_000 + 1;
+    expect(await userOf(browser)).toBeNull();
+    expect((await browser.get("/api/live/tenants")).status).toBe(401);
+  });
+
+  it("is one row, however often, which neither another identity nor an admin changes", async () => {
+    await testing.admin();
+    const admin = await testing.admin();
+    const [row] = await rows();
+    expect(await rows()).toHaveLength(1);
+    for (const answer of [
+      await admin.send("PATCH", `/api/live/users/${row?.id}`, { status: "disabled" }),
+      await admin.send("DELETE", `/api/live/users/${row?.id}`),
+    ])
+      expect({ status: answer.status, code: await codeOf(answer) }).toEqual({ status: 400, code: "validation_failed" });
+    testing.provider.claims = { sub: "x", email_verified: true, email: "ADMIN@example.org" };
+    expect(why(await testing.signIn(testing.browser()))).toEqual([302, "/sign-in?error=email_taken"]);
+  });
+
+  it("gets in though another identity has the email, under a label of its own", async () => {
+    const { db } = testing.control.connection;
+    const taken = {
+      email: "admin@example.org",
+      name: "x",
+      provider: "corp",
+      subject: "x",
+      role: "user",
+      status: "active",
+    };
+    await db.insert(users).values(taken as typeof users.$inferInsert);
+    expect(await userOf(await testing.admin())).toMatchObject({ email: "local:admin@example.org", role: "admin" });
+  });
+
+  it.each([
+    ["email", { ...ADMIN, email: "other@example.org" }],
+    ["password", { ...ADMIN, password: "correct horse " }],
+  ])("is refused with a wrong %s, and the address tries once in 30 s after five", async (_, wrong) => {
+    const browser = testing.browser();
+    for (let nth = 0; nth < 5; nth += 1) {
+      const answer = await browser.send("POST", "/auth/local", wrong);
+      expect({ status: answer.status, code: await codeOf(answer) }).toEqual({ status: 401, code: "sign_in_failed" });
+    }
+    const locked = await browser.send("POST", "/auth/local", ADMIN);
+    expect({ status: locked.status, code: await codeOf(locked) }).toEqual({ status: 429, code: "too_many_sign_ins" });
+    expect(Number(locked.headers.get("retry-after"))).toBeLessThanOrEqual(30);
+    testing.aheadMs = 30_001;
+    expect((await browser.send("POST", "/auth/local", wrong)).status).toBe(401);
+    expect((await browser.send("POST", "/auth/local", ADMIN)).status).toBe(429);
+    testing.aheadMs = 60_002;
+    expect((await browser.send("POST", "/auth/local", ADMIN)).status).toBe(200);
+  });
+
+  it("slows every address that fails after five failures of several, and keeps no other out", async () => {
+    for (let nth = 1; nth <= 5; nth += 1) expect(await signInFrom(`203.0.113.${nth}`, "wrong-password")).toBe(401);
+    expect(await signInFrom("203.0.113.1")).toBe(429);
+    expect(await signInFrom("203.0.113.6", "wrong-password")).toBe(401);
+    expect(await signInFrom("203.0.113.6")).toBe(429);
+    expect(await signInFrom("203.0.113.7")).toBe(200);
+    testing.aheadMs = 30_001;
+    expect(await signInFrom("203.0.113.6")).toBe(200);
+  });
+
+  it("is not guessed by many requests at once", async () => {
+    const guesses = Array.from({ length: 20 }, async (_, nth) =>
+      testing.browser().send("POST", "/auth/local", { ...ADMIN, password: nth === 19 ? ADMIN.password : "x" }),
+    );
+    const statuses = (await Promise.all(guesses)).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 200)).toEqual([]);
+  });
+
+  it.each([
+    ["no JSON", "{", 400],
+    ["another shape", { email: 1, password: null }, 400],
+    ["a large body", { ...ADMIN, more: "x".repeat(20_000) }, 413],
+  ])("is refused with %s", async (_, body, status) => {
+    expect((await testing.browser().send("POST", "/auth/local", body)).status).toBe(status);
+  });
+});

@@ -1,0 +1,69 @@
+/** A document that is parsed in steps is what `JSON.parse` makes of it, or is refused as that refuses it. */
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { atOnce } from "../../../../shared/steps.ts";
+import { propertyRuns } from "../../../../test/harness/property-runs.ts";
+import { parseInSteps } from "./parse-in-steps.ts";
+
+const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+function parsedBy(parse: () => unknown): { readonly value: unknown } | "refused" {
+  try {
+    return { value: parse() };
+  } catch {
+    return "refused";
+  }
+}
+
+const name = fc.oneof(
+  fc.string({ unit: "binary", maxLength: 4 }),
+  fc.constantFrom("__proto__", "a", "b", "1", '"', "]"),
+);
+const { value } = fc.letrec<{ value: unknown }>((tie) => ({
+  value: fc.oneof(
+    { weight: 4, arbitrary: fc.oneof(fc.integer(), fc.double(), fc.boolean(), fc.constant(null), name) },
+    { weight: 1, arbitrary: fc.array(tie("value"), { maxLength: 6 }) },
+    {
+      weight: 1,
+      arbitrary: fc.array(fc.tuple(name, tie("value")), { maxLength: 5 }).map((members) => ({
+        toJSON: () => `members ${members.length}`,
+        members,
+      })),
+    },
+  ),
+}));
+
+/** JSON with names that occur more than once, and blanks anywhere. */
+function written(given: unknown, blank: string): string {
+  if (Array.isArray(given)) return `[${blank}${given.map((one) => written(one, blank)).join(`${blank},`)}${blank}]`;
+  if (typeof given === "object" && given !== null) {
+    const { members } = given as { readonly members: readonly (readonly [string, unknown])[] };
+    const all = members.map(([key, one]) => `${JSON.stringify(key)}${blank}:${written(one, blank)}`);
+    return `{${all.join(`,${blank}`)}${blank}}`;
+  }
+  return JSON.stringify(given) ?? "null";
+}
+
+const document = fc
+  .tuple(fc.array(value, { maxLength: 8 }), fc.constantFrom("", " ", "\n\t "))
+  .map(([given, blank]) => written(given, blank));
+/** A document with a character put in, taken away or replaced. */
+const broken = fc
+  .tuple(document, fc.nat(), fc.nat(1), fc.constantFrom("", ",", "[", "]", "{", "}", '"', ":", "1", "null", " ", "\\"))
+  .map(([text, at, removed, added]) => {
+    const place = at % (text.length + 1);
+    return text.slice(0, place) + added + text.slice(place + removed);
+  });
+
+it("is the same as by JSON.parse, in runs of any size", () => {
+  let refused = 0;
+  fc.assert(
+    fc.property(fc.oneof(document, broken), fc.integer({ min: 1, max: 40 }), (text, runBytes) => {
+      const expected = parsedBy(() => JSON.parse(new TextDecoder().decode(bytesOf(text))));
+      refused += Number(expected === "refused");
+      expect(parsedBy(() => atOnce(parseInSteps(bytesOf(text), runBytes)))).toStrictEqual(expected);
+    }),
+    { numRuns: propertyRuns(5000) },
+  );
+  expect(refused).toBeGreaterThan(propertyRuns(500));
+});

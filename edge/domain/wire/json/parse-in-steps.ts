@@ -1,0 +1,183 @@
+/**
+ * `JSON.parse` in steps: a large document is parsed run by run of its members and elements, because no other request has its
+ * turn while the engine parses. Containers that are longer than a run are entered. The result is that of `JSON.parse`.
+ */
+
+import type { Steps } from "../../../../shared/steps.ts";
+import {
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COMMA,
+  CR,
+  LF,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+  SPACE,
+  TAB,
+} from "../../../../shared/wire/ascii.ts";
+import { stringEnd } from "../../../../shared/wire/json-skip.ts";
+
+/** Bytes that are parsed at once, besides the string in which they end. */
+const RUN_BYTES = 32 * 1024;
+/** White space in a row, and digits of a number: no document has more. */
+const GAP_MAX_BYTES = 64 * 1024;
+/** No document is deeper; each level takes memory. */
+const DEPTH_MAX = 16 * 1024;
+/** Work for a string or a container, for another element, and for bytes, in units. */
+const VALUE_UNITS = 16;
+const ELEMENT_UNITS = 2;
+const BYTES_PER_UNIT = 16;
+const STEP_UNITS = 1024;
+/** Bytes of numbers, words and white space, and colons. */
+const PLAIN = Uint8Array.from({ length: 256 }, (_, byte) => (/[",[\]{}]/.test(String.fromCharCode(byte)) ? 0 : 1));
+
+/** Refuses what is not UTF-8, and a byte order mark with it. */
+const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** A container that is open. */
+interface Level {
+  /** Offset of its bracket. */
+  readonly at: number;
+  /** Where the member or element begins that it is (the name of a member included), in the container around it. */
+  readonly memberAt: number;
+  /** Where the member or element under way begins. */
+  nextAt: number;
+}
+
+/** A container that was entered: what is parsed of it. */
+interface Entered {
+  readonly level: Level;
+  readonly name: string;
+  readonly value: unknown[] | Record<string, unknown>;
+  /** Where the bytes begin that are not parsed yet. */
+  from: number;
+  /** A comma precedes these bytes. */
+  isOwed: boolean;
+}
+
+/** Throws when the bytes are not JSON, or have white space or digits that never end. */
+export function* parseInSteps(bytes: Uint8Array, runBytes = RUN_BYTES): Steps<unknown> {
+  if (bytes.byteLength <= runBytes) return JSON.parse(strict.decode(bytes));
+  const start = blankEnd(bytes, 0);
+  if (!isOpening(bytes[start])) throw new SyntaxError();
+  let level: Level = { at: start, memberAt: start, nextAt: start + 1 };
+  let inner = enter(bytes, level, "");
+  const [levels, entered] = [[level], [inner]];
+  let [at, units] = [start + 1, 0];
+  for (;;) {
+    if (units >= STEP_UNITS) {
+      yield units;
+      units = 0;
+    }
+    const next = levels[entered.length];
+    if (next !== undefined && at - next.at > runBytes) {
+      if (next.memberAt > inner.from) take(inner, bytes, next.memberAt - 1, true);
+      inner = enter(bytes, next, nameOf(bytes, inner, next));
+      entered.push(inner);
+      units += VALUE_UNITS;
+      continue;
+    }
+    const plainAt = at;
+    const plainMax = Math.min(bytes.byteLength, plainAt + GAP_MAX_BYTES);
+    while (at < plainMax && PLAIN[bytes[at] ?? 0] === 1) at += 1;
+    if (at - plainAt === GAP_MAX_BYTES) throw new SyntaxError();
+    units += (at - plainAt) / BYTES_PER_UNIT;
+    const byte = bytes[at];
+    if (byte === undefined) throw new SyntaxError();
+    at += 1;
+    if (byte === QUOTE) {
+      const end = stringEnd(bytes, at);
+      if (end < 0) throw new SyntaxError();
+      units += VALUE_UNITS + (end - at) / BYTES_PER_UNIT;
+      at = end;
+    } else if (isOpening(byte)) {
+      level = { at: at - 1, memberAt: level.nextAt, nextAt: at };
+      if (levels.push(level) > DEPTH_MAX) throw new SyntaxError();
+      units += VALUE_UNITS;
+    } else if (byte === COMMA) {
+      level.nextAt = at;
+      units += ELEMENT_UNITS;
+      if (level === inner.level && at - inner.from > runBytes) {
+        take(inner, bytes, at - 1, true);
+        inner.from = at;
+        inner.isOwed = true;
+      }
+    } else {
+      if (byte !== closingOf(bytes[level.at])) throw new SyntaxError();
+      levels.pop();
+      const outerLevel = levels.at(-1);
+      if (level === inner.level) {
+        take(inner, bytes, at - 1, inner.isOwed);
+        entered.pop();
+        at = blankEnd(bytes, at);
+        const outer = entered.at(-1);
+        if (outer === undefined) {
+          if (at < bytes.byteLength) throw new SyntaxError();
+          return inner.value;
+        }
+        put(outer.value, inner.name, inner.value);
+        outer.isOwed = bytes[at] === COMMA;
+        if (outer.isOwed) at += 1;
+        else if (!isClosing(bytes[at])) throw new SyntaxError();
+        outer.from = at;
+        outer.level.nextAt = at;
+        inner = outer;
+      }
+      if (outerLevel !== undefined) level = outerLevel;
+    }
+  }
+}
+
+function enter(bytes: Uint8Array, level: Level, name: string): Entered {
+  const value = bytes[level.at] === OPEN_BRACKET ? [] : {};
+  return { level, name, value, from: level.at + 1, isOwed: false };
+}
+
+/** The name of a member whose value is a container; the text before an element is blank. */
+function nameOf(bytes: Uint8Array, { value }: Entered, { memberAt, at }: Level): string {
+  // null, because digits would go on with a number that is in front of the bracket
+  const [name = ""] = Object.keys(parsedRun(value, `${strict.decode(bytes.subarray(memberAt, at))}null`));
+  return name;
+}
+
+/** Parses the members or elements up to an offset, which is at least one if one is owed. */
+function take(into: Entered, bytes: Uint8Array, to: number, isOwed: boolean): void {
+  const { value, from } = into;
+  const run = parsedRun(value, strict.decode(bytes.subarray(from, to)));
+  const entries = Array.isArray(run) ? run : Object.entries(run);
+  if (isOwed && entries.length === 0) throw new SyntaxError();
+  if (Array.isArray(value)) for (const element of entries) value.push(element);
+  else for (const [name, member] of entries) put(value, name, member);
+}
+
+function parsedRun(value: Entered["value"], text: string): object {
+  return JSON.parse(Array.isArray(value) ? `[${text}]` : `{${text}}`) as object;
+}
+
+function put(into: Entered["value"], name: string, value: unknown): void {
+  if (Array.isArray(into)) into.push(value);
+  else if (name !== "__proto__") into[name] = value;
+  else Object.defineProperty(into, name, { value, configurable: true, enumerable: true, writable: true });
+}
+
+function isOpening(byte: number | undefined): boolean {
+  return byte === OPEN_BRACE || byte === OPEN_BRACKET;
+}
+
+function isClosing(byte: number | undefined): boolean {
+  return byte === CLOSE_BRACE || byte === CLOSE_BRACKET;
+}
+
+function closingOf(byte: number | undefined): number {
+  return byte === OPEN_BRACE ? CLOSE_BRACE : CLOSE_BRACKET;
+}
+
+/** The first byte that is not white space. Throws when it is far. */
+function blankEnd(bytes: Uint8Array, from: number): number {
+  let at = from;
+  const max = from + GAP_MAX_BYTES;
+  while (at < max && (bytes[at] === SPACE || bytes[at] === LF || bytes[at] === CR || bytes[at] === TAB)) at += 1;
+  if (at === max) throw new SyntaxError();
+  return at;
+}

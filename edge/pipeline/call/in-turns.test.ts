@@ -1,0 +1,193 @@
+/** Work in turns, and that no reader of a body does much between two of its steps (docs/rules/request-bodies.md#work). */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { compileScan } from "../../../shared/guardrails/text-scan.ts";
+import type { Steps } from "../../../shared/steps.ts";
+import { TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
+import { propertyRuns } from "../../../test/harness/property-runs.ts";
+import { guardedTexts, textScopeOf } from "../../domain/message-texts/request-texts.ts";
+import { routeClassOf } from "../../domain/request/route-class.ts";
+import { estimateTokens } from "../../domain/request/token-estimate.ts";
+import { cutLongStrings } from "../../domain/wire/json/cut-strings.ts";
+import { wholeDocument } from "../../domain/wire/json/document.ts";
+import { parseInSteps } from "../../domain/wire/json/parse-in-steps.ts";
+import { scanTopLevel } from "../../domain/wire/json/top-level.ts";
+import { isHeavyJson } from "../../domain/wire/json/weight.ts";
+import { ClientGone } from "./client-gone.ts";
+import type { Call } from "./context.ts";
+import { inTurns } from "./in-turns.ts";
+import { Turns } from "./memory/turns.ts";
+
+const LENGTH = 400_000;
+/** No step may be more work, in units. */
+const STEP_MAX = 48 * 1024;
+/** A reader tells of at least one unit for so many bytes, or it would read on without a step. */
+const BYTES_PER_UNIT = 20;
+
+interface Told {
+  readonly largest: number;
+  readonly units: number;
+  readonly steps: number;
+}
+
+function toldBy(work: Steps<unknown>): Told {
+  let told: Told = { largest: 0, units: 0, steps: 0 };
+  try {
+    for (let step = work.next(); step.done !== true; step = work.next()) {
+      const { value } = step;
+      told = { largest: Math.max(told.largest, value), units: told.units + value, steps: told.steps + 1 };
+    }
+  } catch {
+    // what is no JSON is refused; what was read until then counts
+  }
+  return told;
+}
+
+const scan = compileScan({ scanners: ["prompt_injection", "pii", "ban_keywords"], banKeywords: ["a b", "falcon"] });
+const readersOfText: Readonly<Record<string, (text: string) => Steps<unknown>>> = {
+  scan: (text) => scan.scanning([{ text, user: true }], { units: Number.POSITIVE_INFINITY }),
+  "scan of many texts": (text) =>
+    scan.scanning(
+      (text.match(/.{1,7}/gsu) ?? []).map((one) => ({ text: one, user: true })),
+      { units: Number.POSITIVE_INFINITY },
+    ),
+  redact: (text) => scan.redacting([{ text, user: true }], { units: Number.POSITIVE_INFINITY }),
+  estimate: (text) =>
+    estimateTokens(
+      "messages",
+      wholeDocument({ messages: (text.match(/.{1,900}/gs) ?? []).map((content) => ({ content })) }),
+    ),
+};
+const CHAT = "/v1/chat/completions";
+const readersOfJson: Readonly<Record<string, (bytes: Uint8Array) => Steps<unknown>>> = {
+  cut: (bytes) => cutLongStrings([bytes], "mark:"),
+  weigh: (bytes) => isHeavyJson(bytes, Number.POSITIVE_INFINITY),
+  parse: (bytes) => parseInSteps(bytes),
+  "top level": (bytes) => scanTopLevel(bytes, () => false),
+  places: (bytes) => guardedTexts([bytes], textScopeOf(CHAT, routeClassOf(CHAT)), true),
+};
+
+const fragment = fc.oneof(
+  fc.constantFrom(
+    "\ufdfa",
+    "\u200b",
+    "a\u0301\u0301",
+    "😀",
+    "a@a.a@",
+    "1234 ",
+    "#",
+    " \n\t",
+    "ignore all previous ",
+    "grandma used to ",
+    "\ud800",
+    "a b ",
+  ),
+  fc.string({ unit: "binary", minLength: 1, maxLength: 12 }),
+);
+/** Elements of which a list consists. */
+const element = fc.oneof(
+  fc.constantFrom('""', "1", "[]", "{}", '{"a":1}', '{"a":"b","a":[]}', '{"role":"user","content":"x"}', "[[[[]]]]"),
+  fc.constantFrom('"\\u0041"', '"\\"\\""', "1e5", "null", '{"role":"tool","content":["a",{"text":"b"}]}'),
+  fc.jsonValue({ maxDepth: 3 }).map((value) => JSON.stringify(value)),
+  fragment.map((text) => JSON.stringify(text.repeat(200))),
+);
+
+describe("a reader of bodies", () => {
+  it.each(Object.entries(readersOfText))("tells how far it is, whatever the text: %s", (_, read) => {
+    fc.assert(
+      fc.property(fragment, (unit) => {
+        const text = unit.repeat(LENGTH / 4 / unit.length);
+        const { largest, units } = toldBy(read(text));
+        expect({
+          unit,
+          largest,
+          isBounded: largest <= STEP_MAX,
+          isTold: units >= text.length / BYTES_PER_UNIT,
+        }).toEqual({
+          unit,
+          largest,
+          isBounded: true,
+          isTold: true,
+        });
+      }),
+      { numRuns: propertyRuns(25) },
+    );
+  });
+
+  it.each(Object.entries(readersOfJson))("tells how far it is, whatever the JSON: %s", (_, read) => {
+    fc.assert(
+      fc.property(element, fc.constantFrom("messages", "metadata", "prompt"), fc.boolean(), (one, name, named) => {
+        const many = Array.from({ length: Math.ceil(LENGTH / (one.length + 6)) }, (__, at) =>
+          named ? `"${at.toString(36)}":${one}` : one,
+        ).join(",");
+        const bytes = new TextEncoder().encode(`{"model":"m","${name}":${named ? `{${many}}` : `[${many}]`}}`);
+        const { largest, units } = toldBy(read(bytes));
+        const told = {
+          one,
+          largest,
+          isBounded: largest <= STEP_MAX,
+          isTold: units >= bytes.byteLength / BYTES_PER_UNIT,
+        };
+        expect(told).toEqual({ one, largest, isBounded: true, isTold: true });
+      }),
+      { numRuns: propertyRuns(25) },
+    );
+  });
+
+  it.each([
+    ["white space", `{"a":1${" ".repeat(300_000)}}`],
+    ["a number", `{"a":${"1".repeat(300_000)}}`],
+    ["depth", `{"a":${"[".repeat(150_000)}${"]".repeat(150_000)}}`],
+  ])("refuses a document of %s without an end", (_, text) => {
+    expect(() => {
+      const work = parseInSteps(new TextEncoder().encode(text));
+      for (let step = work.next(); step.done !== true; step = work.next());
+    }).toThrow(SyntaxError);
+  });
+});
+
+function* stepsOf(count: number): Steps<number> {
+  for (let at = 0; at < count; at += 1) yield 1024;
+  return count;
+}
+
+function callOf(world: TestPipeline, signal = new AbortController().signal): Call {
+  return {
+    ports: world.received().ports,
+    memory: world.memory,
+    request: new Request("https://gateway.test/", { signal }),
+    interruption: world.memory.interruption,
+  } as unknown as Call;
+}
+
+describe("work in turns", () => {
+  it("lets others have their turn after a number of units, and does all of it", async () => {
+    const world = new TestPipeline();
+    expect({ done: await inTurns(callOf(world), stepsOf(128)), waits: world.waits }).toEqual({
+      done: 128,
+      waits: [0, 0, 0, 0],
+    });
+  });
+
+  it("ends when the client leaves", async () => {
+    const world = new TestPipeline();
+    const gone = new AbortController();
+    world.sleep = async () => gone.abort();
+    await expect(inTurns(callOf(world, gone.signal), stepsOf(128))).rejects.toThrow(ClientGone);
+    expect(world.memory.turns.unitsOf({})).toBe(new Turns().unitsOf({}));
+  });
+
+  it("has shorter turns the more calls work, until they end or are forgotten", () => {
+    const turns = new Turns();
+    const alone = turns.unitsOf({});
+    const works = Array.from({ length: 3 }, () => ({}));
+    for (const work of works) turns.had(work, 1_000);
+    const shared = { own: turns.unitsOf(works[1] ?? {}), next: turns.unitsOf({}) };
+    turns.end(works[0] ?? {});
+    turns.had({}, 20_000);
+    expect({ shared, forgotten: turns.unitsOf({}) }).toEqual({
+      shared: { own: alone / 3, next: alone / 4 },
+      forgotten: alone / 2,
+    });
+  });
+});

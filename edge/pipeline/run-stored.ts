@@ -1,0 +1,99 @@
+/**
+ * Reads, deletes or cancels a stored answer, at the upstream that made it (docs/rules/routes.md#objects-of-upstreams). It
+ * needs no slot, and costs nothing, except that it shows what an answer made in the background has used: what that exceeds
+ * what was charged for it is charged with the read (docs/rules/settlement-and-rows.md#answers-made-in-the-background).
+ */
+import { issues } from "../../shared/alerts.ts";
+import { costUsd } from "../../shared/money/cost.ts";
+import { atOnce } from "../../shared/steps.ts";
+import { estimateTokens } from "../domain/request/token-estimate.ts";
+import { type BilledAnswer, NOTHING_BILLED, unbelievedCount } from "../domain/usage/billing.ts";
+import { NO_PARTS } from "../domain/usage/reported-counts.ts";
+import type { ObjectPlace } from "../ports.ts";
+import { admitSubCall } from "./admit/admit-sub-call.ts";
+import { authenticate } from "./authenticate/authenticate.ts";
+import { beforeAdmission } from "./authenticate/authenticate-now.ts";
+import type { Call } from "./call/context.ts";
+import type { Parsed, Prepared, Resolved } from "./call/known.ts";
+import { reportEnd } from "./call/report/report-end.ts";
+import { usageRowOf } from "./call/report/usage-row.ts";
+import type { UpstreamProgress } from "./forward/upstream-progress.ts";
+import { outputGuards } from "./guardrails/guard-output.ts";
+import { prepared } from "./prepare/prepare.ts";
+import { answer } from "./receive/answer-call.ts";
+import type { PipelineInput } from "./receive/start-call.ts";
+import { parseNamed } from "./resolve-model/parse-call.ts";
+import { checkPath, resolveModel } from "./resolve-model/resolve-model.ts";
+import { forwardProbe } from "./run-models.ts";
+import { type RequestEnd, Settler } from "./settle/settle.ts";
+import { placeOfObject } from "./stored/upstream-objects.ts";
+
+/** Never throws. */
+export async function runStored(received: PipelineInput, id: string): Promise<Response> {
+  const { response } = await answer(received, async (call, known) => {
+    const caller = await authenticate(call, known);
+    const { tenant } = caller.principal;
+    const place = await beforeAdmission(call, caller, async () => {
+      checkPath(call);
+      return await placeOfObject(call, tenant.id, id);
+    });
+    const objects = { named: new Map([[id, null]]), upstreams: [place.upstream] };
+    return await forwardProbe(call, parseNamed(call, caller, place.model), {
+      resolve: async (_, reader: Parsed) => ({ ...(await resolveModel(call, reader)), objects }),
+      // A background answer was empty when it was made, so no guardrail has seen it yet.
+      stagesOf: (_, read) => outputGuards(call, unestimated(call, read)),
+      bill: (_, read, answered) => billed(call, unestimated(call, read), place, answered),
+      charge: (_, read, end) => {
+        const { inputTokens, outputTokens } = end.billed ?? NOTHING_BILLED;
+        const before = place.charged ?? NOTHING_BILLED;
+        const charged = {
+          inputTokens: before.inputTokens + inputTokens,
+          outputTokens: before.outputTokens + outputTokens,
+        };
+        call.waitUntil(charge(call, read, end));
+        call.waitUntil(call.ports.upstreamObjects.remember(tenant.id, [id], { ...place, charged }));
+      },
+    });
+  });
+  return response;
+}
+
+/** The body of a read says nothing about tokens. */
+function unestimated(call: Call, read: Resolved): Prepared {
+  return prepared(call, read, atOnce(estimateTokens("nothing", read.parsed.document)));
+}
+
+/** What the answer has used, as far as it was seen, beyond what was charged. */
+function billed(call: Call, request: Prepared, { charged }: ObjectPlace, answered: BilledAnswer) {
+  if (charged === undefined) return NOTHING_BILLED;
+  const { model, estimate } = request;
+  const measure = request.measure();
+  const refused = unbelievedCount(estimate, measure, answered);
+  if (refused !== null) call.ports.alerts.raise(issues.usageNotBelieved(model.model_name, refused));
+  const { reported, seenTokens, upToDate } = answered.usage;
+  const believed = refused === null ? reported : null;
+  const reportedTokens = believed?.outputTokens ?? 0;
+  const outputTokens = believed !== null && upToDate ? reportedTokens : Math.max(reportedTokens, seenTokens);
+  const used = {
+    ...NO_PARTS,
+    inputTokens: Math.max(0, (believed?.inputTokens ?? 0) - charged.inputTokens),
+    outputTokens: Math.max(0, outputTokens - charged.outputTokens),
+  };
+  return { ...used, costUsd: costUsd(model.prices, measure, used) };
+}
+
+/** Charges the tenant as for a sub-call: it can make a debt. Without the Cell the row is all that says what is owed. */
+async function charge(
+  call: Call,
+  read: Resolved & { readonly upstream: UpstreamProgress },
+  end: RequestEnd,
+): Promise<void> {
+  try {
+    const admitted = await admitSubCall(call, unestimated(call, read));
+    new Settler(call, { ...admitted, upstream: read.upstream, admission: "fast" }).end(end);
+  } catch {
+    const row = usageRowOf(call, read, { ...end, admission: "fast" });
+    reportEnd(call, read, row, end);
+    await call.ports.admission.settleOrphan(row);
+  }
+}

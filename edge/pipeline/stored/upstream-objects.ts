@@ -1,0 +1,130 @@
+/**
+ * The objects that an upstream keeps, such as earlier answers, belong to the tenant that was given their ids, although all
+ * tenants call an upstream with the same credential (docs/rules/routes.md#objects-of-upstreams).
+ */
+import { GatewayError } from "../../../shared/errors.ts";
+import { namedObjects } from "../../domain/request/named-objects.ts";
+import type { Target } from "../../domain/upstream/endpoint-order.ts";
+import type { Billed } from "../../domain/usage/billing.ts";
+import { isJsonObject } from "../../domain/wire/json/document.ts";
+import { cutText } from "../../domain/wire/text/printable.ts";
+import type { ObjectPlace } from "../../ports.ts";
+import { type Call, MODEL_TEXT_MAX } from "../call/context.ts";
+import type { ObjectUse, Resolved } from "../call/known.ts";
+import { fieldError } from "../resolve-model/field-error.ts";
+
+/** Most objects that a request may name. */
+const NAMED_MAX = 1_000;
+/** Most ids of one answer that are remembered. */
+const GIVEN_MAX = 1_000;
+
+/**
+ * The objects that the request names, and the upstreams that have made them. Throws 400, 404 `object_not_found` for one that
+ * the tenant may not use, and 503 while nobody can say whose they are.
+ */
+export async function checkNamedObjects(call: Call, { parsed, principal }: Resolved): Promise<ObjectUse> {
+  const reading = namedObjects(parsed.document);
+  let read = reading.next();
+  for (; read.done !== true; read = reading.next()) await call.ports.sleep(0, call.request.signal);
+  const named = read.value;
+  if (named.size > NAMED_MAX)
+    throw fieldError({ param: "input", message: `a request can name at most ${NAMED_MAX} stored objects` });
+  const upstreams = new Set<string>();
+  if (named.size > 0) {
+    const places = await placesOf(call, principal.tenant.id, [...named.keys()]);
+    for (const [at, [id, param]] of [...named].entries()) {
+      const place = places[at] ?? null;
+      if (place === "foreign" || (place === null && !call.config.passesForeignObjects)) throw objectNotFound(id, param);
+      if (place !== null) upstreams.add(place.upstream);
+    }
+  }
+  return { named, upstreams: [...upstreams] };
+}
+
+/** The place of an object that the tenant was given. Throws 404 `object_not_found`, or 503. */
+export async function placeOfObject(call: Call, tenantId: string, id: string): Promise<ObjectPlace> {
+  const [place] = await placesOf(call, tenantId, [id]);
+  if (typeof place !== "object" || place === null) throw objectNotFound(id, null);
+  return place;
+}
+
+async function placesOf(call: Call, tenantId: string, ids: readonly string[]) {
+  return await call.ports.upstreamObjects.places(tenantId, ids).catch((cause: unknown) => {
+    throw new GatewayError("key_store_unavailable", { cause, headers: { "retry-after": "1" } });
+  });
+}
+
+/** The error for an object that is unknown, another tenant's, or gone with its endpoint: a client cannot tell them apart. */
+function objectNotFound(id: string, param: string | null): GatewayError {
+  return new GatewayError("object_not_found", { value: cutText(id, MODEL_TEXT_MAX), param });
+}
+
+/**
+ * Those of the ordered upstreams that have made what the request names: the same endpoint or, for another model of the
+ * same server, the same address. Throws 404 `object_not_found` when there is none.
+ */
+export function madeBy(use: ObjectUse, targets: readonly Target[]): readonly Target[] {
+  const { named, upstreams } = use;
+  if (upstreams.length === 0) return targets;
+  const exact = targets.filter(({ key }) => upstreams.every((upstream) => upstream === key));
+  const isAt = (apiBase: string) => (upstream: string) => upstream === apiBase || upstream.endsWith(` ${apiBase}`);
+  const made = exact.length > 0 ? exact : targets.filter(({ apiBase }) => upstreams.every(isAt(apiBase)));
+  const [id, param] = [...named][0] ?? ["", null];
+  if (made.length === 0)
+    throw new GatewayError("object_not_found", {
+      value: cutText(id, MODEL_TEXT_MAX),
+      param,
+      cause: "no enabled endpoint of the model has made it",
+    });
+  return made;
+}
+
+/** Takes the ids of one answer. */
+interface AnswerIds {
+  readonly add: (id: string) => void;
+  /** Remembers what was added since the last call; undefined: nothing was. Never rejects. */
+  readonly remember: () => Promise<void> | undefined;
+  /** Remembers what was charged for an answer that its upstream goes on making without a reader. */
+  readonly charged: (billed: Billed) => void;
+}
+
+/** Null: the answer has no id that a later request could name. */
+export function answerIdsOf(call: Call, request: Resolved, target: Target): AnswerIds | null {
+  const { parsed, principal, model, objects, estimate } = request;
+  const { root } = parsed.document;
+  if (call.request.method !== "POST" || !isKept(call, root)) return null;
+  const made = { model: model.model_name, upstream: target.key };
+  const place = (charged: ObjectPlace["charged"] | null): ObjectPlace =>
+    root["background"] === true && charged != null ? { ...made, charged } : made;
+  const given: string[] = [];
+  // What the client named is known already, or was let through as nobody's.
+  const seen = new Set(objects?.named.keys());
+  const most = seen.size + GIVEN_MAX;
+  let added: string[] = [];
+  return {
+    add: (id) => {
+      if (seen.has(id) || seen.size >= most) return;
+      seen.add(id);
+      added.push(id);
+    },
+    remember: () => {
+      if (added.length === 0) return undefined;
+      const ids = added;
+      added = [];
+      given.push(...ids);
+      return call.ports.upstreamObjects.remember(principal.tenant.id, ids, place(estimate));
+    },
+    charged: (billed) => {
+      const charged = place(billed);
+      if (charged !== made && given.length > 0)
+        call.waitUntil(call.ports.upstreamObjects.remember(principal.tenant.id, given, charged));
+    },
+  };
+}
+
+/** Whether an answer may have ids that later requests name. */
+function isKept({ route, path }: Call, root: Readonly<Record<string, unknown>>): boolean {
+  if (route.requestType === "responses") return root["store"] !== false;
+  if (route.requestType === "chat") return isJsonObject(root["audio"]);
+  return path.endsWith("/messages") && (root["container"] !== undefined || Array.isArray(root["tools"]));
+}

@@ -1,0 +1,65 @@
+/**
+ * The tenants of stored answers are kept in the key-value store for 30 days. With GATEWAY_FOREIGN_OBJECTS=pass, ids that
+ * were given to nobody pass, and only those; while the store is away, nobody can say which ones they are
+ * (docs/rules/routes.md#objects-of-upstreams).
+ */
+import { randomUUID } from "node:crypto";
+import { expect, it } from "vitest";
+import { sha256Hex } from "../../shared/crypto/sha256.ts";
+import { storeKeys } from "../../shared/records.ts";
+import { useAnswerStore } from "../harness/answer-store.ts";
+import { useBridgedStack } from "../harness/bridged-stack.ts";
+import type { Minted } from "../harness/gateway.ts";
+import { waitFor } from "../harness/wait-for.ts";
+
+const MONTH_SECS = 30 * 24 * 60 * 60;
+const bridged = useBridgedStack(1, { GATEWAY_FOREIGN_OBJECTS: "pass" });
+const upstream = useAnswerStore();
+
+it("passes ids of nobody if that is set, never those of others, and none without the store", async () => {
+  const mark = `mark-${randomUUID()}`;
+  const [own, other] = await Promise.all([
+    bridged.gateway.mint(upstream.baseOf(mark)),
+    bridged.gateway.mint(upstream.baseOf(mark)),
+  ]);
+  const ask = async ({ secret, model }: Minted, body: object): Promise<Response> =>
+    await fetch(`${bridged.stack.proxyUrl}/v1/responses`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: model.model_name, input: "hello", ...body }),
+    });
+  const { id } = (await (await ask(own, {})).json()) as { id: string };
+  const foreign = `resp_${randomUUID()}`;
+  const outcomes = async () => {
+    const outcomeOf = async (minted: Minted, named: string): Promise<unknown> => {
+      const response = await ask(minted, { previous_response_id: named });
+      const { error } = (await response.json()) as { error?: { code: string } };
+      return error?.code ?? response.status;
+    };
+    return {
+      own: await outcomeOf(own, id),
+      ofAnother: await outcomeOf(other, id),
+      ofNobody: await outcomeOf(other, foreign),
+    };
+  };
+  const known = { own: 200, ofAnother: "object_not_found", ofNobody: 200 };
+
+  expect(await outcomes()).toEqual(known);
+  const name = storeKeys.upstreamObject(sha256Hex(id));
+  expect(await bridged.backend.call(["HGET", name, other.tenant.id])).toBe(null);
+  const keptSecs = Number(await bridged.backend.call(["TTL", name]));
+  expect({ isLong: keptSecs > MONTH_SECS - 3600, isBounded: keptSecs <= MONTH_SECS }).toEqual({
+    isLong: true,
+    isBounded: true,
+  });
+
+  const storeReturns = await bridged.storeLeaves();
+  expect(await outcomes()).toEqual({
+    own: 200,
+    ofAnother: "key_store_unavailable",
+    ofNobody: "key_store_unavailable",
+  });
+  await storeReturns();
+  await waitFor(outcomes, ({ ofNobody }) => ofNobody === 200);
+  expect(await outcomes()).toEqual(known);
+});
