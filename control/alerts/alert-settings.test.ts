@@ -137,6 +137,8 @@ describe("a test alert", () => {
       expect(sink.asked).toMatchObject([{ method: "POST", url: "/hook" }]);
       expect(JSON.parse(sink.asked[0]?.body ?? "")).toEqual({
         text: "*Gateway alert: Test alert*\n*Issue:* `test_alert`\nThis is a test alert from the gateway.\nSeverity: info\nRunbook: docs/reference/alerts.md#test_alert",
+        unfurl_links: false,
+        unfurl_media: false,
       });
       expect(mail.users).toEqual(["u:right"]);
       expect(mail.mails).toHaveLength(1);
