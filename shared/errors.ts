@@ -60,6 +60,7 @@ export const ERROR_TABLE = {
   unknown_endpoint: { status: 404, message: "unknown endpoint" },
   request_timeout: { status: 408, message: "request body timed out" },
   request_too_large: { status: 413, message: "request body too large" },
+  websocket_unsupported: { status: 426, message: "WebSocket is not served here: send the request with POST" },
   token_budget_exceeded: { status: 429, message: "token budget exceeded" },
   request_rate_exceeded: { status: 429, message: "request rate exceeded" },
   queue_full: { status: 429, message: "queue is full" },

@@ -65,6 +65,8 @@ export const errorTexts = {
   request_timeout_fix: "Send the body without pauses of 30 seconds or more, or send smaller requests.",
   request_too_large: "The request body is larger than the gateway accepts.",
   request_too_large_fix: "Send less per request, or raise GATEWAY_MAX_BODY_BYTES.",
+  websocket_unsupported: "The gateway does not serve WebSocket.",
+  websocket_unsupported_fix: "Send the request with POST.",
   token_budget_exceeded: "The tenant or the key has reached its limit of tokens per minute.",
   token_budget_exceeded_fix:
     "Wait as long as retry-after says, send smaller requests, or raise this limit for the tenant or the key.",

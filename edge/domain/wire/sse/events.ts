@@ -25,6 +25,11 @@ export function usageEventOf(event: Uint8Array): JsonObject | null {
   }
 }
 
+/** The document of a refusal: clients of messages take it for an error only by its `type` (docs/rules/errors.md#error-body). */
+export function errorDocument(body: ErrorBody, path: string): object {
+  return /\/messages(?:\/|$)/.test(path) ? { type: "error", ...body } : body;
+}
+
 /** The routes whose clients read an error only from an event of that name. */
 const NAMED_EVENTS = /\/(messages|responses)$/;
 
