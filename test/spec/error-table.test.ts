@@ -10,6 +10,7 @@ import type { UsageLog } from "../../shared/schema/usage.ts";
 import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
 import { mainRows } from "../harness/main-rows.ts";
+import { rawRequest } from "../harness/raw-request.ts";
 
 const fixture = useGateway();
 
@@ -214,7 +215,7 @@ const TABLE: Readonly<Record<string, Raised>> = {
     ...denied,
     status: 403,
     message: "mcp server is disabled",
-    row: { model: "", request_type: "other" },
+    row: { model: "", request_type: "mcp" },
     by: async (minted) => await mcp(minted, { enabled: false }),
   },
   model_not_found: {
@@ -229,7 +230,7 @@ const TABLE: Readonly<Record<string, Raised>> = {
     status: 404,
     type: "not_found_error",
     message: "mcp server 'absent' is not registered",
-    row: { model: "", request_type: "other" },
+    row: { model: "", request_type: "mcp" },
     by: async (minted) => await post(minted, "/mcp/absent", "{}"),
   },
   unknown_endpoint: {
@@ -238,6 +239,21 @@ const TABLE: Readonly<Record<string, Raised>> = {
     message: "unknown endpoint",
     row: null,
     by: async (minted) => await post(minted, "/v1/nowhere", "{}"),
+  },
+  websocket_unsupported: {
+    type: "invalid_request_error",
+    status: 426,
+    message: "WebSocket is not served here: send the request with POST",
+    row: null,
+    by: async ({ secret }) => {
+      const headers = { authorization: `Bearer ${secret}`, connection: "Upgrade", upgrade: "websocket" };
+      const { status, ...raw } = await rawRequest(fixture.gateway.proxyUrl, {
+        method: "GET",
+        path: "/v1/responses",
+        headers,
+      });
+      return new Response(raw.text, { status, headers: raw.headers as Record<string, string> });
+    },
   },
   request_too_large: {
     type: "invalid_request_error",
@@ -282,7 +298,7 @@ const TABLE: Readonly<Record<string, Raised>> = {
     status: 502,
     type: "upstream_error",
     message: "mcp upstream request failed",
-    row: { model: "", request_type: "other" },
+    row: { model: "", request_type: "mcp" },
     by: async (minted) => await mcp(minted, {}),
   },
   content_policy_unavailable: {

@@ -47,6 +47,26 @@ describe("a request", () => {
     expect(sink.asked.map(({ body }) => body)).toEqual([bodyFor("upstream-name")]);
   });
 
+  it("cannot name the address that gets it, or the credential for it", async () => {
+    const [sink, elsewhere] = [await reportUpstream(() => jsonAnswer(CHAT_ANSWER)), await reportUpstream(() => ({}))];
+    const minted = await fixture.gateway.mint(sink.url, "plain", { api_key: " sk-upstream\n" });
+    const given = { api_base: elsewhere.url, base_url: elsewhere.url, api_key: "sk-client", litellm_params: {} };
+    expect((await post(fixture.gateway, minted, "/v1/chat/completions", { ...CHAT, ...given })).status).toBe(200);
+    expect({
+      elsewhere: elsewhere.asked.length,
+      credentials: sink.asked.map((asked) => asked.headers["authorization"]),
+    }).toEqual({
+      elsewhere: 0,
+      credentials: ["Bearer sk-upstream"],
+    });
+  });
+
+  it("is known by its key however the header is written", async () => {
+    const minted = await fixture.gateway.mint(fixture.upstream.url);
+    for (const authorization of [`bearer ${minted.secret}`, `BEARER  ${minted.secret} `])
+      expect((await fixture.gateway.chat(minted, { headers: { authorization } })).status).toBe(200);
+  });
+
   it("keeps the features it asks for in headers and query, and no secret of its caller", async () => {
     const sink = await reportUpstream(() => jsonAnswer(CHAT_ANSWER));
     const minted = await fixture.gateway.mint(sink.url, "upstream-name", { api_key: "sk-upstream" });
@@ -187,6 +207,18 @@ describe("an answer", () => {
       ).toBe(body);
   });
 
+  it("keeps events without choices that report no usage", async () => {
+    const text = chatEvents(
+      { choices: [], prompt_filter_results: [{ prompt_index: 0 }] },
+      { choices: [{ index: 0, delta: { content: "a" } }] },
+      { choices: [], usage: null },
+    );
+    const sink = await reportUpstream(() => eventStream(text));
+    const minted = await fixture.gateway.mint(sink.url);
+    const answer = await post(fixture.gateway, minted, "/v1/chat/completions", { ...CHAT, stream: true });
+    expect(answer.text).toBe(text);
+  });
+
   it("arrives while its upstream still writes", async () => {
     let open: ServerResponse | undefined;
     const url = await writing((response) => {
@@ -241,7 +273,6 @@ describe("an answer", () => {
       unknown: await fetch(`${fixture.gateway.proxyUrl}/v1/absent`, { headers }),
       models: await fetch(`${fixture.gateway.proxyUrl}/v1/models`, { headers }),
       limits: await fetch(`${fixture.gateway.proxyUrl}/v1/limits`, { headers }),
-      chat: await fixture.gateway.chat(minted),
     };
     for (const [name, answer] of Object.entries(answers))
       expect({ name, cache: answer.headers.get("cache-control") }).toEqual({ name, cache: "no-store" });

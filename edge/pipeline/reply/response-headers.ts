@@ -23,7 +23,7 @@ export function gatewayHeaders(call: Call, known: Known): Record<string, string>
     "x-request-id": call.requestId,
     "x-gateway-overhead-ms": String(overheadMs),
     // a shared cache leaves alone what was asked with `authorization`, and knows no other header with a key
-    "cache-control": "no-store",
+    ...(call.request.method === "POST" ? {} : { "cache-control": "no-store" }),
     ...(upstream.status === 0 ? {} : { "x-gateway-upstream-status": String(upstream.status) }),
     ...rateLimitHeaders(level),
     ...(cacheStatus === "off" ? {} : { "x-gateway-cache": cacheStatus }),
