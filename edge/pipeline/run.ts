@@ -49,7 +49,7 @@ const DOCUMENTED: ModelRoute = {
 const OTHER: ModelRoute = {
   find: async (call, caller) => {
     const isUpgrade = call.request.headers.get("upgrade")?.toLowerCase() === "websocket";
-    if (isUpgrade && MODEL_ROUTES.includes(call.path)) throw new GatewayError("websocket_unsupported");
+    if (isUpgrade && MODEL_ROUTES.some((path) => path === call.path)) throw new GatewayError("websocket_unsupported");
     const passes = call.request.method === "POST" && isPassedThrough(call.path, call.config.passthroughPaths);
     const unchecked = passes ? await parseOther(call, caller) : null;
     if (unchecked === null) throw new GatewayError("unknown_endpoint");

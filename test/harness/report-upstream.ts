@@ -6,10 +6,10 @@ import { type HttpSink, type SinkAnswer, startHttpSink } from "./http-sink.ts";
 
 export const CHAT = { messages: [{ role: "user", content: "hi" }] };
 const CONTENT = { index: 0, message: { role: "assistant", content: "hello" }, finish_reason: "stop" };
-export const CHAT_ANSWER = { object: "chat.completion", choices: [CONTENT], usage: usageOf(11, 22) };
+export const CHAT_ANSWER = { object: "chat.completion", choices: [CONTENT], usage: chatUsage(11, 22) };
 
 /** Usage as chat reports it. */
-export function usageOf(input: number, output: number) {
+export function chatUsage(input: number, output: number) {
   return { prompt_tokens: input, completion_tokens: output, total_tokens: input + output };
 }
 
@@ -31,7 +31,7 @@ export function chatEvents(...events: readonly object[]): string {
 }
 
 /** Events with names, as messages and responses have them. */
-export function namedEvents(...events: readonly { readonly type: string }[]): string {
+export function namedEvents(...events: readonly { readonly [name: string]: unknown; readonly type: string }[]): string {
   return events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join("");
 }
 

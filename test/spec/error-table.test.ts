@@ -10,7 +10,6 @@ import type { UsageLog } from "../../shared/schema/usage.ts";
 import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
 import { mainRows } from "../harness/main-rows.ts";
-import { rawRequest } from "../harness/raw-request.ts";
 
 const fixture = useGateway();
 
@@ -240,21 +239,6 @@ const TABLE: Readonly<Record<string, Raised>> = {
     row: null,
     by: async (minted) => await post(minted, "/v1/nowhere", "{}"),
   },
-  websocket_unsupported: {
-    type: "invalid_request_error",
-    status: 426,
-    message: "WebSocket is not served here: send the request with POST",
-    row: null,
-    by: async ({ secret }) => {
-      const headers = { authorization: `Bearer ${secret}`, connection: "Upgrade", upgrade: "websocket" };
-      const { status, ...raw } = await rawRequest(fixture.gateway.proxyUrl, {
-        method: "GET",
-        path: "/v1/responses",
-        headers,
-      });
-      return new Response(raw.text, { status, headers: raw.headers as Record<string, string> });
-    },
-  },
   request_too_large: {
     type: "invalid_request_error",
     status: 413,
@@ -332,6 +316,7 @@ const TABLE: Readonly<Record<string, Raised>> = {
  * call leaves behind.
  */
 const ELSEWHERE = {
+  websocket_unsupported: "test/spec/known-reports.test.ts",
   request_timeout: "test/faults/held-uploads.test.ts",
   tenant_not_found: "edge/pipeline/run.test.ts",
   internal_error: "edge/pipeline/run.test.ts",

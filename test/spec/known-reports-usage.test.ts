@@ -14,12 +14,12 @@ import {
   CHAT,
   CHAT_ANSWER,
   chatEvents,
+  chatUsage,
   eventStream,
   namedEvents,
   post,
   reportUpstream,
   rowOf,
-  usageOf,
 } from "../harness/report-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
@@ -70,9 +70,9 @@ describe("the usage of a stream", () => {
     expect(seen).toMatchObject({ text, row: expected });
   });
 
-  const cached = { ...usageOf(1816, 64), prompt_tokens_details: { cached_tokens: 1792, text_tokens: 0 } };
-  const impossible = { ...usageOf(56322, 87), prompt_tokens_details: { cached_tokens: 72960 } };
-  const many = [10, 50, 100].map((output) => ({ ...HELLO, usage: usageOf(64, output) }));
+  const cached = { ...chatUsage(1816, 64), prompt_tokens_details: { cached_tokens: 1792, text_tokens: 0 } };
+  const impossible = { ...chatUsage(56322, 87), prompt_tokens_details: { cached_tokens: 72960 } };
+  const many = [10, 50, 100].map((output) => ({ ...HELLO, usage: chatUsage(64, output) }));
   it.each([
     ["in every event is the last one", chatEvents(...many), { input_tokens: 64, output_tokens: 100 }],
     [
@@ -87,7 +87,7 @@ describe("the usage of a stream", () => {
     ],
     [
       "is read from lines that end in CR LF and have no space",
-      chatEvents(HELLO, { choices: [], usage: usageOf(11, 22) })
+      chatEvents(HELLO, { choices: [], usage: chatUsage(11, 22) })
         .replaceAll("\n", "\r\n")
         .replaceAll("data: ", "data:"),
       { input_tokens: 11, output_tokens: 22 },
@@ -96,7 +96,7 @@ describe("the usage of a stream", () => {
       "is read behind an event of 2 MiB",
       chatEvents(
         { choices: [{ index: 0, delta: { content: "a".repeat(2 ** 21) } }] },
-        { choices: [], usage: usageOf(11, 22) },
+        { choices: [], usage: chatUsage(11, 22) },
       ),
       { input_tokens: 11, output_tokens: 22 },
     ],
@@ -107,7 +107,7 @@ describe("the usage of a stream", () => {
   it("is read from an event that also has an image of 2 MiB", async () => {
     const usage = { input_tokens: 7, output_tokens: 1056, total_tokens: 1063 };
     const response = { output: [{ type: "image_generation_call", result: "A".repeat(2 ** 21) }], usage };
-    const text = namedEvents({ type: "response.completed", ...{ response } });
+    const text = namedEvents({ type: "response.completed", response });
     const seen = await rowOfStream(text, "/v1/responses");
     expect({ bytes: seen.text.length, row: seen.row }).toMatchObject({
       bytes: text.length,
@@ -116,7 +116,7 @@ describe("the usage of a stream", () => {
   });
 
   it("is read however its event is cut", async () => {
-    const text = chatEvents(HELLO, { choices: [], usage: usageOf(11, 22) });
+    const text = chatEvents(HELLO, { choices: [], usage: chatUsage(11, 22) });
     const sink = await reportUpstream(() => async (response: ServerResponse) => {
       response.writeHead(200, { "content-type": "text/event-stream" });
       for (const character of text) {

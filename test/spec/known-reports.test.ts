@@ -14,11 +14,11 @@ import {
   CHAT,
   CHAT_ANSWER,
   chatEvents,
+  chatUsage,
   eventStream,
   post,
   reportUpstream,
   rowOf,
-  usageOf,
 } from "../harness/report-upstream.ts";
 import { mintAt, useRouteUpstream } from "../harness/upstream-routes.ts";
 import { waitFor } from "../harness/wait-for.ts";
@@ -102,7 +102,7 @@ describe("a request", () => {
     const last = { choices: [{ index: 0, delta: { content: "a" }, finish_reason: "stop" }] };
     const sink = await reportUpstream(({ body }) =>
       body.includes('"stream":true')
-        ? eventStream(chatEvents(last, { choices: [], usage: usageOf(11, 22) }))
+        ? eventStream(chatEvents(last, { choices: [], usage: chatUsage(11, 22) }))
         : jsonAnswer(CHAT_ANSWER),
     );
     const minted = await fixture.gateway.mint(`${sink.url}/v1`);
@@ -256,7 +256,7 @@ describe("an answer", () => {
   it("that the token limit left empty is an answer", async () => {
     const body = {
       choices: [{ index: 0, message: { role: "assistant", content: "" }, finish_reason: "length" }],
-      usage: usageOf(5, 0),
+      usage: chatUsage(5, 0),
       error: null,
     };
     const sink = await reportUpstream(() => jsonAnswer(body));
