@@ -66,6 +66,7 @@ export const ERROR_TABLE = {
     status: 415,
     message: "content-encoding must be gzip, deflate, br or zstd, and the body must be in it",
   },
+  websocket_unsupported: { status: 426, message: "WebSocket is not served here: send the request with POST" },
   token_budget_exceeded: { status: 429, message: "token budget exceeded" },
   request_rate_exceeded: { status: 429, message: "request rate exceeded" },
   queue_full: { status: 429, message: "queue is full" },

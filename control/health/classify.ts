@@ -44,6 +44,17 @@ export function verdictOfStatus(status: number): ProbeVerdict | null {
   return REJECTED.has(status) ? null : { outcome: "degraded", message: `http ${status}` };
 }
 
+/** True for a rejection of the probe's own limit of output tokens, which says nothing about the model. */
+export function isLimitRejected(status: number, text: string | null): boolean {
+  return (status === 400 || status === 422) && /max_(?:completion_)?tokens/.test(text ?? "");
+}
+
+/** The verdict on a rejection whose text says that the model used up the probe's limit; null for any other. */
+export function verdictOfLimit(status: number, text: string | null): ProbeVerdict | null {
+  const isReached = isLimitRejected(status, text) && /limit was reached/.test(text ?? "");
+  return isReached ? { outcome: "healthy", message: `http ${status}: it answered up to the limit of the probe` } : null;
+}
+
 /** The verdict on a rejected call, by what the catalog says. */
 export function verdictOfRejection(status: number, listing: CatalogListing): ProbeVerdict {
   const { outcome, message } = IN_CATALOG[listing];

@@ -114,7 +114,8 @@ describe("a probe", () => {
   it("is the smallest call of its model's type", () => {
     expect(probeCall("chat", "m")).toEqual({
       path: "/v1/chat/completions",
-      json: { model: "m", messages: [{ role: "user", content: "ping" }], max_tokens: 1 },
+      json: { model: "m", messages: [{ role: "user", content: "ping" }], max_tokens: 16 },
+      otherLimit: { model: "m", messages: [{ role: "user", content: "ping" }], max_completion_tokens: 16 },
     });
     expect(probeCall("embedding", "m")).toEqual({ path: "/v1/embeddings", json: { model: "m", input: "ping" } });
     expect(probeCall("audio_speech", "m")).toEqual({

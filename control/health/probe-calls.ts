@@ -9,13 +9,20 @@ export type ModelType = (typeof MODEL_TYPES)[number];
 
 /** The path of a call, as a client of the data plane would name it, and its body: JSON, or a form with one file. */
 export type ProbeCall =
-  | { readonly path: string; readonly json: Readonly<Record<string, unknown>> }
+  | {
+      readonly path: string;
+      readonly json: Readonly<Record<string, unknown>>;
+      /** The body for an upstream that rejects the limit of the other one. */
+      readonly otherLimit?: Readonly<Record<string, unknown>>;
+    }
   | {
       readonly path: string;
       readonly fields: Readonly<Record<string, string>>;
       readonly file: Uint8Array<ArrayBuffer>;
     };
 
+/** The least that every provider takes. */
+const OUTPUT_TOKENS = 16;
 const SAMPLES_PER_SEC = 8000;
 const SILENCE_SECS = 0.1;
 const BYTES_PER_SAMPLE = 2;
@@ -29,11 +36,14 @@ export function modelTypeOf(text: string): ModelType {
 /** The call for a model of this type; null for a type that is looked up in the catalog. */
 export function probeCall(type: ModelType, upstreamModel: string): ProbeCall | null {
   switch (type) {
-    case "chat":
+    case "chat": {
+      const json = { model: upstreamModel, messages: [{ role: "user", content: "ping" }] };
       return {
         path: "/v1/chat/completions",
-        json: { model: upstreamModel, messages: [{ role: "user", content: "ping" }], max_tokens: 1 },
+        json: { ...json, max_tokens: OUTPUT_TOKENS },
+        otherLimit: { ...json, max_completion_tokens: OUTPUT_TOKENS },
       };
+    }
     case "embedding":
       return { path: "/v1/embeddings", json: { model: upstreamModel, input: "ping" } };
     case "audio_speech":

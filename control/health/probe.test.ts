@@ -8,6 +8,7 @@ import { modelRecordSchema, storeKeys } from "../../shared/records.ts";
 import type { Model } from "../../shared/schema/model.ts";
 import type { ModelHealthDetail } from "../../shared/schema/model-health.ts";
 import { type HealthScene, startHealthScene } from "../../test/harness/health-scene.ts";
+import { jsonAnswer } from "../../test/harness/http-sink.ts";
 import { models } from "../db/schema/models.ts";
 
 let scene: HealthScene;
@@ -73,6 +74,23 @@ describe("a model", () => {
     expect(await scene.summary(model)).toMatchObject({ status, alert_state: status === "unhealthy" ? "firing" : "ok" });
     expect(scene.upstream.asked.filter(({ url }) => url.endsWith("/completions"))).toHaveLength(calls);
     expect(await hotCopy(model)).toMatchObject({ health_status: status });
+  });
+
+  it.each([
+    ["takes only the other limit", "", 200],
+    ["needs more output than the limit", "Could not finish: max_tokens or model output limit was reached", 400],
+  ])("that %s is healthy", async (_, otherwise, http_status) => {
+    const model = await scene.model({ upstream_model: "m" });
+    scene.upstream.answer = ({ body }) => {
+      const message = body.includes("max_completion_tokens") ? otherwise : "Unsupported parameter: 'max_tokens'";
+      return jsonAnswer({ error: { message } }, message === "" ? 200 : 400);
+    };
+    await scene.tick();
+    expect((await detail(model)).checks).toMatchObject([{ status: "healthy", http_status }]);
+    expect(scene.upstream.asked.map(({ body }) => Object.keys(JSON.parse(body)).at(-1))).toEqual([
+      "max_tokens",
+      "max_completion_tokens",
+    ]);
   });
 
   it("shows the beginning of the answer, never the credential", async () => {

@@ -13,10 +13,12 @@ import { authorizationHeader } from "../kernel/outbound/model-catalog.ts";
 import type { CatalogCache } from "./catalogs.ts";
 import {
   type CatalogListing,
+  isLimitRejected,
   isRetryable,
   listingOf,
   type ProbeVerdict,
   verdictOfCatalog,
+  verdictOfLimit,
   verdictOfNoAnswer,
   verdictOfRejection,
   verdictOfStatus,
@@ -72,8 +74,9 @@ export async function probe(target: ProbeTarget, tools: ProbeTools): Promise<Pro
     : await findByCall(target, call, tools);
 }
 
-async function findByCall(target: ProbeTarget, call: ProbeCall, tools: ProbeTools): Promise<ProbeResult> {
+async function findByCall(target: ProbeTarget, first: ProbeCall, tools: ProbeTools): Promise<ProbeResult> {
   const usages: ProbeUsage[] = [];
+  let call = first;
   for (let attempt = 1; ; attempt += 1) {
     const startedMs = tools.nowMs();
     const answer = await sendCall(target, call, tools);
@@ -84,7 +87,11 @@ async function findByCall(target: ProbeTarget, call: ProbeCall, tools: ProbeTool
       await rest(BACKOFF_MS * 2 ** (attempt - 1), tools.signal);
       continue;
     }
-    const verdict = "silence" in answer ? verdictOfNoAnswer(answer.silence) : await judge(target, answer.status, tools);
+    if ("status" in answer && "json" in call && call.otherLimit && isLimitRejected(answer.status, answer.text)) {
+      call = { path: call.path, json: call.otherLimit };
+      continue;
+    }
+    const verdict = "silence" in answer ? verdictOfNoAnswer(answer.silence) : await judge(target, answer, tools);
     return { finding: findingOf(verdict, answer, latencyMs, target.credential), usages };
   }
 }
@@ -107,8 +114,8 @@ async function findInCatalog(target: ProbeTarget, tools: ProbeTools): Promise<Fi
   }
 }
 
-async function judge(target: ProbeTarget, status: number, tools: ProbeTools): Promise<ProbeVerdict> {
-  const verdict = verdictOfStatus(status);
+async function judge(target: ProbeTarget, { status, text }: OutboundAnswer, tools: ProbeTools): Promise<ProbeVerdict> {
+  const verdict = verdictOfStatus(status) ?? verdictOfLimit(status, text);
   if (verdict !== null) return verdict;
   const found = await listing(target, tools);
   return verdictOfRejection(status, "listing" in found ? found.listing : "unreadable");

@@ -4,6 +4,7 @@
  */
 import { GatewayError } from "../../shared/errors.ts";
 import { isPassedThrough } from "../domain/request/path-rules.ts";
+import { MODEL_ROUTES } from "../domain/request/route-class.ts";
 import { admit } from "./admit/admit.ts";
 import { authenticate, checkTime } from "./authenticate/authenticate.ts";
 import { beforeAdmission } from "./authenticate/authenticate-now.ts";
@@ -49,6 +50,8 @@ const DOCUMENTED: ModelRoute = {
 /** Any other path: without a registered model the answer is `unknown endpoint`. */
 const OTHER: ModelRoute = {
   find: async (call, caller) => {
+    const isUpgrade = call.request.headers.get("upgrade")?.toLowerCase() === "websocket";
+    if (isUpgrade && MODEL_ROUTES.some((path) => path === call.path)) throw new GatewayError("websocket_unsupported");
     const passes = call.request.method === "POST" && isPassedThrough(call.path, call.config.passthroughPaths);
     const unchecked = passes ? await parseOther(call, caller) : null;
     if (unchecked === null) throw new GatewayError("unknown_endpoint");

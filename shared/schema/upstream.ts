@@ -18,9 +18,13 @@ export const apiBase = freeText(2000)
   .transform((text) => text.replace(/\/+$/, ""))
   .superRefine(refuseNoUrl);
 
-/** A credential is sent in a header unchanged, so it has only characters that a header can carry; "" clears it. */
+/**
+ * A credential is sent in a header, so it has only characters that a header can carry, and nothing around it that was pasted
+ * with it; "" clears it.
+ */
 export const headerSecret = z
   .string({ error: "must be a string" })
+  .trim()
   .max(4000, "must be at most 4000 characters")
   .regex(/^[\x20-\x7e]*$/, "must be printable ASCII")
   .refine((text) => !isSealed(text), "must be the secret itself, not its encrypted form");

@@ -214,7 +214,7 @@ const TABLE: Readonly<Record<string, Raised>> = {
     ...denied,
     status: 403,
     message: "mcp server is disabled",
-    row: { model: "", request_type: "other" },
+    row: { model: "", request_type: "mcp" },
     by: async (minted) => await mcp(minted, { enabled: false }),
   },
   model_not_found: {
@@ -229,7 +229,7 @@ const TABLE: Readonly<Record<string, Raised>> = {
     status: 404,
     type: "not_found_error",
     message: "mcp server 'absent' is not registered",
-    row: { model: "", request_type: "other" },
+    row: { model: "", request_type: "mcp" },
     by: async (minted) => await post(minted, "/mcp/absent", "{}"),
   },
   unknown_endpoint: {
@@ -282,7 +282,7 @@ const TABLE: Readonly<Record<string, Raised>> = {
     status: 502,
     type: "upstream_error",
     message: "mcp upstream request failed",
-    row: { model: "", request_type: "other" },
+    row: { model: "", request_type: "mcp" },
     by: async (minted) => await mcp(minted, {}),
   },
   content_policy_unavailable: {
@@ -316,6 +316,7 @@ const TABLE: Readonly<Record<string, Raised>> = {
  * call leaves behind.
  */
 const ELSEWHERE = {
+  websocket_unsupported: "test/spec/known-reports.test.ts",
   request_timeout: "test/faults/held-uploads.test.ts",
   tenant_not_found: "edge/pipeline/run.test.ts",
   internal_error: "edge/pipeline/run.test.ts",

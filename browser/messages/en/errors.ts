@@ -69,6 +69,8 @@ export const errorTexts = {
   request_too_large_fix: "Send less per request, or raise GATEWAY_MAX_BODY_BYTES.",
   unsupported_encoding: "The request body is not in the coding that content-encoding names.",
   unsupported_encoding_fix: "Send it plain, or in gzip, deflate, br or zstd.",
+  websocket_unsupported: "The gateway does not serve WebSocket.",
+  websocket_unsupported_fix: "Send the request with POST.",
   token_budget_exceeded: "The tenant or the key has reached its limit of tokens per minute.",
   token_budget_exceeded_fix:
     "Wait as long as retry-after says, send smaller requests, or raise this limit for the tenant or the key.",

@@ -12,6 +12,8 @@ const DROPPED = new Set([
   "cookie",
   "x-api-key",
   "api-key",
+  "x-goog-api-key",
+  "ocp-apim-subscription-key",
   "accept-encoding",
   "connection",
   "keep-alive",
@@ -30,6 +32,7 @@ const DROPPED = new Set([
   "x-method-override",
   "openai-organization",
   "openai-project",
+  "x-goog-user-project",
 ]);
 const DROPPED_PREFIX = /^(?:proxy|cf|x-forwarded|x-gateway|x-envoy)-/;
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json(?:\s*;\s*charset="?utf-8"?)?\s*$/i;

@@ -48,10 +48,13 @@ describe("an answer", () => {
     expect(trace(rules({ targets: 3, maxRetries: 3 }), [answered(status)])).toEqual(["0@0", "final"]);
   });
 
-  it.each([401, 403, 404, 424])("%i is final at the last endpoint, and tried at every other one once", (status) => {
-    expect(trace(rules({ targets: 2, maxRetries: 3 }), [answered(status)])).toEqual(["0@0", "1@0", "final"]);
-    expect(trace(rules({ targets: 2, resendable: false }), [answered(status)])).toEqual(["0@0", "final"]);
-  });
+  it.each([401, 402, 403, 404, 424])(
+    "%i is final at the last endpoint, and tried at every other one once",
+    (status) => {
+      expect(trace(rules({ targets: 2, maxRetries: 3 }), [answered(status)])).toEqual(["0@0", "1@0", "final"]);
+      expect(trace(rules({ targets: 2, resendable: false }), [answered(status)])).toEqual(["0@0", "final"]);
+    },
+  );
 
   it("409 is tried again when its upstream says when", () => {
     expect(trace(rules({ maxRetries: 1 }), [answered(409, 700)])).toEqual(["0@0", "0@700", "exhausted"]);

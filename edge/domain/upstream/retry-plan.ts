@@ -7,7 +7,7 @@
 
 const RETRYABLE = new Set([408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529]);
 /** Only another endpoint may answer differently. */
-const ELSEWHERE = new Set([401, 403, 404, 424]);
+const ELSEWHERE = new Set([401, 402, 403, 404, 424]);
 /** Wait before the one attempt on a new connection, ms. */
 export const FRESH_CONNECTION_MS = 50;
 /** A longer retry-after of the upstream is ignored, ms. */

@@ -32,7 +32,7 @@ export function smallAnswerBytes(headers: Headers): number | null {
   return declared > 0 && declared <= LOOK_MAX_BYTES ? declared : null;
 }
 
-/** Rejects when the body breaks off before its first byte. One that breaks off later does so again for its next reader. */
+/** Rejects when the body ends before its first byte. One that breaks off later does so again for its next reader. */
 export async function lookAtAnswer(response: Response, answerMemory: MemoryBudget): Promise<BegunAnswer> {
   const { body, headers } = response;
   if (body === null) return unread(response);
@@ -45,8 +45,9 @@ export async function lookAtAnswer(response: Response, answerMemory: MemoryBudge
   try {
     for (;;) {
       const { done, value } = await reader.read(new Uint8Array(smallBytes ?? LOOK_BYTES));
+      if (done && head.byteLength === 0 && judge !== null) throw new Error("the answer ended before its first byte");
       if (!done) head = head.byteLength === 0 ? value : concat([head, value]);
-      const verdict = judge(new TextDecoder().decode(head), done || head.byteLength === smallBytes);
+      const verdict = judge?.(new TextDecoder().decode(head), done || head.byteLength === smallBytes) ?? "passes";
       if (typeof verdict === "object") {
         reader.cancel().catch(() => undefined);
         return unread(failed(headers, verdict));
@@ -70,10 +71,10 @@ export async function firstPiece(response: Response): Promise<BegunAnswer> {
   return { response, head: piece?.value ?? NOTHING };
 }
 
-/** Judges what has come of an answer of this type. */
-function judgeOf(contentType: string | null): typeof judgeEvents {
+/** Judges what has come of an answer of this type; null: it can be anything, also nothing. */
+function judgeOf(contentType: string | null): typeof judgeEvents | null {
   if (isEventStream(contentType)) return judgeEvents;
-  return contentType?.toLowerCase().includes("json") === true ? judgeDocument : () => "passes";
+  return contentType?.toLowerCase().includes("json") === true ? judgeDocument : null;
 }
 
 /** The answer as if the upstream had used the status that its error names. */

@@ -4,9 +4,10 @@
  * request's own settlement writes it, or when no route matched (docs/rules/settlement-and-rows.md#refusals). Internal
  * details go to the log, never to the client.
  */
-import { GatewayError } from "../../../shared/errors.ts";
+import { type ErrorCode, GatewayError } from "../../../shared/errors.ts";
 import type { UsageRow } from "../../../shared/usage/usage-row.ts";
 import { sessionOfHeaders } from "../../domain/request/session-id.ts";
+import { errorDocument } from "../../domain/wire/sse/events.ts";
 import { ClientGone } from "../call/client-gone.ts";
 import type { Call } from "../call/context.ts";
 import { AlreadySettled, type CallAnswer, type Known, NOTHING_KNOWN, StageFailure } from "../call/known.ts";
@@ -17,6 +18,9 @@ import { gatewayHeaders } from "../reply/response-headers.ts";
 import { answerBeforeBodyRead } from "../reply/unread-body-reply.ts";
 import { answerEarly } from "./keep-alive.ts";
 import { type PipelineInput, startCall } from "./start-call.ts";
+
+/** Refusals of requests that name no service of the gateway. */
+const ROWLESS: ReadonlySet<string> = new Set<ErrorCode>(["unknown_endpoint", "websocket_unsupported"]);
 
 /** The steps of one kind of route; `known`: what is known of its requests before the first step. */
 type Steps = (call: Call, known: Known) => Promise<CallAnswer>;
@@ -66,13 +70,13 @@ async function refuse(call: Call, failure: StageFailure): Promise<CallAnswer> {
   const error = cause instanceof GatewayError ? cause : new GatewayError("internal_error", { cause });
   if (!settled) {
     const row = usageRowOf(call, known, { statusCode: error.status, admission: "rejected", failure: cause });
-    if (error.code === "unknown_endpoint") logEnd(call, known, row, { failure: cause });
+    if (ROWLESS.has(error.code)) logEnd(call, known, row, { failure: cause });
     else call.waitUntil(handInRefusal(call, known, row, cause));
   }
   // A Cell that is unreachable is not called again for a header.
   const level = error.code === "scheduler_unavailable" ? known.level : await readLevel(call, known);
   const retry = error.status === 400 ? { "x-should-retry": "false" } : {};
-  const response = answerBeforeBodyRead(call, error.body, {
+  const response = answerBeforeBodyRead(call, errorDocument(error.body, call.path), {
     status: error.status,
     headers: { ...gatewayHeaders(call, { ...known, level }), ...retry, ...error.headers },
   });

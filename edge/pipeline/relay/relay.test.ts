@@ -121,7 +121,7 @@ describe("an answer without a usage report", () => {
 
   it.each<[string, () => Response, number]>([
     ["204", () => new Response(null, { status: 204 }), 0],
-    ["200 without a byte", () => inPieces([], JSON_TYPE), 0],
+    ["200 without a byte", () => inPieces([], { "content-type": "text/plain" }), 0],
     ["a text that is shorter than the estimate", () => inPieces([TEXT], JSON_TYPE), estimate.outputTokens],
     ["a text that is longer", () => inPieces([TEXT.replace("xxxx", "x".repeat(8000))], JSON_TYPE), 2099],
     ["a stream of more events than were estimated", () => inPieces(many(600), EVENTS), 600],

@@ -22,6 +22,8 @@ export function gatewayHeaders(call: Call, known: Known): Record<string, string>
     "x-gateway-request-id": call.requestId,
     "x-request-id": call.requestId,
     "x-gateway-overhead-ms": String(overheadMs),
+    // a shared cache leaves alone what was asked with `authorization`, and knows no other header with a key
+    ...(call.request.method === "POST" ? {} : { "cache-control": "no-store" }),
     ...(upstream.status === 0 ? {} : { "x-gateway-upstream-status": String(upstream.status) }),
     ...rateLimitHeaders(level),
     ...(cacheStatus === "off" ? {} : { "x-gateway-cache": cacheStatus }),

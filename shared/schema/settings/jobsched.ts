@@ -36,7 +36,7 @@ export const jobschedBodySchema = z
     user: freeText(200)
       .regex(/^[\x20-\x7e]*$/, "must be printable ASCII")
       .optional(),
-    token: z.preprocess((text) => (typeof text === "string" ? text.trim() : text), headerSecret.nullable()).optional(),
+    token: headerSecret.nullable().optional(),
     clear_token: flag.optional(),
     node_aliases: z
       .array(z.object({ host: requiredText(253), ip: requiredText(253) }), { error: "must be a list of {host, ip}" })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { errorBody } from "../../../../shared/errors.ts";
-import { errorEvent, usageEventOf } from "./events.ts";
+import { errorDocument, errorEvent, usageEventOf } from "./events.ts";
 
 const encoder = new TextEncoder();
 const usage = 'data: {"choices":[],"usage":{"prompt_tokens":1}}';
@@ -39,5 +39,17 @@ describe("the in-band error", () => {
       event: "error",
       data: { ...error, type: "error", error },
     });
+  });
+});
+
+describe("the document of a refusal", () => {
+  const body = errorBody("api_key_disabled");
+
+  it.each(["/v1/messages", "/v1/messages/count_tokens", "/messages"])("has a type on %s", (path) => {
+    expect(errorDocument(body, path)).toEqual({ type: "error", ...body });
+  });
+
+  it.each(["/v1/chat/completions", "/v1/mymessages", "/mcp/messages-of"])("is the error body on %s", (path) => {
+    expect(errorDocument(body, path)).toBe(body);
   });
 });

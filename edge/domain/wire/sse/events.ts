@@ -27,6 +27,11 @@ export function usageEventOf(event: Uint8Array): JsonObject | null {
 /** A comment, which clients ignore (docs/rules/streams.md#keep-alive). */
 export const KEEP_ALIVE = new TextEncoder().encode(": keep-alive\n\n");
 
+/** The document of a refusal: clients of messages take it for an error only by its `type` (docs/rules/errors.md#error-body). */
+export function errorDocument(body: ErrorBody, path: string): object {
+  return /\/messages(?:\/|$)/.test(path) ? { type: "error", ...body } : body;
+}
+
 /** The routes whose clients read an error only from an event of that name. */
 const NAMED_EVENTS = /\/(messages|responses)$/;
 
