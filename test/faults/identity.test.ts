@@ -331,7 +331,7 @@ it("an MCP host finds the issuers, by RFC 9728, without a key and for any name",
   });
   expect(await (await fetch(metadataUrl)).json()).toEqual({
     resource: `${gateway.proxyUrl}/mcp/tools`,
-    authorization_servers: [people.url, strict.url, late.url],
+    authorization_servers: [people.url, strict.url, late.url, crowded.url],
     bearer_methods_supported: ["header"],
   });
   expect((await fetch(`${gateway.proxyUrl}/.well-known/oauth-protected-resource`)).status).toBe(404);

@@ -68,12 +68,17 @@ describe("a body whose model is written in an unusual way", () => {
     expect(fixture.upstream.seen(minted.mark)[0]?.body["messages"]).toEqual([{ role: "user", content }]);
   });
 
-  it("is read however deeply it is nested, refused if not UTF-8, and harms no later request", async () => {
+  it("is read up to 16,384 levels deep, refused if not UTF-8, and harms no later request", async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url);
-    const deep = `{"model":"${minted.model.model_name}","x":${"[".repeat(200_000)}${"]".repeat(200_000)}}`;
-    const answered = await post(minted, deep);
-    await answered.text();
-    expect(answered.status).toBe(200);
+    for (const [levels, status] of [
+      [16_383, 200],
+      [200_000, 400],
+    ] as const) {
+      const deep = `{"model":"${minted.model.model_name}","x":${"[".repeat(levels)}${"]".repeat(levels)}}`;
+      const answered = await post(minted, deep);
+      await answered.text();
+      expect({ levels, status: answered.status }).toEqual({ levels, status });
+    }
     const cut = Buffer.concat([Buffer.from(`{"model":"${minted.model.model_name}","x":"`), Buffer.of(0xff, 0xfe)]);
     expect((await post(minted, new Uint8Array(cut))).status).toBe(400);
     expect((await fixture.gateway.chat(minted)).status).toBe(200);
