@@ -98,6 +98,9 @@ interface Findings {
   readonly injections: Map<number, { readonly start: number; readonly end: number }>;
 }
 
+/** What a reading costs before its first character, in units: thousands of short texts can be read one by one. */
+const READING_UNITS = 256;
+
 class CompiledScan implements TextScan {
   readonly #hasInjection: boolean;
   readonly #hasPii: boolean;
@@ -125,7 +128,7 @@ class CompiledScan implements TextScan {
 
   *scanning(texts: readonly ScannedText[], room: ScanRoom): Steps<readonly ScanMatch[]> {
     const joined = new JoinedTexts(texts.map(({ text }) => text));
-    yield texts.length;
+    yield READING_UNITS + texts.length;
     const { injections, pii, keywords } = yield* this.#find(joined, texts, room);
     const injected = [...injections]
       .sort(([a], [b]) => a - b)
@@ -146,6 +149,7 @@ class CompiledScan implements TextScan {
   *redacting(texts: readonly ScannedText[], room: ScanRoom): Steps<Redacted> {
     const given = texts.map(({ text }) => text);
     const joined = new JoinedTexts(given);
+    yield READING_UNITS;
     const overSeams = yield* this.#findOverSeams(joined, texts, false, room);
     const redacted = new RedactedTexts(given, joined, overSeams);
     const all = whereIn(joined, texts);

@@ -78,16 +78,17 @@ export class OidcSignIn {
     });
     const claims = tokens.claims();
     if (claims === undefined) throw new Error("the provider gave no ID token");
+    const { allowUnverifiedEmail } = this.#provider;
+    const isKnown = allowUnverifiedEmail || (claims["email_verified"] ?? claims["xms_edov"]) !== undefined;
     const told =
-      (typeof claims["email"] === "string" && claims["email_verified"] !== undefined) ||
-      configuration.serverMetadata().userinfo_endpoint === undefined
+      (typeof claims["email"] === "string" && isKnown) || configuration.serverMetadata().userinfo_endpoint === undefined
         ? claims
         : { ...claims, ...(await oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub)) };
     const { email, name } = told;
     // Entra ID has no email_verified; its claim for the same is one that the operator adds to its tokens
     const verified = told["email_verified"] ?? told["xms_edov"];
     if (typeof email !== "string") throw new Error("the provider gave no email");
-    if (!VERIFIED.has(verified) && !this.#provider.allowUnverifiedEmail)
+    if (!VERIFIED.has(verified) && !allowUnverifiedEmail)
       throw new EmailNotVerified(
         `the provider said ${verified === undefined ? "nothing of" : "false for"} email_verified: verify the email there, or set allow_unverified_email in OIDC_PROVIDERS`,
       );

@@ -6,6 +6,9 @@ import { NOTHING_KNOWN } from "../call/known.ts";
 import { authenticate } from "./authenticate.ts";
 import { watchCaller } from "./watch-caller.ts";
 
+/** Has the form of a token. */
+const TOKEN = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJzIn0.x";
+
 let world: TestPipeline;
 
 beforeEach(() => {
@@ -21,8 +24,8 @@ async function pass(secs: number): Promise<void> {
 }
 
 /** A call that waits for something, and is watched. */
-async function watched(endsByTime = false) {
-  const { ports, ...envelope } = world.call();
+async function watched(endsByTime = false, init: RequestInit = {}) {
+  const { ports, ...envelope } = world.call(init);
   const { directory } = ports;
   const key: typeof directory.key = async (...asked) => {
     if (world.storeIsDown) throw new GatewayError("key_store_unavailable");
@@ -47,6 +50,18 @@ describe("a running call", () => {
     world.stale = knowing({ kind: "key", id: OLD.key_hash, rev: 2 });
     await pass(4);
     expect(code()).toBe("api_key_disabled");
+  });
+
+  it("of an identity whose key was deleted ends, and makes no new one", async () => {
+    world.key = OLD;
+    world.tokensEnabled = true;
+    const identity = { issuer: "i", subject: "s", name: "s", tenant: "people", jitProvision: true, deviceId: "" };
+    world.verdict = { kind: "identity", identity };
+    const { code } = await watched(false, { headers: { authorization: `Bearer ${TOKEN}` } });
+    world.key = null;
+    world.stale = knowing({ kind: "key", id: OLD.key_hash, rev: 2 });
+    await pass(4);
+    expect({ code: code(), made: world.provisioned }).toEqual({ code: "invalid_token", made: [] });
   });
 
   it("goes on while the changed record cannot be read, and ends when it can", async () => {

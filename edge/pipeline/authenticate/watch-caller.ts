@@ -22,7 +22,9 @@ export function watchCaller(call: Call, caller: Authenticated, endsByTime = fals
     try {
       if (running.isOld) {
         running.isOld = false;
-        known = await authenticate(call, known);
+        // To judge makes nothing: a key of an identity that was deleted is made again by its next use only.
+        const identity = known.identity && { ...known.identity, jitProvision: false };
+        known = await authenticate(call, { ...known, identity });
         running.revs = keyRevs(call, known.principal.key);
       } else if (endsByTime) await checkTime(call, known);
     } catch (error) {

@@ -78,10 +78,13 @@ export class Repairer {
     return null;
   }
 
-  /** About as many as the answer had: a model that repeats itself would go on until the time is over. */
+  /**
+   * About as many as the answer had, and never less than its text can have: a model that repeats itself would go on until the time is
+   * over.
+   */
   #maxTokens(text: string): number {
     const stated = this.#work.request.estimate.statedOutputTokens ?? Number.POSITIVE_INFINITY;
-    return Math.max(1, Math.min(stated, (this.#goal.answerTokens ?? text.length) + MORE_TOKENS));
+    return Math.max(1, Math.min(stated, Math.max(this.#goal.answerTokens ?? 0, text.length) + MORE_TOKENS));
   }
 
   /** What the model answers; null: nothing that can be used. Throws ClientGone. */

@@ -101,6 +101,8 @@ export interface Call {
   readonly path: string;
   /** The query of its URL, with its question mark; "" without a query. */
   readonly search: string;
+  /** Work beside the call goes on when the client has left. */
+  readonly isBeside?: boolean;
   /** The model that the path names; null: the body names it. */
   readonly deployment: string | null;
   readonly requestId: string;

@@ -191,3 +191,9 @@ describe("work in turns", () => {
     });
   });
 });
+
+it("a scan tells what it costs to begin, so that thousands of short texts are not one turn", () => {
+  const scan = compileScan({ scanners: ["pii"], banKeywords: [] });
+  const { units } = toldBy(scan.scanning([{ text: "a", user: true }], { units: 1_000 }));
+  expect(units).toBeGreaterThanOrEqual(256);
+});

@@ -9,7 +9,7 @@ import type { Call } from "./context.ts";
 /** The result of the work. Throws ClientGone when the client leaves meanwhile, or the call is interrupted. */
 export async function inTurns<T>(call: Call, work: Steps<T>): Promise<T> {
   const { clock, sleep } = call.ports;
-  const { signal } = call.request;
+  const signal = call.isBeside === true ? null : call.request.signal;
   const { turns } = call.memory;
   let room = turns.unitsOf(work);
   try {
@@ -19,8 +19,8 @@ export async function inTurns<T>(call: Call, work: Steps<T>): Promise<T> {
       room -= step.value;
       if (room > 0) continue;
       turns.had(work, clock());
-      await sleep(0, signal);
-      if (signal.aborted || call.interruption.failure !== null) throw new ClientGone();
+      await sleep(0, signal ?? new AbortController().signal);
+      if (signal?.aborted === true || call.interruption.failure !== null) throw new ClientGone();
       room = turns.unitsOf(work);
     }
   } finally {

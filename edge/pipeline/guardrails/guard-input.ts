@@ -117,10 +117,10 @@ async function judgedNow(call: Call, request: Prepared): Promise<Prepared | null
 function besideOf(call: Call, request: Prepared, guards: Guards, given: OutgoingBody): () => void {
   const latch = new OnceLatch();
   const bytes = given.clientBytes;
-  const look = async (span: OpenSpan): Promise<void> => {
+  const look = async (span: OpenSpan, beside: Call): Promise<void> => {
     const texts =
-      given instanceof FormOutgoing ? formTexts(given.textsSoFar()) : await jsonTexts(call, bytes ?? [], guards);
-    await examine(call, request, guards, texts, span);
+      given instanceof FormOutgoing ? formTexts(given.textsSoFar()) : await jsonTexts(beside, bytes ?? [], guards);
+    await examine(beside, request, guards, texts, span);
   };
   return () => {
     if (latch.take()) void lookBeside(call, request, "boon:guardrails_input", look);

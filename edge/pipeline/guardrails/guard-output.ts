@@ -19,7 +19,7 @@ import {
   collectAnswer,
   type StagedAnswer,
 } from "../call/boon/answer-stage.ts";
-import type { Call } from "../call/context.ts";
+import { type Call, OnceLatch } from "../call/context.ts";
 import { type Guards, guardsOf } from "../call/guards.ts";
 import { inTurns } from "../call/in-turns.ts";
 import type { Prepared } from "../call/known.ts";
@@ -167,7 +167,9 @@ function redactedStream(
     textMs += clock() - beganMs;
     return out;
   };
+  const latch = new OnceLatch();
   const ended = (): void => {
+    if (!latch.take()) return;
     held.close();
     const { pii, ban_keywords } = tally;
     const counts = { ...(pii > 0 ? { pii } : {}), ...(ban_keywords > 0 ? { ban_keywords } : {}) };
@@ -221,7 +223,8 @@ function lookedAt(guarding: Guarding, { body, contentType }: StagedAnswer): Read
     if (over) return;
     over = true;
     const [bytes, events] = [concat(copy), isEventStream(contentType)];
-    const look = async (span: OpenSpan): Promise<void> => void (await scanAnswer(guarding, bytes, events, span));
+    const look = async (span: OpenSpan, beside: Call): Promise<void> =>
+      void (await scanAnswer({ ...guarding, call: beside }, bytes, events, span));
     void lookBeside(call, request, "boon:guardrails_output", look).finally(() => kept.close());
   };
   return new ReadableStream(

@@ -8,20 +8,20 @@ import type { Prepared } from "../call/known.ts";
 import { sendLateSpan } from "../call/report/spans.ts";
 
 /**
- * Examines something as soon as what waits now has run. Its span is written by itself, because that of the request may be
- * written by then. A failure is shown by the span alone.
+ * Examines something as soon as what waits now has run. `look` gets the call as it is for work that goes on without its
+ * client. Its span is written by itself, because that of the request may be written by then. A failure is shown by the span alone.
  */
 export function lookBeside(
   call: Call,
   request: Prepared,
   name: "boon:guardrails_input" | "boon:guardrails_output",
-  look: (span: OpenSpan) => Promise<void>,
+  look: (span: OpenSpan, beside: Call) => Promise<void>,
 ): Promise<void> {
   const { clock, sleep } = call.ports;
   const looking = async (): Promise<void> => {
     await sleep(0, call.request.signal);
     const span = new OpenSpan(name, clock());
-    await look(span).catch(() => span.fail());
+    await look(span, { ...call, isBeside: true }).catch(() => span.fail());
     span.end(clock());
     sendLateSpan(call, request, span);
   };

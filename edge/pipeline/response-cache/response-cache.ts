@@ -198,6 +198,7 @@ async function digestOf(call: Call, modelName: string, body: readonly Uint8Array
     for (let at = 0; at < document.byteLength; at += DIGEST_PART_BYTES) {
       parts.push(await sha256(document.slice(at, at + DIGEST_PART_BYTES)));
       await call.ports.sleep(0, call.request.signal);
+      if (call.request.signal.aborted) throw new ClientGone();
     }
   }
   const hash = await sha256(concat(parts));

@@ -16,7 +16,7 @@ const isReplyError = (error: unknown): error is Error => error instanceof Error 
  * then fails as unavailable.
  */
 export function realBackend(url: string): Backend {
-  const place = URL.parse(url)?.host ?? "its socket";
+  const place = URL.parse(url)?.host || "its socket";
   /** What went wrong with a connection last: the failure of a command says only that it was given up. */
   let lastError: Error | undefined;
   const failure = (error: unknown): Error => {
