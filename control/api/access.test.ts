@@ -234,7 +234,7 @@ describe("the credential of a user", () => {
 
   it("binds pages and their links to the tenant, whatever the query says", async () => {
     await control.must("POST", `/tenants/${own.tenant.id}/keys`, { name: "second" });
-    const first = await send("GET", `/keys?tenant_id=${other.tenant.id}&tenant_id=x&limit=1&cell=c`);
+    const first = await send("GET", `/keys?tenant_id=${other.tenant.id}&limit=1&cell=c`);
     const link = /^<\/api\/v1(.*)>; rel="next"$/.exec(first.headers.get("link") ?? "")?.[1] ?? "";
     expect(link).toMatch(new RegExp(`^/keys\\?tenant_id=${own.tenant.id}&limit=1&cursor=[\\w%-]+$`));
     const keys = [await first.json(), await (await send("GET", link)).json()].flat() as ApiKey[];

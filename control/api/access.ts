@@ -110,7 +110,8 @@ export async function scopeOf(c: Context<ApiTypes>, route: Declared & { readonly
   const asked = Object.entries(c.req.queries()).filter(([name]) => !dropped.includes(name));
   const values: Readonly<Record<string, readonly string[]>> = {
     ...Object.fromEntries(asked),
-    ...(user === "tenant in query" ? { tenant_id: [tenantId] } : {}),
+    // As often as it was given, so that a repeated one is refused like any other.
+    ...(user === "tenant in query" ? { tenant_id: (c.req.queries("tenant_id") ?? [""]).map(() => tenantId) } : {}),
   };
   const query = Object.fromEntries(Object.entries(values).map(([name, [value = ""]]) => [name, value]));
   const record = route.answer instanceof z.ZodArray ? route.answer.element : route.answer;

@@ -64,6 +64,7 @@ it("every live control leaves its action, its entity and what changed", async ()
           name: ["k", "other"],
           expires_at: [null, "2030-01-01T00:00:00.000Z"],
           allowed_models: [null, ["m"]],
+          admin_limits: [{}, { expires_at: "2030-01-01T00:00:00.000Z", allowed_models: ["m"] }],
         },
       },
     ],

@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ApiKey, CreatedKey } from "../../shared/schema/api-key.ts";
+import type { AuditEntry } from "../../shared/schema/audit.ts";
 import type { Tenant } from "../../shared/schema/tenant.ts";
 import { ADMIN_TOKEN, startControl, type TestControl } from "../../test/harness/control.ts";
 import { userCredential } from "../api/guard.ts";
@@ -36,6 +37,17 @@ async function keyOfAdmin(body: Fields): Promise<ApiKey> {
   return (await control.must<CreatedKey>("POST", `/tenants/${tenant.id}/keys`, body)).key;
 }
 
+async function keyOfUser(body: Fields): Promise<ApiKey> {
+  const made = await asUser("POST", `/tenants/${tenant.id}/keys`, body);
+  return (made.record as unknown as CreatedKey).key;
+}
+
+/** What the newest entry of the audit log says was changed of a key. */
+async function lastChange(key: ApiKey): Promise<unknown> {
+  const [entry] = await control.must<AuditEntry[]>("GET", `/audit?entity_id=${key.id}&limit=1`);
+  return entry?.detail["changed"];
+}
+
 const asAdmin = async (key: ApiKey, body: Fields) => await control.must<ApiKey>("PATCH", `/keys/${key.id}`, body);
 const put = async (key: ApiKey, body: Fields) => await asUser("PUT", `/keys/${key.id}`, body);
 const setDisabled = async (key: ApiKey, disabled: boolean) =>
@@ -58,6 +70,15 @@ describe("a key that an admin has disabled", () => {
     expect(await setDisabled(key, true)).toMatchObject({ status: 200, record: { disabled_by: "admin" } });
     expect(await setDisabled(key, false)).toMatchObject({ status: 400, paths: ["disabled"] });
     expect(await asAdmin(key, { disabled: false })).toMatchObject({ disabled: false, disabled_by: null });
+  });
+
+  it.each(["PATCH", "PUT"])("is enabled by an admin only, though a user had disabled it before: %s", async (method) => {
+    const key = await keyOfUser({});
+    await setDisabled(key, true);
+    const path = method === "PUT" ? `/keys/${key.id}/disabled` : `/keys/${key.id}`;
+    expect(await control.must<ApiKey>(method, path, { disabled: true })).toMatchObject({ disabled_by: "admin" });
+    expect(await lastChange(key)).toEqual({ disabled_by: ["user", "admin"] });
+    expect(await setDisabled(key, false)).toMatchObject({ status: 400, paths: ["disabled"] });
   });
 
   it("stays disabled where nobody knows who has disabled it", async () => {
@@ -127,6 +148,14 @@ describe("the limits of a key that an admin has set", () => {
     expect(await put(key, { tokens_per_minute: 101 })).toMatchObject({ status: 400, paths: ["tokens_per_minute"] });
   });
 
+  it("stay as they are when a user has lowered them and an admin changes others", async () => {
+    const key = await keyOfAdmin({ budget_tokens: 100, budget_cost_usd: 5 });
+    await put(key, { budget_cost_usd: 1 });
+    await asAdmin(key, { budget_tokens: 90 });
+    expect(await put(key, { budget_cost_usd: 5 })).toMatchObject({ status: 200 });
+    expect(await put(key, { budget_cost_usd: 6 })).toMatchObject({ status: 400, paths: ["budget_cost_usd"] });
+  });
+
   it("no longer hold once an admin has cleared them", async () => {
     const key = await keyOfAdmin({ tokens_per_minute: 100, budget_tokens: 10 });
     await asAdmin(key, { tokens_per_minute: null });
@@ -155,20 +184,43 @@ describe("the limits of a key that an admin has set", () => {
 
 describe("the limits of a key that a user has set", () => {
   it("are raised and cleared by a user, until an admin sets them", async () => {
-    const made = await asUser("POST", `/tenants/${tenant.id}/keys`, { tokens_per_minute: 10, budget_tokens: 10 });
-    const { key } = made.record as unknown as CreatedKey;
+    const key = await keyOfUser({ tokens_per_minute: 10, budget_tokens: 10 });
     expect(await put(key, { tokens_per_minute: 0, budget_tokens: null })).toMatchObject({ status: 200 });
     await asAdmin(key, { budget_tokens: 20 });
     expect(await put(key, { tokens_per_minute: 7 })).toMatchObject({ status: 200 });
     expect(await put(key, { budget_tokens: 21 })).toMatchObject({ status: 400, paths: ["budget_tokens"] });
   });
 
-  it("stay the user's when an admin changes another one, or sends them as they are", async () => {
-    const made = await asUser("POST", `/tenants/${tenant.id}/keys`, { budget_cost_usd: 10 });
-    const { key } = made.record as unknown as CreatedKey;
+  it("stay the user's when an admin changes others", async () => {
+    const key = await keyOfUser({ budget_cost_usd: 10, requests_per_minute: 5 });
     await setDisabled(key, true);
-    await asAdmin(key, { budget_tokens: 20, budget_cost_usd: 10, disabled: true });
-    expect(await put(key, { budget_cost_usd: 11 })).toMatchObject({ status: 200 });
+    await asAdmin(key, { budget_tokens: 20, name: "named" });
+    const own = { budget_cost_usd: 11, requests_per_minute: 0 };
+    expect(await put(key, own)).toMatchObject({ status: 200, record: own });
     expect(await setDisabled(key, false)).toMatchObject({ status: 200 });
+  });
+
+  it.each<[string, Fields, Fields]>([
+    ["tokens_per_minute", { tokens_per_minute: 5 }, { tokens_per_minute: 6 }],
+    ["requests_per_minute", { requests_per_minute: 5 }, { requests_per_minute: 0 }],
+    ["budget_tokens", { budget_tokens: 5 }, { budget_tokens: 6 }],
+    ["budget_period", { budget_cost_usd: 5, budget_period: "monthly" }, { budget_period: "lifetime" }],
+    ["expires_at", { expires_at: "2030-01-01T00:00:00.000Z" }, { expires_at: null }],
+    ["allowed_models", { allowed_models: ["a"] }, { allowed_models: ["a", "b"] }],
+  ])("become the admin's when an admin sends the same: %s", async (path, same, wider) => {
+    const key = await keyOfUser(same);
+    await asAdmin(key, same);
+    expect(await lastChange(key)).toEqual({ admin_limits: [{}, same] });
+    expect(await put(key, wider)).toMatchObject({ status: 400, paths: [path] });
+    expect(await control.must<ApiKey>("GET", `/keys/${key.id}`)).toMatchObject(same);
+  });
+
+  it("become the admin's when an admin sends the whole record back", async () => {
+    const key = await keyOfUser({ tokens_per_minute: 5, budget_tokens: 5 });
+    await asAdmin(key, await control.must<Fields & ApiKey>("GET", `/keys/${key.id}`));
+    expect(await put(key, { tokens_per_minute: 6, budget_tokens: 6 })).toMatchObject({
+      status: 400,
+      paths: ["tokens_per_minute", "budget_tokens"],
+    });
   });
 });

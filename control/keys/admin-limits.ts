@@ -32,16 +32,16 @@ const IS_WITHIN = {
 const WITH_A_CAP: readonly Limit[] = ["budget_period", "budget_started_at"];
 const LIMITS = Object.keys(IS_WITHIN) as Limit[];
 
-/** A change, or a creation, by an admin: the limits that it changes are an admin's from now on, or nobody's. */
-export function changedByAdmin(before: ApiKeyRow | null, columns: Columns): Kept {
-  const [set, now] = before === null ? [{}, {}] : [limitsOfAdmins(before), limitsIn(before)];
-  const changed = Object.entries(limitsIn(columns)).filter(
-    ([field, value]) => field in set || !isEqual(value, now[field as Limit]),
-  );
-  const stays = before?.disabled === true && columns.disabled === true && before.disabled_by !== null;
+/**
+ * A change, or a creation, by an admin: what the body names is an admin's from now on, or nobody's, also where the value
+ * stays. The columns can be more than the body names: a change of one budget field writes all four.
+ */
+export function changedByAdmin(before: ApiKeyRow | null, columns: Columns, body: object): Kept {
+  const set = before === null ? {} : limitsOfAdmins(before);
+  const named = Object.entries(limitsIn(columns)).filter(([field]) => field in body);
   return {
-    ...(stays ? {} : disabling(columns, "admin")),
-    admin_limits: withoutNone({ ...set, ...Object.fromEntries(changed) }),
+    ...disabling(columns, "admin"),
+    admin_limits: withoutNone({ ...set, ...Object.fromEntries(named) }),
   };
 }
 

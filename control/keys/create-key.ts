@@ -25,7 +25,7 @@ export async function createKey(ctx: VerbContext, tenant: string, input: unknown
       .insert(apiKeys)
       .values({
         ...fields,
-        ...(ctx.isForUser === true ? createdByUser(fields) : changedByAdmin(null, fields)),
+        ...(ctx.isForUser === true ? createdByUser(fields) : changedByAdmin(null, fields, body)),
         tenant_id: tenantId,
         key_prefix: keyPrefix(secret),
         key_hash: hash,

@@ -51,14 +51,14 @@ export const keyChanges = {
   }),
 } satisfies Readonly<Record<string, KeyChange>>;
 
-function change<Body>(rule: ChangeRule<Body>): KeyChange {
+function change<Body extends object>(rule: ChangeRule<Body>): KeyChange {
   return {
     body: rule.body,
     apply: async (ctx, id, input) => await applyChange(ctx, parseId(id), rule, parse(rule.body, input)),
   };
 }
 
-async function applyChange<Body>(
+async function applyChange<Body extends object>(
   ctx: VerbContext,
   id: string,
   rule: ChangeRule<Body>,
@@ -69,7 +69,7 @@ async function applyChange<Body>(
     ctx.judge?.(keyRecord(before));
     const now = ctx.now();
     const columns = rule.columns(body, before, now);
-    const kept = ctx.isForUser === true ? changedByUser(before, columns) : changedByAdmin(before, columns);
+    const kept = ctx.isForUser === true ? changedByUser(before, columns) : changedByAdmin(before, columns, body);
     const [row] = await tx
       .update(apiKeys)
       .set({ ...columns, ...kept, rev: journal.rev, updated_at: now })
@@ -80,7 +80,7 @@ async function applyChange<Body>(
       action: typeof rule.action === "string" ? rule.action : rule.action(body),
       entityType: "api_key",
       entityId: id,
-      detail: changedFields(before, columns),
+      detail: changedFields(before, { ...columns, ...kept }),
     });
     journal.keyChanged(row);
     return keyRecord(row);

@@ -18,9 +18,14 @@ export const storedGroup = { name: knownName, weight, created_at: timestamp } sa
   typeof GROUP_FIELDS
 >;
 
+/** The name is one segment of a path: servers and proxies resolve `.` and `..`, and split at a slash, even if it is escaped. */
+const groupName = nameField
+  .refine((name) => name !== "." && name !== "..", "must not be . or ..")
+  .refine((name) => !/[/\\]/.test(name), "must not have a slash or backslash");
+
 /** POST /fairshare/groups */
 export const createGroupSchema = z
-  .object({ name: nameField, weight: weight.default(100) })
+  .object({ name: groupName, weight: weight.default(100) })
   .meta({ id: "CreateFairshareGroup" });
 
 /** PATCH /fairshare/groups/{name}/weight */

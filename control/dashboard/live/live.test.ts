@@ -142,16 +142,18 @@ describe("isolation", () => {
 
   it("binds lists to the user's tenant, whatever the query says", async () => {
     const { id } = other.tenant;
-    for (const query of [
-      "",
-      `?tenant_id=${id}`,
-      `?tenant_id=${own.tenant.id}&tenant_id=${id}`,
-      `?TENANT_ID=${id}`,
-      `?tenant_id=`,
-    ]) {
+    for (const query of ["", `?tenant_id=${id}`, `?TENANT_ID=${id}`, `?tenant_id=`]) {
       const keys = (await (await ann.get(`/api/live/keys${query}`)).json()) as ApiKey[];
       expect({ query, ids: keys.map((key) => key.id) }).toEqual({ query, ids: [own.key.id] });
     }
+  });
+
+  it("refuses a tenant that a user's query names twice", async () => {
+    const answer = await ann.get(`/api/live/keys?tenant_id=${own.tenant.id}&tenant_id=${other.tenant.id}`);
+    expect({ status: answer.status, body: await answer.json() }).toMatchObject({
+      status: 400,
+      body: { error: { details: [{ path: "tenant_id", message: "must be given only once" }] } },
+    });
   });
 
   it("shows a user the allowed models, without where they run", async () => {
