@@ -76,7 +76,26 @@ describe("the Worker's configuration", () => {
     expect(paths("/v1/rerank, /v1/moderations")).toEqual(new Set(["/v1/rerank", "/v1/moderations"]));
   });
 
+  it("reads whole origins of pages, with or without a slash at the end, or all", () => {
+    const origins = (value: string) => parseEnv({ GATEWAY_CORS_ORIGINS: value }).corsOrigins;
+    expect({ none: origins(" "), some: origins("https://a.example/, http://b:81"), all: origins(" * ") }).toEqual({
+      none: new Set(),
+      some: new Set(["https://a.example", "http://b:81"]),
+      all: new Set(["*"]),
+    });
+  });
+
   it.each([
+    ["GATEWAY_CORS_ORIGINS", "https://*.a.example"],
+    ["GATEWAY_CORS_ORIGINS", "*,https://a.example"],
+    ["GATEWAY_CORS_ORIGINS", "https://a.example/path"],
+    ["GATEWAY_CORS_ORIGINS", "a.example"],
+    ["GATEWAY_PROXY_BASE_URL", "http://ops:s3cret@host/v1"],
+    ["GATEWAY_UPSTREAM_BASE_URL", "http://s3cret@host/v1"],
+    ["GATEWAY_REDIS_URL", "https://ops:s3cret@store.example"],
+    ["GATEWAY_CLICKHOUSE_URL", "http://host?x=1"],
+    ["GATEWAY_INTERNAL_BASE_URL", "http://host/#x"],
+    ["GATEWAY_OTEL_ENDPOINT", "http://host/?"],
     ["GATEWAY_PASSTHROUGH_PATHS", "v1/rerank"],
     ["GATEWAY_PASSTHROUGH_PATHS", "/v1/rerank,"],
     ["GATEWAY_PASSTHROUGH_PATHS", "/v1/rerank/"],

@@ -14,6 +14,7 @@ import {
   envHeaders,
   envOptionalUrl,
   envOptionalWebUrl,
+  envOrigins,
   envPairs,
   envPart,
   envRestStoreUrl,
@@ -85,19 +86,6 @@ const passthroughPaths = envText("")
     return z.NEVER;
   })
   .meta({ values: "exact paths, separated by commas", default: "none" });
-
-/** Origins of web pages, separated by commas; `*` allows every one. */
-const corsOrigins = envText("")
-  .transform((text, context) => {
-    const origins = text.split(",").flatMap((origin) => (origin.trim() === "" ? [] : [origin.trim()]));
-    if (origins.every((origin) => origin === "*" || URL.parse(origin)?.origin === origin)) return new Set(origins);
-    context.addIssue({
-      code: "custom",
-      message: "must be * or a comma-separated list of origins such as https://app.example.com",
-    });
-    return z.NEVER;
-  })
-  .meta({ values: "origins, separated by commas, or `*`", default: "none" });
 
 interface Row<Place extends string, Field extends z.ZodType, Value> {
   /** A property of {@link Env}, or a part of one. */
@@ -261,9 +249,12 @@ const ROWS = {
   ),
   GATEWAY_CORS_ORIGINS: to(
     "corsOrigins",
-    corsOrigins.describe(
-      "Origins whose pages may call the data plane from a browser: [from a browser](docs/api.md#from-a-browser).",
-    ),
+    envOrigins
+      .meta({ default: "none" })
+      .describe(
+        "Origins whose pages may call the data plane from a browser: [from a browser](docs/api.md#from-a-browser).",
+      ),
+    (origins) => new Set(origins),
   ),
   GATEWAY_FOREIGN_OBJECTS: to(
     "passesForeignObjects",

@@ -15,6 +15,8 @@ import { hasDevPackages, onlyMissing, staleReasons, thisPlatform } from "./lock-
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const NODE_MAJOR = 24;
 const FORWARDED = /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"]);
+/** Far more than there are listeners. */
+const SOCKETS_MAX = 16;
 const TELL_EVERY_MS = 5_000;
 const KILL_NPM_AFTER_MS = 4_000;
 /** There while packages are added beside others; npm cannot tell a half unpacked one by itself. */
@@ -160,8 +162,11 @@ const node = chooseNode();
 const [command = node, ...first] = commandFor(target, node);
 const isOurs = target.endsWith(".ts");
 // Sockets of a service manager (sd_listen_fds) are handed on, under the pid of the script.
-const { LISTEN_PID, LISTEN_FDS } = process.env;
-const sockets = LISTEN_PID === String(process.pid) ? Array.from({ length: Number(LISTEN_FDS) }, (_, at) => 3 + at) : [];
+const { LISTEN_PID, LISTEN_FDS = "0" } = process.env;
+const handed = LISTEN_PID === String(process.pid) ? LISTEN_FDS : "0";
+if (!/^\d+$/.test(handed) || Number(handed) > SOCKETS_MAX)
+  fail(`LISTEN_FDS must be the number of handed sockets, from 0 to ${SOCKETS_MAX}, in digits`);
+const sockets = Array.from({ length: Number(handed) }, (_, at) => 3 + at);
 const shell = sockets.length > 0 ? ["/bin/sh", "-c", 'export LISTEN_PID=$$; exec "$@"', "sh"] : [];
 const [program = command, ...programArgs] = [...shell, command, ...first, ...args];
 const child = spawn(program, programArgs, {

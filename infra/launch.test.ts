@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, globSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -29,6 +29,18 @@ const isAlive = (pid: number): boolean => {
     return false;
   }
 };
+
+it.each(["99999999", "-1", "abc"])("refuses %s sockets of a service manager in one line", (count) => {
+  const { status, stderr } = spawnSync(
+    "/bin/sh",
+    ["-c", 'export LISTEN_PID=$$; exec "$@"', "sh", process.execPath, join(ROOT, "infra/launch.mjs"), "infra/types.ts"],
+    { encoding: "utf8", env: { ...process.env, LISTEN_FDS: count } },
+  );
+  expect({ status, stderr }).toEqual({
+    status: 1,
+    stderr: "LISTEN_FDS must be the number of handed sockets, from 0 to 16, in digits\n",
+  });
+});
 
 it("says that packages are still installed, and ends npm and itself by a signal", { tags: ["long"] }, async () => {
   const { launch, npm } = projectWithoutPackages();

@@ -5,6 +5,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
+import { isWebUrl, NO_WEB_URL } from "../../shared/env/env-fields.ts";
 import { terminalText } from "../../shared/text/printable.ts";
 import { type GatewayClient, gatewayClient } from "../api/client/client.ts";
 import { printJson, printRecord, printTable, printWarnings } from "./output.ts";
@@ -98,7 +99,7 @@ export function sessionOf(command: Command): Session {
 /** The address of the admin listener: that of the option, else of the variable, else of a stack on this machine. */
 export function adminUrlOf(option: string | undefined): string {
   const url = option ?? process.env["GATEWAY_ADMIN_BASE_URL"] ?? DEFAULT_URL;
-  if (!URL.canParse(url)) throw new CliError(`${url} is not a URL: set --url or GATEWAY_ADMIN_BASE_URL`);
+  if (!isWebUrl(url)) throw new CliError(`--url (GATEWAY_ADMIN_BASE_URL) ${NO_WEB_URL}`);
   return url;
 }
 

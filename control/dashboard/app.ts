@@ -7,6 +7,7 @@ import { bodyLimit } from "hono/body-limit";
 import { deleteCookie, getCookie, getSignedCookie, setCookie, setSignedCookie } from "hono/cookie";
 import { NONCE, type SecureHeadersVariables, secureHeaders } from "hono/secure-headers";
 import { z } from "zod";
+import { AuthFailures } from "../../shared/access/auth-failures.ts";
 import { PERSON_HEADER, personOf } from "../../shared/access/console-person.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { ownPath } from "../../shared/network/own-path.ts";
@@ -67,6 +68,7 @@ export function createDashboard(options: DashboardOptions): Hono {
   const sessions = new Sessions(options);
   const states = new SignInStates(env.sessionSecret, now);
   const attempts = new SignInAttempts(nowMs);
+  const failures = new AuthFailures();
   const providers = new Map(env.providers.map((provider) => [provider.id, new OidcSignIn(provider, nowMs)]));
   const live = new Live({ ...options, nowMs });
   const open = new OpenCalls();
@@ -125,7 +127,8 @@ export function createDashboard(options: DashboardOptions): Hono {
     // No other request may come between the judgement and its count.
     if (attempts.waitMs(address) > 0 || !isBreakGlass(env, given)) {
       attempts.failed(address);
-      log.warn({ event: "sign_in_failed", address });
+      const { line } = failures.note(address, nowMs());
+      if (line !== null) log.warn({ event: "sign_in_failed", address, ...line });
       throw new DashboardError("sign_in_failed");
     }
     attempts.succeeded(address);

@@ -123,6 +123,23 @@ describe("the break-glass admin", () => {
     expect(await signInFrom("203.0.113.6")).toBe(200);
   });
 
+  it("is guessed from all of loopback as from one address", async () => {
+    for (let nth = 1; nth <= 5; nth += 1) expect(await signInFrom(`127.0.${nth}.1`, "wrong-password")).toBe(401);
+    expect({ another: await signInFrom("127.9.9.9"), mapped: await signInFrom("::ffff:127.0.0.1") }).toEqual({
+      another: 429,
+      mapped: 429,
+    });
+  });
+
+  it("has one line in the log for the guesses of a second, with how many there were", async () => {
+    testing.aheadMs = 10_000;
+    const from = testing.logged.length;
+    for (let nth = 1; nth <= 4; nth += 1) await signInFrom(`203.0.113.${nth}`, "wrong-password");
+    testing.aheadMs = 12_000;
+    await signInFrom("203.0.113.5", "wrong-password");
+    expect(testing.logged.slice(from).filter((line) => line.includes("sign_in_failed"))).toHaveLength(2);
+  });
+
   it("is not guessed by many requests at once", async () => {
     const guesses = Array.from({ length: 20 }, async (_, nth) =>
       testing.browser().send("POST", "/auth/local", { ...ADMIN, password: nth === 19 ? ADMIN.password : "x" }),

@@ -3,7 +3,7 @@
  * one of them the required ones must be there.
  */
 import { z } from "zod";
-import { envErrorText, envOptionalWebUrl, envText, envWebUrl } from "../../shared/env/env-fields.ts";
+import { envErrorText, envOptionalWebUrl, envOrigins, envText, envWebUrl } from "../../shared/env/env-fields.ts";
 import { strictVariables } from "../../shared/env/unknown-variables.ts";
 import { adminBaseUrlField, EnvError, type Listen, listenField, requiredField } from "../kernel/env-field.ts";
 import { type TrustedProxies, trustedProxiesField } from "../kernel/trusted-proxies.ts";
@@ -110,19 +110,14 @@ const providers = envText("[]").transform((text, context): readonly OidcProvider
 const DATABASE =
   "must be the postgres:// URL of the gateway's database: only the control service can open an embedded one";
 
-const trustedOrigins = envText("")
-  .transform((text) =>
-    text
-      .split(",")
-      .map((origin) => origin.trim().replace(/\/$/, ""))
-      .filter((origin) => origin !== ""),
-  )
-  .refine(
-    (origins) =>
-      origins.every((origin) => origin === "*" || (URL.canParse(origin) && new URL(origin).origin === origin)),
-    "must be origins such as https://ops.example.org, separated by commas, or *",
-  )
-  .meta({ values: "origins, separated by commas, or `*`" });
+/** Every address of a machine, where nobody can go. */
+const UNSPECIFIED = /^(0\.0\.0\.0|\[::\])$/;
+
+/** True for the URL of an origin that a browser can open. */
+function isPublicOrigin(text: string): boolean {
+  const { pathname, hostname } = new URL(text);
+  return pathname === "/" && !UNSPECIFIED.test(hostname);
+}
 
 const required = (min: number) =>
   z
@@ -144,11 +139,15 @@ const dashboardVariables = {
     "Secret that signs the console's session cookies. Changing it signs everyone out.",
   ),
   DASHBOARD_PUBLIC_URL: envOptionalWebUrl
+    .refine(
+      (url) => url === null || isPublicOrigin(url),
+      "must be an origin that browsers can open, such as https://console.example.org: no path, not 0.0.0.0",
+    )
     .meta({ default: "the loopback address that is asked for" })
     .describe(
       "URL at which browsers reach the console. Required if the console listens off loopback or is behind a front. Used for redirects, the origin check and `Secure` cookies.",
     ),
-  TRUSTED_ORIGINS: trustedOrigins.describe("Other origins from which the console accepts writes."),
+  TRUSTED_ORIGINS: envOrigins.describe("Other origins from which the console accepts writes."),
   OIDC_PROVIDERS: providers
     .meta({ values: "a JSON array", default: "none" })
     .describe("OIDC [providers](docs/rules/console.md#providers) for signing in to the console."),

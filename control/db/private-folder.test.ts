@@ -1,5 +1,16 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  lchownSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -36,6 +47,25 @@ it("makes a folder and all in it private to its owner, and changes nothing outsi
   expect(["part/deep/er/file", "part/program"].map((name) => mode(join(folder, name)))).toEqual(["600", "600"]);
   expect({ folder: mode(folder), beside: mode(join(folder, "beside")) }).toEqual({ folder: "755", beside: "644" });
   expect(readFileSync(join(part, "deep/er/file"), "utf8")).toBe("content");
+});
+
+it.runIf(process.getuid?.() === 0)("refuses what another user has put there, and says what to do", () => {
+  const part = join(folder, "part");
+  mkdirSync(join(part, "deep"), { recursive: true });
+  writeFileSync(join(part, "deep/file"), "planted");
+  symlinkSync("/nowhere", join(part, "link"));
+  for (const [path, give] of [
+    ["part/deep/file", chownSync],
+    ["part/link", lchownSync],
+    ["part", chownSync],
+  ] as const) {
+    give(join(folder, path), 65534, 65534);
+    expect(() => makePrivate(part)).toThrow(
+      `${join(folder, path)} belongs to another user (uid 65534): remove it, or, if you trust its content, run chown -hR 0 ${join(folder, path)}`,
+    );
+    give(join(folder, path), 0, 0);
+  }
+  makePrivate(part);
 });
 
 it("is made when it is missing, whatever the umask", () => {

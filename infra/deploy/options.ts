@@ -1,7 +1,7 @@
 /** What a deployment is to be, judged before anything is asked (docs/platform.md#deploy). */
 import { parseArgs } from "node:util";
 import { z } from "zod";
-import { isWebUrl } from "../../shared/env/env-fields.ts";
+import { isWebUrl, NO_WEB_URL } from "../../shared/env/env-fields.ts";
 
 /** What was asked for on the command line, and the operator's variables that name where the gateway is. */
 export interface DeployOptions {
@@ -36,7 +36,7 @@ variables: GATEWAY_PROXY_BASE_URL, GATEWAY_ADMIN_BASE_URL, GATEWAY_ADMIN_TOKEN, 
 
 const url = z
   .string({ error: "must be set to an http or https URL" })
-  .refine(isWebUrl, "must be an http or https URL")
+  .refine(isWebUrl, NO_WEB_URL)
   .transform((text) => text.replace(/\/+$/, ""));
 
 const needed = (what: string) => z.string({ error: `must be set to ${what}` }).min(1, `must be set to ${what}`);

@@ -1,6 +1,7 @@
 /** The folders that a launcher keeps for itself: its data, and the storage of the Durable Objects when that lies elsewhere. */
-import { accessSync, chmodSync, constants, existsSync, mkdirSync, statSync } from "node:fs";
+import { accessSync, chmodSync, constants, existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { ForeignEntry, isForeign, makePrivate, ownEntry } from "../../control/db/private-folder.ts";
 import { systemProblem } from "../../control/kernel/system-problem.ts";
 import { type StackConfig, StackEnvError } from "./env.ts";
 import { type FolderLock, lockFolder } from "./process/folder-lock.ts";
@@ -17,6 +18,8 @@ export async function lockFolders(
   undo: Undo,
 ): Promise<readonly [data: FolderLock, objects: FolderLock]> {
   const data = await lockedFolder("GATEWAY_DATA_DIR", dataDir, undo);
+  const compiled = compileCache(dataDir);
+  if (dirname(compiled) === dataDir) await inFolder("GATEWAY_DATA_DIR", dataDir, () => makePrivate(compiled));
   if (!`${objectsDir}/`.startsWith(`${dataDir}/`)) return [data, await lockedFolder(objectsVariable, objectsDir, undo)];
   await inFolder(objectsVariable, objectsDir, () => undefined);
   return [data, data];
@@ -34,10 +37,11 @@ async function lockedFolder(variable: string, folder: string, undo: Undo): Promi
 async function inFolder<T>(variable: string, folder: string, use: () => T): Promise<Awaited<T>> {
   try {
     makeFolder(folder);
-    keepToOurselves(folder);
     accessSync(folder, USABLE);
+    keepToOurselves(folder);
     return await use();
   } catch (error) {
+    if (error instanceof ForeignEntry) throw new StackEnvError(`${variable}: ${error.message}`);
     const problem = systemProblem(error);
     if (problem === null) throw error;
     throw new StackEnvError(`${variable}: the folder ${folder} cannot be used: ${problem}`);
@@ -46,12 +50,22 @@ async function inFolder<T>(variable: string, folder: string, use: () => T): Prom
 
 /**
  * Removes the right of other users to write in a folder of ours: they could put an admin token that they know, or code, in the place
- * of a file.
+ * of a file. A folder of root is used as it is: that of a volume of containers is root's, and writable for all. Throws ForeignEntry
+ * for what they have put there already; a folder like /tmp holds theirs by right.
  */
 function keepToOurselves(folder: string): void {
   const { uid, mode } = statSync(folder);
-  if (uid !== process.getuid?.() || (mode & STICKY) !== 0 || (mode & WRITABLE_BY_OTHERS) === 0) return;
-  chmodSync(folder, mode & 0o7777 & ~WRITABLE_BY_OTHERS);
+  if (isForeign(uid))
+    throw new ForeignEntry(
+      `the folder ${folder} belongs to another user (uid ${uid}): start as that user, or, if you trust its content, run chown -R ${process.getuid?.()} ${folder}`,
+    );
+  if ((mode & STICKY) !== 0) return;
+  if (uid === process.getuid?.() && (mode & WRITABLE_BY_OTHERS) !== 0) {
+    chmodSync(folder, mode & 0o7777 & ~WRITABLE_BY_OTHERS);
+    if ((statSync(folder).mode & WRITABLE_BY_OTHERS) !== 0)
+      throw new ForeignEntry(`other users can write in the folder ${folder}, which chmod does not change: use another`);
+  }
+  for (const name of readdirSync(folder)) ownEntry(join(folder, name));
 }
 
 /**

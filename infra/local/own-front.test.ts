@@ -24,7 +24,7 @@ it("waits until every process would serve, and says what is missing", async () =
   const { signal } = new AbortController();
   const options = { ports: () => ports, abandoned: signal, heard: (what: string) => void heard.push(what) };
   await expect(untilReady({ ...options, withinMs: 10 })).rejects.toThrow(
-    "the data plane was not ready after 0.01 s: the Cell does not answer",
+    "the data plane was not ready after 0.01 s (GATEWAY_START_TIMEOUT_SECS): the Cell does not answer",
   );
   const ready = untilReady({ ...options, withinMs: 60_000 });
   missing = null;

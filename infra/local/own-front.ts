@@ -72,7 +72,9 @@ export async function untilReady({ ports, withinMs, abandoned, heard }: ReadyOpt
     if (!missing) return;
     heard(missing);
     if (performance.now() > untilMs)
-      throw new Error(`the data plane was not ready after ${withinMs / 1000} s: ${missing}`);
+      throw new Error(
+        `the data plane was not ready after ${withinMs / 1000} s (GATEWAY_START_TIMEOUT_SECS): ${missing}`,
+      );
     await pause(ASK_EVERY_MS, undefined, { signal: abandoned });
   }
 }

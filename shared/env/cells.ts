@@ -3,7 +3,7 @@
  * (docs/rules/configuration.md#cells). Both planes parse the text with this file.
  */
 import * as z from "zod";
-import { envCellName, envSecret } from "./env-fields.ts";
+import { envCellName, envSecret, isWebUrl, NO_WEB_URL } from "./env-fields.ts";
 
 /** Regions in which the platform can be asked to place an object; a hint, not a promise. */
 const HINTS = ["wnam", "enam", "sam", "weur", "eeur", "apac", "oc", "afr", "me"] as const;
@@ -18,7 +18,7 @@ const oneOf = <const Words extends readonly [string, ...string[]]>(words: Words)
 const cellSchema = z
   .strictObject({
     cell: envCellName,
-    url: z.string().refine((value) => URL.canParse(value) && /^https?:/.test(value), "must be an http or https URL"),
+    url: z.string().refine(isWebUrl, NO_WEB_URL),
     hint: oneOf(HINTS).optional(),
     jurisdiction: oneOf(JURISDICTIONS).optional(),
     continents: z.array(oneOf(CONTINENTS)).default([]),

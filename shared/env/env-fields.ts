@@ -85,12 +85,18 @@ export const envPart = (fallback: number, most: number) =>
 const PAIRS = "name=value pairs separated by commas, with percent-encoded values";
 const URL_VALUES = "an http or https URL";
 
-/** True for an http or https URL. */
-export const isWebUrl = (value: string): boolean => URL.canParse(value) && /^https?:/i.test(value);
+/** A URL with user info cannot be fetched, and with a query or a fragment nothing can follow it. */
+export const NO_WEB_URL = "must be an http or https URL without user name, password, ? and #";
+
+/** True for an http or https URL that paths can be added to. */
+export function isWebUrl(value: string): boolean {
+  const url = URL.parse(value);
+  return url !== null && /^https?:[^?#]+$/i.test(value) && url.username + url.password === "";
+}
 
 /** An http or https URL, or the fallback. */
 export const envWebUrl = (fallback: string) =>
-  envText(fallback).refine(isWebUrl, "must be an http or https URL").meta({ values: URL_VALUES });
+  envText(fallback).refine(isWebUrl, NO_WEB_URL).meta({ values: URL_VALUES });
 
 /** Address of the key-value store when no variable sets it (docs/rules/configuration.md#variables). */
 const DEFAULT_STORE_URL = "redis://127.0.0.1:6379";
@@ -120,16 +126,32 @@ export const envCidrs = envText("")
   .refine((items) => items.every(isCidr), "must be a comma-separated list of CIDRs")
   .meta({ values: "CIDRs, separated by commas" });
 
-/** An http or https URL, or "". */
+/** An http or https URL that is used unchanged, or "". */
 export const envOptionalUrl = envText("")
-  .refine((value) => value === "" || isWebUrl(value), "must be an http or https URL")
+  .refine((value) => value === "" || (/^https?:/i.test(value) && URL.canParse(value)), "must be an http or https URL")
   .meta({ values: URL_VALUES });
 
 /** An http or https URL without a trailing slash, or null. */
 export const envOptionalWebUrl = envText("")
-  .refine((value) => value === "" || isWebUrl(value), "must be an http or https URL")
+  .refine((value) => value === "" || isWebUrl(value), NO_WEB_URL)
   .transform((value) => (value === "" ? null : value.replace(/\/+$/, "")))
   .meta({ values: URL_VALUES });
+
+/** Origins of web pages, separated by commas, or `*` alone for all. */
+export const envOrigins = envText("")
+  .transform((text) =>
+    text.split(",").flatMap((entry) => {
+      const origin = entry.trim().replace(/\/$/, "");
+      return origin === "" ? [] : [origin];
+    }),
+  )
+  .refine(
+    (origins) =>
+      origins.join() === "*" ||
+      origins.every((origin) => !origin.includes("*") && URL.parse(origin)?.origin === origin),
+    "must be whole origins such as https://app.example.com, separated by commas, or * alone",
+  )
+  .meta({ values: "origins, separated by commas, or `*`" });
 
 /**
  * `name=value` pairs as OpenTelemetry's specification writes them: separated by commas, values percent-encoded; null when

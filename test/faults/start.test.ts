@@ -3,7 +3,7 @@
  * (docs/rules/local-stack.md#start-and-stop).
  * @module-tag check
  */
-import { mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -32,6 +32,18 @@ async function failure(
 }
 
 describe("a start that cannot succeed", () => {
+  it.runIf(process.getuid?.() === 0)("names an admin token that another user has put in the data folder", async () => {
+    chmodSync(dataDir, 0o777);
+    const planted = join(dataDir, "admin-token");
+    writeFileSync(planted, "planted-by-another-user-of-the-machine", { mode: 0o600 });
+    chownSync(planted, 65534, 65534);
+    const { code, lines } = await failure({});
+    expect({ code, lines }).toEqual({
+      code: 1,
+      lines: [expect.stringContaining(`GATEWAY_DATA_DIR: ${planted} belongs to another user (uid 65534): remove it`)],
+    });
+  });
+
   const namesTheVariable = async (variable: string, value: string): Promise<void> => {
     const { code, lines } = await failure({ [variable]: value });
     expect(code).toBe(1);
@@ -42,6 +54,7 @@ describe("a start that cannot succeed", () => {
   it.each([
     ["GATEWAY_PROXY_LISTEN", "nonsense"],
     ["GATEWAY_GLOBAL_MAX_IN_FLIGHT", "many"],
+    ["GATEWAY_UPSTREAM_BASE_URL", "http://ops:s3cret@host/v1"],
   ])("names %s when it is %j", namesTheVariable);
   it.each([
     ["GATEWAY_ENCRYPTION_KEY", "c2hvcnQ="],

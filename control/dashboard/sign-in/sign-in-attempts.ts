@@ -57,9 +57,10 @@ export class SignInAttempts {
   }
 }
 
-/** Whoever has one address of IPv6 has all 2^64 of its network. */
+/** Whoever has one address of IPv6 has all 2^64 of its network, and whoever is on this machine has all of 127.0.0.0/8. */
 function networkOf(address: string): string {
   if (!ipaddr.isValid(address)) return address;
   const parsed = ipaddr.process(address);
+  if (parsed.range() === "loopback") return "loopback";
   return parsed.kind() === "ipv6" ? parsed.toByteArray().slice(0, 8).join(".") : parsed.toString();
 }

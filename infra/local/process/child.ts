@@ -148,7 +148,10 @@ export async function startChild(spec: ChildSpec, guard: Guard, readyMs = 300_00
     signal(target, "SIGKILL");
   };
   const unwanted = () => giveUp("was stopped before it was ready");
-  const late = setTimeout(() => giveUp(`was not ready after ${readyMs / 1000} s`), readyMs);
+  const late = setTimeout(
+    () => giveUp(`was not ready after ${readyMs / 1000} s (GATEWAY_START_TIMEOUT_SECS)`),
+    readyMs,
+  );
   spec.unwanted?.addEventListener("abort", unwanted, { once: true });
   if (spec.unwanted?.aborted === true) unwanted();
   void exited.then((reason) =>

@@ -120,6 +120,6 @@ it("is stopped at once while a restart hangs, and leaves no half-started process
 
 it("leaves no process behind that was not ready in time: another may need its port and files", async () => {
   const child = await startChild(spec("setInterval(() => {}, 1000)"), guard, 10);
-  await expect(child.ready).rejects.toThrow("part was not ready after 0.01 s");
+  await expect(child.ready).rejects.toThrow("part was not ready after 0.01 s (GATEWAY_START_TIMEOUT_SECS)");
   expect(isAlive(child.pid)).toBe(false);
 });
