@@ -24,7 +24,7 @@ const PART_TYPES = wordsOf(
   "message reasoning refusal image audio video document file url base64 ephemeral logs thinking",
 );
 const PART_NAMES = wordsOf(
-  "role content id input output arguments url detail source data thinking signature context citations file filename refusal audio image reasoning summary annotations query queries action code results logs document parts model",
+  "role content text id tools input output arguments url detail source data thinking signature context citations file filename refusal audio image reasoning summary annotations query queries action code results logs document parts model",
 );
 /** Words that are joined to one: the name of a member, or a type. */
 const JOINED = /^[a-z]+(?:_[a-z0-9]+)+$/;
