@@ -10,7 +10,15 @@ import { MODEL_ROUTES, type RouteClass } from "../request/route-class.ts";
 import { BytePieces, type Span } from "../wire/bytes/byte-pieces.ts";
 import { type JsonPath, type StringPlace, stringAt, stringPlaces } from "../wire/json/string-places.ts";
 import { isDefinitionName, isDefinitionType } from "./definition-words.ts";
-import { isIdOrBytes, isOfFile, isOfServer, isProtocolWord, leafOf, nameOf } from "./unread-members.ts";
+import {
+  isIdOrBytes,
+  isOfFile,
+  isOfServer,
+  isProtocolWord,
+  leafOf,
+  MEMBER_DEPTH_MAX,
+  nameOf,
+} from "./unread-members.ts";
 
 /** A text of a request; the span is that of its JSON string in the client's bytes, quotes included. */
 export interface RequestText {
@@ -147,8 +155,6 @@ const LABELS = new Set(["role", "type"]);
 const MESSAGE_TEXT = new Set(["content", "text", "output", "refusal", "thinking", "reasoning_content", "reasoning"]);
 /** Members of a message, or of its parts, whose strings at any depth are what a model asked a tool for. */
 const CALLED_WITH = new Set(["arguments", "input", "action", "code", "operation"]);
-/** A server of a path without rules reads no prompt that is deeper; each step costs time for every string of a body. */
-const MEMBER_DEPTH_MAX = 8;
 /** How a tool is reached that is a server, which no model reads: members of an element of `tools`. */
 const CONNECTION = new Set(["server_url", "authorization", "headers"]);
 
@@ -190,11 +196,11 @@ export function* guardedTexts(pieces: readonly Uint8Array[], scope: TextScope, o
     const user = !isDefinition && (speaker === "user" || speaker === "tool") && !SYSTEM_MEMBERS.has(message.member);
     const result: RequestText[] = [];
     for (const place of message.texts) {
-      yield PLACE_UNITS;
       const { path, span, isName } = place;
+      yield PLACE_UNITS + path.length;
       const isTold = speaker === "model" && isElement(path) && RESULTS.has(nameOf(path[2]));
       if (speaker === "model" && !ofModel && !isTold) continue;
-      if (isDefinition && isConnection(scope, path) && servers.has(elementKey(scope, path))) continue;
+      if (isDefinition && isConnection(scope, path) && servers.get(elementKey(scope, path)) === true) continue;
       const text = yield* stringAt(body, span);
       const isWord = isDefinition
         ? isName
@@ -213,19 +219,22 @@ export function* guardedTexts(pieces: readonly Uint8Array[], scope: TextScope, o
   return { prompts, others, toolResults, hasTokenIds };
 }
 
-const NO_SERVERS: ReadonlySet<string> = new Set();
+const NO_SERVERS: ReadonlyMap<string, boolean> = new Map();
 
 /** The tools of a member that are servers: those whose type says so, however often it is given. */
-function* serversOf(body: BytePieces, scope: TextScope, places: readonly StringPlace[]): Steps<ReadonlySet<string>> {
-  const servers = new Set<string>();
-  const tools = new Set<string>();
+function* serversOf(
+  body: BytePieces,
+  scope: TextScope,
+  places: readonly StringPlace[],
+): Steps<ReadonlyMap<string, boolean>> {
+  const servers = new Map<string, boolean>();
   for (const { path, span, isName } of places) {
+    yield PLACE_UNITS;
     const { at } = memberOf(scope, path);
     if (isName || path.length !== at + 3 || nameOf(path[at + 2]) !== "type") continue;
-    yield PLACE_UNITS;
-    ((yield* stringAt(body, span)) === "mcp" ? servers : tools).add(elementKey(scope, path));
+    const key = elementKey(scope, path);
+    servers.set(key, servers.get(key) !== false && (yield* stringAt(body, span)) === "mcp");
   }
-  for (const tool of tools) servers.delete(tool);
   return servers;
 }
 

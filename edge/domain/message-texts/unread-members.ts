@@ -33,7 +33,10 @@ const ID_CHARACTERS = /^[\w.:|=+/-]{1,256}$/;
 const BASE64 = /^(?:data:[^,]{0,128},)?[\w+/=-]{256,}$/;
 
 /** Nearly every name, which needs no folding. */
-const FOLDED = /^[a-z_]{1,64}$/;
+const FOLDED = /^[a-z0-9_]{1,64}$/;
+
+/** A server of a path without rules reads no prompt that is deeper; each step costs time for every string of a body. */
+export const MEMBER_DEPTH_MAX = 8;
 
 /** How the name of a step is compared; that of an element is none. */
 export function nameOf(step: string | number | undefined): string {
@@ -48,7 +51,10 @@ export function leafOf(path: JsonPath): string {
 
 /** True for what is in a member for the server. */
 export function isOfServer(path: JsonPath): boolean {
-  return OF_SERVER.has(nameOf(path[0])) || path.some((step) => OF_SERVER_ANYWHERE.has(nameOf(step)));
+  if (OF_SERVER.has(nameOf(path[0]))) return true;
+  for (let at = 0; at < path.length && at < MEMBER_DEPTH_MAX; at += 1)
+    if (OF_SERVER_ANYWHERE.has(nameOf(path[at]))) return true;
+  return false;
 }
 
 /** True for a string that is the place of a file, or its bytes, whatever it says. */
