@@ -12,11 +12,9 @@ function textsOf(path: string, body: unknown, ofModel = false) {
   };
 }
 
-function definitionsOf(path: string, body: unknown) {
-  const bytes = new TextEncoder().encode(JSON.stringify(body));
-  return atOnce(guardedTexts([bytes], textScopeOf(path, routeClassOf(path)), false)).definitions.map(
-    ({ text }) => text,
-  );
+function othersOf(path: string, body: unknown) {
+  const bytes = new TextEncoder().encode(typeof body === "string" ? body : JSON.stringify(body));
+  return atOnce(guardedTexts([bytes], textScopeOf(path, routeClassOf(path)), false)).others.map(({ text }) => text);
 }
 
 const CHAT = "/v1/chat/completions";
@@ -76,7 +74,7 @@ describe("where input guardrails look", () => {
         documents: ["d", { title: "t" }],
         other: "o",
       },
-      ["assistant", "c", "system: s", "q", "d", "t"],
+      ["c", "system: s", "q", "d", "t"],
     ],
   ])("%s", (_, path, body, expected) => {
     expect(textsOf(path, body).prompts).toEqual(expected);
@@ -85,7 +83,7 @@ describe("where input guardrails look", () => {
   it.each([
     ["a prompt", { request: { prompt: "a", other: "o" } }, ["a"]],
     ["prompts in a list", { instances: [{ Prompt: "a" }, { inputs: ["b"] }] }, ["a", "b"]],
-    ["messages", { body: { messages: [{ role: "assistant", content: "c" }] } }, ["assistant", "c"]],
+    ["messages", { body: { messages: [{ role: "assistant", content: "c" }] } }, ["c"]],
     ["a prefix and a suffix", { input_prefix: "a", input_suffix: "b", input_extra: [{ text: "c" }] }, ["a", "b", "c"]],
   ])("finds the known names at any depth of an unknown path: %s", (_, body, expected) => {
     expect(textsOf("/infill", body).prompts).toEqual(expected);
@@ -93,7 +91,7 @@ describe("where input guardrails look", () => {
 
   it("takes definitions at any depth of an unknown path, but for how a tool is reached", () => {
     const tools = [{ type: "mcp", server_url: "u", server_description: "d" }];
-    expect(definitionsOf("/v2/generate", { parameters: { tools } })).toEqual(["mcp", "server_description", "d"]);
+    expect(othersOf("/v2/generate", { parameters: { tools } })).toEqual(["mcp", "server_description", "d"]);
   });
 
   it("takes a template and messages of embeddings, and what a server adds to responses", () => {
@@ -143,18 +141,18 @@ describe("where input guardrails look", () => {
       "x-note": true,
     };
     const response_format = { type: "json_schema", json_schema: { name: "n", strict: true, schema } };
-    expect(definitionsOf(CHAT, { response_format })).toEqual(["n", "p 1", "d", "e", "string", "t", "p 1", "x-note"]);
+    expect(othersOf(CHAT, { response_format })).toEqual(["n", "p 1", "d", "e", "string", "t", "p 1", "x-note"]);
     expect(textsOf(CHAT, { response_format })).toEqual({ prompts: [], tools: [] });
     const tools = [{ type: "function", function: { name: "f", parameters: { properties: { server_url: {} } } } }];
-    expect(definitionsOf(CHAT, { tools, functions: [{ name: "g" }] })).toEqual(["f", "server_url", "g"]);
+    expect(othersOf(CHAT, { tools, functions: [{ name: "g" }] })).toEqual(["f", "server_url", "g"]);
     const server = { type: "mcp", server_url: "u", headers: { h: "v" }, authorization: "a", server_description: "s" };
     const text = { format: { type: "json_schema", name: "n", schema: {} } };
     const expected = ["mcp", "server_description", "s", "n"];
-    expect(definitionsOf("/v1/responses", { tools: [server], text })).toEqual(expected);
+    expect(othersOf("/v1/responses", { tools: [server], text })).toEqual(expected);
     expect(textsOf("/v2/generate", { contents: [{ parts: [{ text: "a" }] }], systemInstruction: "b" }).prompts).toEqual(
       ["a", "b"],
     );
-    expect(definitionsOf("/v2/generate", { tools: [{ input_schema: { description: "d" } }] })).toEqual(["d"]);
+    expect(othersOf("/v2/generate", { tools: [{ input_schema: { description: "d" } }] })).toEqual(["d"]);
   });
 
   it("sees both of two members and two roles of one name: an upstream may read the other", () => {
@@ -228,5 +226,154 @@ describe("where input guardrails look", () => {
     expect(textsOf(CHAT, { messages })).toEqual({ prompts: [], tools: [["one"], ["two"]] });
     const input = [{ type: "function_call_output", output: "three", call_id: "c" }];
     expect(textsOf("/v1/responses", { input }).tools).toEqual([["three"]]);
+  });
+
+  it.each([
+    [
+      "a tool that is no server",
+      CHAT,
+      { tools: [{ type: "function", headers: "a", authorization: "b" }] },
+      ["headers", "a", "authorization", "b"],
+    ],
+    [
+      "a tool of two types",
+      CHAT,
+      '{"tools":[{"type":"mcp","Type":"function","headers":"a"}]}',
+      ["mcp", "Type", "function", "headers", "a"],
+    ],
+    [
+      "a schema of messages",
+      "/v1/messages",
+      { output_config: { format: { type: "json_schema", schema: { "p 1": { enum: ["a"] } } } } },
+      ["p 1", "a"],
+    ],
+    [
+      "a server of messages",
+      "/v1/messages",
+      { mcp_servers: [{ type: "url", url: "u", name: "a", authorization_token: "t" }] },
+      ["a"],
+    ],
+    ["members of content", CHAT, { messages: [{ role: "user", content: { "n 1": "a" } }] }, ["n 1", "a"]],
+    ["a role that nobody knows", CHAT, { messages: [{ role: "a b", content: "" }] }, ["a b"]],
+    [
+      "the name of a tool and its call",
+      CHAT,
+      { messages: [{ role: "tool", name: "a", tool_call_id: "b c", content: "r" }] },
+      ["a", "b c"],
+    ],
+    [
+      "the name of a file",
+      "/v1/responses",
+      { input: [{ role: "user", content: [{ type: "input_file", filename: "a", file_data: "d", file_id: "f_1" }] }] },
+      ["a"],
+    ],
+    ["a reason", "/v1/responses", { input: [{ type: "mcp_approval_response", approve: true, reason: "a" }] }, ["a"]],
+    [
+      "members of no route",
+      CHAT,
+      { system: "a", prompt: "b", data_sources: [{ parameters: { role_information: "c" } }] },
+      ["a", "b", "c"],
+    ],
+    ["an embedding of content", "/v1/embeddings", { content: "a", encoding_format: "float" }, ["a"]],
+    ["a score", "/v1/score", { data_1: ["a"], items: ["b"], model: "m" }, ["a", "b"]],
+    [
+      "a deep member of an unknown path",
+      "/v9/x",
+      { a: { b: { c: { d: { e: { f: { g: { h: { i: { j: "a" } } } } } } } } } },
+      ["a"],
+    ],
+  ])("examines every other string by itself: %s", (_, path, body, expected) => {
+    expect(othersOf(path, body)).toEqual(expected);
+  });
+
+  it.each([
+    [
+      "what is for the server",
+      { user: "a@b.de", metadata: { k: "v" }, stop: ["<|im_end|>"], model: "falcon", session_id: "s_1" },
+    ],
+    [
+      "files and ids",
+      {
+        messages: [
+          {
+            role: "user",
+            content: [
+              { type: "image_url", image_url: { url: "u" } },
+              { type: "input_audio", input_audio: { data: "A".repeat(256) } },
+              { type: "file", file: { file_id: "f_1" } },
+            ],
+          },
+        ],
+      },
+    ],
+    ["what the model said", { messages: [{ role: "assistant", name: "n", content: "a", extra: "b" }] }],
+  ])("leaves out what no policy looks at: %s", (_, body) => {
+    expect(othersOf(CHAT, body)).toEqual([]);
+  });
+
+  it("keeps texts together that are read as one, whatever stands between them", () => {
+    const content = [
+      { type: "text", text: "blue fal", foo: "x" },
+      { foo: "y", type: "text", text: "con" },
+    ];
+    expect(textsOf(CHAT, { messages: [{ role: "user", content }] }).prompts).toEqual(["blue fal", "con"]);
+  });
+
+  it.each([
+    ["mcp_call", { output: "a" }, ["a"]],
+    [
+      "code_interpreter_call",
+      {
+        code: "c",
+        outputs: [
+          { type: "logs", logs: "a" },
+          { type: "image", url: "u" },
+        ],
+      },
+      ["a"],
+    ],
+    ["file_search_call", { queries: ["q"], results: [{ file_id: "f_1", filename: "n", text: "a" }] }, ["n", "a"]],
+    ["shell_call", { action: { commands: ["c"] } }, null],
+  ])("takes for a tool's result what a call of the model brings along: %s", (type, more, result) => {
+    const tools = result === null ? [] : [result];
+    expect(textsOf("/v1/responses", { input: [{ type, id: "i_1", ...more }] })).toEqual({ prompts: [], tools });
+    expect(textsOf("/v1/responses", { input: [{ type, id: "i_1", ...more }] }, true).tools).toEqual(tools);
+  });
+
+  it("takes descriptions of tools that items of the conversation have", () => {
+    const tools = [{ name: "n", description: "a", input_schema: { type: "object" } }];
+    for (const type of ["mcp_list_tools", "tool_search_output"])
+      expect(othersOf("/v1/responses", { input: [{ type, tools }] })).toEqual(["n", "a"]);
+  });
+
+  it.each([
+    ["a vector", "/v1/completions", { prompt_embeds: "gAA=" }, true],
+    ["vectors", "/v1/completions", { prompt: "a", prompt_embeds: ["gAA="] }, true],
+    [
+      "a part",
+      CHAT,
+      { messages: [{ role: "user", content: [{ type: "prompt_embeds", prompt_embeds: "gAA=" }] }] },
+      true,
+    ],
+    ["ids in a prompt", "/v1/completions", { prompt: { prompt_token_ids: [1, 2] } }, true],
+    ["ids in prompts", "/v1/completions", { prompt: ["a", { prompt_token_ids: [1, 2] }] }, true],
+    ["a nested prompt", "/v9/x", { request: { prompt: [1, 2] } }, true],
+    ["a number", "/v9/x", { parameters: { tokens: 5 } }, false],
+    ["metadata", "/v9/x", { metadata: { tokens: [5] }, prompt: "a" }, false],
+    [
+      "a schema",
+      CHAT,
+      { tools: [{ function: { parameters: { properties: { input_ids: { default: [1] }, tokens: { enum: [1] } } } } }] },
+      false,
+    ],
+    [
+      "arguments",
+      "/v1/messages",
+      { messages: [{ role: "assistant", content: [{ type: "tool_use", input: { tokens: [1], input_ids: [1] } }] }] },
+      false,
+    ],
+  ])("knows what is no text: %s", (_, path, body, expected) => {
+    const bytes = new TextEncoder().encode(JSON.stringify(body));
+    expect(atOnce(guardedTexts([bytes], textScopeOf(path, routeClassOf(path)), false)).hasTokenIds).toBe(expected);
   });
 });

@@ -1,15 +1,24 @@
 /**
  * The texts of a JSON request that a tenant's input guardrails examine (docs/rules/guardrails.md#where-it-looks), each
- * with its place in the client's bytes. A route has a closed list of members; what the model itself said earlier is examined
- * only if the policy says so, and what a tool said is examined on its own. Names are compared as any upstream may read them: in any case, and
- * up to a NUL.
+ * with its place in the client's bytes. The texts of a route's own members are read as one; of all others every string is
+ * examined by itself, except in the members that no model reads (unread-members.ts). What the model itself said earlier is
+ * examined only if the policy says so, and what a tool said is examined on its own. Names are compared as any upstream may
+ * read them: in any case, and up to a NUL.
  */
 import type { Steps } from "../../../shared/steps.ts";
-import { foldedName } from "../request/client-fields.ts";
 import { MODEL_ROUTES, type RouteClass } from "../request/route-class.ts";
 import { BytePieces, type Span } from "../wire/bytes/byte-pieces.ts";
 import { type JsonPath, type StringPlace, stringAt, stringPlaces } from "../wire/json/string-places.ts";
 import { isDefinitionName, isDefinitionType } from "./definition-words.ts";
+import {
+  isIdOrBytes,
+  isOfFile,
+  isOfServer,
+  isProtocolWord,
+  leafOf,
+  MEMBER_DEPTH_MAX,
+  nameOf,
+} from "./unread-members.ts";
 
 /** A text of a request; the span is that of its JSON string in the client's bytes, quotes included. */
 export interface RequestText {
@@ -24,11 +33,11 @@ export interface RequestText {
 /** The texts of a request. */
 export interface GuardedTexts {
   readonly prompts: readonly RequestText[];
-  /** The client's words in answer formats and tools. The model reads each in quotes: none continues another one. */
-  readonly definitions: readonly RequestText[];
+  /** The client's words in answer formats and tools, and every other string. Each is read by itself: none continues another. */
+  readonly others: readonly RequestText[];
   /** The texts of each tool's result that the client sent back. */
   readonly toolResults: readonly (readonly RequestText[])[];
-  /** The body gives its model token ids, alone or among texts: what they say cannot be examined. */
+  /** The body gives its model token ids or vectors, alone or among texts: what they say cannot be examined. */
   readonly hasTokenIds: boolean;
 }
 
@@ -90,17 +99,30 @@ const ANY = new Map([
         .map((name) => [name, "all"]),
     ),
   ),
+  ...scopeOf({ output_format: "definitions", output_config: "definitions" }),
 ]);
 
 const DOCUMENTED: ReadonlySet<string> = new Set(MODEL_ROUTES);
 
-/** Where a route takes token ids in place of text: in the member, in a list, or in a list of lists. */
-const TOKEN_MEMBERS = new Set(
-  "prompt input inputs texts context input_ids prompt_token_ids tokens input_embeds prompt_embeds".split(" "),
-);
+/** Members of token ids or vectors, wherever they stand. */
+const TOKENS = new Set("prompt_token_ids input_ids token_ids prompt_embeds input_embeds".split(" "));
+/** Members that take lists of token ids in place of texts. */
+const TEXTS_OR_TOKENS = new Set("prompt input inputs texts context tokens".split(" "));
 
-const isTokenId = (path: JsonPath): boolean =>
-  path.length <= 3 && path.slice(1).every((step) => typeof step === "number") && TOKEN_MEMBERS.has(nameOf(path[0]));
+/** True for a number or string that gives a model token ids or vectors, with or without lists around it. */
+function isOfTokens(scope: TextScope, path: JsonPath, isNumber: boolean): boolean {
+  const at = path.findLastIndex((step) => typeof step === "string");
+  const name = nameOf(path[at]);
+  const isMixed = isNumber && TEXTS_OR_TOKENS.has(name);
+  if (!isMixed && !TOKENS.has(name)) return false;
+  if (at === 0) return true;
+  const rule = scope.get(memberOf(scope, path).name);
+  if (rule === "definitions" || (rule === undefined && isOfServer(path))) return false;
+  // the arguments of a call may have such names, and an answer's limit may be called `tokens`
+  if (rule === "messages" || path.some((step) => nameOf(step) === "messages"))
+    return !isMixed && !isCalledWith(path.slice(0, at));
+  return !isMixed || at < path.length - 1;
+}
 
 /** What is examined on a path of this class. */
 export function textScopeOf(path: string, { requestType }: RouteClass): TextScope {
@@ -133,13 +155,11 @@ const LABELS = new Set(["role", "type"]);
 const MESSAGE_TEXT = new Set(["content", "text", "output", "refusal", "thinking", "reasoning_content", "reasoning"]);
 /** Members of a message, or of its parts, whose strings at any depth are what a model asked a tool for. */
 const CALLED_WITH = new Set(["arguments", "input", "action", "code", "operation"]);
-/** A server of a path without rules reads no prompt that is deeper; each step costs time for every string of a body. */
-const MEMBER_DEPTH_MAX = 8;
-/** How a tool is reached, which no model reads: members of an element of `tools`. */
+/** How a tool is reached that is a server, which no model reads: members of an element of `tools`. */
 const CONNECTION = new Set(["server_url", "authorization", "headers"]);
 
-/** Types of the parts of a tool's result: no texts, and the result must keep them when it is replaced. */
-const PART_TYPES = new Set(["input_text", "input_image", "input_file", "output_text", "text"]);
+/** Members of an item of the model, its call of a tool of the server, with what the tool said. */
+const RESULTS = new Set(["output", "outputs", "results", "error"]);
 
 /** Work for a place that is looked at again, in units. */
 const PLACE_UNITS = 8;
@@ -151,44 +171,81 @@ export function* guardedTexts(pieces: readonly Uint8Array[], scope: TextScope, o
   let hasTokenIds = false;
   const places = yield* stringPlaces(
     pieces,
-    (path, isName) => isLookedAt(scope, path, isName),
+    (path, isName) => {
+      if (isName || !isOfTokens(scope, path, false)) return isText(scope, path, isName) || isOther(scope, path, isName);
+      hasTokenIds = true;
+      return false;
+    },
     (path) => {
       if (isLabel(path) && scope.get(nameOf(path[0])) === "messages") unreadable.add(labelKey(path));
     },
     (path) => {
-      hasTokenIds ||= isTokenId(path);
+      hasTokenIds ||= isOfTokens(scope, path, true);
     },
   );
   const prompts: RequestText[] = [];
-  const definitions: RequestText[] = [];
+  const others: RequestText[] = [];
   const toolResults: RequestText[][] = [];
   for (const [key, message] of yield* messagesOf(scope, places)) {
     const isDefinition = scope.get(message.member) === "definitions";
+    const servers = isDefinition ? yield* serversOf(body, scope, message.texts) : NO_SERVERS;
     const speaker =
       message.labels === null
         ? "user"
         : yield* speakerOf(body, message.labels, (name) => unreadable.has(`${key} ${name}`));
-    if (speaker === "model" && !ofModel) continue;
     const user = !isDefinition && (speaker === "user" || speaker === "tool") && !SYSTEM_MEMBERS.has(message.member);
-    const texts: RequestText[] = isDefinition ? definitions : speaker === "tool" ? [] : prompts;
-    if (speaker === "tool") toolResults.push(texts);
+    const result: RequestText[] = [];
     for (const place of message.texts) {
-      yield PLACE_UNITS;
       const { path, span, isName } = place;
-      // the name of a tool says which result this is
-      if (speaker === "tool" && isSpeakersName(path)) continue;
+      yield PLACE_UNITS + path.length;
+      const isTold = speaker === "model" && isElement(path) && RESULTS.has(nameOf(path[2]));
+      if (speaker === "model" && !ofModel && !isTold) continue;
+      if (isDefinition && isConnection(scope, path) && servers.get(elementKey(scope, path)) === true) continue;
       const text = yield* stringAt(body, span);
-      const isType = path.at(-1) === "type";
       const isWord = isDefinition
         ? isName
           ? isDefinitionName(text)
-          : isType && isDefinitionType(text)
-        : isType && PART_TYPES.has(text);
+          : path.at(-1) === "type" && isDefinitionType(text)
+        : isProtocolWord(path, isName, text);
       if (isWord) continue;
+      // the name of a tool says which result this is
+      const isJoined = isTold ? !isName : isText(scope, path, isName) && !(speaker === "tool" && isSpeakersName(path));
+      if ((!isJoined || isTold) && isIdOrBytes(path, text)) continue;
+      const texts = isDefinition || !isJoined ? others : isTold || speaker === "tool" ? result : prompts;
       texts.push({ text, user, span, json: speaker === "model" && nameOf(path.at(-1)) === "arguments" });
     }
+    if (result.length > 0 || speaker === "tool") toolResults.push(result);
   }
-  return { prompts, definitions, toolResults, hasTokenIds };
+  return { prompts, others, toolResults, hasTokenIds };
+}
+
+const NO_SERVERS: ReadonlyMap<string, boolean> = new Map();
+
+/** The tools of a member that are servers: those whose type says so, however often it is given. */
+function* serversOf(
+  body: BytePieces,
+  scope: TextScope,
+  places: readonly StringPlace[],
+): Steps<ReadonlyMap<string, boolean>> {
+  const servers = new Map<string, boolean>();
+  for (const { path, span, isName } of places) {
+    yield PLACE_UNITS;
+    const { at } = memberOf(scope, path);
+    if (isName || path.length !== at + 3 || nameOf(path[at + 2]) !== "type") continue;
+    const key = elementKey(scope, path);
+    servers.set(key, servers.get(key) !== false && (yield* stringAt(body, span)) === "mcp");
+  }
+  return servers;
+}
+
+/** What the strings of one element of a list of definitions have in common. */
+function elementKey(scope: TextScope, path: JsonPath): string {
+  return JSON.stringify(path.slice(0, memberOf(scope, path).at + 2));
+}
+
+function isConnection(scope: TextScope, path: JsonPath): boolean {
+  const { at } = memberOf(scope, path);
+  return typeof path[at + 1] === "number" && CONNECTION.has(nameOf(path[at + 2]));
 }
 
 type Speaker = "user" | "system" | "tool" | "model";
@@ -210,8 +267,8 @@ function* messagesOf(scope: TextScope, places: readonly StringPlace[]): Steps<Re
     const key = inMessages ? messageKey(place.path) : member;
     const message = messages.get(key) ?? { member, texts: [], labels: inMessages ? [] : null };
     messages.set(key, message);
-    if (message.labels === null || !isLabel(place.path)) message.texts.push(place);
-    else message.labels.push(place);
+    message.texts.push(place);
+    if (isLabel(place.path)) message.labels?.push(place);
   }
   return messages;
 }
@@ -225,17 +282,29 @@ function labelKey(path: JsonPath): string {
   return `${messageKey(path)} ${nameOf(path[2])}`;
 }
 
-function isLookedAt(scope: TextScope, path: JsonPath, isName: boolean): boolean {
+/** True for a string that a model reads next to the others: of messages and prompts. Of definitions, for all that is examined. */
+function isText(scope: TextScope, path: JsonPath, isName: boolean): boolean {
   const { name: member, at } = memberOf(scope, path);
   const rule = scope.get(member);
-  if (rule === "definitions")
-    return (
-      (path.length > at + 1 || !isName) && !(typeof path[at + 1] === "number" && CONNECTION.has(nameOf(path[at + 2])))
-    );
+  if (rule === "definitions") return path.length > at + 1 || !isName;
   if (isName || rule !== "messages") return !isName && rule === "all";
-  if (isLabel(path) || isSpeakersName(path)) return true;
-  const inner = nameOf(path.findLast((step) => typeof step === "string"));
+  if (isLabel(path)) return false;
+  if (isSpeakersName(path)) return true;
+  const inner = leafOf(path);
   if (inner === member || MESSAGE_TEXT.has(inner) || nameOf(path[2]) === "output") return true;
+  return isCalledWith(path);
+}
+
+/** True for a string of another place that a model may read. */
+function isOther(scope: TextScope, path: JsonPath, isName: boolean): boolean {
+  const { name: member, at } = memberOf(scope, path);
+  const rule = scope.get(member);
+  // the names of a message are those of the route
+  if (isName) return rule !== undefined && path.length > (rule === "messages" && isElement(path) ? 3 : at + 1);
+  return !isOfFile(path) && (rule !== undefined || !isOfServer(path));
+}
+
+function isCalledWith(path: JsonPath): boolean {
   return path.some((step, at) => at > 1 && CALLED_WITH.has(nameOf(step)));
 }
 
@@ -246,15 +315,6 @@ function memberOf(scope: TextScope, path: JsonPath): { readonly name: string; re
     if (scope.has(name)) return { name, at };
   }
   return { name: nameOf(path[0]), at: 0 };
-}
-
-/** Nearly every name, which needs no folding. */
-const FOLDED = /^[a-z_]{1,64}$/;
-
-/** How the name of a step is compared; that of an element is none. */
-function nameOf(step: string | number | undefined): string {
-  if (typeof step !== "string") return "";
-  return FOLDED.test(step) ? step : foldedName(step);
 }
 
 /** An element of a list of messages, or something in it. */

@@ -24,8 +24,20 @@ interface Bounds {
  */
 export const TOKEN_LIMITS = ["max_tokens", "max_completion_tokens", "max_output_tokens"] as const;
 
-/** Fields of a form whose texts guardrails examine (docs/rules/guardrails.md#where-it-looks). */
-export const GUARDED_FIELDS = ["prompt", "input", "instructions"] as const;
+/** Fields of a form that models read, and that must be written plainly (docs/rules/guardrails.md#where-it-looks). */
+export const GUARDED_FIELDS = ["prompt", "input", "instructions", "negative_prompt", "hotwords", "ref_text"] as const;
+
+/** Fields of a form that no model reads: settings, and files that some clients send as texts. */
+const UNREAD_FIELDS: ReadonlySet<string> = new Set(
+  "model n user stream size quality background moderation style output_format output_compression partial_images response_format input_fidelity temperature timestamp_granularities timestamp_granularities[] include include[] chunking_strategy max_tokens max_completion_tokens max_output_tokens seed session_id file image image[] mask known_speaker_references known_speaker_references[]".split(
+    " ",
+  ),
+);
+
+/** Whether guardrails examine a field of a form that is no file. */
+export function isGuardedField(name: string): boolean {
+  return !UNREAD_FIELDS.has(name);
+}
 
 const TOKENS: Bounds = { min: 0, max: 2_147_483_647 };
 const CHOICES: Bounds = { min: 1, max: 1000 };

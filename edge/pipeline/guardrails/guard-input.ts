@@ -127,7 +127,7 @@ function besideOf(call: Call, request: Prepared, guards: Guards, given: Outgoing
   };
 }
 
-/** Stands between the texts of definitions while they are scanned, as it does when a model reads them. */
+/** Stands between texts of their own while they are scanned, as it does when a model reads definitions. */
 const QUOTE = { text: '"', user: false };
 
 interface Examined {
@@ -147,7 +147,7 @@ async function examine(
   call: Call,
   request: Prepared,
   guards: Guards,
-  { prompts, definitions, toolResults }: GuardedTexts,
+  { prompts, others, toolResults }: GuardedTexts,
   span: OpenSpan,
 ): Promise<Examined> {
   const { scan } = guards;
@@ -155,20 +155,18 @@ async function examine(
   const find = function* (room: ScanRoom): ReturnType<Parameters<typeof runScan>[2]["find"]> {
     for (const texts of toolResults) inResults.push(yield* scan.scanning(texts, room));
     const inPrompts = yield* scan.scanning(prompts, room);
-    return { matches: [...inPrompts, ...(yield* scan.scanning(quoted(definitions), room))], apart: inResults.flat() };
+    return { matches: [...inPrompts, ...(yield* scan.scanning(quoted(others), room))], apart: inResults.flat() };
   };
   const harmText = function* (): Steps<string> {
-    return [...(yield* redactedDefinitions(guards, definitions)), ...(yield* redactedTexts(guards, prompts))].join(
-      "\n",
-    );
+    return [...(yield* redactedOthers(guards, others)), ...(yield* redactedTexts(guards, prompts))].join("\n");
   };
   const verdict = await runScan(call, request, { side: "input", guards, span, find, harmText });
   return { ...verdict, inResults };
 }
 
-/** Definitions, so that no match begins in one and ends in the next. */
-function quoted(definitions: readonly RequestText[]): readonly ScannedText[] {
-  return definitions.flatMap((text) => [text, QUOTE]);
+/** Texts of their own, so that no match begins in one and ends in the next. */
+function quoted(others: readonly RequestText[]): readonly ScannedText[] {
+  return others.flatMap((text) => [text, QUOTE]);
 }
 
 /** The texts as the policy lets them pass. */
@@ -187,9 +185,9 @@ function* redactedTexts(
   return redacted;
 }
 
-/** The same of definitions, each by itself. */
-function* redactedDefinitions(guards: Guards, definitions: readonly RequestText[]): Steps<readonly string[]> {
-  return (yield* redactedTexts(guards, quoted(definitions))).filter((_, at) => at % 2 === 0);
+/** The same of the others, each by itself. */
+function* redactedOthers(guards: Guards, others: readonly RequestText[]): Steps<readonly string[]> {
+  return (yield* redactedTexts(guards, quoted(others))).filter((_, at) => at % 2 === 0);
 }
 
 /** The body with what the policy replaces. */
@@ -197,12 +195,12 @@ async function redacted(
   call: Call,
   guards: Guards,
   given: OutgoingBody,
-  { prompts, definitions, toolResults }: GuardedTexts,
+  { prompts, others, toolResults }: GuardedTexts,
   { matched, inResults }: Examined,
 ): Promise<OutgoingBody> {
   if (!matched) return given;
   if (given instanceof FormOutgoing) {
-    given.replaceTexts(await inTurns(call, redactedTexts(guards, prompts)));
+    given.replaceTexts(await inTurns(call, redactedOthers(guards, others)));
     return given;
   }
   const edits: Edit[] = [];
@@ -214,7 +212,7 @@ async function redacted(
   };
   const replaceAll = function* (): Steps<void> {
     yield* replace(prompts, yield* redactedTexts(guards, prompts));
-    yield* replace(definitions, yield* redactedDefinitions(guards, definitions));
+    yield* replace(others, yield* redactedOthers(guards, others));
     for (const [nth, texts] of toolResults.entries()) {
       const blocked = inResults[nth]?.some(({ scanner }) => isBlocking(guards, scanner)) === true;
       const instead = blocked ? texts.map((_, at) => (at === 0 ? BLOCKED_RESULT : "")) : null;
@@ -254,6 +252,6 @@ async function jsonTexts(call: Call, bytes: readonly Uint8Array[], { scansAssist
 }
 
 function formTexts(texts: readonly string[]): GuardedTexts {
-  const prompts = texts.map((text) => ({ text, user: true, span: { start: 0, end: 0 } }));
-  return { prompts, definitions: [], toolResults: [], hasTokenIds: false };
+  const others = texts.map((text) => ({ text, user: true, span: { start: 0, end: 0 } }));
+  return { prompts: [], others, toolResults: [], hasTokenIds: false };
 }

@@ -62,11 +62,23 @@ function hasText({ route }: Call): boolean {
 
 async function guard(guarding: Guarding, answer: StagedAnswer, report: AnswerReport): Promise<StagedAnswer> {
   const { guards } = guarding;
+  if (answer.coding) return await unread(guarding, answer);
   if (guards.action === "log_only") return { ...answer, body: lookedAt(guarding, answer) };
   const events = isEventStream(answer.contentType);
   if (guards.action === "redact" && guards.guardModel === null && events)
     return { ...answer, body: redactedStream(guarding, answer.body) };
   return { ...answer, body: bodyOfBytes(await examined(guarding, answer, report)) };
+}
+
+/** An answer in a coding that is not read, if the policy lets it pass. Throws 503 `content_policy_unavailable`. */
+async function unread({ call, request, guards }: Guarding, answer: StagedAnswer): Promise<StagedAnswer> {
+  await withSpan(call, "boon:guardrails_output", async (span) => {
+    const harm = guards.guardModel === null ? null : "failed";
+    reportScan(call, request, span, { side: "output", guards, counts: {}, whole: false, harm, textMs: 0, harmMs: 0 });
+  });
+  if (guards.action === "log_only" || guards.failOpen) return answer;
+  await answer.body.cancel().catch(() => undefined);
+  throw new GatewayError("content_policy_unavailable");
 }
 
 /** The whole answer, as it may be given. Throws GatewayError, and what the body fails with. */

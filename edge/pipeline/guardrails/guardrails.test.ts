@@ -216,6 +216,30 @@ describe("output guardrails", () => {
     }).toEqual({ usedBytes: 0, fullUsedBytes: 0 });
   });
 
+  it.each([
+    ["block", false, 503],
+    ["redact", false, 503],
+    ["block", true, 200],
+    ["log_only", false, 200],
+  ] as const)(
+    "cannot read an answer in an unknown coding (%s, fail_open %s): %i",
+    async (action, fail_open, expected) => {
+      const world = worldOf({ action, output_scanners: ["pii"], fail_open });
+      const headers = { "content-type": "application/json", "content-encoding": "x-own" };
+      world.upstream = async () => new Response("coded", { headers });
+      const { status, text } = await answerOf(world, { body: chatBody("hi") });
+      expect({ status, isUnavailable: text.includes("content_policy_unavailable") }).toEqual({
+        status: expected,
+        isUnavailable: expected === 503,
+      });
+      const failed = world.events.filter(({ metric }) => metric === "gateway_boon_runs_total");
+      expect(failed).toEqual([
+        { metric: "gateway_boon_runs_total", labels: ["guardrails_output:pii", "failed"], times: 1 },
+      ]);
+      expect(world.memory.answerMemory.usedBytes).toBe(0);
+    },
+  );
+
   it("keep answers out of the response cache unless they only look", async () => {
     for (const [action, cached] of [
       ["block", false],

@@ -51,6 +51,86 @@ describe("what model servers take besides messages", () => {
   });
 });
 
+describe("a banned phrase", () => {
+  const falcon = "blue falcon";
+  const tool = { type: "function", function: { name: "f" } };
+  const policy = { input_scanners: ["ban_keywords"], fail_open: false } as const;
+  const [chat, responses] = ["/v1/chat/completions", "/v1/responses"];
+
+  it.each<[string, string, object]>([
+    ["headers of a tool", chat, { tools: [{ ...tool, headers: falcon }] }],
+    ["credentials of a tool", responses, { tools: [{ ...tool, authorization: falcon }] }],
+    ["content of another form", chat, { messages: [{ role: "user", content: { foo: falcon } }] }],
+    ["a member of a part", chat, { messages: [{ role: "user", content: [{ type: "text", text: "a", foo: falcon }] }] }],
+    ["the id of a tool's call", chat, { messages: [{ role: "tool", tool_call_id: falcon, content: "a" }] }],
+    ["a place", chat, { web_search_options: { user_location: { approximate: { city: falcon } } } }],
+    ["a reason", responses, { input: [{ type: "mcp_approval_response", reason: falcon }] }],
+    ["a listed tool", responses, { input: [{ type: "mcp_list_tools", tools: [{ description: falcon }] }] }],
+    ["a found tool", responses, { input: [{ type: "tool_search_output", tools: [{ description: falcon }] }] }],
+    ["vectors", "/v1/completions", { prompt_embeds: ["gAA="] }],
+    ["what follows a prompt", "/v1/completions", { prompt: "a", input_extra: [{ text: falcon }] }],
+    ["content to embed", "/v1/embeddings", { content: falcon }],
+    ["a voice's text", "/v1/audio/speech", { input: "a", ref_text: falcon }],
+    ["data of a score", "/v1/score", { data_1: falcon, data_2: ["a"] }],
+    ["an instruction", "/v1/rerank", { query: "a", documents: ["b"], instruction: falcon }],
+    ["a schema", "/v1/messages", { output_format: { type: "json_schema", schema: { description: falcon } } }],
+    ["a server of tools", "/v1/messages", { mcp_servers: [{ type: "url", url: "https://a.test", name: falcon }] }],
+  ])("is refused in %s", async (_, path, more) => {
+    const world = worldOf(policy);
+    const { status, text } = await answerOf(world, { body: JSON.stringify({ model: "tiny", ...more }) }, path, true);
+    expect({ status, isBlocked: text.includes("request_blocked") }).toEqual({ status: 400, isBlocked: true });
+    expect(world.upstreamCalls).toHaveLength(0);
+  });
+
+  it.each([
+    ["output", { type: "mcp_call", id: "i_1", output: falcon }],
+    ["logs", { type: "code_interpreter_call", id: "i_1", outputs: [{ type: "logs", logs: falcon }] }],
+    ["results", { type: "file_search_call", id: "i_1", results: [{ score: 1, text: falcon }] }],
+  ])("is taken out of what a call of the model brought: %s", async (_, item) => {
+    const world = worldOf(policy);
+    const body = JSON.stringify({ model: "tiny", input: [item] });
+    expect((await answerOf(world, { body }, responses)).status).toBe(200);
+    expect(await sent(world)).toBe(body.replace(falcon, "error: blocked by content policy"));
+  });
+
+  it("passes where no model reads: settings, ids, files, and the credentials of a server", async () => {
+    const world = worldOf({ ...policy, ban_keywords: ["falcon", "text", "low", "im_end"] });
+    const image = { type: "image_url", image_url: { url: "https://a.test/falcon", detail: "high" } };
+    const body = chatBody([{ type: "text", text: "hi" }, image], {
+      user: "falcon",
+      metadata: { falcon: "falcon" },
+      stop: ["<|im_end|>"],
+      reasoning_effort: "low",
+      tools: [{ type: "mcp", server_url: "https://falcon", headers: { falcon: "falcon" }, authorization: "falcon" }],
+    });
+    expect((await answerOf(world, { body })).status).toBe(200);
+    expect(await sent(world)).toBe(body);
+  });
+
+  it.each([
+    ["/v1/images/edits", "negative_prompt", 400],
+    ["/v1/audio/transcriptions", "hotwords", 400],
+    ["/v1/audio/transcriptions", "context", 400],
+    ["/v1/audio/transcriptions", "user", 200],
+  ])("is looked for in the fields of forms: %s %s %i", async (path, field, expected) => {
+    const world = worldOf(policy);
+    const body = new FormData();
+    body.append("model", "tiny");
+    body.append(field, falcon);
+    body.append("file", new Blob([falcon]), "a.wav");
+    const { headers, ...form } = await formOf(body);
+    const own = Object.fromEntries(world.received().request.headers);
+    const { status } = await answerOf(world, { ...form, headers: { ...own, ...headers } }, path);
+    expect(status).toBe(expected);
+  });
+});
+
+/** A form as bytes, with the header that goes with it. */
+async function formOf(form: FormData) {
+  const encoded = new Response(form);
+  return { body: await encoded.arrayBuffer(), headers: { "content-type": encoded.headers.get("content-type") ?? "" } };
+}
+
 describe("what the model said earlier", () => {
   const call = {
     id: "c",

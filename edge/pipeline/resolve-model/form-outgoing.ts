@@ -22,7 +22,7 @@ export class FormOutgoing implements OutgoingBody {
   readonly member = (): undefined => undefined;
   readonly #form: FormReader;
   readonly #memory: Pick<BodyMemoryUse, "reserveRead" | "release">;
-  /** What goes upstream in place of a prompt. */
+  /** What goes upstream in place of a field that guardrails examine. */
   readonly #replaced = new Map<unknown, Uint8Array>();
   #fault: GatewayError | ClientGone | null = null;
   #opened = 0;
@@ -39,14 +39,14 @@ export class FormOutgoing implements OutgoingBody {
   }
 
   /**
-   * The values of `prompt` that have been read. Text that is not UTF-8 has marks in place of its bytes.
+   * The fields that guardrails examine, as far as they have been read. Text that is not UTF-8 has marks in place of its bytes.
    */
   textsSoFar(): readonly string[] {
     return this.#form.prompts.map((prompt) => new TextDecoder().decode(prompt.bytes()));
   }
 
   /**
-   * All values of `prompt`: reads the form to its end, as far as there is memory for it. Throws as {@link
+   * All of them: reads the form to its end, as far as there is memory for it. Throws as {@link
    * FormReader.readMore}.
    */
   async readTexts(): Promise<readonly string[]> {
@@ -54,7 +54,7 @@ export class FormOutgoing implements OutgoingBody {
     return this.textsSoFar();
   }
 
-  /** Sets what goes upstream in place of each prompt; a form that was not sent yet. None: the client's own. */
+  /** Sets what goes upstream in place of each of them; a form that was not sent yet. None: the client's own. */
   replaceTexts(texts: readonly string[]): void {
     this.#replaced.clear();
     const given = this.textsSoFar();

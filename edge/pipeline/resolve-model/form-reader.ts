@@ -4,7 +4,13 @@
  * could read different ones.
  */
 import { GatewayError } from "../../../shared/errors.ts";
-import { GUARDED_FIELDS, numberTextFault, spellingFault, TOKEN_LIMITS } from "../../domain/request/client-fields.ts";
+import {
+  GUARDED_FIELDS,
+  isGuardedField,
+  numberTextFault,
+  spellingFault,
+  TOKEN_LIMITS,
+} from "../../domain/request/client-fields.ts";
 import type { FormPart } from "../../domain/request/form/form-head.ts";
 import type { FormPiece, FormScan } from "../../domain/request/form/form-scan.ts";
 import { GrowingBytes } from "../../domain/wire/bytes/growing-bytes.ts";
@@ -15,8 +21,6 @@ import { fieldError } from "./field-error.ts";
 export const MODEL_PLACEHOLDER = Symbol("model");
 
 type FormSegment = GrowingBytes | typeof MODEL_PLACEHOLDER;
-
-const GUARDED = new Set<string>(GUARDED_FIELDS);
 
 /** Smaller pieces are joined to segments of up to this size. */
 const SEGMENT_MAX_BYTES = 64 * 1024;
@@ -80,12 +84,12 @@ export class FormReader {
       return;
     }
     if (piece.part !== this.#part) this.#begin(piece.part);
-    const { name } = piece.part;
+    const { name, file } = piece.part;
     const isModel = name === "model";
     if (isModel && (this.#modelBytes !== null || this.#valueBytes > FIELD_MAX_BYTES))
       throw new GatewayError("invalid_multipart");
     if (piece.kind === "data") {
-      if (GUARDED.has(name)) this.#appendPrompt(piece.bytes);
+      if (!file && isGuardedField(name)) this.#appendPrompt(piece.bytes);
       else if (!isModel) this.#append(piece.bytes);
       if (isNoted(piece.part) && this.#valueBytes <= FIELD_MAX_BYTES) this.#noteValue(piece.bytes);
       this.#valueBytes += piece.bytes.byteLength;

@@ -1,0 +1,78 @@
+/**
+ * What stands in a request and is read by no model: the closed lists behind docs/rules/guardrails.md#what-is-not-scanned.
+ * Every other string of a body is examined.
+ */
+import { foldedName } from "../request/client-fields.ts";
+import type { JsonPath } from "../wire/json/string-places.ts";
+import { isDefinitionName, isDefinitionType } from "./definition-words.ts";
+
+const wordsOf = (words: string): ReadonlySet<string> => new Set(words.split(" "));
+
+/** Members of a body for its server, with all that is in them. */
+const OF_SERVER = wordsOf(
+  "user metadata safety_identifier prompt_cache_key cache_salt betas include modalities service_tier truncation verbosity reasoning_effort encoding_format stream_options voice",
+);
+/** The same at any depth. A stop sequence is often markup that no client may write elsewhere. */
+const OF_SERVER_ANYWHERE = wordsOf("model models stop stop_sequences tool_choice");
+/** Places of files, bytes of files, and what a provider has sealed. */
+const FILES = wordsOf(
+  "url uri image_url audio_url video_url file_url image images mask audio video ref_audio image_embeds audio_embeds file_data image_data b64_json encrypted_content signature authorization_token",
+);
+
+const ROLES = wordsOf("system developer user assistant tool function model");
+const PART_TYPES = wordsOf(
+  "message reasoning refusal image audio video document file url base64 ephemeral logs thinking",
+);
+const PART_NAMES = wordsOf(
+  "role content text id tools input output arguments url detail source data thinking signature context citations file filename refusal audio image reasoning summary annotations query queries action code results logs document parts model",
+);
+/** Words that are joined to one: the name of a member, or a type. */
+const JOINED = /^[a-z]+(?:_[a-z0-9]+)+$/;
+const ID_CHARACTERS = /^[\w.:|=+/-]{1,256}$/;
+/** Bytes in base64; in less of them, no word is found by chance. */
+const BASE64 = /^(?:data:[^,]{0,128},)?[\w+/=-]{256,}$/;
+
+/** Nearly every name, which needs no folding. */
+const FOLDED = /^[a-z0-9_]{1,64}$/;
+
+/** A server of a path without rules reads no prompt that is deeper; each step costs time for every string of a body. */
+export const MEMBER_DEPTH_MAX = 8;
+
+/** How the name of a step is compared; that of an element is none. */
+export function nameOf(step: string | number | undefined): string {
+  if (typeof step !== "string") return "";
+  return FOLDED.test(step) ? step : foldedName(step);
+}
+
+/** The name of the member that a string stands in, itself or in lists. */
+export function leafOf(path: JsonPath): string {
+  return nameOf(path.findLast((step) => typeof step === "string"));
+}
+
+/** True for what is in a member for the server. */
+export function isOfServer(path: JsonPath): boolean {
+  if (OF_SERVER.has(nameOf(path[0]))) return true;
+  for (let at = 0; at < path.length && at < MEMBER_DEPTH_MAX; at += 1)
+    if (OF_SERVER_ANYWHERE.has(nameOf(path[at]))) return true;
+  return false;
+}
+
+/** True for a string that is the place of a file, or its bytes, whatever it says. */
+export function isOfFile(path: JsonPath): boolean {
+  return FILES.has(leafOf(path));
+}
+
+/** True for a name, or the text of a member, that is a word of the protocols. */
+export function isProtocolWord(path: JsonPath, isName: boolean, text: string): boolean {
+  if (isName) return isDefinitionName(text) || PART_NAMES.has(text) || JOINED.test(text);
+  const leaf = nameOf(path.at(-1));
+  if (leaf === "role") return ROLES.has(text.toLowerCase());
+  return leaf === "type" && (isDefinitionType(text) || PART_TYPES.has(text) || JOINED.test(text));
+}
+
+/** True for an id, and for bytes in base64, where the name of the member says that it has such. */
+export function isIdOrBytes(path: JsonPath, text: string): boolean {
+  const leaf = leafOf(path);
+  if (leaf === "data") return BASE64.test(text);
+  return /(?:^|_)ids?$|^(?:conversation|container)$/.test(leaf) && ID_CHARACTERS.test(text) && /[\d_]/.test(text);
+}
