@@ -8,13 +8,24 @@ const text = texts("portal", portalTexts);
 const MILLION = 1e6;
 const MINUTE_SECS = 60;
 
+/** The prices of parts of the tokens, each with its text. */
+const PARTS = {
+  cached_input_cost_per_token: "perCached",
+  cache_write_cost_per_token: "perCacheWrite",
+  reasoning_output_cost_per_token: "perReasoning",
+  audio_input_cost_per_token: "perAudioIn",
+  audio_output_cost_per_token: "perAudioOut",
+  image_input_cost_per_token: "perImageIn",
+  image_output_cost_per_token: "perImageOut",
+} as const;
+type Part = keyof typeof PARTS;
+
 type Priced = Pick<
   Records["Model"],
   | "model_type"
   | "input_cost_per_token"
   | "output_cost_per_token"
-  | "cached_input_cost_per_token"
-  | "reasoning_output_cost_per_token"
+  | Part
   | "input_cost_per_second"
   | "cost_per_image"
   | "cost_per_character"
@@ -42,14 +53,15 @@ export function priceText(model: Priced): string | null {
       ? null
       : text("perTokens", { input: formatPrice(input), output: formatPrice(output) });
   // Of a part of the tokens 0 is a price: one that is not set is null.
-  const ofPart = (usd: number | null, id: "perCached" | "perReasoning"): string | null =>
-    usd !== null && usd >= 0 ? text(id, { usd: formatPrice(usd * MILLION) }) : null;
+  const ofPart = ([name, id]: [string, (typeof PARTS)[Part]]): string | null => {
+    const usd = model[name as Part];
+    return usd !== null && usd >= 0 ? text(id, { usd: formatPrice(usd * MILLION) }) : null;
+  };
   const one = (usd: number, factor: number, id: "perMinute" | "perImage" | "perCharacters"): string | null =>
     usd > 0 ? text(id, { usd: formatPrice(usd * factor) }) : null;
   const parts = [
     perTokens,
-    ofPart(model.cached_input_cost_per_token, "perCached"),
-    ofPart(model.reasoning_output_cost_per_token, "perReasoning"),
+    ...Object.entries(PARTS).map(ofPart),
     one(model.input_cost_per_second, MINUTE_SECS, "perMinute"),
     one(model.cost_per_character, MILLION, "perCharacters"),
     one(model.cost_per_image, 1, "perImage"),
