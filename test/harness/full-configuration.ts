@@ -82,6 +82,11 @@ export async function fillConfiguration({ must: send }: Pick<TestControl, "must"
     input_cost_per_token: 0.001,
     cached_input_cost_per_token: 0.0001,
     reasoning_output_cost_per_token: 0.002,
+    cache_write_cost_per_token: 0.0011,
+    audio_input_cost_per_token: 0.0012,
+    audio_output_cost_per_token: 0.0013,
+    image_input_cost_per_token: 0.0014,
+    image_output_cost_per_token: 0.0015,
     input_cost_per_second: 0.0003,
     health: { check_interval_secs: 120, maintenance_note: "n", maintenance_until: "2096-01-01T00:00:00Z" },
   });
