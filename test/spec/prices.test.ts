@@ -9,7 +9,7 @@ import { waitFor } from "../harness/wait-for.ts";
 
 const fixture = useGateway();
 let upstream: HttpSink;
-/** Answers wait for it. */
+/** The next answer waits for it. */
 let holding: Promise<void> | null = null;
 
 /** What an answer reports, by the word in the request that asks for it. */
@@ -59,7 +59,9 @@ const REPORTS: Readonly<Record<string, object>> = {
 beforeAll(async () => {
   upstream = await startHttpSink();
   upstream.answer = async ({ body }) => {
-    await holding;
+    const until = holding;
+    holding = null;
+    await until;
     const report = Object.entries(REPORTS).find(([word]) => body.includes(word))?.[1] ?? {};
     return { headers: { "content-type": "application/json" }, body: JSON.stringify(report) };
   };
@@ -146,7 +148,7 @@ it("bills cache writes, audio and images at their own prices", async () => {
   expect(heard).toMatchObject({ input_tokens: 140, output_tokens: 45, cost_usd: 0.002 + 0.552 + 0.09 });
 
   // Two such images cost less than what is left. What is reserved for the first, the most that one can cost, is more.
-  await gateway.must("PATCH", `/tenants/${minted.tenant.id}`, { budget_cost_usd: 90 });
+  await gateway.must("PATCH", `/tenants/${minted.tenant.id}`, { budget_cost_usd: 70 });
   const held = Promise.withResolvers<void>();
   holding = held.promise;
   const first = draw();

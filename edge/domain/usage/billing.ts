@@ -164,7 +164,7 @@ export function reservedCostUsd(
   measure: Measure,
 ): number {
   const used = { ...NO_PARTS, inputTokens, outputTokens, inputSeconds: RESERVED_SECONDS };
-  return costUsd(dearestPrices(model.prices), measure, used);
+  return Math.max(costUsd(dearestPrices(model.prices), measure, used), mediaCostUsd(model.prices, measure));
 }
 
 /**
