@@ -78,24 +78,25 @@ const nameList = (lowered: boolean, max: number) =>
     ])
     .refine((items) => items.length <= max, `must have at most ${max} entries`);
 
+const inputPart = amount.nullable().meta({ description: "Null: same as other input tokens" });
+const outputPart = amount.nullable().meta({ description: "Null: same as other output tokens" });
+
 /** What a model costs. */
-const priceFields = {
+export const priceFields = {
   input_cost_per_token: amount,
   output_cost_per_token: amount,
-  cached_input_cost_per_token: amount.nullable().meta({ description: "Null: same as other input tokens" }),
-  reasoning_output_cost_per_token: amount.nullable().meta({ description: "Null: same as other output tokens" }),
-  cache_write_cost_per_token: amount.nullable().meta({ description: "Null: same as other input tokens" }),
-  audio_input_cost_per_token: amount.nullable().meta({ description: "Null: same as other input tokens" }),
-  audio_output_cost_per_token: amount.nullable().meta({ description: "Null: same as other output tokens" }),
-  image_input_cost_per_token: amount.nullable().meta({ description: "Null: same as other input tokens" }),
-  image_output_cost_per_token: amount.nullable().meta({ description: "Null: same as other output tokens" }),
+  cached_input_cost_per_token: inputPart,
+  reasoning_output_cost_per_token: outputPart,
+  cache_write_cost_per_token: inputPart,
+  audio_input_cost_per_token: inputPart,
+  audio_output_cost_per_token: outputPart,
+  image_input_cost_per_token: inputPart,
+  image_output_cost_per_token: outputPart,
   cost_per_image: amount,
   cost_per_character: amount,
   cost_per_audio_second: amount.meta({ description: "Stored but not used: audio is billed by input_cost_per_second" }),
   input_cost_per_second: amount.meta({ description: "Price per second of transcribed or translated audio" }),
 };
-
-export const optionalPrices = z.object(priceFields).partial();
 
 /** Every field of a model that a body may set, without its names, address and credential. */
 const modelFields = {

@@ -1,6 +1,6 @@
 /** The price list that comes with the gateway: prices of public models, each with its source (docs/rules/models.md#price-list). */
 import * as z from "zod";
-import { optionalPrices } from "./model.ts";
+import { priceFields } from "./model.ts";
 
 const listedPrice = z.object({
   /** Names by which the provider knows the model; a model of one of these names has these prices. */
@@ -8,7 +8,7 @@ const listedPrice = z.object({
   source: z.url(),
   as_of: z.iso.date(),
   note: z.string().default(""),
-  prices: optionalPrices,
+  prices: z.object(priceFields).partial(),
 });
 
 export type ListedPrice = z.infer<typeof listedPrice>;

@@ -8,24 +8,23 @@ const text = texts("portal", portalTexts);
 const MILLION = 1e6;
 const MINUTE_SECS = 60;
 
-/** The prices of parts of the tokens, each with its text. */
-const PARTS = {
-  cached_input_cost_per_token: "perCached",
-  cache_write_cost_per_token: "perCacheWrite",
-  reasoning_output_cost_per_token: "perReasoning",
-  audio_input_cost_per_token: "perAudioIn",
-  audio_output_cost_per_token: "perAudioOut",
-  image_input_cost_per_token: "perImageIn",
-  image_output_cost_per_token: "perImageOut",
-} as const;
-type Part = keyof typeof PARTS;
+/** Parts of the tokens that can have a price. */
+const PARTS = [
+  "cached_input",
+  "cache_write",
+  "reasoning_output",
+  "audio_input",
+  "audio_output",
+  "image_input",
+  "image_output",
+] as const;
 
 type Priced = Pick<
   Records["Model"],
   | "model_type"
   | "input_cost_per_token"
   | "output_cost_per_token"
-  | Part
+  | `${(typeof PARTS)[number]}_cost_per_token`
   | "input_cost_per_second"
   | "cost_per_image"
   | "cost_per_character"
@@ -53,15 +52,16 @@ export function priceText(model: Priced): string | null {
       ? null
       : text("perTokens", { input: formatPrice(input), output: formatPrice(output) });
   // Of a part of the tokens 0 is a price: one that is not set is null.
-  const ofPart = ([name, id]: [string, (typeof PARTS)[Part]]): string | null => {
-    const usd = model[name as Part];
-    return usd !== null && usd >= 0 ? text(id, { usd: formatPrice(usd * MILLION) }) : null;
+  const ofPart = (name: (typeof PARTS)[number]): string | null => {
+    const usd = model[`${name}_cost_per_token`];
+    const part = name.replace("_", " ");
+    return usd !== null && usd >= 0 ? text("perPart", { usd: formatPrice(usd * MILLION), part }) : null;
   };
   const one = (usd: number, factor: number, id: "perMinute" | "perImage" | "perCharacters"): string | null =>
     usd > 0 ? text(id, { usd: formatPrice(usd * factor) }) : null;
   const parts = [
     perTokens,
-    ...Object.entries(PARTS).map(ofPart),
+    ...PARTS.map(ofPart),
     one(model.input_cost_per_second, MINUTE_SECS, "perMinute"),
     one(model.cost_per_character, MILLION, "perCharacters"),
     one(model.cost_per_image, 1, "perImage"),

@@ -149,7 +149,7 @@ describe("the price of a model", () => {
       image_output_cost_per_token: 3e-5,
     };
     expect(priceText({ ...free, ...parts })).toBe(
-      "– / $1.075 per million tokens, $0.00 per million cached input tokens, $4.00 per million reasoning tokens, $30.00 per million image output tokens",
+      "– / $1.075 per million tokens, $0.00 per million cached input tokens, $4.00 per million reasoning output tokens, $30.00 per million image output tokens",
     );
   });
 
