@@ -78,20 +78,19 @@ const nameList = (lowered: boolean, max: number) =>
     ])
     .refine((items) => items.length <= max, `must have at most ${max} entries`);
 
-const inputPart = amount.nullable().meta({ description: "Null: same as other input tokens" });
-const outputPart = amount.nullable().meta({ description: "Null: same as other output tokens" });
+const partPrice = amount.nullable().meta({ description: "Null: same as other tokens" });
 
 /** What a model costs. */
 export const priceFields = {
   input_cost_per_token: amount,
   output_cost_per_token: amount,
-  cached_input_cost_per_token: inputPart,
-  reasoning_output_cost_per_token: outputPart,
-  cache_write_cost_per_token: inputPart,
-  audio_input_cost_per_token: inputPart,
-  audio_output_cost_per_token: outputPart,
-  image_input_cost_per_token: inputPart,
-  image_output_cost_per_token: outputPart,
+  cached_input_cost_per_token: partPrice,
+  reasoning_output_cost_per_token: partPrice,
+  cache_write_cost_per_token: partPrice,
+  audio_input_cost_per_token: partPrice,
+  audio_output_cost_per_token: partPrice,
+  image_input_cost_per_token: partPrice,
+  image_output_cost_per_token: partPrice,
   cost_per_image: amount,
   cost_per_character: amount,
   cost_per_audio_second: amount.meta({ description: "Stored but not used: audio is billed by input_cost_per_second" }),
