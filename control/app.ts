@@ -58,7 +58,7 @@ export function createApp(deps: AppDeps): Api {
   tenantRoutes(app);
   keyRoutes(app);
   modelHealthRoutes(app, deps);
-  modelRoutes(app);
+  modelRoutes(app, deps);
   autotuneRoutes(app, deps);
   modelEndpointRoutes(app);
   managedModelRoutes(app, deps);

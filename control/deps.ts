@@ -43,6 +43,7 @@ import { readSetting } from "./kernel/settings/setting.ts";
 import { StoreWatch } from "./kernel/store-watch.ts";
 import { notePeppers } from "./keys/note-peppers.ts";
 import { BenchmarkRuns } from "./models/benchmarks/benchmark-runs.ts";
+import { readPriceList } from "./models/price-list.ts";
 import { erasePlaintext } from "./process/erase-plaintext.ts";
 import { certificateGauge } from "./process/metrics/certificate-gauge.ts";
 import { diskGauges } from "./process/metrics/disk-gauges.ts";
@@ -245,6 +246,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     compressor: env.compressor,
     version: build,
     recipes: readBuiltinRecipes(env.recipesDir, log),
+    prices: readPriceList(env.recipesDir, log),
     provisioner: provisionerCounters,
     log,
   });

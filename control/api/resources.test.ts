@@ -203,6 +203,8 @@ describe("models", () => {
     [{ model_name: "m", input_cost_per_token: -1 }, "input_cost_per_token"],
     [{ model_name: "m", cached_input_cost_per_token: -1 }, "cached_input_cost_per_token"],
     [{ model_name: "m", reasoning_output_cost_per_token: "1" }, "reasoning_output_cost_per_token"],
+    [{ model_name: "m", cache_write_cost_per_token: -1 }, "cache_write_cost_per_token"],
+    [{ model_name: "m", image_output_cost_per_token: "1" }, "image_output_cost_per_token"],
     [{ model_name: "m", boons: ["magic"] }, "boons.0"],
     [{ model_name: "m", cache_enabled: true, cache_ttl_secs: 0 }, "cache_ttl_secs"],
     [{ model_name: "m", max_retries: 11 }, "max_retries"],

@@ -1,6 +1,7 @@
 /** What every route file needs: the application's type and its dependencies. */
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { Logger } from "pino";
+import type { ListedPrice } from "../../shared/schema/price-list.ts";
 import type { Recipe } from "../../shared/schema/recipe.ts";
 import type { AcceptedTokens } from "../kernel/accepted-tokens.ts";
 import type { BuildInfo } from "../kernel/build-info.ts";
@@ -40,6 +41,8 @@ export interface ApiDeps {
   /** The compression sidecar; `url` is blank when none is configured. */
   readonly compressor: { readonly url: string; readonly timeoutMs: number };
   readonly version: BuildInfo;
+  /** The price list of the folder of recipes. */
+  readonly prices: readonly ListedPrice[];
   /** The recipes of the folder of recipes. */
   readonly recipes: readonly Recipe[];
   readonly log: Logger;

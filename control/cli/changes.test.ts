@@ -31,11 +31,14 @@ let sent: {
   readonly ifNoneMatch?: string;
 }[];
 let spec: object | null;
+let listed: readonly object[];
+let askedPrices: (string | null)[];
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "gateway-changes-"));
   sent = [];
   spec = SHOWN;
+  askedPrices = [];
   vi.stubEnv("GATEWAY_ADMIN_TOKEN", "token");
   vi.spyOn(process.stdout, "write").mockReturnValue(true);
   vi.stubGlobal("fetch", async (request: Request) => {
@@ -48,6 +51,11 @@ beforeEach(() => {
         ifMatch: headers.get("if-match"),
         ...(ifNoneMatch === null ? {} : { ifNoneMatch }),
       });
+    }
+    const url = new URL(request.url);
+    if (url.pathname.endsWith("/prices")) {
+      askedPrices.push(url.searchParams.get("model"));
+      return Response.json({ list: listed });
     }
     const isSpec = request.url.endsWith("/managed");
     return isSpec && spec === null && request.method === "GET"
@@ -123,6 +131,26 @@ it("models set sends null for a price that is none", async () => {
   await run("models", "set", ID, "--cached-input-cost", "none", "--type", "chat");
   const body = { cached_input_cost_per_token: null, model_type: "chat" };
   expect(sent).toEqual([expect.objectContaining({ method: "PATCH", body })]);
+});
+
+it.each([
+  { words: [], name: "claude-x" },
+  { words: ["--upstream", "claude-x"], name: "mine" },
+])("models create $name $words sends the listed prices, and its own options before them", async ({ words, name }) => {
+  listed = [{ models: ["claude-x"], prices: { input_cost_per_token: 5e-6, output_cost_per_token: 25e-6 } }];
+  await run("models", "create", name, ...words, "--prices-from-list", "--output-cost", "1");
+  const fields = words.length > 0 ? { upstream_model: "claude-x" } : {};
+  const body = { model_name: name, ...fields, input_cost_per_token: 5e-6, output_cost_per_token: 1 };
+  expect(sent).toEqual([expect.objectContaining({ method: "POST", body })]);
+  expect(askedPrices).toEqual(["claude-x"]);
+});
+
+it("models create says what to give when the list does not have the model, and creates none", async () => {
+  listed = [];
+  await expect(run("models", "create", "unknown", "--prices-from-list")).rejects.toThrow(
+    "the price list has no 'unknown': give --upstream, or its prices by options such as --input-cost",
+  );
+  expect(sent).toEqual([]);
 });
 
 it("tenants create sends the fields whose options were given", async () => {

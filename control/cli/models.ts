@@ -7,7 +7,7 @@ import { findModel, page, toNumber, toNumberOrNone } from "./arguments.ts";
 import { autotuneCommand } from "./autotune.ts";
 import { type FieldOptions, fieldsOf, withFields } from "./field-options.ts";
 import { modelHealthCommands } from "./model-health.ts";
-import { sessionOf } from "./session.ts";
+import { CliError, type Session, sessionOf } from "./session.ts";
 
 const FIELD_OPTIONS = {
   api_base: ["--base <url>", "the upstream's base URL, ending in /v1", String],
@@ -28,6 +28,31 @@ const FIELD_OPTIONS = {
   reasoning_output_cost_per_token: [
     "--reasoning-output-cost <usd>",
     "USD per reasoning output token; `none`: as other output tokens",
+    toNumberOrNone,
+  ],
+  cache_write_cost_per_token: [
+    "--cache-write-cost <usd>",
+    "USD per input token put into a cache, or `none`",
+    toNumberOrNone,
+  ],
+  audio_input_cost_per_token: [
+    "--audio-input-cost <usd>",
+    "USD per audio token of the input, or `none`",
+    toNumberOrNone,
+  ],
+  audio_output_cost_per_token: [
+    "--audio-output-cost <usd>",
+    "USD per audio token of the output, or `none`",
+    toNumberOrNone,
+  ],
+  image_input_cost_per_token: [
+    "--image-input-cost <usd>",
+    "USD per image token of the input, or `none`",
+    toNumberOrNone,
+  ],
+  image_output_cost_per_token: [
+    "--image-output-cost <usd>",
+    "USD per image token of the output, or `none`",
     toNumberOrNone,
   ],
   input_cost_per_second: ["--second-cost <usd>", "USD per second of transcribed audio", toNumber],
@@ -66,10 +91,22 @@ export function modelCommands(program: Command): void {
     });
   withFields(models.command("create <name>"), FIELD_OPTIONS)
     .description("register a model")
-    .action(async (name: string, options: object, command: Command) => {
+    .option("--prices-from-list", "the prices of its upstream name in the price list; other price options count more")
+    .action(async (name: string, options: { readonly pricesFromList?: true }, command: Command) => {
       const session = sessionOf(command);
-      const body = { model_name: name, ...fieldsOf(FIELD_OPTIONS, options) };
+      const fields = fieldsOf(FIELD_OPTIONS, options);
+      const listed = options.pricesFromList ? await listedPrices(session, fields.upstream_model ?? name) : {};
+      const body = { model_name: name, ...listed, ...fields };
       session.record(await session.bodyOf(session.client.POST("/api/v1/models", { body })));
+    });
+  models
+    .command("prices [model]")
+    .description("list public prices of known models, or of one, by its name at its provider")
+    .action(async (model: string | undefined, _options: object, command: Command) => {
+      const session = sessionOf(command);
+      const { list } = await pricesOf(session, model);
+      const rows = list.map(({ models: names, prices, ...rest }) => ({ ...rest, ...prices, model: names.join(", ") }));
+      session.list(rows, ["model", "input_cost_per_token", "output_cost_per_token", "as_of", "source", "note"]);
     });
   withFields(models.command("set <model>"), FIELD_OPTIONS)
     .description("change a model; an omitted option stays")
@@ -108,4 +145,19 @@ export function modelCommands(program: Command): void {
       await session.bodyOf(session.client.DELETE("/api/v1/models/{id}", { params: { path: { id } } }));
       session.say(`model '${model_name}' is removed`);
     });
+}
+
+async function pricesOf(session: Session, model?: string): Promise<Schemas["PriceList"]> {
+  const query = model === undefined ? {} : { model };
+  return await session.bodyOf(session.client.GET("/api/v1/prices", { params: { query } }));
+}
+
+/** The listed prices of a model. Throws CliError. */
+async function listedPrices(session: Session, model: string): Promise<Schemas["PriceList"]["list"][number]["prices"]> {
+  const [found] = (await pricesOf(session, model)).list;
+  if (found === undefined)
+    throw new CliError(
+      `the price list has no '${model}': give --upstream, or its prices by options such as --input-cost`,
+    );
+  return found.prices;
 }

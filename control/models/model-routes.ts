@@ -10,11 +10,13 @@ import {
   modelValidationSchema,
   validateModelSchema,
 } from "../../shared/schema/model.ts";
+import { priceFilterSchema, priceListSchema } from "../../shared/schema/price-list.ts";
 import { endpoint } from "../api/endpoint.ts";
-import type { Api } from "../api/types.ts";
+import type { Api, ApiDeps } from "../api/types.ts";
 import { createModel } from "./create-model.ts";
 import { deleteModel } from "./delete-model.ts";
 import { modelChanges } from "./model-changes.ts";
+import { listPrices } from "./price-list.ts";
 import { getModel, listModels, modelsOfTenant } from "./read-models.ts";
 import { validateModel } from "./validate-model.ts";
 
@@ -44,7 +46,7 @@ const CHANGES: readonly ChangeRoute[] = [
   },
 ];
 
-export function modelRoutes(app: Api): void {
+export function modelRoutes(app: Api, { prices }: Pick<ApiDeps, "prices">): void {
   endpoint(app, {
     kind: "page",
     method: "get",
@@ -77,6 +79,17 @@ export function modelRoutes(app: Api): void {
     body: validateModelSchema,
     answer: modelValidationSchema,
     handler: async ({ ctx, body }) => await validateModel(ctx, body),
+  });
+  endpoint(app, {
+    kind: "read",
+    method: "get",
+    path: "/api/v1/prices",
+    summary: "List public prices of known models, to be set when a model is registered",
+    description: "Comes with the gateway; nothing is fetched, and nothing is applied by itself.",
+    tag,
+    query: priceFilterSchema,
+    answer: priceListSchema,
+    handler: async ({ query }) => listPrices(prices, query),
   });
   endpoint(app, {
     kind: "read",

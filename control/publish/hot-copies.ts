@@ -97,6 +97,11 @@ export async function buildModels(
           audio_second: model.cost_per_audio_second,
           cached_input: model.cached_input_cost_per_token,
           reasoning_output: model.reasoning_output_cost_per_token,
+          cache_write: model.cache_write_cost_per_token,
+          audio_input: model.audio_input_cost_per_token,
+          audio_output: model.audio_output_cost_per_token,
+          image_input: model.image_input_cost_per_token,
+          image_output: model.image_output_cost_per_token,
           input_second: model.input_cost_per_second,
         },
         supports: {

@@ -22,6 +22,11 @@ const PRICES: readonly PgColumn[] = [
   models.cost_per_audio_second,
   models.cached_input_cost_per_token,
   models.reasoning_output_cost_per_token,
+  models.cache_write_cost_per_token,
+  models.audio_input_cost_per_token,
+  models.audio_output_cost_per_token,
+  models.image_input_cost_per_token,
+  models.image_output_cost_per_token,
   models.input_cost_per_second,
 ];
 

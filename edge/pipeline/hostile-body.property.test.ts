@@ -89,6 +89,11 @@ const prices = fc.record({
   audio_second: price,
   cached_input: optional,
   reasoning_output: optional,
+  cache_write: optional,
+  audio_input: optional,
+  audio_output: optional,
+  image_input: optional,
+  image_output: optional,
   input_second: price,
 });
 

@@ -1,18 +1,26 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { AMOUNT_MAX, saturated } from "./amount.ts";
-import { costUsd, dearestPrices, MAX_COST_USD, type Measure } from "./cost.ts";
+import { costUsd, dearestPrices, hasTokenPrice, MAX_COST_USD, type Measure, NO_PART_PRICES } from "./cost.ts";
 
 const prices = {
   input: 0.000_000_15,
   output: 0.000_000_6,
   image: 0.04,
   character: 0.000_015,
-  cached_input: null as number | null,
-  reasoning_output: null as number | null,
+  ...(NO_PART_PRICES as Readonly<Record<keyof typeof NO_PART_PRICES, number | null>>),
   input_second: 0.000_1,
 };
-const NO_PARTS = { cachedTokens: 0, reasoningTokens: 0, inputSeconds: 0 };
+const NO_PARTS = {
+  cachedTokens: 0,
+  cacheWrittenTokens: 0,
+  audioInputTokens: 0,
+  imageInputTokens: 0,
+  reasoningTokens: 0,
+  audioOutputTokens: 0,
+  imageOutputTokens: 0,
+  inputSeconds: 0,
+};
 const tokens = { ...NO_PARTS, inputTokens: 1_000_001, outputTokens: 3, inputSeconds: 12.345 };
 
 describe("what a request costs (docs/rules/settlement-and-rows.md#cost)", () => {
@@ -75,12 +83,27 @@ describe("parts of tokens (docs/rules/settlement-and-rows.md#parts-of-tokens)", 
   const small = fc.nat(10_000_000);
   const priceNano = fc.nat(1_000_000).map((nano) => nano / 1e9);
   const partPrice = fc.option(priceNano);
-  const at = fc.record({ input: priceNano, output: priceNano, cached_input: partPrice, reasoning_output: partPrice });
+  const at = fc.record({
+    input: priceNano,
+    output: priceNano,
+    cached_input: partPrice,
+    cache_write: partPrice,
+    audio_input: partPrice,
+    image_input: partPrice,
+    reasoning_output: partPrice,
+    audio_output: partPrice,
+    image_output: partPrice,
+  });
   const used = fc.record({
     inputTokens: small,
     outputTokens: small,
     cachedTokens: small,
+    cacheWrittenTokens: small,
+    audioInputTokens: small,
+    imageInputTokens: small,
     reasoningTokens: small,
+    audioOutputTokens: small,
+    imageOutputTokens: small,
     inputSeconds: fc.constant(0),
   });
   const pico = (of: Partial<typeof prices>, kind: "tokens" | "input-tokens", by: typeof tokens): number =>
@@ -97,11 +120,27 @@ describe("parts of tokens (docs/rules/settlement-and-rows.md#parts-of-tokens)", 
   it("cost what each token costs at its price, added up; a part counts as its whole at most", () => {
     fc.assert(
       fc.property(at, used, (of, by) => {
-        const cached = Math.min(by.cachedTokens, by.inputTokens);
-        const reasoning = Math.min(by.reasoningTokens, by.outputTokens);
         const each = (count: number, usd: number): bigint => BigInt(count) * BigInt(Math.round(usd * 1e12));
-        const input = each(by.inputTokens - cached, of.input) + each(cached, of.cached_input ?? of.input);
-        const output = each(by.outputTokens - reasoning, of.output) + each(reasoning, of.reasoning_output ?? of.output);
+        const side = (whole: number, usd: number, parts: readonly (readonly [number, number | null])[]): bigint => {
+          let [rest, sum] = [whole, 0n];
+          for (const [count, ofPart] of parts) {
+            const part = ofPart === null ? 0 : Math.min(count, rest);
+            rest -= part;
+            sum += each(part, ofPart ?? 0);
+          }
+          return sum + each(rest, usd);
+        };
+        const input = side(by.inputTokens, of.input, [
+          [by.cachedTokens, of.cached_input],
+          [by.cacheWrittenTokens, of.cache_write],
+          [by.audioInputTokens, of.audio_input],
+          [by.imageInputTokens, of.image_input],
+        ]);
+        const output = side(by.outputTokens, of.output, [
+          [by.reasoningTokens, of.reasoning_output],
+          [by.audioOutputTokens, of.audio_output],
+          [by.imageOutputTokens, of.image_output],
+        ]);
         expect(costUsd({ ...prices, ...of }, { kind: "tokens" }, by)).toBe(Number(input + output) / 1e12);
         expect(costUsd({ ...prices, ...of }, { kind: "input-tokens" }, by)).toBe(Number(input) / 1e12);
       }),
@@ -111,14 +150,23 @@ describe("parts of tokens (docs/rules/settlement-and-rows.md#parts-of-tokens)", 
   it("never cost more than those tokens at the dearest prices, and cost the same without parts", () => {
     fc.assert(
       fc.property(at, used, (of, by) => {
-        const plain = { ...by, cachedTokens: 0, reasoningTokens: 0 };
+        const plain = { ...NO_PARTS, inputTokens: by.inputTokens, outputTokens: by.outputTokens };
         for (const kind of ["tokens", "input-tokens"] as const) {
           const reserved = pico(dearestPrices({ ...prices, ...of }), kind, plain);
           expect(pico(of, kind, by)).toBeLessThanOrEqual(reserved);
           expect(pico(dearestPrices({ ...prices, ...of }), kind, by)).toBe(reserved);
-          const without = { ...of, cached_input: null, reasoning_output: null };
+          const without = { ...of, ...NO_PART_PRICES };
           expect(pico(without, kind, by)).toBe(pico(without, kind, plain));
         }
+      }),
+    );
+  });
+
+  it("have a price if any of them has one above 0", () => {
+    fc.assert(
+      fc.property(at, (of) => {
+        const priced = Object.values(of).some((usd) => usd !== null && usd > 0);
+        expect(hasTokenPrice({ ...prices, ...of })).toBe(priced);
       }),
     );
   });
@@ -164,12 +212,26 @@ describe("an amount (docs/rules/budgets.md#amounts)", () => {
           image: fc.double(),
           character: fc.double(),
           cached_input: fc.option(fc.double()),
+          cache_write: fc.option(fc.double()),
+          audio_input: fc.option(fc.double()),
+          image_input: fc.option(fc.double()),
           reasoning_output: fc.option(fc.double()),
+          audio_output: fc.option(fc.double()),
+          image_output: fc.option(fc.double()),
           input_second: fc.double(),
         }),
         fc.constantFrom("tokens", "input-tokens", "images", "characters", "seconds", "free"),
         fc.tuple(fc.double(), fc.double(), fc.double()),
-        fc.record({ cachedTokens: fc.double(), reasoningTokens: fc.double(), inputSeconds: fc.double() }),
+        fc.record({
+          cachedTokens: fc.double(),
+          cacheWrittenTokens: fc.double(),
+          audioInputTokens: fc.double(),
+          imageInputTokens: fc.double(),
+          reasoningTokens: fc.double(),
+          audioOutputTokens: fc.double(),
+          imageOutputTokens: fc.double(),
+          inputSeconds: fc.double(),
+        }),
         (of, kind, [count, inputTokens, outputTokens], parts) => {
           const cost = costUsd(of, { kind, count } as Measure, { ...parts, inputTokens, outputTokens });
           expect(cost >= 0 && Number.isSafeInteger(Math.round(cost * 1e9))).toBe(true);

@@ -13,29 +13,53 @@ const MS_PER_SECOND = 1000;
 /** The largest cost: 2^53 - 1 nano-USD, the largest amount of a budget (docs/rules/budgets.md#amounts). */
 export const MAX_COST_USD = AMOUNT_MAX / 1e9;
 
+/** The parts of the input that can have a price of their own, each with the tokens that it is for. */
+const INPUT_PARTS = [
+  ["cached_input", "cachedTokens"],
+  ["cache_write", "cacheWrittenTokens"],
+  ["audio_input", "audioInputTokens"],
+  ["image_input", "imageInputTokens"],
+] as const;
+
+/** The same of the output. */
+const OUTPUT_PARTS = [
+  ["reasoning_output", "reasoningTokens"],
+  ["audio_output", "audioOutputTokens"],
+  ["image_output", "imageOutputTokens"],
+] as const;
+
+/** No part has a price of its own. */
+export const NO_PART_PRICES = {
+  cached_input: null,
+  cache_write: null,
+  audio_input: null,
+  image_input: null,
+  reasoning_output: null,
+  audio_output: null,
+  image_output: null,
+} as const;
+
+type Parts = typeof INPUT_PARTS | typeof OUTPUT_PARTS;
+
 /**
  * Prices of a model in USD: per token in and out, per image, per input character, per second of audio that is read; per
- * token of input that came from a cache and of output that is reasoning, null for the price of the other tokens.
+ * token of a part of the input or the output, null for the price of the other tokens.
  */
-interface Prices {
+type Prices = { readonly [P in Parts[number][0]]: number | null } & {
   readonly input: number;
   readonly output: number;
   readonly image: number;
   readonly character: number;
-  readonly cached_input: number | null;
-  readonly reasoning_output: number | null;
   readonly input_second: number;
-}
+};
 
-/** What a request used. A part counts as its whole at most: cached tokens as the input, reasoning tokens as the output. */
-interface Used {
+/** What a request used. The parts of the input count as the input at most, and those of the output as the output. */
+type Used = { readonly [P in Parts[number][1]]: number } & {
   readonly inputTokens: number;
   readonly outputTokens: number;
-  readonly cachedTokens: number;
-  readonly reasoningTokens: number;
   /** Seconds of audio that was read; they are counted in whole milliseconds. */
   readonly inputSeconds: number;
-}
+};
 
 /** What a route counts besides tokens. `seconds`: of the audio that is read. `free`: what costs nothing. */
 export type Measure =
@@ -76,38 +100,50 @@ export function costUsd(prices: Prices, measure: Measure, used: Used): number {
  * (docs/rules/budgets.md#reserved-cost).
  */
 export function dearestPrices<P extends Prices>(prices: P): P {
-  const { input, output, cached_input, reasoning_output } = prices;
   return {
     ...prices,
-    input: dearer(input, cached_input),
-    output: dearer(output, reasoning_output),
-    cached_input: null,
-    reasoning_output: null,
+    ...NO_PART_PRICES,
+    input: dearest(prices, prices.input, INPUT_PARTS),
+    output: dearest(prices, prices.output, OUTPUT_PARTS),
   };
 }
 
-function dearer(price: number, ofPart: number | null): number {
-  return picoOf(ofPart ?? 0) > picoOf(price) ? (ofPart ?? 0) : price;
+function dearest(prices: Prices, plain: number, parts: Parts): number {
+  return parts.reduce<number>((most, [price]) => {
+    const usd = prices[price] ?? 0;
+    return picoOf(usd) > picoOf(most) ? usd : most;
+  }, plain);
+}
+
+/** Whether any price of a token is above 0. */
+export function hasTokenPrice(prices: Prices): boolean {
+  const { input, output } = dearestPrices(prices);
+  return picoOf(input) + picoOf(output) > 0;
 }
 
 type Item = readonly [count: number, priceUsd: number];
 
-function inputOf({ input, cached_input }: Prices, { inputTokens, cachedTokens }: Used): readonly Item[] {
-  return inParts(inputTokens, input, cachedTokens, cached_input);
-}
+const inputOf = (prices: Prices, used: Used): readonly Item[] =>
+  inParts(prices, used, used.inputTokens, prices.input, INPUT_PARTS);
 
-function outputOf({ output, reasoning_output }: Prices, { outputTokens, reasoningTokens }: Used): readonly Item[] {
-  return inParts(outputTokens, output, reasoningTokens, reasoning_output);
-}
+const outputOf = (prices: Prices, used: Used): readonly Item[] =>
+  inParts(prices, used, used.outputTokens, prices.output, OUTPUT_PARTS);
 
-function inParts(tokens: number, price: number, partTokens: number, partPrice: number | null): readonly Item[] {
-  if (partPrice === null) return [[tokens, price]];
-  const whole = saturated(tokens);
-  const part = Math.min(saturated(partTokens), whole);
-  return [
-    [whole - part, price],
-    [part, partPrice],
-  ];
+/**
+ * The same token can be in two parts: audio may come from a cache. It costs the price of the first part that has one, so
+ * that no token is billed twice.
+ */
+function inParts(prices: Prices, used: Used, tokens: number, price: number, parts: Parts): readonly Item[] {
+  const items: Item[] = [];
+  let rest = saturated(tokens);
+  for (const [name, count] of parts) {
+    const ofPart = prices[name];
+    if (ofPart === null) continue;
+    const part = Math.min(saturated(used[count]), rest);
+    rest -= part;
+    items.push([part, ofPart]);
+  }
+  return [...items, [rest, price]];
 }
 
 /**

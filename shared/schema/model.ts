@@ -78,19 +78,31 @@ const nameList = (lowered: boolean, max: number) =>
     ])
     .refine((items) => items.length <= max, `must have at most ${max} entries`);
 
+const partPrice = amount.nullable().meta({ description: "Null: same as other tokens" });
+
+/** What a model costs. */
+export const priceFields = {
+  input_cost_per_token: amount,
+  output_cost_per_token: amount,
+  cached_input_cost_per_token: partPrice,
+  reasoning_output_cost_per_token: partPrice,
+  cache_write_cost_per_token: partPrice,
+  audio_input_cost_per_token: partPrice,
+  audio_output_cost_per_token: partPrice,
+  image_input_cost_per_token: partPrice,
+  image_output_cost_per_token: partPrice,
+  cost_per_image: amount,
+  cost_per_character: amount,
+  cost_per_audio_second: amount.meta({ description: "Stored but not used: audio is billed by input_cost_per_second" }),
+  input_cost_per_second: amount.meta({ description: "Price per second of transcribed or translated audio" }),
+};
+
 /** Every field of a model that a body may set, without its names, address and credential. */
 const modelFields = {
   description: descriptionField,
   model_type: oneOf(MODEL_TYPES),
   enabled: flag,
-  input_cost_per_token: amount,
-  output_cost_per_token: amount,
-  cached_input_cost_per_token: amount.nullable().meta({ description: "Null: same as other input tokens" }),
-  reasoning_output_cost_per_token: amount.nullable().meta({ description: "Null: same as other output tokens" }),
-  cost_per_image: amount,
-  cost_per_character: amount,
-  cost_per_audio_second: amount.meta({ description: "Stored but not used: audio is billed by input_cost_per_second" }),
-  input_cost_per_second: amount.meta({ description: "Price per second of transcribed or translated audio" }),
+  ...priceFields,
   context_window: whole(0),
   admission_weight: whole(1, 10_000),
   supports_function_calling: flag,

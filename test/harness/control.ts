@@ -26,6 +26,7 @@ import { startRedisBridge } from "../../infra/local/redis/bridge.ts";
 import { memoryBackend } from "../../infra/local/redis/memory-backend.ts";
 import { importSealKey } from "../../shared/crypto/seal.ts";
 import { setCapacitySchema } from "../../shared/schema/load.ts";
+import type { ListedPrice } from "../../shared/schema/price-list.ts";
 import type { Recipe } from "../../shared/schema/recipe.ts";
 import {
   type Change,
@@ -80,6 +81,8 @@ export interface ControlOptions {
   readonly dataPlaneUrl?: string;
   /** The built-in recipes; absent: none. */
   readonly recipes?: readonly Recipe[];
+  /** The price list; absent: an empty one. */
+  readonly prices?: readonly ListedPrice[];
 }
 
 export async function startControl(options: ControlOptions = {}) {
@@ -167,6 +170,7 @@ export async function startControl(options: ControlOptions = {}) {
     compressor: { url: "", timeoutMs: 800 },
     version: { version: "0.0.0", git_sha: null, built_at: null },
     recipes: options.recipes ?? [],
+    prices: options.prices ?? [],
     provisioner,
     log,
   });

@@ -2,7 +2,7 @@
 import "../../forms/record/no-code-from-texts.ts";
 import { useQueryClient } from "@tanstack/react-query";
 import { MODEL_FIELDS } from "../../../shared/fields/model-fields.ts";
-import { BOONS, patchModelSchema } from "../../../shared/schema/model.ts";
+import { BOONS, patchModelSchema, priceFields } from "../../../shared/schema/model.ts";
 import { healthConfigSchema } from "../../../shared/schema/model-health.ts";
 import type { Records } from "../../data/api.ts";
 import { type FieldSpec, fieldSpecs, objectSpecs } from "../../forms/record/field-specs.ts";
@@ -17,18 +17,13 @@ type Model = Records["Model"];
 const specsOf = (...names: readonly (keyof typeof patchModelSchema.shape)[]): readonly FieldSpec[] =>
   fieldSpecs(names, MODEL_FIELDS);
 
+const PRICES = Object.keys(priceFields) as readonly (keyof typeof priceFields)[];
+
 /** The fields of each form. */
 const FORMS = {
   details: specsOf("model_type", "api_base", "upstream_model", "context_window", "description"),
-  prices: specsOf(
-    "input_cost_per_token",
-    "output_cost_per_token",
-    "cached_input_cost_per_token",
-    "reasoning_output_cost_per_token",
-    "cost_per_image",
-    "cost_per_character",
-    "input_cost_per_second",
-  ),
+  // the price that is only stored is left out
+  prices: specsOf(...PRICES.filter((name) => name !== "cost_per_audio_second")),
   energy: specsOf("energy_slots_per_node"),
   boons: [{ name: "boons", kind: "choices", isNullable: false, choices: BOONS }, ...specsOf("tool_servers")],
   supports: specsOf(

@@ -8,13 +8,23 @@ const text = texts("portal", portalTexts);
 const MILLION = 1e6;
 const MINUTE_SECS = 60;
 
+/** Parts of the tokens that can have a price. */
+const PARTS = [
+  "cached_input",
+  "cache_write",
+  "reasoning_output",
+  "audio_input",
+  "audio_output",
+  "image_input",
+  "image_output",
+] as const;
+
 type Priced = Pick<
   Records["Model"],
   | "model_type"
   | "input_cost_per_token"
   | "output_cost_per_token"
-  | "cached_input_cost_per_token"
-  | "reasoning_output_cost_per_token"
+  | `${(typeof PARTS)[number]}_cost_per_token`
   | "input_cost_per_second"
   | "cost_per_image"
   | "cost_per_character"
@@ -42,14 +52,16 @@ export function priceText(model: Priced): string | null {
       ? null
       : text("perTokens", { input: formatPrice(input), output: formatPrice(output) });
   // Of a part of the tokens 0 is a price: one that is not set is null.
-  const ofPart = (usd: number | null, id: "perCached" | "perReasoning"): string | null =>
-    usd !== null && usd >= 0 ? text(id, { usd: formatPrice(usd * MILLION) }) : null;
+  const ofPart = (name: (typeof PARTS)[number]): string | null => {
+    const usd = model[`${name}_cost_per_token`];
+    const part = name.replace("_", " ");
+    return usd !== null && usd >= 0 ? text("perPart", { usd: formatPrice(usd * MILLION), part }) : null;
+  };
   const one = (usd: number, factor: number, id: "perMinute" | "perImage" | "perCharacters"): string | null =>
     usd > 0 ? text(id, { usd: formatPrice(usd * factor) }) : null;
   const parts = [
     perTokens,
-    ofPart(model.cached_input_cost_per_token, "perCached"),
-    ofPart(model.reasoning_output_cost_per_token, "perReasoning"),
+    ...PARTS.map(ofPart),
     one(model.input_cost_per_second, MINUTE_SECS, "perMinute"),
     one(model.cost_per_character, MILLION, "perCharacters"),
     one(model.cost_per_image, 1, "perImage"),

@@ -121,6 +121,11 @@ describe("the price of a model", () => {
     output_cost_per_token: 0,
     cached_input_cost_per_token: null,
     reasoning_output_cost_per_token: null,
+    cache_write_cost_per_token: null,
+    audio_input_cost_per_token: null,
+    audio_output_cost_per_token: null,
+    image_input_cost_per_token: null,
+    image_output_cost_per_token: null,
     input_cost_per_second: 0,
     cost_per_image: 0,
     cost_per_character: 0,
@@ -141,9 +146,10 @@ describe("the price of a model", () => {
       output_cost_per_token: 1.075e-6,
       cached_input_cost_per_token: 0,
       reasoning_output_cost_per_token: 4e-6,
+      image_output_cost_per_token: 3e-5,
     };
     expect(priceText({ ...free, ...parts })).toBe(
-      "– / $1.075 per million tokens, $0.00 per million cached input tokens, $4.00 per million reasoning tokens",
+      "– / $1.075 per million tokens, $0.00 per million cached input tokens, $4.00 per million reasoning output tokens, $30.00 per million image output tokens",
     );
   });
 

@@ -4,15 +4,12 @@
  * in the log, because a missing template is no reason not to start (docs/rules/managed-models.md#recipes).
  */
 import { createHash } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { readdirSync } from "node:fs";
 import { createRecipeSchema, type Recipe } from "../../../shared/schema/recipe.ts";
 import { rootCause } from "../../../shared/text/root-cause.ts";
+import { PRICE_LIST_FILE, readDataFile } from "../../kernel/data-file.ts";
 import type { Logger } from "../../kernel/log.ts";
 import { systemProblem } from "../../kernel/system-problem.ts";
-
-/** Larger ones are refused; a recipe has at most some scripts of 100,000 characters. */
-const FILE_MAX_BYTES = 1024 * 1024;
 
 /** The recipes of a folder; none when it cannot be read. */
 export function readBuiltinRecipes(folder: string, log: Logger): readonly Recipe[] {
@@ -30,7 +27,7 @@ export function readBuiltinRecipes(folder: string, log: Logger): readonly Recipe
 function filesOf(folder: string, log: Logger): readonly string[] {
   try {
     return readdirSync(folder)
-      .filter((name) => name.endsWith(".json"))
+      .filter((name) => name.endsWith(".json") && name !== PRICE_LIST_FILE)
       .sort();
   } catch (error) {
     const problem = systemProblem(error) ?? rootCause(error);
@@ -41,17 +38,9 @@ function filesOf(folder: string, log: Logger): readonly string[] {
 
 /** The recipe of a file, or why there is none. */
 function readRecipe(folder: string, file: string): Recipe | string {
-  try {
-    const text = readFileSync(join(folder, file));
-    if (text.length > FILE_MAX_BYTES) return `larger than ${FILE_MAX_BYTES} bytes`;
-    const { success, data, error } = createRecipeSchema.safeParse(
-      JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(text)),
-    );
-    if (!success) return error.issues.map(({ path, message }) => `${path.join(".") || "file"}: ${message}`).join("; ");
-    return { ...data, id: idOf(file), builtin: true, created_at: null, updated_at: null, rev: null };
-  } catch {
-    return "not a readable JSON file";
-  }
+  const read = readDataFile(folder, file, createRecipeSchema);
+  if (typeof read === "string") return read;
+  return { ...read.data, id: idOf(file), builtin: true, created_at: null, updated_at: null, rev: null };
 }
 
 /** The same file has the same id on every replica and after every start. */

@@ -55,6 +55,11 @@ export const Name = {
   Seconds: 38,
   Duration: 39,
   TotalCount: 40,
+  /** Tokens that an input put into a cache, within its details: the input is whole. */
+  CacheWriteCount: 41,
+  /** Parts of the input or of the output, whichever details they stand in. */
+  AudioCount: 42,
+  ImageCount: 43,
 } as const;
 
 /** Every name that is known. */
@@ -102,8 +107,13 @@ export const NAMES = nameTable({
   input_tokens_details: Name.InputDetails,
   completion_tokens_details: Name.OutputDetails,
   output_tokens_details: Name.OutputDetails,
+  input_token_details: Name.InputDetails,
+  output_token_details: Name.OutputDetails,
   cached_tokens: Name.CachedCount,
   reasoning_tokens: Name.ReasoningCount,
+  cache_write_tokens: Name.CacheWriteCount,
+  audio_tokens: Name.AudioCount,
+  image_tokens: Name.ImageCount,
   seconds: Name.Seconds,
   duration: Name.Duration,
   error: Name.Error,
@@ -158,9 +168,13 @@ interface CountPlace {
 export function isCount(member: number, { depth, reportFrom, detailsFrom, details }: CountPlace): boolean {
   switch (member) {
     case Name.CachedCount:
+    case Name.CacheWriteCount:
       return depth === detailsFrom && details === Name.InputDetails;
     case Name.ReasoningCount:
       return depth === detailsFrom && details === Name.OutputDetails;
+    case Name.AudioCount:
+    case Name.ImageCount:
+      return depth === detailsFrom;
     case Name.Duration:
       return depth === 1;
     case Name.Seconds:

@@ -337,7 +337,7 @@ export class AnswerScan {
     if (text.length > NUMBER_MAX) return;
     const count = name === Name.Seconds || name === Name.Duration ? millisecondCount(text) : tokenCount(text);
     if (count === null) return;
-    this.#counts = withCount(this.#counts, name, count);
+    this.#counts = withCount(this.#counts, name, count, this.#details);
     if (name === Name.OutputCount) this.#outputRoot = this.#root;
   }
 

@@ -1,13 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isAmount } from "../../../shared/money/amount.ts";
-import { MAX_COST_USD } from "../../../shared/money/cost.ts";
+import { MAX_COST_USD, type Measure, NO_PART_PRICES } from "../../../shared/money/cost.ts";
 import { nanoUsdOf } from "../budget/amounts.ts";
 import {
   type BilledAnswer,
   bill,
   clientStatus,
   NOTHING_BILLED,
+  reservedCostUsd,
   totalTokens,
   UNSEEN_STREAM,
   unbelievedCount,
@@ -23,8 +24,7 @@ describe("what is billed", () => {
       image: 0,
       character: 0,
       audio_second: 0,
-      cached_input: null,
-      reasoning_output: null,
+      ...NO_PART_PRICES,
       input_second: 0,
     },
   };
@@ -95,7 +95,7 @@ describe("what is billed", () => {
     ["the estimate of a whole answer that reports only a sum", answered({ reported: sumAlone }, true), 10, 20],
   ])("is %s", (_, answer, inputTokens, outputTokens) => {
     const costUsd = inputTokens * 0.5 + outputTokens * 2;
-    expect(bill(model, estimate, tokens, answer)).toEqual({ ...NO_PARTS, inputTokens, outputTokens, costUsd });
+    expect(bill(model, estimate, tokens, answer)).toEqual({ ...NOTHING_BILLED, inputTokens, outputTokens, costUsd });
   });
 
   it("is at most 2,048 tokens of output for an answer that was left, whatever its client allowed", () => {
@@ -123,8 +123,109 @@ describe("what is billed", () => {
     const owed = (answer: BilledAnswer | null): number => bill(priced, estimate, { kind: "seconds" }, answer).costUsd;
     expect(owed(answered({}, true))).toBe(30);
     expect(owed(answered({ parts: { ...NO_PARTS, inputSeconds: 7 } }, true))).toBe(3.5);
-    expect(owed(answered({ reported }, true))).toBe(0);
     expect(owed(null)).toBe(30);
+  });
+
+  describe("of images and audio", () => {
+    const nano = (usd: number): number => Math.round(usd * 1e9);
+    const prices = {
+      ...model.prices,
+      input: 0.000_005,
+      output: 0.000_01,
+      image_input: 0.000_008,
+      image_output: 0.000_03,
+      audio_input: 0.000_006,
+    };
+    const none = { inputTokens: 0, outputTokens: 0, totalTokens: 1, statedOutputTokens: null };
+    const images = { kind: "images", count: 2 } as const;
+    const seconds = { kind: "seconds" } as const;
+    const many = { bytes: 1e6, outputReported: true, upToDate: true };
+    const image = { ...many, reported: { inputTokens: 334, outputTokens: 4160, totalTokens: null } };
+    const imageParts = { ...NO_PARTS, imageInputTokens: 323 };
+    const heard = { ...many, reported: { inputTokens: 140, outputTokens: 45, totalTokens: null } };
+    const heardParts = { ...NO_PARTS, audioInputTokens: 138 };
+    const cost = (of: Partial<typeof prices>, measure: Measure, answer: BilledAnswer | null): number =>
+      nano(bill({ prices: { ...prices, ...of } }, none, measure, answer).costUsd);
+
+    it("is that of the tokens that are reported, an image's output being the image", () => {
+      const made = answered({ ...image, parts: imageParts }, true);
+      expect(cost({}, images, made)).toBe(323 * 8_000 + 11 * 5_000 + 4160 * 30_000);
+      expect(cost({ image_output: null }, images, made)).toBe(323 * 8_000 + 11 * 5_000 + 4160 * 10_000);
+      const apart = { ...imageParts, imageOutputTokens: 4100 };
+      expect(cost({}, images, answered({ ...image, parts: apart }, true))).toBe(
+        323 * 8_000 + 11 * 5_000 + 4100 * 30_000 + 60 * 10_000,
+      );
+      expect(cost({ image: 1 }, images, made)).toBe(323 * 8_000 + 11 * 5_000 + 4160 * 30_000);
+      const text = answered({ ...heard, parts: heardParts }, true);
+      expect(cost({ input_second: 1 }, seconds, text)).toBe(138 * 6_000 + 2 * 5_000 + 45 * 10_000);
+    });
+
+    it("is that of images and seconds where no token has a price, or none is reported", () => {
+      const free = { input: 0, output: 0, ...NO_PART_PRICES };
+      expect(cost({ ...free, image: 1 }, images, answered({ ...image, parts: imageParts }, true))).toBe(2e9);
+      expect(cost({ image: 1 }, images, answered(many, true))).toBe(2e9);
+      expect(cost({}, images, answered(many, true))).toBe(0);
+      const lasting = answered({ ...many, parts: { ...NO_PARTS, inputSeconds: 3 } }, true);
+      expect(cost({ input_second: 1 }, seconds, lasting)).toBe(3e9);
+      expect(cost(free, seconds, answered({ ...heard, parts: heardParts }, true))).toBe(0);
+    });
+
+    it("is what was reserved when a report cannot be true or has not come, never less than was seen", () => {
+      const oneImage = 6240 * 8_000 + 2 * 6240 * 30_000;
+      const minute = 1000 * 8_000 + 1000 * 30_000;
+      const lie = answered({ ...image, parts: { ...NO_PARTS, imageInputTokens: 2 ** 32 } }, true);
+      expect([cost({}, images, lie), cost({}, images, null), cost({}, images, answered(many, false))]).toEqual([
+        oneImage,
+        oneImage,
+        oneImage,
+      ]);
+      expect([cost({}, seconds, null), cost({}, seconds, answered(many, true))]).toEqual([minute, minute]);
+      expect(cost({}, seconds, answered({ bytes: 1e6, seenTokens: 9000 }, false, true))).toBe(9000 * 10_000);
+      expect(cost({ input_second: 0.001 }, seconds, null)).toBe(60_000_000);
+      expect(cost({}, images, answered({ ...many, bytes: 0 }, true))).toBe(0);
+    });
+
+    it("is at most what is reserved, for as many tokens as are reserved", () => {
+      const usd = fc.integer({ min: 0, max: 100 }).map((micro) => micro / 1e6);
+      const part = fc.option(usd);
+      const of = fc.record({
+        input: usd,
+        output: usd,
+        image: usd,
+        input_second: usd,
+        cached_input: part,
+        cache_write: part,
+        audio_input: part,
+        audio_output: part,
+        image_input: part,
+        image_output: part,
+        reasoning_output: part,
+      });
+      const count = fc.integer({ min: 0, max: 1000 });
+      const names = Object.keys(NO_PARTS);
+      const parts = fc.record(
+        Object.fromEntries(names.map((name) => [name, name === "inputSeconds" ? fc.nat(60) : count])),
+      ) as fc.Arbitrary<typeof NO_PARTS>;
+      const kinds = fc.constantFrom<Measure>(images, seconds, tokens, { kind: "input-tokens" });
+      fc.assert(
+        fc.property(
+          of,
+          kinds,
+          parts,
+          count,
+          count,
+          fc.boolean(),
+          fc.boolean(),
+          (priced, measure, seen, input, output, complete, isReported) => {
+            const record = { prices: { ...prices, ...priced } };
+            const reported = isReported ? { inputTokens: input, outputTokens: output, totalTokens: null } : null;
+            const stated = { inputTokens: 1000, outputTokens: 1000, totalTokens: 2000, statedOutputTokens: 1000 };
+            const owed = bill(record, stated, measure, answered({ ...many, reported, parts: seen }, complete));
+            expect(nano(owed.costUsd)).toBeLessThanOrEqual(nano(reservedCostUsd(record, stated, measure)));
+          },
+        ),
+      );
+    });
   });
 
   it("is the last report of a complete stream, also when content came after it", () => {
@@ -145,7 +246,12 @@ describe("what is billed", () => {
         fc.option(
           fc.record({ inputTokens: fc.option(count), outputTokens: fc.option(count), totalTokens: fc.option(count) }),
         ),
-        fc.record({ cachedTokens: count, reasoningTokens: count, inputSeconds: count }),
+        fc.record({
+          ...Object.fromEntries(Object.keys(NO_PARTS).map((name) => [name, fc.constant(0)])),
+          cachedTokens: count,
+          reasoningTokens: count,
+          inputSeconds: count,
+        }) as fc.Arbitrary<typeof NO_PARTS>,
         fc.record({ outputReported: fc.boolean(), upToDate: fc.boolean(), final: fc.boolean(), bytes: fc.nat() }),
         fc.boolean(),
         (all, parts, usage, complete) => {
@@ -258,8 +364,7 @@ it("what is billed is amounts that budgets count, whatever an upstream reports a
           image: 0,
           character: 0,
           audio_second: 0,
-          cached_input: null,
-          reasoning_output: null,
+          ...NO_PART_PRICES,
           input_second: 0,
         },
       };

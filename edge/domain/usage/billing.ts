@@ -6,20 +6,29 @@
  * is billed what cannot be true (docs/rules/settlement-and-rows.md#reports-that-are-not-believed).
  */
 import { AMOUNT_MAX, saturated } from "../../../shared/money/amount.ts";
-import { costUsd, dearestPrices, type Measure } from "../../../shared/money/cost.ts";
+import { costUsd, dearestPrices, hasTokenPrice, type Measure } from "../../../shared/money/cost.ts";
 import type { ModelRecord } from "../../../shared/records.ts";
 import type { TokenEstimate } from "../request/token-estimate.ts";
 import { NO_PARTS, type UsageParts } from "./reported-counts.ts";
 import { type SeenUsage, UsageScan } from "./usage-scan.ts";
 
+type Tokens = Pick<Billed, "inputTokens" | "outputTokens">;
+
 /** Parts never exceed their wholes: cached tokens the input, reasoning tokens the output. */
-export interface Billed extends UsageParts {
+export interface Billed extends Pick<UsageParts, "cachedTokens" | "reasoningTokens" | "inputSeconds"> {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly costUsd: number;
 }
 
-export const NOTHING_BILLED: Billed = { inputTokens: 0, outputTokens: 0, costUsd: 0, ...NO_PARTS };
+export const NOTHING_BILLED: Billed = {
+  inputTokens: 0,
+  outputTokens: 0,
+  cachedTokens: 0,
+  reasoningTokens: 0,
+  inputSeconds: 0,
+  costUsd: 0,
+};
 
 /** An answer, as far as it came. */
 export interface BilledAnswer {
@@ -58,10 +67,43 @@ export function bill(
   const answered = unbelievedCount(estimate, measure, given) === null ? given : withoutReport(given);
   const inputTokens = inputOf(estimate, measure, answered);
   const outputTokens = Math.min(outputOf(estimate, measure, answered), AMOUNT_MAX - inputTokens);
-  const made: Measure = isEmpty(answered) && measure.kind === "images" ? { kind: "free" } : measure;
   const parts = partsWithin({ inputTokens, outputTokens }, measure, answered);
+  const { cachedTokens, reasoningTokens, inputSeconds } = parts;
   const used = { inputTokens, outputTokens, ...parts };
-  return { ...used, costUsd: costUsd(model.prices, made, used) };
+  const cost = costUsd(model.prices, pricedBy(model, measure, answered), used);
+  const owed =
+    cost === 0 && isUnknown(measure, answered === given ? given : null)
+      ? unreportedCostUsd(model, measure, used)
+      : cost;
+  return { inputTokens, outputTokens, cachedTokens, reasoningTokens, inputSeconds, costUsd: owed };
+}
+
+/** Images and transcriptions are priced by the tokens that are reported for them, if a token has a price. */
+function pricedBy({ prices }: Pick<ModelRecord, "prices">, measure: Measure, answered: BilledAnswer | null): Measure {
+  if (measure.kind !== "images" && measure.kind !== "seconds") return measure;
+  if (measure.kind === "images" && isEmpty(answered)) return { kind: "free" };
+  return hasTokens(answered) && hasTokenPrice(prices) ? { kind: "tokens" } : measure;
+}
+
+/** How much was used is not known: nothing that can be true was reported of audio, or of an image that was left. */
+function isUnknown(measure: Measure, answered: BilledAnswer | null): boolean {
+  if (hasTokens(answered)) return false;
+  if (measure.kind === "seconds") return (answered?.usage.parts.inputSeconds ?? 0) === 0;
+  return measure.kind === "images" && answered?.complete !== true;
+}
+
+function hasTokens(answered: BilledAnswer | null): boolean {
+  const reported = answered?.usage.reported;
+  return (reported?.inputTokens ?? reported?.outputTokens ?? null) !== null;
+}
+
+/** What is owed without a report where only tokens have a price: what was reserved, never less than what was seen. */
+function unreportedCostUsd(
+  { prices }: Pick<ModelRecord, "prices">,
+  measure: Measure,
+  used: UsageParts & Tokens,
+): number {
+  return Math.max(mediaCostUsd(prices, measure), costUsd(prices, { kind: "tokens" }, used));
 }
 
 /** No request uses more tokens. */
@@ -80,7 +122,7 @@ export function unbelievedCount(
   const sum = saturated((reported?.inputTokens ?? 0) + (reported?.outputTokens ?? 0));
   const total = Math.max(sum, reported?.totalTokens ?? 0);
   const seconds = measure.kind === "seconds" ? parts.inputSeconds : 0;
-  const largest = Math.max(total, parts.cachedTokens, parts.reasoningTokens, seconds);
+  const largest = Math.max(total, seconds, ...Object.values({ ...parts, inputSeconds: 0 }));
   return largest > Math.min(BELIEVED_MAX, BELIEVED_TIMES * Math.max(estimated, bytes)) ? largest : null;
 }
 
@@ -97,9 +139,24 @@ function withoutReport(answered: BilledAnswer | null): BilledAnswer | null {
  */
 const RESERVED_SECONDS = 60;
 
+/** Tokens that are reserved for an image, and as much for the images that it is made from: the most of GPT Image 1. */
+const RESERVED_IMAGE_TOKENS = 6240;
+/** Tokens that are reserved for the audio of {@link RESERVED_SECONDS}, and as many for its text. */
+const RESERVED_AUDIO_TOKENS = 1000;
+
+/** The cost of what is reserved for images and for audio where they are billed by tokens, at the dearest prices. */
+function mediaCostUsd(prices: ModelRecord["prices"], measure: Measure): number {
+  if (measure.kind !== "images" && measure.kind !== "seconds") return 0;
+  const [each, count] =
+    measure.kind === "images" ? [RESERVED_IMAGE_TOKENS, Math.max(measure.count, 1)] : [RESERVED_AUDIO_TOKENS, 1];
+  const used = { ...NO_PARTS, inputTokens: each, outputTokens: each * count };
+  return costUsd(dearestPrices(prices), { kind: "tokens" }, used);
+}
+
 /**
- * The cost that term budgets reserve for a request: that of its estimate at the dearest prices, because what part of its
- * tokens will come from a cache or be reasoning is not known yet (docs/rules/budgets.md#reserved-cost).
+ * The cost that term budgets reserve for a request: that of its estimate at the dearest prices, because what parts its
+ * tokens will have is not known yet, nor whether images and audio will be billed by tokens
+ * (docs/rules/budgets.md#reserved-cost).
  */
 export function reservedCostUsd(
   model: Pick<ModelRecord, "prices">,
@@ -107,7 +164,7 @@ export function reservedCostUsd(
   measure: Measure,
 ): number {
   const used = { ...NO_PARTS, inputTokens, outputTokens, inputSeconds: RESERVED_SECONDS };
-  return costUsd(dearestPrices(model.prices), measure, used);
+  return Math.max(costUsd(dearestPrices(model.prices), measure, used), mediaCostUsd(model.prices, measure));
 }
 
 /**
@@ -115,15 +172,19 @@ export function reservedCostUsd(
  * read; elsewhere a `duration` of an answer is about something else.
  */
 function partsWithin(
-  { inputTokens, outputTokens }: Pick<Billed, "inputTokens" | "outputTokens">,
+  { inputTokens, outputTokens }: Tokens,
   measure: Measure,
   answered: BilledAnswer | null,
 ): UsageParts {
-  const { cachedTokens, reasoningTokens, inputSeconds } = answered?.usage.parts ?? NO_PARTS;
+  const parts = answered?.usage.parts ?? NO_PARTS;
+  const { cachedTokens, reasoningTokens, imageOutputTokens, inputSeconds } = parts;
   const isReported = inputSeconds > 0 || (answered !== null && answered.usage.reported !== null);
   return {
+    ...parts,
     cachedTokens: Math.min(cachedTokens, inputTokens),
     reasoningTokens: Math.min(reasoningTokens, outputTokens),
+    // Upstreams may leave out what the output of an image is made of: then it is the image.
+    imageOutputTokens: measure.kind === "images" && imageOutputTokens === 0 ? outputTokens : imageOutputTokens,
     inputSeconds: measure.kind !== "seconds" ? 0 : isReported ? inputSeconds : RESERVED_SECONDS,
   };
 }
@@ -165,7 +226,7 @@ function isEmpty(answered: BilledAnswer | null): boolean {
  * The tokens of both parts, at most the largest amount (docs/rules/budgets.md#amounts): an upstream may report any
  * number.
  */
-export function totalTokens({ inputTokens, outputTokens }: Pick<Billed, "inputTokens" | "outputTokens">): number {
+export function totalTokens({ inputTokens, outputTokens }: Tokens): number {
   return saturated(inputTokens + outputTokens);
 }
 

@@ -5,6 +5,7 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { NO_PART_PRICES } from "../../../shared/money/cost.ts";
 import { propertyRuns } from "../../../test/harness/property-runs.ts";
 import { bill } from "./billing.ts";
 import { type SeenUsage, UsageScan } from "./usage-scan.ts";
@@ -98,8 +99,7 @@ describe.each(Object.entries(answers))("an echo of the request in %s", (_, answe
       image: 0,
       character: 0,
       audio_second: 0,
-      cached_input: null,
-      reasoning_output: null,
+      ...NO_PART_PRICES,
       input_second: 0,
     },
   };

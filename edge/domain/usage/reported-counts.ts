@@ -18,7 +18,13 @@ export interface ReportedCounts {
   readonly cached: number | null;
   readonly cacheRead: number | null;
   readonly cacheWritten: number | null;
+  /** `cache_write_tokens` of the details of the input: the input is whole. */
+  readonly cacheWrite: number | null;
   readonly reasoning: number | null;
+  readonly audioIn: number | null;
+  readonly audioOut: number | null;
+  readonly imageIn: number | null;
+  readonly imageOut: number | null;
   /** `seconds` of the usage, and `duration` of the whole answer: how long the audio was. */
   readonly usageMs: number | null;
   readonly durationMs: number | null;
@@ -33,7 +39,12 @@ export const NO_COUNTS: ReportedCounts = {
   cached: null,
   cacheRead: null,
   cacheWritten: null,
+  cacheWrite: null,
   reasoning: null,
+  audioIn: null,
+  audioOut: null,
+  imageIn: null,
+  imageOut: null,
   usageMs: null,
   durationMs: null,
 };
@@ -42,17 +53,33 @@ export const NO_COUNTS: ReportedCounts = {
 export interface UsageParts {
   /** Tokens of the input that the upstream took from a cache. */
   readonly cachedTokens: number;
+  /** Tokens of the input that the upstream put into a cache. */
+  readonly cacheWrittenTokens: number;
   /** Tokens of the output that the model spent on reasoning. */
   readonly reasoningTokens: number;
+  readonly audioInputTokens: number;
+  readonly audioOutputTokens: number;
+  readonly imageInputTokens: number;
+  readonly imageOutputTokens: number;
   /** Seconds of the audio that was read, in whole milliseconds. */
   readonly inputSeconds: number;
 }
 
 /** No part was reported. */
-export const NO_PARTS: UsageParts = { cachedTokens: 0, reasoningTokens: 0, inputSeconds: 0 };
+export const NO_PARTS: UsageParts = {
+  cachedTokens: 0,
+  cacheWrittenTokens: 0,
+  reasoningTokens: 0,
+  audioInputTokens: 0,
+  audioOutputTokens: 0,
+  imageInputTokens: 0,
+  imageOutputTokens: 0,
+  inputSeconds: 0,
+};
 
-/** The counts with one more, which was written under this name (a {@link Name} of a count). */
-export function withCount(counts: ReportedCounts, name: number, value: number): ReportedCounts {
+/** The counts with one more, which was written under this name (a {@link Name} of a count) within these `details`. */
+export function withCount(counts: ReportedCounts, name: number, value: number, details: number): ReportedCounts {
+  const isOutput = details === Name.OutputDetails;
   switch (name) {
     case Name.InputCount:
       return { ...counts, input: value, inputMayBeRest: false };
@@ -70,6 +97,12 @@ export function withCount(counts: ReportedCounts, name: number, value: number): 
       return { ...counts, cacheWritten: value };
     case Name.ReasoningCount:
       return { ...counts, reasoning: value };
+    case Name.CacheWriteCount:
+      return { ...counts, cacheWrite: value };
+    case Name.AudioCount:
+      return isOutput ? { ...counts, audioOut: value } : { ...counts, audioIn: value };
+    case Name.ImageCount:
+      return isOutput ? { ...counts, imageOut: value } : { ...counts, imageIn: value };
     case Name.Seconds:
       return { ...counts, usageMs: value };
     case Name.Duration:
@@ -90,22 +123,35 @@ export function mergedCounts(earlier: ReportedCounts, later: ReportedCounts): Re
     cached: later.cached ?? earlier.cached,
     cacheRead: later.cacheRead ?? earlier.cacheRead,
     cacheWritten: later.cacheWritten ?? earlier.cacheWritten,
+    cacheWrite: later.cacheWrite ?? earlier.cacheWrite,
     reasoning: later.reasoning ?? earlier.reasoning,
+    audioIn: later.audioIn ?? earlier.audioIn,
+    audioOut: later.audioOut ?? earlier.audioOut,
+    imageIn: later.imageIn ?? earlier.imageIn,
+    imageOut: later.imageOut ?? earlier.imageOut,
     usageMs: later.usageMs ?? earlier.usageMs,
     durationMs: later.durationMs ?? earlier.durationMs,
   };
 }
 
 /** The tokens of the whole input, at most the largest amount; null when no input was reported. */
-export function wholeInput({ input, inputMayBeRest, cached, cacheRead, cacheWritten }: ReportedCounts): number | null {
-  if (input === null || !inputMayBeRest || cached !== null) return input;
+export function wholeInput(counts: ReportedCounts): number | null {
+  const { input, cacheRead, cacheWritten } = counts;
+  if (input === null || !counts.inputMayBeRest || (counts.cached ?? counts.cacheWrite) !== null) return input;
   return saturated(input + (cacheRead ?? 0) + (cacheWritten ?? 0));
 }
 
 /** The parts. They may exceed their wholes: an upstream may report anything, and who bills them compares. */
-export function partsOf({ cached, cacheRead, reasoning, usageMs, durationMs }: ReportedCounts): UsageParts {
-  const [cachedTokens, reasoningTokens] = [cached ?? cacheRead ?? 0, reasoning ?? 0];
-  const inputSeconds = (usageMs ?? durationMs ?? 0) / 1000;
-  if (cachedTokens === 0 && reasoningTokens === 0 && inputSeconds === 0) return NO_PARTS;
-  return { cachedTokens, reasoningTokens, inputSeconds };
+export function partsOf(counts: ReportedCounts): UsageParts {
+  if (counts === NO_COUNTS) return NO_PARTS;
+  return {
+    cachedTokens: counts.cached ?? counts.cacheRead ?? 0,
+    cacheWrittenTokens: counts.cacheWrite ?? counts.cacheWritten ?? 0,
+    reasoningTokens: counts.reasoning ?? 0,
+    audioInputTokens: counts.audioIn ?? 0,
+    audioOutputTokens: counts.audioOut ?? 0,
+    imageInputTokens: counts.imageIn ?? 0,
+    imageOutputTokens: counts.imageOut ?? 0,
+    inputSeconds: (counts.usageMs ?? counts.durationMs ?? 0) / 1000,
+  };
 }

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { NO_PARTS } from "./reported-counts.ts";
 import { type SeenUsage, UsageScan } from "./usage-scan.ts";
 
 function scan(text: string, size: number, content = true): SeenUsage {
@@ -11,7 +12,7 @@ function scan(text: string, size: number, content = true): SeenUsage {
 
 describe("the parts of usage", () => {
   const event = (data: object): string => `data: ${JSON.stringify(data)}\n\n`;
-  const none = { cachedTokens: 0, reasoningTokens: 0, inputSeconds: 0 };
+  const none = NO_PARTS;
 
   it.each<[string, string, number | null, number | null, object]>([
     [
@@ -21,12 +22,12 @@ describe("the parts of usage", () => {
           prompt_tokens: 50,
           prompt_tokens_details: { audio_tokens: 3, cached_tokens: 40 },
           completion_tokens: 30,
-          completion_tokens_details: { reasoning_tokens: 20, accepted_prediction_tokens: 1 },
+          completion_tokens_details: { reasoning_tokens: 20, audio_tokens: 6, accepted_prediction_tokens: 1 },
         },
       }),
       50,
       30,
-      { cachedTokens: 40, reasoningTokens: 20 },
+      { cachedTokens: 40, reasoningTokens: 20, audioInputTokens: 3, audioOutputTokens: 6 },
     ],
     [
       "of a response, streamed",
@@ -59,7 +60,46 @@ describe("the parts of usage", () => {
       }),
       52,
       30,
-      { cachedTokens: 40 },
+      { cachedTokens: 40, cacheWrittenTokens: 7 },
+    ],
+    [
+      "of a response that put input into a cache, whose input is whole",
+      JSON.stringify({
+        usage: { input_tokens: 50, input_tokens_details: { cache_write_tokens: 7 }, output_tokens: 30 },
+      }),
+      50,
+      30,
+      { cacheWrittenTokens: 7 },
+    ],
+    [
+      "of an image",
+      JSON.stringify({
+        data: [{ b64_json: "AAAA" }],
+        usage: {
+          input_tokens: 334,
+          input_tokens_details: { text_tokens: 11, image_tokens: 323 },
+          output_tokens: 4160,
+          output_tokens_details: { image_tokens: 4100, text_tokens: 60 },
+        },
+      }),
+      334,
+      4160,
+      { imageInputTokens: 323, imageOutputTokens: 4100 },
+    ],
+    [
+      "of a transcription",
+      JSON.stringify({
+        text: "hello",
+        usage: {
+          type: "tokens",
+          input_tokens: 140,
+          input_token_details: { text_tokens: 2, audio_tokens: 138 },
+          output_tokens: 45,
+        },
+      }),
+      140,
+      45,
+      { audioInputTokens: 138 },
     ],
     [
       "of a streamed message, counted once though it is reported twice",
@@ -71,14 +111,14 @@ describe("the parts of usage", () => {
         event({ usage: { input_tokens: 6, cache_creation_input_tokens: null, output_tokens: 30 } }),
       53,
       30,
-      { cachedTokens: 40 },
+      { cachedTokens: 40, cacheWrittenTokens: 7 },
     ],
     [
       "under both names, where the input is whole",
       JSON.stringify({ usage: { prompt_tokens: 50, cache_read_input_tokens: 40, cache_creation_input_tokens: 7 } }),
       50,
       null,
-      { cachedTokens: 40 },
+      { cachedTokens: 40, cacheWrittenTokens: 7 },
     ],
     [
       "in details beside them, where the input is whole too",

@@ -34,6 +34,23 @@ it("is the estimate at the dearest price that a part of its tokens may have", as
   expect(await reserved({ input: 0.001, cached_input: 0.01 }, path, CHAT)).toEqual([60_000_000, 0.006]);
 });
 
+it("covers the dearest of the prices of parts, on each side", async () => {
+  const path = "/v1/chat/completions";
+  expect(await reserved({ input: 0.001, cache_write: 0.002 }, path, CHAT)).toEqual([12_000_000, 0.006]);
+  expect(await reserved({ input: 0.001, audio_input: 0.003 }, path, CHAT)).toEqual([18_000_000, 0.006]);
+  expect(await reserved({ input: 0.001, image_input: 0.004 }, path, CHAT)).toEqual([24_000_000, 0.006]);
+  expect(await reserved({ output: 0.001, audio_output: 0.002 }, path, CHAT)).toEqual([200_000_000, 0.1]);
+  expect(await reserved({ output: 0.001, image_output: 0.003 }, path, CHAT)).toEqual([300_000_000, 0.1]);
+});
+
+it("is the larger of images and their tokens, which are not known before they are made", async () => {
+  const body = { model: "tiny", prompt: "a cat", n: 2 };
+  const path = "/v1/images/generations";
+  expect(await reserved({ image: 0.04 }, path, body)).toEqual([80_000_000, 0.08]);
+  expect(await reserved({ image: 0.04, image_output: 0.000_04 }, path, body)).toEqual([499_200_000, 0.08]);
+  expect(await reserved({ input: 0.000_005, output: 0.000_01 }, path, body)).toEqual([156_000_000, 0.156]);
+});
+
 it("is a minute of audio, whose length is not known before it was read", async () => {
   const form = new FormData();
   form.set("model", "tiny");

@@ -2,6 +2,7 @@
  * The record for names that are not registered: GATEWAY_UPSTREAM_BASE_URL without credential, called once. Detail
  * probes of such names go there (docs/rules/routes.md#model-listing).
  */
+import { NO_PART_PRICES } from "../../../shared/money/cost.ts";
 import type { ModelRecord } from "../../../shared/records.ts";
 
 export const DEFAULT_UPSTREAM: ModelRecord = {
@@ -19,8 +20,7 @@ export const DEFAULT_UPSTREAM: ModelRecord = {
     image: 0,
     character: 0,
     audio_second: 0,
-    cached_input: null,
-    reasoning_output: null,
+    ...NO_PART_PRICES,
     input_second: 0,
   },
   context_window: 0,

@@ -1,3 +1,4 @@
+import { NO_PART_PRICES } from "../../../shared/money/cost.ts";
 import type { ModelRecord } from "../../../shared/records.ts";
 
 /** An enabled chat model that may be used for anything but needs nothing: no price, no cap, no tags. */
@@ -17,8 +18,7 @@ export function modelNamed(name: string, changes: Partial<ModelRecord> = {}): Mo
       image: 0,
       character: 0,
       audio_second: 0,
-      cached_input: null,
-      reasoning_output: null,
+      ...NO_PART_PRICES,
       input_second: 0,
     },
     context_window: 0,

@@ -4,6 +4,7 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { NO_PART_PRICES } from "../../../../shared/money/cost.ts";
 import type { ModelRecord } from "../../../../shared/records.ts";
 import { atOnce } from "../../../../shared/steps.ts";
 import { modelNamed } from "../../../../test/harness/edge/auto-route-models.ts";
@@ -138,8 +139,7 @@ const priced = (name: string, input: number, output: number, changes: Partial<Mo
       image: 0,
       character: 0,
       audio_second: 0,
-      cached_input: null,
-      reasoning_output: null,
+      ...NO_PART_PRICES,
       input_second: 0,
     },
   });
