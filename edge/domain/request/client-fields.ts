@@ -24,6 +24,15 @@ interface Bounds {
  */
 export const TOKEN_LIMITS = ["max_tokens", "max_completion_tokens", "max_output_tokens"] as const;
 
+/** The same under the names of model servers (llama.cpp, SGLang, TGI, Ollama): a field, and the member of it; null: itself. */
+export const SERVER_LIMITS = [
+  ["n_predict", null],
+  ["max_new_tokens", null],
+  ["sampling_params", "max_new_tokens"],
+  ["parameters", "max_new_tokens"],
+  ["options", "num_predict"],
+] as const;
+
 /** Fields of a form whose texts guardrails examine (docs/rules/guardrails.md#where-it-looks). */
 export const GUARDED_FIELDS = ["prompt", "input", "instructions"] as const;
 
