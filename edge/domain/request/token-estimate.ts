@@ -38,12 +38,14 @@ const setOf = (words: string): ReadonlySet<string> => new Set(words.split(" "));
 const UNREAD = setOf(
   "model user metadata id request_id rid session_id safety_identifier prompt_cache_key prompt_cache_retention cache_salt previous_response_id conversation container service_tier encoding_format truncation include modalities audio voice stop stop_token_ids logit_bias tool_choice function_call reasoning reasoning_effort thinking stream_options image images image_data audio_data video_data multi_modal_data prompt_embeds input_embeds",
 );
-/** Members of a body that have messages, or parts of them. */
-const SPOKEN = setOf("messages input inputs contents prompt system");
+/** Members of a body that have messages, or parts of them, and settings: the names in them are not read. */
+const SPOKEN = setOf("messages input inputs contents prompt system sampling_params parameters options");
 /** Members of these whose model reads all that they contain, as JSON. */
 const WRITTEN_OUT = setOf("tool_calls function_call arguments input args action");
 /** Members of parts that are media. */
-const MEDIA = setOf("url image_url file_url audio_url video_url image images audio video data file_data signature multimodal_data");
+const MEDIA = setOf(
+  "url image_url file_url audio_url video_url image images audio video data file_data signature multimodal_data",
+);
 /** Short members of messages and parts that say what these are. */
 const LABELS = setOf(
   "role type id tool_call_id tool_use_id call_id file_id status detail format media_type mime_type ttl",
