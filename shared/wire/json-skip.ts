@@ -45,6 +45,11 @@ const OF_NUMBERS = Uint8Array.from({ length: 256 }, (_, byte) =>
   /[-+.,\d\seE]/.test(String.fromCharCode(byte)) ? 1 : 0,
 );
 
+/** Whether a byte is one of a number in a list, or of what is between two. */
+export function isOfNumbers(byte: number): boolean {
+  return OF_NUMBERS[byte] === 1;
+}
+
 /** Where something else than numbers, blanks and commas comes, or `to`: a list of numbers may be most of a document. */
 export function numbersEnd(bytes: Uint8Array, from: number, to: number): number {
   let at = from;

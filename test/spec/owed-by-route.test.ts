@@ -63,6 +63,52 @@ mainRows(1)([
   }
 });
 
+const much = "x".repeat(8_000);
+mainRows(2)([
+  ["a text", { text: much }, "application/json", JSON.stringify({ text: much }), 2000, 2000],
+  [
+    "a report of its server",
+    { text: much },
+    "application/json",
+    JSON.stringify({ text: much, meta_info: { prompt_tokens: 3000, completion_tokens: 2500 } }),
+    3000,
+    2500,
+  ],
+  ["plain text", { inputs: much }, "text/plain", much, 2000, 2000],
+  ["lines", { inputs: "x" }, "application/x-ndjson", '{"a":"b"}\n'.repeat(30), 1, 30],
+  ["events", { input_ids: [1, 2, 3] }, "text/event-stream", 'data: {"output_ids":[7]}\n\n'.repeat(30), 3, 30],
+  ["no text", { inputs: "x" }, "audio/wav", much, 1, 1],
+])("an answer of no known form owes %s", async (_, given, type, body, inputTokens, outputTokens) => {
+  const minted = await fixture.gateway.mint(upstream().url);
+  upstream().answer = () => ({ headers: { "content-type": type }, body });
+  const row = await served(minted, "/generate", { ...given, max_tokens: 1 });
+  expect(row).toMatchObject({ input_tokens: inputTokens, output_tokens: outputTokens });
+});
+
+it("a limit under the name of a model server is estimated", async () => {
+  const minted = await fixture.gateway.mint(upstream().url);
+  upstream().answer = () => ({ headers: { "content-type": "application/json" }, body: JSON.stringify({ text: "a" }) });
+  const given = { text: "hi", max_tokens: 1, sampling_params: { max_new_tokens: 100_000 } };
+  expect(await served(minted, "/generate", given)).toMatchObject({ estimated_tokens: 8_193 });
+});
+
+it("a stream that is left owes the texts of its tools", async () => {
+  const minted = await fixture.gateway.mint(fixture.upstream.url, "chunks=10000,pace=10");
+  const leaving = new AbortController();
+  const response = await fixture.gateway.chat(minted, {
+    stream: true,
+    signal: leaving.signal,
+    body: { max_tokens: 50, tools: [{ type: "function", function: { name: "f", description: "x".repeat(80_000) } }] },
+  });
+  await response.body?.getReader().read();
+  leaving.abort();
+  const [row] = await waitFor(
+    async () => await fixture.gateway.rows(minted.tenant.id),
+    (found) => found.length === 1,
+  );
+  expect(row?.input_tokens).toBeGreaterThan(20_000);
+});
+
 it("a stream that is left after 10 tokens owes these, not the stated limit", async () => {
   const minted = await fixture.gateway.mint(fixture.upstream.url, "chunks=10000,pace=10");
   const leaving = new AbortController();

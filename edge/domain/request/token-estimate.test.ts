@@ -37,16 +37,54 @@ describe("the estimate of a chat request (docs/rules/token-estimates.md#formulas
     expect(estimate({ messages: [user("a".repeat(80_000))] }).outputTokens).toBe(8192);
   });
 
-  it("counts each text part, and no other part", () => {
+  it("counts each text part, and no medium or label", () => {
     const content = [
       { type: "text", text: "12345678" },
       { type: "image_url", image_url: { url: "x".repeat(1000) } },
       { type: "text", text: "1" },
-      "odd",
+      { type: "input_audio", input_audio: { data: "x".repeat(1000), format: "wav" } },
     ];
-    expect(estimate({ messages: [user(content), { role: "assistant", content: null }, "odd"] }).inputTokens).toBe(
+    expect(estimate({ messages: [user(content), { role: "assistant", content: null }, null] }).inputTokens).toBe(
       2 + 1 + 4 + 4 + 4,
     );
+  });
+
+  const much = "x".repeat(400);
+  it.each<[string, object, number]>([
+    ["tools", { tools: [{ type: "function", function: { name: "f", description: much } }] }, 109],
+    ["names in tools", { tools: [{ [much]: true }] }, 100],
+    ["what is a medium elsewhere, in tools", { tools: [{ url: much }] }, 101],
+    ["formats", { response_format: { json_schema: { title: much } } }, 103],
+    ["documents", { documents: [{ url: much }] }, 101],
+    ["system texts", { system: [{ type: "text", text: much }] }, 100],
+    ["refusals", { messages: [{ role: "assistant", content: [{ type: "refusal", refusal: much }] }] }, 104],
+    ["calls of tools", { messages: [{ role: "assistant", tool_calls: [{ function: { arguments: much } }] }] }, 108],
+    ["inputs of tools", { messages: [user([{ type: "tool_use", id: "t", input: { data: much } }])] }, 105],
+    ["results of tools", { messages: [user([{ type: "tool_result", tool_use_id: "t", content: much }])] }, 104],
+    ["texts where media are", { messages: [user([{ source: { type: "text", data: much } }])] }, 104],
+    ["long labels", { messages: [{ ...user(""), tool_call_id: much }] }, 104],
+    ["prefixes", { input_prefix: much, input_extra: [{ filename: much }] }, 202],
+    ["nothing that no model reads", { model: much, user: much, metadata: { a: much }, logit_bias: { 1: 1 } }, 0],
+  ])("counts %s", (_, body, inputTokens) => {
+    expect(estimate(body).inputTokens).toBe(inputTokens);
+  });
+
+  it.each<[object, number]>([
+    [{ n_predict: 700, max_tokens: 1 }, 700],
+    [{ n_predict: -1, max_tokens: 3 }, 3],
+    [{ sampling_params: { max_new_tokens: 100_000 }, max_tokens: 1 }, 100_000],
+    [{ sampling_params: [{ max_new_tokens: 1 }, { max_new_tokens: 900 }] }, 900],
+    [{ parameters: { max_new_tokens: 800 } }, 800],
+    [{ options: { num_predict: 600 } }, 600],
+  ])("takes the limits of model servers: %j", (body, statedOutputTokens) => {
+    expect(estimate({ text: "hi", ...body }, "any")).toMatchObject({ statedOutputTokens });
+  });
+
+  it("counts a large body in steps", () => {
+    const body = { tools: Array.from({ length: 50 }, () => ({ description: "x".repeat(20_000), enum: [1, "a"] })) };
+    const steps = [...estimateTokensInSteps("messages", documentOf(body))];
+    expect(steps.length).toBeGreaterThan(40);
+    expect(Math.max(...steps)).toBeLessThan(4_000);
   });
 
   it("takes the largest stated maximum, cut to 8192 but remembered as given", () => {
@@ -74,7 +112,7 @@ describe("the estimate of the other routes (docs/rules/token-estimates.md#formul
     ["prompt", {}, 0, 512],
     ["input", { input: [text, text], max_tokens: 5 }, 20, 0],
     ["input", { input: [1, 2, 3] }, 3, 0],
-    ["input", { input: { text } }, 0, 0],
+    ["input", { input: { text } }, 10, 0],
     ["speech", { input: text }, 10, 0],
     ["speech", { input: [text] }, 0, 0],
     ["nothing", { prompt: text, messages: [user(text)] }, 0, 0],
@@ -86,15 +124,17 @@ describe("the estimate of the other routes (docs/rules/token-estimates.md#formul
         input: [
           { type: "message", role: "user", content: [{ type: "input_text", text }, { type: "input_image" }] },
           { type: "function_call_output", output: text },
-          "odd",
         ],
       },
-      14,
+      24,
       512,
     ],
-    ["any", { messages: [user(text)], prompt: text }, 14, 512],
+    ["any", { messages: [user(text)], prompt: text }, 24, 512],
     ["any", { prompt: text }, 10, 512],
-    ["any", { query: text, documents: [text] }, 0, 512],
+    ["any", { query: text, documents: [text] }, 20, 512],
+    ["any", { text, input_ids: [1, 2], image_data: text }, 12, 512],
+    ["any", { inputs: text }, 10, 512],
+    ["any", { prompt: { prompt_string: text, multimodal_data: [text] } }, 10, 512],
     ["texts", { query: text, documents: [text, { text }, { image: "x" }] }, 30, 0],
     ["texts", { text_1: text, text_2: [text, text] }, 30, 0],
     ["texts", { queries: [text], max_tokens: 9 }, 10, 0],

@@ -1,14 +1,14 @@
 /**
  * The estimate of a request's tokens before it runs (docs/rules/token-estimates.md#formulas), which the scheduler
- * charges and budgets reserve. It is made from the client's own body. It reads no more than it needs and never fails:
- * values that are not text count nothing, and every number that it returns is an amount (shared/money/amount.ts), whatever
+ * charges and budgets reserve. It is made from the client's own body: every text that a model can read counts, wherever a
+ * server takes it. It never fails, and every number that it returns is an amount (shared/money/amount.ts), whatever
  * the body contains.
  */
 import { saturated } from "../../../shared/money/amount.ts";
 import type { Measure } from "../../../shared/money/cost.ts";
 import type { Steps } from "../../../shared/steps.ts";
 import { isJsonObject, type JsonDocument, type JsonObject } from "../wire/json/document.ts";
-import { TOKEN_LIMITS } from "./client-fields.ts";
+import { SERVER_LIMITS, TOKEN_LIMITS } from "./client-fields.ts";
 import type { BilledBy, EstimateRule } from "./route-class.ts";
 
 /** All in tokens, safe integers of at least 0. */
@@ -27,36 +27,47 @@ export interface TokenEstimate {
 const OUTPUT_MAX = 8192;
 const OUTPUT_MIN = 512;
 const TOKENS_PER_MESSAGE = 4;
-/** Work for an entry of a list, and for characters, in units. */
+/** Work for an entry of a list or an object, and for characters, in units. */
 const ENTRY_UNITS = 1;
 const CHARACTERS_PER_UNIT = 8;
 const STEP_UNITS = 1024;
-/** Where routes that only judge texts have them: rerank, score, classify, pooling, moderations. */
-const TEXT_FIELDS = ["input", "prompt", "query", "queries", "documents", "text_1", "text_2"];
+
+const setOf = (words: string): ReadonlySet<string> => new Set(words.split(" "));
+
+/** Members of a body that its model does not read: who asks, how the answer is made, and what is no text. */
+const UNREAD = setOf(
+  "model user metadata id request_id rid session_id safety_identifier prompt_cache_key prompt_cache_retention cache_salt previous_response_id conversation container service_tier encoding_format truncation include modalities audio voice stop stop_token_ids logit_bias tool_choice function_call reasoning reasoning_effort thinking stream_options image images image_data audio_data video_data multi_modal_data prompt_embeds input_embeds",
+);
+/** Members of a body that have messages, or parts of them, and settings: the names in them are not read. */
+const SPOKEN = setOf("messages input inputs contents prompt system sampling_params parameters options");
+/** Members of these whose model reads all that they contain, as JSON. */
+const WRITTEN_OUT = setOf("tool_calls function_call arguments input args action");
+/** Members of parts that are media. */
+const MEDIA = setOf(
+  "url image_url file_url audio_url video_url image images audio video data file_data signature multimodal_data",
+);
+/** Short members of messages and parts that say what these are. */
+const LABELS = setOf(
+  "role type id tool_call_id tool_use_id call_id file_id status detail format media_type mime_type ttl",
+);
+const LABEL_MAX = 64;
 
 /** The estimate of a body by the rule of its route. */
 export function* estimateTokens(rule: EstimateRule, document: JsonDocument): Steps<TokenEstimate> {
   const { root } = document;
-  const messages = (): Steps<number> => messagesTokens(document, root["messages"]);
-  const prompt = (name: string): Steps<number> => promptTokens(document, root[name]);
   switch (rule) {
     case "messages":
-      return withOutput(root, yield* messages());
     case "prompt":
-      return withOutput(root, yield* prompt("prompt"));
     case "responses":
-      return withOutput(root, (yield* prompt("instructions")) + (yield* itemsTokens(document, root["input"])));
     case "any":
-      return withOutput(root, yield* Array.isArray(root["messages"]) ? messages() : prompt("prompt"));
+      return withOutput(root, yield* textsTokens(document, rule));
     case "input":
-      return inputOnly(yield* prompt("input"));
-    case "texts": {
-      let tokens = yield* messages();
-      for (const name of TEXT_FIELDS) tokens += yield* prompt(name);
-      return inputOnly(tokens);
+    case "texts":
+      return inputOnly(yield* textsTokens(document, rule));
+    case "speech": {
+      const { input } = root;
+      return inputOnly(typeof input === "string" ? textTokens(document.codePoints(input)) : 0);
     }
-    case "speech":
-      return inputOnly(typeof root["input"] === "string" ? yield* prompt("input") : 0);
     case "nothing":
       return inputOnly(0);
     default:
@@ -95,68 +106,76 @@ export function textTokens(codePoints: number): number {
   return codePoints === 0 ? 0 : Math.max(Math.floor(codePoints / 4), 1);
 }
 
-function* messagesTokens(document: JsonDocument, messages: unknown): Steps<number> {
-  let tokens = 0;
-  for (const message of listOf(messages)) {
-    const content = isJsonObject(message) ? message["content"] : undefined;
-    tokens += TOKENS_PER_MESSAGE + (yield* contentTokens(document, content));
-  }
-  return tokens;
+/** An object or a list under way. */
+interface Level {
+  readonly of: JsonObject | readonly unknown[];
+  /** The names of an object's members; null: a list. */
+  readonly names: readonly string[] | null;
+  /** The member that it is, or that the list is which it is in. */
+  readonly name: string;
+  /** It is read as JSON, with its names; else it has messages, or parts of them. */
+  readonly isJson: boolean;
+  next: number;
 }
 
-/** The tokens of a text, a list of texts or of objects with a text, or a list of token ids, which count one each. */
-function promptTokens(document: JsonDocument, prompt: unknown): Steps<number> {
-  return tokensOf(document, typeof prompt === "string" ? [prompt] : listOf(prompt), (entry) => {
-    if (typeof entry === "string") return entry;
-    if (typeof entry === "number") return 1;
-    return Array.isArray(entry) ? entry.length : textOf(entry);
-  });
+function levelOf(of: object, name: string, isJson: boolean): Level {
+  const names = Array.isArray(of) ? null : Object.keys(of);
+  return { of: of as JsonObject | readonly unknown[], names, name, isJson, next: 0 };
 }
 
-/** The tokens of the input of the responses route: a text, or items, of which a message counts four more than its text. */
-function* itemsTokens(document: JsonDocument, input: unknown): Steps<number> {
-  if (!Array.isArray(input)) return yield* promptTokens(document, input);
-  let tokens = 0;
-  for (const item of input as unknown[]) {
-    if (!isJsonObject(item)) continue;
-    const message = item["type"] === "message" || (item["type"] === undefined && item["role"] !== undefined);
-    tokens += (yield* contentTokens(document, item["content"])) + (message ? TOKENS_PER_MESSAGE : 0);
-  }
-  return tokens;
-}
-
-function contentTokens(document: JsonDocument, content: unknown): Steps<number> {
-  const isText = typeof content === "string";
-  return tokensOf(document, isText ? [content] : listOf(content), isText ? () => content : textOf);
-}
-
-/** The tokens of entries, each of which is a text or counts tokens. */
-function* tokensOf(
-  document: JsonDocument,
-  entries: readonly unknown[],
-  countedOf: (entry: unknown) => string | number,
-): Steps<number> {
+/** The tokens of all texts of a body that its model can read. */
+function* textsTokens(document: JsonDocument, rule: EstimateRule): Steps<number> {
+  const levels = [levelOf(document.root, "", false)];
   let [tokens, units] = [0, ENTRY_UNITS];
-  for (const entry of entries) {
-    const counted = countedOf(entry);
-    tokens += typeof counted === "string" ? textTokens(document.codePoints(counted)) : counted;
-    units += ENTRY_UNITS + (typeof counted === "string" ? counted.length / CHARACTERS_PER_UNIT : 0);
-    if (units < STEP_UNITS) continue;
-    yield units;
-    units = 0;
+  const count = (text: string): void => {
+    tokens += textTokens(document.codePoints(text));
+    units += text.length / CHARACTERS_PER_UNIT;
+  };
+  for (let level = levels.at(-1); level !== undefined; level = levels.at(-1)) {
+    units += ENTRY_UNITS;
+    if (units >= STEP_UNITS) {
+      yield units;
+      units = 0;
+    }
+    const { of, names } = level;
+    const key = names === null ? level.next : names[level.next];
+    if (key === undefined || (names === null && level.next >= (of as readonly unknown[]).length)) {
+      levels.pop();
+      continue;
+    }
+    level.next += 1;
+    const value = (of as JsonObject)[key];
+    const name = typeof key === "string" ? key : level.name;
+    const isMember = levels.length === 1;
+    if (isMember && UNREAD.has(name)) continue;
+    if (levels.length === 2 && names === null && isMessage(rule, name, value)) tokens += TOKENS_PER_MESSAGE;
+    if (level.isJson && names !== null) count(name);
+    if (typeof value === "string") {
+      if (level.isJson || isMember || !isUnreadPart(of as JsonObject, name, value)) count(value);
+    } else if (typeof value === "number") {
+      // token ids; numbers with a fraction are embeddings
+      if (names === null && Number.isInteger(value)) tokens += 1;
+    } else if (typeof value === "object" && value !== null) {
+      const isSpoken = isMember ? rule === "texts" || SPOKEN.has(name) : !WRITTEN_OUT.has(name);
+      levels.push(levelOf(value, name, level.isJson || (names !== null && !isSpoken)));
+    }
   }
   yield units;
   return tokens;
 }
 
-/** The text of an object that has one. */
-function textOf(part: unknown): string | number {
-  const text = isJsonObject(part) ? part["text"] : undefined;
-  return typeof text === "string" ? text : 0;
+/** Whether an element of a member of the body is a message. */
+function isMessage(rule: EstimateRule, member: string, element: unknown): boolean {
+  if (member === "messages") return true;
+  if (rule !== "responses" || member !== "input" || !isJsonObject(element)) return false;
+  return element["type"] === "message" || (element["type"] === undefined && element["role"] !== undefined);
 }
 
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
+/** Whether a text of a message or part says only what it is, or is a medium. */
+function isUnreadPart(part: JsonObject, name: string, text: string): boolean {
+  if (LABELS.has(name)) return text.length <= LABEL_MAX;
+  // a part of plain text may have it where others have their bytes
+  return MEDIA.has(name) && part["type"] !== "text";
 }
 
 function inputOnly(inputTokens: number): TokenEstimate {
@@ -178,9 +197,14 @@ function estimateOf(inputTokens: number, outputTokens: number, statedOutputToken
 /** The largest of the limits that are numbers of at least 0; null without one. */
 function statedLimit(root: JsonObject): number | null {
   let largest: number | null = null;
-  for (const name of TOKEN_LIMITS) {
-    const limit = root[name];
+  const take = (limit: unknown): void => {
     if (typeof limit === "number" && limit >= 0) largest = Math.max(largest ?? 0, saturated(limit));
+  };
+  for (const name of TOKEN_LIMITS) take(root[name]);
+  for (const [name, inner] of SERVER_LIMITS) {
+    if (inner === null) take(root[name]);
+    // a batch has one object of settings for each of its texts
+    else for (const settings of [root[name]].flat()) if (isJsonObject(settings)) take(settings[inner]);
   }
   return largest;
 }

@@ -43,23 +43,25 @@ export const Name = {
   ContainerId: 28,
   Item: 29,
   Container: 30,
+  /** The report of SGLang. */
+  MetaInfo: 31,
   // from here on: names of counts ({@link isCountName})
-  InputCount: 31,
+  InputCount: 32,
   /** An input that may leave out what came from a cache (reported-counts.ts). */
-  InputOrRest: 32,
-  OutputCount: 33,
-  CacheReadCount: 34,
-  CacheWrittenCount: 35,
-  CachedCount: 36,
-  ReasoningCount: 37,
-  Seconds: 38,
-  Duration: 39,
-  TotalCount: 40,
+  InputOrRest: 33,
+  OutputCount: 34,
+  CacheReadCount: 35,
+  CacheWrittenCount: 36,
+  CachedCount: 37,
+  ReasoningCount: 38,
+  Seconds: 39,
+  Duration: 40,
+  TotalCount: 41,
   /** Tokens that an input put into a cache, within its details: the input is whole. */
-  CacheWriteCount: 41,
+  CacheWriteCount: 42,
   /** Parts of the input or of the output, whichever details they stand in. */
-  AudioCount: 42,
-  ImageCount: 43,
+  AudioCount: 43,
+  ImageCount: 44,
 } as const;
 
 /** Every name that is known. */
@@ -71,6 +73,7 @@ export const NAMES = nameTable({
   response: Name.Response,
   x_groq: Name.Groq,
   meta: Name.Meta,
+  meta_info: Name.MetaInfo,
   type: Name.Type,
   model: Name.Model,
   usage: Name.Usage,
@@ -92,13 +95,23 @@ export const NAMES = nameTable({
   metadata: Name.Echo,
   tools: Name.Echo,
   input: Name.Echo,
+  instructions: Name.Echo,
+  prompt: Name.Echo,
+  prompt_token_ids: Name.Echo,
+  // what kind of object it is, and when it was made
+  object: Name.Echo,
+  created_at: Name.Echo,
   id: Name.Id,
   container_id: Name.ContainerId,
   item: Name.Item,
   container: Name.Container,
   prompt_tokens: Name.InputCount,
   input_tokens: Name.InputOrRest,
+  tokens_evaluated: Name.InputCount,
+  prompt_eval_count: Name.InputCount,
   completion_tokens: Name.OutputCount,
+  tokens_predicted: Name.OutputCount,
+  eval_count: Name.OutputCount,
   output_tokens: Name.OutputCount,
   total_tokens: Name.TotalCount,
   cache_read_input_tokens: Name.CacheReadCount,
@@ -135,12 +148,13 @@ export const NAMES = nameTable({
 });
 
 /**
- * Whether an object, the value of `member`, reports usage: `usage` of the outermost object, of its `response`, `message` or
- * `x_groq`, or of a choice; `tokens` or `billed_units` of its `meta` or `usage`. `depth` is the number of objects and lists
+ * Whether an object, the value of `member`, reports usage: `usage` or `meta_info` of the outermost object, `usage` of its
+ * `response`, `message` or `x_groq`, or of a choice; `tokens` or `billed_units` of its `meta` or `usage`. `depth` is the number of objects and lists
  * that are open, `root` the member of the outermost object under way, `list` whether its value is a list.
  */
 export function isReport(member: number, depth: number, root: number, list: boolean): boolean {
   if (member === Name.Tokens) return depth === 2 && (root === Name.Meta || root === Name.Usage);
+  if (member === Name.MetaInfo) return depth === 1;
   if (member !== Name.Usage) return false;
   if (depth === 2) return root === Name.Response || root === Name.Message || root === Name.Groq;
   return depth === 1 || isInChoice(depth, root, list);
@@ -218,8 +232,22 @@ export function isObjectId(member: number, depth: number, root: number, list: bo
 
 /** Whether texts below this member of the outermost object are content. */
 export function isContentRoot(root: number): boolean {
-  return root === Name.Choices || root === Name.Delta || root === Name.Output || root === Name.Content;
+  return CONTENT_ROOTS.has(root);
 }
+
+const CONTENT_ROOTS: ReadonlySet<number> = new Set([Name.Choices, Name.Delta, Name.Output, Name.Content, Name.Message]);
+
+/** Whether an object or a list, the value of this member of the outermost object, shows an answer of a form that is known. */
+export function isKnownForm(member: number): boolean {
+  return member === Name.Choices || member === Name.Response || member === Name.Message;
+}
+
+/** Whether the text of a member with this name only says what something is, or repeats what the client has written. */
+export function isLabel(member: number): boolean {
+  return LABELS.has(member);
+}
+
+const LABELS: ReadonlySet<number> = new Set([Name.Echo, Name.Id, Name.ContainerId, Name.Type, Name.Model]);
 
 function isInChoice(depth: number, root: number, list: boolean): boolean {
   return depth === 3 && root === Name.Choices && list;

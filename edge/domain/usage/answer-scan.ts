@@ -2,8 +2,8 @@
  * Reads what an answer is billed for from its JSON while it passes: how much content it carries, and what usage it reports.
  * It reads the bytes once, parses nothing and keeps only the answer's facts (answer-facts.ts), so that documents may be
  * cut anywhere and strings may have any length.
- * Content is text below `choices` (chat, completions), `delta` (responses, messages), `output` and `content` (whole
- * answers): text, reasoning, refusals and arguments of tool calls, of every choice. Usage is read only where upstreams
+ * Content is text below `choices` (chat, completions), `delta` (responses, messages), `output`, `content` and `message`
+ * (whole answers): text, reasoning, refusals and arguments of tool calls, of every choice. Usage is read only where upstreams
  * report it (answer-names.ts); the last count is used. Malformed input counts nothing, and no bytes make it throw.
  */
 
@@ -26,59 +26,23 @@ import {
   isCountName,
   isCountPlace,
   isFinish,
+  isKnownForm,
+  isLabel,
   isModel,
   isObjectId,
   isReport,
   NAMES,
   Name,
 } from "./answer-names.ts";
-import {
-  mergedCounts,
-  NO_COUNTS,
-  NO_PARTS,
-  partsOf,
-  type ReportedCounts,
-  type UsageParts,
-  wholeInput,
-  withCount,
-} from "./reported-counts.ts";
+import { type AnswerProgress, NOTHING_SEEN } from "./answer-progress.ts";
+import { OtherText } from "./other-text.ts";
+import { mergedCounts, NO_COUNTS, partsOf, type ReportedCounts, wholeInput, withCount } from "./reported-counts.ts";
 import { millisecondCount, tokenCount } from "./token-count.ts";
-
-/** What is known of an answer so far. Characters are code points. */
-export interface AnswerProgress {
-  /** Documents (events, for a stream) that contained content. */
-  readonly events: number;
-  readonly characters: number;
-  /** The last reported counts, the input with what came from a cache; null: none was reported. */
-  readonly inputTokens: number | null;
-  readonly outputTokens: number | null;
-  /** Their sum, as it was reported. */
-  readonly totalTokens: number | null;
-  /** The parts of them that were reported. */
-  readonly parts: UsageParts;
-  /** The output was reported, and not only as it was before the answer began. */
-  readonly outputReported: boolean;
-  /** The output was reported, and no content has come since. */
-  readonly upToDate: boolean;
-  /** The answer has shown its end, and no content has come since. */
-  readonly ended: boolean;
-}
-
-/** The progress of an answer that has not begun. */
-export const NOTHING_SEEN: AnswerProgress = {
-  events: 0,
-  characters: 0,
-  inputTokens: null,
-  outputTokens: null,
-  totalTokens: null,
-  parts: NO_PARTS,
-  outputReported: false,
-  upToDate: false,
-  ended: false,
-};
 
 /** What the current string is. */
 const Part = {
+  /** Text at a place that is not known. */
+  Other: -1,
   Nothing: 0,
   Name: 1,
   Type: 2,
@@ -143,6 +107,9 @@ export class AnswerScan {
   readonly #text = new JsonStringReader(NAMES);
   #part: number = Part.Nothing;
   readonly #facts: FactReader;
+  /** What would count if the answer had no form that is known. */
+  readonly other = new OtherText();
+  #known = false;
   /** The last string, if it was a name; 0: the last thing was not a string. */
   #named = 0;
 
@@ -172,6 +139,7 @@ export class AnswerScan {
       outputReported: reported || past.outputReported,
       upToDate: reported || (past.upToDate && !some && output === null),
       // a report whose document is open may go on: it is not the last one yet
+      known: this.#known || past.known || some || output !== null,
       ended: this.open ? lasting && input === null && output === null : lasting || this.#isLast(reported),
     };
   }
@@ -204,6 +172,7 @@ export class AnswerScan {
 
   /** The document has ended; what comes next is another one. */
   end(): void {
+    this.other.end();
     this.#past = this.progress();
     this.#pastCounts = mergedCounts(this.#pastCounts, this.#counts);
     this.#depth = 0;
@@ -257,7 +226,8 @@ export class AnswerScan {
           if (this.#close()) return at;
           break;
         default:
-          if (this.#member === 0 && this.#named === 0) at = numbersEnd(bytes, at, to);
+          if (this.#member === 0 && this.#named === 0)
+            at = this.#echoFrom === 0 ? this.other.values(bytes, at - 1, to) : numbersEnd(bytes, at, to);
           else if (byte > SPACE && isCountName(this.#member)) this.#digit(byte);
       }
     }
@@ -269,6 +239,7 @@ export class AnswerScan {
     if (this.#named === 0) return;
     this.#member = this.#named;
     this.#named = 0;
+    this.other.wasName();
     if (this.#depth === 1) this.#root = this.#member;
   }
 
@@ -283,6 +254,7 @@ export class AnswerScan {
     if (member === Name.Echo && this.#echoFrom === 0) this.#echoFrom = this.#depth + 1;
     if (this.#depth === 1) {
       this.#list = byte === OPEN_BRACKET;
+      if (isKnownForm(member)) this.#known = true;
       if (member === Name.Error) this.#hasError = true;
     } else if (this.#depth === 2 && this.#root === Name.Choices) this.#choice = true;
     this.#depth += 1;
@@ -313,6 +285,7 @@ export class AnswerScan {
   /** A value, or the place of one, has ended. */
   #endValue(): void {
     if (this.#number !== "") this.#endNumber();
+    this.other.endValue();
     this.#member = 0;
     this.#named = 0;
   }
@@ -343,12 +316,13 @@ export class AnswerScan {
 
   #openString(): void {
     const member = this.#member;
-    const part = member === 0 ? Part.Name : this.#partOf(member);
+    let part = member === 0 ? Part.Name : this.#partOf(member);
+    if (part === Part.Nothing && this.#echoFrom === 0 && !isLabel(member)) part = Part.Other;
     this.#part = part;
     this.#named = 0;
     this.#member = 0;
     this.#facts.begin();
-    if (part === Part.Nothing) this.#text.begin(StringUse.Nothing);
+    if (part <= Part.Nothing) this.#text.begin(StringUse.Nothing);
     else this.#text.begin(part >= Part.Model ? StringUse.Characters : StringUse.Name);
   }
 
@@ -372,6 +346,9 @@ export class AnswerScan {
     const at = this.#text.push(bytes, from, to);
     const isFact = this.#part >= Part.Model && this.#part <= Part.Finish;
     if (isFact) this.#facts.push(bytes, from, at);
+    const read = at - from - (this.#text.open ? 0 : 1);
+    if (this.#part === Part.Other) this.other.text(read);
+    else if (this.#part === Part.Name && this.#echoFrom === 0) this.other.maybeName(read);
     if (this.#text.open) return at;
     if (isFact) this.#facts.end(FACTS[this.#part] ?? "reason");
     if (this.#part === Part.Name) this.#named = this.#text.found || Name.Other;

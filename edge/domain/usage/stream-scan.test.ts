@@ -93,6 +93,7 @@ describe("a stream", () => {
     outputReported: true,
     upToDate: true,
     ended: true,
+    known: true,
   };
 
   it("is read the same with any line ending, comments or split data, cut at every byte", () => {

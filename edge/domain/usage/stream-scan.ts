@@ -1,12 +1,14 @@
 /**
  * Reads an event stream for an {@link AnswerScan}: the data of each event is a document (WHATWG HTML, "Server-sent
- * events"). Lines may end with LF, CR or both, and data may have several lines; comments and other fields are skipped.
+ * events"). Lines may end with LF, CR or both, and data may have several lines; comments and other fields contain nothing but other text.
  * Bytes may be cut anywhere, and lines may have any length.
  */
 
 import { CR, LF } from "../../../shared/wire/ascii.ts";
 import type { FactReader } from "./answer-facts.ts";
-import { type AnswerProgress, AnswerScan } from "./answer-scan.ts";
+import type { AnswerProgress } from "./answer-progress.ts";
+import { AnswerScan } from "./answer-scan.ts";
+import type { OtherText } from "./other-text.ts";
 
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf] as const;
 /** `data:` */
@@ -47,6 +49,10 @@ export class StreamScan {
     return this.#answer.progress();
   }
 
+  get other(): OtherText {
+    return this.#answer.other;
+  }
+
   get hasError(): boolean {
     return this.#answer.hasError;
   }
@@ -64,12 +70,16 @@ export class StreamScan {
       if (this.#matched === 0) this.#answer.end();
       this.#matched = 0;
     } else if (byte === FIELD[this.#matched]) this.#matched += 1;
-    else this.#other = true;
+    else {
+      this.#other = true;
+      this.other.text(1);
+    }
   }
 
   /** Continues to the end of a line at `end`. Returns where it stopped: after that, or at the end of the bytes. */
   #rest(chunk: Uint8Array, from: number, end: number): number {
-    if (!this.#other) for (let at = from; at < end; ) at = this.#answer.push(chunk, at, end);
+    if (this.#other) this.other.text(end - from);
+    else for (let at = from; at < end; ) at = this.#answer.push(chunk, at, end);
     if (end === chunk.length) return end;
     this.#matched = 0;
     this.#other = false;

@@ -288,6 +288,44 @@ describe("the facts of an answer", () => {
   });
 });
 
+describe("an answer of no known form", () => {
+  const event = (data: unknown): string => `data: ${JSON.stringify(data)}\n\n`;
+  const text = "x".repeat(400);
+  it.each<[string, string, number]>([
+    ["a text", JSON.stringify({ text }), 100],
+    ["texts in a list", JSON.stringify({ model: text, id: text, text: [text, text] }), 200],
+    ["several documents", JSON.stringify([{ content: text, prompt: text }, { content: text }]), 200],
+    ["token ids", JSON.stringify({ output_ids: [[1, 2, 3], [4, 5], [6]], text: "a" }), 6],
+    ["no numbers with a fraction", JSON.stringify([[0.25, -0.5, 0.125]]), 0],
+    ["events", event({ token: { text: "a" } }).repeat(30), 30],
+    ["events of token ids", event({ ids: [7] }).repeat(30), 30],
+    ["events that are texts", event(text), 100],
+    ["events that are no JSON", "data: yes no\n\n".repeat(40), 50],
+    ["lines of documents", `${JSON.stringify({ a: "b" })}\n`.repeat(30), 30],
+    ["plain text", `hello\n${text}\n${text}`, 201],
+    ["plain text that begins as JSON", `[${"no ".repeat(200)}`, 100],
+    ["token ids in a choice", JSON.stringify({ choices: [{ text: "", token_ids: [1, 2, 3], logprobs: [4] }] }), 3],
+    ["no event of a known form", event({ type: "response.created", response: { instructions: text } }), 0],
+    ["no role of a choice", event({ id: text, choices: [{ delta: { role: "assistant" }, index: 0 }] }), 0],
+    ["nothing beside content", event({ x: text, choices: [{ delta: { content: "a" } }] }), 1],
+    ["nothing beside a report", JSON.stringify({ text, meta_info: { prompt_tokens: 1, completion_tokens: 2 } }), 0],
+  ])("shows %s, cut anywhere", (_, body, seenTokens) => {
+    const bytes = new TextEncoder().encode(body);
+    for (const size of [1, 7, bytes.byteLength]) {
+      const scanned = new UsageScan({ content: true, anyForm: true });
+      for (let at = 0; at < bytes.byteLength; at += size) scanned.push(bytes.subarray(at, at + size));
+      expect(scanned.usage().seenTokens).toBe(seenTokens);
+    }
+    expect(scan(body, 100, false).seenTokens).toBe(0);
+  });
+
+  it("counts while a text has not ended", () => {
+    const scanned = new UsageScan({ content: true, anyForm: true });
+    scanned.push(new TextEncoder().encode(`{"text":["${text}`));
+    expect(scanned.usage().seenTokens).toBe(100);
+  });
+});
+
 describe("the usage of a body", () => {
   it("is the last one reported, however the bytes arrive and however much is around it", () => {
     fc.assert(
@@ -313,6 +351,9 @@ describe("the usage of a body", () => {
     ["with half of it", { usage: { prompt_tokens: 5, prompt_tokens_details: { input_tokens: 1 } } }, 5, null],
     ["of a response", { response: { usage: { input_tokens: 5, output_tokens: 6 } } }, 5, 6],
     ["of a message", { message: { usage: { input_tokens: 5, output_tokens: 6 } } }, 5, 6],
+    ["of SGLang", { text: "a", meta_info: { prompt_tokens: 5, completion_tokens: 6 } }, 5, 6],
+    ["of llama.cpp", { content: "a", tokens_evaluated: 5, tokens_predicted: 6 }, 5, 6],
+    ["of Ollama", { response: "a", prompt_eval_count: 5, eval_count: 6 }, 5, 6],
     ["of a corner", { x_groq: { usage: { prompt_tokens: 5, completion_tokens: 6 } } }, 5, 6],
     ["of a choice", { choices: [{}, { usage: { prompt_tokens: 5, completion_tokens: 6 } }] }, 5, 6],
     ["of a rerank", { meta: { billed_units: { search_units: 1 }, tokens: { input_tokens: 5 } } }, 5, null],

@@ -7,7 +7,9 @@
 
 import { OPEN_BRACE, OPEN_BRACKET, SPACE } from "../../../shared/wire/ascii.ts";
 import { type AnswerFacts, FactReader } from "./answer-facts.ts";
-import { type AnswerProgress, AnswerScan, NOTHING_SEEN } from "./answer-scan.ts";
+import { type AnswerProgress, NOTHING_SEEN } from "./answer-progress.ts";
+import { AnswerScan } from "./answer-scan.ts";
+import type { OtherText } from "./other-text.ts";
 import type { UsageParts } from "./reported-counts.ts";
 import { StreamScan } from "./stream-scan.ts";
 
@@ -34,7 +36,10 @@ export interface SeenUsage {
    * ended properly.
    */
   readonly final: boolean;
-  /** The least tokens of the content seen: one per event, or a quarter of its characters if that is more. */
+  /**
+   * The least tokens of the content seen: one per event, or a quarter of its characters if that is more; of an answer of no
+   * known form, the same of all its texts, and the ids in its lists.
+   */
   readonly seenTokens: number;
   /** Bytes of the answer that have come. */
   readonly bytes: number;
@@ -42,19 +47,27 @@ export interface SeenUsage {
 
 const BYTE_ORDER_MARK: ReadonlySet<number> = new Set([0xef, 0xbb, 0xbf]);
 
+/** What is billed by what is seen of an answer. */
+interface Seen {
+  /** The content of answers in the forms that are known. */
+  readonly content: boolean;
+  /** All texts of an answer of another form. */
+  readonly anyForm?: boolean;
+}
+
 export class UsageScan {
-  readonly #content: boolean;
+  readonly #seen: Seen;
   #bytes = 0;
   #document: AnswerScan | null = null;
   #stream: StreamScan | null = null;
   readonly #facts: FactReader;
 
   /**
-   * `content`: the route is billed by the tokens of the answer's content. `onId`: called with each id by which the upstream
+   * `onId`: called with each id by which the upstream
    * keeps the answer or a part of it.
    */
-  constructor({ content }: { readonly content: boolean }, onId?: (id: string) => void) {
-    this.#content = content;
+  constructor(seen: Seen, onId?: (id: string) => void) {
+    this.#seen = seen;
     this.#facts = new FactReader(onId);
   }
 
@@ -92,9 +105,13 @@ export class UsageScan {
       outputReported,
       upToDate,
       final: upToDate && (progress.ended || whole),
-      seenTokens: this.#content ? seenTokens(progress) : 0,
+      seenTokens: this.#seen.content ? seenTokens(progress, this.#seen.anyForm === true ? this.#other : null) : 0,
       bytes: this.#bytes,
     };
+  }
+
+  get #other(): OtherText | null {
+    return (this.#stream ?? this.#document)?.other ?? null;
   }
 
   /** Blanks before a document keep a connection alive, and show nothing about its kind. */
@@ -119,6 +136,7 @@ function reportOf({ inputTokens, outputTokens, totalTokens }: AnswerProgress): R
   return { inputTokens, outputTokens, totalTokens };
 }
 
-function seenTokens({ events, characters }: AnswerProgress): number {
-  return Math.max(events, Math.floor(characters / 4));
+function seenTokens({ events, characters, known }: AnswerProgress, other: OtherText | null): number {
+  const least = other === null ? 0 : known ? other.ids : other.tokens;
+  return Math.max(events, Math.floor(characters / 4), least);
 }

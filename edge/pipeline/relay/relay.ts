@@ -32,6 +32,8 @@ import { runStages, StagedReader, TappedBody } from "./staged-answer.ts";
 
 /** What routes are billed by whose streams are text. */
 const TEXT_BILLED: ReadonlySet<BilledBy> = new Set(["tokens", "seconds"]);
+/** Types of answers whose bytes are text. */
+const TEXT_TYPE = /^(?:text\/|application\/[\w.+-]*json|$)/i;
 
 /** An answer to relay, and what follows its end. */
 interface RelayInput {
@@ -63,7 +65,11 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     ...(isEventStream(type) ? STREAM_HEADERS : {}),
   });
   const ids = response.ok ? answerIdsOf(call, request, forwarded.target) : null;
-  const scan = new UsageScan({ content: TEXT_BILLED.has(call.route.billedBy) }, ids?.add);
+  const { billedBy } = call.route;
+  // what is only read or downloaded was not made for this request
+  const isMade = call.request.method === "POST" && TEXT_TYPE.test(contentType ?? "");
+  const seen = { content: TEXT_BILLED.has(billedBy), anyForm: billedBy === "tokens" && isMade };
+  const scan = new UsageScan(seen, ids?.add);
   const buffer =
     miss !== null && response.status === 200 && !upstreamHeaders.has("content-encoding")
       ? new BoundedBuffer(CACHE_BODY_MAX_BYTES, call.memory.cacheMemory.open())

@@ -1,0 +1,38 @@
+/** What a scan of an answer knows so far (answer-scan.ts). */
+import { NO_PARTS, type UsageParts } from "./reported-counts.ts";
+
+/** What is known of an answer so far. Characters are code points. */
+export interface AnswerProgress {
+  /** Documents (events, for a stream) that contained content. */
+  readonly events: number;
+  readonly characters: number;
+  /** The last reported counts, the input with what came from a cache; null: none was reported. */
+  readonly inputTokens: number | null;
+  readonly outputTokens: number | null;
+  /** Their sum, as it was reported. */
+  readonly totalTokens: number | null;
+  /** The parts of them that were reported. */
+  readonly parts: UsageParts;
+  /** The output was reported, and not only as it was before the answer began. */
+  readonly outputReported: boolean;
+  /** The output was reported, and no content has come since. */
+  readonly upToDate: boolean;
+  /** The answer has shown its end, and no content has come since. */
+  readonly ended: boolean;
+  /** Content or a report has come, or the beginning of an answer that will have them. */
+  readonly known: boolean;
+}
+
+/** The progress of an answer that has not begun. */
+export const NOTHING_SEEN: AnswerProgress = {
+  events: 0,
+  characters: 0,
+  inputTokens: null,
+  outputTokens: null,
+  totalTokens: null,
+  parts: NO_PARTS,
+  outputReported: false,
+  upToDate: false,
+  ended: false,
+  known: false,
+};
