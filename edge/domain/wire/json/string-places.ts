@@ -59,7 +59,7 @@ const decoder = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true });
  */
 export function* stringPlaces(
   pieces: readonly Uint8Array[],
-  wanted: (path: JsonPath, isName: boolean) => boolean,
+  wanted: (path: JsonPath, isName: boolean, span: Span) => boolean,
   notString: (path: JsonPath) => void = () => undefined,
   number: (path: JsonPath) => void = () => undefined,
 ): Steps<readonly StringPlace[]> {
@@ -86,7 +86,7 @@ export function* stringPlaces(
         const isName = cursor.peek() === COLON;
         const isStep = isName && depth > 0 && depth <= PATH_MAX;
         if (isStep) path[depth - 1] = nameAt(document, span);
-        if (wanted(path, isName)) found.push({ path: path.slice(), span, isName });
+        if (wanted(path, isName, span)) found.push({ path: path.slice(), span, isName });
         if (isStep) {
           cursor.skip();
           while (!cursor.skippedSpace()) yield PART_BYTES / BYTES_PER_UNIT;
