@@ -29,6 +29,7 @@ const OUTPUT_MIN = 512;
 const TOKENS_PER_MESSAGE = 4;
 /** Work for an entry of a list, and for characters, in units. */
 const ENTRY_UNITS = 1;
+const MESSAGE_UNITS = 16;
 const CHARACTERS_PER_UNIT = 8;
 const STEP_UNITS = 1024;
 /** Where routes that only judge texts have them: rerank, score, classify, pooling, moderations. */
@@ -96,10 +97,14 @@ export function textTokens(codePoints: number): number {
 }
 
 function* messagesTokens(document: JsonDocument, messages: unknown): Steps<number> {
-  let tokens = 0;
+  let [tokens, units] = [0, 0];
   for (const message of listOf(messages)) {
-    const content = isJsonObject(message) ? message["content"] : undefined;
-    tokens += TOKENS_PER_MESSAGE + (yield* contentTokens(document, content));
+    tokens += TOKENS_PER_MESSAGE;
+    units += MESSAGE_UNITS;
+    if (isJsonObject(message)) tokens += yield* contentTokens(document, message["content"]);
+    if (units < STEP_UNITS) continue;
+    yield units;
+    units = 0;
   }
   return tokens;
 }
@@ -116,8 +121,13 @@ function promptTokens(document: JsonDocument, prompt: unknown): Steps<number> {
 /** The tokens of the input of the responses route: a text, or items, of which a message counts four more than its text. */
 function* itemsTokens(document: JsonDocument, input: unknown): Steps<number> {
   if (!Array.isArray(input)) return yield* promptTokens(document, input);
-  let tokens = 0;
+  let [tokens, units] = [0, 0];
   for (const item of input as unknown[]) {
+    units += MESSAGE_UNITS;
+    if (units >= STEP_UNITS) {
+      yield units;
+      units = 0;
+    }
     if (!isJsonObject(item)) continue;
     const message = item["type"] === "message" || (item["type"] === undefined && item["role"] !== undefined);
     tokens += (yield* contentTokens(document, item["content"])) + (message ? TOKENS_PER_MESSAGE : 0);
