@@ -229,12 +229,18 @@ export interface McpSessions {
   forget(server: string, ids: readonly string[]): Promise<void>;
 }
 
+/** Tokens of an answer, of which its tenant owes so many. */
+export interface TokenCounts {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+}
+
 /** Where an object of an upstream is: the name of the upstream ({@link Target.key}), and the model that was called. */
 export interface ObjectPlace {
   readonly upstream: string;
   readonly model: string;
-  /** What an answer that its upstream may still be making was charged so far; absent: nothing more is owed. */
-  readonly charged?: { readonly inputTokens: number; readonly outputTokens: number };
+  /** What an answer that its upstream may still be making was charged when it was made; absent: nothing more is owed. */
+  readonly charged?: TokenCounts;
 }
 
 /** The tenants that were given the ids of objects of upstreams (docs/rules/routes.md#objects-of-upstreams). */
@@ -246,6 +252,11 @@ export interface UpstreamObjects {
   places(tenantId: string, ids: readonly string[]): Promise<readonly (ObjectPlace | "foreign" | null)[]>;
   /** Never throws. */
   remember(tenantId: string, ids: readonly string[], place: ObjectPlace): Promise<void>;
+  /**
+   * What of the tokens that the tenant owes by now for an answer, beyond those with which it was made, no other reader of the
+   * answer has taken over. Nothing while the store fails: a later reader takes it over. Never throws.
+   */
+  takeOver(tenantId: string, id: string, owed: TokenCounts): Promise<TokenCounts>;
 }
 
 export interface ResponseCache {

@@ -26,7 +26,16 @@ class Store {
       },
       exec: async () => answers,
     };
-    return await work({ pipeline: () => pipeline } as never);
+    const fieldsOf = (name: string) => this.values.get(name) ?? new Map<string, string>();
+    const alone = {
+      hget: async (name: string, field: string) => this.values.get(name)?.get(field) ?? null,
+      hincrby: async (name: string, field: string, by: number) => {
+        const next = Number(fieldsOf(name).get(field) ?? 0) + by;
+        this.values.set(name, fieldsOf(name).set(field, `${next}`));
+        return next;
+      },
+    };
+    return await work({ ...alone, pipeline: () => pipeline } as never);
   }
 }
 
@@ -58,6 +67,17 @@ it("reads again what was charged for an answer, which another isolate may have c
   const more = { ...place, charged: { inputTokens: 3, outputTokens: 600 } };
   await other.remember("t", ["a"], more);
   expect(await one.places("t", ["a"])).toEqual([more]);
+});
+
+it("gives what an answer owes to one of its readers, however many read it at once", async () => {
+  const store = new Store();
+  const take = async (outputTokens: number) =>
+    (await isolateOf(store).takeOver("t", "a", { inputTokens: 0, outputTokens })).outputTokens;
+  const sumOf = (taken: readonly number[]) => taken.reduce((sum, tokens) => sum + tokens, 0);
+  const atOnce = sumOf(await Promise.all([take(50_000), take(50_000), take(50_000)]));
+  const later = [await take(50_000), await take(50_010)];
+  store.isAway = true;
+  expect({ atOnce, later, away: await take(50_020) }).toEqual({ atOnce: 50_000, later: [0, 10], away: 0 });
 });
 
 it("says what an isolate has seen while the store is away, and nothing else", async () => {

@@ -8,7 +8,7 @@
 import { LRUCache } from "lru-cache";
 import { sha256Hex } from "../../shared/crypto/sha256.ts";
 import { storeKeys } from "../../shared/records.ts";
-import type { ObjectPlace, UpstreamObjects } from "../ports.ts";
+import type { ObjectPlace, TokenCounts, UpstreamObjects } from "../ports.ts";
 import type { RedisClient } from "./redis-client.ts";
 
 const KEPT_SECS = 30 * 24 * 60 * 60;
@@ -54,6 +54,27 @@ export class RedisUpstreamObjects implements UpstreamObjects {
       return await pipeline.exec();
     }, true);
     await work.catch(() => undefined);
+  }
+
+  async takeOver(tenantId: string, id: string, owed: TokenCounts): Promise<TokenCounts> {
+    const name = nameOf(id);
+    const taken = await Promise.all([
+      this.#take(name, `${tenantId} input`, owed.inputTokens),
+      this.#take(name, `${tenantId} output`, owed.outputTokens),
+    ]).catch(() => [0, 0]);
+    return { inputTokens: taken[0] ?? 0, outputTokens: taken[1] ?? 0 };
+  }
+
+  /** Adds to a counter what it lacks up to `owed`, and gives back what others have added meanwhile. */
+  async #take(name: string, field: string, owed: number): Promise<number> {
+    const before = await this.#client.run(async (redis) => Number(await redis.hget<string>(name, field)), true);
+    const lacking = owed - before;
+    if (lacking <= 0) return 0;
+    const add = async (count: number) =>
+      await this.#client.run(async (redis) => await redis.hincrby(name, field, count), true);
+    const excess = Math.min(Math.max(Number(await add(lacking)) - owed, 0), lacking);
+    if (excess > 0) await add(-excess);
+    return lacking - excess;
   }
 
   #see(key: string, place: ObjectPlace): ObjectPlace {

@@ -43,16 +43,7 @@ export async function runStored(received: PipelineInput, id: string): Promise<Re
       // A background answer was empty when it was made, so no guardrail has seen it yet.
       stagesOf: (_, read) => outputGuards(call, unestimated(call, read)),
       bill: (_, read, answered) => billed(call, unestimated(call, read), place, answered),
-      charge: (_, read, end) => {
-        const { inputTokens, outputTokens } = end.billed ?? NOTHING_BILLED;
-        const before = place.charged ?? NOTHING_BILLED;
-        const charged = {
-          inputTokens: before.inputTokens + inputTokens,
-          outputTokens: before.outputTokens + outputTokens,
-        };
-        call.waitUntil(charge(call, read, end));
-        call.waitUntil(call.ports.upstreamObjects.remember(tenant.id, [id], { ...place, charged }));
-      },
+      charge: (_, read, end) => call.waitUntil(charge(call, id, read, end)),
     });
   });
   return response;
@@ -63,7 +54,7 @@ function unestimated(call: Call, read: Resolved): Prepared {
   return prepared(call, read, atOnce(estimateTokens("nothing", read.parsed.document)));
 }
 
-/** What the answer has used, as far as it was seen, beyond what was charged. */
+/** What the answer has used, as far as it was seen, beyond what was charged when it was made. */
 function billed(call: Call, request: Prepared, { charged }: ObjectPlace, answered: BilledAnswer) {
   if (charged === undefined) return NOTHING_BILLED;
   const { model, estimate } = request;
@@ -82,14 +73,22 @@ function billed(call: Call, request: Prepared, { charged }: ObjectPlace, answere
   return { ...used, costUsd: costUsd(model.prices, measure, used) };
 }
 
-/** Charges the tenant as for a sub-call: it can make a debt. Without the Cell the row is all that says what is owed. */
+/**
+ * Charges the tenant, as for a sub-call, what no other read of the answer charges: it can make a debt. Without the Cell the
+ * row is all that says what is owed.
+ */
 async function charge(
   call: Call,
+  id: string,
   read: Resolved & { readonly upstream: UpstreamProgress },
-  end: RequestEnd,
+  ending: RequestEnd,
 ): Promise<void> {
+  const request = unestimated(call, read);
+  const owed = ending.billed ?? NOTHING_BILLED;
+  const taken = { ...NO_PARTS, ...(await call.ports.upstreamObjects.takeOver(read.principal.tenant.id, id, owed)) };
+  const end = { ...ending, billed: { ...taken, costUsd: costUsd(read.model.prices, request.measure(), taken) } };
   try {
-    const admitted = await admitSubCall(call, unestimated(call, read));
+    const admitted = await admitSubCall(call, request);
     new Settler(call, { ...admitted, upstream: read.upstream, admission: "fast" }).end(end);
   } catch {
     const row = usageRowOf(call, read, { ...end, admission: "fast" });

@@ -29,11 +29,18 @@ async function stranger(): Promise<Pick<Minted, "tenant" | "secret">> {
   return { tenant, secret };
 }
 
-async function call(caller: Minted, path: string, body: Fields | null = null, method = "POST"): Promise<Response> {
+/** `body`: what is sent, or fields besides the model. */
+async function call(
+  caller: Minted,
+  path: string,
+  body: Fields | string | null = null,
+  method = "POST",
+): Promise<Response> {
+  const sent = body === null || typeof body === "string" ? body : { model: caller.model.model_name, ...body };
   return await fetch(`${fixture.gateway.proxyUrl}/v1${path}`, {
     method,
     headers: { authorization: `Bearer ${caller.secret}`, "content-type": "application/json" },
-    ...(body === null ? {} : { body: JSON.stringify({ model: caller.model.model_name, ...body }) }),
+    ...(sent === null ? {} : { body: typeof sent === "string" ? sent : JSON.stringify(sent) }),
   });
 }
 
@@ -143,6 +150,53 @@ describe("an answer that an upstream keeps", () => {
     });
   });
 
+  it("made in the background is charged once, however many reads of it come at once", async () => {
+    const { own } = await scene();
+    const { id } = await created(own, { background: true, max_output_tokens: 1 });
+    const outputs = await Promise.all(
+      Array.from({ length: 6 }, async () => {
+        const response = await call(own, `/responses/${id}`, null, "GET");
+        await response.text();
+        const row = await fixture.gateway.row(own.tenant.id, response.headers.get("x-gateway-request-id"));
+        return row.output_tokens;
+      }),
+    );
+    expect(outputs.reduce((sum, tokens) => sum + tokens, 0)).toBe(4);
+  });
+
+  it.each<[string, Fields]>([
+    ["background", { background: 1 }],
+    ["background", { background: "true" }],
+    ["store", { store: "false" }],
+    ["stream", { stream: 1 }],
+  ])("depends on %s, which is true or false, never as in %j", async (param, body) => {
+    const { own } = await scene();
+    expect(await outcome(await ask(own, body))).toEqual({ status: 400, code: "validation_failed", param });
+    expect(upstream.seen(own.mark)).toEqual([]);
+  });
+
+  it("is unknown to another tenant also by the ids of its items, with or without content", async () => {
+    const { own, other } = await scene();
+    const { output } = await created(own);
+    const item = `"id":"${output[0]?.id}"`;
+    const items = [
+      `{"type":"message",${item}}`,
+      `{"type":"message",${item},"role":"user","content":"x"}`,
+      `{"type":"function_call",${item},"call_id":"c","name":"f","arguments":"{}"}`,
+      `{"type":"reasoning",${item},"summary":[],"content":[{}]}`,
+      `{"type":"item_reference",${item},"type":"message","role":"user","content":"x"}`,
+      `{"Type":"item_reference","ID":"${output[0]?.id}","role":"user","content":"x"}`,
+    ];
+    for (const each of items) {
+      const body = `{"model":"${own.model.model_name}","input":[${each}]}`;
+      expect({ each, outcome: await outcome(await call(other, "/responses", body)) }).toEqual({
+        each,
+        outcome: notFound("input"),
+      });
+      expect({ each, outcome: await outcome(await call(own, "/responses", body)) }).toEqual({ each, outcome: DONE });
+    }
+  });
+
   it("made in the background is charged its estimate when its stream is left", async () => {
     const { own } = await scene();
     const response = await ask(own, { stream: true, background: true, instructions: "hang", max_output_tokens: 900 });
@@ -189,6 +243,10 @@ describe("an object that the gateway has given to nobody", () => {
     ["input", { input: [{ type: "reasoning", id: ID, summary: [] }] }],
     ["input", { input: [{ type: "image_generation_call", id: ID }] }],
     ["vector_store_ids", { tools: [{ type: "file_search", vector_store_ids: [ID] }] }],
+    ["vector_store_ids", { tools: [{ type: "file_search", parameters: { vector_store_ids: [ID] } }] }],
+    ["file_id", { input: [{ role: "user", content: [{ type: "input_file", fileId: ID }] }] }],
+    ["skill_id", { tools: [{ type: "shell", environment: { skills: [{ skill_id: `skill_${ID}` }] } }] }],
+    ["input", { input: { id: ID } }],
     ["container", { tools: [{ type: "code_interpreter", container: ID }] }],
     ["file_ids", { tools: [{ type: "code_interpreter", container: { type: "auto", file_ids: [ID] } }] }],
   ])("is refused as %s of %j, before its upstream is called", async (param, body) => {
@@ -197,16 +255,37 @@ describe("an object that the gateway has given to nobody", () => {
     expect(upstream.seen(own.mark)).toEqual([]);
   });
 
+  it.each(["input", "Input"])("is refused beside another input, also as %s", async (name) => {
+    const { own } = await scene();
+    const body = `{"model":"${own.model.model_name}","${name}":[{"id":"${ID}"}],"input":"x"}`;
+    expect(await outcome(await call(own, "/responses", body))).toEqual({
+      status: 400,
+      code: "validation_failed",
+      param: name,
+    });
+  });
+
+  it.each(["file_id", "images[][file_id]"])("is refused as field %s of a form", async (name) => {
+    const { own } = await scene();
+    const form = new FormData();
+    form.set("model", own.model.model_name);
+    form.set(name, ID);
+    const response = await fetch(`${fixture.gateway.proxyUrl}/v1/images/edits`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${own.secret}` },
+      body: form,
+    });
+    expect(await outcome(response)).toEqual({ status: 400, code: "validation_failed", param: name });
+    expect(upstream.seen(own.mark)).toEqual([]);
+  });
+
   it.each(["previous_response_id", "PREVIOUS_RESPONSE_ID"])(
     "is refused when it is named twice, also as %s",
     async (name) => {
       const { own } = await scene();
       const { id } = await created(own);
-      const response = await fetch(`${fixture.gateway.proxyUrl}/v1/responses`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${own.secret}`, "content-type": "application/json" },
-        body: `{"model":"${own.model.model_name}","input":"x","${name}":"${ID}","previous_response_id":"${id}"}`,
-      });
+      const body = `{"model":"${own.model.model_name}","input":"x","${name}":"${ID}","previous_response_id":"${id}"}`;
+      const response = await call(own, "/responses", body);
       expect(await outcome(response)).toEqual({ status: 400, code: "validation_failed", param: name });
       expect(upstream.seen(own.mark)).toHaveLength(1);
     },

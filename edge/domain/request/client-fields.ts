@@ -59,7 +59,10 @@ const NUMBERS: ReadonlyMap<string, Bounds> = new Map([
 /** What a response continues (named-objects.ts). */
 const CONTINUED = ["previous_response_id", "conversation"] as const;
 
-const FIELDS = ["model", ...TOKEN_LIMITS, "n", "input", ...CONTINUED] as const;
+/** Whether an answer is kept, and made without a reader. */
+const KEPT = ["store", "background"] as const;
+
+const FIELDS = ["model", ...TOKEN_LIMITS, "n", "input", "stream", ...CONTINUED, ...KEPT] as const;
 const JUDGED: ReadonlySet<string> = new Set(FIELDS);
 
 /** The longest name in an error, in characters. */
@@ -86,8 +89,9 @@ export function decidingFields({ estimate, billedBy }: RouteClass): readonly str
     "model",
     ...(limited ? TOKEN_LIMITS : []),
     "n",
+    "stream",
     ...(billedBy === "characters" ? ["input"] : []),
-    ...(estimate === "responses" ? CONTINUED : []),
+    ...(estimate === "responses" ? ["input", ...CONTINUED, ...KEPT] : []),
   ];
 }
 
@@ -108,6 +112,11 @@ export function spellingFault(names: readonly string[], fields: readonly string[
   return repeated === undefined ? null : repeatedFault(repeated);
 }
 
+/** The fault of a form's field that names an object of its upstream. */
+export function idFault(name: string): FieldFault {
+  return { param: printable(name, NAME_MAX), message: "a form must contain the file, not its id" };
+}
+
 /** The fault of a field that occurs twice. */
 export function repeatedFault(field: string): FieldFault {
   return { param: field, message: `${field} must be given only once` };
@@ -123,6 +132,14 @@ export function numberFault(root: JsonObject): FieldFault | null {
     if (value !== undefined && value !== null && !isWithin(value, bounds)) return outOfBounds(name, bounds);
   }
   return null;
+}
+
+/** The first switch of a JSON body that decisions rest on and that is none: some upstreams take 1 or a text for true. */
+export function switchFault(route: RouteClass, root: JsonObject): FieldFault | null {
+  const name = ["stream", ...(route.estimate === "responses" ? KEPT : [])].find(
+    (each) => Object.hasOwn(root, each) && ![true, false, null].includes(root[each] as never),
+  );
+  return name === undefined ? null : { param: name, message: `${name} must be true or false` };
 }
 
 /**

@@ -1,16 +1,70 @@
 /** Which objects of an upstream a body names; test/spec/stored-answers.test.ts has the fields one by one. */
-import { expect, it } from "vitest";
-import { wholeDocument } from "../wire/json/document.ts";
-import { namedObjects } from "./named-objects.ts";
+import { describe, expect, it } from "vitest";
+import { atOnce } from "../../../shared/steps.ts";
+import { isObjectField, namedObjects } from "./named-objects.ts";
 
-it("are found in any depth and number, in pieces of bounded work", () => {
-  let nested: Record<string, unknown> = { file_id: "deep" };
-  for (let depth = 0; depth < 5_000; depth += 1) nested = { a: [nested] };
-  const content = Array.from({ length: 100_000 }, (_, at) => ({ text: `${at}` }));
-  const reading = namedObjects(wholeDocument({ nested, content, file_ids: ["a", "b", 7, null, "a"] }));
-  let pieces = 1;
-  let read = reading.next();
-  for (; read.done !== true; read = reading.next()) pieces += 1;
-  expect([...read.value.keys()].toSorted()).toEqual(["a", "b", "deep"]);
-  expect(pieces).toBeGreaterThan(15);
+/** The ids that are looked up, and those of items that come with their content. */
+function namedBy(body: string | object, most = 100): object {
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  const named = [...atOnce(namedObjects([new TextEncoder().encode(text)], most))];
+  const idsOf = (isWanted: boolean) => named.filter(([, { isLookedUp }]) => isLookedUp === isWanted).map(([id]) => id);
+  return { lookedUp: idsOf(true), withContent: idsOf(false) };
+}
+
+describe("the objects that a body names", () => {
+  it("are found in any depth that a server reads, and once each", () => {
+    let nested: Record<string, unknown> = { file_id: "deep" };
+    for (let depth = 0; depth < 25; depth += 1) nested = { a: [nested] };
+    const content = Array.from({ length: 10_000 }, (_, at) => ({ text: `${at}` }));
+    expect(namedBy({ nested, content, file_ids: ["a", "b", 7, null, "a"] })).toEqual({
+      lookedUp: ["deep", "a", "b"],
+      withContent: [],
+    });
+  });
+
+  it.each([
+    ["a name twice", '{"container":"B","container":{},"file_id":"B","file_id":null}'],
+    ["a list twice", '{"input":[{"id":"B"}],"input":"x"}'],
+    ["a type twice", '{"input":[{"type":"item_reference","id":"B","type":"message","role":"user","content":"x"}]}'],
+    ["a content twice", '{"input":[{"id":"B","content":"x","content":null}]}'],
+    ["other case", '{"Input":[{"Type":"item_reference","ID":"B"}]}'],
+    ["an escaped type", String.raw`{"input":[{"type":"item\u005freference","id":"B","content":"x"}]}`],
+    ["an object", '{"input":{"id":"B"}}'],
+    ["an item in an item", '{"input":[{"role":"user","content":[{"type":"item_reference","id":"B"}]}]}'],
+    ["an item with an empty dummy", '{"input":[{"type":"reasoning","id":"B","summary":[],"content":[{}]}]}'],
+    ["an item with a typed dummy", '{"input":[{"type":"reasoning","id":"B","content":[{"type":"text","text":""}]}]}'],
+    ["a message without content", '{"input":[{"type":"message","id":"B"}]}'],
+    ["a tool's call without content", '{"input":[{"type":"code_interpreter_call","id":"B"}]}'],
+    ["camel case", '{"a":{"fileId":"B"}}'],
+    ["a parameter of a tool", '{"tools":[{"type":"file_search","parameters":{"vector_store_ids":["B"]}}]}'],
+  ])("are found behind %s", (_, body) => {
+    expect(namedBy(body)).toEqual({ lookedUp: ["B"], withContent: [] });
+  });
+
+  it("are the skills of an account, not those that everyone has", () => {
+    const skills = [
+      { type: "custom", skill_id: "skill_01" },
+      { type: "anthropic", skill_id: "pptx" },
+    ];
+    expect(namedBy({ container: { skills } })).toEqual({ lookedUp: ["skill_01"], withContent: [] });
+  });
+
+  it("are apart from items that come with their content", () => {
+    const input = [
+      { type: "message", role: "user", id: "a", content: [{ type: "input_text", text: "x" }] },
+      { type: "reasoning", id: "b", encrypted_content: "gAAAA" },
+      { type: "function_call", id: "c", arguments: "{}" },
+      { type: "tool_call", input: { id: "own" } },
+    ];
+    expect(namedBy({ input })).toEqual({ lookedUp: [], withContent: ["a", "b", "c"] });
+  });
+
+  it("are counted up to one more than are allowed", () => {
+    expect(namedBy({ file_ids: ["a", "b", "c", "d"] }, 2)).toEqual({ lookedUp: ["a", "b", "c"], withContent: [] });
+  });
+});
+
+it("a field of a form names an object by the last of its brackets", () => {
+  const names = ["file_id", "File_Id", "images[][file_id]", "file_ids[]", "image[fileId]", "metadata[file_id]", "file"];
+  expect(names.filter((name) => !isObjectField(name))).toEqual(["metadata[file_id]", "file"]);
 });

@@ -1,65 +1,175 @@
 /**
- * The objects of an upstream's account that a body names: earlier answers, conversations, containers, files, vector
- * stores (docs/rules/routes.md#objects-of-upstreams). Names are read wherever they stand, as the most lenient server would
- * read them; data that is the client's own (metadata, JSON schemas, arguments of tools) names no object.
+ * The objects of an upstream's account that a body names: earlier answers and their items, conversations, containers, files,
+ * vector stores, skills (docs/rules/routes.md#objects-of-upstreams). Names are read in the client's own bytes, wherever they
+ * stand and however often, because servers differ in which of two equal names they use; data that is the client's own
+ * (metadata, JSON schemas, arguments of tools) names no object.
  */
-import { type JsonDocument, jsonObjectOf } from "../wire/json/document.ts";
+import type { Steps } from "../../../shared/steps.ts";
+import { BytePieces } from "../wire/bytes/byte-pieces.ts";
+import { type JsonPath, stringAt, stringPlaces } from "../wire/json/string-places.ts";
 import { foldedName } from "./client-fields.ts";
 
-/** Fields whose text, or list of texts, is an id. */
-const IDS: ReadonlySet<string> = new Set([
-  "previous_response_id",
-  "conversation",
-  "container",
-  "container_id",
-  "file_id",
-  "file_ids",
-  "vector_store_ids",
-  "cached_content",
-]);
-/** Fields whose object has the id as its `id`. */
-const OBJECTS: ReadonlySet<string> = new Set(["conversation", "container", "prompt", "audio"]);
-const OWN_DATA: ReadonlySet<string> = new Set(["metadata", "parameters", "schema", "input_schema"]);
-/** Items that an upstream looks up by their id when they come without what they contain. */
-const LOOKED_UP: ReadonlySet<unknown> = new Set([undefined, null, "reasoning", "image_generation_call", "compaction"]);
-const CONTENTS = ["role", "content", "encrypted_content", "result"] as const;
-
-/** Members of objects and lists that are read in one piece. */
-const PIECE_MEMBERS = 10_000;
-
-/**
- * The ids that the document names, each with the field that names it. The work is done in pieces: it yields between them.
- */
-export function* namedObjects(document: JsonDocument): Generator<void, ReadonlyMap<string, string>> {
-  const { root } = document;
-  const named = new Map<string, string>();
-  const add = (id: unknown, field: string): void => {
-    if (typeof id === "string" && id !== "") named.set(document.text(id), field);
-  };
-  const open: object[] = [root];
-  let members = 0;
-  for (let value = open.pop(); value !== undefined; value = open.pop()) {
-    const isList = Array.isArray(value);
-    for (const [name, child] of Object.entries(value)) {
-      members += 1;
-      if (members % PIECE_MEMBERS === 0) yield;
-      const field = isList ? "" : foldedName(name);
-      const object = jsonObjectOf(child);
-      // An object as `input` has the arguments of a tool.
-      if (OWN_DATA.has(field) || (field === "input" && object !== null)) continue;
-      if (OBJECTS.has(field)) add(object?.["id"], field);
-      if (IDS.has(field)) for (const id of Array.isArray(child) ? child : [child]) add(id, field);
-      if (object?.["type"] === "item_reference") add(object["id"], "input");
-      if (typeof child === "object" && child !== null) open.push(child);
-    }
-  }
-  const { input } = root;
-  for (const item of Array.isArray(input) ? input.map(jsonObjectOf) : [])
-    if (item !== null && LOOKED_UP.has(item["type"]) && CONTENTS.every((name) => isEmpty(item[name])))
-      add(item["id"], "input");
-  return named;
+/** An object that is named. */
+interface NamedObject {
+  readonly field: string;
+  /** The upstream looks it up. Otherwise it is the id of an item that comes with its content. */
+  readonly isLookedUp: boolean;
 }
 
-function isEmpty(value: unknown): boolean {
-  return value === undefined || value === null || value === "" || (Array.isArray(value) && value.length === 0);
+/** Fields whose text, or list of texts, is an id; also without underscores, as JSON of protocol buffers may write them. */
+const IDS: ReadonlyMap<string, string> = new Map(
+  [
+    "previous_response_id",
+    "conversation",
+    "container",
+    "container_id",
+    "file_id",
+    "file_ids",
+    "vector_store_ids",
+    "cached_content",
+    "skill_id",
+    "skills",
+  ].flatMap((name) => [
+    [name, name],
+    [name.replaceAll("_", ""), name],
+  ]),
+);
+/** Fields whose object has the id as its `id`. */
+const OBJECTS: ReadonlySet<string> = new Set(["conversation", "container", "prompt", "audio"]);
+const OWN_DATA: ReadonlySet<string> = new Set(["metadata", "schema", "input_schema"]);
+/** The types of items that an upstream looks up by their id when they come without what they contain. */
+const LOOKED_UP: ReadonlySet<string | undefined> = new Set([
+  undefined,
+  "message",
+  "reasoning",
+  "image_generation_call",
+  "compaction",
+  "code_interpreter_call",
+  "file_search_call",
+]);
+const CONTENTS: ReadonlySet<string> = new Set(["role", "content", "encrypted_content", "result", "code", "queries"]);
+/** Skills that an upstream offers to everyone have other names. */
+const OWN_SKILL = /^skill_/i;
+
+/** A longer type is none that is known. */
+const TYPE_MAX_BYTES = 256;
+/** No longer id is given by an upstream. */
+const ID_MAX = 4_096;
+const decoder = new TextDecoder();
+
+/** The ids that the JSON document names; `most` and one more if there are more. */
+export function* namedObjects(pieces: readonly Uint8Array[], most: number): Steps<ReadonlyMap<string, NamedObject>> {
+  const document = new BytePieces(pieces);
+  let count = 0;
+  const places = yield* stringPlaces(pieces, (path, isName) => {
+    if (isName || count > most || fieldOf(path) === null) return false;
+    count += 1;
+    return true;
+  });
+  const lookedUp = new Map<string, NamedObject>();
+  const items: { readonly id: string; readonly key: string }[] = [];
+  for (const { path, span } of places) {
+    const id = (yield* stringAt(document, span)).slice(0, ID_MAX);
+    const field = fieldOf(path) ?? "";
+    if (id === "" || (field.startsWith("skill") && !OWN_SKILL.test(id))) continue;
+    if (field === "input") items.push({ id, key: keyOf(path, path.length - 1) });
+    else lookedUp.set(id, { field, isLookedUp: true });
+  }
+  const withContent = new Map<string, NamedObject>();
+  if (items.length > 0) {
+    const incomplete = yield* lookedUpItems(pieces, document, new Set(items.map(({ key }) => key)));
+    for (const { id, key } of items)
+      if (incomplete.has(key)) lookedUp.set(id, { field: "input", isLookedUp: true });
+      else withContent.set(id, { field: "input", isLookedUp: false });
+  }
+  return new Map([...withContent, ...lookedUp]);
+}
+
+/** Those of the items that their upstream looks up, or may: of two equal names nobody knows which one counts. */
+function* lookedUpItems(
+  pieces: readonly Uint8Array[],
+  document: BytePieces,
+  keys: ReadonlySet<string>,
+): Steps<ReadonlySet<string>> {
+  const references = new Set<string>();
+  const names = new Set<string>();
+  const types = new Map<string, string>();
+  const complete = new Set<string>();
+  yield* stringPlaces(pieces, (path, isName, { start, end }) => {
+    if (folded(path[0]) !== "input") return false;
+    const last = folded(path.at(-1));
+    if (isName || last === "type") {
+      const key = keyOf(path, path.length - 1);
+      if (!keys.has(key) || !(last === "type" || CONTENTS.has(last))) return false;
+      if (!isName) types.set(key, end - start > TYPE_MAX_BYTES ? "" : textOf(document.slice(start, end)));
+      else if (names.has(`${last} ${key}`)) references.add(key);
+      else names.add(`${last} ${key}`);
+      if (types.get(key) === "item_reference") references.add(key);
+    } else if (end - start > '""'.length) {
+      const at = itemSteps(path);
+      if (CONTENTS.has(folded(path[at]))) complete.add(keyOf(path, at));
+    }
+    return false;
+  });
+  for (const key of keys)
+    if (isItemKey(key) && LOOKED_UP.has(types.get(key)) && !complete.has(key)) references.add(key);
+  return references;
+}
+
+/** Whether the name of a form's field, such as `images[][file_id]`, has an id as its value. */
+export function isObjectField(name: string): boolean {
+  const [first = "", ...rest] = foldedName(name).split(/[^a-z_]+/);
+  return !OWN_DATA.has(first) && [first, ...rest].some((step) => IDS.has(step));
+}
+
+/** The field that a text at this place is an id of; `input` for items, null for none. */
+function fieldOf(path: JsonPath): string | null {
+  const at = path.findLastIndex((step) => typeof step === "string");
+  const name = folded(path[at]);
+  if (name !== "id") return IDS.has(name) && !isOwnData(path, at) ? (IDS.get(name) ?? null) : null;
+  if (at !== path.length - 1) return null;
+  const above = folded(path.findLast((step, nth) => nth < at && typeof step === "string"));
+  const field = OBJECTS.has(above) ? above : folded(path[0]) === "input" ? "input" : null;
+  return field === null || isOwnData(path, at) ? null : field;
+}
+
+/** Whether the place is in data of the client's own; `end`: the step that names an object. */
+function isOwnData(path: JsonPath, end: number): boolean {
+  return path.some((step, at) => {
+    if (at >= end) return false;
+    const name = folded(step);
+    // a JSON schema has no such names of its own; an object as `input` of an item has the arguments of a tool
+    if (name === "parameters") return !isNaming(folded(path[at + 1]));
+    return OWN_DATA.has(name) || (name === "input" && at > 0 && typeof path[at + 1] === "string");
+  });
+}
+
+function isNaming(name: string): boolean {
+  return IDS.has(name) || OBJECTS.has(name);
+}
+
+/** Steps to the item that a place in `input` belongs to. */
+function itemSteps(path: JsonPath): number {
+  return typeof path[1] === "number" ? 2 : 1;
+}
+
+/** Whether the key is that of an item, not of something in it. */
+function isItemKey(key: string): boolean {
+  return /^[^\n]+(?:\n\d+)?$/.test(key);
+}
+
+function keyOf(path: JsonPath, steps: number): string {
+  return path.slice(0, steps).join("\n");
+}
+
+/** Nearly every name, which needs no folding. */
+const FOLDED = /^[a-z_]{1,64}$/;
+
+function folded(step: string | number | undefined): string {
+  if (typeof step !== "string") return "";
+  return FOLDED.test(step) ? step : foldedName(step);
+}
+
+function textOf(bytes: Uint8Array): string {
+  return String(JSON.parse(decoder.decode(bytes)));
 }

@@ -6,6 +6,7 @@ import type { Steps } from "../../../shared/steps.ts";
 import { TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
 import { propertyRuns } from "../../../test/harness/property-runs.ts";
 import { guardedTexts, textScopeOf } from "../../domain/message-texts/request-texts.ts";
+import { namedObjects } from "../../domain/request/named-objects.ts";
 import { routeClassOf } from "../../domain/request/route-class.ts";
 import { estimateTokens } from "../../domain/request/token-estimate.ts";
 import { cutLongStrings } from "../../domain/wire/json/cut-strings.ts";
@@ -65,6 +66,7 @@ const readersOfJson: Readonly<Record<string, (bytes: Uint8Array) => Steps<unknow
   parse: (bytes) => parseInSteps(bytes),
   "top level": (bytes) => scanTopLevel(bytes, () => false),
   places: (bytes) => guardedTexts([bytes], textScopeOf(CHAT, routeClassOf(CHAT)), true),
+  "named objects": (bytes) => namedObjects([bytes], 4_000),
 };
 
 const fragment = fc.oneof(
@@ -86,7 +88,17 @@ const fragment = fc.oneof(
 );
 /** Elements of which a list consists. */
 const element = fc.oneof(
-  fc.constantFrom('""', "1", "[]", "{}", '{"a":1}', '{"a":"b","a":[]}', '{"role":"user","content":"x"}', "[[[[]]]]"),
+  fc.constantFrom(
+    '""',
+    "1",
+    "[]",
+    "{}",
+    '{"a":1}',
+    '{"a":"b","a":[]}',
+    '{"role":"user","content":"x"}',
+    '{"id":"a"}',
+    "[[[[]]]]",
+  ),
   fc.constantFrom('"\\u0041"', '"\\"\\""', "1e5", "null", '{"role":"tool","content":["a",{"text":"b"}]}'),
   fc.jsonValue({ maxDepth: 3 }).map((value) => JSON.stringify(value)),
   fragment.map((text) => JSON.stringify(text.repeat(200))),
@@ -116,22 +128,55 @@ describe("a reader of bodies", () => {
 
   it.each(Object.entries(readersOfJson))("tells how far it is, whatever the JSON: %s", (_, read) => {
     fc.assert(
-      fc.property(element, fc.constantFrom("messages", "metadata", "prompt"), fc.boolean(), (one, name, named) => {
-        const many = Array.from({ length: Math.ceil(LENGTH / (one.length + 6)) }, (__, at) =>
-          named ? `"${at.toString(36)}":${one}` : one,
-        ).join(",");
-        const bytes = new TextEncoder().encode(`{"model":"m","${name}":${named ? `{${many}}` : `[${many}]`}}`);
-        const { largest, units } = toldBy(read(bytes));
-        const told = {
-          one,
-          largest,
-          isBounded: largest <= STEP_MAX,
-          isTold: units >= bytes.byteLength / BYTES_PER_UNIT,
-        };
-        expect(told).toEqual({ one, largest, isBounded: true, isTold: true });
-      }),
+      fc.property(
+        element,
+        fc.constantFrom("messages", "metadata", "prompt", "input"),
+        fc.boolean(),
+        (one, name, named) => {
+          const many = Array.from({ length: Math.ceil(LENGTH / (one.length + 6)) }, (__, at) =>
+            named ? `"${at.toString(36)}":${one}` : one,
+          ).join(",");
+          const bytes = new TextEncoder().encode(`{"model":"m","${name}":${named ? `{${many}}` : `[${many}]`}}`);
+          const { largest, units } = toldBy(read(bytes));
+          const told = {
+            one,
+            largest,
+            isBounded: largest <= STEP_MAX,
+            isTold: units >= bytes.byteLength / BYTES_PER_UNIT,
+          };
+          expect(told).toEqual({ one, largest, isBounded: true, isTold: true });
+        },
+      ),
       { numRuns: propertyRuns(25) },
     );
+  });
+
+  it.each<[string, number, (count: number) => readonly unknown[]]>([
+    ["numbers", 3_000_000, (count) => Array.from({ length: count }, () => 1)],
+    ["empty messages", 600_000, (count) => Array.from({ length: count }, () => ({}))],
+    ["messages", 300_000, (count) => Array.from({ length: count }, () => ({ content: ["a"] }))],
+  ])("tells how far it is in a list of %s", (_, count, listOf) => {
+    const list = listOf(count);
+    for (const [rule, name] of [
+      ["messages", "messages"],
+      ["responses", "input"],
+    ] as const) {
+      const { largest, units } = toldBy(estimateTokens(rule, wholeDocument({ [name]: list })));
+      expect({ rule, isBounded: largest <= STEP_MAX, isTold: units >= 10 * count }).toEqual({
+        rule,
+        isBounded: true,
+        isTold: true,
+      });
+    }
+  });
+
+  it.each([
+    ["3 million numbers", 1_499_000, `[${"1,".repeat(2_999_999)}1]`],
+    ["600,000 names", 12_000_000, `{${Array.from({ length: 600_000 }, (_, at) => `"${at}":1`).join(",")}}`],
+    ["600,000 objects", 4_800_000, `[${"{},".repeat(599_999)}{}]`],
+  ])("looks for names of objects in %s in steps", (_, least, value) => {
+    const { largest, units } = toldBy(namedObjects([new TextEncoder().encode(`{"x":${value}}`)], 4_000));
+    expect({ isBounded: largest <= STEP_MAX, isTold: units >= least }).toEqual({ isBounded: true, isTold: true });
   });
 
   it.each([

@@ -6,6 +6,7 @@
 import { GatewayError } from "../../../shared/errors.ts";
 import {
   GUARDED_FIELDS,
+  idFault,
   isGuardedField,
   numberTextFault,
   spellingFault,
@@ -13,6 +14,7 @@ import {
 } from "../../domain/request/client-fields.ts";
 import type { FormPart } from "../../domain/request/form/form-head.ts";
 import type { FormPiece, FormScan } from "../../domain/request/form/form-scan.ts";
+import { isObjectField } from "../../domain/request/named-objects.ts";
 import { GrowingBytes } from "../../domain/wire/bytes/growing-bytes.ts";
 import type { PulledBody } from "./decoded-source.ts";
 import { fieldError } from "./field-error.ts";
@@ -43,6 +45,7 @@ export class FormReader {
   readonly source: PulledBody;
   readonly #scan: FormScan;
   readonly #deciding: readonly string[];
+  readonly #namesObjects: boolean;
   /** The names of the parts so far that decisions rest on. */
   readonly #names: string[] = [];
   #part: FormPart | null = null;
@@ -50,11 +53,15 @@ export class FormReader {
   #valueBytes = 0;
   #modelBytes: number | null = null;
 
-  /** `deciding`: the fields of the form that admission and billing rest on (client-fields.ts). */
-  constructor(source: PulledBody, scan: FormScan, deciding: readonly string[]) {
+  /**
+   * `deciding`: the fields of the form that admission and billing rest on (client-fields.ts); `namesObjects`: whether it may
+   * name objects of its upstream, which are nobody's.
+   */
+  constructor(source: PulledBody, scan: FormScan, deciding: readonly string[], namesObjects = false) {
     this.source = source;
     this.#scan = scan;
     this.#deciding = deciding;
+    this.#namesObjects = namesObjects;
   }
 
   /** Length of the value of `model` as the client wrote it; null before it has come. */
@@ -136,6 +143,7 @@ export class FormReader {
     const fault =
       spellingFault([...this.#names, part.name], this.#deciding) ?? spellingFault([part.name], GUARDED_FIELDS);
     if (fault !== null) throw fieldError(fault);
+    if (!this.#namesObjects && isObjectField(part.name)) throw fieldError(idFault(part.name));
     if (this.#deciding.includes(part.name)) this.#names.push(part.name);
   }
 

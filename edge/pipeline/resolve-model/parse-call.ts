@@ -13,6 +13,7 @@ import {
   numberFault,
   repeatedFault,
   spellingFault,
+  switchFault,
 } from "../../domain/request/client-fields.ts";
 import { boundaryOf } from "../../domain/request/form/form-head.ts";
 import { FormScan } from "../../domain/request/form/form-scan.ts";
@@ -214,14 +215,19 @@ function checkSpelling(call: Call, names: readonly string[]): void {
 }
 
 function checkValues(call: Call, { root }: JsonDocument): void {
-  const fault = numberFault(root) ?? inputFault(call.route, root);
+  const fault = numberFault(root) ?? switchFault(call.route, root) ?? inputFault(call.route, root);
   if (fault !== null) throw fieldError(fault);
 }
 
 async function parseForm(call: Call, caller: Authenticated): Promise<Parsed> {
   const boundary = boundaryOf(call.request.headers.get("content-type"));
   const { source, memory } = await openDecoded(call, caller);
-  const form = new FormReader(source, new FormScan(boundary ?? ""), decidingFields(call.route));
+  const form = new FormReader(
+    source,
+    new FormScan(boundary ?? ""),
+    decidingFields(call.route),
+    call.config.passesForeignObjects,
+  );
   const outgoing = new FormOutgoing(form, memory);
   call.body.readBy(outgoing);
   if (boundary === null) throw new GatewayError("invalid_multipart");

@@ -10,11 +10,13 @@ import { isJsonObject } from "../../domain/wire/json/document.ts";
 import { cutText } from "../../domain/wire/text/printable.ts";
 import type { ObjectPlace } from "../../ports.ts";
 import { type Call, MODEL_TEXT_MAX } from "../call/context.ts";
+import { inTurns } from "../call/in-turns.ts";
 import type { ObjectUse, Resolved } from "../call/known.ts";
 import { fieldError } from "../resolve-model/field-error.ts";
 
-/** Most objects that a request may name. */
-const NAMED_MAX = 1_000;
+/** Most objects that a request may name, and of these the most that are looked for at once. */
+const NAMED_MAX = 4_000;
+const LOOKUP_MAX = 250;
 /** Most ids of one answer that are remembered. */
 const GIVEN_MAX = 1_000;
 
@@ -23,22 +25,22 @@ const GIVEN_MAX = 1_000;
  * the tenant may not use, and 503 while nobody can say whose they are.
  */
 export async function checkNamedObjects(call: Call, { parsed, principal }: Resolved): Promise<ObjectUse> {
-  const reading = namedObjects(parsed.document);
-  let read = reading.next();
-  for (; read.done !== true; read = reading.next()) await call.ports.sleep(0, call.request.signal);
-  const named = read.value;
-  if (named.size > NAMED_MAX)
+  const named = [...(await inTurns(call, namedObjects(parsed.outgoing.clientBytes ?? [], NAMED_MAX)))];
+  if (named.length > NAMED_MAX)
     throw fieldError({ param: "input", message: `a request can name at most ${NAMED_MAX} stored objects` });
   const upstreams = new Set<string>();
-  if (named.size > 0) {
-    const places = await placesOf(call, principal.tenant.id, [...named.keys()]);
-    for (const [at, [id, param]] of [...named].entries()) {
+  for (let from = 0; from < named.length; from += LOOKUP_MAX) {
+    const part = named.slice(from, from + LOOKUP_MAX);
+    const ids = part.map(([id]) => id);
+    const places = await placesOf(call, principal.tenant.id, ids);
+    for (const [at, [id, { field, isLookedUp }]] of part.entries()) {
       const place = places[at] ?? null;
-      if (place === "foreign" || (place === null && !call.config.passesForeignObjects)) throw objectNotFound(id, param);
-      if (place !== null) upstreams.add(place.upstream);
+      if (place === "foreign" || (place === null && isLookedUp && !call.config.passesForeignObjects))
+        throw objectNotFound(id, field);
+      if (place !== null && isLookedUp) upstreams.add(place.upstream);
     }
   }
-  return { named, upstreams: [...upstreams] };
+  return { named: new Map(named.map(([id, { field }]) => [id, field])), upstreams: [...upstreams] };
 }
 
 /** The place of an object that the tenant was given. Throws 404 `object_not_found`, or 503. */

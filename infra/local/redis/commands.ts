@@ -202,6 +202,17 @@ const COMMANDS: Readonly<Record<string, readonly [fewest: number, most: number, 
     },
   ],
   HGET: [2, 2, (store, [key = "", field = ""], now) => fields(store.get(key, now)).get(field) ?? null],
+  HINCRBY: [
+    3,
+    3,
+    (store, [key = "", field = "", by = ""], now) => {
+      const value = fields(store.get(key, now));
+      const next = whole(value.get(field) ?? "0") + whole(by);
+      value.set(field, String(next));
+      keep(store, key, value, now);
+      return next;
+    },
+  ],
   HGETALL: [1, 1, (store, [key = ""], now) => [...fields(store.get(key, now))].flat()],
   HDEL: [
     2,

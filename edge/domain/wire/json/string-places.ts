@@ -46,6 +46,8 @@ const WHOLE_CHARACTERS = /^"(?:[^"\\]|\\u[0-9a-f]{4}|\\[^u])*/i;
 const PART_BYTES = 16 * 1024;
 /** Work for a string, and for its characters, in units. */
 const STRING_UNITS = 24;
+/** Work for an object or a list. */
+const CONTAINER_UNITS = 8;
 const BYTES_PER_UNIT = 4;
 /** A step is taken after so many units. */
 const STEP_UNITS = 1024;
@@ -59,7 +61,7 @@ const decoder = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true });
  */
 export function* stringPlaces(
   pieces: readonly Uint8Array[],
-  wanted: (path: JsonPath, isName: boolean) => boolean,
+  wanted: (path: JsonPath, isName: boolean, span: Span) => boolean,
   notString: (path: JsonPath) => void = () => undefined,
   number: (path: JsonPath) => void = () => undefined,
 ): Steps<readonly StringPlace[]> {
@@ -68,25 +70,25 @@ export function* stringPlaces(
   const found: StringPlace[] = [];
   const path: (string | number)[] = [];
   let depth = 0;
-  let [strings, stepAt] = [0, 0];
+  let [told, stepAt] = [0, 0];
   for (let byte = cursor.peek(); byte !== -1; byte = cursor.peek()) {
-    const units = strings * STRING_UNITS + (cursor.at - stepAt) / BYTES_PER_UNIT;
+    const units = told + (cursor.at - stepAt) / BYTES_PER_UNIT;
     if (units >= STEP_UNITS) {
       yield units;
-      [strings, stepAt] = [0, cursor.at];
+      [told, stepAt] = [0, cursor.at];
     }
     const start = cursor.at;
     cursor.skip();
     switch (byte) {
       case QUOTE: {
-        strings += 1;
+        told += STRING_UNITS;
         while (!cursor.skippedString()) yield PART_BYTES / BYTES_PER_UNIT;
         const span = { start, end: cursor.at };
         while (!cursor.skippedSpace()) yield PART_BYTES / BYTES_PER_UNIT;
         const isName = cursor.peek() === COLON;
         const isStep = isName && depth > 0 && depth <= PATH_MAX;
         if (isStep) path[depth - 1] = nameAt(document, span);
-        if (wanted(path, isName)) found.push({ path: path.slice(), span, isName });
+        if (wanted(path, isName, span)) found.push({ path: path.slice(), span, isName });
         if (isStep) {
           cursor.skip();
           while (!cursor.skippedSpace()) yield PART_BYTES / BYTES_PER_UNIT;
@@ -96,6 +98,7 @@ export function* stringPlaces(
       }
       case OPEN_BRACE:
       case OPEN_BRACKET:
+        told += CONTAINER_UNITS;
         depth += 1;
         if (depth <= PATH_MAX) path.push(byte === OPEN_BRACE ? "" : 0);
         break;

@@ -275,6 +275,7 @@ export class TestPipeline {
         remember: async (_tenant, ids, place) => {
           for (const id of ids) this.objects.set(id, place);
         },
+        takeOver: async (_tenant, _id, owed) => owed,
       },
       originals: this.originals,
       compressor: {
