@@ -187,7 +187,8 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
   };
   if (stages.length > 0 && response.ok) {
     tapped = new TappedBody(job, cancellation, onUpstream);
-    const first = { status, contentType: contentType ?? "", body: tapped.body };
+    const coding = upstreamHeaders.get("content-encoding");
+    const first = { status, contentType: contentType ?? "", coding, body: tapped.body };
     const staged = await runStages(stages, first, (free) => atEnd.push(free)).catch((error: unknown) =>
       failed(error, tapped?.broken === true),
     );

@@ -65,7 +65,7 @@ async function toolsOf(call: Call, owner: ToolServerSession): Promise<readonly O
   if (known !== undefined) return known ?? [];
   try {
     const tools = await withDeadline(
-      call.request.signal,
+      call,
       DISCOVERY_WITHIN_MS,
       async (deadline) => await owner.listTools(deadline),
     );

@@ -12,6 +12,8 @@ const COLLECTED_MAX_BYTES = 4 * 1024 * 1024;
 export interface StagedAnswer {
   readonly status: number;
   readonly contentType: string;
+  /** The coding of a body that was not decoded, because the gateway does not read it. */
+  readonly coding?: string | null;
   /** The `retry-after` of a 429 that a stage puts in the answer's place. */
   readonly retryAfter?: string | null;
   readonly body: ReadableStream<Uint8Array>;
