@@ -11,9 +11,11 @@ import { describe, expect, it } from "vitest";
 import { listen } from "../../infra/local/http/listen.ts";
 import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
+import { useMcp } from "../harness/mcp-fixture.ts";
 import { useStarted } from "../harness/use-started.ts";
 
 const fixture = useGateway();
+const mcp = useMcp(fixture);
 const server = useStarted(startOlderServer);
 
 /** A server of the official SDK: it listens at /sse and takes messages at /messages. */
@@ -105,5 +107,21 @@ describe("a server of the older transport", () => {
     expect(server().queries.filter((query) => query.includes("readOnly") || query.includes(minted.mark))).toEqual([
       `?readonly=true&x=${minted.mark}`,
     ]);
+  });
+
+  it("has every address replaced that it names, and its stream ends at one that is not its own", async () => {
+    const minted = await mcp.mint("events");
+    const response = await mcp.call(minted, `/${minted.mark}`, { method: "GET" });
+    const seen = await mcp.seenOnce(minted.mark);
+    const own = "/mcp/events/messages?sessionId=one";
+    seen.say(`data: first\n\nevent: endpoint\ndata: ${own}\n\nevent: endpoint\nda`);
+    seen.say(`ta: ${own}\n\n`);
+    seen.say("event: x\ndata: http://elsewhere.test/messages\nevent: endpoint\n\n");
+    const read: string[] = [];
+    const ended = await (async () => {
+      for await (const text of response.body?.pipeThrough(new TextDecoderStream()) ?? []) read.push(text);
+    })().catch(() => "broken off");
+    const named = `event: endpoint\ndata: /mcp/${minted.server.name}/messages?sessionId=one\n\n`;
+    expect({ ended, text: read.join("") }).toEqual({ ended: "broken off", text: `data: first\n\n${named}${named}` });
   });
 });
