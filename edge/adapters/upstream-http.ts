@@ -87,7 +87,7 @@ async function* decoded(chunks: AsyncIterable<Uint8Array>, heldMaxBytes: number)
 /** Whether a failure is one of decoding: the platform's has a text, the library's a code. */
 function isOfCoding(error: unknown): boolean {
   const { message = "", code = "" } = error as { readonly message?: unknown; readonly code?: unknown };
-  return /compress/i.test(String(message)) || /^Z/.test(String(code));
+  return /compress/i.test(String(message)) || String(code).startsWith("Z");
 }
 
 async function* piecesOf(reader: ReadableStreamDefaultReader<Uint8Array>): AsyncGenerator<Uint8Array> {

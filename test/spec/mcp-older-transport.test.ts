@@ -116,12 +116,15 @@ describe("a server of the older transport", () => {
     const own = "/mcp/events/messages?sessionId=one";
     seen.say(`data: first\n\nevent: endpoint\ndata: ${own}\n\nevent: endpoint\nda`);
     seen.say(`ta: ${own}\n\n`);
-    seen.say("event: x\ndata: http://elsewhere.test/messages\nevent: endpoint\n\n");
-    const read: string[] = [];
-    const ended = await (async () => {
-      for await (const text of response.body?.pipeThrough(new TextDecoderStream()) ?? []) read.push(text);
-    })().catch(() => "broken off");
     const named = `event: endpoint\ndata: /mcp/${minted.server.name}/messages?sessionId=one\n\n`;
-    expect({ ended, text: read.join("") }).toEqual({ ended: "broken off", text: `data: first\n\n${named}${named}` });
+    const expected = `data: first\n\n${named}${named}`;
+    let text = "";
+    const ended = await (async () => {
+      for await (const piece of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+        text += piece;
+        if (text === expected) seen.say("event: x\ndata: http://elsewhere.test/messages\nevent: endpoint\n\n");
+      }
+    })().catch(() => "broken off");
+    expect({ ended, text }).toEqual({ ended: "broken off", text: expected });
   });
 });

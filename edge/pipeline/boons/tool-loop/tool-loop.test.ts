@@ -1,6 +1,5 @@
 /** A request with a tool loop, from the client's call to its rows (docs/rules/tool-loop.md). */
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { GatewayError } from "../../../../shared/errors.ts";
 import { IdentityTransform } from "../../../../test/harness/edge/pipeline/identity-transform.ts";
 import { mcpServerOf } from "../../../../test/harness/edge/pipeline/records.ts";
 import { calls, LoopWorld, type Reply, saying, USAGE } from "../../../../test/harness/edge/pipeline/tool-loop-world.ts";
@@ -49,25 +48,6 @@ describe("a tool loop", () => {
       );
     }
     expect(world.memory.answerMemory.usedBytes).toBe(0);
-  });
-
-  it.each(["initialize", "tools/list", "tools/call"])("ends at once if it is interrupted during %s", async (method) => {
-    const world = new LoopWorld([calls("search"), saying("done")]);
-    const { upstream } = world;
-    world.upstream = async (call) => {
-      const { url, body } = call;
-      const asked = url.includes("mcp.test") && (await new Response(body as BodyInit).text()).includes(`"${method}"`);
-      if (!asked) return await upstream(call);
-      world.memory.interruption.interrupt(new GatewayError("gateway_stopping"));
-      return await new Promise(() => undefined);
-    };
-    const response = await world.ask();
-    expect({ status: response.status, error: (await bodyOf(response))["error"] }).toMatchObject({
-      status: 503,
-      error: { code: "gateway_stopping" },
-    });
-    await world.settled();
-    expect(world.rows).toMatchObject([{ request_type: "chat", status_code: 503, cost_usd: 0 }]);
   });
 
   it("leaves an answer without tools as it is", async () => {
