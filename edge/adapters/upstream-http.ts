@@ -3,9 +3,11 @@
  * must not redirect to one that was not (docs/rules/network-safety.md#address-policy). Where the platform has a
  * separate network for registered addresses, they are reached through that network only.
  */
-import { type ContentCoding, codingOf } from "../domain/wire/content-coding.ts";
+import { codingOf } from "../domain/wire/content-coding.ts";
 import type { Upstream } from "../ports.ts";
 import { decodeBody } from "./decode-body.ts";
+
+const HELD_MAX_BYTES = 64 * 1024;
 
 /** `registered`: the network for addresses that an admin registered; undefined: they have no separate network. */
 export function upstreamHttp(registered: Fetcher | undefined): Upstream {
@@ -32,25 +34,60 @@ function withoutCoding(response: Response): Response {
   headers.delete("content-length");
   // the platform has decoded these two, if they are written so
   const isDecoded = coding === null || named === "gzip" || named === "br";
-  const plain = body === null || isDecoded ? body : decodedStream(body, coding);
+  if (body === null) return new Response(body, { status, statusText, headers });
+  const reader = body.getReader();
+  const pieces = piecesOf(reader);
+  const chunks = isDecoded ? pieces : decodeBody(coding, pieces);
+  const heldMaxBytes = /^application\/json/i.test(headers.get("content-type") ?? "") ? HELD_MAX_BYTES : 0;
+  const plain = bytesOf(decoded(chunks, heldMaxBytes), async (reason) => await reader.cancel(reason));
   return new Response(plain, { status, statusText, headers });
 }
 
 /** A stream of bytes, as the platform's own answers have. */
-function decodedStream(body: ReadableStream<Uint8Array>, coding: ContentCoding): ReadableStream<Uint8Array> {
-  const reader = body.getReader();
-  const chunks = decodeBody(coding, piecesOf(reader))[Symbol.asyncIterator]();
+function bytesOf(
+  chunks: AsyncIterable<Uint8Array>,
+  cancel: (reason: unknown) => Promise<void>,
+): ReadableStream<Uint8Array> {
+  const reading = chunks[Symbol.asyncIterator]();
   return new ReadableStream({
     type: "bytes",
     async pull(controller) {
-      const { done, value } = await chunks.next();
+      const { done, value } = await reading.next();
       if (done !== true) return controller.enqueue(value);
       controller.close();
       // a reader that waits with its own buffer gets it back
       controller.byobRequest?.respond(0);
     },
-    cancel: async (reason) => await reader.cancel(reason),
+    cancel,
   });
+}
+
+/**
+ * What the platform or the library decodes, and in words why it cannot. The platform finds what follows a coded body only after
+ * all of it: of a document, so much is held that most of them fail before the client gets a byte.
+ */
+async function* decoded(chunks: AsyncIterable<Uint8Array>, heldMaxBytes: number): AsyncGenerator<Uint8Array> {
+  let held: Uint8Array[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of chunks) {
+      held.push(chunk);
+      bytes += chunk.byteLength;
+      if (bytes <= heldMaxBytes) continue;
+      yield* held;
+      held = [];
+    }
+  } catch (error) {
+    if (!isOfCoding(error)) throw error;
+    throw new Error("the answer is not what its content-encoding says");
+  }
+  yield* held;
+}
+
+/** Whether a failure is one of decoding: the platform's has a text, the library's a code. */
+function isOfCoding(error: unknown): boolean {
+  const { message = "", code = "" } = error as { readonly message?: unknown; readonly code?: unknown };
+  return /compress/i.test(String(message)) || String(code).startsWith("Z");
 }
 
 async function* piecesOf(reader: ReadableStreamDefaultReader<Uint8Array>): AsyncGenerator<Uint8Array> {

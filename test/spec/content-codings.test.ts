@@ -223,8 +223,26 @@ describe("an answer in a coding that nobody asked for", () => {
     });
   });
 
-  it("and is not in it, is a broken answer", async () => {
-    const minted = await fixture.gateway.mint(await upstreamIn("zstd", (body) => body));
+  it.each([
+    ["gzip", gzipSync],
+    ["br", CODED.br],
+  ])("%s with bytes after its end is a broken answer, which is not billed", async (coding, encode) => {
+    const more = (body: Uint8Array) => Buffer.concat([encode(body), Buffer.from("more than it")]);
+    const minted = await fixture.gateway.mint(await upstreamIn(coding, more));
+    const answer = await send(minted, "identity", chatOf(minted, "hello"));
+    expect({ status: answer.status, text: JSON.parse(answer.text) }).toMatchObject({
+      status: 502,
+      text: { error: { code: "upstream_failed" } },
+    });
+    expect(await fixture.gateway.row(minted.tenant.id, answer.requestId)).toMatchObject({
+      status_code: 502,
+      total_tokens: 0,
+      cost_usd: 0,
+    });
+  });
+
+  mainRows(1)(CODINGS.map((coding) => [coding]))("and is not in it, is a broken answer: %s", async (coding) => {
+    const minted = await fixture.gateway.mint(await upstreamIn(coding, (body) => body));
     const answer = await send(minted, "identity", chatOf(minted, "hello"));
     expect({ status: answer.status, text: JSON.parse(answer.text) }).toMatchObject({
       status: 502,

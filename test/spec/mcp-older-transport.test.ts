@@ -11,9 +11,11 @@ import { describe, expect, it } from "vitest";
 import { listen } from "../../infra/local/http/listen.ts";
 import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
+import { useMcp } from "../harness/mcp-fixture.ts";
 import { useStarted } from "../harness/use-started.ts";
 
 const fixture = useGateway();
+const mcp = useMcp(fixture);
 const server = useStarted(startOlderServer);
 
 /** A server of the official SDK: it listens at /sse and takes messages at /messages. */
@@ -105,5 +107,24 @@ describe("a server of the older transport", () => {
     expect(server().queries.filter((query) => query.includes("readOnly") || query.includes(minted.mark))).toEqual([
       `?readonly=true&x=${minted.mark}`,
     ]);
+  });
+
+  it("has every address replaced that it names, and its stream ends at one that is not its own", async () => {
+    const minted = await mcp.mint("events");
+    const response = await mcp.call(minted, `/${minted.mark}`, { method: "GET" });
+    const seen = await mcp.seenOnce(minted.mark);
+    const own = "/mcp/events/messages?sessionId=one";
+    seen.say(`data: first\n\nevent: endpoint\ndata: ${own}\n\nevent: endpoint\nda`);
+    seen.say(`ta: ${own}\n\n`);
+    const named = `event: endpoint\ndata: /mcp/${minted.server.name}/messages?sessionId=one\n\n`;
+    const expected = `data: first\n\n${named}${named}`;
+    let text = "";
+    const ended = await (async () => {
+      for await (const piece of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+        text += piece;
+        if (text === expected) seen.say("event: x\ndata: http://elsewhere.test/messages\nevent: endpoint\n\n");
+      }
+    })().catch(() => "broken off");
+    expect({ ended, text }).toEqual({ ended: "broken off", text: expected });
   });
 });

@@ -108,7 +108,18 @@ describe("a call", () => {
     );
   });
 
-  mainRows(2)([204, 500, 400, 401, 404, 405, 429, 503])(
+  it("gets 502 in place of the server's 401, which refuses the operator's credential", async () => {
+    const minted = await mcp.mint("status=401");
+    const response = await mcp.call(minted);
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status: 502,
+      body: { error: { code: "mcp_upstream_failed" } },
+    });
+    const row = await fixture.gateway.row(minted.tenant.id, response.headers.get("x-gateway-request-id"));
+    expect(row).toMatchObject({ status_code: 502, upstream_status: 401, error_code: "mcp_upstream_failed" });
+  });
+
+  mainRows(2)([204, 500, 400, 404, 405, 429, 503])(
     "gets the server's %i as it is, and leaves a row that costs nothing",
     async (status) => {
       const minted = await mcp.mint(`status=${status}`);

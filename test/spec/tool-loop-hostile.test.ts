@@ -134,6 +134,31 @@ const shortened = (content: unknown): unknown =>
   typeof content === "string" && content.length > 1_000 ? `${content.length} characters` : content;
 
 describe("hostile tool servers", () => {
+  it.each([false, true])(
+    "do not keep a request whose key is disabled while a tool runs, streamed: %s",
+    async (stream) => {
+      const minted = await loop.mint([{ url: hostile.url }]);
+      const content = `${minted.mark}\ncall ${JSON.stringify({ silent: {} })}`;
+      const called = hostile.received.length;
+      const asked = fixture.gateway.chat(minted, { stream, body: { messages: [{ role: "user", content }] } });
+      await waitFor(
+        () => hostile.received.slice(called).filter(({ body }) => body.includes('"tools/call"')).length,
+        (calls) => calls === 1,
+      );
+      await fixture.gateway.must("PUT", `/keys/${minted.key.id}/disabled`, { disabled: true });
+      const disabledMs = Date.now();
+      const response = await asked;
+      const text = await response.text();
+      expect({ refused: text.includes('"api_key_disabled"'), soon: Date.now() - disabledMs < 5_000 }).toEqual({
+        refused: true,
+        soon: true,
+      });
+      const row = await fixture.gateway.row(minted.tenant.id, response.headers.get("x-gateway-request-id"));
+      expect(row).toMatchObject({ status_code: 403, error_code: "api_key_disabled" });
+      await waitFor(hostile.openSessions, (open) => open === 0);
+    },
+  );
+
   it("get arguments and their credential only; their answers are bounded, checked and scanned", {
     tags: ["check"],
   }, async () => {

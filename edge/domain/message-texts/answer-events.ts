@@ -16,19 +16,25 @@ interface AnswerEvent {
   readonly data: string | null;
   /** The parsed data; undefined: it is not JSON. */
   readonly value: unknown;
+  /** The lines that no event has: what only claims to be an event stream may be a document. */
+  readonly stray: string;
 }
+
+/** A comment, or a field other than the data. */
+const FIELD = /^(?::|(?:event|id|retry)(?::|$))/;
 
 /** Reads the bytes of one event, with or without its blank line. */
 export function readEvent(bytes: Uint8Array): AnswerEvent {
   const lines = new TextDecoder().decode(bytes).split(/\r\n|\n|\r/);
   const data = lines.filter((line) => isData(line)).map((line) => line.slice(line[5] === " " ? 6 : 5));
   const fields = lines.filter((line) => line !== "" && !isData(line));
-  if (data.length === 0) return { fields, data: null, value: undefined };
+  const stray = fields.filter((line) => !FIELD.test(line)).join("\n");
+  if (data.length === 0) return { fields, data: null, value: undefined, stray };
   const text = data.join("\n");
   try {
-    return { fields, data: text, value: JSON.parse(text) };
+    return { fields, data: text, value: JSON.parse(text), stray };
   } catch {
-    return { fields, data: text, value: undefined };
+    return { fields, data: text, value: undefined, stray };
   }
 }
 

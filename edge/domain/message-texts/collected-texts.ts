@@ -2,6 +2,7 @@
  * The texts of a whole answer, gathered from its events or its document: to examine an answer before the client gets
  * it, or beside the client (docs/rules/guardrails.md#where-it-looks). Pieces of the same text are joined.
  */
+import { hasRepeatedName } from "../wire/json/repeated-names.ts";
 import type { ResponseTransform } from "../wire/sse/response-transform.ts";
 import { eventParts, readEvent } from "./answer-events.ts";
 import { answerParts } from "./answer-texts.ts";
@@ -19,6 +20,7 @@ export class CollectedTexts implements ResponseTransform {
   readonly #texts = new Map<string, Collected>();
   readonly #room: (characters: number) => boolean;
   #whole = true;
+  #plain = true;
 
   /** `room` is asked before anything is kept; once it says no, nothing more is kept. */
   constructor(room: (characters: number) => boolean = () => true) {
@@ -30,16 +32,25 @@ export class CollectedTexts implements ResponseTransform {
     return this.#whole;
   }
 
+  /** False: readers of the answer could find other texts in it, because an object has a name twice. */
+  get plain(): boolean {
+    return this.#plain;
+  }
+
   concerns(): boolean {
     return true;
   }
 
   event(event: Uint8Array): Uint8Array {
-    const { data, value } = readEvent(event);
+    const { data, value, stray } = readEvent(event);
+    if (stray !== "") this.document(stray);
     if (data === null || data.trim() === "[DONE]") return NOTHING;
     const text = value === undefined ? data : value;
     if (typeof text === "string") this.#add(this.#nextKey(), text, false);
-    else this.#addParts(text);
+    else {
+      this.#judge(data, text);
+      this.#addParts(text);
+    }
     return NOTHING;
   }
 
@@ -48,9 +59,14 @@ export class CollectedTexts implements ResponseTransform {
     const value = parsed(text);
     const lines = value === undefined ? jsonLines(text) : null;
     if (lines !== null) {
-      for (const line of lines) this.#addParts(parsed(line));
+      for (const line of lines) {
+        const event = parsed(line);
+        this.#judge(line, event);
+        this.#addParts(event);
+      }
       return;
     }
+    if (value !== undefined) this.#judge(text, value);
     const whole = value === undefined ? text : value;
     if (typeof whole === "string") this.#add(this.#nextKey(), whole, false);
     for (const found of answerParts(value).texts) this.#add(this.#nextKey(), found.text, found.json);
@@ -60,9 +76,14 @@ export class CollectedTexts implements ResponseTransform {
   texts(): readonly string[] {
     const texts = [...this.#texts.values()].flatMap(({ pieces, json }) => {
       const text = pieces.join("");
+      if (json) this.#judge(text, parsed(text));
       return json ? argumentTexts(text) : [text];
     });
     return [...new Set(texts)];
+  }
+
+  #judge(text: string, value: unknown): void {
+    if (value !== undefined && hasRepeatedName(text, value)) this.#plain = false;
   }
 
   #addParts(event: unknown): void {

@@ -8,6 +8,7 @@
 import type { ScanRoom, TextScan } from "../../../shared/guardrails/text-scan.ts";
 import { atOnce, type Steps } from "../../../shared/steps.ts";
 import { concat } from "../wire/bytes/byte-pieces.ts";
+import { hasRepeatedName } from "../wire/json/repeated-names.ts";
 import type { ResponseTransform } from "../wire/sse/response-transform.ts";
 import { type EventParts, eventParts, type Fragment, readEvent, writeEvent } from "./answer-events.ts";
 import { type AnswerText, answerParts, dropPieces } from "./answer-texts.ts";
@@ -68,7 +69,12 @@ export class RedactingEvents implements ResponseTransform {
 
   /** Throws when an answer has more texts at once than any honest one, or when there is no room for what is held of them. */
   event(event: Uint8Array): Uint8Array {
-    const { fields, data, value } = readEvent(event);
+    const { fields, data, value, stray } = readEvent(event);
+    if (stray !== "") {
+      const text = new TextDecoder().decode(event);
+      const redacted = atOnce(redactDocument(this.#scan, this.#tally, text));
+      if (redacted !== text) return encoder.encode(redacted);
+    }
     if (data === null) return event;
     if (data.trim() === "[DONE]")
       return this.#after(
@@ -84,6 +90,8 @@ export class RedactingEvents implements ResponseTransform {
       this.#redactFragments(parts, fields, value),
       atOnce(redactEach(this.#scan, this.#tally, parts.wholes)),
       dropPieces(parts),
+      // written anew, each name is there once
+      hasRepeatedName(data, value),
     ];
     const before = this.#rest(parts.ends, new Set(parts.fragments.map(({ key }) => key)));
     if (!changed.includes(true)) return this.#after(before, event);

@@ -46,6 +46,8 @@ describe("an identity", () => {
     const name = (claims: object) => identityOf(issuer, { sub: "s-1", ...claims })?.name;
     expect(name({ email: "a@b", name: "A" })).toBe("a@b");
     expect(name({ email: " ", name: " A \n B\u0000 " })).toBe("A   B");
+    expect(name({ email: "a\u202eb\u2028c\u200d", name: "A" })).toBe("a b c\u200d");
+    expect(name({ email: "\u200b\u0301", name: "e\u0301" })).toBe("\u00e9");
     expect(name({ email: 5, name: null })).toBe("s-1");
     expect(name({ email: "x".repeat(300) })).toHaveLength(200);
     expect(name({ email: `${"x".repeat(199)}😀` })?.isWellFormed()).toBe(true);

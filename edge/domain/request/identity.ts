@@ -51,16 +51,16 @@ export function identityOf(issuer: JwtIssuer, claims: Claims): Identity | null {
   };
 }
 
-/** The first text that is not empty, in a form that a database can store. */
+/** What no name has (docs/rules/management-api.md#values): control, line and invisible characters, but for joiners. */
+const UNSHOWABLE = /(?:[\p{Cc}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf})+/gu;
+const VISIBLE = /[^\p{Z}\p{C}\p{M}]/u;
+
+/** The first text with a visible character, as the Management API takes a name; "" if there is none. */
 function nameOf(values: readonly unknown[]): string {
   for (const value of values) {
     if (typeof value !== "string") continue;
-    const text = value
-      .replace(/\p{Cc}+/gu, " ")
-      .trim()
-      .slice(0, NAME_MAX)
-      .toWellFormed();
-    if (text !== "") return text;
+    const text = value.replace(UNSHOWABLE, " ").normalize("NFC").trim().slice(0, NAME_MAX).toWellFormed();
+    if (VISIBLE.test(text)) return text.trim();
   }
   return "";
 }

@@ -140,6 +140,31 @@ describe("headers", () => {
     expect(clientHeaders(headers, "text/event-stream")).toEqual({ "content-type": "text/event-stream", ...said });
     expect(clientHeaders(headers, null)).toEqual(said);
   });
+
+  it.each([
+    ["request-id", "x".repeat(256), true],
+    ["request-id", "x".repeat(257), false],
+    ["request-id", "a\u0080b", false],
+    ["metadata", "x".repeat(8192), true],
+    ["retry-after", "0", true],
+    ["retry-after", "Wed, 21 Oct 2026 07:28:00 GMT", true],
+    ["retry-after", "-5", false],
+    ["retry-after", "1.5", false],
+    ["retry-after", "soon", false],
+    ["retry-after-ms", "2.5", true],
+    ["retry-after-ms", "-1", false],
+  ])("come back if they are short and readable: %s %j, %j", (name, value, passed) => {
+    expect(clientHeaders(new Headers({ [name]: value }), null)).toEqual(passed ? { [name]: value } : {});
+  });
+
+  it("come back as at most 32, of which no rate limit displaces another", () => {
+    const many = Array.from({ length: 1500 }, (_, nth) => [`anthropic-ratelimit-${nth}`, "1"] as const);
+    const names = Object.keys(clientHeaders(new Headers([...many, ["request-id", "r"], ["retry-after", "1"]]), null));
+    expect({ count: names.length, named: names.filter((name) => !name.startsWith("anthropic")) }).toEqual({
+      count: 26,
+      named: ["request-id", "retry-after"],
+    });
+  });
 });
 
 describe("where a request goes", () => {

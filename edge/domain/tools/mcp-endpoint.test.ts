@@ -1,38 +1,17 @@
 /** The address for messages of the older transport (docs/rules/mcp.md#older-transport). */
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { endpointOf, firstEvent, gatewayEndpoint, withEndpoint } from "./mcp-endpoint.ts";
+import { gatewayEndpoint, isEndpoint } from "./mcp-endpoint.ts";
 
-const EVENT = "event: endpoint\r\ndata: /messages/?session_id=1\r\n\r\n";
-
-describe("the first event of a stream", () => {
+describe("an event", () => {
   it.each([
-    [EVENT, { at: 0, event: EVENT }],
-    ["event: endpoint\ndata: /m\n\nmore", { at: 0, event: "event: endpoint\ndata: /m\n\n" }],
-    [": ping\n\nretry: 3\r\r data: no\n\ndata: 1\n\n", { at: 29, event: "data: 1\n\n" }],
-    [": ping\n\nevent: endpoint\n", null],
-    ["event: endpoint\ndata: /m\n", null],
-    ["", null],
-  ])("with data in %j is %j", (text, event) => {
-    expect(firstEvent(text)).toEqual(event);
-  });
-
-  it.each([
-    [EVENT, "/messages/?session_id=1"],
-    ["data:/m\nevent:endpoint\n\n", "/m"],
-    ["event: message\ndata: /m\n\n", null],
-    ["event: endpoint\n\n", null],
-  ])("in %j the address is %j", (event, address) => {
-    expect(endpointOf(event)).toBe(address);
-  });
-
-  it("gets another address, whatever it is", () => {
-    fc.assert(
-      fc.property(fc.stringMatching(/^[!-~]{1,40}$/), (address) => {
-        const event = withEndpoint(EVENT, address);
-        expect({ address: endpointOf(event), lines: event.split("\r\n").length }).toEqual({ address, lines: 4 });
-      }),
-    );
+    ["event: endpoint\r\ndata: /m\r\n\r\n", true],
+    ["data:/m\nevent:endpoint\n\n", true],
+    ["event: message\rdata: /m\revent: endpoint\r\r", true],
+    ["event: message\ndata: event: endpoint\n\n", false],
+    ["event: endpoints\ndata: /m\n\n", false],
+    ["data: endpoint\n\n", false],
+  ])("of %j names an address for messages: %j", (event, named) => {
+    expect(isEndpoint(event)).toBe(named);
   });
 });
 

@@ -1,34 +1,13 @@
 /**
- * The older transport of MCP (HTTP with SSE, 2024-11-05): a listening client first gets an event `endpoint`, the address to
- * which it sends its messages. It is the server's own, so a client of the gateway gets the gateway's in its place
+ * The older transport of MCP (HTTP with SSE, 2024-11-05): a listening client gets an event `endpoint`, first of all, the address
+ * to which it sends its messages. It is the server's own, so a client of the gateway gets the gateway's in its place
  * (docs/rules/mcp.md#older-transport).
  */
 import { mcpUrl } from "./mcp.ts";
 
-const EVENT = /^.*?(?:\r\n\r\n|\n\n|\r\r)/s;
-const DATA = /(^|[\r\n])data: ?([^\r\n]*)/;
-
-/**
- * The first event of a stream that has data, and where it begins: before it, some servers send comments or a time to retry. Null:
- * more has to come.
- */
-export function firstEvent(text: string): { readonly at: number; readonly event: string } | null {
-  for (let at = 0; ; ) {
-    const [event] = EVENT.exec(text.slice(at)) ?? [];
-    if (event === undefined) return null;
-    if (DATA.test(event)) return { at, event };
-    at += event.length;
-  }
-}
-
-/** The address in an event; null: the event is another one. */
-export function endpointOf(event: string): string | null {
-  return /(^|[\r\n])event: ?endpoint[\r\n]/.test(event) ? (DATA.exec(event)?.[2] ?? null) : null;
-}
-
-/** The event with another address. */
-export function withEndpoint(event: string, address: string): string {
-  return event.replace(DATA, (_, start: string) => `${start}data: ${address}`);
+/** Whether the text of an event names an address for messages. */
+export function isEndpoint(event: string): boolean {
+  return /^event: ?endpoint$/m.test(event);
 }
 
 /**

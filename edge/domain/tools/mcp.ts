@@ -4,7 +4,7 @@
  */
 
 import { CR, LF } from "../../../shared/wire/ascii.ts";
-import { upstreamHeaders } from "../upstream/headers.ts";
+import { isPassable, upstreamHeaders } from "../upstream/headers.ts";
 
 /** The name of a call's server, and the rest of its path: empty, or beginning with a slash. */
 export interface McpTarget {
@@ -68,7 +68,7 @@ export function mcpResponseHeaders(server: Headers): Record<string, string> {
   return Object.fromEntries(
     ANSWERED.flatMap((name) => {
       const value = server.get(name);
-      return value === null ? [] : [[name, value]];
+      return value === null || !isPassable(name, value) ? [] : [[name, value]];
     }),
   );
 }

@@ -79,13 +79,31 @@ export function asPlain(headers: Record<string, string>): Record<string, string>
  */
 const PASSED_ON =
   /^(?:content-encoding|metadata|retry-after(?:-ms)?|x-should-retry|request-id|openai-processing-ms|anthropic-ratelimit-.+)$/;
+/** Of the headers that may have any name; with the others they are 32. */
+const RATE_LIMITS_MAX = 24;
+const VALUE_MAX = 256;
+/** Values that are longer by design: one description for each embedding, and a token as the id of a session. */
+const LONGER_MAX: Readonly<Record<string, number>> = { metadata: 8192, "mcp-session-id": 2048 };
+const PRINTABLE = /^[\x20-\x7e]*$/;
+/** Seconds, or a date (RFC 9110 section 10.2.3). */
+const RETRY_AFTER = /^(?:\d{1,10}|[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT)$/;
+
+/** Whether a client may get a header of an upstream, which may be hostile, with this value. */
+export function isPassable(name: string, value: string): boolean {
+  if (value.length > (LONGER_MAX[name] ?? VALUE_MAX) || !PRINTABLE.test(value)) return false;
+  if (name === "retry-after") return RETRY_AFTER.test(value);
+  return name !== "retry-after-ms" || /^\d{1,13}(?:\.\d+)?$/.test(value);
+}
 
 /** The upstream's headers that the client gets; `contentType` is one of them. */
 export function clientHeaders(upstream: Headers, contentType: string | null): Record<string, string> {
   const headers: Record<string, string> = {};
-  if (contentType !== null) headers["content-type"] = contentType;
+  if (contentType !== null && isPassable("content-type", contentType)) headers["content-type"] = contentType;
+  let rateLimits = 0;
   upstream.forEach((value, name) => {
-    if (PASSED_ON.test(name)) headers[name] = value;
+    if (!PASSED_ON.test(name) || !isPassable(name, value)) return;
+    if (name.startsWith("anthropic-")) rateLimits += 1;
+    if (rateLimits <= RATE_LIMITS_MAX || !name.startsWith("anthropic-")) headers[name] = value;
   });
   return headers;
 }

@@ -28,7 +28,8 @@ async function apply(work: BoonWork): Promise<BoonEffect | null> {
     keepRatio: settings.compression_neural_keep_ratio,
   };
   const ttlSecs = settings.compression_original_ttl_secs;
-  const score: typeof compressor.score = async (segments, query) => await compressor.score(segments, query);
+  const score: typeof compressor.score = async (segments, query) =>
+    await call.interruption.until(compressor.score(segments, query));
   return await withSpan(call, "boon:compression", async (span) => {
     const done = await compressMessages(messages, limits, {
       code: passes.code,

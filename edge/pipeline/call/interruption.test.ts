@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { GatewayError } from "../../../shared/errors.ts";
+import { ClientGone } from "./client-gone.ts";
 import { Interruption } from "./interruption.ts";
 
 /** An interruption with a watch that counts how often it was started and ended. */
@@ -38,5 +39,13 @@ describe("what watches for a reason to interrupt", () => {
     callOff();
     interruption.listen(nothing)();
     expect({ ...counts, code: interruption.failure?.code }).toEqual({ started: 1, ended: 1, code: "api_key_disabled" });
+  });
+
+  it("ends a wait for work that goes on, and is no part of one that has ended", async () => {
+    const interruption = new Interruption();
+    expect(await interruption.until(Promise.resolve(7))).toBe(7);
+    const waiting = interruption.until(new Promise(nothing));
+    interruption.interrupt(new GatewayError("api_key_disabled"));
+    await expect(waiting).rejects.toThrow(ClientGone);
   });
 });

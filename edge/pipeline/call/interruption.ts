@@ -4,6 +4,7 @@
  * (docs/rules/local-stack.md#stop). The interruption of a call includes that of its isolate, and a sub-call's that of its request.
  */
 import type { GatewayError } from "../../../shared/errors.ts";
+import { ClientGone } from "./client-gone.ts";
 
 export class Interruption {
   readonly #of: Interruption | null;
@@ -42,6 +43,17 @@ export class Interruption {
       this.#unwatch();
       callOff?.();
     };
+  }
+
+  /** What the work gives, which goes on without its waiter after an interruption. Throws ClientGone then. */
+  async until<T>(work: Promise<T>): Promise<T> {
+    const ended = Promise.withResolvers<never>();
+    const callOff = this.listen(() => ended.reject(new ClientGone()));
+    try {
+      return await Promise.race([work, ended.promise]);
+    } finally {
+      callOff();
+    }
   }
 
   /** `watch` looks for a reason to interrupt, and returns what ends that: it runs while anybody listens, so it ends with the call. */

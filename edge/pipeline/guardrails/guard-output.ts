@@ -35,8 +35,12 @@ const COPY_MAX_BYTES = 4 * 1024 * 1024;
 const PART_BYTES = 4 * 1024;
 /** Only the end of an answer is judged for harm; the guard model gets less. */
 const HARM_TEXT_MAX = 16_000;
-/** Answers of these types have no text. */
+/** Answers of these types have no text, on routes that have such answers. */
 const NO_TEXT = /^\s*(?:audio|image|video)\//i;
+const CHARSET = /;\s*charset\s*=\s*["']?([^\s;"']*)/i;
+const READ_CHARSET = /^(?:utf-?8|us-ascii)?$/i;
+/** A line of an event stream. */
+const EVENT_LINE = /^data:/m;
 
 /** A guarded answer. */
 interface Guarding {
@@ -51,7 +55,8 @@ export function outputGuards(call: Call, request: Prepared): readonly AnswerStag
   if (guards === null || call.parentId !== null || !hasText(call)) return [];
   const guarding = { call, request, guards };
   return [
-    async (answer, report) => (NO_TEXT.test(answer.contentType) ? answer : await guard(guarding, answer, report)),
+    async (answer, report) =>
+      !isOfText(call) && NO_TEXT.test(answer.contentType) ? answer : await guard(guarding, answer, report),
   ];
 }
 
@@ -60,12 +65,23 @@ function hasText({ route }: Call): boolean {
   return route.requestType !== "embedding" && route.requestType !== "image" && route.billedBy !== "characters";
 }
 
+/** Whether every answer of the route is text, whatever its upstream declares. */
+function isOfText({ route: { requestType, billedBy }, path }: Call): boolean {
+  if (requestType === "other") return /\/messages\/*$/.test(path);
+  return requestType !== "audio" || billedBy === "seconds";
+}
+
+/** Whether the text of an answer is its bytes in UTF-8, as far as its headers go. */
+function isInUtf8({ contentType, coding }: StagedAnswer): boolean {
+  return (coding ?? null) === null && READ_CHARSET.test(CHARSET.exec(contentType)?.[1] ?? "");
+}
+
 async function guard(guarding: Guarding, answer: StagedAnswer, report: AnswerReport): Promise<StagedAnswer> {
   const { guards } = guarding;
   if (answer.coding) return await unread(guarding, answer);
   if (guards.action === "log_only") return { ...answer, body: lookedAt(guarding, answer) };
   const events = isEventStream(answer.contentType);
-  if (guards.action === "redact" && guards.guardModel === null && events)
+  if (guards.action === "redact" && guards.guardModel === null && events && isInUtf8(answer))
     return { ...answer, body: redactedStream(guarding, answer.body) };
   return { ...answer, body: bodyOfBytes(await examined(guarding, answer, report)) };
 }
@@ -94,25 +110,33 @@ async function examined(
   }
   const { bytes } = collected;
   const events = isEventStream(answer.contentType);
+  // text in UTF-8 has no NUL; that in wider characters, which some clients recognise, does
+  const readable = isInUtf8(answer) && !(isOfText(call) && bytes.includes(0));
   return await withSpan(call, "boon:guardrails_output", async (span) => {
-    const { blocked, unjudged, matched } = await scanAnswer({ call, request, guards }, bytes, events, span);
+    const { blocked, unjudged, matched } = await scanAnswer({ call, request, guards }, bytes, events, span, readable);
     if (blocked) throw new GatewayError("response_blocked");
     if (unjudged) throw new GatewayError("content_policy_unavailable");
     return matched && guards.action === "redact" ? await inTurns(call, redactedBytes(guards, bytes, events)) : bytes;
   });
 }
 
-/** Each text is scanned by itself: the texts of an answer do not continue one another. */
+/**
+ * Each text is scanned by itself: the texts of an answer do not continue one another. What is not `readable` as text counts as
+ * not read whole.
+ */
 async function scanAnswer(
   { call, request, guards }: Guarding,
   bytes: Uint8Array,
   events: boolean,
   span: OpenSpan,
+  readable = true,
 ): ReturnType<typeof runScan> {
-  const texts = (await inTurns(call, collectedTexts(bytes, events))).texts();
+  const collected = await inTurns(call, collectedTexts(bytes, events));
+  const texts = collected.texts();
   const find = function* (room: ScanRoom): ReturnType<Parameters<typeof runScan>[2]["find"]> {
     const matches: ScanMatch[] = [];
     for (const text of texts) matches.push(...(yield* guards.scan.scanning([{ text, user: false }], room)));
+    if (!readable || !collected.plain) room.units = -1;
     return { matches };
   };
   const harmText = function* (): Steps<string> {
@@ -131,17 +155,22 @@ function* judgedTexts({ action, scan }: Guards, texts: readonly string[]): Steps
 
 function* collectedTexts(bytes: Uint8Array, events: boolean): Steps<CollectedTexts> {
   const texts = new CollectedTexts();
-  if (!events) texts.document(new TextDecoder().decode(bytes));
-  else yield* filtered(new SseFilter([texts], true), bytes);
+  const text = events ? null : new TextDecoder().decode(bytes);
+  if (text !== null) texts.document(text);
+  if (text === null || EVENT_LINE.test(text)) yield* filtered(new SseFilter([texts], true), bytes);
   return texts;
 }
 
 function* redactedBytes({ scan }: Guards, bytes: Uint8Array, events: boolean): Steps<Uint8Array> {
   const tally = new RedactionTally();
-  if (!events)
-    return new TextEncoder().encode(yield* redactDocument(scan, tally, new TextDecoder().decode(bytes), scanRoom()));
+  let redacted = bytes;
+  if (!events) {
+    const text = yield* redactDocument(scan, tally, new TextDecoder().decode(bytes), scanRoom());
+    redacted = new TextEncoder().encode(text);
+    if (!EVENT_LINE.test(text)) return redacted;
+  }
   const redacting = new RedactingEvents(scan, tally);
-  return concat([yield* filtered(new SseFilter([redacting], true), bytes), redacting.finish()]);
+  return concat([yield* filtered(new SseFilter([redacting], true), redacted), redacting.finish()]);
 }
 
 /** What a filter passes on of a whole stream. */

@@ -195,6 +195,61 @@ describe("output guardrails", () => {
     expect(world.memory.answerMemory.usedBytes).toBe(0);
   });
 
+  const NAMED = '{"choices":[{"index":0,"message":{"role":"assistant","content":"the blue falcon"}}]}';
+  const SPLIT = ["the blue fal", "con"].map(
+    (content) => `data: {"choices":[{"index":0,"delta":{"content":"${content}"}}]}\n\n`,
+  );
+  it.each([
+    ["labelled as a picture", { "content-type": "image/png" }, NAMED],
+    ["labelled as an event stream", { "content-type": "text/event-stream" }, NAMED],
+    ["as an event stream that is labelled as text", { "content-type": "text/plain" }, SPLIT.join("")],
+    ["as an event stream that is labelled as JSON", { "content-type": "application/json" }, SPLIT.join("")],
+  ])("block a text %s, and redact it", async (_, headers, text) => {
+    for (const [action, status] of [
+      ["block", 400],
+      ["redact", 200],
+    ] as const) {
+      const world = worldOf({ action, output_scanners: ["ban_keywords"] });
+      world.upstream = async () => new Response(text, { headers });
+      const answered = await answerOf(world, { body: chatBody("hi") });
+      expect({
+        status: answered.status,
+        shown: answered.text.includes("falcon") || answered.text.includes('"con"'),
+      }).toEqual({
+        status,
+        shown: false,
+      });
+    }
+  });
+
+  const UTF16 = new Uint8Array(Buffer.from(NAMED, "utf16le"));
+  const TWICE = NAMED.replace('"content"', '"content":"the blue falcon","content"').replace(/falcon"}}/, 'bird"}}');
+  it.each<[string, Record<string, string>, string | Uint8Array<ArrayBuffer>]>([
+    ["in a coding that is not read", { "content-type": "application/json", "content-encoding": "gzip, gzip" }, "coded"],
+    ["in another charset", { "content-type": "application/json; charset=utf-16le" }, UTF16],
+    ["in another charset that is not named", { "content-type": "application/json" }, UTF16],
+    ["with a name twice", { "content-type": "application/json" }, TWICE],
+    ["with a name twice in an event", { "content-type": "text/event-stream" }, `data: ${TWICE}\n\n`],
+  ])("cannot examine an answer %s: the policy says whether it passes", async (_, headers, body) => {
+    for (const [fail_open, status] of [
+      [false, 503],
+      [true, 200],
+    ] as const) {
+      const world = worldOf({ fail_open, output_scanners: ["ban_keywords"] });
+      world.upstream = async () => new Response(body, { headers });
+      expect((await answerOf(world, { body: chatBody("hi") })).status).toBe(status);
+    }
+  });
+
+  it("write an event with a name twice anew under redact", async () => {
+    const world = worldOf({ action: "redact", output_scanners: ["ban_keywords"] });
+    world.upstream = async () =>
+      new Response(`data: ${TWICE}\n\n`, { headers: { "content-type": "text/event-stream" } });
+    const { text } = await answerOf(world, { body: chatBody("hi") });
+    // the last character is held back
+    expect({ falcon: text.includes("falcon"), bird: text.includes("bir") }).toEqual({ falcon: false, bird: true });
+  });
+
   it("never fill the memory for answers: an answer that is too large is not given unexamined", async () => {
     const world = worldOf({ output_scanners: ["pii"] });
     const large = "x".repeat(5 * 1024 * 1024);

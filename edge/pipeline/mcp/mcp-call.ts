@@ -62,6 +62,7 @@ export async function callMcpServer(call: Call, access: McpAccess, target: McpTa
   }, HEADERS_WITHIN_MS);
   const headers = mcpRequestHeaders(call.request.headers, authorization);
   const called: UpstreamState = { ...NO_UPSTREAM, calledMs: call.ports.clock() };
+  let { status } = called;
   try {
     const response = await call.ports.upstream.fetch({
       url: mcpUrl(server.upstream_url, target.rest, call.search, await isNamedPage(call, server, target)),
@@ -71,20 +72,36 @@ export async function callMcpServer(call: Call, access: McpAccess, target: McpTa
       signal: stop.signal,
       trusted: false,
     });
+    ({ status } = response);
+    const refused = unusable(response.status);
+    if (refused !== null) {
+      stop.abort();
+      throw failed(call, server, refused, refused);
+    }
     if (response.status >= 500) raise(call, "mcp_upstream_5xx_response", server, `answered ${response.status}`);
-    return { response, stop, upstream: { ...called, status: response.status } };
+    return { response, stop, upstream: { ...called, status } };
   } catch (error) {
     const failure =
       interruption.failure ??
+      (error instanceof GatewayError ? error : null) ??
       (listening && client.aborted
         ? new ClientGone()
         : failed(call, server, deadline.passed ? "timed out before headers" : "connection failed", error));
-    throw new StageFailure(failure, { ...access, upstream: called });
+    throw new StageFailure(failure, { ...access, upstream: { ...called, status } });
   } finally {
     clearTimeout(timer);
     callOff();
     client.removeEventListener("abort", leave);
   }
+}
+
+/**
+ * Why an answer is not the client's; null: it is. A client never has the credential that the server asks for, and would take a 401
+ * for one of the gateway.
+ */
+function unusable(status: number): string | null {
+  if (status === 401) return "answered 401: it refuses the credential of its registration";
+  return status < 200 || status > 599 ? `answered ${status}, which is no status of an answer` : null;
 }
 
 /** Whether the rest of the path is a page beside the server's own, which the server has named. Throws 503. */

@@ -1,20 +1,18 @@
 /**
- * The first event of a listening client's stream: where it names the server's address for messages, the client gets the
- * gateway's, and the session in that address is the tenant's before the client knows it (docs/rules/mcp.md#older-transport).
+ * A listening client's stream: where an event names the server's address for messages, the client gets the gateway's, and
+ * the session in that address is the tenant's before the client knows it (docs/rules/mcp.md#older-transport).
  */
 
+import { readEvent, writeEvent } from "../../domain/message-texts/answer-events.ts";
 import type { McpTarget } from "../../domain/tools/mcp.ts";
 import { mcpUrl } from "../../domain/tools/mcp.ts";
-import { endpointOf, firstEvent, gatewayEndpoint, withEndpoint } from "../../domain/tools/mcp-endpoint.ts";
+import { gatewayEndpoint, isEndpoint } from "../../domain/tools/mcp-endpoint.ts";
 import { idsInQuery } from "../../domain/tools/mcp-session.ts";
-import { concat } from "../../domain/wire/bytes/byte-pieces.ts";
+import { SseFilter } from "../../domain/wire/sse/sse-filter.ts";
 import type { Call } from "../call/context.ts";
 import type { McpAccess } from "./mcp-access.ts";
 import { isListening, type McpAnswer } from "./mcp-call.ts";
-import { pageId } from "./mcp-session.ts";
-
-/** A stream whose first data begins later has no such address. */
-const FIRST_DATA_MAX_BYTES = 8 * 1024;
+import { ownIfNobodys, pageId } from "./mcp-session.ts";
 
 /** The answer as the client gets it. */
 export function withGatewayEndpoint(call: Call, access: McpAccess, target: McpTarget, answer: McpAnswer): McpAnswer {
@@ -26,38 +24,32 @@ export function withGatewayEndpoint(call: Call, access: McpAccess, target: McpTa
   return { ...answer, response: new Response(body.pipeThrough(rewriting(call, access, target)), { status, headers }) };
 }
 
-/** Passes bytes on as they came, but for the first event, whose address it replaces. */
+/** Passes whole events on, and replaces every address for messages. Any event may have one, so each is seen whole. */
 function rewriting(call: Call, access: McpAccess, { rest }: McpTarget): TransformStream<Uint8Array, Uint8Array> {
   const { server, principal } = access;
   const called = mcpUrl(server.upstream_url, rest, "");
-  let held: Uint8Array | null = new Uint8Array();
-  const shown = async (address: string): Promise<string> => {
-    const own = gatewayEndpoint({ server: server.name, upstreamUrl: server.upstream_url, called }, address);
+  let named: readonly { readonly rest: string; readonly search: string }[] = [];
+  const event = (bytes: Uint8Array): Uint8Array => {
+    if (!isEndpoint(new TextDecoder().decode(bytes))) return bytes;
+    const { fields, data } = readEvent(bytes);
+    if (data === null) return bytes;
+    const own = gatewayEndpoint({ server: server.name, upstreamUrl: server.upstream_url, called }, data);
     if (own === null) throw new TypeError("the MCP server names an address for messages that is not its own");
-    const ids = [pageId(own.rest), ...idsInQuery(own.search)];
-    await call.ports.mcpSessions.remember(server.name, ids, principal.tenant.id);
-    return own.path;
+    named = [...named, own];
+    return new TextEncoder().encode(writeEvent(fields, own.path));
+  };
+  const filter = new SseFilter([{ concerns: () => true, event }], true);
+  const passed = async (bytes: Uint8Array, out: TransformStreamDefaultController<Uint8Array>): Promise<void> => {
+    const { id } = principal.tenant;
+    for (const own of named) {
+      await call.ports.mcpSessions.remember(server.name, [pageId(own.rest)], id);
+      await ownIfNobodys(call, server.name, idsInQuery(own.search), id);
+    }
+    named = [];
+    if (bytes.byteLength > 0) out.enqueue(bytes);
   };
   return new TransformStream({
-    transform: async (chunk, out) => {
-      if (held === null) return out.enqueue(chunk);
-      const bytes: Uint8Array = concat([held, chunk]);
-      held = bytes;
-      // A character for each byte, so that places in the text are places of bytes.
-      const first = firstEvent(new TextDecoder("latin1").decode(bytes));
-      if (first === null && bytes.byteLength <= FIRST_DATA_MAX_BYTES) return;
-      held = null;
-      if (first === null) return out.enqueue(bytes);
-      const end = first.at + first.event.length;
-      const event = new TextDecoder().decode(bytes.subarray(first.at, end));
-      const address = endpointOf(event);
-      if (address === null) return out.enqueue(bytes);
-      out.enqueue(bytes.subarray(0, first.at));
-      out.enqueue(new TextEncoder().encode(withEndpoint(event, await shown(address))));
-      out.enqueue(bytes.subarray(end));
-    },
-    flush: (out) => {
-      if (held !== null && held.byteLength > 0) out.enqueue(held);
-    },
+    transform: async (chunk, out) => await passed(filter.push(chunk), out),
+    flush: async (out) => await passed(filter.finish(), out),
   });
 }

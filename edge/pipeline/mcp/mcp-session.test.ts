@@ -72,11 +72,12 @@ describe("a session", () => {
     });
   });
 
-  it("that its server issues again belongs to the newer tenant", async () => {
+  it("that its server gives to another tenant too stays its first owner's", async () => {
     world.mcpSessions.known.set("s", OTHER);
     await call("POST", null, giving("s"));
-    world.key = keyOf({ tenant: tenantOf({ id: OTHER }) });
     expect(await call("POST", "s")).toBe(404);
+    world.key = keyOf({ tenant: tenantOf({ id: OTHER }) });
+    expect(await call("POST", "s")).toBe(200);
   });
 
   it.each([

@@ -55,11 +55,20 @@ export async function noteMcpSession(
   answer: Response,
 ): Promise<void> {
   if (!answer.ok) return;
+  if (call.request.method !== "DELETE")
+    return await ownIfNobodys(call, server.name, sessionIdsOf(answer.headers) ?? [], session.tenantId);
+  if (session.ids.length > 0) await call.ports.mcpSessions.forget(server.name, session.ids);
+}
+
+/** Records ids for the tenant to whom a server gives them, unless one is another tenant's: the first owner keeps it. Never throws. */
+export async function ownIfNobodys(
+  call: Call,
+  server: string,
+  ids: readonly string[],
+  tenantId: string,
+): Promise<void> {
+  if (ids.length === 0) return;
   const { mcpSessions } = call.ports;
-  if (call.request.method === "DELETE") {
-    if (session.ids.length > 0) await mcpSessions.forget(server.name, session.ids);
-    return;
-  }
-  const given = sessionIdsOf(answer.headers) ?? [];
-  if (given.length > 0) await mcpSessions.remember(server.name, given, session.tenantId);
+  const owners = await mcpSessions.owners(server, ids).catch(() => []);
+  if (owners.every((owner) => owner === tenantId)) await mcpSessions.remember(server, ids, tenantId);
 }

@@ -161,9 +161,9 @@ export class BodyMemoryUse {
   }
 
   #open(): BodyReservation {
-    const { memory, request, cleanups } = this.#call;
+    const { memory, cleanups } = this.#call;
     const tenantId = this.#caller.principal.tenant.id;
-    const reservation = memory.bodyMemory.open(tenantId, this.#source.declaredBytes, request.signal);
+    const reservation = memory.bodyMemory.open(tenantId, this.#source.declaredBytes, this.#call);
     cleanups.push(() => reservation.release());
     return reservation;
   }

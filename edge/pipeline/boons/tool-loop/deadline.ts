@@ -1,8 +1,9 @@
 /**
- * Work at a tool server within a time of its own, which also ends when the client leaves. Nothing is left behind: timer
- * and listener go with the work.
+ * Work at a tool server within a time of its own, which also ends when the client leaves or the call is interrupted. Nothing
+ * is left behind: timer and listeners go with the work.
  */
 import { ClientGone } from "../../call/client-gone.ts";
+import type { Interruption } from "../../call/interruption.ts";
 import { ToolServerFailure } from "./tool-server-failure.ts";
 
 /** Ends work that takes too long. */
@@ -13,12 +14,19 @@ export interface Deadline {
   until<T>(shared: Promise<T>): Promise<T>;
 }
 
-/** Runs work that has this many ms; `client` is null for work that its client does not end. */
+/** Who waits for the work. */
+interface Waiter {
+  readonly request: { readonly signal: AbortSignal };
+  readonly interruption: Interruption;
+}
+
+/** Runs work that has this many ms; `waiter` is null for work that nobody waits for. */
 export async function withDeadline<T>(
-  client: AbortSignal | null,
+  waiter: Waiter | null,
   timeoutMs: number,
   work: (deadline: Deadline) => Promise<T>,
 ): Promise<T> {
+  const client = waiter?.request.signal;
   if (client?.aborted === true) throw new ClientGone();
   const stop = new AbortController();
   const ended = Promise.withResolvers<never>();
@@ -30,11 +38,13 @@ export async function withDeadline<T>(
   const leave = (): void => end(new ClientGone());
   const timer = setTimeout(() => end(new ToolServerFailure("timed out")), timeoutMs);
   client?.addEventListener("abort", leave, { once: true });
+  const callOff = waiter?.interruption.listen(leave);
   const until = async <U>(shared: Promise<U>): Promise<U> => await Promise.race([shared, ended.promise]);
   try {
     return await until(work({ signal: stop.signal, until }));
   } finally {
     clearTimeout(timer);
     client?.removeEventListener("abort", leave);
+    callOff?.();
   }
 }

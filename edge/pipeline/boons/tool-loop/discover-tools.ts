@@ -64,11 +64,7 @@ async function toolsOf(call: Call, owner: ToolServerSession): Promise<readonly O
   const known = toolLists.get(server, call.ports.clock());
   if (known !== undefined) return known ?? [];
   try {
-    const tools = await withDeadline(
-      call.request.signal,
-      DISCOVERY_WITHIN_MS,
-      async (deadline) => await owner.listTools(deadline),
-    );
+    const tools = await withDeadline(call, DISCOVERY_WITHIN_MS, async (deadline) => await owner.listTools(deadline));
     toolLists.set(server, tools, call.ports.clock());
     return tools;
   } catch (error) {

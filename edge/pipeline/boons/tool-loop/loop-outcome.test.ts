@@ -1,5 +1,6 @@
 /** What one run of the tool loop counts as, and where its warning is seen (docs/rules/metrics.md#boons). */
 import { beforeEach, describe, expect, it, vi } from "vitest";
+import { GatewayError } from "../../../../shared/errors.ts";
 import { IdentityTransform } from "../../../../test/harness/edge/pipeline/identity-transform.ts";
 import { calls, LoopWorld, type Reply, saying } from "../../../../test/harness/edge/pipeline/tool-loop-world.ts";
 
@@ -89,3 +90,25 @@ it("logs the server and the tool that gave no result, and never what the server 
   expect(reported).toMatchObject([{ mcp_server: world.mcpServer?.name, tool: "search", reason: "an error" }]);
   expect(JSON.stringify(world.logged)).not.toContain("a secret");
 });
+
+it.each(["initialize", "tools/list", "tools/call"])(
+  "a tool loop ends at once if it is interrupted during %s",
+  async (method) => {
+    const world = new LoopWorld([calls("search"), saying("done")]);
+    const { upstream } = world;
+    world.upstream = async (call) => {
+      const { url, body } = call;
+      const asked = url.includes("mcp.test") && (await new Response(body as BodyInit).text()).includes(`"${method}"`);
+      if (!asked) return await upstream(call);
+      world.memory.interruption.interrupt(new GatewayError("gateway_stopping"));
+      return await new Promise(() => undefined);
+    };
+    const response = await world.ask();
+    expect({ status: response.status, error: ((await response.json()) as { error?: unknown }).error }).toMatchObject({
+      status: 503,
+      error: { code: "gateway_stopping" },
+    });
+    await world.settled();
+    expect(world.rows).toMatchObject([{ request_type: "chat", status_code: 503, cost_usd: 0 }]);
+  },
+);

@@ -49,6 +49,7 @@ async function loopedCompletion(loop: ToolLoop, answer: StagedAnswer, report: An
       // A later 2xx continues the first answer: one without a body would be another kind of answer.
       status: next.ok ? answer.status : next.status,
       contentType: next.headers.get("content-type") ?? "application/json",
+      coding: next.headers.get("content-encoding"),
       retryAfter: next.headers.get("retry-after"),
       body: next.body ?? bodyOfBytes(new Uint8Array(0)),
     };

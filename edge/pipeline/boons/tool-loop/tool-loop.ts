@@ -157,7 +157,7 @@ export class ToolLoop {
   async #called({ session }: ToolOwner & { readonly kind: "server" }, name: string, args: JsonObject): Promise<string> {
     try {
       const result = await withDeadline(
-        this.#client,
+        { request: { signal: this.#client }, interruption: this.call.interruption },
         this.#work.settings.tool_loop_tool_timeout_ms,
         async (deadline) => await session.callTool(name, args, deadline),
       );

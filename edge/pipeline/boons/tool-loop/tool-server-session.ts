@@ -127,7 +127,7 @@ export class ToolServerSession {
   }
 
   async #begin(): Promise<Begun> {
-    return await withDeadline(this.#call.request.signal, DISCOVERY_WITHIN_MS, async (deadline) => {
+    return await withDeadline(this.#call, DISCOVERY_WITHIN_MS, async (deadline) => {
       const { reply, sessionId: id } = await this.#request("initialize", INITIALIZE_PARAMS, {
         headers: {},
         sessionId: null,

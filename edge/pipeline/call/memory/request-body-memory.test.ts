@@ -1,10 +1,13 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
+import { GatewayError } from "../../../../shared/errors.ts";
+import { Interruption } from "../interruption.ts";
 import { RequestBodyMemory } from "./request-body-memory.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 
+const waiting = (signal: AbortSignal) => ({ request: { signal }, interruption: new Interruption() });
 const BOUNDS = { totalBytes: 20, tenantBytes: 10 };
-const client = (): AbortSignal => new AbortController().signal;
+const client = () => waiting(new AbortController().signal);
 const roomOf = (): RequestBodyMemory => new RequestBodyMemory(Date.now, BOUNDS);
 
 /** The result of a promise once everything has happened that needs no time, or "waits". */
@@ -42,10 +45,10 @@ describe("memory for bodies", () => {
   it("is released when its client leaves, which then neither waits nor blocks others", async () => {
     const room = roomOf();
     const [holding, leaving] = [new AbortController(), new AbortController()];
-    const held = room.open("a", 10, holding.signal);
+    const held = room.open("a", 10, waiting(holding.signal));
     await held.reserve(10);
     held.complete();
-    const left = room.open("a", 10, leaving.signal).reserve(6);
+    const left = room.open("a", 10, waiting(leaving.signal)).reserve(6);
     const next = room.open("a", 10, client()).reserve(10);
     leaving.abort();
     expect(await left).toBe(false);
@@ -53,7 +56,18 @@ describe("memory for bodies", () => {
     holding.abort();
     expect(await next).toBe(true);
     expect(room.usedBytes).toBe(10);
-    expect(await room.open("a", 1, AbortSignal.abort()).reserve(1)).toBe(false);
+    expect(await room.open("a", 1, waiting(AbortSignal.abort())).reserve(1)).toBe(false);
+  });
+
+  it("is not waited for once the call is interrupted", async () => {
+    const room = roomOf();
+    const held = room.open("a", 10, client());
+    await held.reserve(10);
+    const call = client();
+    const waits = room.open("a", 10, call).reserve(6);
+    expect(await nowOf(waits)).toBe("waits");
+    call.interruption.interrupt(new GatewayError("api_key_disabled"));
+    expect(await nowOf(waits)).toBe(false);
   });
 
   it("is checked again while a body waits, because the body that is waited for may stall", async () => {

@@ -12,10 +12,17 @@ import {
   PACE_MS,
 } from "../../../domain/request/body-memory-shares.ts";
 import type { Clock } from "../../../ports.ts";
+import type { Interruption } from "../interruption.ts";
 
 /** A body up to this size needs no reservation. */
 export const UNRESERVED_MAX_BYTES = LIMITS.smallBody;
 const BOUNDS: BodyMemoryBounds = { totalBytes: LIMITS.bodyMemory, tenantBytes: LIMITS.tenantBodyMemory };
+
+/** The call whose body may have to wait. */
+interface Waiting {
+  readonly request: { readonly signal: AbortSignal };
+  readonly interruption: Interruption;
+}
 
 export class RequestBodyMemory {
   readonly #shares: BodyMemoryShares;
@@ -37,7 +44,8 @@ export class RequestBodyMemory {
    * Opens a reservation for a body of a tenant; `expectedBytes`: its declared size. It ends by `release`, or when its
    * client leaves.
    */
-  open(tenant: string, expectedBytes: number | null, client: AbortSignal): BodyReservation {
+  open(tenant: string, expectedBytes: number | null, call: Waiting): BodyReservation {
+    const client = call.request.signal;
     const body = this.#shares.open(tenant, expectedBytes, this.#clock());
     const release = (): void => {
       client.removeEventListener("abort", release);
@@ -48,7 +56,7 @@ export class RequestBodyMemory {
     return {
       reserve: async (bytes) => {
         if (client.aborted) return false;
-        return this.#shares.take(body, bytes, this.#clock()) || (await this.#turn(body, client));
+        return this.#shares.take(body, bytes, this.#clock()) || (await this.#turn(body, call));
       },
       complete: () => {
         this.#shares.complete(body);
@@ -58,10 +66,11 @@ export class RequestBodyMemory {
     };
   }
 
-  /** Waits for the body's turn. False when the client leaves meanwhile. */
-  async #turn(body: HeldBody, client: AbortSignal): Promise<boolean> {
+  /** Waits for the body's turn. False when the client leaves, or the call is interrupted, meanwhile. */
+  async #turn(body: HeldBody, { request: { signal: client }, interruption }: Waiting): Promise<boolean> {
     const turn = Promise.withResolvers<boolean>();
     const leave = (): void => turn.resolve(false);
+    const callOff = interruption.listen(leave);
     this.#turns.set(body, () => turn.resolve(true));
     client.addEventListener("abort", leave, { once: true });
     // The body that is waited for may stall without an event. A timer of its own also shows the runtime that this
@@ -76,6 +85,7 @@ export class RequestBodyMemory {
       return await turn.promise;
     } finally {
       clearTimeout(timer);
+      callOff();
       client.removeEventListener("abort", leave);
       this.#turns.delete(body);
     }
