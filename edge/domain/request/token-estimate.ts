@@ -28,7 +28,7 @@ const OUTPUT_MAX = 8192;
 const OUTPUT_MIN = 512;
 const TOKENS_PER_MESSAGE = 4;
 /** Work for an entry of a list or an object, and for characters, in units. */
-const ENTRY_UNITS = 1;
+const ENTRY_UNITS = 10;
 const CHARACTERS_PER_UNIT = 8;
 const STEP_UNITS = 1024;
 
