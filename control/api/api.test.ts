@@ -93,7 +93,7 @@ const ROUTES: readonly (readonly [method: string, path: string, body: object | n
   ["DELETE", `/api/v1/replicas/${ABSENT}`, null],
   ["POST", `/api/v1/replicas/${ABSENT}/restart`, null],
   ["GET", "/api/v1/jobsched/resources", null],
-  ["GET", "/api/v1/prices"],
+  ["GET", "/api/v1/prices", null],
   ["GET", "/api/v1/recipes", null],
   ["POST", "/api/v1/recipes", { name: "x", body: {} }],
   ["PUT", `/api/v1/recipes/${ABSENT}`, { description: "d" }],

@@ -142,7 +142,7 @@ export async function forwardProbe(call: Call, probe: Parsed, how: ForwardedProb
   const ended = new OnceLatch();
   const end = (ending: RequestEnd): void => {
     if (!ended.take()) return;
-    if (totalTokens(ending.billed ?? NOTHING_BILLED) > 0) {
+    if (ending.refunded !== true && totalTokens(ending.billed ?? NOTHING_BILLED) > 0) {
       how.charge(call, request, ending);
       return;
     }

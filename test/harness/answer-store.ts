@@ -50,7 +50,8 @@ function answer(creates: boolean, body: Readonly<Record<string, unknown>>, respo
   const tools = { type: "mcp_list_tools", id: `mcpl_${randomUUID()}`, tools: [{ input_schema: body["metadata"] }] };
   const { metadata = {}, tools: given = [], stream, background } = body;
   const whole = {
-    id: `resp_${randomUUID()}`,
+    // vLLM takes the id that its client chooses
+    id: body["request_id"] ?? `resp_${randomUUID()}`,
     object: "response",
     status: creates && background === true ? "queued" : "completed",
     metadata,
