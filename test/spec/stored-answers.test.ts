@@ -308,12 +308,12 @@ describe("an object that the gateway has given to nobody", () => {
     expect(await outcome(await ask(own, { previous_response_id: ID }))).toEqual(notFound("previous_response_id"));
   });
 
-  it("is not known because the client has chosen the id of its own answer", async () => {
+  it("is not taken by a client that chooses the id of its own answer", async () => {
     const { own, other } = await scene();
     const { id } = await created(own);
-    expect(await created(other, { request_id: id })).toMatchObject({ id });
+    expect(await outcome(await ask(other, { request_id: id }))).toEqual(notFound("request_id"));
     expect(await outcome(await call(other, `/responses/${id}`, null, "GET"))).toEqual(notFound(null));
-    expect(await outcome(await call(own, `/responses/${id}`, null, "GET"))).toEqual(DONE);
+    expect(await created(other, { request_id: `mine-${id}` })).toMatchObject({ id: `mine-${id}` });
   });
 
   it("is not looked for in data of the client, or in items that are complete", async () => {

@@ -12,10 +12,12 @@ import { foldedName } from "./client-fields.ts";
 /** An object that is named. */
 interface NamedObject {
   readonly field: string;
-  /** The upstream looks it up. Otherwise it is the id of an item that comes with its content. */
+  /** The upstream looks it up. Otherwise it is the id of an item that comes with its content, or of the answer to come. */
   readonly isLookedUp: boolean;
 }
 
+/** The id that vLLM gives to the answer of this request: with that of another answer it would take its place. */
+const CHOSEN = "request_id";
 /** Fields whose text, or list of texts, is an id; also without underscores, as JSON of protocol buffers may write them. */
 const IDS: ReadonlyMap<string, string> = new Map(
   [
@@ -29,6 +31,7 @@ const IDS: ReadonlyMap<string, string> = new Map(
     "cached_content",
     "skill_id",
     "skills",
+    CHOSEN,
   ].flatMap((name) => [
     [name, name],
     [name.replaceAll("_", ""), name],
@@ -67,22 +70,24 @@ export function* namedObjects(pieces: readonly Uint8Array[], most: number): Step
     return true;
   });
   const lookedUp = new Map<string, NamedObject>();
+  const others = new Map<string, NamedObject>();
   const items: { readonly id: string; readonly key: string }[] = [];
   for (const { path, span } of places) {
     const id = (yield* stringAt(document, span)).slice(0, ID_MAX);
     const field = fieldOf(path) ?? "";
     if (id === "" || (field.startsWith("skill") && !OWN_SKILL.test(id))) continue;
-    if (field === "input") items.push({ id, key: keyOf(path, path.length - 1) });
+    if (field === CHOSEN) {
+      if (path.length === 1) others.set(id, { field, isLookedUp: false });
+    } else if (field === "input") items.push({ id, key: keyOf(path, path.length - 1) });
     else lookedUp.set(id, { field, isLookedUp: true });
   }
-  const withContent = new Map<string, NamedObject>();
   if (items.length > 0) {
     const incomplete = yield* lookedUpItems(pieces, document, new Set(items.map(({ key }) => key)));
     for (const { id, key } of items)
       if (incomplete.has(key)) lookedUp.set(id, { field: "input", isLookedUp: true });
-      else withContent.set(id, { field: "input", isLookedUp: false });
+      else others.set(id, { field: "input", isLookedUp: false });
   }
-  return new Map([...withContent, ...lookedUp]);
+  return new Map([...others, ...lookedUp]);
 }
 
 /** Those of the items that their upstream looks up, or may: of two equal names nobody knows which one counts. */

@@ -101,9 +101,6 @@ export function answerIdsOf(call: Call, request: Resolved, target: Target): Answ
   const given: string[] = [];
   // What the client named is known already, or was let through as nobody's.
   const seen = new Set(objects?.named.keys());
-  // vLLM gives an answer the id that its client chooses, which may be that of another tenant's answer.
-  const { request_id: chosen } = root;
-  if (typeof chosen === "string") seen.add(parsed.document.text(chosen));
   const most = seen.size + GIVEN_MAX;
   let added: string[] = [];
   return {
