@@ -72,7 +72,7 @@ describe("a form", () => {
       estimated_tokens: 1,
       input_tokens: 11,
       output_tokens: 22,
-      cost_usd: 0,
+      cost_usd: 0.231,
       status_code: 200,
     });
   });
@@ -271,6 +271,7 @@ describe("a form is refused", () => {
       async () => await fixture.gateway.rows(minted.tenant.id),
       (found) => found.length === 1,
     );
-    expect(rows[0]).toMatchObject({ status_code: 499, cost_usd: 0 });
+    // the tokens that a recording of a minute is reserved with
+    expect(rows[0]).toMatchObject({ status_code: 499, cost_usd: 11 });
   });
 });
