@@ -18,7 +18,7 @@ const recipe = (fields: Records["CreateRecipe"]): Records["Recipe"] => ({
 const untouched = (values: ReturnType<typeof recipeValues>) =>
   bodyOf(RECIPE_CONTROLS, values, draftOf(RECIPE_CONTROLS, values, "UTC"), "UTC");
 
-it.each(readdirSync(FOLDER))("%s is what it was", (file) => {
+it.each(readdirSync(FOLDER).filter((file) => file !== "prices.json"))("%s is what it was", (file) => {
   const content = JSON.parse(readFileSync(join(FOLDER, file), "utf8")) as Records["CreateRecipe"];
   const values = untouched(recipeValues(recipe(content)));
   expect(recipeFormSchema.safeParse(values).success).toBe(true);

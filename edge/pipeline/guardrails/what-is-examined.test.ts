@@ -84,8 +84,8 @@ describe("a banned phrase", () => {
 
   it.each([
     ["output", { type: "mcp_call", id: "i_1", output: falcon }],
-    ["logs", { type: "code_interpreter_call", id: "i_1", outputs: [{ type: "logs", logs: falcon }] }],
-    ["results", { type: "file_search_call", id: "i_1", results: [{ score: 1, text: falcon }] }],
+    ["logs", { type: "code_interpreter_call", id: "i_1", code: "a", outputs: [{ type: "logs", logs: falcon }] }],
+    ["results", { type: "file_search_call", id: "i_1", queries: ["a"], results: [{ score: 1, text: falcon }] }],
   ])("is taken out of what a call of the model brought: %s", async (_, item) => {
     const world = worldOf(policy);
     const body = JSON.stringify({ model: "tiny", input: [item] });
