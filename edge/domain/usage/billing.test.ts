@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isAmount } from "../../../shared/money/amount.ts";
 import { MAX_COST_USD, type Measure, NO_PART_PRICES } from "../../../shared/money/cost.ts";
+import type { ModelRecord } from "../../../shared/records.ts";
 import { nanoUsdOf } from "../budget/amounts.ts";
 import {
   type BilledAnswer,
@@ -128,7 +129,7 @@ describe("what is billed", () => {
 
   describe("of images and audio", () => {
     const nano = (usd: number): number => Math.round(usd * 1e9);
-    const prices = {
+    const prices: ModelRecord["prices"] = {
       ...model.prices,
       input: 0.000_005,
       output: 0.000_01,

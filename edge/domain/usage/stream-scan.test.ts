@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { AMOUNT_MAX } from "../../../shared/money/amount.ts";
-import type { AnswerProgress } from "./answer-scan.ts";
+import type { AnswerProgress } from "./answer-progress.ts";
 import { NO_PARTS } from "./reported-counts.ts";
 import { StreamScan } from "./stream-scan.ts";
 

@@ -54,7 +54,7 @@ describe("what model servers take besides messages", () => {
 describe("a banned phrase", () => {
   const falcon = "blue falcon";
   const tool = { type: "function", function: { name: "f" } };
-  const policy = { input_scanners: ["ban_keywords"], fail_open: false } as const;
+  const policy: Parameters<typeof worldOf>[0] = { input_scanners: ["ban_keywords"], fail_open: false };
   const [chat, responses] = ["/v1/chat/completions", "/v1/responses"];
 
   it.each<[string, string, object]>([
