@@ -28,8 +28,7 @@ interface Raised {
 
 async function post(minted: Minted, path: string, body: string, headers: Record<string, string> = {}) {
   const common = { authorization: `Bearer ${minted.secret}`, "x-session-id": minted.mark };
-  const init = { method: "POST", body, headers: { ...common, ...headers } };
-  return await fetch(`${fixture.gateway.proxyUrl}${path}`, init);
+  return await fetch(fixture.gateway.proxyUrl + path, { method: "POST", body, headers: { ...common, ...headers } });
 }
 
 const chat = async (minted: Minted, body: Readonly<Record<string, unknown>> = {}): Promise<Response> =>

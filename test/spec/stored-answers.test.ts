@@ -393,9 +393,6 @@ describe("a request that names a stored answer", () => {
     const { id } = await created(own, { background: true });
     const policy = { output_scanners: ["ban_keywords"], ban_keywords: ["4711"] };
     await fixture.gateway.must("PATCH", `/tenants/${own.tenant.id}/guardrails`, { policy });
-    expect(await outcome(await call(own, `/responses/${id}`, null, "GET"))).toMatchObject({
-      status: 400,
-      code: "response_blocked",
-    });
+    expect(await outcome(await call(own, `/responses/${id}`, null, "GET"))).toMatchObject({ code: "response_blocked" });
   });
 });

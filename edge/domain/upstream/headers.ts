@@ -86,7 +86,7 @@ const VALUE_MAX = 256;
 const LONGER_MAX: Readonly<Record<string, number>> = { metadata: 8192, "mcp-session-id": 2048 };
 const PRINTABLE = /^[\x20-\x7e]*$/;
 /** Seconds, or a date (RFC 9110 section 10.2.3). */
-const RETRY_AFTER = /^(?:\d{1,10}|[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT)$/;
+const RETRY_AFTER = /^(?:\d{1,10}(?:\.\d+)?|[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT)$/;
 
 /** Whether a client may get a header of an upstream, which may be hostile, with this value. */
 export function isPassable(name: string, value: string): boolean {

@@ -74,7 +74,6 @@ describe("the parts of usage", () => {
     [
       "of an image",
       JSON.stringify({
-        data: [{ b64_json: "AAAA" }],
         usage: {
           input_tokens: 334,
           input_tokens_details: { text_tokens: 11, image_tokens: 323 },
@@ -88,15 +87,7 @@ describe("the parts of usage", () => {
     ],
     [
       "of a transcription",
-      JSON.stringify({
-        text: "hello",
-        usage: {
-          type: "tokens",
-          input_tokens: 140,
-          input_token_details: { text_tokens: 2, audio_tokens: 138 },
-          output_tokens: 45,
-        },
-      }),
+      JSON.stringify({ usage: { input_tokens: 140, input_token_details: { audio_tokens: 138 }, output_tokens: 45 } }),
       140,
       45,
       { audioInputTokens: 138 },
