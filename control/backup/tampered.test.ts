@@ -192,7 +192,7 @@ it.each(ATTACKS)("where %s, keeps that secret from it and restores the rest", as
   expect(await scene.held()).toEqual({ ...ALL, ...lost });
 });
 
-it("a file as it was exported has no warning, also after its JSON was laid out anew", async () => {
+it("an exported file has no warning, even if its JSON was formatted again", async () => {
   const [first, second] = [JSON.stringify(scene.file), JSON.stringify(scene.file, null, 2)];
   for (const text of [first, second]) {
     const response = await scene.to.request("POST", "/api/v1/backup/restore", text);

@@ -85,7 +85,7 @@ export function modelRoutes(app: Api, { prices }: Pick<ApiDeps, "prices">): void
     method: "get",
     path: "/api/v1/prices",
     summary: "List public prices of known models, to be set when a model is registered",
-    description: "Comes with the gateway; nothing is fetched, and nothing is applied by itself.",
+    description: "Ships with the gateway: nothing is downloaded or applied automatically.",
     tag,
     query: priceFilterSchema,
     answer: priceListSchema,

@@ -58,7 +58,7 @@ export function isOfOthers(error: unknown): boolean {
   return isOdd(error) || codeOf(error) !== "";
 }
 
-/** Why something does not answer, from the error of its client. `url`: where it was asked; only its host and port are told. */
+/** Why something does not answer, from the error of its client. `url`: the address that was called; only its host and port are shown. */
 export function unreachable(error: unknown, url = ""): Reason {
   const code = codeOf(error);
   if (isOdd(error))

@@ -193,7 +193,7 @@ describe("the search", () => {
     expect(exact).toBeGreaterThanOrEqual(SEEDS * 0.8);
   });
 
-  it("recommends at most one step above the truth for a slow server with answers of very different lengths", async () => {
+  it("recommends at most one step too much for a slow server with uneven answers", async () => {
     const recommended: number[] = [];
     for (let seed = 1; seed <= SEEDS; seed += 1) {
       const random = seededRandom(seed);

@@ -9,7 +9,7 @@ import { type LoadOutcome, type LoadSample, type LoadStep, measuredStep } from "
 
 /** What one run brings can be luck: what a step brings has to hold in each of its runs. */
 const RUNS = 2;
-/** A run goes on until it has lasted so long and has so many requests per worker, or until the most that it may last. */
+/** A run ends when it has reached both this time and this many requests per worker, or the maximum time. */
 const RUN_MS = 2500;
 const ROUNDS = 10;
 const RUN_MAX_MS = 4000;

@@ -26,7 +26,7 @@ export interface LoadStep {
   readonly errors: number;
 }
 
-/** The figures of a step, of which each run has its own clock. */
+/** The figures of a step. Times of each run are relative to its own start. */
 export function measuredStep(concurrency: number, runs: readonly (readonly LoadSample[])[]): LoadStep {
   const samples = runs.flat();
   const rates = runs.map(throughputOf);

@@ -62,7 +62,7 @@ describe("a waiting request whose tenant changed", () => {
     expect(revisions.size).toBe(0);
   });
 
-  it("learns it too when it was given up, asked with its old records, was given up again and still waits", () => {
+  it("learns it too when it was given up twice and came back with its old records", () => {
     const world = new AdmissionHarness("weighted", 1);
     const { admission } = world;
     const old = requestOf("old", "a");

@@ -101,7 +101,7 @@ describe("where input guardrails look", () => {
     expect(textsOf("/v1/responses", body).prompts).toEqual(["a", "b"]);
   });
 
-  it("takes what the model said if the policy says so: texts, thoughts and what it asked tools for", () => {
+  it("takes what the model said, thought and asked tools for if the policy says so", () => {
     const call = { id: "i", type: "function", function: { name: "f", arguments: '{"q":"c"}' } };
     const used = { type: "tool_use", id: "i", name: "f", input: { q: { deep: "d" } } };
     const messages = [

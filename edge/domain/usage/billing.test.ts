@@ -171,7 +171,7 @@ describe("what is billed", () => {
       expect(cost(free, seconds, answered({ ...heard, parts: heardParts }, true))).toBe(0);
     });
 
-    it("is what was reserved when a report cannot be true or has not come, never less than was seen", () => {
+    it("is what was reserved when no credible report has come, and never less than was seen", () => {
       const oneImage = 6240 * 8_000 + 2 * 6240 * 30_000;
       const minute = 1000 * 8_000 + 1000 * 30_000;
       const lie = answered({ ...image, parts: { ...NO_PARTS, imageInputTokens: 2 ** 32 } }, true);

@@ -46,7 +46,7 @@ describe("the question of an isolate", () => {
     expect([first.isOld, second.isOld, third.isOld]).toEqual([true, true, false]);
   });
 
-  it("is put once for all calls that look within a second and a half, also by a clock that is set back", async () => {
+  it("is put once for all calls that look within 1.5 s, also when the clock is set back", async () => {
     running(key("a", 1));
     await Promise.all([ask(), ask()]);
     world.nowMs += 1_499;
