@@ -149,7 +149,7 @@ describe("headers", () => {
     ["retry-after", "0", true],
     ["retry-after", "Wed, 21 Oct 2026 07:28:00 GMT", true],
     ["retry-after", "-5", false],
-    ["retry-after", "1.5", false],
+    ["retry-after", "1.5", true],
     ["retry-after", "soon", false],
     ["retry-after-ms", "2.5", true],
     ["retry-after-ms", "-1", false],
