@@ -188,7 +188,7 @@ it("an endpoint that is down gets no requests until a check finds it back", asyn
   expect(await went()).toEqual([1, 0]);
 });
 
-it("after a served request the next check sends no probe, and probes leave internal rows", async () => {
+it("after a served request the next scheduled check sends no probe, and probes leave internal rows", async () => {
   const mint = await minted("passive");
   await waitFor(
     () => askedAt("passive"),
@@ -198,7 +198,7 @@ it("after a served request the next check sends no probe, and probes leave inter
   await response.text();
   await gateway.row(mint.tenant.id, response.headers.get("x-gateway-request-id"));
   const before = askedAt("passive");
-  const { checks } = await check(mint.model);
+  const { checks } = await scheduled(mint.model);
   expect(checks[0]).toMatchObject({ status: "healthy", message: expect.stringMatching(/^served a request at /) });
   expect(askedAt("passive")).toBe(before);
   const query = `/usage/logs?model=${mint.model.model_name}`;

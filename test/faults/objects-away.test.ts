@@ -172,10 +172,16 @@ describe("a Cell that does not answer", () => {
     tags: ["long"],
   }, async () => {
     let block = { restore: (): void => undefined };
-    const world = await scene({}, (dataDir) => {
-      block = blockObject(dataDir, "Cell", "local");
-    });
+    // The gateway starts only once its own Cell answers: a further one is unreachable here.
+    const world = await scene(
+      {},
+      (dataDir) => {
+        block = blockObject(dataDir, "Cell", "second");
+      },
+      ["second"],
+    );
     const { gateway, upstream } = world;
+    const second = world.by("second");
     const write = async <T>(method: string, path: string, body: unknown): Promise<T> => {
       const response = await gateway.admin(method, path, body);
       expect({ ok: response.ok, "x-gateway-sync": response.headers.get("x-gateway-sync") }).toEqual({
@@ -194,14 +200,14 @@ describe("a Cell that does not answer", () => {
     const minted: Minted = { tenant, key, secret, model, mark: "mark-without-a-cell" };
     const ids: (string | null)[] = [];
     for (let times = 0; times < 5; times += 1) {
-      const refused = await chatWith(gateway, minted);
+      const refused = await chatWith(second, minted);
       expect(refused).toMatchObject({ status: 503, message: "scheduler unavailable" });
       ids.push(refused.requestId);
     }
     expect(upstream.seen(minted.mark)).toHaveLength(0);
     expect(await world.alert("scheduler_unavailable")).toMatchObject({
       title: "Scheduler unavailable",
-      detail: "cell local: no answer; requests are rejected",
+      detail: "cell second: no answer; requests are rejected",
     });
     for (const requestId of ids)
       expect(await gateway.row(tenant.id, requestId)).toMatchObject({ status_code: 503, admission: "rejected" });
@@ -209,7 +215,7 @@ describe("a Cell that does not answer", () => {
     await write("PUT", `/keys/${key.id}/disabled`, { disabled: true });
     block.restore();
     // The outbox delivers what was pending; from then on a write is confirmed again.
-    const sent = await sentUntilRefused(gateway, minted);
+    const sent = await sentUntilRefused(second, minted);
     await waitFor(
       async () => {
         const response = await gateway.admin("PUT", `/keys/${key.id}/disabled`, { disabled: false });
@@ -218,7 +224,7 @@ describe("a Cell that does not answer", () => {
       },
       (sync) => sync === null,
     );
-    expect(await chatWith(gateway, minted)).toMatchObject({ status: 200 });
+    expect(await chatWith(second, minted)).toMatchObject({ status: 200 });
     const counted = await waitFor(
       async () => await gateway.countRows(tenant.id),
       ({ rows }) => rows >= 6 + sent,

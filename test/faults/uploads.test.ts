@@ -102,7 +102,8 @@ const KINDS: Readonly<Record<string, () => Upload>> = {
   },
 };
 
-const agent = new Agent({ keepAlive: true, maxSockets: UPLOADS });
+// A connection for each upload: the runtime ends one that was not used for five seconds, maybe in the moment of its next use.
+const agent = new Agent({ maxSockets: UPLOADS });
 
 async function send({ path, contentType, pieces }: Upload): Promise<{ status: number; body: unknown }> {
   const outgoing = request(`${stack.proxyUrl}${path}`, {
