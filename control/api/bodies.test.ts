@@ -102,6 +102,49 @@ it.each([
   });
 });
 
+describe("a name that an object of a body has twice", () => {
+  it.each([
+    ['{"name":"q","name":"w"}', "name"],
+    ['{"name":"q","n\\u0061me":"w"}', "name"],
+    [
+      '{"name":"q","guardrails_policy":{"action":"log","ban_keywords":[],"action":"block"}}',
+      "guardrails_policy.action",
+    ],
+    ['{"name":"q","weekly_windows":[{"day":1},{"day":1 , "end_min":5,"end_min" :6}]}', "weekly_windows.1.end_min"],
+  ])("is refused: %s", async (body, param) => {
+    const before = await (await control.request("GET", "/api/v1/tenants")).text();
+    const response = await control.request("POST", "/api/v1/tenants", body);
+    expect({ status: response.status, body: await json(response) }).toMatchObject({
+      status: 400,
+      body: { error: { code: "validation_failed", param, details: [{ message: "must be given only once" }] } },
+    });
+    expect(await (await control.request("GET", "/api/v1/tenants")).text()).toBe(before);
+  });
+
+  it("is looked for among the names of one object, never among values", async () => {
+    const body =
+      '{"name":"name","description":"\\"name\\":1,{\\\\","weekly_windows":[{"day":1,"start_min":0,"end_min":1},{"day":1,"start_min":0,"end_min":2}]}';
+    expect((await control.request("POST", "/api/v1/tenants", body)).status).toBe(200);
+  });
+});
+
+it("a compressed body is refused, and what is taken is named", async () => {
+  for (const [coding, status] of [
+    ["gzip", 415],
+    ["gzip, br", 415],
+    ["Identity", 400],
+  ] as const) {
+    const response = await control.request("POST", "/api/v1/tenants", "{}", { "content-encoding": coding });
+    const { error } = (await json(response)) as { error: { code: string; message: string } };
+    expect({ coding, status: response.status, code: error.code }).toEqual({
+      coding,
+      status,
+      code: status === 415 ? "unsupported_encoding" : "validation_failed",
+    });
+    if (status === 415) expect(error.message).toContain("must be identity or absent");
+  }
+});
+
 /** A body whose name holds these bytes between two letters. */
 const named = (...bytes: number[]): Uint8Array =>
   Buffer.from([...Buffer.from('{"name":"a'), ...bytes, ...Buffer.from('b"}')]);

@@ -6,7 +6,6 @@
  */
 import type { Context } from "hono";
 import { z } from "zod";
-import { GatewayError } from "../../shared/errors.ts";
 import { CSV_TYPE } from "../../shared/text/csv.ts";
 import type { Page, VerbContext, Written } from "../kernel/context.ts";
 import { FORMATS } from "../kernel/csv.ts";
@@ -15,6 +14,7 @@ import { refuseRepeated } from "../kernel/parse.ts";
 import { type Access, declareAccess, scopeOf } from "./access.ts";
 import { csvAnswer, listPages, wantsCsv, wholeList } from "./csv-answer.ts";
 import { allOf, etagOf, PRECONDITION, preconditionOf, presentSchema, type Takes, takenBy } from "./precondition.ts";
+import { readBody } from "./read-body.ts";
 import { type StrictBodies, strictBodies } from "./strict-body.ts";
 import type { Api, ApiTypes } from "./types.ts";
 
@@ -97,7 +97,7 @@ interface Endpoint<K extends Kind, Path extends string, Query extends z.ZodObjec
   /** Who may call the route from a browser. Absent: admins. */
   readonly access?: Access | undefined;
   readonly body?: z.ZodType;
-  /** The body is a file that another version may have written: fields that this version does not know are ignored. */
+  /** The body is a file: its verb refuses unknown fields itself, after it has judged the file's kind. */
   readonly isFile?: true;
   readonly query?: Query;
   readonly answer?: Answer;
@@ -314,6 +314,7 @@ function errorAnswers(
       `Another resource has this value${creates ? ", or the idempotency key is in use" : ""}.`,
     412: hasRevision && PRECONDITION.refusal,
     413: body !== undefined && "The body is too large.",
+    415: body !== undefined && "The body is compressed.",
     502: reaches !== undefined && `The ${reaches} does not respond.`,
     503: "A store cannot be reached.",
   };
@@ -382,18 +383,4 @@ async function saved(c: RouteContext, { filename, pieces }: JsonFile): Promise<R
   c.header("content-type", "application/json");
   c.header("content-disposition", `attachment; filename="${filename}"`);
   return c.body(await new Blob([...pieces]).arrayBuffer());
-}
-
-/** The JSON body and its text; `{}` for an empty body where an absent one is allowed. Throws 400 `invalid_json`. */
-async function readBody(
-  c: RouteContext,
-  isOptional: boolean,
-): Promise<{ readonly text: string; readonly input: unknown }> {
-  const bytes = await c.req.arrayBuffer();
-  try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-    return { text, input: isOptional && text.trim() === "" ? {} : JSON.parse(text) };
-  } catch {
-    throw new GatewayError("invalid_json");
-  }
 }

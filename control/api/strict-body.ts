@@ -5,17 +5,18 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
-import { GatewayError } from "../../shared/errors.ts";
-import { nearestName } from "../../shared/text/nearest-name.ts";
-import { type Fields, isFields, type JsonSchema, propertiesOf, withoutNulls } from "../kernel/json-schema.ts";
+import {
+  type Fields,
+  isFields,
+  type JsonSchema,
+  jsonSchemaOf,
+  propertiesOf,
+  withoutNulls,
+} from "../kernel/json-schema.ts";
 import { refuseIfAny } from "../kernel/parse.ts";
-import { unknownFields } from "../kernel/unknown-field.ts";
+import { refuseUnknown, unknownFields } from "../kernel/unknown-field.ts";
 import { changedMeanwhile, type Judge } from "./precondition.ts";
 import type { Api } from "./types.ts";
-
-/** As many as a person reads, and as cost little to find. */
-const NAMED_MAX = 20;
-const NAME_MAX_CHARACTERS = 200;
 
 /**
  * By the name of the record in the document: the fields that the gateway writes without a new `rev`. A record that was read a
@@ -86,7 +87,8 @@ export function strictBodies(app: Api, route: BodyRoute): StrictBodies {
     const [given, repeated] = split(input, (name) => Object.hasOwn(own, name) || !ofRecord.includes(name));
     const isCreate = route.kind === "create";
     if (!isCreate && ofRecord.length > 0 && route.answer !== undefined) knownOfRecord ??= jsonSchemaOf(route.answer);
-    const within = refuseUnknown(known, given, { names: ofRecord, schema: knownOfRecord ?? {} });
+    const within: Path[] = [];
+    refuseUnknown(withoutRepeated(unknownFields(known, given), knownOfRecord ?? {}, within), ofRecord);
     const names = Object.keys(repeated).filter((name) => isCreate || !ignored.includes(name));
     if (isCreate) {
       const [, set] = split(repeated, (name) => repeated[name] === null);
@@ -121,36 +123,15 @@ function recordFieldsOf({ method, kind, answer }: BodyRoute): readonly string[] 
   return isRecord && answer instanceof z.ZodObject ? Object.keys(answer.shape) : [];
 }
 
-/**
- * The fields deeper in the body that only the record has. Throws 400 `unknown_field` that names every field which neither
- * knows, up to a number of them.
- */
-function refuseUnknown(
-  schema: JsonSchema,
-  body: Fields,
-  ofRecord: { readonly names: readonly string[]; readonly schema: JsonSchema },
-): readonly Path[] {
-  const details = new Map<string, string>();
-  const repeated: Path[] = [];
-  let count = 0;
-  for (const { path, known } of unknownFields(schema, body)) {
-    if (path.length > 1 && hasField(ofRecord.schema, path)) {
-      repeated.push(path);
-      continue;
-    }
-    if (count === NAMED_MAX) break;
-    count += 1;
-    const name = String(path.at(-1)).slice(0, NAME_MAX_CHARACTERS);
-    const nearest = nearestName(name, path.length === 1 ? [...known, ...ofRecord.names] : known);
-    const at = [...path.slice(0, -1), name].join(".");
-    details.set(at, nearest === null ? "" : `; did you mean '${nearest}'?`);
-  }
-  const [first] = details;
-  if (first === undefined) return repeated;
-  throw new GatewayError("unknown_field", {
-    value: `'${first[0]}'${first[1]}`,
-    details: [...details].map(([path, hint]) => ({ path, message: `is not a field${hint}` })),
-  });
+/** The fields that the record does not have either; the paths of the others, deeper in the body, go to `repeated`. */
+function* withoutRepeated<Field extends { readonly path: Path }>(
+  fields: Iterable<Field>,
+  ofRecord: JsonSchema,
+  repeated: Path[],
+): Generator<Field> {
+  for (const field of fields)
+    if (field.path.length > 1 && hasField(ofRecord, field.path)) repeated.push(field.path);
+    else yield field;
 }
 
 /** Whether objects within objects have this field by its name. */
@@ -192,9 +173,4 @@ function schemaIn(content: unknown): z.ZodType | undefined {
   const json = isFields(content) ? content["application/json"] : undefined;
   const schema = isFields(json) ? json["schema"] : undefined;
   return schema instanceof z.ZodType ? schema : undefined;
-}
-
-/** Without the names of components, which would make references of what is needed here as a whole. */
-function jsonSchemaOf(schema: z.ZodType): JsonSchema {
-  return z.toJSONSchema(schema, { io: "input", unrepresentable: "any", metadata: z.registry() });
 }

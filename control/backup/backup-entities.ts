@@ -3,7 +3,7 @@
  * columns are credentials or upstream addresses. Export and restore know no entity; a new one is another entry here and its
  * schema.
  */
-import { getTableColumns, type SQL, sql } from "drizzle-orm";
+import { getTableColumns, inArray, type SQL, sql } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import type { z } from "zod";
 import {
@@ -22,6 +22,7 @@ import { mcpServers } from "../db/schema/mcp-servers.ts";
 import { models } from "../db/schema/models.ts";
 import { appSettings } from "../db/schema/settings.ts";
 import { apiKeys, fairshareGroups, tenants } from "../db/schema/tenancy.ts";
+import { SETTINGS } from "../kernel/settings/definitions.ts";
 import { isOfAdmins } from "../tenants/own-tenants.ts";
 
 /** A row of the file, or of the database with its dates as texts. */
@@ -146,6 +147,11 @@ export const ENTITIES: Readonly<Record<BackupEntity, EntityKind>> = {
     unique: [],
     name: "key",
     secrets: [],
+    // an earlier version restored any name, and this one restores none that it does not know
+    exported: inArray(
+      appSettings.key,
+      SETTINGS.map(({ name }) => name),
+    ),
     outdates: { kind: "settings", columns: ["key"] },
   },
 };

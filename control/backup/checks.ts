@@ -14,9 +14,12 @@ import {
   backupSchema,
 } from "../../shared/schema/backup.ts";
 import { isStorableJson, NOT_STORABLE_JSON } from "../../shared/schema/common.ts";
+import { nearestName } from "../../shared/text/nearest-name.ts";
 import type { VerbContext } from "../kernel/context.ts";
-import { DETAILS_MAX, errorDetailsOf, fieldError, parse, refuseIfAny } from "../kernel/parse.ts";
+import { jsonSchemaOf } from "../kernel/json-schema.ts";
+import { DETAILS_MAX, errorDetailsOf, fieldError, IN_WORDS, parse, refuseIfAny } from "../kernel/parse.ts";
 import { alertsSetting, SETTINGS } from "../kernel/settings/definitions.ts";
+import { refuseUnknown, unknownFields } from "../kernel/unknown-field.ts";
 import { checkUpstreamAddress } from "../kernel/upstream-address.ts";
 import { type BackupRow, ENTITIES } from "./backup-entities.ts";
 import { checkInfrastructure } from "./infrastructure-addresses.ts";
@@ -27,10 +30,14 @@ const RESOLVED_AT_ONCE = 16;
 /** No body of one object, of at most 2 MiB, has more values. */
 const ROW_MAX_VALUES = 1024 * 1024;
 
-/** The parsed file. Throws 400 `backup_format` or `validation_failed`. */
+const FIELDS = jsonSchemaOf(backupSchema);
+const SETTING_NAMES = SETTINGS.map(({ name }) => name);
+
+/** The parsed file. Throws 400 `backup_format`, `unknown_field` or `validation_failed`. */
 export function readBackup(input: unknown): Backup {
   const { format, version } = (typeof input === "object" && input !== null ? input : {}) as Record<string, unknown>;
   if (format !== BACKUP_FORMAT || version !== BACKUP_VERSION) throw new GatewayError("backup_format");
+  refuseUnknown(unknownFields(FIELDS, input));
   refuseMostlyWrong((input as { readonly data?: unknown }).data);
   const backup = parse(backupSchema, input);
   refuseIfAny([
@@ -56,7 +63,7 @@ function refuseMostlyWrong(data: unknown): void {
       const path = ["data", name, at];
       if (hasMoreValues(row, ROW_MAX_VALUES))
         throw fieldError(path.join("."), `must have at most ${ROW_MAX_VALUES} values`);
-      const { error } = element.safeParse(row);
+      const { error } = element.safeParse(row, IN_WORDS);
       if (error !== undefined) complaints.push(...errorDetailsOf(error, path));
       if (complaints.length >= DETAILS_MAX) refuseIfAny(complaints);
     }
@@ -83,13 +90,19 @@ function givenTwice(backup: Backup, entity: BackupEntity, columns: readonly stri
   });
 }
 
-/** Errors of one setting: a known setting must match its schema, and every value must be one that the database can hold. */
+/** Errors of one setting. Throws 400 `unknown_field`. */
 function settingComplaints(key: string, value: unknown, at: number): readonly ErrorDetail[] {
-  const path = ["data", "app_settings", at, "value"];
+  const row = ["data", "app_settings", at];
+  const path = [...row, "value"];
   if (!isStorableJson(value)) return [{ path: path.join("."), message: NOT_STORABLE_JSON }];
   const setting = SETTINGS.find(({ name }) => name === key);
-  const read = setting?.schema.safeParse(value);
-  return read?.error === undefined ? [] : errorDetailsOf(read.error, path);
+  if (setting === undefined) {
+    const nearest = nearestName(key, SETTING_NAMES);
+    return [{ path: [...row, "key"].join("."), message: `is not the name of a setting; did you mean '${nearest}'?` }];
+  }
+  refuseUnknown(unknownFields(jsonSchemaOf(setting.schema), value, path));
+  const { error } = setting.schema.safeParse(value, IN_WORDS);
+  return error === undefined ? [] : errorDetailsOf(error, path);
 }
 
 /** Throws 400 `address_blocked`, naming the entry, or `validation_failed` for a text that is not an address. */

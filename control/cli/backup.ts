@@ -5,6 +5,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import type { Command } from "commander";
 import { printableJson } from "../../shared/text/printable.ts";
 import type { Schemas } from "../api/client/client.ts";
+import { repeatedName } from "../kernel/repeated-name.ts";
 import { CliError, sessionOf } from "./session.ts";
 
 export function backupCommands(program: Command): void {
@@ -32,10 +33,16 @@ export function backupCommands(program: Command): void {
 }
 
 function readFile(path: string): Schemas["Backup"] {
+  let bytes: Uint8Array;
+  let backup: Schemas["Backup"];
   try {
-    return JSON.parse(readFileSync(path, "utf8")) as Schemas["Backup"];
+    bytes = readFileSync(path);
+    backup = JSON.parse(new TextDecoder().decode(bytes)) as Schemas["Backup"];
   } catch (error) {
     const reason = error instanceof SyntaxError ? "is not JSON" : "cannot be read";
     throw new CliError(`${path} ${reason}`);
   }
+  const repeated = repeatedName(bytes);
+  if (repeated !== null) throw new CliError(`${path} has ${repeated} twice`);
+  return backup;
 }

@@ -66,7 +66,7 @@ export function createDashboard(options: DashboardOptions): Hono {
   const { env, db, now, log, assets } = options;
   const nowMs = (): number => now().getTime();
   const sessions = new Sessions(options);
-  const states = new SignInStates(env.sessionSecret, now);
+  const states = new SignInStates(env.sessionSecret, options);
   const attempts = new SignInAttempts(nowMs);
   const failures = new AuthFailures();
   const providers = new Map(env.providers.map((provider) => [provider.id, new OidcSignIn(provider, nowMs)]));
@@ -155,22 +155,22 @@ export function createDashboard(options: DashboardOptions): Hono {
 
   app.get("/auth/oidc/:provider/callback", async (c) => {
     const provider = providerOf(c);
-    const state = await states.open(getCookie(c, SIGN_IN_COOKIE) ?? "");
+    const came = new URL(callbackOf(c));
+    came.search = new URL(c.req.url).search;
+    const sealed = getCookie(c, SIGN_IN_COOKIE) ?? "";
     deleteCookie(c, SIGN_IN_COOKIE, { ...cookieRules(c), path: "/auth" });
-    if (state === null || state.provider !== c.req.param("provider")) return refused(c, "sign_in_expired");
-    let identity: Awaited<ReturnType<OidcSignIn["arrive"]>>;
     try {
-      const came = new URL(callbackOf(c));
-      came.search = new URL(c.req.url).search;
-      identity = await provider.arrive(came, state);
+      const state = await states.take(sealed);
+      if (state === null || state.provider !== c.req.param("provider")) return refused(c, "sign_in_expired");
+      const identity = await provider.arrive(came, state);
+      const signed = await signInIdentity(db, identity, { reserved: env.adminEmail, now: now() });
+      if (signed.kind === "refused") return refused(c, signed.reason);
+      await begin(c, signed.user);
+      return c.redirect(state.returnTo);
     } catch (error) {
-      log.warn({ event: "sign_in_failed", provider: state.provider, reason: rootCause(error) });
+      log.warn({ event: "sign_in_failed", provider: c.req.param("provider"), reason: rootCause(error) });
       return refused(c, error instanceof EmailNotVerified ? "email_not_verified" : "sign_in_failed");
     }
-    const signed = await signInIdentity(db, identity, { reserved: env.adminEmail, now: now() });
-    if (signed.kind === "refused") return refused(c, signed.reason);
-    await begin(c, signed.user);
-    return c.redirect(state.returnTo);
   });
 
   app.post("/auth/sign-out", async (c) => {

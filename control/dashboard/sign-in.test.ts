@@ -1,4 +1,5 @@
 /** Who gets into the console (docs/rules/console.md#break-glass, docs/rules/console.md#providers, docs/rules/users.md). */
+import { randomBytes } from "node:crypto";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { User } from "../../shared/schema/user.ts";
@@ -261,16 +262,42 @@ describe("a person from a provider", () => {
     expect((await late.browser.get("/auth/oidc/none")).status).toBe(404);
   });
 
-  it("cannot come back twice, not even with the cookie of the first time", async () => {
+  it("cannot come back twice with one state: not with its cookie and another code, nor to another process", async () => {
     const browser = testing.browser();
     const departure = await browser.get("/auth/oidc/corp");
-    const back = testing.provider.consent(departure.headers.get("location") ?? "");
+    const comeBack = async (from: ConsoleBrowser) => {
+      const back = testing.provider.consent(departure.headers.get("location") ?? "");
+      return why(await from.get(`${back.pathname}${back.search}`));
+    };
     const kept = browser.cookies;
-    expect((await browser.get(`${back.pathname}${back.search}`)).headers.get("location")).toBe("/");
+    expect(await comeBack(browser)).toEqual([302, "/"]);
+    testing.renew();
     const replay = testing.browser();
     replay.cookies = kept;
-    expect(why(await replay.get(`${back.pathname}${back.search}`))).toEqual([302, "/sign-in?error=sign_in_failed"]);
+    expect(await comeBack(replay)).toEqual([302, "/sign-in?error=sign_in_expired"]);
   });
+
+  it("is told at the sign-in page that a subject cannot be stored, and the log says why", async () => {
+    testing.provider.claims = { ...testing.provider.claims, sub: "an\0n" };
+    expect(why(await testing.signIn(testing.browser()))).toEqual([302, "/sign-in?error=sign_in_failed"]);
+    expect(testing.logged.at(-1)).toContain("a subject with NUL");
+    expect(await rows()).toEqual([]);
+  });
+
+  it("is told at the sign-in page when the database refuses who came back", async () => {
+    testing.provider.claims = { ...testing.provider.claims, sub: randomBytes(40_000).toString("hex") };
+    expect(why(await testing.signIn(testing.browser()))).toEqual([302, "/sign-in?error=sign_in_failed"]);
+    expect(testing.logged.at(-1)).toContain("sign_in_failed");
+  });
+
+  it.each(["notanemail", "loc al@x,admin@x", "ann@", "ann@example.org\u200b", "a@b@c", '"a"@b'])(
+    "is refused with an email that is no address: %j",
+    async (email) => {
+      testing.provider.claims = { ...testing.provider.claims, email };
+      expect(why(await testing.signIn(testing.browser()))).toEqual([302, "/sign-in?error=email_invalid"]);
+      expect(await rows()).toEqual([]);
+    },
+  );
 
   it("sees that the provider is down, and gets in when it is back", async () => {
     testing.provider.away = true;

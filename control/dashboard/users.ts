@@ -3,6 +3,7 @@
  * only a label, and the same email from another identity is refused, never linked.
  */
 import { and, count, eq, ne, not, or, sql } from "drizzle-orm";
+import { mailAddress } from "../../shared/schema/common.ts";
 import { oneLine } from "../../shared/text/printable.ts";
 import type { Database, Transaction } from "../db/connect.ts";
 import { type UserRow, users } from "../db/schema/users.ts";
@@ -38,7 +39,7 @@ export async function signInIdentity(
   { reserved, now }: { readonly reserved: string; readonly now: Date },
 ): Promise<SignedIn> {
   const email = identity.email.trim().toLowerCase();
-  if (email === "" || email.length > EMAIL_MAX || oneLine(email) !== email)
+  if (email.length > EMAIL_MAX || /\p{C}/u.test(email) || !mailAddress.safeParse(email).success)
     return { kind: "refused", reason: "email_invalid" };
   if (email === reserved) return { kind: "refused", reason: "email_taken" };
   const name = oneLine(identity.name).trim().slice(0, NAME_MAX).toWellFormed();

@@ -18,6 +18,8 @@ const CLAIM_MS = 60 * 1000;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
+type Claimant = Pick<VerbContext, "db" | "now">;
+
 interface StoredAnswer {
   readonly status: number;
   readonly body: string;
@@ -43,15 +45,7 @@ export async function runOnce(
   const mine = and(eq(idempotencyKeys.scope, scope), eq(idempotencyKeys.key_hash, row.key_hash));
   const until = new Date(ctx.now().getTime() + CLAIM_MS);
   const claim = and(mine, isNull(idempotencyKeys.status), eq(idempotencyKeys.expires_at, until));
-  const claimed = await withDatabaseErrors(async () => {
-    await ctx.db.delete(idempotencyKeys).where(lt(idempotencyKeys.expires_at, ctx.now()));
-    return await ctx.db
-      .insert(idempotencyKeys)
-      .values({ ...row, expires_at: until })
-      .onConflictDoNothing()
-      .returning({ scope: idempotencyKeys.scope });
-  });
-  if (claimed.length === 0)
+  if (!(await claimRow(ctx, { ...row, expires_at: until })))
     return await withDatabaseErrors(async () =>
       replay(key, row.body_hash, (await ctx.db.select().from(idempotencyKeys).where(mine))[0]),
     );
@@ -77,6 +71,23 @@ export async function runOnce(
       .catch(() => undefined);
     throw error;
   }
+}
+
+/** True for the first call with a key of a scope, in whichever process; until then the key is remembered. */
+export async function claimOnce(ctx: Claimant, scope: string, key: string, until: Date): Promise<boolean> {
+  return await claimRow(ctx, { key_hash: sha256(key), scope, body_hash: "", expires_at: until });
+}
+
+async function claimRow({ db, now }: Claimant, row: typeof idempotencyKeys.$inferInsert): Promise<boolean> {
+  const claimed = await withDatabaseErrors(async () => {
+    await db.delete(idempotencyKeys).where(lt(idempotencyKeys.expires_at, now()));
+    return await db
+      .insert(idempotencyKeys)
+      .values(row)
+      .onConflictDoNothing()
+      .returning({ scope: idempotencyKeys.scope });
+  });
+  return claimed.length === 1;
 }
 
 function replay(key: string, bodyHash: string, row: typeof idempotencyKeys.$inferSelect | undefined): StoredAnswer {

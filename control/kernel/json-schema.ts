@@ -1,4 +1,5 @@
 /** JSON schemas of bodies, as far as somebody who looks at a body has to understand them. Pure. */
+import { z } from "zod";
 
 /** A JSON schema whose references are resolved. */
 export interface JsonSchema {
@@ -6,6 +7,11 @@ export interface JsonSchema {
 }
 
 export type Fields = Readonly<Record<string, unknown>>;
+
+/** Of what a schema takes. Without the names of components, which would make references of what is needed here as a whole. */
+export function jsonSchemaOf(schema: z.ZodType): JsonSchema {
+  return z.toJSONSchema(schema, { io: "input", unrepresentable: "any", metadata: z.registry() });
+}
 
 /** The schema of each field that an object may have. */
 export function propertiesOf(schema: JsonSchema): Fields {

@@ -10,9 +10,32 @@ export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{1
 /** The most wrong fields that a refusal lists: a body of one small mistake per byte must not become an answer of many times its size. */
 export const DETAILS_MAX = 1000;
 
+const TYPES: Readonly<Record<string, string>> = {
+  string: "a string",
+  number: "a number",
+  int: "a whole number",
+  boolean: "true or false",
+  array: "a list",
+  object: "an object",
+  record: "an object",
+};
+
+const UNITS: Readonly<Record<string, string>> = { string: " characters", array: " entries" };
+
+/** How inputs are parsed: what a schema has no words of its own for is said in ours, never in the validator's. */
+export const IN_WORDS: z.core.ParseContext<z.core.$ZodIssue> = {
+  error: (issue) => {
+    if (issue.code === "invalid_type") return `must be ${TYPES[issue.expected] ?? "another value"}`;
+    if (issue.code === "invalid_value") return `must be one of ${issue.values.join(", ")}`;
+    if (issue.code === "too_small") return `must be at least ${issue.minimum}${UNITS[issue.origin] ?? ""}`;
+    if (issue.code === "too_big") return `must be at most ${issue.maximum}${UNITS[issue.origin] ?? ""}`;
+    return "is not valid";
+  },
+};
+
 /** The parsed input. Throws 400 `validation_failed` with one detail per wrong field. */
 export function parse<T>(schema: z.ZodType<T>, input: unknown): T {
-  const result = schema.safeParse(input);
+  const result = schema.safeParse(input, IN_WORDS);
   if (result.success) return result.data;
   throw fieldErrors(errorDetailsOf(result.error));
 }

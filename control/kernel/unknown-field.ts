@@ -1,5 +1,11 @@
-/** Finds in a body the fields that its schema does not know. Pure. */
+/** Finds in a body the fields that its schema does not know, and refuses them. Pure. */
+import { GatewayError } from "../../shared/errors.ts";
+import { nearestName } from "../../shared/text/nearest-name.ts";
 import { fits, isFields, type JsonSchema, propertiesOf, schemasIn } from "./json-schema.ts";
+
+/** As many as a person reads, and as cost little to find. */
+const NAMED_MAX = 20;
+const NAME_MAX_CHARACTERS = 200;
 
 type Path = readonly (string | number)[];
 
@@ -11,10 +17,32 @@ interface UnknownField {
 
 /**
  * The fields, at any depth, that `schema` does not know. Where a value fits several choices, each of them must know its
- * fields, because it is not known here which one is taken.
+ * fields, because it is not known here which one is taken. `under` is the place of the value in a larger one.
  */
-export function unknownFields(schema: JsonSchema, value: unknown): Iterable<UnknownField> {
-  return unknownAt([schema], value, []);
+export function unknownFields(schema: JsonSchema, value: unknown, under: Path = []): Iterable<UnknownField> {
+  return unknownAt([schema], value, under);
+}
+
+/**
+ * Throws 400 `unknown_field` that names the fields and what they were most likely meant to be, up to a number of them; `besides`: more
+ * names of the outermost object.
+ */
+export function refuseUnknown(fields: Iterable<UnknownField>, besides: readonly string[] = []): void {
+  const hints = new Map<string, string>();
+  let count = 0;
+  for (const { path, known } of fields) {
+    if (count === NAMED_MAX) break;
+    count += 1;
+    const name = String(path.at(-1)).slice(0, NAME_MAX_CHARACTERS);
+    const nearest = nearestName(name, path.length === 1 ? [...known, ...besides] : known);
+    hints.set([...path.slice(0, -1), name].join("."), nearest === null ? "" : `; did you mean '${nearest}'?`);
+  }
+  const [first] = hints;
+  if (first === undefined) return;
+  throw new GatewayError("unknown_field", {
+    value: `'${first[0]}'${first[1]}`,
+    details: [...hints].map(([path, hint]) => ({ path, message: `is not a field${hint}` })),
+  });
 }
 
 /** `schemas` hold together. */

@@ -4,6 +4,7 @@
  * who has set the limits of a key, they count as an admin's.
  */
 import { RATE_FIELD_NAMES, type RateField } from "../../shared/fields/rates.ts";
+import type { AdminLimits } from "../../shared/schema/api-key.ts";
 import type { ApiKeyRow } from "../db/schema/tenancy.ts";
 import { refuseIfAny } from "../kernel/parse.ts";
 
@@ -26,7 +27,7 @@ const IS_WITHIN = {
   expires_at: (value, latest) => typeof value === "string" && Date.parse(value) <= Date.parse(String(latest)),
   allowed_models: (value, list) =>
     Array.isArray(value) && value.length > 0 && value.every((name) => (list as readonly unknown[]).includes(name)),
-} satisfies Record<string, Judge>;
+} satisfies Record<keyof AdminLimits, Judge>;
 
 /** With another period or start, counting begins at 0 again, which undoes a cap. */
 const WITH_A_CAP: readonly Limit[] = ["budget_period", "budget_started_at"];

@@ -3,9 +3,12 @@
  * the secret.
  */
 import * as z from "zod";
+import { BUDGET_PERIODS } from "../fields/common-fields.ts";
 import { recordShape, type StoredShape } from "../fields/field-table.ts";
 import { ACTOR_ROLES, KEY_FIELDS } from "../fields/key-fields.ts";
+import { byRateField } from "../fields/rates.ts";
 import {
+  amount,
   budgetFields,
   descriptionField,
   flag,
@@ -43,9 +46,35 @@ export type ApiKey = z.infer<typeof apiKeySchema>;
 /** The longest time for which the secret before a rotation is still admitted: a week. */
 const GRACE_MAX_SECS = 604_800;
 
-const keyHash = z.string({ error: "must be a string" }).regex(/^[\x21-\x7e]{1,200}$/, "must be the hash of a key");
+const KEY_HASH = "must be 64 hex digits, for a token's subject with jwt: before them";
+const keyHash = z.string({ error: KEY_HASH }).regex(/^(jwt:)?[0-9a-f]{64}$/, KEY_HASH);
 
-const keyPepper = z.string().max(8).nullable().default(null);
+const KEY_PEPPER = "must be null or 8 hex digits";
+const keyPepper = z
+  .string({ error: KEY_PEPPER })
+  .regex(/^[0-9a-f]{8}$/, KEY_PEPPER)
+  .nullable()
+  .default(null);
+
+const KEY_PREFIX = "must be the first 18 characters of a key";
+const storedModelNames = z.array(freeText(200), { error: "must be null or an array of model names" });
+
+/** None of them is null: a limit that no admin has set is absent. */
+const adminLimits = z
+  .object(
+    {
+      ...byRateField(whole(0)),
+      budget_tokens: whole(0),
+      budget_cost_usd: amount,
+      budget_period: oneOf(BUDGET_PERIODS),
+      budget_started_at: timestamp,
+      expires_at: timestamp,
+      allowed_models: storedModelNames,
+    },
+    { error: "must be null or an object of limits" },
+  )
+  .partial();
+export type AdminLimits = z.infer<typeof adminLimits>;
 
 /** The schema of each stored field, and its default where an older backup lacks it. */
 export const storedKey = {
@@ -53,15 +82,15 @@ export const storedKey = {
   tenant_id: storedId,
   name: freeText(200).default(""),
   description: descriptionField.default(""),
-  key_prefix: freeText(18),
+  key_prefix: z.string({ error: KEY_PREFIX }).regex(/^(sk_[0-9a-f]{15}|jwt:[0-9a-f]{14})$/, KEY_PREFIX),
   key_hash: keyHash,
   key_pepper: keyPepper,
   disabled: flag.default(false),
   disabled_by: oneOf(ACTOR_ROLES).nullable().default(null),
-  admin_limits: z.record(z.string(), z.unknown()).nullable().default(null),
+  admin_limits: adminLimits.nullable().default(null),
   tracing_enabled: flag.default(false),
   expires_at: timestamp.nullable().default(null),
-  allowed_models: z.array(freeText(200)).nullable().default(null),
+  allowed_models: storedModelNames.nullable().default(null),
   previous_key_hash: keyHash.nullable().default(null),
   previous_key_pepper: keyPepper,
   previous_secret_until: timestamp.nullable().default(null),

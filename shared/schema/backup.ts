@@ -1,13 +1,13 @@
 /**
  * The backup file (docs/rules/backup.md#file): rows and secrets as they are stored. Reading is as strict as the Management
- * API, so that a restored row is one that the API could have written. Unknown fields are ignored, and columns that an older
- * file lacks get their defaults.
+ * API, so that a restored row is one that the API could have written. Columns that an older file lacks get their defaults.
  */
 import * as z from "zod";
 import { shownTime } from "../fields/common-fields.ts";
 import { storedKey } from "./api-key.ts";
-import { flag, freeText, oneOf, timestamp } from "./common.ts";
+import { flag, freeText, oneOf, optionalName, timestamp, whenValid } from "./common.ts";
 import { storedGroup } from "./fairshare.ts";
+import { isIdentityKeyHash } from "./identity.ts";
 import { storedMcpServer } from "./mcp-server.ts";
 import { cacheTtlRule, isCacheTtlRight, storedModel } from "./model.ts";
 import { storedEndpoint } from "./model-endpoint.ts";
@@ -18,7 +18,18 @@ export const BACKUP_VERSION = 1;
 
 export const backupGroupSchema = z.object(storedGroup);
 export const backupTenantSchema = z.object(storedTenant);
-export const backupKeySchema = z.object(storedKey);
+export const backupKeySchema = z
+  .object(storedKey)
+  .refine(({ disabled, disabled_by }) => disabled || disabled_by === null, {
+    path: ["disabled_by"],
+    message: "must be null while disabled is false",
+    when: whenValid("disabled", "disabled_by"),
+  })
+  .refine(isKeyNameRight, {
+    path: ["name"],
+    message: "must be one line of visible characters in Unicode normalization form C",
+    when: whenValid("name", "key_hash"),
+  });
 export const backupModelSchema = z.object(storedModel).refine(isCacheTtlRight, cacheTtlRule);
 export const backupEndpointSchema = z.object(storedEndpoint);
 export const backupMcpServerSchema = z.object(storedMcpServer);
@@ -27,6 +38,11 @@ export const backupSettingSchema = z.object({
   key: z.string({ error: "must be a string" }).regex(/^[a-z_]{1,100}$/, "must be the name of a setting"),
   value: z.record(z.string(), z.unknown(), { error: "must be an object" }),
 });
+
+/** The key of a token's subject has a name that its provider chose: version 0.1.0 only made it one line. */
+function isKeyNameRight({ name, key_hash }: { readonly name: string; readonly key_hash: string }): boolean {
+  return isIdentityKeyHash(key_hash) ? !/\p{Cc}/u.test(name) : optionalName.safeParse(name).success;
+}
 
 /** An HMAC-SHA-256. */
 const mac = z.string({ error: "must be a string" }).regex(/^[0-9a-f]{64}$/, "must be 64 hex digits");

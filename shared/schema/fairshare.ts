@@ -4,7 +4,7 @@
 import * as z from "zod";
 import { recordShape, type StoredShape } from "../fields/field-table.ts";
 import { GROUP_FIELDS } from "../fields/group-fields.ts";
-import { knownName, nameField, revField, timestamp, whole } from "./common.ts";
+import { nameField, revField, timestamp, whole } from "./common.ts";
 
 export const fairshareGroupSchema = z
   .object({ ...recordShape(GROUP_FIELDS), rev: revField })
@@ -14,7 +14,7 @@ export type FairshareGroup = z.infer<typeof fairshareGroupSchema>;
 const weight = whole(1, 1_000_000);
 
 /** The schema of each stored field. */
-export const storedGroup = { name: knownName, weight, created_at: timestamp } satisfies StoredShape<
+export const storedGroup = { name: nameField, weight, created_at: timestamp } satisfies StoredShape<
   typeof GROUP_FIELDS
 >;
 

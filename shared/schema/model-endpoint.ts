@@ -4,17 +4,7 @@
 import * as z from "zod";
 import { ENDPOINT_FIELDS } from "../fields/endpoint-fields.ts";
 import { recordShape, type StoredShape } from "../fields/field-table.ts";
-import {
-  flag,
-  knownName,
-  nameField,
-  revField,
-  storedId,
-  storedSecret,
-  storedTimes,
-  warningsField,
-  whole,
-} from "./common.ts";
+import { flag, nameField, revField, storedId, storedSecret, storedTimes, warningsField, whole } from "./common.ts";
 import { apiBase, headerSecret } from "./upstream.ts";
 
 export const modelEndpointSchema = z
@@ -36,7 +26,7 @@ const fields = {
 export const storedEndpoint = {
   id: storedId,
   model_id: storedId,
-  name: knownName,
+  name: fields.name,
   api_base: fields.api_base,
   api_key: storedSecret,
   priority: fields.priority.default(100),

@@ -148,10 +148,12 @@ const storedSettings = {
   health_maintenance_note: freeText(2000).nullable(),
 };
 
+const modelName = nameField.refine((name) => name !== "auto", "auto is reserved");
+
 /** The schemas of the other stored fields. */
 const storedIdentity = {
   id: storedId,
-  model_name: requiredText(200).refine((name) => name !== "auto", "auto is reserved"),
+  model_name: modelName,
   upstream_model: requiredText(300),
   api_base: apiBase.default(""),
   api_key: storedSecret,
@@ -163,7 +165,6 @@ export const storedModel = { ...z.object(storedSettings).partial().shape, ...sto
   typeof MODEL_FIELDS
 >;
 
-const modelName = nameField.refine((name) => name !== "auto", "auto is reserved");
 const apiKey = headerSecret.nullable();
 const health = z.object(healthFields).partial();
 

@@ -59,7 +59,7 @@ const weeklyWindow = z
 /** The schema of each stored field, and its default where the body of a creation or an older backup lacks it. */
 export const storedTenant = {
   id: storedId,
-  name: knownName,
+  name: nameField,
   description: descriptionField.default(""),
   organization: freeText(200).default(""),
   contact: freeText(320).default(""),
@@ -76,7 +76,7 @@ export const storedTenant = {
     .max(WINDOWS_MAX, `must have at most ${WINDOWS_MAX} windows`)
     .default([]),
   ...storedBudget,
-  allowed_models: z.array(freeText(200)).nullable().default(null),
+  allowed_models: z.array(freeText(200), { error: "must be null or an array of model names" }).nullable().default(null),
   guardrails_policy: guardrailsPolicyBody.nullable().default(null),
   compression_policy: compressionPolicyBody.nullable().default(null),
   tracing_enabled: flag.default(false),
@@ -86,7 +86,7 @@ export const storedTenant = {
 
 /** What an admin sets of a tenant; the defaults are those of a new one. */
 const settable = {
-  name: nameField,
+  name: storedTenant.name,
   description: storedTenant.description,
   organization: storedTenant.organization,
   contact: storedTenant.contact,

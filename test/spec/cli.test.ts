@@ -290,6 +290,8 @@ describe("the command line", () => {
     expect(await json("tenants", "show", name)).toMatchObject({ id });
     await gateway(["tenants", "delete", name]);
     expect((await gateway(["backup", "restore", join(folder, "absent.json")])).err).toContain("cannot be read");
+    writeFileSync(file, '{"format":"x","data":{"tenants":[],"tenants":[]}}');
+    expect((await gateway(["backup", "restore", file])).err).toContain(`${file} has data.tenants twice`);
   });
 
   it("shows control characters of a text escaped and never sends them to the terminal", {

@@ -3,6 +3,7 @@
  * RFC 7636, RFC 9207). The checks are those of openid-client.
  */
 import * as oidc from "openid-client";
+import { isStorable } from "../../../shared/schema/common.ts";
 import { isLoopback, type OidcProvider } from "../env.ts";
 import type { Identity } from "../users.ts";
 import type { SignInState } from "./sign-in-state.ts";
@@ -78,6 +79,7 @@ export class OidcSignIn {
     });
     const claims = tokens.claims();
     if (claims === undefined) throw new Error("the provider gave no ID token");
+    if (!isStorable(claims.sub)) throw new Error("the provider gave a subject with NUL or an unpaired surrogate");
     const { allowUnverifiedEmail } = this.#provider;
     const isKnown = allowUnverifiedEmail || (claims["email_verified"] ?? claims["xms_edov"]) !== undefined;
     const told =

@@ -3,7 +3,7 @@
  * mail password are secrets: stored sealed, shown as booleans.
  */
 import * as z from "zod";
-import { flag, freeText, requiredText, revField, warningsField, whole } from "../common.ts";
+import { flag, freeText, mailAddress, requiredText, revField, warningsField, whole } from "../common.ts";
 import { refuseNoUrl } from "../upstream.ts";
 
 const RECIPIENTS_MAX = 100;
@@ -29,8 +29,6 @@ export const alertsValueSchema = z.object({
 export type AlertsValue = z.infer<typeof alertsValueSchema>;
 export type EmailValue = z.infer<typeof emailValue>;
 
-const ADDRESS = /^[^\s@<>(),;:"\\]+@[^\s@<>(),;:"\\]+$/;
-const mailAddress = requiredText(320).regex(ADDRESS, "must be an email address");
 const secret = freeText(4000);
 
 const emailBody = z.object(

@@ -1,0 +1,140 @@
+/** What of a file a restore refuses, because the Management API would refuse it too (docs/rules/backup.md#file). */
+import { sql } from "drizzle-orm";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { ErrorBody } from "../../shared/errors.ts";
+import type { Backup, BackupEntity } from "../../shared/schema/backup.ts";
+import { identityKeyHash } from "../../shared/schema/identity.ts";
+import { startControl, type TestControl } from "../../test/harness/control.ts";
+import { fillConfiguration } from "../../test/harness/full-configuration.ts";
+
+let control: TestControl;
+let file: Backup;
+
+beforeAll(async () => {
+  control = await startControl();
+  await fillConfiguration(control);
+});
+afterAll(async () => await control.close());
+beforeEach(async () => {
+  file = await exported();
+});
+
+const exported = async () => (await (await control.request("GET", "/api/v1/backup/export")).json()) as Backup;
+const dataOf = async () => JSON.stringify((await exported()).data);
+
+/** Restores; the status, and the code, message and details of a refusal. */
+async function restored(input: unknown) {
+  const response = await control.request("POST", "/api/v1/backup/restore", input);
+  const { error } = (await response.json()) as Partial<ErrorBody>;
+  return { status: response.status, code: error?.code, message: error?.message, details: error?.details };
+}
+
+/** The file with other fields in the first row of an entity. */
+const changed = (entity: BackupEntity, fields: object): object => {
+  const [first, ...rest] = file.data[entity] as readonly object[];
+  return { ...file, data: { ...file.data, [entity]: [{ ...first, ...fields }, ...rest] } };
+};
+
+const LINE = "must not contain control characters, line breaks or invisible characters";
+const KEY_NAME = "must be one line of visible characters in Unicode normalization form C";
+const REVERSED = "abc\u202Edef";
+
+describe("a row that the API could not have written", () => {
+  it.each<[BackupEntity, object, field: string, message: string]>([
+    ["tenants", { name: "evil\nInjected" }, "name", LINE],
+    ["tenants", { name: REVERSED }, "name", LINE],
+    ["fairshare_groups", { name: REVERSED }, "name", LINE],
+    ["models", { model_name: REVERSED }, "model_name", LINE],
+    ["model_endpoints", { name: "a\u0085b" }, "name", LINE],
+    ["api_keys", { name: REVERSED }, "name", KEY_NAME],
+    ["api_keys", { name: "e\u0301" }, "name", KEY_NAME],
+    ["api_keys", { key_hash: "zz" }, "key_hash", "must be 64 hex digits, for a token's subject with jwt: before them"],
+    ["api_keys", { key_prefix: "sk_\n" }, "key_prefix", "must be the first 18 characters of a key"],
+    ["api_keys", { key_pepper: "x" }, "key_pepper", "must be null or 8 hex digits"],
+    ["api_keys", { disabled: false, disabled_by: "admin" }, "disabled_by", "must be null while disabled is false"],
+    [
+      "api_keys",
+      { admin_limits: { budget_tokens: null } },
+      "admin_limits.budget_tokens",
+      "must be a whole number of at least 0",
+    ],
+    ["app_settings", { key: "alert" }, "key", "is not the name of a setting; did you mean 'alerts'?"],
+  ])("of %s with %j is refused by its place", async (entity, fields, field, message) => {
+    const before = await dataOf();
+    const answer = await restored(changed(entity, fields));
+    expect(answer).toMatchObject({
+      status: 400,
+      code: "validation_failed",
+      details: [{ path: `data.${entity}.0.${field}`, message }],
+    });
+    expect(await dataOf()).toBe(before);
+  });
+});
+
+describe("a name that is no field", () => {
+  it.each<[place: string, name: string, nearest: string | null, () => object]>([
+    ["data.tenants.0.budget_token", "a row", "budget_tokens", () => changed("tenants", { budget_token: 5 })],
+    ["data.tenant", "the tables", "tenants", () => ({ ...file, data: { tenant: file.data.tenants } })],
+    ["macs", "the file", "mac", () => ({ ...file, macs: [] })],
+    ["data.api_keys.0.admin_limits.x", "limits", null, () => changed("api_keys", { admin_limits: { x: 1 } })],
+    [
+      "data.app_settings.0.value.min_interval_sec",
+      "a setting",
+      "min_interval_secs",
+      () => changed("app_settings", { key: "alerts", value: { min_interval_sec: 5 } }),
+    ],
+  ])("%s of %s is refused, and the nearest one named", async (place, _, nearest, made) => {
+    const before = await dataOf();
+    const answer = await restored(made());
+    expect(answer).toMatchObject({ status: 400, code: "unknown_field", details: [{ path: place }] });
+    if (nearest !== null) expect(answer.message).toBe(`unknown field '${place}'; did you mean '${nearest}'?`);
+    expect(await dataOf()).toBe(before);
+  });
+});
+
+it.each<[string, unknown, string]>([
+  ["data", undefined, "must be an object"],
+  ["data", [], "must be an object"],
+  ["encryption", "x", "must be an object"],
+  ["encryption.key_check", 5, "must be a string"],
+  ["data.tenants.0", 7, "must be an object"],
+  ["data.api_keys.0.allowed_models", "x", "must be null or an array of model names"],
+  ["data.app_settings.0.value.min_interval_secs", "x", "must be a number"],
+  ["data.app_settings.0.value.min_interval_secs", 0.5, "must be a whole number"],
+])("%s that is %j is refused in our words", async (path, value, message) => {
+  file.data.app_settings.sort(({ key }) => (key === "alerts" ? -1 : 1));
+  const names = path.split(".");
+  const place = names.slice(0, -1).reduce<unknown>((at, name) => (at as Record<string, unknown>)[name], file);
+  (place as Record<string, unknown>)[names.at(-1) ?? ""] = value;
+  expect(await restored(file)).toMatchObject({ status: 400, details: [{ path, message }] });
+});
+
+describe("a file of an older version", () => {
+  it("may have names that only newer rules refuse: of a token's subject, of a group", async () => {
+    const [key] = file.data.api_keys;
+    const subject = { key_hash: identityKeyHash("https://issuer.example", "ann"), key_prefix: "jwt:0123456789abcd" };
+    const id = "00000000-0000-4000-8000-0000000000aa";
+    const named = { ...key, ...subject, id, name: REVERSED, previous_key_hash: null };
+    const group = { name: "a/b", weight: 1, created_at: file.exported_at };
+    expect(await restored({ ...file, data: { api_keys: [named], fairshare_groups: [group] } })).toMatchObject({
+      status: 200,
+    });
+    const broken = { ...named, name: "two\nlines" };
+    expect(await restored({ ...file, data: { api_keys: [broken] } })).toMatchObject({
+      status: 400,
+      details: [{ path: "data.api_keys.0.name", message: KEY_NAME }],
+    });
+  });
+
+  it("comes back although an earlier restore has stored a setting that nobody knows", async () => {
+    const { db } = control.connection;
+    await db.execute(sql`INSERT INTO app_settings (key, value, rev) VALUES ('zzz', '{}', 1)`);
+    try {
+      const whole = await exported();
+      expect(whole.data.app_settings.map(({ key }) => key)).not.toContain("zzz");
+      expect(await restored(whole)).toMatchObject({ status: 200 });
+    } finally {
+      await db.execute(sql`DELETE FROM app_settings WHERE key = 'zzz'`);
+    }
+  });
+});
