@@ -15,7 +15,7 @@ import { RedisUpstreamObjects } from "./redis-upstream-objects.ts";
 const backend = memoryBackend();
 let isAway = false;
 /** Commands wait for this; null: for nothing. */
-let hanging: PromiseWithResolvers<void> | null = null;
+let hanging: { readonly promise: Promise<void>; readonly resolve: () => void } | null = null;
 let writes = 0;
 const store: Backend = {
   ...backend,
