@@ -171,7 +171,15 @@ function compose(bindings: Bindings): Isolate | EnvError {
         alerts,
       }),
       mcpSessions: new RedisMcpSessions(storeFor("mcp_sessions")),
-      upstreamObjects: new RedisUpstreamObjects(storeFor("upstream_objects")),
+      upstreamObjects: new RedisUpstreamObjects({
+        client: storeFor("upstream_objects"),
+        clock,
+        sleep: timerSleep,
+        keepAlive: waitUntil,
+        alerts,
+        log: consoleLog,
+        perTenant: env.storedObjectsPerTenant,
+      }),
       originals: new RedisOriginals(client),
       compressor: new CompressorHttp({
         ...env.compressor,

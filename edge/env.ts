@@ -262,6 +262,13 @@ const ROWS = {
       "What happens to requests that name a stored answer, file or container that did not come through the gateway: [stored answers](docs/api.md#stored-answers).",
     ),
   ),
+  // an answer has up to 1,000 ids, which must not drive out one another
+  GATEWAY_STORED_OBJECTS_PER_TENANT: to(
+    "storedObjectsPerTenant",
+    envWhole(100_000, 1_000, 10_000_000).describe(
+      "How many ids of stored answers, of their items and containers, are kept for a tenant; the oldest are forgotten: [stored answers](docs/api.md#stored-answers).",
+    ),
+  ),
   GATEWAY_LOG_GATHER_MS: to(
     "logGatherMs",
     envWhole(0, 0).describe("How long request log lines are collected before they are written; 0: written at once."),

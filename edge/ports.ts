@@ -250,8 +250,11 @@ export interface UpstreamObjects {
    * store fails, and this isolate has not seen every one.
    */
   places(tenantId: string, ids: readonly string[]): Promise<readonly (ObjectPlace | "foreign" | null)[]>;
-  /** Never throws. */
-  remember(tenantId: string, ids: readonly string[], place: ObjectPlace): Promise<void>;
+  /**
+   * Resolves when other isolates know them too, or the store has failed: then it is tried again. `isAwaited` false: resolves at
+   * once. Never throws.
+   */
+  remember(tenantId: string, ids: readonly string[], place: ObjectPlace, isAwaited?: boolean): Promise<void>;
   /**
    * What of the tokens that the tenant owes by now for an answer, beyond those with which it was made, no other reader of the
    * answer has taken over. Nothing while the store fails: a later reader takes it over. Never throws.

@@ -68,6 +68,14 @@ export const issues = {
   responseCacheFailed: (work: "lookup" | "store", reason: string): Issue =>
     issueOf(`redis_cache_${work}_failed`, `${reason}; request admitted (fail-open)`),
 
+  /** A tenant has more stored objects than it may (docs/rules/routes.md#objects-of-upstreams). */
+  storedObjectsForgotten: (tenantId: string, most: number): Issue =>
+    issueOf(
+      "stored_objects_forgotten",
+      `${tenantId}: more than ${most} stored objects in 30 days; the oldest are forgotten`,
+      `:${tenantId}`,
+    ),
+
   /** `open`: the request was admitted without a check; else it was refused (docs/rules/budgets.md#unreachable). */
   budgetCheckFailed: (owner: BudgetOwner, open: boolean, reason: string): Issue =>
     issueOf(

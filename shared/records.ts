@@ -92,6 +92,8 @@ export const storeKeys = {
    * (docs/rules/routes.md#objects-of-upstreams).
    */
   upstreamObject: (digest: string): string => `obj:${digest}`,
+  /** The digests of the objects that the tenant was given, by when that was, epoch ms. */
+  upstreamObjectsOf: (tenantId: string): string => `objs:${tenantId}`,
   settings: (name: HotSetting): string => `settings:${name}`,
   cache: (tenantId: string, digest: string): string => `cache:${tenantId}:${digest}`,
   /** The value is the text with this SHA-256, in hex (docs/rules/compression.md#deduplication). */

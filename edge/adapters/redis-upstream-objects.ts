@@ -1,78 +1,188 @@
 /**
  * Which tenants were given an object of an upstream, and by which upstream, in the key-value store
  * (docs/rules/routes.md#objects-of-upstreams), by the hash of the object's id, for 30 days. Some servers give every answer the
- * same id, so several tenants can have an id, each with its own place. What this isolate has seen is in its memory too, except
- * places that other isolates may change.
+ * same id, so several tenants can have an id, each with its own place. An index for each tenant bounds how many it has; the
+ * oldest go first. What this isolate has seen is in its memory too, except places that other isolates may change. What the store
+ * did not take waits in memory until it does, and what comes meanwhile lines up behind it.
  */
 
 import { LRUCache } from "lru-cache";
+import { issues } from "../../shared/alerts.ts";
 import { sha256Hex } from "../../shared/crypto/sha256.ts";
 import { storeKeys } from "../../shared/records.ts";
-import type { ObjectPlace, TokenCounts, UpstreamObjects } from "../ports.ts";
+import type { Alerts, Clock, Log, ObjectPlace, Sleep, TokenCounts, UpstreamObjects } from "../ports.ts";
 import type { RedisClient } from "./redis-client.ts";
+import { type Places, UnsavedObjects } from "./unsaved-objects.ts";
 
 const KEPT_SECS = 30 * 24 * 60 * 60;
 /** Objects in the memory of an isolate. */
 const SEEN_MAX = 5_000;
+/** Most objects that are saved late in one call. */
+const SAVED_AT_ONCE = 250;
+/** No write adds more. */
+const FORGOTTEN_AT_ONCE = 1_000;
+const TRY_AGAIN_MS = 1_000;
+/** How long one request's context tries: the runtime grants 30 s to work after an answer. Later requests go on with it. */
+const SAVING_MAX_MS = 20_000;
+const CUT_OFF_AFTER_MS = 30_000;
+
+interface UpstreamObjectsOptions {
+  readonly client: Pick<RedisClient, "run">;
+  readonly clock: Clock;
+  readonly sleep: Sleep;
+  /** Lets work continue after the request in whose context it began. */
+  readonly keepAlive: (work: Promise<unknown>) => void;
+  readonly alerts: Alerts;
+  readonly log: Log;
+  /** Most objects of one tenant. */
+  readonly perTenant: number;
+}
 
 export class RedisUpstreamObjects implements UpstreamObjects {
-  readonly #client: Pick<RedisClient, "run">;
-  /** The places by tenant and name of the store. */
+  readonly #options: UpstreamObjectsOptions;
+  /** The places by tenant and digest. */
   readonly #seen = new LRUCache<string, ObjectPlace>({ max: SEEN_MAX });
+  readonly #unsaved = new UnsavedObjects();
+  /** The work that saves late, by when it began; null: there is none. */
+  #saving: { readonly sinceMs: number } | null = null;
 
-  constructor(client: Pick<RedisClient, "run">) {
-    this.#client = client;
+  constructor(options: UpstreamObjectsOptions) {
+    this.#options = options;
   }
 
   async places(tenantId: string, ids: readonly string[]): Promise<readonly (ObjectPlace | "foreign" | null)[]> {
-    const names = ids.map(nameOf);
+    this.#saveLate();
+    const digests = ids.map(sha256Hex);
     const known = new Map<string, ObjectPlace | "foreign" | undefined>(
-      names.map((name) => [name, this.#seen.get(tenantId + name)]),
+      digests.map((digest) => [digest, this.#unsaved.place(tenantId, digest) ?? this.#seen.get(tenantId + digest)]),
     );
-    const unseen = names.filter((name) => known.get(name) === undefined);
+    const unseen = digests.filter((digest) => known.get(digest) === undefined);
     if (unseen.length > 0) {
-      const read = await this.#client.run(async (redis) => {
+      const read = await this.#options.client.run(async (redis) => {
         const pipeline = redis.pipeline();
-        for (const name of unseen) pipeline.hget(name, tenantId).exists(name);
+        for (const name of unseen.map(storeKeys.upstreamObject)) pipeline.hget(name, tenantId).exists(name);
         return await pipeline.exec<(string | number | null)[]>();
       }, true);
-      for (const [at, name] of unseen.entries()) {
+      for (const [at, digest] of unseen.entries()) {
         const [own, exists] = [read[2 * at], read[2 * at + 1]];
-        if (typeof own === "string") known.set(name, this.#see(tenantId + name, placeOf(own)));
-        else if (exists === 1) known.set(name, "foreign");
+        if (typeof own === "string") known.set(digest, this.#see(tenantId + digest, placeOf(own)));
+        else if (exists === 1 || this.#unsaved.has(digest)) known.set(digest, "foreign");
       }
     }
-    return names.map((name) => known.get(name) ?? null);
+    return digests.map((digest) => known.get(digest) ?? null);
   }
 
-  async remember(tenantId: string, ids: readonly string[], place: ObjectPlace): Promise<void> {
-    const names = ids.map(nameOf);
-    for (const name of names) this.#see(tenantId + name, place);
-    const work = this.#client.run(async (redis) => {
-      const pipeline = redis.pipeline();
-      for (const name of names) pipeline.hset(name, { [tenantId]: textOf(place) }).expire(name, KEPT_SECS);
-      return await pipeline.exec();
+  async remember(tenantId: string, ids: readonly string[], place: ObjectPlace, isAwaited = true): Promise<void> {
+    const places = new Map(ids.map((id) => [sha256Hex(id), place]));
+    for (const digest of places.keys()) this.#see(tenantId + digest, place);
+    if (isAwaited && this.#unsaved.isEmpty && (await this.#save(tenantId, places))) return;
+    const objects = this.#unsaved.add(tenantId, places);
+    if (objects > 0) {
+      const reason = "the key-value store does not take them, and too many wait for it already";
+      this.#options.log.event("stored_objects_lost", { tenant_id: tenantId, objects, reason });
+    }
+    this.#saveLate();
+  }
+
+  /** Saves what waits, unless another request's context does. */
+  #saveLate(): void {
+    const { clock, keepAlive } = this.#options;
+    const nowMs = clock();
+    const isUnderWay = this.#saving !== null && Math.abs(nowMs - this.#saving.sinceMs) < CUT_OFF_AFTER_MS;
+    if (this.#unsaved.isEmpty || isUnderWay) return;
+    this.#saving = { sinceMs: nowMs };
+    keepAlive(this.#saveAll(this.#saving));
+  }
+
+  /** Never rejects. */
+  async #saveAll(saving: { readonly sinceMs: number }): Promise<void> {
+    const { clock, sleep } = this.#options;
+    const never = new AbortController().signal;
+    while (this.#saving === saving && clock() - saving.sinceMs < SAVING_MAX_MS) {
+      const batch = this.#unsaved.next(SAVED_AT_ONCE);
+      if (batch === null) break;
+      const { tenantId, places } = batch;
+      if (await this.#save(tenantId, places)) this.#unsaved.saved(tenantId, places);
+      else await sleep(TRY_AGAIN_MS, never);
+    }
+    if (this.#saving === saving) this.#saving = null;
+  }
+
+  /** Whether the store has taken them. */
+  async #save(tenantId: string, places: Places): Promise<boolean> {
+    const { client, clock, keepAlive, perTenant } = this.#options;
+    const index = storeKeys.upstreamObjectsOf(tenantId);
+    const [first, ...others] = [...places.keys()].map((member) => ({ score: clock(), member }));
+    if (first === undefined) return true;
+    const work = client.run(async (redis) => {
+      // The index comes first: what is not in it would not count.
+      const pipeline = redis
+        .pipeline()
+        .zadd(index, first, ...others)
+        .expire(index, KEPT_SECS);
+      for (const [digest, place] of places) {
+        const name = storeKeys.upstreamObject(digest);
+        pipeline.hset(name, { [tenantId]: textOf(place) }).expire(name, KEPT_SECS);
+      }
+      const answers: unknown[] = await pipeline.zcard(index).exec();
+      return Number(answers.at(-1));
     }, true);
-    await work.catch(() => undefined);
+    const count = await work.catch(() => null);
+    if (count !== null && count > perTenant) keepAlive(this.#forgetOldest(tenantId).catch(() => undefined));
+    return count !== null;
+  }
+
+  /** If it fails, the next write tries again. Isolates that do it at once forget the same ones. */
+  async #forgetOldest(tenantId: string): Promise<void> {
+    const { client, clock, alerts, perTenant } = this.#options;
+    const index = storeKeys.upstreamObjectsOf(tenantId);
+    // In one transaction: between the two, another isolate could forget some.
+    const [count, oldest] = await client.run(
+      async (redis) =>
+        await redis
+          .multi()
+          .zcard(index)
+          .zrange<string[]>(index, 0, FORGOTTEN_AT_ONCE - 1, { withScores: true })
+          .exec(),
+      true,
+    );
+    const surplus = oldest.slice(0, 2 * Math.max(0, Number(count) - perTenant));
+    const digests = surplus.filter((_, at) => at % 2 === 0);
+    if (digests.length === 0) return;
+    await client.run(async (redis) => {
+      const pipeline = redis.pipeline();
+      for (const digest of digests) pipeline.hdel(storeKeys.upstreamObject(digest), tenantId, ...counters(tenantId));
+      return await pipeline.zrem(index, ...digests).exec();
+    }, true);
+    for (const digest of digests) this.#seen.delete(tenantId + digest);
+    // What is older was forgotten by its age.
+    if (Number(surplus.at(-1)) > clock() - KEPT_SECS * 1000)
+      alerts.raise(issues.storedObjectsForgotten(tenantId, perTenant));
   }
 
   async takeOver(tenantId: string, id: string, owed: TokenCounts): Promise<TokenCounts> {
-    const name = nameOf(id);
+    const name = storeKeys.upstreamObject(sha256Hex(id));
+    const [input, output] = counters(tenantId);
     const taken = await Promise.all([
-      this.#take(name, `${tenantId} input`, owed.inputTokens),
-      this.#take(name, `${tenantId} output`, owed.outputTokens),
+      this.#take(name, input, owed.inputTokens),
+      this.#take(name, output, owed.outputTokens),
     ]).catch(() => [0, 0]);
     return { inputTokens: taken[0] ?? 0, outputTokens: taken[1] ?? 0 };
   }
 
   /** Adds to a counter what it lacks up to `owed`, and gives back what others have added meanwhile. */
   async #take(name: string, field: string, owed: number): Promise<number> {
-    const before = await this.#client.run(async (redis) => Number(await redis.hget<string>(name, field)), true);
+    const before = await this.#options.client.run(async (redis) => Number(await redis.hget<string>(name, field)), true);
     const lacking = owed - before;
     if (lacking <= 0) return 0;
+    // The answer may have been forgotten meanwhile: its counter must not stay for good.
     const add = async (count: number) =>
-      await this.#client.run(async (redis) => await redis.hincrby(name, field, count), true);
-    const excess = Math.min(Math.max(Number(await add(lacking)) - owed, 0), lacking);
+      await this.#options.client.run(
+        async (redis) => await redis.pipeline().hincrby(name, field, count).expire(name, KEPT_SECS).exec(),
+        true,
+      );
+    const [sum] = await add(lacking);
+    const excess = Math.min(Math.max(Number(sum) - owed, 0), lacking);
     if (excess > 0) await add(-excess);
     return lacking - excess;
   }
@@ -83,8 +193,9 @@ export class RedisUpstreamObjects implements UpstreamObjects {
   }
 }
 
-function nameOf(id: string): string {
-  return storeKeys.upstreamObject(sha256Hex(id));
+/** The fields with the tokens that reads of an answer have charged. */
+function counters(tenantId: string): readonly [input: string, output: string] {
+  return [`${tenantId} input`, `${tenantId} output`];
 }
 
 /** One line each: the upstream, what was charged (input and output tokens, or nothing), and the model, whose name comes last. */

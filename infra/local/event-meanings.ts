@@ -37,6 +37,8 @@ const WORKER_EVENTS: Meanings = {
   scheduler_unavailable: "the cell, which admits requests, does not answer; requests without a slot get 503",
   span_refused: "the analytics store rejected a span; the span was dropped",
   spans_lost: "the spans of a request could not be stored and are lost; its usage row is not",
+  stored_objects_lost:
+    "ids of stored answers could not be saved in the key-value store, and too many wait for it: other isolates do not know them",
   tool_failed: "a tool server returned no result for a tool call; the model got an error instead",
   trace_export_available: "spans reach the OpenTelemetry collector again",
   trace_export_failed:

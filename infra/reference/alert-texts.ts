@@ -68,6 +68,14 @@ export const ALERT_TEXTS: Readonly<Record<AlertKey, AlertText>> = {
     means: "A response could not be stored in the response cache. No request fails.",
     action: "Same as [redis_cache_lookup_failed](#redis_cache_lookup_failed). Usually the store is out of memory.",
   },
+  stored_objects_forgotten: {
+    subject: "The data plane and its parts",
+    of: "id of the tenant",
+    means:
+      "Upstreams have given the tenant more ids of stored answers, items and containers in 30 days than `GATEWAY_STORED_OBJECTS_PER_TENANT`. The oldest are forgotten: a request of the tenant that names one gets 404 `object_not_found`.",
+    action:
+      "Ask the tenant to send `store: false` where it continues no answer. Otherwise raise `GATEWAY_STORED_OBJECTS_PER_TENANT`, if the key-value store has room: about 0.5 KB for each id.",
+  },
   redis_sync_failed: {
     subject: "The data plane and its parts",
     means:

@@ -23,6 +23,8 @@ export const LIMIT_TEXTS: Readonly<Record<keyof typeof LIMITS, LimitText>> = {
   answerMemory: { limit: "memory of a Worker for responses that are buffered whole", unit: "bytes" },
   cacheMemory: { limit: "memory of a Worker for the response cache", unit: "bytes" },
   cachedAnswer: { limit: "size of a response in the response cache", unit: "bytes" },
+  unsavedObjects: { limit: "memory of a Worker for stored objects that wait for the key-value store", unit: "bytes" },
+  tenantUnsavedObjects: { limit: "the same, for those of one tenant", unit: "bytes" },
   queuedInCell: { limit: "waiting requests in a cell", unit: "count" },
   headroomFrom: { limit: "slots of the smallest cell that keeps headroom", unit: "count" },
   toolsOfRequest: { limit: "tools per request with the tool loop", unit: "count" },

@@ -22,6 +22,8 @@ export const LIMITS = {
   answerMemory: 32 * MIB,
   cacheMemory: 16 * MIB,
   cachedAnswer: 512 * 1024,
+  unsavedObjects: 4 * MIB,
+  tenantUnsavedObjects: 512 * 1024,
   queuedInCell: 20_000,
   headroomFrom: 40,
   toolsOfRequest: 128,

@@ -18,6 +18,7 @@ const MADE: { readonly [Name in keyof typeof issues]: readonly { readonly issueK
   schedulerUnavailable: [issues.schedulerUnavailable("c", "r")],
   lookupFailed: (["key", "model", "mcp"] as const).map((kind) => issues.lookupFailed(kind, "r")),
   responseCacheFailed: (["lookup", "store"] as const).map((work) => issues.responseCacheFailed(work, "r")),
+  storedObjectsForgotten: [issues.storedObjectsForgotten("t", 1)],
   budgetCheckFailed: (["tenant", "key"] as const).flatMap((owner) =>
     [true, false].map((open) => issues.budgetCheckFailed(owner, open, "r")),
   ),

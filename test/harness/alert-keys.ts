@@ -45,6 +45,7 @@ export const ALERT_KEYS = {
   backup_failed: "control/backup/backup-schedule.test.ts",
   key_store_emptied: "test/faults/emptied-store.test.ts",
   redis_sync_failed: "control/alerts/outbox-watch.test.ts",
+  stored_objects_forgotten: "edge/adapters/redis-upstream-objects.node.test.ts",
   jwks_fetch_failed: "test/faults/identity.test.ts",
   identity_tenant_created: "test/faults/identity.test.ts",
   admin_auth_failures: "test/spec/admin-plane.test.ts",

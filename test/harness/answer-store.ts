@@ -42,6 +42,12 @@ async function bodyOf(request: IncomingMessage): Promise<Readonly<Record<string,
   return text === "" ? {} : (JSON.parse(text) as Record<string, unknown>);
 }
 
+/** As many items as `metadata.items` says, in addition to the usual ones. */
+function itemsOf(metadata: unknown): readonly object[] {
+  const count = Number((metadata as Readonly<Record<string, string>>)["items"] ?? 0);
+  return Array.from({ length: count }, () => ({ type: "message", id: `msg_${randomUUID()}`, content: [] }));
+}
+
 /** A new answer repeats the request's own `metadata` and `tools`, as OpenAI's does. With the instructions `hang` a stream stays open after its first event. */
 function answer(creates: boolean, body: Readonly<Record<string, unknown>>, response: ServerResponse): void {
   const content = [{ type: "output_text", text: "secret 4711", annotations: [] }];
@@ -56,7 +62,7 @@ function answer(creates: boolean, body: Readonly<Record<string, unknown>>, respo
     status: creates && background === true ? "queued" : "completed",
     metadata,
     tools: given,
-    output: creates && background === true ? [] : [item, code, tools],
+    output: creates && background === true ? [] : [item, code, tools, ...itemsOf(metadata)],
     usage: creates && background === true ? null : { input_tokens: 3, output_tokens: 5, total_tokens: 8 },
   };
   if (!creates || stream !== true) {

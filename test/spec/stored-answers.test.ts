@@ -308,12 +308,14 @@ describe("an object that the gateway has given to nobody", () => {
     expect(await outcome(await ask(own, { previous_response_id: ID }))).toEqual(notFound("previous_response_id"));
   });
 
-  it("is not taken by a client that chooses the id of its own answer", async () => {
+  it.each([/^/, /^resp_/])("is not taken by a client that chooses it without %s as its answer's id", async (cut) => {
     const { own, other } = await scene();
     const { id } = await created(own);
-    expect(await outcome(await ask(other, { request_id: id }))).toEqual(notFound("request_id"));
-    expect(await outcome(await call(other, `/responses/${id}`, null, "GET"))).toEqual(notFound(null));
-    expect(await created(other, { request_id: `mine-${id}` })).toMatchObject({ id: `mine-${id}` });
+    expect(await outcome(await ask(other, { request_id: id.replace(cut, "") }))).toEqual(notFound("request_id"));
+    expect(upstream.seen(own.mark)).toHaveLength(1);
+    for (const caller of [own, other]) expect((await created(caller, { request_id: "mine" })).id).toBe("mine");
+    for (const caller of [own, other])
+      expect(await outcome(await call(caller, "/responses/mine", null, "GET"))).toEqual(notFound(null));
   });
 
   it("is not looked for in data of the client, or in items that are complete", async () => {

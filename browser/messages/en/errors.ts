@@ -60,7 +60,7 @@ export const errorTexts = {
   mcp_session_not_found: "The MCP session is unknown, or belongs to another tenant.",
   mcp_session_not_found_fix: "Start a new session. MCP clients do this automatically.",
   object_not_found: "No such stored answer or file, or another tenant's.",
-  object_not_found_fix: "Use an id that this tenant was given in the last 30 days, or send the content itself.",
+  object_not_found_fix: "Use an id that this tenant was given lately (at most 30 days ago), or send the content itself.",
   unknown_endpoint: "The gateway does not serve this path.",
   unknown_endpoint_fix: "Check the path and method against the API documentation.",
   request_timeout: "The request body did not arrive in time.",

@@ -59,6 +59,11 @@ describe("the objects that a body names", () => {
     expect(namedBy({ input })).toEqual({ lookedUp: [], withContent: ["a", "b", "c"] });
   });
 
+  it("include the id that the client chooses for the answer, and what a server may make of it", () => {
+    const named = namedBy({ request_id: "a", metadata: { request_id: "own" } });
+    expect(named).toEqual({ lookedUp: [], withContent: ["a", "resp_a"] });
+  });
+
   it("are counted up to one more than are allowed", () => {
     expect(namedBy({ file_ids: ["a", "b", "c", "d"] }, 2)).toEqual({ lookedUp: ["a", "b", "c"], withContent: [] });
   });

@@ -16,8 +16,12 @@ interface NamedObject {
   readonly isLookedUp: boolean;
 }
 
-/** The id that vLLM gives to the answer of this request: with that of another answer it would take its place. */
+/**
+ * The id that vLLM gives to the answer of this request, or what a server makes it of: with that of another answer it would take
+ * its place.
+ */
 const CHOSEN = "request_id";
+const ANSWER_PREFIX = "resp_";
 /** Fields whose text, or list of texts, is an id; also without underscores, as JSON of protocol buffers may write them. */
 const IDS: ReadonlyMap<string, string> = new Map(
   [
@@ -77,7 +81,8 @@ export function* namedObjects(pieces: readonly Uint8Array[], most: number): Step
     const field = fieldOf(path) ?? "";
     if (id === "" || (field.startsWith("skill") && !OWN_SKILL.test(id))) continue;
     if (field === CHOSEN) {
-      if (path.length === 1) others.set(id, { field, isLookedUp: false });
+      if (path.length > 1) continue;
+      for (const each of [id, ANSWER_PREFIX + id]) others.set(each, { field, isLookedUp: false });
     } else if (field === "input") items.push({ id, key: keyOf(path, path.length - 1) });
     else lookedUp.set(id, { field, isLookedUp: true });
   }

@@ -206,3 +206,22 @@ describe("a client that takes nothing", () => {
     expect(world.permit.settlement?.row).toMatchObject({ status_code: 200 });
   });
 });
+
+it("of many stored objects waits for a slow store two seconds in all", async () => {
+  const world = new TestPipeline();
+  world.rememberMs = 900;
+  const ids = ["a", "b", "c", "d", "e"];
+  const events = ids.map((id) => ({ type: "response.output_item.done", item: { type: "message", id } }));
+  world.upstream = async () =>
+    inPieces(
+      events.map((event) => `data: ${JSON.stringify(event)}\n\n`),
+      EVENTS,
+    );
+  const body = JSON.stringify({ model: "tiny", input: "12345678", stream: true });
+  await (await run(world.received({ body }, "/v1/responses"))).text();
+  await world.settled();
+  expect({ awaited: world.awaited, known: [...world.objects.keys()] }).toEqual({
+    awaited: [true, true, true, false, false],
+    known: ids,
+  });
+});

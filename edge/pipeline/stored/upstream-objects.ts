@@ -19,6 +19,8 @@ const NAMED_MAX = 4_000;
 const LOOKUP_MAX = 250;
 /** Most ids of one answer that are remembered. */
 const GIVEN_MAX = 1_000;
+/** An answer that has waited so long for the store in all does not wait again, ms. */
+const WAITED_MAX_MS = 2_000;
 
 /**
  * The objects that the request names, and the upstreams that have made them. Throws 400, 404 `object_not_found` for one that
@@ -103,6 +105,7 @@ export function answerIdsOf(call: Call, request: Resolved, target: Target): Answ
   const seen = new Set(objects?.named.keys());
   const most = seen.size + GIVEN_MAX;
   let added: string[] = [];
+  let waitedMs = 0;
   return {
     add: (id) => {
       if (seen.has(id) || seen.size >= most) return;
@@ -114,7 +117,12 @@ export function answerIdsOf(call: Call, request: Resolved, target: Target): Answ
       const ids = added;
       added = [];
       given.push(...ids);
-      return call.ports.upstreamObjects.remember(principal.tenant.id, ids, place(estimate));
+      const { clock, upstreamObjects } = call.ports;
+      const sinceMs = clock();
+      const isAwaited = waitedMs < WAITED_MAX_MS;
+      return upstreamObjects.remember(principal.tenant.id, ids, place(estimate), isAwaited).then(() => {
+        waitedMs += clock() - sinceMs;
+      });
     },
     charged: (billed) => {
       const charged = place(billed);

@@ -4,7 +4,7 @@
  * SUBSCRIBE and MULTI.
  */
 import { type Command, RedisError, type Reply } from "./backend.ts";
-import type { Store, Value } from "./store.ts";
+import { SortedSet, type Store, type Value } from "./store.ts";
 
 type Handler = (store: Store, args: readonly string[], now: number) => Reply;
 
@@ -41,8 +41,14 @@ function fields(value: Value | undefined): Map<string, string> {
   return value;
 }
 
+function sorted(value: Value | undefined): SortedSet {
+  if (value === undefined) return new SortedSet();
+  if (!(value instanceof SortedSet)) throw wrongType();
+  return value;
+}
+
 /** Stores a set or hash again after a change: an empty one is removed, and the expiry stays. */
-function keep(store: Store, key: string, value: Set<string> | Map<string, string>, now: number): void {
+function keep(store: Store, key: string, value: Exclude<Value, string>, now: number): void {
   if (value.size === 0) store.delete(key);
   else store.set(key, value, store.deadline(key, now) ?? undefined, now);
 }
@@ -112,6 +118,26 @@ const scan: Handler = (store, [cursor, ...options], now) => {
   }
   // COUNT is only a hint: everything fits into one page here, so a scan never misses a key.
   return ["0", cursor === "0" ? store.keys(now).filter((key) => match.test(key)) : []];
+};
+
+const zadd: Handler = (store, [key = "", ...pairs], now) => {
+  const value = sorted(store.get(key, now));
+  if (pairs.length % 2 !== 0) throw syntax();
+  const added: [member: string, score: number][] = [];
+  for (let index = 0; index < pairs.length; index += 2) added.push([pairs[index + 1] ?? "", whole(pairs[index])]);
+  const count = added.filter(([member, score]) => value.set(member, score)).length;
+  keep(store, key, value, now);
+  return count;
+};
+
+const zrange: Handler = (store, [key = "", first, last, option], now) => {
+  const value = sorted(store.get(key, now));
+  if (option !== undefined && option.toUpperCase() !== "WITHSCORES") throw syntax();
+  const rank = (text: string | undefined) => (whole(text) < 0 ? whole(text) + value.size : whole(text));
+  const found = value.range(Math.max(0, rank(first)), rank(last) + 1);
+  return option === undefined
+    ? found.map(([member]) => member)
+    : found.flatMap(([member, score]) => [member, `${score}`]);
 };
 
 /** Name -> least number of arguments, whether the arguments after `fewest - 2` come in pairs, and the command itself. */
@@ -224,6 +250,19 @@ const COMMANDS: Readonly<Record<string, readonly [fewest: number, most: number, 
       return count;
     },
   ],
+  ZADD: [3, Infinity, zadd],
+  ZREM: [
+    2,
+    Infinity,
+    (store, [key = "", ...removed], now) => {
+      const value = sorted(store.get(key, now));
+      const count = removed.filter((member) => value.delete(member)).length;
+      keep(store, key, value, now);
+      return count;
+    },
+  ],
+  ZRANGE: [3, 4, zrange],
+  ZCARD: [1, 1, (store, [key = ""], now) => sorted(store.get(key, now)).size],
   SCAN: [1, 5, scan],
   FLUSHDB: [
     0,

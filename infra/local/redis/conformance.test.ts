@@ -201,6 +201,37 @@ function conformance(start: () => Promise<Subject>): void {
     expect(await run("HINCRBY", "h", "n", "-7")).toBe(-2);
   });
 
+  it("keeps sorted sets, by score and then by member", async () => {
+    await run("DEL", "z");
+    expect(await run("ZADD", "z", 2, "b", 1, "c", 2, "a")).toBe(3);
+    expect(await run("ZADD", "z", 3, "c", 1, "d")).toBe(1);
+    const setMs = Date.now();
+    expect(await run("EXPIRE", "z", 100)).toBe(1);
+    expect({
+      all: await run("ZRANGE", "z", 0, -1),
+      scores: await run("ZRANGE", "z", 0, 1, "WITHSCORES"),
+      oldest: await run("ZRANGE", "z", 0, -4, "WITHSCORES"),
+      none: await run("ZRANGE", "z", 0, -5),
+      outside: await run("ZRANGE", "z", -9, 9),
+      absent: await run("ZRANGE", "none", 0, -1),
+    }).toEqual({
+      all: ["d", "a", "b", "c"],
+      scores: ["d", "1", "a", "2"],
+      oldest: ["d", "1"],
+      none: [],
+      outside: ["d", "a", "b", "c"],
+      absent: [],
+    });
+    expect({ all: await run("ZCARD", "z"), absent: await run("ZCARD", "none") }).toEqual({ all: 4, absent: 0 });
+    expect(await run("ZREM", "z", "d", "none")).toBe(1);
+    expect(await run("ZADD", "z", 2, "aa")).toBe(1);
+    expect(await run("ZRANGE", "z", 0, -1)).toEqual(["a", "aa", "b", "c"]);
+    await expectTtl("z", 100, setMs);
+    expect(await run("ZADD", "z", 1, "a", 2)).toBe("ERR syntax error");
+    expect(await run("ZREM", "z", "a", "aa", "b", "c")).toBe(4);
+    expect(await run("EXISTS", "z")).toBe(0);
+  });
+
   it("refuses a command on a value of another type", async () => {
     await run("DEL", "w");
     await run("SADD", "w", "a");
@@ -210,6 +241,8 @@ function conformance(start: () => Promise<Subject>): void {
       ["HGET", "w", "a"],
       ["HSET", "w", "a", "b"],
       ["HGETALL", "w"],
+      ["ZADD", "w", "1", "a"],
+      ["ZRANGE", "w", "0", "-1"],
     ]) {
       expect(await run(...command)).toMatch(/^WRONGTYPE /);
     }

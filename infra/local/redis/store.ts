@@ -5,8 +5,60 @@
  */
 import { RedisError } from "./backend.ts";
 
+/** Members by score and, within a score, by name. It is sorted when it is read, and most often it is in order already. */
+export class SortedSet {
+  #scores = new Map<string, number>();
+  #last: readonly [member: string, score: number] | null = null;
+  #isInOrder = true;
+  bytes = 0;
+
+  get size(): number {
+    return this.#scores.size;
+  }
+
+  /** Whether the member is new. */
+  set(member: string, score: number): boolean {
+    const isNew = !this.delete(member);
+    const last: readonly [string, number] = [member, score];
+    this.#isInOrder &&= this.#last === null || compare(this.#last, last) < 0;
+    this.#last = last;
+    this.#scores.set(member, score);
+    this.bytes += ENTRY_OVERHEAD_BYTES + textBytes(member);
+    return isNew;
+  }
+
+  delete(member: string): boolean {
+    if (!this.#scores.delete(member)) return false;
+    this.bytes -= ENTRY_OVERHEAD_BYTES + textBytes(member);
+    return true;
+  }
+
+  /** The members of the ranks from `start` up to `end`, without that one. */
+  range(start: number, end: number): [member: string, score: number][] {
+    if (start >= end) return [];
+    if (!this.#isInOrder) {
+      const sorted = [...this.#scores].toSorted(compare);
+      this.#scores = new Map(sorted);
+      this.#last = sorted.at(-1) ?? null;
+      this.#isInOrder = true;
+    }
+    const found: [string, number][] = [];
+    let rank = 0;
+    for (const each of this.#scores) {
+      if (rank >= end) break;
+      if (rank >= start) found.push(each);
+      rank += 1;
+    }
+    return found;
+  }
+}
+
+function compare([a, scoreOfA]: readonly [string, number], [b, scoreOfB]: readonly [string, number]): number {
+  return scoreOfA - scoreOfB || (a < b ? -1 : 1);
+}
+
 /** A stored value: the type decides which commands may touch it. */
-export type Value = string | Set<string> | Map<string, string>;
+export type Value = string | Set<string> | Map<string, string> | SortedSet;
 
 interface Entry {
   value: Value;
@@ -23,6 +75,7 @@ const textBytes = (text: string) => 2 * text.length;
 function sizeOf(key: string, value: Value): number {
   let bytes = ENTRY_OVERHEAD_BYTES + textBytes(key);
   if (typeof value === "string") return bytes + textBytes(value);
+  if (value instanceof SortedSet) return bytes + value.bytes;
   if (value instanceof Set) for (const member of value) bytes += ENTRY_OVERHEAD_BYTES + textBytes(member);
   else for (const [field, text] of value) bytes += ENTRY_OVERHEAD_BYTES + textBytes(field) + textBytes(text);
   return bytes;

@@ -116,6 +116,9 @@ export class TestPipeline {
   readonly mcpSessions = new TestMcpSessions();
   /** The objects of upstreams that the tenant was given. */
   readonly objects = new Map<string, ObjectPlace>();
+  /** How long it takes to remember some, and which writes were waited for. */
+  rememberMs = 0;
+  readonly awaited: boolean[] = [];
   readonly originals = new TestOriginals();
   /** The sidecar's scores; null: there is no sidecar. */
   compressor: Compressor["score"] | null = null;
@@ -272,7 +275,9 @@ export class TestPipeline {
       mcpSessions: this.mcpSessions,
       upstreamObjects: {
         places: async (_tenant, ids) => ids.map((id) => this.objects.get(id) ?? null),
-        remember: async (_tenant, ids, place) => {
+        remember: async (_tenant, ids, place, isAwaited = true) => {
+          this.awaited.push(isAwaited);
+          if (isAwaited) this.nowMs += this.rememberMs;
           for (const id of ids) this.objects.set(id, place);
         },
         takeOver: async (_tenant, _id, owed) => owed,
