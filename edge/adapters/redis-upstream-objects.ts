@@ -56,13 +56,13 @@ export class RedisUpstreamObjects implements UpstreamObjects {
     await work.catch(() => undefined);
   }
 
-  async takeOver(tenantId: string, id: string, owed: TokenCounts): Promise<TokenCounts> {
+  async takeOver(tenantId: string, id: string, owed: TokenCounts): Promise<TokenCounts | null> {
     const name = nameOf(id);
     const taken = await Promise.all([
       this.#take(name, `${tenantId} input`, owed.inputTokens),
       this.#take(name, `${tenantId} output`, owed.outputTokens),
-    ]).catch(() => [0, 0]);
-    return { inputTokens: taken[0] ?? 0, outputTokens: taken[1] ?? 0 };
+    ]).catch(() => null);
+    return taken === null ? null : { inputTokens: taken[0], outputTokens: taken[1] };
   }
 
   /** Adds to a counter what it lacks up to `owed`, and gives back what others have added meanwhile. */
