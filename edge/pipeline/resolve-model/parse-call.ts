@@ -18,6 +18,7 @@ import {
 import { boundaryOf } from "../../domain/request/form/form-head.ts";
 import { FormScan } from "../../domain/request/form/form-scan.ts";
 import { sessionIdOf } from "../../domain/request/session-id.ts";
+import { isHolder, mayConcernSteering, steeringFault, steeringWithin } from "../../domain/request/steering-fields.ts";
 import type { Transforms } from "../../domain/upstream/transform.ts";
 import { sentPlaces } from "../../domain/wire/json/cut-strings.ts";
 import {
@@ -27,7 +28,7 @@ import {
   readCut,
   wholeDocument,
 } from "../../domain/wire/json/document.ts";
-import { scanTopLevel, type TopLevel } from "../../domain/wire/json/top-level.ts";
+import { scanTopLevel } from "../../domain/wire/json/top-level.ts";
 import { isHeavyJson } from "../../domain/wire/json/weight.ts";
 import { isDraftMember } from "../call/boon/request-draft.ts";
 import type { OutgoingBody } from "../call/client-body.ts";
@@ -54,7 +55,7 @@ interface ReadCall {
   /** Who sent it, in the session to which it belongs. */
   readonly caller: Authenticated;
   readonly document: JsonDocument;
-  /** Names at its top level that may be taken for a field that decisions rest on, once per occurrence. */
+  /** Names at its top level that may be taken for a field that decisions rest on, once per occurrence, and refused paths. */
   readonly names: readonly string[];
   readonly outgoing: JsonOutgoing;
 }
@@ -65,7 +66,7 @@ export async function parseCall(call: Call, caller: Authenticated): Promise<Pars
   const read = await readCall(call, caller);
   if (read === null) throw new GatewayError("invalid_json");
   const parsed = checked(read.caller, () => {
-    checkSpelling(call, read.names);
+    checkNames(call, read.names);
     return parsedOf(read, modelOf(call, read.document));
   });
   return checked(parsed, () => {
@@ -96,7 +97,7 @@ export async function parseOther(call: Call, caller: Authenticated): Promise<Unc
 /** `request`, whose model is registered, when its fields are valid. Throws the failure of 400. */
 export function checkFields<K extends Parsed>(call: Call, request: K, names: readonly string[]): K {
   return checked(request, () => {
-    checkSpelling(call, names);
+    checkNames(call, names);
     checkValues(call, request.parsed.document);
     return request;
   });
@@ -115,7 +116,7 @@ export async function parseProbe(call: Call, caller: Authenticated): Promise<Par
     if (read !== null && modelName !== null) {
       const probe = parsedOf(read, modelName, new PassthroughBody(kept));
       return checked(probe, () => {
-        checkSpelling(call, read.names);
+        checkNames(call, read.names);
         if (read.names.filter((name) => name === "model").length > 1) throw fieldError(repeatedFault("model"));
         return probe;
       });
@@ -150,21 +151,16 @@ async function readCall(call: Call, caller: Authenticated): Promise<ReadCall | n
   const received = await readPieces(call, caller);
   const read = await inTurns(call, readJson(received, call));
   if (read === null) return null;
-  const { document, top, outgoing } = read;
+  const { document, names, outgoing } = read;
   call.cleanups.push(() => outgoing.release());
-  return {
-    caller: inSession(call, caller, document),
-    document,
-    names: top.members.map(({ name }) => document.text(name)),
-    outgoing,
-  };
+  return { caller: inSession(call, caller, document), document, names, outgoing };
 }
 
 /** What the call needs of a JSON body. Throws 413. */
 function* readJson(
   received: readonly Uint8Array<ArrayBuffer>[],
-  { requestId, ports: { transforms } }: Call,
-): Steps<{ document: JsonDocument; top: TopLevel; outgoing: JsonOutgoing } | null> {
+  { requestId, config, ports: { transforms } }: Call,
+): Steps<Pick<ReadCall, "document" | "names" | "outgoing"> | null> {
   const cut = yield* cutJson(received, requestId);
   if (cut === null) return null;
   // a document from which nothing was cut is the client's body in one piece
@@ -175,11 +171,21 @@ function* readJson(
   if (document === null) return null;
   const top = yield* scanTopLevel(cut.bytes, (name) => isLookedAt(transforms, document.text(name)));
   if (top === null) return null;
-  return { document, top, outgoing: new JsonOutgoing(pieces, sentPlaces(cut, top)) };
+  const names: string[] = [];
+  for (const { name, value } of top.members) {
+    const text = document.text(name);
+    names.push(text);
+    if (!isHolder(text)) continue;
+    const held = cut.bytes.subarray(value.start, value.end);
+    const path = yield* steeringWithin(text, held, (inner) => document.text(inner), config.passthroughFields);
+    if (path !== null) names.push(path);
+  }
+  return { document, names, outgoing: new JsonOutgoing(pieces, sentPlaces(cut, top)) };
 }
 
 function isLookedAt(transforms: Transforms, name: string): boolean {
-  return isJudgedName(name) || name === "model" || transforms.edits(name) || isDraftMember(name);
+  const isJudged = isJudgedName(name) || mayConcernSteering(name);
+  return isJudged || name === "model" || transforms.edits(name) || isDraftMember(name);
 }
 
 /** The caller, in the session that the request belongs to: refusals of what was read have it as well. */
@@ -209,9 +215,13 @@ function checked<T>(known: Authenticated, checks: () => T): T {
   }
 }
 
-function checkSpelling(call: Call, names: readonly string[]): void {
-  const fault = spellingFault(names, decidingFields(call.route));
-  if (fault !== null) throw fieldError(fault);
+function checkNames(call: Call, names: readonly string[]): void {
+  const spelling = spellingFault(names, decidingFields(call.route));
+  if (spelling !== null) throw fieldError(spelling);
+  for (const name of names) {
+    const steering = steeringFault(name, call.config.passthroughFields);
+    if (steering !== null) throw fieldError(steering);
+  }
 }
 
 function checkValues(call: Call, { root }: JsonDocument): void {
@@ -227,6 +237,7 @@ async function parseForm(call: Call, caller: Authenticated): Promise<Parsed> {
     new FormScan(boundary ?? ""),
     decidingFields(call.route),
     call.config.passesForeignObjects,
+    call.config.passthroughFields,
   );
   const outgoing = new FormOutgoing(form, memory);
   call.body.readBy(outgoing);
