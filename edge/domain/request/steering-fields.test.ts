@@ -92,7 +92,7 @@ describe("a field that steers its upstream", () => {
 
 describe("the fields within another one", () => {
   const within = (value: string, allowed = NONE) =>
-    atOnce(steeringWithin("extra_body", new TextEncoder().encode(value), (name) => name, allowed));
+    atOnce(steeringWithin("extra_body", new TextEncoder().encode(value), (name) => name, allowed))?.param ?? null;
 
   it("are found at every depth of such fields, with escapes and twice, and nowhere else", () => {
     const found = [
@@ -115,6 +115,14 @@ describe("the fields within another one", () => {
       null,
       null,
     ]);
+  });
+
+  it("are refused below more holders than honest bodies have", () => {
+    const nested = (levels: number) => `${'{"extra_body":'.repeat(levels)}{"a":1}${"}".repeat(levels)}`;
+    expect({ few: within(nested(4)), many: within(nested(5)) }).toEqual({
+      few: null,
+      many: "extra_body.extra_body.extra_body.extra_body.extra_body.extra_body",
+    });
   });
 
   it("are passed over where the operator allows them", () => {

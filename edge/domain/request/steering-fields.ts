@@ -3,7 +3,7 @@
  * (docs/rules/routes.md#fields-that-steer). They are refused unless the operator lets them pass by name.
  */
 import type { Steps } from "../../../shared/steps.ts";
-import { stringPlaces } from "../wire/json/string-places.ts";
+import { type JsonPath, stringPlaces } from "../wire/json/string-places.ts";
 import { printable } from "../wire/text/printable.ts";
 import { type FieldFault, foldedName, isJudgedName } from "./client-fields.ts";
 
@@ -24,8 +24,10 @@ const STEERING = {
 const HOLDERS: ReadonlySet<string> = new Set(["extrabody", "parameters", "samplingparams", "options", "vllmxargs"]);
 /** This one replaces fields of the body. */
 const REPLACING = "extrabody";
+/** A holder deeper than this is one by which somebody hides fields. */
+const DEPTH_MAX = 4;
 /** The longest path in an error, in characters. */
-const PARAM_MAX = 64;
+const PARAM_MAX = 100;
 
 /** What each of them can do, by its name or the start of it. */
 const NAMED = new Map<string, string>();
@@ -50,16 +52,16 @@ export function mayConcernSteering(name: string): boolean {
 }
 
 /** Whether the fields of this one count like those of the body. */
-export function isHolder(name: string): boolean {
+function isHolder(name: string): boolean {
   return HOLDERS.has(squashed(name));
 }
 
 /**
- * The fault of a field, or of one in a holder (`extra_body.models`, in a form `extra_body[models]`); null: none. `allowed`: what
- * passes all the same.
+ * The fault of a field, or of one in a holder (in a form `extra_body[models]`); null: none. `allowed`: what passes all the same.
  */
 export function steeringFault(path: string, allowed: ReadonlySet<string>): FieldFault | null {
-  return faultOf("field", path, whatPathDoes(path.split(/[.[\]]+/), allowed));
+  const does = whatPathDoes(path.split(/[.[\]]+/), allowed);
+  return does === null ? null : faultOf("field", path, does);
 }
 
 /** The same in a form. Its holders are refused whole: their value is a text, which servers read as JSON. */
@@ -71,47 +73,53 @@ export function formSteeringFault(name: string, allowed: ReadonlySet<string>): F
 /** The fault of the first parameter of a query that some server reads instead of a field; null: none. */
 export function queryFault(search: string, allowed: ReadonlySet<string>): FieldFault | null {
   for (const name of new URLSearchParams(search).keys()) {
-    const fault = faultOf("query parameter", name, whatPathDoes([REPLACING, name], allowed));
-    if (fault !== null) return fault;
+    const does = whatPathDoes([REPLACING, name], allowed);
+    if (does !== null) return faultOf("query parameter", name, does);
   }
   return null;
 }
 
-/** The path of the first field in the value of a holder that has a fault; null: none. `text`: a name as the client sent it. */
+/** The fault of the first field in the value of a holder; null: none. `text`: a name as the client sent it. */
 export function* steeringWithin(
   holder: string,
   value: Uint8Array,
   text: (name: string) => string,
   allowed: ReadonlySet<string>,
-): Steps<string | null> {
-  let found: string | null = null;
+): Steps<FieldFault | null> {
+  if (!isHolder(holder)) return null;
+  const faults: FieldFault[] = [];
   yield* stringPlaces([value], (path, isName) => {
-    if (found !== null || !isName) return false;
-    const steps = [holder, ...path.map((step) => (typeof step === "string" ? text(step) : String(step)))];
-    if (whatPathDoes(steps, allowed) !== null) found = steps.join(".");
+    const does = isName && faults.length === 0 ? whatPathDoes(path, allowed, text, squashed(holder)) : null;
+    const steps = () => path.map((step) => (typeof step === "string" ? text(step) : step));
+    if (does !== null) faults.push(faultOf("field", [holder, ...steps()].join("."), does));
     return false;
   });
-  return found;
+  return faults[0] ?? null;
 }
 
-function faultOf(what: string, path: string, does: string | null): FieldFault | null {
-  if (does === null) return null;
+function faultOf(what: string, path: string, does: string): FieldFault {
   const param = printable(path, PARAM_MAX);
   return { param, message: `${what} '${param}' can ${does}; leave it out` };
 }
 
-/** What the field at the end of the path can do, when every field before it is a holder; null: nothing. */
-function whatPathDoes(path: readonly string[], allowed: ReadonlySet<string>): string | null {
-  let above = "";
-  for (const step of path) {
-    const name = squashed(step);
+/** What the field at the end of the path can do, when every field before it is a holder, as `above` is; null: nothing. */
+function whatPathDoes(path: JsonPath, allowed: ReadonlySet<string>, text = asItIs, above = ""): string | null {
+  let holder = above;
+  for (const [depth, step] of path.entries()) {
+    const own = typeof step === "string" ? text(step) : "";
+    const name = squashed(own);
     const does = allowed.has(name) ? null : whatItDoes(name);
     if (does !== null) return does;
-    if (above === REPLACING && isJudgedName(step)) return "replace a field of the body";
+    if (holder === REPLACING && isJudgedName(own)) return "replace a field of the body";
     if (!HOLDERS.has(name)) return null;
-    above = name;
+    if (depth === DEPTH_MAX) return "hide others";
+    holder = name;
   }
   return null;
+}
+
+function asItIs(name: string): string {
+  return name;
 }
 
 function whatItDoes(name: string): string | null {
