@@ -64,10 +64,11 @@ function answer(
     output: [item, code, tools],
     usage: { input_tokens: 3, output_tokens: 5, total_tokens: 8 },
   };
+  // vLLM takes the id that its client chooses
+  const id = typeof body["request_id"] === "string" ? body["request_id"] : `resp_${randomUUID()}`;
   const isLater = creates && background === true;
   const whole = {
-    // vLLM takes the id that its client chooses
-    id: body["request_id"] ?? `resp_${randomUUID()}`,
+    id,
     object: "response",
     metadata,
     tools: given,
@@ -92,6 +93,6 @@ function answer(
     response.end();
   };
   write(events.slice(0, 1));
-  if (body["instructions"] === "hang") hanging.set(String(whole.id), finish);
+  if (body["instructions"] === "hang") hanging.set(id, finish);
   else finish();
 }

@@ -164,56 +164,6 @@ describe("an answer that an upstream keeps", () => {
     expect(outputs.reduce((sum, tokens) => sum + tokens, 0)).toBe(4);
   });
 
-  it.each([
-    ["before", { posted: 1, read: 4 }],
-    ["after", { posted: 5, read: 0 }],
-  ])("made in the background is charged once, when it is read %s its stream has ended", async (when, charged) => {
-    const { own } = await scene();
-    const posted = await ask(own, { stream: true, background: true, instructions: "hang", max_output_tokens: 1 });
-    const rowOf = async (response: Response) =>
-      await fixture.gateway.row(own.tenant.id, response.headers.get("x-gateway-request-id"));
-    const reader = posted.body?.getReader();
-    const { value } = (await reader?.read()) ?? {};
-    const id = /resp_[\w-]+/.exec(new TextDecoder().decode(value))?.[0] ?? "";
-    const readIt = async () => {
-      const response = await call(own, `/responses/${id}`, null, "GET");
-      await response.text();
-      return await rowOf(response);
-    };
-    const early = when === "before" ? await readIt() : null;
-    await (await call(own, `/responses/${id}/cancel`, {})).text();
-    for (let piece = await reader?.read(); piece?.done === false; piece = await reader?.read());
-    const row = await rowOf(posted);
-    const read = early ?? (await readIt());
-    const cost = Number((row.cost_usd + read.cost_usd).toFixed(9));
-    expect({ posted: row.output_tokens, read: read.output_tokens, cost }).toEqual({ ...charged, cost: 0.053 });
-  });
-
-  it("is read, and cancelled, as often as its tenant has requests per minute", async () => {
-    const { own } = await scene();
-    const { id } = await created(own);
-    await fixture.gateway.must("PUT", `/tenants/${own.tenant.id}/quota`, {
-      tokens_per_minute: 0,
-      requests_per_minute: 2,
-    });
-    const outcomes: object[] = [];
-    for (const [method, rest] of [
-      ["GET", ""],
-      ["POST", "/cancel"],
-      ["GET", ""],
-      ["DELETE", ""],
-    ] as const) {
-      const response = await call(own, `/responses/${id}${rest}`, null, method);
-      const waits = Number(response.headers.get("retry-after") ?? 0) > 0;
-      outcomes.push({ ...(await outcome(response)), waits });
-      await fixture.gateway.row(own.tenant.id, response.headers.get("x-gateway-request-id"));
-    }
-    const passed = { ...DONE, waits: false };
-    const refused = { status: 429, code: "request_rate_exceeded", param: null, waits: true };
-    expect(outcomes).toEqual([passed, passed, refused, refused]);
-    expect(upstream.seen(own.mark).map(({ method }) => method)).toEqual(["POST", "GET", "POST"]);
-  });
-
   it.each<[string, Fields]>([
     ["background", { background: 1 }],
     ["background", { background: "true" }],
