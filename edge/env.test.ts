@@ -18,6 +18,7 @@ describe("the Worker's configuration", () => {
       ledgerShards: 1,
       sessionIdDerivation: true,
       passthroughPaths: new Set(),
+      passthroughFields: new Set(),
       logGatherMs: 0,
       fairshareAlgorithm: "hierarchical",
       clickhouse: { db: "gateway", user: "default", password: "" },
@@ -76,6 +77,14 @@ describe("the Worker's configuration", () => {
     expect(paths("/v1/rerank, /v1/moderations")).toEqual(new Set(["/v1/rerank", "/v1/moderations"]));
   });
 
+  it("reads the fields that are passed through, however they are written", () => {
+    const fields = (value: string) => parseEnv({ GATEWAY_PASSTHROUGH_FIELDS: value }).passthroughFields;
+    expect({ none: fields(" "), some: fields("models, loraPath") }).toEqual({
+      none: new Set(),
+      some: new Set(["models", "lorapath"]),
+    });
+  });
+
   it("reads whole origins of pages, with or without a slash at the end, or all", () => {
     const origins = (value: string) => parseEnv({ GATEWAY_CORS_ORIGINS: value }).corsOrigins;
     expect({ none: origins(" "), some: origins("https://a.example/, http://b:81"), all: origins(" * ") }).toEqual({
@@ -101,6 +110,10 @@ describe("the Worker's configuration", () => {
     ["GATEWAY_PASSTHROUGH_PATHS", "/v1/rerank/"],
     ["GATEWAY_PASSTHROUGH_PATHS", "/v1/rerank?a=b"],
     ["GATEWAY_PASSTHROUGH_PATHS", "/v1/rerank,/v1/files"],
+    ["GATEWAY_PASSTHROUGH_FIELDS", "models,"],
+    ["GATEWAY_PASSTHROUGH_FIELDS", "model"],
+    ["GATEWAY_PASSTHROUGH_FIELDS", "extra_body"],
+    ["GATEWAY_PASSTHROUGH_FIELDS", "temperature"],
     ["GATEWAY_CELL", "Not a cell"],
     ["GATEWAY_REDIS_URL", "redis://h"],
     ["GATEWAY_CLICKHOUSE_URL", "nowhere"],

@@ -28,6 +28,7 @@ import { isSafePath } from "../shared/network/upstream-url.ts";
 import { ADMISSION_PATIENCE_MAX_SECS } from "./cluster/holder-lease.ts";
 import { SPILL_MAX_SEGMENTS } from "./domain/ledger/ledger-log.ts";
 import { isServedPath, mayBeAdded } from "./domain/request/path-rules.ts";
+import { isSteering, squashed } from "./domain/request/steering-fields.ts";
 
 /** One day. Timers of the runtime reach little more than 24 days. */
 const STALLED_READER_MAX_SECS = 86_400;
@@ -86,6 +87,19 @@ const passthroughPaths = envText("")
     return z.NEVER;
   })
   .meta({ values: "exact paths, separated by commas", default: "none" });
+
+/** Names of fields, separated by commas. */
+const passthroughFields = envText("")
+  .transform((text, context) => {
+    const names = text === "" ? [] : text.split(",").map((name) => name.trim());
+    if (names.every(isSteering)) return new Set(names.map(squashed));
+    context.addIssue({
+      code: "custom",
+      message: "must be a comma-separated list of fields that are refused otherwise",
+    });
+    return z.NEVER;
+  })
+  .meta({ values: "names of fields, separated by commas", default: "none" });
 
 interface Row<Place extends string, Field extends z.ZodType, Value> {
   /** A property of {@link Env}, or a part of one. */
@@ -241,6 +255,12 @@ const ROWS = {
     "passthroughPaths",
     passthroughPaths.describe(
       "Paths that the gateway forwards too, besides those of inference: [what is forwarded](docs/api.md#what-is-forwarded).",
+    ),
+  ),
+  GATEWAY_PASSTHROUGH_FIELDS: to(
+    "passthroughFields",
+    passthroughFields.describe(
+      "Fields of bodies that the gateway forwards although they [steer the upstream](docs/rules/routes.md#fields-that-steer).",
     ),
   ),
   GATEWAY_MODERATION_MODEL: to(

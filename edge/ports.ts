@@ -256,10 +256,10 @@ export interface UpstreamObjects {
    */
   remember(tenantId: string, ids: readonly string[], place: ObjectPlace, isAwaited?: boolean): Promise<void>;
   /**
-   * What of the tokens that the tenant owes by now for an answer, beyond those with which it was made, no other reader of the
-   * answer has taken over. Nothing while the store fails: a later reader takes it over. Never throws.
+   * What of the tokens that the tenant owes by now for an answer, beyond those with which it was made, nobody else has taken
+   * over: neither a reader of the answer nor the request that made it. Null while the store fails. Never throws.
    */
-  takeOver(tenantId: string, id: string, owed: TokenCounts): Promise<TokenCounts>;
+  takeOver(tenantId: string, id: string, owed: TokenCounts): Promise<TokenCounts | null>;
 }
 
 export interface ResponseCache {

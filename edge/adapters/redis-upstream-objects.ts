@@ -160,14 +160,14 @@ export class RedisUpstreamObjects implements UpstreamObjects {
       alerts.raise(issues.storedObjectsForgotten(tenantId, perTenant));
   }
 
-  async takeOver(tenantId: string, id: string, owed: TokenCounts): Promise<TokenCounts> {
+  async takeOver(tenantId: string, id: string, owed: TokenCounts): Promise<TokenCounts | null> {
     const name = storeKeys.upstreamObject(sha256Hex(id));
     const [input, output] = counters(tenantId);
     const taken = await Promise.all([
       this.#take(name, input, owed.inputTokens),
       this.#take(name, output, owed.outputTokens),
-    ]).catch(() => [0, 0]);
-    return { inputTokens: taken[0] ?? 0, outputTokens: taken[1] ?? 0 };
+    ]).catch(() => null);
+    return taken === null ? null : { inputTokens: taken[0], outputTokens: taken[1] };
   }
 
   /** Adds to a counter what it lacks up to `owed`, and gives back what others have added meanwhile. */

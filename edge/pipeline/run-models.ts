@@ -34,7 +34,7 @@ import { UpstreamProgress } from "./forward/upstream-progress.ts";
 import { answer } from "./receive/answer-call.ts";
 import type { PipelineInput } from "./receive/start-call.ts";
 import { relay } from "./relay/relay.ts";
-import { readLevel } from "./reply/rate-limit.ts";
+import { isRequestCounted, readLevel } from "./reply/rate-limit.ts";
 import { gatewayHeaders } from "./reply/response-headers.ts";
 import { parseDetail, parseProbe } from "./resolve-model/parse-call.ts";
 import { checkPath, resolveModel } from "./resolve-model/resolve-model.ts";
@@ -118,13 +118,16 @@ interface ForwardedProbe {
   readonly resolve: (call: Call, probe: Parsed) => Promise<Resolved>;
   readonly stagesOf: (call: Call, request: Resolved) => readonly AnswerStage[];
   readonly bill: (call: Call, request: Resolved, answered: BilledAnswer) => Billed;
-  /** Takes a row that owes something. */
+  /** Whether it is one of the requests of a minute (docs/rules/budgets.md#per-minute-buckets). */
+  readonly counts: boolean;
+  /** Takes a row that owes something, or counts. */
   readonly charge: (call: Call, request: Resolved & { readonly upstream: UpstreamProgress }, end: RequestEnd) => void;
 }
 
 const PROBE: ForwardedProbe = {
   resolve: resolveProbe,
   stagesOf: () => [],
+  counts: false,
   bill: () => NOTHING_BILLED,
   charge: () => undefined,
 };
@@ -139,10 +142,11 @@ export async function forwardProbe(call: Call, probe: Parsed, how: ForwardedProb
   const resolved = await readUntilCurrent(call, await read(probe), revsOf, again);
   watchCaller(call, resolved);
   const request = { ...resolved, level: await readLevel(call, resolved), upstream: new UpstreamProgress() };
+  const isCounted = how.counts && isRequestCounted(request);
   const ended = new OnceLatch();
   const end = (ending: RequestEnd): void => {
     if (!ended.take()) return;
-    if (ending.refunded !== true && totalTokens(ending.billed ?? NOTHING_BILLED) > 0) {
+    if (isCounted || (ending.refunded !== true && totalTokens(ending.billed ?? NOTHING_BILLED) > 0)) {
       how.charge(call, request, ending);
       return;
     }

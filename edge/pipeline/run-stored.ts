@@ -1,6 +1,6 @@
 /**
  * Reads, deletes or cancels a stored answer, at the upstream that made it (docs/rules/routes.md#objects-of-upstreams). It
- * needs no slot, and costs nothing, except that it shows what an answer made in the background has used: what that exceeds
+ * needs no slot, and costs nothing but one of the requests of a minute, except that it shows what an answer made in the background has used: what that exceeds
  * what was charged for it is charged with the read (docs/rules/settlement-and-rows.md#answers-made-in-the-background).
  */
 import { issues } from "../../shared/alerts.ts";
@@ -40,6 +40,7 @@ export async function runStored(received: PipelineInput, id: string): Promise<Re
     const objects = { named: new Map([[id, null]]), upstreams: [place.upstream] };
     return await forwardProbe(call, parseNamed(call, caller, place.model), {
       resolve: async (_, reader: Parsed) => ({ ...(await resolveModel(call, reader)), objects }),
+      counts: true,
       // A background answer was empty when it was made, so no guardrail has seen it yet.
       stagesOf: (_, read) => outputGuards(call, unestimated(call, read)),
       bill: (_, read, answered) => billed(call, unestimated(call, read), place, answered),
@@ -74,7 +75,7 @@ function billed(call: Call, request: Prepared, { charged }: ObjectPlace, answere
 }
 
 /**
- * Charges the tenant, as for a sub-call, what no other read of the answer charges: it can make a debt. Without the Cell the
+ * Charges the tenant, as for a sub-call, what nobody else charges for the answer: it can make a debt. Without the Cell the
  * row is all that says what is owed.
  */
 async function charge(
@@ -84,11 +85,12 @@ async function charge(
   ending: RequestEnd,
 ): Promise<void> {
   const request = unestimated(call, read);
-  const owed = ending.billed ?? NOTHING_BILLED;
-  const taken = { ...NO_PARTS, ...(await call.ports.upstreamObjects.takeOver(read.principal.tenant.id, id, owed)) };
+  const owed = ending.refunded === true ? NOTHING_BILLED : (ending.billed ?? NOTHING_BILLED);
+  const tookOver = await call.ports.upstreamObjects.takeOver(read.principal.tenant.id, id, owed);
+  const taken = { ...NO_PARTS, ...(tookOver ?? { inputTokens: 0, outputTokens: 0 }) };
   const end = { ...ending, billed: { ...taken, costUsd: costUsd(read.model.prices, request.measure(), taken) } };
   try {
-    const admitted = await admitSubCall(call, request);
+    const admitted = await admitSubCall(call, request, 1);
     new Settler(call, { ...admitted, upstream: read.upstream, admission: "fast" }).end(end);
   } catch {
     const row = usageRowOf(call, read, { ...end, admission: "fast" });

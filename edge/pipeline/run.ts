@@ -55,7 +55,7 @@ const OTHER: ModelRoute = {
     const passes = call.request.method === "POST" && isPassedThrough(call.path, call.config.passthroughPaths);
     const unchecked = passes ? await parseOther(call, caller) : null;
     if (unchecked === null) throw new GatewayError("unknown_endpoint");
-    return checkFields(call, await resolveRegistered(call, unchecked.request), unchecked.names);
+    return checkFields(call, await resolveRegistered(call, unchecked.request), unchecked);
   },
   resolve: resolveRegistered,
 };

@@ -37,6 +37,7 @@ function pipelineInputOf(
       sessionIdDerivation: env.sessionIdDerivation,
       listsAllModels: env.listsAllModels,
       passthroughPaths: env.passthroughPaths,
+      passthroughFields: env.passthroughFields,
       moderationModel: env.moderationModel,
       endsStreamsOnRevoke: env.endsStreamsOnRevoke,
       passesForeignObjects: env.passesForeignObjects,

@@ -51,6 +51,7 @@ describe("variables", () => {
       GATEWAY_MAX_BODY_BYTES: "2000",
       GATEWAY_SESSION_ID_DERIVATION: "off",
       GATEWAY_PASSTHROUGH_PATHS: "/v1/other, /v1/more",
+      GATEWAY_PASSTHROUGH_FIELDS: "models, lora_path",
       // Longer than any answer takes that is to come, on a busy machine too.
       GATEWAY_UPSTREAM_TIMEOUT_SECS: "5",
       GATEWAY_UPSTREAM_BASE_URL: upstream.url,
@@ -99,6 +100,12 @@ describe("variables", () => {
         other: await passed("/v1/other"),
         sleep: await passed("/sleep"),
       }).toEqual({ rerank: true, other: true, sleep: false });
+      const steered = async (field: string) => {
+        const response = await gateway.chat(minted, { body: { [field]: "x" } });
+        await response.text();
+        return response.status;
+      };
+      expect({ models: await steered("models"), route: await steered("route") }).toEqual({ models: 200, route: 400 });
       const slow = await gateway.mint("", "hang");
       expect((await gateway.chat(slow)).status).toBe(504);
       expect(readdirSync(join(folder, "wal")).length).toBeGreaterThan(0);

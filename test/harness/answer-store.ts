@@ -19,12 +19,16 @@ interface StoredCall {
 /** Registers the hooks; `baseOf(mark, endpoint)` is an address, and `seen(mark)` has the calls to all addresses of the mark. */
 export function useAnswerStore() {
   const calls: StoredCall[] = [];
+  const hanging = new Map<string, () => void>();
   const origin = useServer((request, response) => {
     bodyOf(request).then(
       (body) => {
         const [, mark = "", endpoint = "", path = ""] = /^\/([^/]+)\/([^/]+)\/v1(\/.*)$/.exec(request.url ?? "") ?? [];
         calls.push({ mark, endpoint, method: request.method ?? "", path, body });
-        answer(request.method === "POST" && path === "/responses", body, response);
+        const [, cancelled = ""] = /^\/responses\/(.*)\/cancel$/.exec(path) ?? [];
+        const isOpen = hanging.get(cancelled);
+        isOpen?.();
+        answer(request.method === "POST" && path === "/responses", isOpen !== undefined, body, response, hanging);
       },
       () => response.destroy(),
     );
@@ -48,22 +52,33 @@ function itemsOf(metadata: unknown): readonly object[] {
   return Array.from({ length: count }, () => ({ type: "message", id: `msg_${randomUUID()}`, content: [] }));
 }
 
-/** A new answer repeats the request's own `metadata` and `tools`, as OpenAI's does. With the instructions `hang` a stream stays open after its first event. */
-function answer(creates: boolean, body: Readonly<Record<string, unknown>>, response: ServerResponse): void {
+/** A new answer repeats the request's own `metadata` and `tools`, as OpenAI's does. With the instructions `hang` a stream stays open after its first event, until the answer is cancelled, which does not say what it used. */
+function answer(
+  creates: boolean,
+  cancels: boolean,
+  body: Readonly<Record<string, unknown>>,
+  response: ServerResponse,
+  hanging: Map<string, () => void>,
+): void {
   const content = [{ type: "output_text", text: "secret 4711", annotations: [] }];
   const item = { type: "message", id: `msg_${randomUUID()}`, status: "completed", role: "assistant", content };
   const code = { type: "code_interpreter_call", id: `ci_${randomUUID()}`, container_id: `cntr_${randomUUID()}` };
   const tools = { type: "mcp_list_tools", id: `mcpl_${randomUUID()}`, tools: [{ input_schema: body["metadata"] }] };
   const { metadata = {}, tools: given = [], stream, background } = body;
+  const made = {
+    status: "completed",
+    output: [item, code, tools, ...itemsOf(metadata)],
+    usage: { input_tokens: 3, output_tokens: 5, total_tokens: 8 },
+  };
+  // vLLM takes the id that its client chooses
+  const id = typeof body["request_id"] === "string" ? body["request_id"] : `resp_${randomUUID()}`;
+  const isLater = creates && background === true;
   const whole = {
-    // vLLM takes the id that its client chooses
-    id: body["request_id"] ?? `resp_${randomUUID()}`,
+    id,
     object: "response",
-    status: creates && background === true ? "queued" : "completed",
     metadata,
     tools: given,
-    output: creates && background === true ? [] : [item, code, tools, ...itemsOf(metadata)],
-    usage: creates && background === true ? null : { input_tokens: 3, output_tokens: 5, total_tokens: 8 },
+    ...(isLater || cancels ? { status: isLater ? "queued" : "cancelled", output: [], usage: null } : made),
   };
   if (!creates || stream !== true) {
     response.writeHead(200, { "content-type": "application/json" });
@@ -74,9 +89,16 @@ function answer(creates: boolean, body: Readonly<Record<string, unknown>>, respo
   const events = [
     { type: "response.created", response: { ...whole, status: "in_progress", output: [], usage: null } },
     ...[item, code].map((each) => ({ type: "response.output_item.done", item: each })),
-    { type: "response.completed", response: whole },
+    { type: "response.completed", response: { ...whole, ...made } },
   ];
-  if (body["instructions"] === "hang") events.splice(1);
-  for (const event of events) response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
-  if (body["instructions"] !== "hang") response.end();
+  const write = (some: typeof events) => {
+    for (const event of some) response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+  };
+  const finish = () => {
+    write(events.slice(1));
+    response.end();
+  };
+  write(events.slice(0, 1));
+  if (body["instructions"] === "hang") hanging.set(id, finish);
+  else finish();
 }

@@ -10,7 +10,7 @@ import type { Minted } from "../harness/gateway.ts";
 import { mainRows } from "../harness/main-rows.ts";
 import { rawRequest } from "../harness/raw-request.ts";
 import { StackLog } from "../harness/stack-log.ts";
-import { mintAt, useRouteUpstream } from "../harness/upstream-routes.ts";
+import { mintAt, sha256, useRouteUpstream } from "../harness/upstream-routes.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 const fixture = useGateway();
@@ -103,6 +103,77 @@ describe("another model beside the one that is checked", () => {
       });
     }
     expect(upstream.seen(minted.mark)).toEqual([]);
+  });
+
+  mainRows(1)([
+    ["models", '"models":["forbidden"]'],
+    ["fallbacks", '"fallbacks":[{"model":"forbidden"}]'],
+    ["lora_path", '"lora_p\\u0061th":"forbidden"'],
+    ["Api_Base", '"Api_Base":"http://elsewhere"'],
+    ["kvTransferParams", '"kvTransferParams":{"remote_host":"elsewhere"},"kvTransferParams":null'],
+    ["extra_body.models", '"extra_body":{"google":{},"models":["forbidden"]}'],
+    ["extra_body.model", '"extra_body":{"model":"forbidden"}'],
+    ["parameters.adapter_id", '"parameters":{"adapter_id":"forbidden"}'],
+  ])("in a field beside it is refused, on every route: %s", async (param, field) => {
+    const minted = await mintAt(fixture.gateway, upstream);
+    for (const path of [
+      "/v1/chat/completions",
+      "/v1/responses",
+      "/v1/images/generations",
+      "/v1/embeddings",
+      "/v1/rerank",
+    ])
+      for (const body of [
+        `{"model":"${minted.model.model_name}",${field}}`,
+        `{"input":"${"x".repeat(300_000)}",${field},"model":"${minted.model.model_name}"}`,
+      ]) {
+        const response = await post(minted, path, body);
+        expect({ path, status: response.status, body: await response.json() }).toMatchObject({
+          path,
+          status: 400,
+          body: { error: { code: "validation_failed", param } },
+        });
+      }
+    expect(upstream.seen(minted.mark)).toEqual([]);
+  });
+
+  it("in a field of a form or a parameter of a query is refused", async () => {
+    const minted = await mintAt(fixture.gateway, upstream);
+    for (const name of ["models", "models[]", "lora_path", "extra_body", "extra_body[model]", "api_base"]) {
+      const form = new FormData();
+      form.append("model", minted.model.model_name);
+      form.append("file", new File([new Uint8Array(2_000_000)], "a.wav"));
+      form.append(name, "forbidden");
+      const response = await post(minted, "/v1/audio/transcriptions", form);
+      expect({ status: response.status, body: await response.json() }).toMatchObject({
+        status: 400,
+        body: { error: { code: "validation_failed", param: name } },
+      });
+    }
+    for (const name of ["model", "models", "api_base"]) {
+      const body = JSON.stringify({ model: minted.model.model_name });
+      const response = await post(minted, `/v1/chat/completions?${name}=forbidden`, body);
+      expect({ status: response.status, body: await response.json() }).toMatchObject({
+        status: 400,
+        body: { error: { param: name, message: expect.stringContaining("query parameter") } },
+      });
+    }
+    expect(upstream.seen(minted.mark)).toEqual([]);
+  });
+
+  it("is no field of the client's own data, or one that an API defines: they arrive byte for byte", async () => {
+    const minted = await mintAt(fixture.gateway, upstream);
+    const rest =
+      ',"metadata":{"models":"x","api_key":"y"},"extra_body":{"google":{"thinking_config":{"models":1}}},"options":{"num_ctx":1},"prediction":null,"service_tier":"auto","user":"u","tools":[{"type":"function","function":{"name":"f"},"headers":{"a":"b"},"model":"m"}]}';
+    const response = await post(minted, "/v1/chat/completions", `{"model":"${minted.model.model_name}"${rest}`);
+    await response.text();
+    const [call] = upstream.seen(minted.mark);
+    const sent = `{"model":"upstream-name"${rest}`;
+    expect({ status: response.status, size: call?.size, sha256: call?.sha256 }).toEqual({
+      status: 200,
+      size: sent.length,
+      sha256: sha256(Buffer.from(sent)),
+    });
   });
 
   const TYPE = "multipart/form-data; boundary=BB";

@@ -127,6 +127,11 @@ export function levelOf(level: BucketLevel, rate: Rate): RateLevel | null {
   return level[rate] ?? null;
 }
 
+/** Whole ms until an empty bucket holds one, at least 1. */
+export function msUntilOne({ limitTokens, resetMs }: RateLevel): number {
+  return Math.max(1, Math.ceil(resetMs - ((limitTokens - 1) * MINUTE_MS) / limitTokens));
+}
+
 /** Of every rate the level that has the least left; null when there is no limit at all. */
 export function tightestLevel(all: readonly Buckets[]): BucketLevel | null {
   let levels: BucketLevel | null = null;

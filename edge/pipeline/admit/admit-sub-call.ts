@@ -10,10 +10,13 @@ import { type Prepared, StageFailure } from "../call/known.ts";
 import { usageRowOf } from "../call/report/usage-row.ts";
 import { type AdmittedRequest, admissionMessage } from "./admit.ts";
 
-/** The sub-call with its permit. Throws the failure of 503 `scheduler_unavailable`. */
-export async function admitSubCall(call: Call, request: Prepared): Promise<AdmittedRequest> {
+/**
+ * The sub-call with its permit. `requests`: how many of the requests of a minute it takes at its end. Throws the failure of 503
+ * `scheduler_unavailable`.
+ */
+export async function admitSubCall(call: Call, request: Prepared, requests = 0): Promise<AdmittedRequest> {
   const row = usageRowOf(call, request, { statusCode: 499, admission: "boon" });
-  const message = { ...admissionMessage(call, request), need: NO_AMOUNTS, row };
+  const message = { ...admissionMessage(call, request), need: { ...NO_AMOUNTS, requests }, row };
   try {
     const admitted = await call.ports.admission.admit(message);
     if (admitted.verdict !== "granted") throw new GatewayError("scheduler_unavailable");

@@ -35,6 +35,8 @@ export interface PipelineConfig {
   readonly listsAllModels: boolean;
   /** The paths that the operator has added to those that are forwarded (docs/rules/routes.md#unknown-paths). */
   readonly passthroughPaths: ReadonlySet<string>;
+  /** Steering fields that pass (docs/rules/routes.md#fields-that-steer). */
+  readonly passthroughFields: ReadonlySet<string>;
   /** The model of moderations whose body names none; "": there is none. */
   readonly moderationModel: string;
   /** Whether a request ends when its key or tenant is refused meanwhile (docs/rules/keys.md#running-requests). */

@@ -5,6 +5,7 @@
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import { ENDED_BY_GATEWAY } from "../../domain/admission/request-end.ts";
+import { storedAnswerOf } from "../../domain/request/path-rules.ts";
 import type { BilledBy } from "../../domain/request/route-class.ts";
 import { clientHeaders } from "../../domain/upstream/headers.ts";
 import type { TransformPlan } from "../../domain/upstream/transform.ts";
@@ -66,8 +67,9 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
   });
   const ids = response.ok ? answerIdsOf(call, request, forwarded.target) : null;
   const { billedBy } = call.route;
-  // what is only read or downloaded was not made for this request
-  const isMade = call.request.method === "POST" && TEXT_TYPE.test(contentType ?? "");
+  // what is only read, cancelled or downloaded was not made for this request
+  const { method } = call.request;
+  const isMade = method === "POST" && storedAnswerOf(method, call.path) === null && TEXT_TYPE.test(contentType ?? "");
   const seen = { content: TEXT_BILLED.has(billedBy), anyForm: billedBy === "tokens" && isMade };
   const scan = new UsageScan(seen, ids?.add);
   const buffer =
@@ -123,11 +125,13 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
       complete: !isFailed && (tapped === null ? end === "complete" : tapped.complete),
       stream: events,
     });
-    ids?.charged(billed);
     // A stage has put an error in the answer's place (docs/rules/boons.md#answers).
-    if (shownStatus >= 400 && end !== "gone")
+    const isRefunded = shownStatus >= 400 && end !== "gone";
+    const share = isRefunded ? undefined : ids?.share(billed);
+    if (isRefunded)
       settler.end({ statusCode, billed: { ...billed, costUsd: 0 }, refunded: true, ttftMs, failure, readerStalled });
-    else settler.end({ statusCode, billed, ttftMs, failure, readerStalled });
+    else if (share === undefined) settler.end({ statusCode, billed, ttftMs, failure, readerStalled });
+    else void share.then((own) => settler.end({ statusCode, billed: own, ttftMs, failure, readerStalled }));
     const whole = end === "complete" ? buffer?.take() : null;
     // A boon that failed once may do better the next time.
     const storable = !scan.hasError && boonReport.warnings.length === 0 && !boonReport.failed && shownStatus === 200;

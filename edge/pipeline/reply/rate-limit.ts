@@ -5,11 +5,12 @@
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import type { AdmissionRequest, Refusal } from "../../domain/admission/rpc.ts";
-import { exceededQuota, ratedLimitsOf } from "../../domain/budget/limits.ts";
+import { NO_AMOUNTS } from "../../domain/budget/amounts.ts";
+import { exceededQuota, limitsOf, ratedLimitsOf } from "../../domain/budget/limits.ts";
 import { RATE_NAMES } from "../../domain/budget/rates.ts";
-import { type BucketLevel, levelOf } from "../../domain/budget/token-bucket.ts";
+import { type BucketLevel, levelOf, msUntilOne } from "../../domain/budget/token-bucket.ts";
 import type { Call } from "../call/context.ts";
-import type { Known } from "../call/known.ts";
+import { type Authenticated, type Known, StageFailure } from "../call/known.ts";
 
 /**
  * The level for a response: as it is known, or read for an authenticated caller that reserved nothing. Never throws.
@@ -32,6 +33,19 @@ export function rateLimitHeaders(level: BucketLevel | null | undefined): Record<
     headers[`x-ratelimit-reset-${rate}`] = `${Number((known.resetMs / 1000).toFixed(3))}s`;
   }
   return headers;
+}
+
+/**
+ * Whether a request without a slot, whose level was read, counts as one of a minute: it does where these are limited. Throws the
+ * failure of 429 when none is left.
+ */
+export function isRequestCounted(caller: Authenticated): boolean {
+  const { level = null, principal } = caller;
+  const left = level === null ? null : levelOf(level, "requests");
+  if (left === null || left.remainingTokens > 0) return left !== null;
+  const refusal = { code: "request_rate_exceeded", retryAfterMs: msUntilOne(left), level } as const;
+  const limits = limitsOf(principal.key, principal.tenant);
+  throw new StageFailure(refusalError(refusal, { limits, need: NO_AMOUNTS }), caller);
 }
 
 /**

@@ -15,6 +15,7 @@ import {
 import type { FormPart } from "../../domain/request/form/form-head.ts";
 import type { FormPiece, FormScan } from "../../domain/request/form/form-scan.ts";
 import { isObjectField } from "../../domain/request/named-objects.ts";
+import { formSteeringFault } from "../../domain/request/steering-fields.ts";
 import { GrowingBytes } from "../../domain/wire/bytes/growing-bytes.ts";
 import type { PulledBody } from "./decoded-source.ts";
 import { fieldError } from "./field-error.ts";
@@ -46,6 +47,7 @@ export class FormReader {
   readonly #scan: FormScan;
   readonly #deciding: readonly string[];
   readonly #namesObjects: boolean;
+  readonly #passed: ReadonlySet<string>;
   /** The names of the parts so far that decisions rest on. */
   readonly #names: string[] = [];
   #part: FormPart | null = null;
@@ -55,13 +57,20 @@ export class FormReader {
 
   /**
    * `deciding`: the fields of the form that admission and billing rest on (client-fields.ts); `namesObjects`: whether it may
-   * name objects of its upstream, which are nobody's.
+   * name objects of its upstream, which are nobody's; `passed`: steering fields that it may have.
    */
-  constructor(source: PulledBody, scan: FormScan, deciding: readonly string[], namesObjects = false) {
+  constructor(
+    source: PulledBody,
+    scan: FormScan,
+    deciding: readonly string[],
+    namesObjects = false,
+    passed: ReadonlySet<string> = new Set(),
+  ) {
     this.source = source;
     this.#scan = scan;
     this.#deciding = deciding;
     this.#namesObjects = namesObjects;
+    this.#passed = passed;
   }
 
   /** Length of the value of `model` as the client wrote it; null before it has come. */
@@ -141,7 +150,9 @@ export class FormReader {
   #begin(part: FormPart): void {
     this.#part = part;
     const fault =
-      spellingFault([...this.#names, part.name], this.#deciding) ?? spellingFault([part.name], GUARDED_FIELDS);
+      spellingFault([...this.#names, part.name], this.#deciding) ??
+      spellingFault([part.name], GUARDED_FIELDS) ??
+      formSteeringFault(part.name, this.#passed);
     if (fault !== null) throw fieldError(fault);
     if (!this.#namesObjects && isObjectField(part.name)) throw fieldError(idFault(part.name));
     if (this.#deciding.includes(part.name)) this.#names.push(part.name);

@@ -8,6 +8,7 @@ import { GatewayError } from "../../../shared/errors.ts";
 import type { Steps } from "../../../shared/steps.ts";
 import {
   decidingFields,
+  type FieldFault,
   inputFault,
   isJudgedName,
   numberFault,
@@ -18,6 +19,7 @@ import {
 import { boundaryOf } from "../../domain/request/form/form-head.ts";
 import { FormScan } from "../../domain/request/form/form-scan.ts";
 import { sessionIdOf } from "../../domain/request/session-id.ts";
+import { mayConcernSteering, steeringFault, steeringWithin } from "../../domain/request/steering-fields.ts";
 import type { Transforms } from "../../domain/upstream/transform.ts";
 import { sentPlaces } from "../../domain/wire/json/cut-strings.ts";
 import {
@@ -27,7 +29,7 @@ import {
   readCut,
   wholeDocument,
 } from "../../domain/wire/json/document.ts";
-import { scanTopLevel, type TopLevel } from "../../domain/wire/json/top-level.ts";
+import { scanTopLevel } from "../../domain/wire/json/top-level.ts";
 import { isHeavyJson } from "../../domain/wire/json/weight.ts";
 import { isDraftMember } from "../call/boon/request-draft.ts";
 import type { OutgoingBody } from "../call/client-body.ts";
@@ -48,14 +50,22 @@ const JSON_MAX_BYTES = LIMITS.jsonBodyMemory;
  * admitted.
  */
 const FORM_AHEAD_BYTES = 256 * 1024;
+/** Work for a field that may steer, in units. */
+const STEERING_UNITS = 64;
+
+/** The names of a body's fields, which are not checked yet. */
+interface FieldNames {
+  /** Names at its top level that may be taken for a field that decisions rest on, once per occurrence. */
+  readonly names: readonly string[];
+  /** The first field that reaches past the model; null: none does. */
+  readonly steering: FieldFault | null;
+}
 
 /** A JSON body that has been read; its fields have not been checked. */
-interface ReadCall {
+interface ReadCall extends FieldNames {
   /** Who sent it, in the session to which it belongs. */
   readonly caller: Authenticated;
   readonly document: JsonDocument;
-  /** Names at its top level that may be taken for a field that decisions rest on, once per occurrence. */
-  readonly names: readonly string[];
   readonly outgoing: JsonOutgoing;
 }
 
@@ -65,7 +75,7 @@ export async function parseCall(call: Call, caller: Authenticated): Promise<Pars
   const read = await readCall(call, caller);
   if (read === null) throw new GatewayError("invalid_json");
   const parsed = checked(read.caller, () => {
-    checkSpelling(call, read.names);
+    checkNames(call, read);
     return parsedOf(read, modelOf(call, read.document));
   });
   return checked(parsed, () => {
@@ -74,10 +84,9 @@ export async function parseCall(call: Call, caller: Authenticated): Promise<Pars
   });
 }
 
-/** A body that names a model, and the names of its fields, which are not checked yet. */
-interface Unchecked {
+/** A body that names a model, and the names of its fields. */
+interface Unchecked extends FieldNames {
   readonly request: Parsed;
-  readonly names: readonly string[];
 }
 
 /**
@@ -90,13 +99,13 @@ export async function parseOther(call: Call, caller: Authenticated): Promise<Unc
   const read = await readCall(call, caller);
   const modelName = read === null ? null : modelNameOf(call, read.document);
   if (read === null || modelName === null) return null;
-  return { request: parsedOf(read, modelName), names: read.names };
+  return { request: parsedOf(read, modelName), names: read.names, steering: read.steering };
 }
 
 /** `request`, whose model is registered, when its fields are valid. Throws the failure of 400. */
-export function checkFields<K extends Parsed>(call: Call, request: K, names: readonly string[]): K {
+export function checkFields<K extends Parsed>(call: Call, request: K, found: FieldNames): K {
   return checked(request, () => {
-    checkSpelling(call, names);
+    checkNames(call, found);
     checkValues(call, request.parsed.document);
     return request;
   });
@@ -115,7 +124,7 @@ export async function parseProbe(call: Call, caller: Authenticated): Promise<Par
     if (read !== null && modelName !== null) {
       const probe = parsedOf(read, modelName, new PassthroughBody(kept));
       return checked(probe, () => {
-        checkSpelling(call, read.names);
+        checkNames(call, read);
         if (read.names.filter((name) => name === "model").length > 1) throw fieldError(repeatedFault("model"));
         return probe;
       });
@@ -150,21 +159,15 @@ async function readCall(call: Call, caller: Authenticated): Promise<ReadCall | n
   const received = await readPieces(call, caller);
   const read = await inTurns(call, readJson(received, call));
   if (read === null) return null;
-  const { document, top, outgoing } = read;
-  call.cleanups.push(() => outgoing.release());
-  return {
-    caller: inSession(call, caller, document),
-    document,
-    names: top.members.map(({ name }) => document.text(name)),
-    outgoing,
-  };
+  call.cleanups.push(() => read.outgoing.release());
+  return { ...read, caller: inSession(call, caller, read.document) };
 }
 
 /** What the call needs of a JSON body. Throws 413. */
 function* readJson(
   received: readonly Uint8Array<ArrayBuffer>[],
-  { requestId, ports: { transforms } }: Call,
-): Steps<{ document: JsonDocument; top: TopLevel; outgoing: JsonOutgoing } | null> {
+  { requestId, config, ports: { transforms } }: Call,
+): Steps<Omit<ReadCall, "caller"> | null> {
   const cut = yield* cutJson(received, requestId);
   if (cut === null) return null;
   // a document from which nothing was cut is the client's body in one piece
@@ -175,11 +178,23 @@ function* readJson(
   if (document === null) return null;
   const top = yield* scanTopLevel(cut.bytes, (name) => isLookedAt(transforms, document.text(name)));
   if (top === null) return null;
-  return { document, top, outgoing: new JsonOutgoing(pieces, sentPlaces(cut, top)) };
+  const names = top.members.map(({ name }) => document.text(name));
+  let steering: FieldFault | null = null;
+  for (const [at, { value }] of top.members.entries()) {
+    const name = names[at] ?? "";
+    if (steering !== null || !mayConcernSteering(name)) continue;
+    yield STEERING_UNITS;
+    const held = cut.bytes.subarray(value.start, value.end);
+    const text = (inner: string): string => document.text(inner);
+    const { passthroughFields } = config;
+    steering = steeringFault(name, passthroughFields) ?? (yield* steeringWithin(name, held, text, passthroughFields));
+  }
+  return { document, names, steering, outgoing: new JsonOutgoing(pieces, sentPlaces(cut, top)) };
 }
 
 function isLookedAt(transforms: Transforms, name: string): boolean {
-  return isJudgedName(name) || name === "model" || transforms.edits(name) || isDraftMember(name);
+  const isJudged = isJudgedName(name) || mayConcernSteering(name);
+  return isJudged || name === "model" || transforms.edits(name) || isDraftMember(name);
 }
 
 /** The caller, in the session that the request belongs to: refusals of what was read have it as well. */
@@ -209,8 +224,8 @@ function checked<T>(known: Authenticated, checks: () => T): T {
   }
 }
 
-function checkSpelling(call: Call, names: readonly string[]): void {
-  const fault = spellingFault(names, decidingFields(call.route));
+function checkNames(call: Call, { names, steering }: FieldNames): void {
+  const fault = spellingFault(names, decidingFields(call.route)) ?? steering;
   if (fault !== null) throw fieldError(fault);
 }
 
@@ -227,6 +242,7 @@ async function parseForm(call: Call, caller: Authenticated): Promise<Parsed> {
     new FormScan(boundary ?? ""),
     decidingFields(call.route),
     call.config.passesForeignObjects,
+    call.config.passthroughFields,
   );
   const outgoing = new FormOutgoing(form, memory);
   call.body.readBy(outgoing);

@@ -7,6 +7,7 @@ import { GatewayError } from "../../../shared/errors.ts";
 import { isSafePath } from "../../../shared/network/upstream-url.ts";
 import type { ModelRecord } from "../../../shared/records.ts";
 import { isServedPath } from "../../domain/request/path-rules.ts";
+import { queryFault } from "../../domain/request/steering-fields.ts";
 import { cutText } from "../../domain/wire/text/printable.ts";
 import type { KnownTerms } from "../../ports.ts";
 import { authenticateNow } from "../authenticate/authenticate-now.ts";
@@ -14,16 +15,19 @@ import { epochRev, modelRev, mustBeCurrent } from "../authenticate/freshness.ts"
 import { boonSettingsOf } from "../call/boon/boon-settings.ts";
 import { type Call, MODEL_TEXT_MAX } from "../call/context.ts";
 import { type Authenticated, type Known, type Parsed, type Resolved, StageFailure } from "../call/known.ts";
+import { fieldError } from "./field-error.ts";
 
 /**
  * Checks that the path as the client wrote it is safe to forward, and is served. After `prefix` is a name that is not
- * forwarded, in which clients write a slash as `%2F`. Throws 400 `invalid_path`, 404 `unknown_endpoint`.
+ * forwarded, in which clients write a slash as `%2F`. Throws 400 `invalid_path` or `validation_failed`, 404 `unknown_endpoint`.
  */
 export function checkPath(call: Call, prefix?: string): void {
   const raw = /^https?:\/\/[^/?#]+([^?#]*)/.exec(call.request.url)?.[1] ?? "/";
   if (!isSafePath(prefix !== undefined && raw.startsWith(prefix) ? raw.replaceAll(/%2f/gi, "_") : raw))
     throw new GatewayError("invalid_path");
   if (!isServedPath(call.path)) throw new GatewayError("unknown_endpoint");
+  const fault = call.request.method === "POST" ? queryFault(call.search, call.config.passthroughFields) : null;
+  if (fault !== null) throw fieldError(fault);
 }
 
 /**

@@ -3,12 +3,14 @@
  * tenants call an upstream with the same credential (docs/rules/routes.md#objects-of-upstreams).
  */
 import { GatewayError } from "../../../shared/errors.ts";
+import { costUsd } from "../../../shared/money/cost.ts";
 import { namedObjects } from "../../domain/request/named-objects.ts";
 import type { Target } from "../../domain/upstream/endpoint-order.ts";
 import type { Billed } from "../../domain/usage/billing.ts";
+import { NO_PARTS } from "../../domain/usage/reported-counts.ts";
 import { isJsonObject } from "../../domain/wire/json/document.ts";
 import { cutText } from "../../domain/wire/text/printable.ts";
-import type { ObjectPlace } from "../../ports.ts";
+import type { ObjectPlace, TokenCounts } from "../../ports.ts";
 import { type Call, MODEL_TEXT_MAX } from "../call/context.ts";
 import { inTurns } from "../call/in-turns.ts";
 import type { ObjectUse, Resolved } from "../call/known.ts";
@@ -88,8 +90,11 @@ interface AnswerIds {
   readonly add: (id: string) => void;
   /** Remembers what was added since the last call; undefined: nothing was. Never rejects. */
   readonly remember: () => Promise<void> | undefined;
-  /** Remembers what was charged for an answer that its upstream goes on making without a reader. */
-  readonly charged: (billed: Billed) => void;
+  /**
+   * For an answer that its upstream makes without a reader, what of its bill no read of it has charged meanwhile; undefined: all
+   * of it. Remembers what this request is charged. Never rejects.
+   */
+  readonly share: (billed: Billed) => Promise<Billed> | undefined;
 }
 
 /** Null: the answer has no id that a later request could name. */
@@ -98,8 +103,9 @@ export function answerIdsOf(call: Call, request: Resolved, target: Target): Answ
   const { root } = parsed.document;
   if (call.request.method !== "POST" || !isKept(call, root)) return null;
   const made = { model: model.model_name, upstream: target.key };
+  const estimated = root["background"] === true ? estimate : null;
   const place = (charged: ObjectPlace["charged"] | null): ObjectPlace =>
-    root["background"] === true && charged != null ? { ...made, charged } : made;
+    charged == null ? made : { ...made, charged };
   const given: string[] = [];
   // What the client named is known already, or was let through as nobody's.
   const seen = new Set(objects?.named.keys());
@@ -120,15 +126,57 @@ export function answerIdsOf(call: Call, request: Resolved, target: Target): Answ
       const { clock, upstreamObjects } = call.ports;
       const sinceMs = clock();
       const isAwaited = waitedMs < WAITED_MAX_MS;
-      return upstreamObjects.remember(principal.tenant.id, ids, place(estimate), isAwaited).then(() => {
+      return upstreamObjects.remember(principal.tenant.id, ids, place(estimated), isAwaited).then(() => {
         waitedMs += clock() - sinceMs;
       });
     },
-    charged: (billed) => {
-      const charged = place(billed);
-      if (charged !== made && given.length > 0)
-        call.waitUntil(call.ports.upstreamObjects.remember(principal.tenant.id, given, charged));
+    share: (billed) => {
+      // the id that comes first is the one of the answer
+      const [id] = given;
+      if (estimated == null || id === undefined) return undefined;
+      const { beyond, within } = splitAt(estimated, billed);
+      const { upstreamObjects } = call.ports;
+      call.waitUntil(upstreamObjects.remember(principal.tenant.id, given, place(within)));
+      if (beyond.inputTokens + beyond.outputTokens === 0) return undefined;
+      return upstreamObjects.takeOver(principal.tenant.id, id, beyond).then((taken) => {
+        const others = minus(beyond, taken ?? beyond);
+        return without(billed, others, costUsd(model.prices, { kind: "tokens" }, { ...NO_PARTS, ...others }));
+      });
     },
+  };
+}
+
+/** What of the tokens the estimate covers, and what it does not. */
+function splitAt(
+  estimate: TokenCounts,
+  billed: TokenCounts,
+): { readonly within: TokenCounts; readonly beyond: TokenCounts } {
+  const within = {
+    inputTokens: Math.min(billed.inputTokens, estimate.inputTokens),
+    outputTokens: Math.min(billed.outputTokens, estimate.outputTokens),
+  };
+  return { within, beyond: minus(billed, within) };
+}
+
+function minus(all: TokenCounts, part: TokenCounts): TokenCounts {
+  return {
+    inputTokens: all.inputTokens - part.inputTokens,
+    outputTokens: all.outputTokens - part.outputTokens,
+  };
+}
+
+/** The bill without tokens that were charged at this cost. */
+function without(billed: Billed, others: TokenCounts, cost: number): Billed {
+  const { inputTokens, outputTokens } = minus(billed, others);
+  const cachedTokens = Math.min(billed.cachedTokens, inputTokens);
+  const reasoningTokens = Math.min(billed.reasoningTokens, outputTokens);
+  return {
+    ...billed,
+    inputTokens,
+    outputTokens,
+    cachedTokens,
+    reasoningTokens,
+    costUsd: Math.max(0, billed.costUsd - cost),
   };
 }
 

@@ -140,6 +140,7 @@ export class TestPipeline {
   upstreamBaseUrl = "http://upstream.test";
   listsAllModels = false;
   passthroughPaths: ReadonlySet<string> = new Set();
+  passthroughFields: ReadonlySet<string> = new Set();
   passesForeignObjects = false;
   upstreamTimeoutMs = 300_000;
   maxBodyBytes = 1024;
@@ -219,6 +220,7 @@ export class TestPipeline {
         sessionIdDerivation: true,
         listsAllModels: this.listsAllModels,
         passthroughPaths: this.passthroughPaths,
+        passthroughFields: this.passthroughFields,
         moderationModel: "",
         endsStreamsOnRevoke: true,
         passesForeignObjects: this.passesForeignObjects,

@@ -1,0 +1,140 @@
+/** Fields with which a client reaches past its model (docs/rules/routes.md#fields-that-steer). */
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { atOnce } from "../../../shared/steps.ts";
+import { formSteeringFault, isSteering, queryFault, steeringFault, steeringWithin } from "./steering-fields.ts";
+
+const NONE: ReadonlySet<string> = new Set();
+const isRefused = (path: string, allowed = NONE) => steeringFault(path, allowed) !== null;
+
+const STEERING = [
+  ["OpenRouter", ["models", "route", "provider", "preset", "plugins"]],
+  ["LiteLLM", ["fallbacks", "context_window_fallbacks", "model_list", "user_config", "custom_llm_provider"]],
+  ["LiteLLM, of servers and accounts", ["api_base", "base_url", "api_key", "extra_headers", "aws_sts_endpoint"]],
+  ["vLLM", ["lora_request", "kv_transfer_params", "ec_transfer_params", "remote_host"]],
+  ["SGLang", ["lora_path", "bootstrap_host", "bootstrap_room", "disagg_prefill_dp_rank", "session_params"]],
+  ["TGI and LoRAX", ["adapter_id", "adapter_source", "api_token", "merged_adapters"]],
+  ["llama.cpp", ["lora", "speculative.n_max"]],
+  ["Azure and old clients", ["engine", "deployment_id", "data_sources", "dataSources"]],
+  ["others", ["providerOptions", "compound_custom", "image_loras", "draft_model", "speculative_config"]],
+] as const;
+
+/** Every field of the requests of OpenAI's and Anthropic's API, and common ones of model servers. */
+const HONEST =
+  "model messages audio frequency_penalty function_call functions logit_bias logprobs max_completion_tokens max_tokens metadata modalities n parallel_tool_calls prediction presence_penalty prompt_cache_key prompt_cache_retention reasoning_effort response_format safety_identifier seed service_tier stop store stream stream_options temperature tool_choice tools top_logprobs top_p user verbosity web_search_options background context_management conversation include input instructions max_output_tokens max_tool_calls previous_response_id prompt reasoning text truncation best_of echo suffix dimensions encoding_format voice speed stream_format instructions language timestamp_granularities[] chunking_strategy known_speaker_names[] image image[] mask quality size style output_format system thinking stop_sequences top_k output_config inference_geo container mcp_servers cache_control query documents top_n return_documents chat_template chat_template_kwargs guided_json structured_outputs priority request_id session_id min_p repetition_penalty mm_processor_kwargs regex ebnf inputs parameters options sampling_params extra_body vllm_xargs keep_alive".split(
+    " ",
+  );
+
+describe("a field that steers its upstream", () => {
+  it.each(STEERING)("is refused by its name: %s", (_, fields) => {
+    expect(fields.filter((field) => !isRefused(field))).toEqual([]);
+  });
+
+  it("is none of an API's own fields", () => {
+    expect(HONEST.filter((field) => isRefused(field))).toEqual([]);
+  });
+
+  it("is refused in every spelling that some server takes for it", () => {
+    const spellings = ["Models", "MODELS", "model_s", "models\0", "models\0x", "model\u017f", "LoraPath", "api-key"];
+    expect(spellings.filter((name) => !isRefused(name))).toEqual([]);
+  });
+
+  it("is refused in a field whose own fields count like those of the body", () => {
+    const refused = [
+      "extra_body.models",
+      "extraBody.lora_path",
+      "extra_body.extra_body.api_base",
+      "parameters.adapter_id",
+    ];
+    const free = ["metadata.models", "tools.api_key", "extra_body.google", "options.num_ctx", "parameters.n"];
+    expect({
+      passed: refused.filter((path) => !isRefused(path)),
+      stopped: free.filter((path) => isRefused(path)),
+    }).toEqual({ passed: [], stopped: [] });
+  });
+
+  it("is also one of the body's own, in the field that replaces those", () => {
+    expect(steeringFault("extra_body.model", NONE)).toEqual({
+      param: "extra_body.model",
+      message: "field 'extra_body.model' can replace a field of the body; leave it out",
+    });
+    expect(["n", "max_tokens", "stream", "store"].filter((name) => !isRefused(`extra_body.${name}`))).toEqual([]);
+  });
+
+  it("passes if the operator allows it, alone and in another one", () => {
+    const allowed = new Set(["models", "lorapath"]);
+    const paths = ["models", "Models", "extra_body.models", "loraPath", "lora", "extra_body.model"];
+    expect(paths.filter((path) => isRefused(path, allowed))).toEqual(["lora", "extra_body.model"]);
+  });
+
+  it("is refused in a form under every name of its parts, with the fields that have own ones", () => {
+    const names = ["models", "models[]", "models[0]", "extra_body[models]", "extra_body", "metadata[models]", "file"];
+    expect(names.map((name) => [name, formSteeringFault(name, NONE)?.message ?? null])).toEqual([
+      ["models", "field 'models' can choose another model; leave it out"],
+      ["models[]", "field 'models[]' can choose another model; leave it out"],
+      ["models[0]", "field 'models[0]' can choose another model; leave it out"],
+      ["extra_body[models]", "field 'extra_body[models]' can choose another model; leave it out"],
+      ["extra_body", "field 'extra_body' can have fields of its own; leave it out"],
+      ["metadata[models]", null],
+      ["file", null],
+    ]);
+  });
+
+  it("is refused in a query, also the model itself", () => {
+    const messageOf = (search: string) => queryFault(search, NONE)?.message ?? null;
+    expect([messageOf("?api-version=1&a=b"), messageOf("?model=x"), messageOf("?a=b&api%5Fbase=x")]).toEqual([
+      null,
+      "query parameter 'model' can replace a field of the body; leave it out",
+      "query parameter 'api_base' can choose another server or account; leave it out",
+    ]);
+  });
+});
+
+describe("the fields within another one", () => {
+  const within = (value: string, allowed = NONE) =>
+    atOnce(steeringWithin("extra_body", new TextEncoder().encode(value), (name) => name, allowed))?.param ?? null;
+
+  it("are found at every depth of such fields, with escapes and twice, and nowhere else", () => {
+    const found = [
+      '{"a":1,"mod\\u0065ls":["x"]}',
+      '{"google":{"models":1},"parameters":{"adapter_id":"x"}}',
+      '{"models":null,"models":["x"]}',
+      '{"extra_body":{"extra_body":{"model":"x"}}}',
+      '{"tools":[{"api_key":1}],"metadata":{"models":1},"text":"models"}',
+      '["models",{"models":1}]',
+      '"models"',
+      "7",
+    ].map((value) => within(value));
+    expect(found).toEqual([
+      "extra_body.models",
+      "extra_body.parameters.adapter_id",
+      "extra_body.models",
+      "extra_body.extra_body.extra_body.model",
+      null,
+      null,
+      null,
+      null,
+    ]);
+  });
+
+  it("are refused below more holders than honest bodies have", () => {
+    const nested = (levels: number) => `${'{"extra_body":'.repeat(levels)}{"a":1}${"}".repeat(levels)}`;
+    expect({ few: within(nested(4)), many: within(nested(5)) }).toEqual({
+      few: null,
+      many: "extra_body.extra_body.extra_body.extra_body.extra_body.extra_body",
+    });
+  });
+
+  it("are passed over where the operator allows them", () => {
+    expect(within('{"models":1,"route":2}', new Set(["models"]))).toBe("extra_body.route");
+  });
+});
+
+it("a steering field is every one that the table of the rules lists", () => {
+  const rules = readFileSync(new URL("../../../docs/rules/routes.md", import.meta.url), "utf8");
+  const [section = ""] = rules.split("## Fields that steer")[1]?.split("\n## ") ?? [];
+  const rows = section.split("\n").filter((line) => line.startsWith("|"));
+  const named = rows.flatMap((row) => [...row.matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name.replace("*", "x")));
+  expect(named.length).toBeGreaterThan(45);
+  expect(named.filter((name) => !isSteering(name))).toEqual([]);
+});

@@ -1,0 +1,81 @@
+/**
+ * What reads of a stored answer are charged, and how often it may be read
+ * (docs/rules/settlement-and-rows.md#answers-made-in-the-background, docs/rules/budgets.md#per-minute-buckets).
+ */
+import { randomUUID } from "node:crypto";
+import { expect, it } from "vitest";
+import { useAnswerStore } from "../harness/answer-store.ts";
+import { useGateway } from "../harness/fixture.ts";
+import type { Minted } from "../harness/gateway.ts";
+
+const fixture = useGateway();
+const upstream = useAnswerStore();
+
+/** A tenant with an upstream that keeps its answers. */
+async function scene(): Promise<Minted> {
+  const mark = `mark-${randomUUID()}`;
+  return { ...(await fixture.gateway.mint(upstream.baseOf(mark))), mark };
+}
+
+async function call(caller: Minted, method: string, path: string, body: object | null = null): Promise<Response> {
+  return await fetch(`${fixture.gateway.proxyUrl}/v1/responses${path}`, {
+    method,
+    headers: { authorization: `Bearer ${caller.secret}`, "content-type": "application/json" },
+    ...(body === null ? {} : { body: JSON.stringify({ model: caller.model.model_name, input: "hello", ...body }) }),
+  });
+}
+
+async function rowOf(caller: Minted, response: Response) {
+  return await fixture.gateway.row(caller.tenant.id, response.headers.get("x-gateway-request-id"));
+}
+
+it.each([
+  ["before", { posted: 1, read: 4 }],
+  ["after", { posted: 5, read: 0 }],
+])("a background answer is charged once, when it is read %s its stream has ended", async (when, charged) => {
+  const caller = await scene();
+  const kept = { stream: true, background: true, instructions: "hang", max_output_tokens: 1 };
+  const posted = await call(caller, "POST", "", kept);
+  const reader = posted.body?.getReader();
+  const { value } = (await reader?.read()) ?? {};
+  const id = /resp_[\w-]+/.exec(new TextDecoder().decode(value))?.[0] ?? "";
+  const read = async () => {
+    const response = await call(caller, "GET", `/${id}`);
+    await response.text();
+    return await rowOf(caller, response);
+  };
+  const early = when === "before" ? await read() : null;
+  await (await call(caller, "POST", `/${id}/cancel`, {})).text();
+  for (let piece = await reader?.read(); piece?.done === false; piece = await reader?.read());
+  const rows = { posted: await rowOf(caller, posted), read: early ?? (await read()) };
+  const cost = Number((rows.posted.cost_usd + rows.read.cost_usd).toFixed(9));
+  expect({ posted: rows.posted.output_tokens, read: rows.read.output_tokens, cost }).toEqual({
+    ...charged,
+    cost: 0.053,
+  });
+});
+
+it("a stored answer is read and cancelled as often as its tenant has requests per minute", async () => {
+  const caller = await scene();
+  const created = await call(caller, "POST", "", {});
+  const { id } = (await created.json()) as { readonly id: string };
+  const quota = { tokens_per_minute: 0, requests_per_minute: 2 };
+  await fixture.gateway.must("PUT", `/tenants/${caller.tenant.id}/quota`, quota);
+  const outcomes: object[] = [];
+  for (const [method, rest] of [
+    ["GET", ""],
+    ["POST", "/cancel"],
+    ["GET", ""],
+    ["DELETE", ""],
+  ] as const) {
+    const response = await call(caller, method, `/${id}${rest}`);
+    const isRefused = (await response.text()).includes("request_rate_exceeded");
+    const waits = Number(response.headers.get("retry-after") ?? 0) > 0;
+    outcomes.push({ status: response.status, isRefused, waits });
+    await rowOf(caller, response);
+  }
+  const passed = { status: 200, isRefused: false, waits: false };
+  const refused = { status: 429, isRefused: true, waits: true };
+  expect(outcomes).toEqual([passed, passed, refused, refused]);
+  expect(upstream.seen(caller.mark).map(({ method }) => method)).toEqual(["POST", "GET", "POST"]);
+});
