@@ -113,6 +113,27 @@ export async function leaversRound({ name, dice, bench, world }: Round): Promise
   await bench.each(calls, CLIENTS);
 }
 
+/** A budget that nobody uses up. */
+const AMPLE_BUDGET: Budget = { tokens: null, costUsd: 1e6 };
+
+/** Calls on the routes whose usage has parts, to models with prices of all kinds. What they cost is used of a budget. */
+export async function pricedRound({ name, dice, bench, world }: Round): Promise<void> {
+  const byTokens = { cost_per_image: 0, input_cost_per_second: 0 };
+  const models = [
+    await world.model(randomPrices(dice)),
+    await world.model(randomPrices(dice)),
+    await world.model({ ...randomPrices(dice), ...byTokens, output_cost_per_token: 1e-6 }),
+  ];
+  const tenant = await world.tenant();
+  await world.changeBudget(tenant, AMPLE_BUDGET);
+  const key = await world.key(tenant);
+  const routes = ["chat", "messages", "responses", "images", "transcriptions"] as const;
+  const calls = Array.from({ length: CALLS }, (_, at) =>
+    planCall(dice, `${name}/${at}`, key, dice.pick(models), { route: dice.pick(routes) }),
+  );
+  await bench.each(calls, CLIENTS);
+}
+
 const TOKENS = [20_000, 8_000, 60_000];
 const USD = [0.05, 0.02];
 const HITS = 13;

@@ -176,11 +176,14 @@ export function owedTokens(
   if (isForm(call.route) && usage === null)
     return [{ ...none, seconds: call.route === "transcriptions" ? seconds : 0 }];
   if (isBroken || got.left) {
-    const owing = (output: number): Tokens => ({ ...parts, input: estimate.input, output });
+    const owing = (output: number, input: Tokens = none): Tokens => ({ ...input, output });
     if (call.stream) {
       // When its time is over the gateway may have seen no more of it than its client.
       const least = isTimedOut ? (got.text.split(PIECE).length - 1) * PIECE_TOKENS : seen;
-      return Array.from({ length: (seen - least) / PIECE_TOKENS + 1 }, (_, at) => owing(least + at * PIECE_TOKENS));
+      const inputs = startOf(call.route, served, estimate).map((start) => ({ ...parts, ...start }));
+      return (inputs.length === 0 || least === 0 ? [none, ...inputs] : inputs).flatMap((input) =>
+        Array.from({ length: (seen - least) / PIECE_TOKENS + 1 }, (_, at) => owing(least + at * PIECE_TOKENS, input)),
+      );
     }
     // What was written of a whole answer when it broke off is not known here; before its first byte it is nothing.
     const unseen = Math.min(estimate.output, LEFT_OUTPUT_MAX);
@@ -191,17 +194,27 @@ export function owedTokens(
     return call.stream ? [least] : [least, none];
   }
   const counted = countedOf(call.route, usage);
-  const most = BELIEVED_FACTOR * Math.max(estimate.total, served.text.length);
-  const isBelieved = [counted.input + counted.output, ...PARTS.map((part) => counted[part])].every(
-    (count) => count <= BELIEVED_TOKENS && count <= most,
-  );
-  if (isBelieved) return [{ ...withinWhole(counted), seconds: 0, isByTokens: hasTokenPrice(config), reservedUsd: 0 }];
+  if (isBelieved(counted, served, estimate))
+    return [{ ...withinWhole(counted), seconds: 0, isByTokens: hasTokenPrice(config), reservedUsd: 0 }];
   const unbelieved = {
     ...none,
     seconds: call.route === "transcriptions" ? AUDIO_RESERVED.seconds : 0,
     reservedUsd: reservedUsd(call, config),
   };
   return [unbelieved, { ...unbelieved, output: Math.max(none.output, seen) }];
+}
+
+/** What a stream that ended early has said of its input before its content, if that is believed. */
+function startOf(route: CallRoute, served: Served, estimate: Estimate): readonly Usage[] {
+  const { usage } = served.plan;
+  if (route !== "messages" || usage === null) return [];
+  const counted = countedOf(route, { ...usage, output: 0 });
+  return isBelieved(counted, served, estimate) ? [withinWhole(counted)] : [];
+}
+
+function isBelieved(counted: Usage, served: Served, estimate: Estimate): boolean {
+  const most = Math.min(BELIEVED_TOKENS, BELIEVED_FACTOR * Math.max(estimate.total, served.text.length));
+  return [counted.input + counted.output, ...PARTS.map((part) => counted[part])].every((count) => count <= most);
 }
 
 const PARTS = Object.keys(NO_PARTS) as readonly (keyof Parts)[];

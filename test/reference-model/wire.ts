@@ -3,6 +3,8 @@ import { type Attempt, type CallRoute, PIECE, type Usage } from "./facts.ts";
 
 interface Answer {
   readonly type: string;
+  /** What comes before any content. */
+  readonly start?: readonly string[];
   /** One element per piece of content, then what ends the answer. A document is one element. */
   readonly pieces: readonly string[];
   readonly end: readonly string[];
@@ -116,6 +118,19 @@ function streamOf(route: CallRoute, { pieces, usage }: Attempt, wantsUsage: bool
   if (route === "messages")
     return {
       type,
+      // Anthropic says at once what the input was, and at the end how much the output is.
+      start:
+        usage === null
+          ? []
+          : [
+              event(
+                {
+                  type: "message_start",
+                  message: { role: "assistant", usage: anthropicUsage({ ...usage, output: 0 }) },
+                },
+                "message_start",
+              ),
+            ],
       pieces: each(
         event(
           { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: PIECE } },
@@ -124,7 +139,11 @@ function streamOf(route: CallRoute, { pieces, usage }: Attempt, wantsUsage: bool
       ),
       end: [
         event(
-          { type: "message_delta", delta: { stop_reason: "end_turn" }, ...usageOf(usage, anthropicUsage) },
+          {
+            type: "message_delta",
+            delta: { stop_reason: "end_turn" },
+            ...usageOf(usage, ({ output }) => ({ output_tokens: output })),
+          },
           "message_delta",
         ),
         event({ type: "message_stop" }, "message_stop"),

@@ -215,6 +215,7 @@ describe("the cost of a row follows from its parts and the prices", () => {
     audio_output_cost_per_token: 0.011,
     image_output_cost_per_token: 0.013,
   };
+  const close = (usd: number): number => expect.closeTo(usd, 9) as number;
   const whole = { prompt_tokens: 100, completion_tokens: 50 };
   const NONE = {
     cached_tokens: 0,
@@ -239,7 +240,7 @@ describe("the cost of a row follows from its parts and the prices", () => {
         reasoning_tokens: 5,
         audio_output_tokens: 20,
         image_output_tokens: 7,
-        cost_usd: 45 * 0.001 + 20 * 0.003 + 30 * 0.005 + 5 * 0.007 + 23 * 0.002 + 20 * 0.011 + 7 * 0.013,
+        cost_usd: close(45 * 0.001 + 20 * 0.003 + 30 * 0.005 + 5 * 0.007 + 23 * 0.002 + 20 * 0.011 + 7 * 0.013),
       },
     ],
     [
@@ -253,7 +254,7 @@ describe("the cost of a row follows from its parts and the prices", () => {
         image_input_tokens: 30,
         audio_output_tokens: 30,
         image_output_tokens: 50,
-        cost_usd: 60 * 0.003 + 40 * 0.005 + 30 * 0.011 + 20 * 0.013,
+        cost_usd: close(60 * 0.003 + 40 * 0.005 + 30 * 0.011 + 20 * 0.013),
       },
     ],
     [
@@ -265,14 +266,14 @@ describe("the cost of a row follows from its parts and the prices", () => {
         image_input_tokens: 100,
         audio_output_tokens: 50,
         image_output_tokens: 50,
-        cost_usd: 100 * 0.005 + 50 * 0.011,
+        cost_usd: close(100 * 0.005 + 50 * 0.011),
       },
     ],
     [
       "of parts that are negative or have a fraction",
       { cache_write_tokens: -20, audio_tokens: 2.5, image_tokens: "9" },
       { audio_tokens: -1, image_tokens: null },
-      { cost_usd: 100 * 0.001 + 50 * 0.002 },
+      { cost_usd: close(100 * 0.001 + 50 * 0.002) },
     ],
   ])("%s", async (_, ofInput, ofOutput, expected) => {
     const { gateway } = fixture;
@@ -296,7 +297,7 @@ describe("the cost of a row follows from its parts and the prices", () => {
     const answer = await gateway.chat(minted, { body });
     await answer.text();
     const row = await gateway.row(minted.tenant.id, answer.headers.get("x-gateway-request-id"));
-    expect(row).toMatchObject({ ...NONE, input_tokens: 5, output_tokens: 7, cost_usd: 5 * 0.001 + 7 * 0.002 });
+    expect(row).toMatchObject({ ...NONE, input_tokens: 5, output_tokens: 7, cost_usd: close(5 * 0.001 + 7 * 0.002) });
   });
 
   it("in the list, in one row and in CSV", async () => {
