@@ -14,7 +14,7 @@ export type CallRoute =
   | "models";
 
 /** Tokens that can have a price of their own, on either side. `written`: put into the upstream's cache. */
-export interface Parts {
+export interface TokenParts {
   readonly cached: number;
   readonly written: number;
   readonly audioIn: number;
@@ -24,7 +24,7 @@ export interface Parts {
   readonly imageOut: number;
 }
 
-export const NO_PARTS: Parts = {
+export const NO_PARTS: TokenParts = {
   cached: 0,
   written: 0,
   audioIn: 0,
@@ -35,7 +35,7 @@ export const NO_PARTS: Parts = {
 };
 
 /** Tokens that an upstream reports. Any of them can be absurd. */
-export interface Usage extends Parts {
+export interface Usage extends TokenParts {
   readonly input: number;
   readonly output: number;
 }

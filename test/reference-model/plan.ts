@@ -1,6 +1,6 @@
 /** Random calls: what a client sends, and how the upstream answers it. */
 import type { Dice } from "./dice.ts";
-import type { Attempt, Call, CallRoute, Key, Leave, Model, Parts, Usage } from "./facts.ts";
+import type { Attempt, Call, CallRoute, Key, Leave, Model, TokenParts, Usage } from "./facts.ts";
 import { CALL_HEADER } from "./upstream.ts";
 
 const PATHS: Readonly<Record<CallRoute, string>> = {
@@ -57,7 +57,7 @@ export function randomUsage(
 }
 
 /** Parts that overlap, and now and then one that cannot be a part. */
-function randomParts(dice: Dice, input: number, output: number): Parts {
+function randomParts(dice: Dice, input: number, output: number): TokenParts {
   const part = (whole: number): number =>
     dice.once(30) ? dice.pick([whole + 7, -3, 2.5, 1e30]) : dice.pick([0, 0, dice.between(0, whole)]);
   return {

@@ -8,9 +8,9 @@ import {
   type Done,
   type ModelConfig,
   NO_PARTS,
-  type Parts,
   PIECE,
   type Served,
+  type TokenParts,
   type Usage,
 } from "./facts.ts";
 
@@ -73,7 +73,7 @@ export function estimateOf({ route, fields }: Pick<Call, "route" | "fields">): E
 const PICO = 1e12;
 const pico = (usd: number): bigint => BigInt(Math.round(usd * PICO));
 
-export interface Tokens extends Parts {
+export interface Tokens extends TokenParts {
   readonly input: number;
   readonly output: number;
   /** Seconds of audio. */
@@ -96,7 +96,7 @@ const OUTPUT_PRICES = {
   audioOut: "audio_output_cost_per_token",
   imageOut: "image_output_cost_per_token",
 } as const;
-type PriceField = (typeof INPUT_PRICES & typeof OUTPUT_PRICES)[keyof Parts];
+type PriceField = (typeof INPUT_PRICES & typeof OUTPUT_PRICES)[keyof TokenParts];
 
 const hasTokenPrice = (config: ModelConfig): boolean =>
   [config.input_cost_per_token, config.output_cost_per_token]
@@ -112,12 +112,12 @@ const of = (count: number, usd: number): bigint => BigInt(Math.round(count)) * p
 function sideOf(
   whole: number,
   tokens: Tokens,
-  prices: Partial<Readonly<Record<keyof Parts, PriceField>>>,
+  prices: Partial<Readonly<Record<keyof TokenParts, PriceField>>>,
   config: ModelConfig,
   plainUsd: number,
 ): bigint {
   let [rest, sum] = [whole, 0n];
-  for (const [part, field] of Object.entries(prices) as readonly (readonly [keyof Parts, PriceField])[]) {
+  for (const [part, field] of Object.entries(prices) as readonly (readonly [keyof TokenParts, PriceField])[]) {
     const usd = config[field];
     if (usd === null) continue;
     const count = Math.min(tokens[part], rest);
@@ -217,13 +217,13 @@ function isBelieved(counted: Usage, served: Served, estimate: Estimate): boolean
   return [counted.input + counted.output, ...PARTS.map((part) => counted[part])].every((count) => count <= most);
 }
 
-const PARTS = Object.keys(NO_PARTS) as readonly (keyof Parts)[];
+const PARTS = Object.keys(NO_PARTS) as readonly (keyof TokenParts)[];
 
 /** What a route reports of a usage: embeddings only their input, Anthropic its cache, which it does not count as input. */
 function countedOf(route: CallRoute, usage: Usage): Usage {
   const { input, output, ...parts } = usage;
   if (route === "embeddings") return { ...NO_PARTS, input, output: 0 };
-  const counts = Object.fromEntries(PARTS.map((part) => [part, countOf(parts[part])])) as unknown as Parts;
+  const counts = Object.fromEntries(PARTS.map((part) => [part, countOf(parts[part])])) as unknown as TokenParts;
   if (route === "images" && counts.imageOut === 0) return { ...counts, input, output, imageOut: output };
   if (route !== "messages") return { ...counts, input, output };
   const { cached, written } = counts;
@@ -238,7 +238,7 @@ const countOf = (reported: number): number => (Number.isInteger(reported) && rep
 function withinWhole(usage: Usage): Usage {
   const within = (whole: number, parts: object) =>
     Object.fromEntries(
-      (Object.keys(parts) as (keyof Parts)[]).map((part) => [part, Math.min(usage[part], whole)]),
-    ) as unknown as Parts;
+      (Object.keys(parts) as (keyof TokenParts)[]).map((part) => [part, Math.min(usage[part], whole)]),
+    ) as unknown as TokenParts;
   return { ...usage, ...within(usage.input, INPUT_PRICES), ...within(usage.output, OUTPUT_PRICES) };
 }
