@@ -109,7 +109,7 @@ export const issues = {
   usageNotBelieved: (model: string, count: number): Issue =>
     issueOf(
       "budget_amount_refused",
-      `${model}: its upstream reported a usage of ${count === Number.MAX_SAFE_INTEGER ? "more than " : ""}${count}, which is not believed; the estimate counts`,
+      `${model}: its upstream reported a usage of ${count === Number.MAX_SAFE_INTEGER ? "more than " : ""}${count}, which is not plausible; the estimate is billed`,
     ),
 
   upstreamRequestFailed: (model: string, reason: string, attempts: number, endpoints: number): Issue =>

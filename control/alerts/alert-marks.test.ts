@@ -123,7 +123,7 @@ describe("an acknowledged alert", () => {
 
   it("must fire, and a key must be one of an alert", async () => {
     const refused = await mark("backup_failed", { acknowledged: true });
-    const details = [{ path: "acknowledged", message: expect.stringContaining("does not fire") }];
+    const details = [{ path: "acknowledged", message: expect.stringContaining("is not active") }];
     expect(refused).toMatchObject({ status: 400, body: { error: { code: "validation_failed", details } } });
     expect((await mark("no_such_alert:m", { acknowledged: false })).status).toBe(404);
   });

@@ -33,10 +33,7 @@ export async function changeAlertMark(ctx: VerbContext, key: string, input: unkn
     const acknowledged = body.acknowledged === undefined ? before.acknowledged : body.acknowledged === true;
     const muted = body.muted_until === undefined ? before.muted_until : body.muted_until;
     if (acknowledged && since === null)
-      throw fieldError(
-        "acknowledged",
-        "must not be true: this alert does not fire; set muted_until to hear nothing of it",
-      );
+      throw fieldError("acknowledged", "must not be true: this alert is not active; set muted_until to silence it");
     if (body.muted_until != null && Date.parse(body.muted_until) <= nowMs)
       throw fieldError("muted_until", "must be in the future; null ends a mute");
     const isNews = acknowledged && !before.acknowledged;

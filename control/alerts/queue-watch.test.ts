@@ -39,7 +39,8 @@ it("alerts once a minute while requests of a model wait long in a cell, after th
   expect(await keysAt(60)).toEqual(["queue_wait_long:here:slow"]);
   expect(raised[0]).toMatchObject({
     title: "Requests wait long",
-    detail: "slow in cell here: 5 requests wait, the longest for 40 s; for a minute the longest wait was above 30 s",
+    detail:
+      "slow in cell here: 5 requests are waiting, the longest for 40 s; the longest wait has been above 30 s for a minute",
     cell: "here",
     count: 1,
   });

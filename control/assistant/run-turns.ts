@@ -146,7 +146,7 @@ function cutText(characters: number | null, parameters: readonly string[]): stri
   ];
   const how =
     ways.length === 0 ? "ask for one of the objects in it, if there is a tool" : `ask for ${ways.join(", or ")}`;
-  return `this is the beginning of ${all}; ${how}`;
+  return `this is the start of ${all}; ${how}`;
 }
 
 function assistantMessage(text: string, calls: readonly ModelCall[]): HistoryMessage {

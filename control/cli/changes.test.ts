@@ -148,7 +148,7 @@ it.each([
 it("models create says what to give when the list does not have the model, and creates none", async () => {
   listed = [];
   await expect(run("models", "create", "unknown", "--prices-from-list")).rejects.toThrow(
-    "the price list has no 'unknown': give --upstream, or its prices by options such as --input-cost",
+    "the price list has no 'unknown': set --upstream, or set its prices with options such as --input-cost",
   );
   expect(sent).toEqual([]);
 });

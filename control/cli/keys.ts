@@ -81,7 +81,7 @@ export function keyCommands(program: Command): void {
       await change(sessionOf(command), key, { expires_at: time === "never" ? null : time });
     });
   withFields(keys.command("quota <key>"), RATE_OPTIONS)
-    .description("set a key's limits per minute; an omitted limit stays")
+    .description("set a key's limits per minute; omitted limits keep their values")
     .action(async (key: string, options: object, command: Command) => {
       await change(sessionOf(command), key, fieldsOf(RATE_OPTIONS, options));
     });

@@ -43,7 +43,7 @@ export function managedCommands(program: Command): void {
   readCommands(managed);
   managed
     .command("set <model>")
-    .description("set what to keep running for a model; an omitted option stays, or gets its default")
+    .description("set what to keep running for a model; omitted options keep their values or get the defaults")
     .option("--recipe <recipe>", "start from the fields of a recipe, by name or id")
     .option("--file <file>", "take fields from a JSON file (- is standard input)")
     .option("--partition <name>", "the partition for the jobs")

@@ -22,12 +22,12 @@ const FIELD_OPTIONS = {
   output_cost_per_token: ["--output-cost <usd>", "USD per output token", toNumber],
   cached_input_cost_per_token: [
     "--cached-input-cost <usd>",
-    "USD per cached input token; `none`: as other input tokens",
+    "USD per cached input token; `none`: same as other input tokens",
     toNumberOrNone,
   ],
   reasoning_output_cost_per_token: [
     "--reasoning-output-cost <usd>",
-    "USD per reasoning output token; `none`: as other output tokens",
+    "USD per reasoning output token; `none`: same as other output tokens",
     toNumberOrNone,
   ],
   cache_write_cost_per_token: [
@@ -91,7 +91,10 @@ export function modelCommands(program: Command): void {
     });
   withFields(models.command("create <name>"), FIELD_OPTIONS)
     .description("register a model")
-    .option("--prices-from-list", "the prices of its upstream name in the price list; other price options count more")
+    .option(
+      "--prices-from-list",
+      "take the prices of its upstream name from the price list; single price options override them",
+    )
     .action(async (name: string, options: { readonly pricesFromList?: true }, command: Command) => {
       const session = sessionOf(command);
       const fields = fieldsOf(FIELD_OPTIONS, options);
@@ -109,7 +112,7 @@ export function modelCommands(program: Command): void {
       session.list(rows, ["model", "input_cost_per_token", "output_cost_per_token", "as_of", "source", "note"]);
     });
   withFields(models.command("set <model>"), FIELD_OPTIONS)
-    .description("change a model; an omitted option stays")
+    .description("change a model; omitted options keep their values")
     .action(async (model: string, options: object, command: Command) => {
       const session = sessionOf(command);
       const { id } = await findModel(session, model);
@@ -157,7 +160,7 @@ async function listedPrices(session: Session, model: string): Promise<Schemas["P
   const [found] = (await pricesOf(session, model)).list;
   if (found === undefined)
     throw new CliError(
-      `the price list has no '${model}': give --upstream, or its prices by options such as --input-cost`,
+      `the price list has no '${model}': set --upstream, or set its prices with options such as --input-cost`,
     );
   return found.prices;
 }

@@ -32,7 +32,7 @@ export function operationCommands(program: Command): void {
     .command("alerts")
     .description("active alerts; the last messages with --recent, the muted ones with --muted")
     .option("--recent", "the last 200 messages, newest first")
-    .option("--muted", "what is muted, also if it is not active")
+    .option("--muted", "muted alerts, active or not")
     .action(async (options: { recent?: boolean; muted?: boolean }, command: Command) => {
       const session = sessionOf(command);
       const { firing, recent, muted } = await session.bodyOf(session.client.GET("/api/v1/alerts"));
@@ -54,7 +54,7 @@ export function operationCommands(program: Command): void {
     });
   alerts
     .command("mute <key> <period>")
-    .description("send nothing of an alert for a period, such as 90m, 24h or 7d")
+    .description("mute an alert for a period, such as 90m, 24h or 7d")
     .action(async (key: string, period: string, _options: object, command: Command) => {
       await mark(command, key, { muted_until: new Date(Date.now() + toPeriodMs(period)).toISOString() });
     });

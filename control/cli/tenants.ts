@@ -109,7 +109,7 @@ export function tenantCommands(program: Command): void {
       await change(sessionOf(command), tenant, { status: status as Schemas["SetTenantStatus"]["status"] });
     });
   withFields(tenants.command("quota <tenant>"), QUOTA_OPTIONS)
-    .description("set its limits; an omitted limit stays as it is")
+    .description("set its limits; omitted limits keep their values")
     .action(async (tenant: string, options: object, command: Command) => {
       await change(sessionOf(command), tenant, fieldsOf(QUOTA_OPTIONS, options));
     });
@@ -121,7 +121,7 @@ export function tenantCommands(program: Command): void {
       await change(sessionOf(command), tenant, { weight });
     });
   withFields(tenants.command("budget <tenant>"), BUDGET_OPTIONS)
-    .description("change the term budget; an omitted option stays as it is. Shows what has been used with --used")
+    .description("change the term budget; omitted options keep their values. --used shows what has been used")
     .option("--used", "change nothing, show what has been used")
     .action(async (tenant: string, options: { used?: boolean }, command: Command) => {
       const session = sessionOf(command);

@@ -13,7 +13,7 @@ export const DASHBOARD_ERRORS = {
   host_not_allowed: {
     status: 403,
     message:
-      "this host is not known as the console's; set DASHBOARD_PUBLIC_URL, or open the console at http://localhost",
+      "this host is not configured for the console; set DASHBOARD_PUBLIC_URL, or open the console at http://localhost",
   },
   too_many_sign_ins: { status: 429, message: "too many failed sign-ins from this address; try again later" },
   too_many_calls: { status: 429, message: "too many calls are open; close some, or try again" },

@@ -30,7 +30,7 @@ export async function checkSharedSecrets(db: Pick<Database, "execute">, digests:
   const names = differ.map(({ name }) => name).sort();
   const shown = names.includes(KEY_OF_DIGESTS) ? [KEY_OF_DIGESTS] : names;
   throw new SharedSecretsError(
-    `other instances of this cluster have a different ${shown.join(" and a different ")}: set the same value on all of them. To change it on purpose, also give the value of before (docs/rotate.md), or start the first instance with the new value and GATEWAY_NEW_SHARED_SECRETS=1`,
+    `other instances of this cluster have a different ${shown.join(" and a different ")}: set the same value on all of them. To change it on purpose, also set the previous value as the old one (docs/rotate.md), or start the first instance with the new value and GATEWAY_NEW_SHARED_SECRETS=1`,
   );
 }
 

@@ -112,6 +112,7 @@ function inferenceAttributes(call: FinishedCall): Attributes {
     "gen_ai.usage.input_tokens": row.input_tokens,
     "gen_ai.usage.output_tokens": row.output_tokens,
     "gen_ai.usage.cache_read.input_tokens": row.cached_tokens,
+    "gen_ai.usage.cache_creation.input_tokens": row.cache_write_tokens,
     "gen_ai.usage.reasoning.output_tokens": row.reasoning_tokens,
     ...(row.session_id_source === "client" ? { "gen_ai.conversation.id": row.session_id } : {}),
   };

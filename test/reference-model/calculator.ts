@@ -71,7 +71,12 @@ const NOTHING = {
   output_tokens: 0,
   total_tokens: 0,
   cached_tokens: 0,
+  cache_write_tokens: 0,
+  audio_input_tokens: 0,
+  image_input_tokens: 0,
   reasoning_tokens: 0,
+  audio_output_tokens: 0,
+  image_output_tokens: 0,
   input_seconds: 0,
   cost_usd: 0,
 };
@@ -205,24 +210,28 @@ function answeredRows(done: Done, config: ModelConfig): readonly WantedRow[] {
   if (status !== 200) return [{ ...base, status_code: status >= 500 ? 502 : status, error_code: "" }];
   if (last === undefined) return [{ ...base, status_code: 200, attempts: -1 }];
   const isBroken = last.plan.end === "break" || (isTimedOut && got.text.includes('"upstream_stream_error"'));
-  const seconds = call.route === "transcriptions" ? last.plan.seconds : 0;
-  return owedTokens(done, last, estimate, { isBroken, isTimedOut }).map((tokens) => ({
+  return owedTokens(done, config, last, estimate, { isBroken, isTimedOut }).map((tokens) => ({
     ...base,
     ...tokenFields(tokens),
-    input_seconds: seconds,
     status_code: got.left ? 499 : 200,
     error_code: got.left ? "client_gone" : isBroken ? "upstream_stream_error" : "",
     ...(got.left && served.at(-1)?.plan.end === "hold" && !call.stream ? { upstream_status: 0 } : {}),
-    cost_usd: costOf(call, config, tokens, seconds),
+    cost_usd: costOf(call, config, tokens),
   }));
 }
 
-const tokenFields = ({ input, output, cached, reasoning }: Tokens): WantedRow => ({
-  input_tokens: input,
-  output_tokens: output,
-  total_tokens: input + output,
-  cached_tokens: cached,
-  reasoning_tokens: reasoning,
+const tokenFields = (tokens: Tokens): WantedRow => ({
+  input_tokens: tokens.input,
+  output_tokens: tokens.output,
+  total_tokens: tokens.input + tokens.output,
+  cached_tokens: tokens.cached,
+  cache_write_tokens: tokens.written,
+  audio_input_tokens: tokens.audioIn,
+  image_input_tokens: tokens.imageIn,
+  reasoning_tokens: tokens.reasoning,
+  audio_output_tokens: tokens.audioOut,
+  image_output_tokens: tokens.imageOut,
+  input_seconds: tokens.seconds,
 });
 
 /** The rows of a client that left before it had anything of its answer. */
@@ -278,7 +287,11 @@ export function owedOf(done: Done, sameBody: readonly Done[]): Owed {
     return { rows: "none", options: [] };
   if (got.headers["x-gateway-cache"] === "hit") {
     const stored = sameBody.flatMap((each) =>
-      each.served.slice(-1).flatMap((served) => owedTokens(each, served, estimateOf(each.call), ENDED)),
+      each.served
+        .slice(-1)
+        .flatMap((served) =>
+          owedTokens(each, each.call.model?.config.now ?? NO_MODEL, served, estimateOf(each.call), ENDED),
+        ),
     );
     return { rows: "one", options: hitRow(done, stored) };
   }
@@ -319,6 +332,11 @@ const NO_MODEL: ModelConfig = {
   output_cost_per_token: 0,
   cached_input_cost_per_token: null,
   reasoning_output_cost_per_token: null,
+  cache_write_cost_per_token: null,
+  audio_input_cost_per_token: null,
+  audio_output_cost_per_token: null,
+  image_input_cost_per_token: null,
+  image_output_cost_per_token: null,
   cost_per_image: 0,
   cost_per_character: 0,
   input_cost_per_second: 0,

@@ -13,12 +13,31 @@ export type CallRoute =
   | "images"
   | "models";
 
-/** Tokens that an upstream reports. Figures may be absurd; cached and reasoning tokens are parts of input and output. */
-export interface Usage {
+/** Tokens that can have a price of their own, on either side. `written`: put into the upstream's cache. */
+export interface TokenParts {
+  readonly cached: number;
+  readonly written: number;
+  readonly audioIn: number;
+  readonly imageIn: number;
+  readonly reasoning: number;
+  readonly audioOut: number;
+  readonly imageOut: number;
+}
+
+export const NO_PARTS: TokenParts = {
+  cached: 0,
+  written: 0,
+  audioIn: 0,
+  imageIn: 0,
+  reasoning: 0,
+  audioOut: 0,
+  imageOut: 0,
+};
+
+/** Tokens that an upstream reports. Any of them can be absurd. */
+export interface Usage extends TokenParts {
   readonly input: number;
   readonly output: number;
-  readonly cached: number;
-  readonly reasoning: number;
 }
 
 /** How the upstream answers one attempt. */
@@ -31,7 +50,7 @@ export interface Attempt {
   readonly paceMs: number;
   /** Null: it reports nothing. */
   readonly usage: Usage | null;
-  /** Seconds of audio that a transcription reports. */
+  /** Seconds of audio that a transcription without `usage` reports. */
   readonly seconds: number;
   /** What follows the pieces; `hold`: nothing until the connection ends. Of an answer that is no stream, nothing at all. */
   readonly end: "whole" | "break" | "hold";
@@ -86,6 +105,11 @@ export interface ModelConfig {
   readonly output_cost_per_token: number;
   readonly cached_input_cost_per_token: number | null;
   readonly reasoning_output_cost_per_token: number | null;
+  readonly cache_write_cost_per_token: number | null;
+  readonly audio_input_cost_per_token: number | null;
+  readonly audio_output_cost_per_token: number | null;
+  readonly image_input_cost_per_token: number | null;
+  readonly image_output_cost_per_token: number | null;
   readonly cost_per_image: number;
   readonly cost_per_character: number;
   readonly input_cost_per_second: number;

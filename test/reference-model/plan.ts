@@ -1,6 +1,6 @@
 /** Random calls: what a client sends, and how the upstream answers it. */
 import type { Dice } from "./dice.ts";
-import type { Attempt, Call, CallRoute, Key, Leave, Model, Usage } from "./facts.ts";
+import type { Attempt, Call, CallRoute, Key, Leave, Model, TokenParts, Usage } from "./facts.ts";
 import { CALL_HEADER } from "./upstream.ts";
 
 const PATHS: Readonly<Record<CallRoute, string>> = {
@@ -47,17 +47,35 @@ export function randomUsage(
   kind = dice.pick(["right", "right", "missing", "far", "absurd"]),
 ): Usage | null {
   const input = dice.between(3, 60);
-  const right = {
-    input,
-    output: 2 * pieces,
-    cached: dice.pick([0, 0, dice.between(1, input)]),
-    reasoning: dice.pick([0, 0, dice.between(0, 2 * pieces)]),
-  };
+  const output = 2 * pieces;
+  const right = { input, output, ...randomParts(dice, input, output) };
   if (kind === "missing") return null;
   if (kind === "far") return { ...right, output: 5000 };
   if (kind === "absurd")
     return { ...right, ...dice.pick([{ output: 1e30 }, { input: 1e30, output: 1e30 }, { output: 5e9 }]) };
   return right;
+}
+
+/** Parts that overlap, and now and then one that cannot be a part. */
+function randomParts(dice: Dice, input: number, output: number): TokenParts {
+  const part = (whole: number): number =>
+    dice.once(30) ? dice.pick([whole + 7, -3, 2.5, 1e30]) : dice.pick([0, 0, dice.between(0, whole)]);
+  return {
+    cached: part(input),
+    written: part(input),
+    audioIn: part(input),
+    imageIn: part(input),
+    reasoning: part(output),
+    audioOut: part(output),
+    imageOut: part(output),
+  };
+}
+
+/** What a route has fields for: rerankers and moderations report no output, images neither audio nor what was thought of them. */
+function usageOn(route: CallRoute, usage: Usage | null): Usage | null {
+  if (usage === null) return null;
+  if (TEXTLESS.has(route)) return { ...usage, output: 0, reasoning: 0, audioOut: 0, imageOut: 0 };
+  return route === "images" ? { ...usage, cached: 0, audioIn: 0, reasoning: 0, audioOut: 0 } : usage;
 }
 
 /** Routes that create no text report no output. */
@@ -87,7 +105,7 @@ function randomScript(
     pieces,
     delayMs: dice.pick(delaysMs),
     paceMs: stream ? dice.pick([0, 0, 5]) : 0,
-    usage: TEXTLESS.has(route) && usage !== null ? { ...usage, output: 0, reasoning: 0 } : usage,
+    usage: usageOn(route, usage),
     seconds: dice.pick([0.5, 7, 61.25]),
     end: stream && dice.once(8) ? "break" : "whole",
   });

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Bench } from "./bench.ts";
 import type { Dice } from "./dice.ts";
-import type { Budget, Call, Key, Model, Owner, Rates } from "./facts.ts";
+import { type Budget, type Call, type Key, type Model, NO_PARTS, type Owner, type Rates } from "./facts.ts";
 import { attempt, planCall, randomUsage } from "./plan.ts";
 import { type ModelWorld, randomPrices } from "./world.ts";
 
@@ -113,6 +113,27 @@ export async function leaversRound({ name, dice, bench, world }: Round): Promise
   await bench.each(calls, CLIENTS);
 }
 
+/** A budget that nobody uses up. */
+const AMPLE_BUDGET: Budget = { tokens: null, costUsd: 1e6 };
+
+/** Calls on the routes whose usage has parts, to models with prices of all kinds. What they cost is used of a budget. */
+export async function pricedRound({ name, dice, bench, world }: Round): Promise<void> {
+  const byTokens = { cost_per_image: 0, input_cost_per_second: 0 };
+  const models = [
+    await world.model(randomPrices(dice)),
+    await world.model(randomPrices(dice)),
+    await world.model({ ...randomPrices(dice), ...byTokens, output_cost_per_token: 1e-6 }),
+  ];
+  const tenant = await world.tenant();
+  await world.changeBudget(tenant, AMPLE_BUDGET);
+  const key = await world.key(tenant);
+  const routes = ["chat", "messages", "responses", "images", "transcriptions"] as const;
+  const calls = Array.from({ length: CALLS }, (_, at) =>
+    planCall(dice, `${name}/${at}`, key, dice.pick(models), { route: dice.pick(routes) }),
+  );
+  await bench.each(calls, CLIENTS);
+}
+
 const TOKENS = [20_000, 8_000, 60_000];
 const USD = [0.05, 0.02];
 const HITS = 13;
@@ -122,7 +143,8 @@ const HITS = 13;
  * estimated. Caps are raised and lowered between calls.
  */
 export async function cappedRound({ name, dice, bench, world }: Round): Promise<void> {
-  const model = await world.model({ input_cost_per_token: 1e-6, output_cost_per_token: 1e-6 });
+  const prices = { ...randomPrices(dice), input_cost_per_token: 1e-6, output_cost_per_token: 1e-6 };
+  const model = await world.model(prices);
   await Promise.all(
     Array.from({ length: 4 }, async (_, at) => {
       const own = dice.fork(at);
@@ -222,7 +244,7 @@ export async function cachedRound({ name, dice, bench, world }: Round): Promise<
   const tenant = await world.tenant();
   const key = await world.key(tenant);
   await world.changeBudget(tenant, { tokens: 1000, costUsd: null });
-  const script = [attempt({ usage: { input: 40, output: 60, cached: 0, reasoning: 0 } })];
+  const script = [attempt({ usage: { ...NO_PARTS, input: 40, output: 60 } })];
   const plan = (at: number, repeated: string): Call =>
     planCall(dice, `${name}/${at}`, key, model, { route: "chat", repeated: `${name} ${repeated}`, script });
   for (let at = 0; at < HITS; at += 1) await bench.call(plan(at, "same"));

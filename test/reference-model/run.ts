@@ -14,7 +14,7 @@ import type { Call, Owner } from "./facts.ts";
 import { type Parts, randomFault } from "./faults.ts";
 import { explained, type WorkerLog } from "./missing-rows.ts";
 import { type Clickhouse, compareRetention } from "./retention.ts";
-import { cachedRound, cappedRound, faultRound, leaversRound, mixedRound, ratedRound } from "./rounds.ts";
+import { cachedRound, cappedRound, faultRound, leaversRound, mixedRound, pricedRound, ratedRound } from "./rounds.ts";
 import { sharesRound } from "./shares.ts";
 import type { ModelUpstream } from "./upstream.ts";
 import { ModelWorld } from "./world.ts";
@@ -33,7 +33,7 @@ interface RunOptions {
 }
 
 /** The kinds of rounds, in their order. Counters start anew with the objects' process, so that is killed when they were compared. */
-const CALM = ["cached", "mixed", "capped", "rated", "leavers", "shares"] as const;
+const CALM = ["cached", "mixed", "priced", "capped", "rated", "leavers", "shares"] as const;
 const FAULTS = ["pause", "kill"] as const;
 export const KINDS = [...CALM, ...FAULTS, "objects"] as const;
 export type RoundKind = (typeof KINDS)[number];
@@ -66,6 +66,7 @@ export async function runModel(options: RunOptions): Promise<readonly Difference
       const before = bench.calls;
       let what: string = kind;
       if (kind === "mixed") await mixedRound(round);
+      else if (kind === "priced") await pricedRound(round);
       else if (kind === "leavers") await leaversRound(round);
       else if (kind === "capped") await cappedRound(round);
       else if (kind === "rated") await ratedRound(round);

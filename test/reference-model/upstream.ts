@@ -72,10 +72,14 @@ async function answer(
   });
   if (plan.delayMs > 0) await pause(plan.delayMs);
   if (plan.status === 0) return void response.socket?.resetAndDestroy();
-  const { type, pieces, end } = answerOf(route, plan, body);
+  const { type, start = [], pieces, end } = answerOf(route, plan, body);
   const isStream = type === "text/event-stream";
   if (plan.end === "hold" && !isStream) return;
   response.writeHead(plan.status, { "content-type": type });
+  for (const head of start) {
+    response.write(head);
+    seen.text += head;
+  }
   for (const piece of pieces) {
     if (response.destroyed) return;
     response.write(piece);

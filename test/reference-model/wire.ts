@@ -3,6 +3,8 @@ import { type Attempt, type CallRoute, PIECE, type Usage } from "./facts.ts";
 
 interface Answer {
   readonly type: string;
+  /** What comes before any content. */
+  readonly start?: readonly string[];
   /** One element per piece of content, then what ends the answer. A document is one element. */
   readonly pieces: readonly string[];
   readonly end: readonly string[];
@@ -11,24 +13,44 @@ interface Answer {
 const event = (data: object, name?: string): string =>
   `${name === undefined ? "" : `event: ${name}\n`}data: ${JSON.stringify(data)}\n\n`;
 
-const openAiUsage = ({ input, output, cached, reasoning }: Usage) => ({
-  prompt_tokens: input,
-  completion_tokens: output,
-  total_tokens: input + output,
-  ...(cached > 0 ? { prompt_tokens_details: { cached_tokens: cached } } : {}),
-  ...(reasoning > 0 ? { completion_tokens_details: { reasoning_tokens: reasoning } } : {}),
+/** Only what is not 0; undefined: nothing is. */
+function details(parts: Readonly<Record<string, number>>): Readonly<Record<string, number>> | undefined {
+  const some = Object.entries(parts).filter(([, count]) => count !== 0);
+  return some.length === 0 ? undefined : Object.fromEntries(some);
+}
+const inputDetails = ({ cached, written, audioIn, imageIn }: Usage) =>
+  details({ cached_tokens: cached, cache_write_tokens: written, audio_tokens: audioIn, image_tokens: imageIn });
+const outputDetails = ({ reasoning, audioOut, imageOut }: Usage) =>
+  details({ reasoning_tokens: reasoning, audio_tokens: audioOut, image_tokens: imageOut });
+
+const openAiUsage = (usage: Usage) => ({
+  prompt_tokens: usage.input,
+  completion_tokens: usage.output,
+  total_tokens: usage.input + usage.output,
+  prompt_tokens_details: inputDetails(usage),
+  completion_tokens_details: outputDetails(usage),
 });
-const responsesUsage = ({ input, output, cached, reasoning }: Usage) => ({
-  input_tokens: input,
-  output_tokens: output,
-  total_tokens: input + output,
-  ...(cached > 0 ? { input_tokens_details: { cached_tokens: cached } } : {}),
-  ...(reasoning > 0 ? { output_tokens_details: { reasoning_tokens: reasoning } } : {}),
+const responsesUsage = (usage: Usage) => ({
+  input_tokens: usage.input,
+  output_tokens: usage.output,
+  total_tokens: usage.input + usage.output,
+  input_tokens_details: inputDetails(usage),
+  output_tokens_details: outputDetails(usage),
 });
-const anthropicUsage = ({ input, output, cached }: Usage) => ({
-  input_tokens: input - cached,
+const transcriptionUsage = (usage: Usage) => ({
+  type: "tokens",
+  input_tokens: usage.input,
+  output_tokens: usage.output,
+  total_tokens: usage.input + usage.output,
+  input_token_details: inputDetails(usage),
+  output_token_details: outputDetails(usage),
+});
+/** Without what its cache read and stored. */
+const anthropicUsage = ({ input, output, cached, written }: Usage) => ({
+  input_tokens: Math.max(input - cached - written, 0),
   output_tokens: output,
-  ...(cached > 0 ? { cache_read_input_tokens: cached } : {}),
+  ...(cached === 0 ? {} : { cache_read_input_tokens: cached }),
+  ...(written === 0 ? {} : { cache_creation_input_tokens: written }),
 });
 
 const usageOf = <T>(usage: Usage | null, as: (usage: Usage) => T) => (usage === null ? {} : { usage: as(usage) });
@@ -67,9 +89,12 @@ function documentOf(
     case "moderations":
       return { results: [{ flagged: false }], ...usageOf(usage, openAiUsage) };
     case "transcriptions":
-      return { text, usage: { type: "duration", seconds } };
+      return { text, usage: usage === null ? { type: "duration", seconds } : transcriptionUsage(usage) };
     case "images":
-      return { data: Array.from({ length: Number(asked["n"] ?? 1) }, () => ({ b64_json: "AAAA" })) };
+      return {
+        data: Array.from({ length: Number(asked["n"] ?? 1) }, () => ({ b64_json: "AAAA" })),
+        ...usageOf(usage, responsesUsage),
+      };
     default:
       return {
         object: "chat.completion",
@@ -93,6 +118,19 @@ function streamOf(route: CallRoute, { pieces, usage }: Attempt, wantsUsage: bool
   if (route === "messages")
     return {
       type,
+      // Anthropic says at once what the input was, and at the end how much the output is.
+      start:
+        usage === null
+          ? []
+          : [
+              event(
+                {
+                  type: "message_start",
+                  message: { role: "assistant", usage: anthropicUsage({ ...usage, output: 0 }) },
+                },
+                "message_start",
+              ),
+            ],
       pieces: each(
         event(
           { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: PIECE } },
@@ -101,7 +139,11 @@ function streamOf(route: CallRoute, { pieces, usage }: Attempt, wantsUsage: bool
       ),
       end: [
         event(
-          { type: "message_delta", delta: { stop_reason: "end_turn" }, ...usageOf(usage, anthropicUsage) },
+          {
+            type: "message_delta",
+            delta: { stop_reason: "end_turn" },
+            ...usageOf(usage, ({ output }) => ({ output_tokens: output })),
+          },
           "message_delta",
         ),
         event({ type: "message_stop" }, "message_stop"),

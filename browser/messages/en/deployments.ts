@@ -59,7 +59,7 @@ export const deploymentTexts = {
   scaleMore: "{count, plural, one {One more job is submitted} other {# more jobs are submitted}} within seconds.",
   scaleLess:
     "{count, plural, one {One replica stops} other {# replicas stop}}, those that do not serve yet first. A replica that serves gets no new requests, and its job is cancelled later, by default after a minute (GATEWAY_PROVISIONER_DRAIN_SECS).",
-  scaleNone: "Nothing serves the model then, unless it has other endpoints.",
+  scaleNone: "Then nothing serves the model, unless it has other endpoints.",
   scaled: "{name}: {from} → {to, plural, one {# replica} other {# replicas}}",
   enable: "Turn on",
   disable: "Turn off",

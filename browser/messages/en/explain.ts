@@ -15,7 +15,7 @@ export const explainTexts = {
   upstreamOwnUnknown: "The error came from the upstream, not from the gateway.",
   upstreamCredential: "The upstream rejects the model's upstream API key. Replace the key.",
   upstreamMissing: "The upstream does not know this model or path. Check the base URL and the upstream model name.",
-  upstreamBusy: "The upstream limits how much it serves. Lower the model's max concurrency, or add an endpoint.",
+  upstreamBusy: "The upstream is rate limiting the gateway. Lower the model's max concurrency, or add an endpoint.",
   upstreamRequest: "The upstream rejected the request. Its response says why.",
   upstreamDown: "The upstream failed. Check its health.",
   leftUnknown: "The upstream's output up to that point was charged.",

@@ -23,7 +23,7 @@ export const reportsTexts = {
   beforeUnknown: "Nothing to compare with",
   noEnergy: "Energy is not measured. Set it up under Settings, Energy.",
   noEnergyUser: "Energy is not measured.",
-  unpriced: "Not in the spend, because no price is set: {count, plural, one {# model} other {# models}}: {models}",
+  unpriced: "Not included, because no price is set: {count, plural, one {# model} other {# models}}: {models}",
   empty: "No requests in this period",
   emptyText: "Usage appears a few seconds after a request ends.",
   clear: "Clear filters",

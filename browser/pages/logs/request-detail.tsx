@@ -166,6 +166,15 @@ const NIL_UUID = "00000000-0000-0000-0000-000000000000";
 /** Of more models only the best are shown; the API call has all. */
 const CANDIDATES_MAX = 20;
 
+/** Shown only where there are some: few upstreams report them. */
+const PARTS = [
+  ["factCacheWrite", "cache_write_tokens"],
+  ["factAudioIn", "audio_input_tokens"],
+  ["factImageIn", "image_input_tokens"],
+  ["factAudioOut", "audio_output_tokens"],
+  ["factImageOut", "image_output_tokens"],
+] as const;
+
 function RequestFacts({ row, role }: { readonly row: DetailRow; readonly role: "admin" | "user" }) {
   const { zone, label } = useZone();
   const { tenant_id: tenantId = NIL_UUID, key_id: keyId = NIL_UUID, model = "", session_id: session = "" } = row;
@@ -228,6 +237,7 @@ function RequestFacts({ row, role }: { readonly row: DetailRow; readonly role: "
     [text("cache"), formatText(row.cache_status && text(CACHE_TEXTS[row.cache_status]))],
     [text("factTokens"), `${formatCount(row.input_tokens)} + ${formatCount(row.output_tokens)}`],
     given("factCached", row.cached_tokens, formatCount),
+    ...PARTS.map(([name, field]) => (row[field] ? given(name, row[field], formatCount) : null)),
     given("factReasoning", row.reasoning_tokens, formatCount),
     given("factSeconds", row.input_seconds, (seconds) => formatCount(known(seconds))),
     [text("columnCost"), <RowCost key="cost" row={row} />],

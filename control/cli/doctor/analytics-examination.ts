@@ -115,7 +115,7 @@ async function missingGrants(store: Store, db: string): Promise<readonly string[
 
 function schemaFinding(db: string, missing: readonly string[]): DoctorFinding {
   if (missing.length === 0) return ok("schema", `has the ${TABLES.length} tables of the gateway`);
-  const fix = "check GATEWAY_CLICKHOUSE_DB; the control service makes the tables within a minute of its start";
+  const fix = "check GATEWAY_CLICKHOUSE_DB; the control service creates the tables within a minute of its start";
   return failure("schema", `the database ${db} lacks ${missing.join(", ")}`, fix);
 }
 
@@ -151,17 +151,17 @@ async function ageFinding(store: Store, db: string): Promise<DoctorFinding> {
      FROM ${db}.usage_raw WHERE ts > now64(3) - INTERVAL 1 DAY`,
     z.object({ rows: figure, age: figure }),
   );
-  if (row === undefined || row.rows === 0) return ok("lag", "no usage row of the last day");
+  if (row === undefined || row.rows === 0) return ok("lag", "no usage row in the last day");
   return ok("lag", `the newest usage row is ${Math.max(0, row.age)} s old`);
 }
 
 const CODES: Readonly<Record<string, readonly [detail: string, fix: string]>> = {
   "516": ["does not accept user and password", "check GATEWAY_CLICKHOUSE_USER and GATEWAY_CLICKHOUSE_PASSWORD"],
-  "194": ["wants a password", "set GATEWAY_CLICKHOUSE_PASSWORD"],
+  "194": ["requires a password", "set GATEWAY_CLICKHOUSE_PASSWORD"],
   "192": ["does not know the user", "check GATEWAY_CLICKHOUSE_USER"],
-  "497": ["does not let its user read", "grant the user the database of GATEWAY_CLICKHOUSE_DB"],
-  "202": ["has too many queries under way", "raise max_concurrent_queries, or see what else uses the store"],
-  "241": ["has not enough memory for a query", "give the store more memory"],
+  "497": ["does not let its user read", "grant the user access to the database in GATEWAY_CLICKHOUSE_DB"],
+  "202": ["is running too many queries", "raise max_concurrent_queries, or check what else uses the store"],
+  "241": ["does not have enough memory for a query", "give the store more memory"],
 };
 
 function refusal(error: unknown, url: string): DoctorFinding {

@@ -7,7 +7,7 @@ import type { z } from "zod";
 /** Of metrics of many cells, of a page of 1,000 models: tens of MiB are neither. */
 const BODY_MAX_BYTES = 16 * 1024 * 1024;
 
-/** A part answers, but not as a part of a gateway. */
+/** A part answers, but not like a part of a gateway. */
 class OddAnswer extends Error {
   override readonly name = "OddAnswer";
   readonly code = "ODD_ANSWER";

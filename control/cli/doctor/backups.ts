@@ -16,12 +16,14 @@ interface Backups {
 
 /** At least one finding: of each gateway that has backups there, and of those whose time is still to come. */
 export function examineBackups({ folder, maxAgeHours }: Backups, nowMs: number): readonly DoctorFinding[] {
-  const none = "gateway backup export writes one; let a timer do it, and try it with gateway drill";
+  const none = "create one with gateway backup export, from a timer, and check it with gateway drill";
   let names: readonly string[];
   try {
     names = readdirSync(folder).filter(isBackupName);
   } catch {
-    return [failure("backup", `the folder ${folder} cannot be read`, "check --backups, and the rights of its folder")];
+    return [
+      failure("backup", `the folder ${folder} cannot be read`, "check --backups and the permissions of the folder"),
+    ];
   }
   const isAhead = (name: string): boolean => exportedAtMs(name) > nowMs + AHEAD_MS;
   const ahead = names.filter(isAhead).length;
@@ -35,7 +37,7 @@ export function examineBackups({ folder, maxAgeHours }: Backups, nowMs: number):
           warning(
             "backup",
             `${ahead} backups have a time in the future`,
-            "a clock was wrong when they were made: set it, try them with gateway drill, and remove them",
+            "a clock was wrong when they were created: correct it, check them with gateway drill, and remove them",
           ),
         ]),
   ];
@@ -56,7 +58,7 @@ function ages(names: readonly string[], maxAgeHours: number, nowMs: number, none
     const whose = gateways.size > 1 ? ` of the gateway ${gateway}` : "";
     const detail = `the newest backup${whose} is ${hours} hours old`;
     if (hours <= maxAgeHours) return ok("backup", detail);
-    const gone = "see why that gateway makes none; when it is gone, put its backups elsewhere";
+    const gone = "find out why that gateway writes none; if it no longer exists, move its backups elsewhere";
     return warning("backup", detail, gateways.size > 1 ? gone : none);
   });
 }

@@ -35,7 +35,8 @@ const modelsAnswer = z.array(z.object({ model_name: z.string(), max_in_flight: c
 /** Pages of 1,000 models that are read: a list that goes on for ever is not the gateway's. */
 const PAGES_MAX = 100;
 
-const LOWERED = "a cap that was lowered ends no request: ask again when they have ended, else report it as a defect";
+const LOWERED =
+  "lowering a cap stops no running request: check again when they have finished, then report it as a defect";
 
 /** All cells that the control service knows. Finds nothing where the Management API does not answer or refuses. */
 export function cellExamination({ url, token, declaredSlots, behind }: CellAccess): Examination {

@@ -77,9 +77,9 @@ interface Certificate {
 /** What a certificate is worth at an instant. Pure. */
 export function judge(part: string, { from, to, code }: Certificate, nowMs: number): DoctorFinding {
   const { ok, warning, failure } = findingsOf(part);
-  const renew = "renew the certificate, and see why it was not renewed by itself";
+  const renew = "renew the certificate, and check why it was not renewed automatically";
   if (Number.isNaN(Date.parse(to)))
-    return failure("certificate", "has no end that can be read", "renew the certificate");
+    return failure("certificate", "has an unreadable expiry date", "renew the certificate");
   const leftDays = Math.floor((Date.parse(to) - nowMs) / DAY_MS);
   const day = new Date(Date.parse(to)).toISOString().slice(0, 10);
   if (leftDays < 0) return failure("certificate", `expired on ${day}`, renew);

@@ -67,7 +67,7 @@ export function databaseExamination(url: string, withinMs: number): Examination 
 
 async function examine(url: string, withinMs: number): Promise<Examined> {
   if (url.startsWith("pglite:")) {
-    const fix = "what the control service says of it is above; gateway drill tries its backup";
+    const fix = "see above what the control service reports about it; gateway drill checks its backup";
     return { findings: [skipped("reachable", "is embedded: only the control service can open it", fix)] };
   }
   let client: pg.Client;
@@ -124,7 +124,7 @@ function stateFindings(state: DatabaseState): DoctorFinding[] {
       : ok("reachable", `answers; PostgreSQL ${state.version}`),
   ];
   if (!state.has_tables) {
-    const fix = "check the name of the database in GATEWAY_DATABASE_URL; the control service makes the tables";
+    const fix = "check the name of the database in GATEWAY_DATABASE_URL; the control service creates the tables";
     findings.push(failure("schema", "has no tables of the gateway", fix));
   }
   if (state.encoding !== "UTF8")
@@ -164,7 +164,7 @@ function named(tables: readonly string[]): string {
 function outboxFinding({ pending, oldest_secs: secs }: { pending: number; oldest_secs: number }): DoctorFinding {
   if (secs < OUTBOX_WARN_SECS) return ok("lag", `${pending} configuration changes are waiting`);
   const detail = `${pending} configuration changes are waiting, the oldest for ${Math.round(secs)} s`;
-  const fix = "check that a control service runs, the key-value store and the cells";
+  const fix = "check that a control service is running, and check the key-value store and the cells";
   return (secs < OUTBOX_FAIL_SECS ? warning : failure)("lag", detail, fix, { cause: "outbox" });
 }
 
@@ -172,9 +172,9 @@ const SQLSTATES: Readonly<Record<string, readonly [detail: string, fix: string]>
   "28P01": ["does not accept the password", "check user and password of GATEWAY_DATABASE_URL"],
   "28000": ["does not accept the user", "check the user of GATEWAY_DATABASE_URL, and pg_hba.conf"],
   "3D000": ["has no database of that name", "check the name at the end of GATEWAY_DATABASE_URL"],
-  "42501": ["does not let the role read its tables", "grant the role of GATEWAY_DATABASE_URL its tables"],
+  "42501": ["does not let the role read its tables", "grant the role of GATEWAY_DATABASE_URL access to its tables"],
   "53300": ["has no connection left", "raise max_connections, or put a pooler in front of the database"],
-  "57P03": ["is starting or stopping", "ask again in a minute; then read its log"],
+  "57P03": ["is starting or stopping", "check again in a minute, then read its log"],
 };
 
 function refused(error: unknown, url: string): DoctorFinding {

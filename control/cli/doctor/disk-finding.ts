@@ -17,7 +17,7 @@ export function diskFinding(
   const { ok, warning, failure } = findingsOf(part);
   const share = free / total;
   if (!(share >= 0 && share <= 1)) return [];
-  const detail = `${Math.floor(share * 100)} % of ${disk} are free`;
+  const detail = `${Math.floor(share * 100)} % of ${disk} is free`;
   if (share <= FAIL_PART || free < failBelow) return [failure("disk", detail, fix)];
   return [share > WARN_PART ? ok("disk", detail) : warning("disk", detail, fix)];
 }

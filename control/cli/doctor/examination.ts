@@ -29,7 +29,7 @@ async function runExamination({ part, run, isGuess = false }: Examination, withi
   const { failure, skipped } = findingsOf(part);
   const timer = setTimeout(() => {
     const detail = `was not examined within ${withinMs / 1000} s`;
-    const fix = "see whether the part hangs or the network drops packets; --timeout gives it longer";
+    const fix = "check whether the part hangs or the network drops packets; --timeout sets a longer limit";
     late.resolve({ findings: [(isGuess ? skipped : failure)("reachable", detail, fix)] });
     over.abort();
   }, withinMs);

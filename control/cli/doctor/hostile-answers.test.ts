@@ -140,7 +140,7 @@ it("reads no more than an answer can have", async () => {
   expectSound(found);
   expect(found.find(({ part }) => part === "control service")).toMatchObject({
     state: "failure",
-    detail: "answers, but not as a part of a gateway",
+    detail: "answers, but not like a part of a gateway",
   });
   expect(sent).toBeLessThan(400);
 });
@@ -176,7 +176,7 @@ const wrongOfControl = (findings: readonly DoctorFinding[]) =>
     .map(({ check, detail, fix }) => ({ check, detail, fix }));
 
 it.each([
-  ["usage", "does not hear from the analytics store (ClickHouse) within 0.4 s"],
+  ["usage", "got no answer from the analytics store (ClickHouse) within 0.4 s"],
   ["about", "does not reach its database"],
 ])("blames the store that keeps /%s waiting, not the control service", async (path, detail) => {
   const usual = asGateway({});

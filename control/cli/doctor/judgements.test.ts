@@ -82,8 +82,8 @@ describe("releases", () => {
       { part: "cell eu", version: "1.9.0" },
     ]);
     expect(mixed.map(({ state, fix }) => [state, fix])).toEqual([
-      ["warning", "finish the upgrade: 1.9.0 and 2.0.0 run beside each other"],
-      ["warning", "finish the upgrade: 1.9.0 and 2.0.0 run beside each other"],
+      ["warning", "finish the upgrade: 1.9.0 and 2.0.0 are running at the same time"],
+      ["warning", "finish the upgrade: 1.9.0 and 2.0.0 are running at the same time"],
     ]);
     expect(judgeReleases("2.0.0", [{ part: "a", version: "2.0.0" }])).toMatchObject([{ state: "ok" }]);
     expect(judgeReleases("2.0.0", [{ part: "a", version: "3.0.0" }])).toMatchObject([{ state: "warning" }]);
@@ -224,7 +224,7 @@ it("disks are judged by what is free, and those without a size are left out", ()
   expect(diskFindings([disk(50, 100), disk(10, 100), disk(1, 100), disk(0, 0), disk(2, 1)])).toMatchObject([
     { state: "ok" },
     { state: "warning" },
-    { state: "failure", detail: "1 % of the disk d are free" },
+    { state: "failure", detail: "1 % of the disk d is free" },
   ]);
 });
 

@@ -45,7 +45,7 @@ it("that wants another password says so, and the password is not repeated", asyn
   const wrong = await examined(server.url.replace(PASSWORD, "another-password"));
   expect(told(wrong)).toEqual([["failure", "token", "does not accept the password"]]);
   const none = await examined(server.url.replace(`:${PASSWORD}@`, ""));
-  expect(told(none)).toEqual([["failure", "token", "wants a password"]]);
+  expect(told(none)).toEqual([["failure", "token", "requires a password"]]);
   expect(JSON.stringify([wrong, none])).not.toContain("another-password");
 });
 

@@ -141,7 +141,7 @@ async function writeFinding(send: Send, url: string): Promise<DoctorFinding> {
     await send(["SCAN", "0", "COUNT", "1"]);
     await send(["DEL", name]);
     if (String(read) === "1") return ok("permission", "returns what was written");
-    const fix = "GATEWAY_REDIS_URL must be one primary: a write was not there when it was read";
+    const fix = "GATEWAY_REDIS_URL must be one primary: a value that was written could not be read back";
     return failure("permission", "does not return what was written", fix);
   } catch (error) {
     return refusal(error, url);
@@ -172,7 +172,7 @@ async function clockOf(send: Send): Promise<NonNullable<Examined["clocks"]>> {
 const LOGIN = "check the password in GATEWAY_REDIS_URL, or GATEWAY_REDIS_TOKEN of a REST endpoint";
 const WORDS: Readonly<Record<string, readonly [check: "permission" | "token", detail: string, fix: string]>> = {
   WRONGPASS: ["token", "does not accept the password", LOGIN],
-  NOAUTH: ["token", "wants a password", LOGIN],
+  NOAUTH: ["token", "requires a password", LOGIN],
   NOPERM: [
     "permission",
     "does not let its user use a command that the gateway needs",
@@ -181,7 +181,7 @@ const WORDS: Readonly<Record<string, readonly [check: "permission" | "token", de
   READONLY: ["permission", "is a replica", "GATEWAY_REDIS_URL must be the primary: a replica cannot write"],
   MISCONF: ["permission", "rejects writes: it cannot save to its disk", "make room on the disk of the store"],
   OOM: ["permission", "rejects writes: its memory is full", "raise maxmemory of the store"],
-  LOADING: ["permission", "is still loading its data", "ask again in a minute"],
+  LOADING: ["permission", "is still loading its data", "check again in a minute"],
 };
 
 function refusal(error: unknown, url: string): DoctorFinding {

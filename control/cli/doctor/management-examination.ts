@@ -167,10 +167,10 @@ async function withToken(
       ? failure(
           "reachable",
           analytics === null
-            ? `does not hear from the analytics store (ClickHouse) within ${storeMs / 1000} s`
+            ? `got no answer from the analytics store (ClickHouse) within ${storeMs / 1000} s`
             : "does not reach the analytics store",
           analytics === null
-            ? "see whether ClickHouse hangs or the network drops packets; --timeout gives it longer"
+            ? "check whether ClickHouse hangs or the network drops packets; --timeout sets a longer limit"
             : "check GATEWAY_CLICKHOUSE_URL, user and password",
           { cause: ITS_ANALYTICS, symptomOf: ["analytics store"] },
         )
@@ -184,7 +184,7 @@ function schemaFinding(version: number): LinkedFinding {
   const newest = Math.max(...readdirSync(MIGRATIONS).map((name) => Number.parseInt(name, 10) || 0));
   if (version === newest) return ok("schema", `the database has migration ${version}`);
   const detail = `the database has migration ${version}, this release ${newest}`;
-  if (version > newest) return warning("schema", detail, "use the doctor of the release that runs");
+  if (version > newest) return warning("schema", detail, "use the doctor of the running release");
   return warning("schema", detail, "start the control service of this release: it migrates its database");
 }
 

@@ -111,7 +111,7 @@ function ledgerFindings(samples: readonly Sample[], cell: string): readonly Link
           warning(
             "lag",
             `the analytics store refuses ${aside} usage rows`,
-            "its tables are of another release: upgrade",
+            "its tables belong to another release: upgrade",
             { cause: `rows that are refused of cell ${cell}` },
           ),
         ]
@@ -144,7 +144,7 @@ function scheduleFindings(intervalSecs: number, lastSecs: number, nowSecs: numbe
   const { ok, warning } = findingsOf("backup");
   const ageSecs = nowSecs - lastSecs;
   if (ageSecs < -AHEAD_SECS) {
-    const fix = "set the clock of the database; the next backup is made at once anyway";
+    const fix = "set the clock of the database; the next backup runs at once anyway";
     return [warning("backup", "the last scheduled backup has a time in the future", fix)];
   }
   const age = `the last scheduled backup is ${Math.floor(Math.max(0, ageSecs) / HOUR_SECS)} hours old`;

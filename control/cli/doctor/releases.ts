@@ -7,10 +7,10 @@ export function judgeReleases(own: string, samples: readonly ReleaseSample[]): r
   return samples.map(({ part, version }) => {
     const { ok, warning } = findingsOf(part);
     if (inUse.size > 1) {
-      const fix = `finish the upgrade: ${[...inUse].sort().join(" and ")} run beside each other`;
+      const fix = `finish the upgrade: ${[...inUse].sort().join(" and ")} are running at the same time`;
       return warning("version", `runs ${version}`, fix);
     }
     if (version === own) return ok("version", `runs ${version}`);
-    return warning("version", `runs ${version}, this program is of ${own}`, "use the doctor of the release that runs");
+    return warning("version", `runs ${version}, this program is ${own}`, "use the doctor of the running release");
   });
 }

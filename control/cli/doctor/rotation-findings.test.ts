@@ -22,7 +22,7 @@ describe("old secrets", () => {
 
   it("that are still needed but not accepted are named", () => {
     expect(told({ api_key_pepper: { ...none.api_key_pepper, keys_invalid: 3 } })).toEqual([
-      ["warning", "3 keys are invalid: their hashes are of a pepper that is not accepted"],
+      ["warning", "3 keys are invalid: their hashes use a pepper that is not accepted"],
     ]);
   });
 

@@ -28,7 +28,7 @@ export function rotationFindings(
     findings.push(
       warning(
         CHECK,
-        `${api_key_pepper.keys_invalid} keys are invalid: their hashes are of a pepper that is not accepted`,
+        `${api_key_pepper.keys_invalid} keys are invalid: their hashes use a pepper that is not accepted`,
         "set the pepper that they had (if none, unset GATEWAY_API_KEY_PEPPER), or rotate or delete them: docs/rotate.md",
       ),
     );

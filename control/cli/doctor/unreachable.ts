@@ -62,7 +62,7 @@ export function isOfOthers(error: unknown): boolean {
 export function unreachable(error: unknown, url = ""): Reason {
   const code = codeOf(error);
   if (isOdd(error))
-    return { detail: "answers, but not as a part of a gateway", fix: `another program may answer there: ${ADDRESS}` };
+    return { detail: "answers, but not like a part of a gateway", fix: `another program may answer there: ${ADDRESS}` };
   const host = URL.parse(url)?.host ?? "";
   const silent = host === "" ? "does not answer" : `does not answer at ${host}`;
   const fix = FIXES[code];

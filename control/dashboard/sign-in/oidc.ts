@@ -92,7 +92,7 @@ export class OidcSignIn {
     if (typeof email !== "string") throw new Error("the provider gave no email");
     if (!VERIFIED.has(verified) && !allowUnverifiedEmail)
       throw new EmailNotVerified(
-        `the provider said ${verified === undefined ? "nothing of" : "false for"} email_verified: verify the email there, or set allow_unverified_email in OIDC_PROVIDERS`,
+        `the provider ${verified === undefined ? "did not send" : "sent false for"} email_verified: verify the email there, or set allow_unverified_email in OIDC_PROVIDERS`,
       );
     return {
       provider: this.#provider.id,

@@ -14,19 +14,17 @@ import { type SeenUsage, UsageScan } from "./usage-scan.ts";
 
 type Tokens = Pick<Billed, "inputTokens" | "outputTokens">;
 
-/** Parts never exceed their wholes: cached tokens the input, reasoning tokens the output. */
-export interface Billed extends Pick<UsageParts, "cachedTokens" | "reasoningTokens" | "inputSeconds"> {
+/** No part exceeds its whole, the input or the output. */
+export interface Billed extends UsageParts {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly costUsd: number;
 }
 
 export const NOTHING_BILLED: Billed = {
+  ...NO_PARTS,
   inputTokens: 0,
   outputTokens: 0,
-  cachedTokens: 0,
-  reasoningTokens: 0,
-  inputSeconds: 0,
   costUsd: 0,
 };
 
@@ -67,15 +65,13 @@ export function bill(
   const answered = unbelievedCount(estimate, measure, given) === null ? given : withoutReport(given);
   const inputTokens = inputOf(estimate, measure, answered);
   const outputTokens = Math.min(outputOf(estimate, measure, answered), AMOUNT_MAX - inputTokens);
-  const parts = partsWithin({ inputTokens, outputTokens }, measure, answered);
-  const { cachedTokens, reasoningTokens, inputSeconds } = parts;
-  const used = { inputTokens, outputTokens, ...parts };
+  const used = { inputTokens, outputTokens, ...partsWithin({ inputTokens, outputTokens }, measure, answered) };
   const cost = costUsd(model.prices, pricedBy(model, measure, answered), used);
   const owed =
     cost === 0 && isUnknown(measure, answered === given ? given : null)
       ? unreportedCostUsd(model, measure, used)
       : cost;
-  return { inputTokens, outputTokens, cachedTokens, reasoningTokens, inputSeconds, costUsd: owed };
+  return { ...used, costUsd: owed };
 }
 
 /** Images and transcriptions are priced by the tokens that are reported for them, if a token has a price. */
@@ -177,14 +173,20 @@ function partsWithin(
   answered: BilledAnswer | null,
 ): UsageParts {
   const parts = answered?.usage.parts ?? NO_PARTS;
-  const { cachedTokens, reasoningTokens, imageOutputTokens, inputSeconds } = parts;
+  const { imageOutputTokens, inputSeconds } = parts;
+  // Upstreams may leave out what the output of an image is made of: then it is the image.
+  const isImage = measure.kind === "images" && imageOutputTokens === 0;
+  const ofInput = (tokens: number): number => Math.min(tokens, inputTokens);
+  const ofOutput = (tokens: number): number => Math.min(tokens, outputTokens);
   const isReported = inputSeconds > 0 || (answered !== null && answered.usage.reported !== null);
   return {
-    ...parts,
-    cachedTokens: Math.min(cachedTokens, inputTokens),
-    reasoningTokens: Math.min(reasoningTokens, outputTokens),
-    // Upstreams may leave out what the output of an image is made of: then it is the image.
-    imageOutputTokens: measure.kind === "images" && imageOutputTokens === 0 ? outputTokens : imageOutputTokens,
+    cachedTokens: ofInput(parts.cachedTokens),
+    cacheWrittenTokens: ofInput(parts.cacheWrittenTokens),
+    audioInputTokens: ofInput(parts.audioInputTokens),
+    imageInputTokens: ofInput(parts.imageInputTokens),
+    reasoningTokens: ofOutput(parts.reasoningTokens),
+    audioOutputTokens: ofOutput(parts.audioOutputTokens),
+    imageOutputTokens: isImage ? outputTokens : ofOutput(imageOutputTokens),
     inputSeconds: measure.kind !== "seconds" ? 0 : isReported ? inputSeconds : RESERVED_SECONDS,
   };
 }

@@ -54,7 +54,7 @@ it.each<[string, string, object, string]>([
   expect(world.alerts).toMatchObject([
     {
       issueKey: "budget_amount_refused",
-      detail: expect.stringMatching(/^tiny: its upstream reported .* the estimate counts$/),
+      detail: expect.stringMatching(/^tiny: its upstream reported .* the estimate is billed$/),
     },
   ]);
 });
