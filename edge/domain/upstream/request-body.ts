@@ -21,10 +21,11 @@ export function rewriteBody(
   const edits: Edit[] = [];
   const removed = new Set<string>();
   for (const [name, value] of [["model", upstreamModel] as const, ...changed]) {
-    const text = JSON.stringify(value) as string | undefined;
+    const text = value instanceof Uint8Array ? value : (JSON.stringify(value) as string | undefined);
     if (text === undefined) removed.add(name);
     else if (!replace(edits, top, name, text))
-      edits.push({ span: { start: top.closeAt, end: top.closeAt }, text: `,${JSON.stringify(name)}:${text}` });
+      for (const added of [`,${JSON.stringify(name)}:`, text])
+        edits.push({ span: { start: top.closeAt, end: top.closeAt }, text: added });
   }
   return splice(document, removed.size === 0 ? edits : [...edits, ...removals(top, removed)]);
 }
@@ -39,7 +40,7 @@ function removals({ members }: TopLevel, names: ReadonlySet<string>): readonly E
 }
 
 /** Replaces every member of that name; false when there is none. */
-function replace(edits: Edit[], { members }: TopLevel, name: string, text: string): boolean {
+function replace(edits: Edit[], { members }: TopLevel, name: string, text: Edit["text"]): boolean {
   const before = edits.length;
   for (const member of members) if (member.name === name) edits.push({ span: member.value, text });
   return edits.length > before;

@@ -20,7 +20,10 @@ export interface TransformSubject {
   readonly member: (name: string) => unknown;
 }
 
-/** New values of members of the top level, by name; undefined removes one. `model` is never among them. */
+/**
+ * New values of members of the top level, by name; undefined removes one, bytes are JSON that is written already. `model` is
+ * never among them.
+ */
 export type MemberEdits = ReadonlyMap<string, unknown>;
 
 /** What a transform does to one request. */

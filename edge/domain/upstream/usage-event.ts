@@ -24,7 +24,7 @@ const NOTHING = new Uint8Array(0);
 const withholdUsageEvent: ResponseTransform = {
   // A usage event has no choices: an empty list in one line, unless it is spread over several.
   concerns: ({ lines, emptyList }: EventShape) => emptyList || lines > 1,
-  event: (event) => {
+  event: function* (event) {
     const value = usageEventOf(event);
     if (value === null) return event;
     const { usage: _, ...others } = value;

@@ -27,7 +27,7 @@ export const vision: Boon = {
     if (imagePartsOf(parsed.document.root["messages"]).length === 0) return null;
     return await withSpan(work.call, "boon:vision", async (span) => {
       const tooLarge = work.draft.isLarge;
-      const messages = tooLarge ? parsed.document.root["messages"] : work.draft.get("messages");
+      const messages = tooLarge ? parsed.document.root["messages"] : await work.draft.get("messages");
       const images = imagePartsOf(messages);
       const describer = tooLarge ? null : await describerOf(work);
       const described = describer === null ? [] : await describeAll(work, images, describer);

@@ -3,6 +3,7 @@
  * known to refuse (docs/rules/streams.md#usage-event).
  */
 import type { ModelRecord } from "../../../shared/records.ts";
+import { atOnce } from "../../../shared/steps.ts";
 import type { Target } from "../../domain/upstream/endpoint-order.ts";
 import type { MemberEdits, TransformPlan } from "../../domain/upstream/transform.ts";
 import type { Call } from "../call/context.ts";
@@ -28,8 +29,11 @@ interface PlannedRequest {
  */
 export function planTransforms(call: Call, { model, parsed }: Resolved): readonly TransformPlan[] {
   const { document, edits, outgoing } = parsed;
-  if (outgoing.clientBytes === null) return [];
-  const member = (name: string): unknown => (edits.has(name) ? edits.get(name) : outgoing.member(name));
+  const { clientBytes } = outgoing;
+  if (clientBytes === null) return [];
+  // those of transforms are short, or the request was refused
+  const sent = (name: string): unknown => (outgoing.member === null ? undefined : atOnce(outgoing.member(name)));
+  const member = (name: string): unknown => (edits.has(name) ? edits.get(name) : sent(name));
   const stream = asksForStream(parsed);
   const planned = call.ports.transforms.plan({ route: call.route, model, stream, document, member });
   if (call.parentId !== null) return planned.map((plan) => ({ ...plan, response: null }));

@@ -3,6 +3,13 @@
  * read spans two of the pieces.
  */
 
+import { atOnce, type Steps } from "../../../../shared/steps.ts";
+
+/** Parts of fewer bytes are joined to so many at least. */
+const JOINED_BYTES = 64 * 1024;
+/** Work for an edit, in units. */
+const EDIT_UNITS = 48;
+
 const encoder = new TextEncoder();
 
 /** A part of some bytes: offsets of its first byte and of the byte after its last. */
@@ -14,7 +21,8 @@ export interface Span {
 /** A replacement of bytes; spans of one call must not overlap. */
 export interface Edit {
   readonly span: Span;
-  readonly text: string;
+  /** What stands there then, as text or in UTF-8. */
+  readonly text: string | Uint8Array;
 }
 
 export class BytePieces<B extends ArrayBufferLike = ArrayBufferLike> {
@@ -85,15 +93,36 @@ export function splice<B extends ArrayBufferLike>(
   document: BytePieces<B>,
   edits: readonly Edit[],
 ): readonly Uint8Array<B | ArrayBuffer>[] {
+  return atOnce(spliceInSteps(document, edits));
+}
+
+/** The same in steps. Short parts are joined. */
+export function* spliceInSteps<B extends ArrayBufferLike>(
+  document: BytePieces<B>,
+  edits: readonly Edit[],
+): Steps<readonly Uint8Array<B | ArrayBuffer>[]> {
   const parts: Uint8Array<B | ArrayBuffer>[] = [];
+  let [short, shortBytes]: [Uint8Array<B | ArrayBuffer>[], number] = [[], 0];
+  const join = (): void => {
+    if (short.length > 0) parts.push(joined(short));
+    [short, shortBytes] = [[], 0];
+  };
+  const add = (part: Uint8Array<B | ArrayBuffer>): void => {
+    if (part.byteLength >= JOINED_BYTES) join();
+    short.push(part);
+    shortBytes += part.byteLength;
+    if (shortBytes >= JOINED_BYTES) join();
+  };
   let from = 0;
   for (const edit of edits.toSorted((a, b) => a.span.start - b.span.start)) {
     if (isWritten(document, edit)) continue;
-    for (const part of document.parts(from, edit.span.start)) parts.push(part);
-    parts.push(encoder.encode(edit.text) as Uint8Array<ArrayBuffer>);
+    yield EDIT_UNITS;
+    for (const part of document.parts(from, edit.span.start)) add(part);
+    add(bytesOf(edit));
     from = edit.span.end;
   }
-  for (const part of document.parts(from, document.byteLength)) parts.push(part);
+  for (const part of document.parts(from, document.byteLength)) add(part);
+  join();
   return parts;
 }
 
@@ -102,7 +131,7 @@ export function offsetsAfter(edits: readonly Edit[]): (at: number) => number {
   const sorted = edits.toSorted((a, b) => a.span.start - b.span.start);
   let moved = 0;
   const places = sorted.map(({ span, text }) => {
-    moved += encoder.encode(text).byteLength - (span.end - span.start);
+    moved += bytesOf({ text }).byteLength - (span.end - span.start);
     return { end: span.end, moved };
   });
   return (at) => {
@@ -117,9 +146,13 @@ export function offsetsAfter(edits: readonly Edit[]): (at: number) => number {
   };
 }
 
+function bytesOf({ text }: Pick<Edit, "text">): Uint8Array<ArrayBuffer> {
+  return (typeof text === "string" ? encoder.encode(text) : text) as Uint8Array<ArrayBuffer>;
+}
+
 /** The edit's plain text stands there already, as where a model keeps its name upstream. */
 function isWritten(document: BytePieces, { span, text }: Edit): boolean {
-  if (span.end - span.start !== text.length) return false;
+  if (typeof text !== "string" || span.end - span.start !== text.length) return false;
   const bytes = document.slice(span.start, span.end);
   for (let at = 0; at < text.length; at += 1) {
     const unit = text.charCodeAt(at);

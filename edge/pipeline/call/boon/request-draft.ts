@@ -3,8 +3,12 @@
  * goes upstream byte for byte as the client sent it. Values are read from the client's bytes, because the parsed document
  * of a large body has cut strings. A value that was read is never changed in place: a new one is set.
  */
+import type { Steps } from "../../../../shared/steps.ts";
 import type { MemberEdits } from "../../../domain/upstream/transform.ts";
+import { writtenInSteps } from "../../../domain/wire/json/write-in-steps.ts";
 import type { OutgoingBody } from "../client-body.ts";
+import type { Call } from "../context.ts";
+import { inTurns } from "../in-turns.ts";
 
 /** Members that a guardrail or a boon may change. */
 const DRAFT_MEMBERS = [
@@ -37,12 +41,14 @@ export function isDraftMember(name: string): boolean {
 }
 
 export class RequestDraft {
+  readonly #call: Call;
   readonly #body: OutgoingBody;
   readonly #read = new Map<DraftMember, unknown>();
   #changed: ReadonlyMap<DraftMember, unknown> = new Map();
 
   /** The body must not have been sent yet. */
-  constructor(body: OutgoingBody) {
+  constructor(call: Call, body: OutgoingBody) {
+    this.#call = call;
     this.#body = body;
   }
 
@@ -51,11 +57,16 @@ export class RequestDraft {
     return (this.#body.clientBytes ?? []).reduce((sum, { byteLength }) => sum + byteLength, 0) > LARGE_BYTES;
   }
 
-  /** The value that would go upstream now; undefined: none. */
-  get(name: DraftMember): unknown {
-    if (this.#changed.has(name)) return this.#changed.get(name);
-    if (!this.#read.has(name)) this.#read.set(name, this.#body.member(name));
-    return this.#read.get(name);
+  /** The value that would go upstream now; undefined: none. Throws ClientGone. */
+  async get(name: DraftMember): Promise<unknown> {
+    if (this.#body.member !== null && !this.#changed.has(name) && !this.#read.has(name))
+      this.#read.set(name, await inTurns(this.#call, this.#body.member(name)));
+    return this.known(name);
+  }
+
+  /** The same of a member that was read or set. */
+  known(name: DraftMember): unknown {
+    return this.#changed.has(name) ? this.#changed.get(name) : this.#read.get(name);
   }
 
   /** Sets a member to a JSON value; undefined removes it. */
@@ -74,7 +85,11 @@ export class RequestDraft {
     }
   }
 
-  get edits(): MemberEdits {
-    return this.#changed;
+  /** What has changed; lists are written already. */
+  *edits(): Steps<MemberEdits> {
+    const edits = new Map<string, unknown>();
+    for (const [name, value] of this.#changed)
+      edits.set(name, Array.isArray(value) ? yield* writtenInSteps(value) : value);
+    return edits;
   }
 }
