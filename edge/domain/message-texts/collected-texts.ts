@@ -3,7 +3,7 @@
  * it, or beside the client (docs/rules/guardrails.md#where-it-looks). Pieces of the same text are joined.
  */
 import type { Steps } from "../../../shared/steps.ts";
-import { parsedInSteps } from "../wire/json/parse-in-steps.ts";
+import { isUnreadJson, parsedInSteps } from "../wire/json/parse-in-steps.ts";
 import { hasRepeatedName } from "../wire/json/repeated-names.ts";
 import type { ResponseTransform } from "../wire/sse/response-transform.ts";
 import { eventParts, readEvent } from "./answer-events.ts";
@@ -36,7 +36,7 @@ export class CollectedTexts implements ResponseTransform {
     return this.#whole;
   }
 
-  /** False: readers of the answer could find other texts in it, because an object has a name twice. */
+  /** False: readers of the answer could find other texts in it: an object has a name twice, or it is more than can be read. */
   get plain(): boolean {
     return this.#plain;
   }
@@ -49,6 +49,7 @@ export class CollectedTexts implements ResponseTransform {
     const { data, value, stray } = yield* readEvent(event);
     if (stray !== "") yield* this.document(stray);
     if (data === null || data.trim() === "[DONE]") return NOTHING;
+    if (value === undefined && isUnreadJson(data)) this.#plain = false;
     const text = value === undefined ? data : value;
     if (typeof text === "string") this.#add(this.#nextKey(), text, false);
     else {
@@ -71,6 +72,7 @@ export class CollectedTexts implements ResponseTransform {
       return;
     }
     if (value !== undefined) yield* this.#judge(text, value);
+    else if (isUnreadJson(text)) this.#plain = false;
     const whole = value === undefined ? text : value;
     if (typeof whole === "string") this.#add(this.#nextKey(), whole, false);
     for (const found of (yield* answerParts(value)).texts) {

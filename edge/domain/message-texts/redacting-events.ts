@@ -8,7 +8,7 @@
 import type { ScanRoom, TextScan } from "../../../shared/guardrails/text-scan.ts";
 import type { Steps } from "../../../shared/steps.ts";
 import { concat } from "../wire/bytes/byte-pieces.ts";
-import { parsedInSteps } from "../wire/json/parse-in-steps.ts";
+import { isUnreadJson, parsedInSteps } from "../wire/json/parse-in-steps.ts";
 import { hasRepeatedName } from "../wire/json/repeated-names.ts";
 import { writtenInSteps } from "../wire/json/write-in-steps.ts";
 import type { ResponseTransform } from "../wire/sse/response-transform.ts";
@@ -70,7 +70,7 @@ export class RedactingEvents implements ResponseTransform {
     return this.#bytes;
   }
 
-  /** Throws when an answer has more texts at once than any honest one, or when there is no room for what is held of them. */
+  /** Throws when an event cannot be read, when an answer has more texts at once than any honest one, or when there is no room for what is held of them. */
   *event(event: Uint8Array): Steps<Uint8Array> {
     const { fields, data, value, stray } = yield* readEvent(event);
     if (stray !== "") {
@@ -80,6 +80,7 @@ export class RedactingEvents implements ResponseTransform {
     }
     if (data === null) return event;
     if (data.trim() === "[DONE]") return this.#after(yield* this.#rest(() => true), event);
+    if (value === undefined && isUnreadJson(data)) throw new Error("an event that cannot be read");
     if (value === undefined || typeof value === "string") {
       const redacted = yield* redactWhole(this.#scan, this.#tally, data, value);
       return redacted === data ? event : encoder.encode(writeEvent(fields, redacted));
@@ -253,8 +254,7 @@ function* redactLines(scan: TextScan, tally: RedactionTally, lines: readonly str
   };
   for (const [at, line] of lines.entries()) {
     // what the last line says may be that the answer has ended
-    const isEnd =
-      at === lines.length - 1 && (yield* eventParts(yield* parsedInSteps(line))).fragments.length === 0;
+    const isEnd = at === lines.length - 1 && (yield* eventParts(yield* parsedInSteps(line))).fragments.length === 0;
     if (isEnd) take(yield* events.finish());
     take(yield* events.event(encoder.encode(writeEvent([], line))));
     yield line.length;

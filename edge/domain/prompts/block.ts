@@ -159,7 +159,13 @@ function* plainStretches(text: string, from: number, to: number): Steps<readonly
   for (const { start, end } of linesOf(text.slice(from, to))) {
     yield LINE_UNITS;
     const at = from + start;
-    if (at < rest || allowance <= 0 || vain >= VAIN_MAX || !/^\s*[[{]/.test(text.slice(at, Math.min(from + end, at + 100)))) continue;
+    if (
+      at < rest ||
+      allowance <= 0 ||
+      vain >= VAIN_MAX ||
+      !/^\s*[[{]/.test(text.slice(at, Math.min(from + end, at + 100)))
+    )
+      continue;
     const { node, end: stop } = yield* readJsonPrefix(text, at);
     const lineEnd = text.indexOf("\n", stop);
     const closes = node !== null && stop <= to && isBlank(text, stop, lineEnd === -1 ? text.length : lineEnd);

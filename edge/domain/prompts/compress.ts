@@ -66,9 +66,12 @@ export async function compressMessages(
   { inTurns, code, keepOriginals, lossy }: CompressionSteps,
 ): Promise<CompressedMessages> {
   const found = requestTexts(messages);
-  const json = await inTurns(compactJsonBlocks(await inTurns(blocksOf(found.texts, limits.minTokens, limits.maxBlocks))));
+  const json = await inTurns(
+    compactJsonBlocks(await inTurns(blocksOf(found.texts, limits.minTokens, limits.maxBlocks))),
+  );
   const structural = code ? await inTurns(compactCodeBlocks(json.blocks)) : json.blocks;
-  const referring = keepOriginals && (await withReferences(found.texts, structural, limits, { inTurns, keepOriginals }));
+  const referring =
+    keepOriginals && (await withReferences(found.texts, structural, limits, { inTurns, keepOriginals }));
   const reversible = referring?.blocks ?? structural;
   const left = lossy && (await withLoss(reversible, found.question, limits, { inTurns, score: lossy.score }));
   const after = withRequestTexts(messages, found, withBlocks(found.texts, left?.blocks ?? reversible));
@@ -94,7 +97,10 @@ async function withReferences(
   texts: readonly string[],
   blocks: readonly Block[],
   { minTokens, maxBlocks }: CompressionLimits,
-  { inTurns, keepOriginals }: Pick<CompressionSteps, "inTurns"> & {
+  {
+    inTurns,
+    keepOriginals,
+  }: Pick<CompressionSteps, "inTurns"> & {
     readonly keepOriginals: NonNullable<CompressionSteps["keepOriginals"]>;
   },
 ): Promise<(Step & Pick<CompressedMessages, "originals">) | null> {

@@ -109,10 +109,7 @@ function isAbbreviation(text: string, dot: number): boolean {
 }
 
 /** Scores by length and by the words of the question, when there is no sidecar. */
-export function* heuristicScores(
-  sentences: readonly string[],
-  terms: ReadonlySet<string>,
-): Steps<readonly number[]> {
+export function* heuristicScores(sentences: readonly string[], terms: ReadonlySet<string>): Steps<readonly number[]> {
   const scores: number[] = [];
   for (const sentence of sentences) {
     yield unitsOf(sentence);

@@ -7,8 +7,8 @@ import { isRewritable } from "../../domain/prompts/message-texts.ts";
 import { passesFor } from "../../domain/prompts/passes.ts";
 import { RETRIEVE_TOOL, referredHash } from "../../domain/prompts/repeats.ts";
 import type { Boon, BoonEffect, BoonWork, OwnTool } from "../call/boon/boon.ts";
-import { inTurns } from "../call/in-turns.ts";
 import { loopableRequest } from "../call/boon/loopable-request.ts";
+import { inTurns } from "../call/in-turns.ts";
 import { withSpan } from "../call/report/spans.ts";
 
 /** Compresses requests of models that list `compression`. */

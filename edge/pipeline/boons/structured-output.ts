@@ -37,7 +37,11 @@ export const structuredOutput: Boon = {
     const format = await inTurns(call, requestedFormatOf(draft.isLarge ? asked : await draft.get("response_format")));
     if (format === null) return null;
     if (draft.isLarge) return { applied: false, warnings: [FAILED], answer: null };
-    const messages = withSystemText(await draft.get("messages"), instructionFor(format), model.supports.system_messages);
+    const messages = withSystemText(
+      await draft.get("messages"),
+      instructionFor(format),
+      model.supports.system_messages,
+    );
     if (messages === null) return null;
     const streamed = parsed.stream ? streamOptionsOf(await draft.get("stream_options")) : null;
     draft.set("messages", messages);

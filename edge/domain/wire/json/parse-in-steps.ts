@@ -71,6 +71,11 @@ export function* parsedInSteps(text: string): Steps<unknown> {
   }
 }
 
+/** Whether a text that has no value seems to have one for others: they read what {@link parseInSteps} does not. */
+export function isUnreadJson(text: string): boolean {
+  return text.length > RUN_BYTES && /^\s*\{/.test(text);
+}
+
 /** Throws when the bytes are not JSON, or have white space or digits that never end, or an object with too many names. */
 export function* parseInSteps(bytes: Uint8Array, runBytes = RUN_BYTES): Steps<unknown> {
   if (bytes.byteLength <= runBytes) return JSON.parse(strict.decode(bytes));

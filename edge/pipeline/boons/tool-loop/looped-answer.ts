@@ -4,9 +4,9 @@
  */
 import { GatewayError } from "../../../../shared/errors.ts";
 import { type Completion, finalCompletion, readCompletion } from "../../../domain/tools/completion.ts";
+import { sumUsage } from "../../../domain/tools/usage-sum.ts";
 import { parsedInSteps } from "../../../domain/wire/json/parse-in-steps.ts";
 import { writtenInSteps } from "../../../domain/wire/json/write-in-steps.ts";
-import { sumUsage } from "../../../domain/tools/usage-sum.ts";
 import { type AnswerReport, bodyOfBytes, collectAnswer, type StagedAnswer } from "../../call/boon/answer-stage.ts";
 import { ClientGone } from "../../call/client-gone.ts";
 import { inTurns } from "../../call/in-turns.ts";

@@ -34,7 +34,8 @@ export async function loopableRequest({
   const legacy = (await draft.get("functions")) !== undefined || (await draft.get("function_call")) !== undefined;
   const messages = await draft.get("messages");
   const tools = (await draft.get("tools")) ?? [];
-  if (legacy || (await draft.get("tool_choice")) === "none" || !Array.isArray(messages) || !Array.isArray(tools)) return null;
+  if (legacy || (await draft.get("tool_choice")) === "none" || !Array.isArray(messages) || !Array.isArray(tools))
+    return null;
   if (tools.length >= TOOLS_MAX) return null;
   const others = await inTurns(call, otherMembers(document));
   return others === null ? null : { messages, tools, others };

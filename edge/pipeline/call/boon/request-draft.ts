@@ -7,8 +7,6 @@ import type { Steps } from "../../../../shared/steps.ts";
 import type { MemberEdits } from "../../../domain/upstream/transform.ts";
 import { writtenInSteps } from "../../../domain/wire/json/write-in-steps.ts";
 import type { OutgoingBody } from "../client-body.ts";
-import type { Call } from "../context.ts";
-import { inTurns } from "../in-turns.ts";
 
 /** Members that a guardrail or a boon may change. */
 const DRAFT_MEMBERS = [
@@ -33,6 +31,9 @@ export type DraftMember = (typeof DRAFT_MEMBERS)[number];
 /** A large request: its messages are read whole besides its bytes, within the 128 MB of an isolate. */
 const LARGE_BYTES = 8 * 1024 * 1024;
 
+/** Does work of any length. Throws ClientGone. */
+type InTurns = <T>(work: Steps<T>) => Promise<T>;
+
 const NAMES: ReadonlySet<string> = new Set(DRAFT_MEMBERS);
 
 /** Whether a draft may change this member of the top level. */
@@ -41,15 +42,15 @@ export function isDraftMember(name: string): boolean {
 }
 
 export class RequestDraft {
-  readonly #call: Call;
   readonly #body: OutgoingBody;
+  readonly #inTurns: InTurns;
   readonly #read = new Map<DraftMember, unknown>();
   #changed: ReadonlyMap<DraftMember, unknown> = new Map();
 
   /** The body must not have been sent yet. */
-  constructor(call: Call, body: OutgoingBody) {
-    this.#call = call;
+  constructor(body: OutgoingBody, inTurns: InTurns) {
     this.#body = body;
+    this.#inTurns = inTurns;
   }
 
   /** The request is too large for a boon that sends its messages again. */
@@ -60,7 +61,7 @@ export class RequestDraft {
   /** The value that would go upstream now; undefined: none. Throws ClientGone. */
   async get(name: DraftMember): Promise<unknown> {
     if (this.#body.member !== null && !this.#changed.has(name) && !this.#read.has(name))
-      this.#read.set(name, await inTurns(this.#call, this.#body.member(name)));
+      this.#read.set(name, await this.#inTurns(this.#body.member(name)));
     return this.known(name);
   }
 

@@ -19,7 +19,7 @@ const boon = (name: Boon["name"], apply: Boon["apply"]): Boon => ({ name, apply 
 /** Adds a message that names it. */
 const adds = (name: Boon["name"], effect: Partial<BoonEffect> = {}): Boon =>
   boon(name, async ({ draft }) => {
-    draft.set("messages", [...(draft.get("messages") as unknown[]), name]);
+    draft.set("messages", [...((await draft.get("messages")) as unknown[]), name]);
     return { ...EFFECT, ...effect };
   });
 const failsHalfWay = (name: Boon["name"], error: Error): Boon =>

@@ -29,7 +29,7 @@ export async function runBoons<K extends Prepared>(
 ): Promise<Boosted<K>> {
   const { off, lossy } = directivesOf(call);
   if (request.boons === null || boons.length === 0 || off) return { request, stages: [] };
-  const draft = new RequestDraft(call, request.parsed.outgoing);
+  const draft = new RequestDraft(request.parsed.outgoing, async (work) => await inTurns(call, work));
   const { settings } = request.boons;
   const work: BoonWork = { call, request, settings, draft, directive: { lossy }, ownTools: [] };
   const effects: (readonly [Boon, BoonEffect])[] = [];
