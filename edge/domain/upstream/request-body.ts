@@ -3,8 +3,10 @@
  * a new value (docs/rules/request-bodies.md#what-goes-upstream, docs/rules/streams.md#usage-event). Everything else stays
  * byte for byte what the client sent.
  */
+import type { Steps } from "../../../shared/steps.ts";
 import { type BytePieces, type Edit, splice } from "../wire/bytes/byte-pieces.ts";
 import type { TopLevel } from "../wire/json/top-level.ts";
+import { writtenInSteps } from "../wire/json/write-in-steps.ts";
 import type { MemberEdits } from "./transform.ts";
 
 /**
@@ -28,6 +30,14 @@ export function rewriteBody(
         edits.push({ span: { start: top.closeAt, end: top.closeAt }, text: added });
   }
   return splice(document, removed.size === 0 ? edits : [...edits, ...removals(top, removed)]);
+}
+
+/** The edits, with lists and objects written already. */
+export function* writtenEdits(edits: MemberEdits): Steps<MemberEdits> {
+  const written = new Map<string, unknown>();
+  for (const [name, value] of edits)
+    written.set(name, typeof value === "object" && value !== null ? yield* writtenInSteps(value) : value);
+  return written;
 }
 
 /** Removes members together with one comma each. `model` stays, so that some member always does. */

@@ -32,9 +32,6 @@ import { runScan, scanRoom } from "./run-scan.ts";
 /** What stands in place of a tool's result that is blocked. */
 export const BLOCKED_RESULT = "error: blocked by content policy";
 
-/** Texts of one request that are replaced. */
-const EDITS_MAX = 64 * 1024;
-
 /** How often a request that would be refused is judged by a newer policy. */
 const POLICIES_MAX = 3;
 
@@ -224,7 +221,6 @@ async function redacted(
   };
   await inTurns(call, replaceAll());
   if (edits.length === 0 || !(given instanceof JsonOutgoing)) return given;
-  if (edits.length > EDITS_MAX) throw new GatewayError("content_policy_unavailable");
   const outgoing = await inTurns(call, given.edited(edits));
   call.cleanups.push(() => outgoing.release());
   return outgoing;

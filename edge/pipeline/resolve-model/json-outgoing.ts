@@ -16,6 +16,8 @@ import type { OutgoingBody } from "../call/client-body.ts";
 
 /** A body above this is sent piece by piece. */
 const ONE_BUFFER_MAX_BYTES = 256 * 1024;
+/** A body with many changes is kept in pieces of at least so many bytes. */
+const PIECE_BYTES = 64 * 1024;
 
 const decoder = new TextDecoder();
 
@@ -45,7 +47,7 @@ export class JsonOutgoing implements OutgoingBody {
     const pieces = this.#pieces;
     if (pieces === null) throw new Error("the body has been released");
     const top = sentPlaces({ placeOf: offsetsAfter(edits) }, this.#top);
-    return new JsonOutgoing(yield* spliceInSteps(new BytePieces(pieces), edits), top);
+    return new JsonOutgoing(yield* spliceInSteps(new BytePieces(pieces), edits, PIECE_BYTES), top);
   }
 
   *member(name: string): Steps<unknown> {

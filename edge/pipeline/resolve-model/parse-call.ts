@@ -43,8 +43,6 @@ import { openBody, openDecoded, readPieces } from "./read-body.ts";
 
 /** Memory that a parsed body may take besides its text. */
 const JSON_MAX_BYTES = LIMITS.jsonBodyMemory;
-/** The longest value of a member that a transform reads and writes. */
-const TRANSFORMED_MAX_BYTES = 64 * 1024;
 /**
  * A form is read this far even when its model is known, so that all fields of a small form are known before it is
  * admitted.
@@ -154,14 +152,8 @@ async function readCall(call: Call, caller: Authenticated): Promise<ReadCall | n
   if (read === null) return null;
   const { document, top, outgoing } = read;
   call.cleanups.push(() => outgoing.release());
-  const known = inSession(call, caller, document);
-  const long = top.members.find(
-    ({ name, value }) => call.ports.transforms.edits(name) && value.end - value.start > TRANSFORMED_MAX_BYTES,
-  );
-  if (long !== undefined)
-    throw StageFailure.of(fieldError({ param: long.name, message: `${long.name} must be shorter` }), known);
   return {
-    caller: known,
+    caller: inSession(call, caller, document),
     document,
     names: top.members.map(({ name }) => document.text(name)),
     outgoing,

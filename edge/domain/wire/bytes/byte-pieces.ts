@@ -5,8 +5,6 @@
 
 import { atOnce, type Steps } from "../../../../shared/steps.ts";
 
-/** Parts of fewer bytes are joined to so many at least. */
-const JOINED_BYTES = 64 * 1024;
 /** Work for an edit, in units. */
 const EDIT_UNITS = 48;
 
@@ -96,10 +94,11 @@ export function splice<B extends ArrayBufferLike>(
   return atOnce(spliceInSteps(document, edits));
 }
 
-/** The same in steps. Short parts are joined. */
+/** The same in steps; parts of fewer than `joinedBytes` are joined to so many at least. */
 export function* spliceInSteps<B extends ArrayBufferLike>(
   document: BytePieces<B>,
   edits: readonly Edit[],
+  joinedBytes = 0,
 ): Steps<readonly Uint8Array<B | ArrayBuffer>[]> {
   const parts: Uint8Array<B | ArrayBuffer>[] = [];
   let [short, shortBytes]: [Uint8Array<B | ArrayBuffer>[], number] = [[], 0];
@@ -108,10 +107,10 @@ export function* spliceInSteps<B extends ArrayBufferLike>(
     [short, shortBytes] = [[], 0];
   };
   const add = (part: Uint8Array<B | ArrayBuffer>): void => {
-    if (part.byteLength >= JOINED_BYTES) join();
+    if (part.byteLength >= joinedBytes) join();
     short.push(part);
     shortBytes += part.byteLength;
-    if (shortBytes >= JOINED_BYTES) join();
+    if (shortBytes >= joinedBytes) join();
   };
   let from = 0;
   for (const edit of edits.toSorted((a, b) => a.span.start - b.span.start)) {

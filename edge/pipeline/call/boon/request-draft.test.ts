@@ -28,8 +28,8 @@ describe("a request draft", () => {
     draft.set("stream", undefined);
     expect(await draft.get("messages")).toEqual([3]);
     expect(await draft.get("stream")).toBeUndefined();
-    expect([...atOnce(draft.edits())]).toEqual([
-      ["messages", new TextEncoder().encode("[3]")],
+    expect([...draft.edits]).toEqual([
+      ["messages", [3]],
       ["stream", undefined],
     ]);
   });

@@ -5,7 +5,6 @@
  */
 import type { Steps } from "../../../../shared/steps.ts";
 import type { MemberEdits } from "../../../domain/upstream/transform.ts";
-import { writtenInSteps } from "../../../domain/wire/json/write-in-steps.ts";
 import type { OutgoingBody } from "../client-body.ts";
 
 /** Members that a guardrail or a boon may change. */
@@ -86,11 +85,7 @@ export class RequestDraft {
     }
   }
 
-  /** What has changed; lists are written already. */
-  *edits(): Steps<MemberEdits> {
-    const edits = new Map<string, unknown>();
-    for (const [name, value] of this.#changed)
-      edits.set(name, Array.isArray(value) ? yield* writtenInSteps(value) : value);
-    return edits;
+  get edits(): MemberEdits {
+    return this.#changed;
   }
 }

@@ -38,7 +38,10 @@ async function boosted(boons: readonly Boon[], directive?: string) {
   const { request: after, stages } = await runBoons(call, request, boons);
   const counted = call.boonRuns.events.filter(({ metric }) => metric === "gateway_boon_runs_total");
   return {
-    edits: [...after.parsed.edits],
+    edits: Array.from(after.parsed.edits, ([name, json]) => [
+      name,
+      JSON.parse(new TextDecoder().decode(json as Uint8Array)),
+    ]),
     report: after.boonReport,
     stages,
     counted: counted.map(({ labels }) => labels.join(" ")),

@@ -3,6 +3,7 @@
  * boon fails open: without it the request goes on as it was.
  */
 import { rootCause } from "../../../../shared/text/root-cause.ts";
+import { writtenEdits } from "../../../domain/upstream/request-body.ts";
 import { ClientGone } from "../client-gone.ts";
 import type { Call } from "../context.ts";
 import { inTurns } from "../in-turns.ts";
@@ -38,7 +39,7 @@ export async function runBoons<K extends Prepared>(
     if (effect !== null) effects.push([boon, effect]);
   }
   if (effects.length === 0) return { request, stages: [] };
-  const parsed = { ...request.parsed, edits: await inTurns(call, draft.edits()) };
+  const parsed = { ...request.parsed, edits: await inTurns(call, writtenEdits(draft.edits)) };
   const stages = effects.flatMap(([{ name }, { answer }]) => (answer === null ? [] : [watched(call, name, answer)]));
   return { request: { ...request, parsed, boonReport: reportOf(effects) }, stages };
 }
