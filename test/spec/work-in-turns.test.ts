@@ -128,17 +128,18 @@ async function eventsDuring({ policy, model, request, answer, isBefore }: Work):
   const minted: Minted = await fixture.gateway.mint(scene().url, "plain", { ...model });
   if (policy !== undefined) await fixture.gateway.must("PATCH", `/tenants/${minted.tenant.id}/guardrails`, { policy });
   const stream = await watched();
-  let [begin, end] = [stream.events(), 0];
-  Object.assign(scene(), {
-    answer,
-    onRequest: () => (isBefore === true ? (end = stream.events()) : undefined),
-    onAnswered: () => (isBefore === true ? undefined : (begin = stream.events())),
-  });
-  const response = await fixture.gateway.chat(minted, { ...(request === undefined ? {} : { body: request }) });
+  const seen = { begin: stream.events(), end: 0 };
+  const note = (mark: "begin" | "end") => (): void => {
+    seen[mark] = stream.events();
+  };
+  const nothing = (): void => undefined;
+  const before = { onRequest: note("end"), onAnswered: nothing };
+  Object.assign(scene(), { answer }, isBefore === true ? before : { onRequest: nothing, onAnswered: note("begin") });
+  const response = await fixture.gateway.chat(minted, { body: { ...request } });
   await response.text();
-  if (isBefore !== true) end = stream.events();
+  if (isBefore !== true) note("end")();
   stream.stop();
-  return end - begin;
+  return seen.end - seen.begin;
 }
 
 describe("another tenant's stream", () => {
