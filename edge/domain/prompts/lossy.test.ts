@@ -61,6 +61,11 @@ describe("sentences", () => {
     ]);
   });
 
+  it("are found in time linear in a text of one line", () => {
+    const text = "a b ".repeat(500_000);
+    expect(atOnce(sentencesOf(text)).join("")).toBe(text);
+  });
+
   it("joined are the text, whatever it is", () => {
     const part = fc.constantFrom(
       ".",

@@ -29,7 +29,9 @@ function play(streams: readonly string[], { size = 7, usageAsked = false, maxTur
     for (const data of [...events, ...reader.finish()]) live.push(atOnce(composer.take(data)));
     if (composer.failed) break;
     const turn = composer.turn.turn();
-    const decision = decideTurn(turn, OWNED, { turn: nth + 1, mayRun: nth < maxTurns && composer.turn.isWhole });
+    const decision = atOnce(
+      decideTurn(turn, OWNED, { turn: nth + 1, mayRun: nth < maxTurns && composer.turn.isWhole }),
+    );
     if (decision.kind === "final")
       live.push(atOnce(composer.end(turn, { toolCalls: decision.toolCalls, usage: USAGE })));
     else live.push(composer.announce(decision.calls.map(({ name }) => name)));
@@ -137,7 +139,7 @@ describe("the composed stream", () => {
     const composer = new StreamComposer({ owned: OWNED, usageAsked: false, turnMaxCharacters: 1000 });
     const reader = new EventReader(1000);
     for (const data of reader.push(new TextEncoder().encode(stream))) expect(atOnce(composer.take(data))).toBe("");
-    expect(decideTurn(composer.turn.turn(), OWNED, { turn: 1, mayRun: true })).toMatchObject({
+    expect(atOnce(decideTurn(composer.turn.turn(), OWNED, { turn: 1, mayRun: true }))).toMatchObject({
       kind: "run",
       calls: [
         { name: "search", arguments: { a: 1 } },

@@ -72,7 +72,7 @@ export function composedStream(
       // What a turn has kept stays in memory as a part of the next request.
       const whole = composer.turn.isWhole && memory.grow(2 * composer.turn.characters);
       const finished = composer.turn.turn();
-      const decision = loop.decide(finished, whole);
+      const decision = await loop.decide(finished, whole);
       if (decision.kind === "final") {
         yield encoder.encode(
           await inTurns(loop.call, composer.end(finished, { toolCalls: decision.toolCalls, usage })),

@@ -40,7 +40,7 @@ async function loopedCompletion(loop: ToolLoop, answer: StagedAnswer, report: An
     if (completion === null) return asItCame;
     first ??= completion;
     usage = sumUsage(usage, completion.root["usage"]);
-    const decision = loop.decide(completion.turn);
+    const decision = await loop.decide(completion.turn);
     if (decision.kind === "final") {
       const changed = completion !== first || decision.removed;
       const { toolCalls } = decision;

@@ -66,7 +66,7 @@ export class ToolServerSession {
       const reply = await this.#ask("tools/list", cursor === undefined ? {} : { cursor }, deadline);
       // A server without tools need not know the method.
       if (reply.kind === "error" && reply.methodUnknown) break;
-      const listed = reply.kind === "result" ? toolPageOf(reply.result) : null;
+      const listed = reply.kind === "result" ? await inTurns(this.#call, toolPageOf(reply.result)) : null;
       if (listed === null) throw new ToolServerFailure("no list of tools");
       tools.push(...listed.tools);
       if (listed.nextCursor === null || cursors.has(listed.nextCursor)) break;
