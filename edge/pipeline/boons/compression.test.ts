@@ -5,8 +5,8 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { sha256Hex } from "../../../shared/crypto/sha256.ts";
 import type { ModelRecord, ResolvedTenant } from "../../../shared/records.ts";
-import { atOnce } from "../../../shared/steps.ts";
 import { boonsValueSchema } from "../../../shared/schema/settings/boons.ts";
+import { atOnce } from "../../../shared/steps.ts";
 import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";
 import { keyOf, modelOf, settingsOf, tenantOf } from "../../../test/harness/edge/pipeline/records.ts";
 import { TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
