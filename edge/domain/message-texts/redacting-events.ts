@@ -26,9 +26,11 @@ const TEXT_BYTES = 2_048;
 const encoder = new TextEncoder();
 /** Room for every text. */
 const ALL: ScanRoom = { units: Number.POSITIVE_INFINITY };
-/** Characters of a text that are read at once, and work for each, and for a text, in units. */
+/** Characters that are read at once, of a text and of JSON in one, whose every string is a text: both are as much work. */
 const PART = 1024;
-const UNITS_PER_CHARACTER = 4;
+const JSON_PART = 256;
+/** Work for them, and for a text, in units. */
+const PART_UNITS = 16 * 1024;
 const TEXT_UNITS = 64;
 
 /** A text under way. */
@@ -215,10 +217,11 @@ export function* redactText(
 /** What can be released of a text with this piece of it. */
 function* pushed(redaction: TextRedaction, text: string): Steps<string> {
   let released = "";
-  for (let at = 0; at < text.length; at += PART) {
-    const part = text.slice(at, at + PART);
+  const length = redaction instanceof ArgumentsRedaction ? JSON_PART : PART;
+  for (let at = 0; at < text.length; at += length) {
+    const part = text.slice(at, at + length);
     released += redaction.push(part);
-    yield part.length * UNITS_PER_CHARACTER;
+    yield (PART_UNITS * part.length) / length;
   }
   return released;
 }

@@ -23,6 +23,8 @@ const HIT_SCORE = 2;
 const ENDS = new Set([".", "!", "?", "…"]);
 /** These end a sentence without a space after them. */
 const WIDE_ENDS = new Set(["。", "！", "？"]);
+/** White space, and what ends a sentence. */
+const NOT_INNER = /[ \n\t\r\u00a0.!?…。！？]/g;
 /** Begins a list item or a heading. */
 const ITEM = /^(?:[-*•]|\d{1,3}[.)]|#{1,6})[ \t]/;
 const ABBREVIATIONS = new Set([
@@ -78,7 +80,8 @@ function* sentenceEnds(text: string): Generator<number> {
       if (isEnd && !(character === "." && isAbbreviation(text, at))) yield next;
       at = Math.max(end, isEnd ? next : end);
     } else {
-      at += 1;
+      NOT_INNER.lastIndex = at + 1;
+      at = NOT_INNER.exec(text)?.index ?? text.length;
     }
   }
 }
