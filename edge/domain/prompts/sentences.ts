@@ -55,6 +55,7 @@ export function* sentencesOf(text: string): Steps<readonly string[]> {
   let start = 0;
   for (const end of sentenceEnds(text)) {
     yield SENTENCE_UNITS;
+    if (end === null) continue;
     // whitespace in front of the first sentence belongs to it
     if (text.slice(start, end).trim() === "") continue;
     sentences.push(text.slice(start, end));
@@ -64,20 +65,20 @@ export function* sentencesOf(text: string): Steps<readonly string[]> {
   return sentences;
 }
 
-/** Where sentences end, the whitespace behind them included; every character is looked at a fixed number of times. */
-function* sentenceEnds(text: string): Generator<number> {
+/** Where sentences end, the whitespace behind them included, and null where none does that could; every character is looked at a fixed number of times. */
+function* sentenceEnds(text: string): Generator<number | null> {
   let at = 0;
   while (at < text.length) {
     const character = text[at] ?? "";
     if (isSpace(character)) {
       const end = runEnd(text, at, isSpace);
-      if (isParagraphEnd(text, at, end)) yield end;
+      yield isParagraphEnd(text, at, end) ? end : null;
       at = end;
     } else if (ENDS.has(character) || WIDE_ENDS.has(character)) {
       const end = runEnd(text, at, (next) => ENDS.has(next) || WIDE_ENDS.has(next) || CLOSERS.has(next));
       const next = runEnd(text, end, isSpace);
       const isEnd = WIDE_ENDS.has(character) || next > end || end === text.length;
-      if (isEnd && !(character === "." && isAbbreviation(text, at))) yield next;
+      yield isEnd && !(character === "." && isAbbreviation(text, at)) ? next : null;
       at = Math.max(end, isEnd ? next : end);
     } else {
       NOT_INNER.lastIndex = at + 1;
