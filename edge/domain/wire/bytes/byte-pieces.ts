@@ -5,6 +5,9 @@
 
 import { atOnce, type Steps } from "../../../../shared/steps.ts";
 
+/** Bytes that are copied at once, and those that take a unit. */
+const COPIED_BYTES = 256 * 1024;
+const COPIED_BYTES_PER_UNIT = 64;
 /** Work for an edit, in units. */
 const EDIT_UNITS = 48;
 
@@ -84,6 +87,25 @@ export function concat(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
 export function joined<B extends ArrayBufferLike>(pieces: readonly Uint8Array<B>[]): Uint8Array<B | ArrayBuffer> {
   const [first] = pieces;
   return first !== undefined && pieces.length === 1 ? first : concat(pieces);
+}
+
+/** The same in steps, for pieces that are long together. */
+export function* joinedInSteps<B extends ArrayBufferLike>(
+  pieces: readonly Uint8Array<B>[],
+): Steps<Uint8Array<B | ArrayBuffer>> {
+  const [first] = pieces;
+  if (first !== undefined && pieces.length === 1) return first;
+  const out = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.byteLength, 0));
+  let filled = 0;
+  for (const piece of pieces) {
+    for (let at = 0; at < piece.byteLength; at += COPIED_BYTES) {
+      const part = piece.subarray(at, at + COPIED_BYTES);
+      out.set(part, filled);
+      filled += part.byteLength;
+      yield part.byteLength / COPIED_BYTES_PER_UNIT;
+    }
+  }
+  return out;
 }
 
 /** The bytes with every edit made: what is kept as views, what is new between them. */
