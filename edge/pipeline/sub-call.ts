@@ -7,16 +7,19 @@
  */
 import { GatewayError } from "../../shared/errors.ts";
 import type { ModelRecord } from "../../shared/records.ts";
-import { atOnce } from "../../shared/steps.ts";
+import type { Steps } from "../../shared/steps.ts";
 import type { RequestType } from "../../shared/usage/usage-row.ts";
 import { traceparentOf } from "../domain/trace/trace-context.ts";
 import { clientStatus } from "../domain/usage/billing.ts";
 import { type JsonObject, wholeDocument } from "../domain/wire/json/document.ts";
+import { parsedInSteps } from "../domain/wire/json/parse-in-steps.ts";
 import { scanTopLevel } from "../domain/wire/json/top-level.ts";
+import { writtenInSteps } from "../domain/wire/json/write-in-steps.ts";
 import { admitSubCall } from "./admit/admit-sub-call.ts";
 import { epochRev, modelRev } from "./authenticate/freshness.ts";
 import { ClientGone } from "./call/client-gone.ts";
 import { type Call, MODEL_TEXT_MAX } from "./call/context.ts";
+import { inTurns } from "./call/in-turns.ts";
 import { Interruption } from "./call/interruption.ts";
 import {
   AlreadySettled,
@@ -131,7 +134,7 @@ export async function subCall(parent: Call, request: Prepared, asked: SubCall): 
  */
 export async function unbilledCall(parent: Call, caller: Parsed, asked: OwnCall): Promise<SubCallAnswer> {
   const call = childOf(parent);
-  const request = { ...caller, ...ownOf(call, asked), energy: null, boons: null };
+  const request = { ...caller, ...(await ownOf(call, asked)), energy: null, boons: null };
   const { model, parsed } = request;
   const sending = { call, model, parsed, plans: [], progress: new UpstreamProgress() };
   for (const target of targetsOf(call, request)) {
@@ -199,22 +202,22 @@ async function preparedOf(call: Call, parent: Prepared, asked: SubCall): Promise
     queueEntryUnknown: false,
     upstream: NO_UPSTREAM,
   } as const;
-  return await prepare(call, { ...parent, ...ownOf(call, asked), ...fresh, energy });
+  return await prepare(call, { ...parent, ...(await ownOf(call, asked)), ...fresh, energy });
 }
 
 /** What a call has of its own: body, model and time limit; no boon acts on it. */
-function ownOf(
+async function ownOf(
   call: Call,
   { model, body, timeoutMs }: OwnCall,
-): Pick<Resolved, "parsed" | "modelText" | "model" | "boons"> {
+): Promise<Pick<Resolved, "parsed" | "modelText" | "model" | "boons">> {
   const modelText = model.model_name;
-  const parsed = parsedOf(call, { model: modelText, ...body }, modelText);
+  const parsed = await inTurns(call, parsedOf(call, { model: modelText, ...body }, modelText));
   return { parsed, modelText, model: { ...model, request_timeout_secs: timeoutMs / 1000 }, boons: null };
 }
 
-function parsedOf({ ports }: Call, body: JsonObject, modelName: string): ParsedCall {
-  const bytes = new Uint8Array(new TextEncoder().encode(JSON.stringify(body)));
-  const top = atOnce(scanTopLevel(bytes, (name) => name === "model" || ports.transforms.edits(name)));
+function* parsedOf({ ports }: Call, body: JsonObject, modelName: string): Steps<ParsedCall> {
+  const bytes = yield* writtenInSteps(body);
+  const top = yield* scanTopLevel(bytes, (name) => name === "model" || ports.transforms.edits(name));
   if (top === null) throw new Error("a body that was just written is an object");
   const stream = body["stream"] === true;
   return {
@@ -239,7 +242,8 @@ async function collect(
     buffer.push(head);
     if (body !== null) await readInto(buffer, body, signal);
     const bytes = buffer.take();
-    return bytes === null ? { kind: "too-large" } : { kind: "answered", status, value: parseJson(bytes) };
+    if (bytes === null) return { kind: "too-large" };
+    return { kind: "answered", status, value: await inTurns(call, parsedInSteps(new TextDecoder().decode(bytes))) };
   } finally {
     buffer.close();
   }
@@ -261,13 +265,5 @@ async function readInto(buffer: BoundedBuffer, body: ReadableStream<Uint8Array>,
     }
   } finally {
     signal.removeEventListener("abort", stop);
-  }
-}
-
-function parseJson(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(bytes));
-  } catch {
-    return undefined;
   }
 }

@@ -50,7 +50,11 @@ interface Received {
  * its empty result, everything else the error of a client that has no such method.
  */
 export function received(text: string, id: number): Received {
-  const value = parsed(text);
+  return receivedIn(parsed(text), id);
+}
+
+/** The same of a message that was parsed; undefined: it is no JSON. */
+export function receivedIn(value: unknown, id: number): Received {
   const answers: string[] = [];
   for (const message of Array.isArray(value) ? (value as readonly unknown[]) : [value]) {
     if (!isJsonObject(message)) continue;

@@ -1,6 +1,6 @@
 /**
- * `npm run bench:hostile-bodies`: the longest silence of a tenant's stream while another tenant sends bodies that take as much
- * work as a body can, as a ratio to the longest silence without them. Both are of one run on one machine, on a stack of its own. It
+ * `npm run bench:hostile-bodies`: the longest silence of a tenant's stream while another tenant sends bodies, or gets answers, that
+ * take as much work as they can, as a ratio to the longest silence without them. Both are of one run on one machine, on a stack of its own. It
  * reports figures and checks none. The last column is how long this process itself did not run: its own part of the silence.
  */
 import { once } from "node:events";
@@ -20,6 +20,7 @@ const AT_ONCE = 4;
 
 const letters = (unit: string, bytes: number): string => unit.repeat(bytes / Buffer.byteLength(unit));
 const chatOf = (content: string): string => JSON.stringify({ messages: [{ role: "user", content }] });
+const chatAnswerOf = (content: string): string => JSON.stringify({ choices: [{ index: 0, message: { content } }] });
 const many = (count: number, one: (at: number) => string): string =>
   Array.from({ length: count }, (_, at) => one(at)).join(",");
 
@@ -33,8 +34,20 @@ const BODIES: Readonly<Record<string, () => string>> = {
   "500,000 texts": () => `{"messages":[{"role":"user","content":[${many(500_000, () => '"a"')}]}]}`,
 };
 
+/** Answers to a tenant whose answers are examined, or checked. */
+const ANSWERS: Readonly<Record<string, string>> = {
+  "an answer of lists": `{"choices":[],"x":[${many(200_000, () => "[[[[[[[[]]]]]]]]")}]}`,
+  "an answer of JSON to check": chatAnswerOf(`[${many(200_000, () => '{"a":1,"b":2}')}]`),
+};
+
 const upstream = createServer((request, response) => {
   request.resume();
+  const [, asked] = /^\/answer\/(\d)/.exec(request.url ?? "") ?? [];
+  if (asked !== undefined) {
+    response.writeHead(200, { "content-type": "application/json" });
+    response.end(Object.values(ANSWERS)[Number(asked)]);
+    return;
+  }
   response.writeHead(200, { "content-type": "text/event-stream" });
   const writing = setInterval(
     () => response.write('data: {"choices":[{"delta":{"content":"x"}}]}\n\n'),
@@ -79,25 +92,35 @@ try {
   await new Promise((resolve) => setTimeout(resolve, IDLE_MS));
   const idleMs = longest();
   const rows: string[][] = [["none", "", idleMs.toFixed(0), "1.0", ownMs()]];
-  const send = async (body: Buffer<ArrayBuffer>): Promise<number> => {
+  const send = async ({ secret }: Minted, body: Buffer<ArrayBuffer>): Promise<number> => {
     const { status } = await fetch(`${gateway.proxyUrl}/v1/chat/completions`, {
       method: "POST",
-      headers: { authorization: `Bearer ${hostile.secret}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
       body,
       signal: AbortSignal.timeout(60_000),
     });
     return status;
   };
-  for (const [name, make] of Object.entries(BODIES)) {
+  const measure = async (name: string, sender: Minted, json: string): Promise<void> => {
     // what this process does for a body must not look like a silence of the gateway
-    const body = Buffer.from(make().replace("{", `{"model":"${hostile.model.model_name}",`));
+    const body = Buffer.from(json.replace("{", `{"model":"${sender.model.model_name}",`));
     await nextTick();
     longest();
     own.reset();
-    const statuses = await Promise.allSettled(Array.from({ length: AT_ONCE }, async () => await send(body)));
+    const statuses = await Promise.allSettled(Array.from({ length: AT_ONCE }, async () => await send(sender, body)));
     const shown = statuses.map((one) => (one.status === "fulfilled" ? one.value : "-")).join(" ");
     const silenceMs = longest();
     rows.push([name, shown, silenceMs.toFixed(0), (silenceMs / idleMs).toFixed(1), ownMs()]);
+  };
+  for (const [name, make] of Object.entries(BODIES)) await measure(name, hostile, make());
+  const asked = { response_format: { type: "json_schema", json_schema: { name: "x", schema: { type: "array" } } } };
+  for (const [at, name] of Object.keys(ANSWERS).entries()) {
+    const reader = await gateway.mint(`${url}/answer/${at}`, "plain", { boons: ["structured_output"] });
+    if (at === 0)
+      await gateway.must("PATCH", `/tenants/${reader.tenant.id}/guardrails`, {
+        policy: { action: "block", output_scanners: ["pii"] },
+      });
+    await measure(name, reader, JSON.stringify({ ...JSON.parse(chatOf("x")), ...asked }));
   }
   console.log(
     markdownTable([`${AT_ONCE} at once`, "statuses", "longest silence, ms", "ratio", "of this process"], rows),

@@ -7,11 +7,11 @@ import { compressMessages } from "../../edge/domain/prompts/compress.ts";
 import { reconstructJson } from "../../edge/domain/prompts/json-table.ts";
 import { scoreSentences } from "../../infra/compressor/bm25.ts";
 import { startCompressor } from "../../infra/compressor/server.ts";
-import { EVALUATION_LIMITS, evaluationTable, readTranscripts } from "./evaluate.ts";
+import { atOnce } from "../../shared/steps.ts";
+import { EVALUATION_LIMITS, evaluationTable, NOTHING, readTranscripts } from "./evaluate.ts";
 
 const PAGE = join(import.meta.dirname, "../../docs/rules/compression.md");
 const transcripts = readTranscripts();
-const LOSSLESS = { code: false, keepOriginals: null, lossy: null };
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const close of closing.splice(0)) await close();
@@ -29,12 +29,12 @@ it("the page has the table that the measurement prints", async () => {
 it("JSON of every transcript reads back as the same value", async () => {
   let compacted = 0;
   for (const { messages } of transcripts) {
-    const after = (await compressMessages(messages, EVALUATION_LIMITS, LOSSLESS)).messages as typeof messages;
+    const after = (await compressMessages(messages, EVALUATION_LIMITS, NOTHING)).messages as typeof messages;
     for (const [at, message] of messages.entries()) {
       const [before, now] = [message["content"], after[at]?.["content"]];
       if (before === now) continue;
       compacted += 1;
-      expect(JSON.parse(reconstructJson(String(now)) ?? "")).toEqual(JSON.parse(String(before)));
+      expect(JSON.parse(atOnce(reconstructJson(String(now))) ?? "")).toEqual(JSON.parse(String(before)));
     }
   }
   expect(compacted).toBeGreaterThan(5);
@@ -44,7 +44,7 @@ it("every reference of a transcript has its original", async () => {
   let references = 0;
   for (const { messages } of transcripts) {
     const keepOriginals = async () => true;
-    const done = await compressMessages(messages, EVALUATION_LIMITS, { ...LOSSLESS, keepOriginals });
+    const done = await compressMessages(messages, EVALUATION_LIMITS, { ...NOTHING, keepOriginals });
     const named = [...JSON.stringify(done.messages).matchAll(/\[ref:([0-9a-f]{64})\]/g)].map(
       ([, sha256 = ""]) => sha256,
     );
@@ -64,11 +64,11 @@ it("the sidecar over HTTP takes the same sentences out as its scores say", async
   const sidecar = new CompressorHttp({ url, timeoutMs: 30_000, clock: Date.now, fetch, log });
   for (const { messages } of transcripts.filter(({ kind }) => kind === "rag")) {
     const overHttp = await compressMessages(messages, EVALUATION_LIMITS, {
-      ...LOSSLESS,
+      ...NOTHING,
       lossy: { score: async (segments, query) => await sidecar.score(segments, query) },
     });
     const here = await compressMessages(messages, EVALUATION_LIMITS, {
-      ...LOSSLESS,
+      ...NOTHING,
       lossy: { score: async (segments, query) => scoreSentences(segments, query) },
     });
     expect(overHttp).toEqual(here);

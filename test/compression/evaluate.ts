@@ -7,6 +7,7 @@ import { join } from "node:path";
 import * as z from "zod";
 import { type CompressionSteps, compressMessages } from "../../edge/domain/prompts/compress.ts";
 import { scoreSentences } from "../../infra/compressor/bm25.ts";
+import { atOnce, type Steps } from "../../shared/steps.ts";
 import { markdownTable } from "../harness/text-table.ts";
 
 const FOLDER = join(import.meta.dirname, "transcripts");
@@ -23,8 +24,9 @@ type Transcript = z.infer<typeof transcriptSchema>;
 /** Defaults of the settings, but for the smallest block: the transcripts are shorter than what agents send. */
 export const EVALUATION_LIMITS = { minTokens: 64, maxBlocks: 64, maxLossyBlocks: 4, keepRatio: 0.5 };
 
-const NOTHING: CompressionSteps = { code: false, keepOriginals: null, lossy: null };
-const reversible: CompressionSteps = { code: true, keepOriginals: async () => true, lossy: null };
+const inTurns = async <T>(work: Steps<T>): Promise<T> => atOnce(work);
+export const NOTHING: CompressionSteps = { inTurns, code: false, keepOriginals: null, lossy: null };
+const reversible: CompressionSteps = { inTurns, code: true, keepOriginals: async () => true, lossy: null };
 const neural: CompressionSteps = {
   ...reversible,
   lossy: { score: async (segments, query) => scoreSentences(segments, query) },

@@ -1,10 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { atOnce } from "../../../shared/steps.ts";
 import { compactText, extractJson, VALUE_MAX_DEPTH, withoutReasoning } from "./extract-json.ts";
 
 const fence = "```";
-const textOf = (content: string) => extractJson(content).values[0]?.text ?? null;
-const textsOf = (content: string) => extractJson(content).values.map(({ text }) => text);
+const textOf = (content: string) => atOnce(extractJson(content)).values[0]?.text ?? null;
+const textsOf = (content: string) => atOnce(extractJson(content)).values.map(({ text }) => text);
 /** Any value that is an object or a list: what a text is searched for. */
 const container = fc.oneof(
   fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 4 })),
@@ -49,14 +50,14 @@ describe("the JSON value of a text", () => {
     ['{"a" 1}', "The JSON value is not valid JSON."],
     ["[".repeat(100_000), "The JSON value is nested deeper than 200 levels."],
   ])("is missing in %j", (content, problem) => {
-    expect(extractJson(content)).toEqual({ values: [], problem });
+    expect(atOnce(extractJson(content))).toEqual({ values: [], problem });
   });
 
   it("is found in any prose around it, whatever it holds", () => {
     fc.assert(
       fc.property(prose, container, prose, fc.nat(4), (before, value, after, spaces) => {
         const text = JSON.stringify(value, null, spaces);
-        expect(extractJson(`${before}${text}${after}`).values).toEqual([
+        expect(atOnce(extractJson(`${before}${text}${after}`)).values).toEqual([
           { value: JSON.parse(text), text: JSON.stringify(value) },
         ]);
       }),
@@ -67,7 +68,7 @@ describe("the JSON value of a text", () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.nat(4), (value, spaces) => {
         const text = JSON.stringify(value, null, spaces);
-        expect(extractJson(text).values).toEqual([{ value: JSON.parse(text), text: JSON.stringify(value) }]);
+        expect(atOnce(extractJson(text)).values).toEqual([{ value: JSON.parse(text), text: JSON.stringify(value) }]);
       }),
     );
   });
@@ -84,7 +85,7 @@ describe("the JSON value of a text", () => {
     fc.assert(
       fc.property(container, fc.nat(), (value, cut) => {
         const text = JSON.stringify({ first: value });
-        expect(extractJson(text.slice(0, 1 + (cut % (text.length - 1)))).values).toEqual([]);
+        expect(atOnce(extractJson(text.slice(0, 1 + (cut % (text.length - 1))))).values).toEqual([]);
       }),
     );
   });
@@ -101,7 +102,7 @@ describe("the JSON value of a text", () => {
     });
     fc.assert(
       fc.property(texts, (text) => {
-        for (const found of extractJson(text).values) expect(JSON.parse(found.text)).toEqual(found.value);
+        for (const found of atOnce(extractJson(text)).values) expect(JSON.parse(found.text)).toEqual(found.value);
       }),
       { numRuns: 1000 },
     );
@@ -114,14 +115,14 @@ describe("the JSON value of a text", () => {
   it.each(["[1]", "[", "[1,", '{"a":', "{ ", "[ [1] ", '"', "\\", "```\n", "[1,[1] x"])(
     "is searched for in linear time in a megabyte of %j",
     (unit) => {
-      expect(extractJson(unit.repeat(1_000_000 / unit.length)).problem).toBeDefined();
+      expect(atOnce(extractJson(unit.repeat(1_000_000 / unit.length))).problem).toBeDefined();
     },
   );
 
   it("is compact without a change of numbers or strings", () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.constantFrom(0, 1, 2, "\t", " \n "), (value, space) => {
-        expect(compactText(JSON.stringify(value, null, space))).toBe(JSON.stringify(value));
+        expect(atOnce(compactText(JSON.stringify(value, null, space)))).toBe(JSON.stringify(value));
       }),
     );
   });

@@ -4,6 +4,9 @@
  * nested or broken.
  */
 
+import type { Steps } from "../../../shared/steps.ts";
+import { parsedInSteps } from "../wire/json/parse-in-steps.ts";
+
 /** Deepest nesting of a value that is taken: everything that reads it later recurses. */
 export const VALUE_MAX_DEPTH = 200;
 
@@ -14,6 +17,12 @@ const MAX_PASSES = 8;
 const VALUES_MAX = 4;
 
 const FENCE = "```";
+const OPENING = /[{[]/g;
+/** Work for a token, and for a value that begins, in units. */
+const TOKEN_UNITS = 2;
+const VALUE_UNITS = 64;
+/** Tokens that are read without a step. */
+const TOKENS = 512;
 
 /** A value, and its text without the white space around its tokens. */
 interface JsonText {
@@ -41,14 +50,15 @@ const PROBLEMS = {
  * that are valid JSON. A value that is broken or cut off, or a string, is not searched for values within it: a part
  * of an answer must never pass for the answer. Behind a broken one only a code fence tells where something else begins.
  */
-export function extractJson(text: string): Extracted {
-  const scalar = wholeScalar(unfenced(text));
+export function* extractJson(text: string): Steps<Extracted> {
+  const scalar = yield* wholeScalar(unfenced(text));
   if (scalar !== null) return { values: [scalar], problem: PROBLEMS.none };
   const found: string[] = [];
   let problem = PROBLEMS.none;
   let looked = 0;
   for (let at = nextOpening(text, 0); at < text.length; ) {
-    const { result, end } = scanValue(text, at);
+    yield VALUE_UNITS;
+    const { result, end } = yield* scanValue(text, at);
     looked += end - at;
     let next = result === "prose" ? at + 1 : end;
     if (result === "whole") {
@@ -63,7 +73,9 @@ export function extractJson(text: string): Extracted {
     at = nextOpening(text, next);
   }
   if (found.length > 0) problem = PROBLEMS.broken;
-  return { values: found.flatMap((one) => parsed(one) ?? []).reverse(), problem };
+  const values: JsonText[] = [];
+  for (const one of found.reverse()) values.push(...(yield* parsed(one)));
+  return { values, problem };
 }
 
 /**
@@ -78,10 +90,12 @@ export function withoutReasoning(text: string): string {
 }
 
 /** JSON text without the white space around its tokens; numbers and strings stay as they were written. */
-export function compactText(text: string): string {
+export function* compactText(text: string): Steps<string> {
   const pieces: string[] = [];
-  let from = 0;
+  let [from, tokens] = [0, 0];
   for (let at = 0; at < text.length; ) {
+    tokens += 1;
+    if (tokens % TOKENS === 0) yield TOKENS * TOKEN_UNITS;
     if (text[at] === '"') {
       at = stringEnd(text, at) ?? text.length;
       continue;
@@ -98,19 +112,16 @@ export function compactText(text: string): string {
   return pieces.join("") + text.slice(from);
 }
 
-function parsed(text: string): JsonText | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return { value, text: compactText(text) };
-  } catch {
-    return null;
-  }
+function* parsed(text: string): Steps<readonly JsonText[]> {
+  const value = yield* parsedInSteps(text);
+  return value === undefined ? [] : [{ value, text: yield* compactText(text) }];
 }
 
 /** A string, number, boolean or null that is all there is. */
-function wholeScalar(text: string): JsonText | null {
+function* wholeScalar(text: string): Steps<JsonText | null> {
   const trimmed = text.trim();
-  return scalarEnd(trimmed, 0) === trimmed.length ? parsed(trimmed) : null;
+  const [scalar = null] = scalarEnd(trimmed, 0) === trimmed.length ? yield* parsed(trimmed) : [];
+  return scalar;
 }
 
 /** The content of a text that is one code fence; every other text without the space around it. */
@@ -122,8 +133,8 @@ function unfenced(text: string): string {
 }
 
 function nextOpening(text: string, from: number): number {
-  for (let at = from; at < text.length; at += 1) if (text[at] === "{" || text[at] === "[") return at;
-  return text.length;
+  OPENING.lastIndex = from;
+  return OPENING.exec(text)?.index ?? text.length;
 }
 
 interface Scan {
@@ -140,11 +151,13 @@ interface Scan {
 type Expected = "value" | "item" | "name" | "next-name" | "colon" | "next";
 
 /** Reads the object or list that begins at `start` by the grammar of JSON, escapes in strings excepted. */
-function scanValue(text: string, start: number): Scan {
+function* scanValue(text: string, start: number): Steps<Scan> {
   const closers: string[] = [];
   let expected: Expected = "value";
-  let strings = 0;
+  let [strings, tokens] = [0, 0];
   for (let at = start; ; ) {
+    tokens += 1;
+    if (tokens % TOKENS === 0) yield TOKENS * TOKEN_UNITS;
     at = spaceEnd(text, at);
     const char = text[at];
     if (char === undefined) return { result: "cut-off", end: at };
@@ -194,9 +207,10 @@ function scalarEnd(text: string, at: number): number | null {
 
 /** Behind the closing quote of the string that begins at `at`; null: it has none. */
 function stringEnd(text: string, at: number): number | null {
-  for (let end = at + 1; end < text.length; end += 1) {
-    if (text[end] === "\\") end += 1;
-    else if (text[end] === '"') return end + 1;
+  for (let quote = text.indexOf('"', at + 1); quote !== -1; quote = text.indexOf('"', quote + 1)) {
+    let escapes = 0;
+    while (quote - escapes - 1 > at && text[quote - escapes - 1] === "\\") escapes += 1;
+    if (escapes % 2 === 0) return quote + 1;
   }
   return null;
 }

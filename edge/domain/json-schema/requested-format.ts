@@ -1,33 +1,38 @@
 /** The JSON that a client asks for with `response_format`, and how a model is told (docs/rules/boons.md#structured-output). */
+import type { Steps } from "../../../shared/steps.ts";
 import { jsonObjectOf } from "../wire/json/document.ts";
+import { writtenInSteps } from "../wire/json/write-in-steps.ts";
 import { withoutReasoning } from "./extract-json.ts";
 
 /** JSON that a client has asked for. */
 export interface RequestedFormat {
   /** The JSON Schema of the value; null: any JSON value will do. */
   readonly schema: unknown;
+  /** The schema as it is told to models. */
+  readonly json: string;
 }
 
 /** The format that `response_format` asks for; null: none, or plain text, or something that is not known. */
-export function requestedFormatOf(responseFormat: unknown): RequestedFormat | null {
+export function* requestedFormatOf(responseFormat: unknown): Steps<RequestedFormat | null> {
   const format = jsonObjectOf(responseFormat);
-  if (format?.["type"] === "json_object") return { schema: null };
+  if (format?.["type"] === "json_object") return { schema: null, json: "null" };
   if (format?.["type"] !== "json_schema") return null;
-  return { schema: jsonObjectOf(jsonObjectOf(format["json_schema"])?.["schema"]) };
+  const schema = jsonObjectOf(jsonObjectOf(format["json_schema"])?.["schema"]);
+  return { schema, json: new TextDecoder().decode(yield* writtenInSteps(schema)) };
 }
 
 /** What the model is told before it answers. */
-export function instructionFor({ schema }: RequestedFormat): string {
+export function instructionFor({ schema, json }: RequestedFormat): string {
   const asked = "Answer with exactly one JSON value and nothing else.";
-  return schema === null ? asked : `${asked} It must conform to this JSON Schema: ${JSON.stringify(schema)}`;
+  return schema === null ? asked : `${asked} It must conform to this JSON Schema: ${json}`;
 }
 
 /** What a model is asked that repairs `text`: one message of a user, which every model understands. */
-export function repairPrompt(text: string, problems: readonly string[], { schema }: RequestedFormat): string {
+export function repairPrompt(text: string, problems: readonly string[], { schema, json }: RequestedFormat): string {
   const wanted =
     schema === null
       ? "The text below should be exactly one JSON value."
-      : `The text below should be exactly one JSON value that conforms to this JSON Schema: ${JSON.stringify(schema)}`;
+      : `The text below should be exactly one JSON value that conforms to this JSON Schema: ${json}`;
   return [
     wanted,
     `It has these problems:\n${problems.map((problem) => `- ${problem}`).join("\n")}`,

@@ -3,10 +3,17 @@
  * texts an event ends. Knows chat and text completions (`choices`), the events of the Responses API and of Anthropic's
  * messages, and takes any other event without a `type` for a piece of what came before it.
  */
+import type { Steps } from "../../../shared/steps.ts";
+import { parsedInSteps } from "../wire/json/parse-in-steps.ts";
 import { type AnswerParts, type AnswerText, answerParts } from "./answer-texts.ts";
 
 /** Longer types of events, and ids of items, are compared up to here. */
 const ID_MAX = 256;
+/** Of no more choices it is known that they have ended before their stream has. */
+const CHOICES_MAX = 4_096;
+/** Work for a text, in units. */
+const TEXT_UNITS = 64;
+const LINE_UNITS = 8;
 
 /** An event of a stream. */
 interface AnswerEvent {
@@ -24,18 +31,18 @@ interface AnswerEvent {
 const FIELD = /^(?::|(?:event|id|retry)(?::|$))/;
 
 /** Reads the bytes of one event, with or without its blank line. */
-export function readEvent(bytes: Uint8Array): AnswerEvent {
-  const lines = new TextDecoder().decode(bytes).split(/\r\n|\n|\r/);
-  const data = lines.filter((line) => isData(line)).map((line) => line.slice(line[5] === " " ? 6 : 5));
-  const fields = lines.filter((line) => line !== "" && !isData(line));
-  const stray = fields.filter((line) => !FIELD.test(line)).join("\n");
+export function* readEvent(bytes: Uint8Array): Steps<AnswerEvent> {
+  const [data, fields, strays]: [string[], string[], string[]] = [[], [], []];
+  for (const [line] of new TextDecoder().decode(bytes).matchAll(/[^\r\n]+/g)) {
+    yield LINE_UNITS;
+    if (isData(line)) data.push(line.slice(line[5] === " " ? 6 : 5));
+    else fields.push(line);
+    if (!isData(line) && !FIELD.test(line)) strays.push(line);
+  }
+  const stray = strays.join("\n");
   if (data.length === 0) return { fields, data: null, value: undefined, stray };
   const text = data.join("\n");
-  try {
-    return { fields, data: text, value: JSON.parse(text), stray };
-  } catch {
-    return { fields, data: text, value: undefined, stray };
-  }
+  return { fields, data: text, value: yield* parsedInSteps(text), stray };
 }
 
 /** The text of an event with other data. */
@@ -67,8 +74,8 @@ export interface EventParts extends AnswerParts {
 }
 
 /** Reads the parsed data of an event. */
-export function eventParts(value: unknown): EventParts {
-  const parts = answerParts(value);
+export function* eventParts(value: unknown): Steps<EventParts> {
+  const parts = yield* answerParts(value);
   const event = isRecord(value) ? value : {};
   const type = typeof event["type"] === "string" ? event["type"] : null;
   const ids = idsOf(event);
@@ -76,11 +83,13 @@ export function eventParts(value: unknown): EventParts {
     return { ...parts, fragments: [], wholes: parts.texts, ends: endsByType(type, ids) };
   const finished = finishedChoices(event["choices"]);
   const item = [type, event["item_id"]].map((id) => (typeof id === "string" ? id.slice(0, ID_MAX) : numberOf(id)));
-  const fragments = parts.texts.map((found) => {
+  const fragments: Fragment[] = [];
+  for (const found of parts.texts) {
+    yield TEXT_UNITS;
     const choice = found.place[0] === "choices" ? Number(found.place[1]) : null;
     const key = JSON.stringify([...item, ...ids, ...found.place]);
-    return { ...found, key, owner: { choice, ids } };
-  });
+    fragments.push({ ...found, key, owner: { choice, ids } });
+  }
   return { ...parts, fragments, wholes: [], ends: ({ choice }) => choice !== null && finished.has(choice) };
 }
 
@@ -102,7 +111,7 @@ function numberOf(id: unknown): number | null {
 
 function finishedChoices(choices: unknown): ReadonlySet<number> {
   if (!Array.isArray(choices)) return new Set();
-  const entries = choices.map((choice, at) => ({ choice: isRecord(choice) ? choice : {}, at }));
+  const entries = choices.slice(0, CHOICES_MAX).map((choice, at) => ({ choice: isRecord(choice) ? choice : {}, at }));
   return new Set(
     entries
       .filter(({ choice }) => typeof choice["finish_reason"] === "string" && choice["finish_reason"] !== "")

@@ -1,9 +1,10 @@
 import { expect, it } from "vitest";
+import { atOnce } from "../../../shared/steps.ts";
 import { answerParts, dropPieces } from "./answer-texts.ts";
 
 it("reads a list of any length in an answer, in order", () => {
   const content = Array.from({ length: 200_000 }, (_, at) => ({ type: "text", text: String(at) }));
-  const { texts } = answerParts({ choices: [{ message: { content } }] });
+  const { texts } = atOnce(answerParts({ choices: [{ message: { content } }] }));
   expect(texts).toHaveLength(content.length);
   expect({ first: texts[0]?.text, last: texts.at(-1)?.text }).toEqual({ first: "0", last: "199999" });
 });
@@ -21,15 +22,15 @@ it.each<[string, object, readonly string[]]>([
   ["an image of responses", { output: [{ type: "image_generation_call", result: "AAAA" }] }, []],
   ["what another type calls output", { output: "a", code: "b", results: [{ id: "c" }] }, []],
 ])("reads what a model asks a tool for, and what that found: %s", (_, document, expected) => {
-  expect(answerParts(document).texts.map(({ text }) => text)).toEqual(expected);
+  expect(atOnce(answerParts(document)).texts.map(({ text }) => text)).toEqual(expected);
 });
 
 it("leaves out the words of a transcription, as it leaves out tokens", () => {
   const document = { text: "a b", words: [{ word: "a" }, { word: "b" }], segments: [{ text: "a b", words: [{}] }] };
-  const parts = answerParts(document);
+  const parts = atOnce(answerParts(document));
   expect(parts.texts.map(({ text }) => text)).toEqual(["a b", "a b"]);
-  expect(dropPieces(parts)).toBe(true);
+  expect(atOnce(dropPieces(parts))).toBe(true);
   expect(document).toEqual({ text: "a b", words: null, segments: [{ text: "a b", words: null }] });
   const called = { content: [{ type: "tool_use", input: { words: ["w"], logprobs: { x: "y" } } }] };
-  expect(answerParts(called)).toMatchObject({ texts: [{ text: "w" }, { text: "y" }], withLogprobs: [] });
+  expect(atOnce(answerParts(called))).toMatchObject({ texts: [{ text: "w" }, { text: "y" }], withLogprobs: [] });
 });

@@ -4,6 +4,8 @@
  * answer repeats of its request is not examined.
  */
 
+import type { Steps } from "../../../shared/steps.ts";
+
 /** A text in a parsed document: `holder[name]` is it. */
 export interface AnswerText {
   readonly holder: Record<string | number, unknown>;
@@ -64,6 +66,10 @@ const SOUND = /audio\.delta$/;
 
 const PLACE_MAX = 64;
 const NAME_MAX = 128;
+/** Work for a member or an element, in units. */
+const ENTRY_UNITS = 12;
+/** A step is taken after so many units. */
+const STEP_UNITS = 1024;
 
 interface Open {
   readonly value: object;
@@ -75,17 +81,23 @@ interface Open {
 }
 
 /** The texts of a parsed answer or event, in order. A value of any shape and depth is walked in linear time. */
-export function answerParts(document: unknown): AnswerParts {
+export function* answerParts(document: unknown): Steps<AnswerParts> {
   const texts: AnswerText[] = [];
   const withLogprobs: Record<string, unknown>[] = [];
   if (!isObject(document)) return { texts, withLogprobs };
   const open: Open[] = [{ value: document, place: [], step: null, all: false }];
+  let units = 0;
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const { value, place, step, all } = next;
     const holder = value as Record<string | number, unknown>;
     const inside: Open[] = [];
-    for (const [key, inner] of Object.entries(value)) {
-      const name = Array.isArray(value) ? Number(key) : key;
+    for (const name of Array.isArray(value) ? value.keys() : Object.keys(value)) {
+      const inner = holder[name];
+      units += ENTRY_UNITS;
+      if (units >= STEP_UNITS) {
+        yield units;
+        units = 0;
+      }
       if (typeof name === "string" && !all) {
         if (NOT_EXAMINED.has(name)) continue;
         if (PIECE_LISTS.has(name) && isObject(inner)) {
@@ -102,9 +114,9 @@ export function answerParts(document: unknown): AnswerParts {
         inside.push({ value: inner, place: placeIn(place, ofInner), step: ofInner, all: all || ofCall });
       }
     }
-    // not spread into one call: a list may have more elements than a call may have arguments
-    for (const one of inside.reverse()) open.push(one);
+    for (let one = inside.pop(); one !== undefined; one = inside.pop()) open.push(one);
   }
+  yield units;
   return { texts, withLogprobs };
 }
 
@@ -139,9 +151,11 @@ function isOfCall({ type }: { readonly type?: unknown }, name: string | number, 
 }
 
 /** Leaves out the pieces that are listed beside the texts of a document; false: there are none. */
-export function dropPieces({ withLogprobs }: AnswerParts): boolean {
-  for (const holder of withLogprobs)
+export function* dropPieces({ withLogprobs }: AnswerParts): Steps<boolean> {
+  for (const holder of withLogprobs) {
+    yield ENTRY_UNITS;
     for (const name of PIECE_LISTS) if (Object.hasOwn(holder, name)) holder[name] = null;
+  }
   return withLogprobs.length > 0;
 }
 

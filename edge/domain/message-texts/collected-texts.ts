@@ -2,6 +2,8 @@
  * The texts of a whole answer, gathered from its events or its document: to examine an answer before the client gets
  * it, or beside the client (docs/rules/guardrails.md#where-it-looks). Pieces of the same text are joined.
  */
+import type { Steps } from "../../../shared/steps.ts";
+import { isUnreadJson, parsedInSteps } from "../wire/json/parse-in-steps.ts";
 import { hasRepeatedName } from "../wire/json/repeated-names.ts";
 import type { ResponseTransform } from "../wire/sse/response-transform.ts";
 import { eventParts, readEvent } from "./answer-events.ts";
@@ -9,6 +11,8 @@ import { answerParts } from "./answer-texts.ts";
 import { argumentTexts } from "./text-redaction.ts";
 
 const NOTHING = new Uint8Array(0);
+/** Work for a text, and for a line, in units. */
+const TEXT_UNITS = 16;
 
 interface Collected {
   readonly json: boolean;
@@ -32,7 +36,7 @@ export class CollectedTexts implements ResponseTransform {
     return this.#whole;
   }
 
-  /** False: readers of the answer could find other texts in it, because an object has a name twice. */
+  /** False: readers of the answer could find other texts in it: an object has a name twice, or it is more than can be read. */
   get plain(): boolean {
     return this.#plain;
   }
@@ -41,55 +45,72 @@ export class CollectedTexts implements ResponseTransform {
     return true;
   }
 
-  event(event: Uint8Array): Uint8Array {
-    const { data, value, stray } = readEvent(event);
-    if (stray !== "") this.document(stray);
+  *event(event: Uint8Array): Steps<Uint8Array> {
+    const { data, value, stray } = yield* readEvent(event);
+    if (stray !== "") yield* this.document(stray);
     if (data === null || data.trim() === "[DONE]") return NOTHING;
+    if (value === undefined && isUnreadJson(data)) this.#plain = false;
     const text = value === undefined ? data : value;
     if (typeof text === "string") this.#add(this.#nextKey(), text, false);
     else {
-      this.#judge(data, text);
-      this.#addParts(text);
+      yield* this.#judge(data, text);
+      yield* this.#addParts(text);
     }
     return NOTHING;
   }
 
   /** Takes a whole answer that is no event stream: a document, lines of JSON, or one text. */
-  document(text: string): void {
-    const value = parsed(text);
-    const lines = value === undefined ? jsonLines(text) : null;
+  *document(text: string): Steps<void> {
+    const value = yield* parsedInSteps(text);
+    const lines = value === undefined ? yield* jsonLines(text) : null;
     if (lines !== null) {
       for (const line of lines) {
-        const event = parsed(line);
-        this.#judge(line, event);
-        this.#addParts(event);
+        const event = yield* parsedInSteps(line);
+        yield* this.#judge(line, event);
+        yield* this.#addParts(event);
       }
       return;
     }
-    if (value !== undefined) this.#judge(text, value);
+    if (value !== undefined) yield* this.#judge(text, value);
+    else if (isUnreadJson(text)) this.#plain = false;
     const whole = value === undefined ? text : value;
     if (typeof whole === "string") this.#add(this.#nextKey(), whole, false);
-    for (const found of answerParts(value).texts) this.#add(this.#nextKey(), found.text, found.json);
+    for (const found of (yield* answerParts(value)).texts) {
+      yield TEXT_UNITS;
+      this.#add(this.#nextKey(), found.text, found.json);
+    }
   }
 
   /** The texts, each joined and once; arguments are decoded. */
-  texts(): readonly string[] {
-    const texts = [...this.#texts.values()].flatMap(({ pieces, json }) => {
+  *texts(): Steps<readonly string[]> {
+    const texts = new Set<string>();
+    for (const { pieces, json } of this.#texts.values()) {
+      yield TEXT_UNITS + pieces.length;
       const text = pieces.join("");
-      if (json) this.#judge(text, parsed(text));
-      return json ? argumentTexts(text) : [text];
-    });
-    return [...new Set(texts)];
+      const value = json ? yield* parsedInSteps(text) : undefined;
+      yield* this.#judge(text, value);
+      if (!json) texts.add(text);
+      else
+        for (const inner of yield* argumentTexts(text, value)) {
+          yield TEXT_UNITS;
+          texts.add(inner);
+        }
+    }
+    return [...texts];
   }
 
-  #judge(text: string, value: unknown): void {
-    if (value !== undefined && hasRepeatedName(text, value)) this.#plain = false;
+  *#judge(text: string, value: unknown): Steps<void> {
+    if (value !== undefined && (yield* hasRepeatedName(text, value))) this.#plain = false;
   }
 
-  #addParts(event: unknown): void {
-    const { fragments, wholes } = eventParts(event);
+  *#addParts(event: unknown): Steps<void> {
+    const { fragments, wholes } = yield* eventParts(event);
+    yield TEXT_UNITS;
     for (const { key, text, json } of fragments) this.#add(key, text, json);
-    for (const { text, json } of wholes) this.#add(this.#nextKey(), text, json);
+    for (const { text, json } of wholes) {
+      yield TEXT_UNITS;
+      this.#add(this.#nextKey(), text, json);
+    }
   }
 
   #nextKey(): string {
@@ -108,21 +129,19 @@ export class CollectedTexts implements ResponseTransform {
   }
 }
 
-/** The text of a whole answer; undefined: it is not JSON. */
-export function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 /**
  * The lines of a text of which each is a JSON object, as some servers stream (`application/x-ndjson`); null: it is none.
  * Blank lines are left out.
  */
-export function jsonLines(text: string): readonly string[] | null {
+export function* jsonLines(text: string): Steps<readonly string[] | null> {
   if (!/^\s*\{/.test(text)) return null;
-  const lines = text.split(/\r?\n/).filter((line) => line.trim() !== "");
-  return lines.every((line) => typeof parsed(line) === "object") ? lines : null;
+  const lines: string[] = [];
+  for (const [ended] of text.matchAll(/[^\n]+/g)) {
+    yield TEXT_UNITS;
+    const line = ended.replace(/\r$/, "");
+    if (line.trim() === "") continue;
+    if (typeof (yield* parsedInSteps(line)) !== "object") return null;
+    lines.push(line);
+  }
+  return lines;
 }

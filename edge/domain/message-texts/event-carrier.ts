@@ -3,11 +3,14 @@
  * text comes in them (docs/rules/guardrails.md#actions). An event is kept once for all its texts, and what is kept of it is
  * short, however large it is.
  */
+import { atOnce } from "../../../shared/steps.ts";
 import { writeEvent } from "./answer-events.ts";
 import { answerParts } from "./answer-texts.ts";
 
 /** The most characters that are kept of an event, as JSON. Honest ones have some hundred beside their texts. */
 const KEPT_MAX = 2_048;
+/** Of a longer event only its members at the top that are no objects are kept, as JSON. */
+const WHOLE_MAX = 16 * 1024;
 /** A longer name of an event is none that a client knows. */
 const FIELD_MAX = 256;
 
@@ -26,14 +29,16 @@ export class EventCarrier {
 
   /**
    * @param fields the lines of the event that are no data
+   * @param data its data
    * @param value the parsed data, before anything is changed in it
    * @param ofChoices whether it carries texts of choices: clients join names, ids and roles that come twice, so that
    * nothing else of a choice is repeated
    */
-  constructor(fields: readonly string[], value: unknown, ofChoices: boolean) {
+  constructor(fields: readonly string[], data: string, value: unknown, ofChoices: boolean) {
+    const isLong = data.length > WHOLE_MAX;
     this.#fields = fields.filter((line) => line.startsWith("event:") && line.length <= FIELD_MAX).slice(0, 1);
-    this.#whole = ofChoices ? null : withoutTexts(value);
-    this.#members = this.#whole === null ? shortMembers(value) : "{}";
+    this.#whole = ofChoices || isLong ? null : withoutTexts(value);
+    this.#members = this.#whole === null ? shortMembers(value, isLong) : "{}";
   }
 
   /** The characters that are kept. */
@@ -62,7 +67,7 @@ export class EventCarrier {
 /** The JSON of a document with a placeholder for each of its texts; null: it is too long. */
 function withoutTexts(value: unknown): string | null {
   const copy: unknown = JSON.parse(JSON.stringify(value));
-  for (const { holder, name } of answerParts(copy).texts) holder[name] = PLACEHOLDER;
+  for (const { holder, name } of atOnce(answerParts(copy)).texts) holder[name] = PLACEHOLDER;
   const json = JSON.stringify(copy);
   return json.length > KEPT_MAX ? null : json;
 }
@@ -71,7 +76,7 @@ function withoutTexts(value: unknown): string | null {
 function fill(document: unknown, place: Place, piece: string): void {
   const key = place.join("\n");
   let isFilled = false;
-  for (const { holder, name, place: other } of answerParts(document).texts) {
+  for (const { holder, name, place: other } of atOnce(answerParts(document)).texts) {
     const isIts: boolean = !isFilled && other.join("\n") === key;
     holder[name] = isIts ? piece : "";
     isFilled ||= isIts;
@@ -79,11 +84,12 @@ function fill(document: unknown, place: Place, piece: string): void {
 }
 
 /** The members of an event that are neither choices nor usage, as JSON, as far as they are short together. */
-function shortMembers(value: unknown): string {
+function shortMembers(value: unknown, isLong: boolean): string {
   const members: string[] = [];
   let room = KEPT_MAX;
   for (const [name, member] of Object.entries(value ?? {})) {
     if (name === "choices" || name === "usage") continue;
+    if (isLong && (typeof member === "string" ? member.length > room : typeof member === "object")) continue;
     const json = `${JSON.stringify(name)}:${JSON.stringify(member)}`;
     if (json.length > room) continue;
     room -= json.length;

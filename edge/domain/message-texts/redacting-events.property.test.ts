@@ -22,7 +22,7 @@ function redacted(text: string, cuts: readonly number[] = []): { text: string; t
   let out = "";
   for (const [nth, to] of [...places, bytes.byteLength].entries())
     out += decoder.decode(filter.push(bytes.subarray(places[nth - 1] ?? 0, to)));
-  return { text: out + decoder.decode(filter.finish()) + decoder.decode(events.finish()), tally };
+  return { text: out + decoder.decode(filter.finish()) + decoder.decode(atOnce(events.finish())), tally };
 }
 
 const dataOf = (text: string): Record<string, ReturnType<typeof JSON.parse>>[] =>
@@ -117,8 +117,8 @@ describe("a redacted stream", () => {
         expect(shown).toBe(scan.redactTexts([{ text: given, user: false }]).texts[0]);
         if (ends) expect(out.at(-1)).toBe(lines.at(-1));
         const seen = new CollectedTexts();
-        seen.document(body);
-        expect(seen.texts()).toEqual([given]);
+        atOnce(seen.document(body));
+        expect(atOnce(seen.texts())).toEqual([given]);
       }),
     );
   });
@@ -225,7 +225,7 @@ describe("a redacted stream", () => {
 describe("what is held of a redacted stream", () => {
   const held = (value: unknown, fields = ""): RedactingEvents => {
     const events = new RedactingEvents(scan, new RedactionTally());
-    events.event(encoder.encode(`${fields}data: ${JSON.stringify(value)}\n\n`));
+    atOnce(events.event(encoder.encode(`${fields}data: ${JSON.stringify(value)}\n\n`)));
     return events;
   };
   const long = "x".repeat(200_000);
@@ -241,15 +241,15 @@ describe("what is held of a redacted stream", () => {
   ])("does not grow with the event: %s", (_, value, fields) => {
     const events = held(value, fields);
     expect(events.bytes).toBeLessThan(3_000 * 12 * 1024);
-    const rest = decoder.decode(events.finish());
+    const rest = decoder.decode(atOnce(events.finish()));
     expect(rest.split("jane")).toHaveLength(3_001);
     expect(rest.length).toBeLessThan(3_000 * 4 * 1024);
   });
 
   it("repeats an event that is short, and of a long one what is short and where the text is", () => {
     const event = { type: "content.delta", item_id: "i", note: "n", content: { text: "jane", other: [1] } };
-    expect(dataOf(decoder.decode(held(event).finish()))).toEqual([event]);
-    expect(dataOf(decoder.decode(held({ ...event, padding: long }).finish()))).toEqual([
+    expect(dataOf(decoder.decode(atOnce(held(event).finish())))).toEqual([event]);
+    expect(dataOf(decoder.decode(atOnce(held({ ...event, padding: long }).finish())))).toEqual([
       { type: "content.delta", item_id: "i", note: "n", content: { text: "jane" } },
     ]);
   });
@@ -257,12 +257,12 @@ describe("what is held of a redacted stream", () => {
   it("is short of an event of any depth, which breaks the stream off when it cannot be written", () => {
     const [opening, closing] = ['{"content":['.repeat(100_000), "]}".repeat(100_000)];
     const data = `${opening}"jane@example.com ","and more"${closing}`;
-    const { fragments } = eventParts(JSON.parse(data));
+    const { fragments } = atOnce(eventParts(JSON.parse(data)));
     expect(fragments.map(({ text, place }) => [text, place.length])).toEqual([
       ["jane@example.com ", 64],
       ["and more", 64],
     ]);
-    expect(() => redacted(`data: ${data}\n\n`)).toThrow(RangeError);
+    expect(() => redacted(`data: ${data}\n\n`)).toThrow("cannot be read");
   });
 
   it("is taken from the memory for answers, and the stream breaks off when none is left", () => {
@@ -272,7 +272,7 @@ describe("what is held of a redacted stream", () => {
       return taken < 100 * 1024;
     });
     const send = (index: number, finish: string | null = null) =>
-      events.event(encoder.encode(chunk(index, { content: "jane" }, finish)));
+      atOnce(events.event(encoder.encode(chunk(index, { content: "jane" }, finish))));
     for (let index = 0; index < 1_000; index += 1) {
       send(index % 4);
       send(index % 4, "stop");

@@ -6,13 +6,15 @@
  * show it.
  */
 import type { ScanRoom, TextScan } from "../../../shared/guardrails/text-scan.ts";
-import { atOnce, type Steps } from "../../../shared/steps.ts";
+import type { Steps } from "../../../shared/steps.ts";
 import { concat } from "../wire/bytes/byte-pieces.ts";
+import { isUnreadJson, parsedInSteps } from "../wire/json/parse-in-steps.ts";
 import { hasRepeatedName } from "../wire/json/repeated-names.ts";
+import { writtenInSteps } from "../wire/json/write-in-steps.ts";
 import type { ResponseTransform } from "../wire/sse/response-transform.ts";
 import { type EventParts, eventParts, type Fragment, readEvent, writeEvent } from "./answer-events.ts";
 import { type AnswerText, answerParts, dropPieces } from "./answer-texts.ts";
-import { jsonLines, parsed } from "./collected-texts.ts";
+import { jsonLines } from "./collected-texts.ts";
 import { EventCarrier } from "./event-carrier.ts";
 import { ArgumentsRedaction, type RedactionTally, redactPlain, type TextRedaction } from "./text-redaction.ts";
 
@@ -24,9 +26,12 @@ const TEXT_BYTES = 2_048;
 const encoder = new TextEncoder();
 /** Room for every text. */
 const ALL: ScanRoom = { units: Number.POSITIVE_INFINITY };
-/** Characters of arguments that are read at once, and work for each, in units. */
-const ARGUMENTS_PART = 1024;
-const UNITS_PER_CHARACTER = 4;
+/** Characters that are read at once, of a text and of JSON in one, whose every string is a text: both are as much work. */
+const PART = 1024;
+const JSON_PART = 256;
+/** Work for them, and for a text, in units. */
+const PART_UNITS = 16 * 1024;
+const TEXT_UNITS = 64;
 
 /** A text under way. */
 interface OpenText {
@@ -67,63 +72,70 @@ export class RedactingEvents implements ResponseTransform {
     return this.#bytes;
   }
 
-  /** Throws when an answer has more texts at once than any honest one, or when there is no room for what is held of them. */
-  event(event: Uint8Array): Uint8Array {
-    const { fields, data, value, stray } = readEvent(event);
+  /** Throws when an event cannot be read, when an answer has more texts at once than any honest one, or when there is no room for what is held of them. */
+  *event(event: Uint8Array): Steps<Uint8Array> {
+    const { fields, data, value, stray } = yield* readEvent(event);
     if (stray !== "") {
       const text = new TextDecoder().decode(event);
-      const redacted = atOnce(redactDocument(this.#scan, this.#tally, text));
+      const redacted = yield* redactDocument(this.#scan, this.#tally, text);
       if (redacted !== text) return encoder.encode(redacted);
     }
     if (data === null) return event;
-    if (data.trim() === "[DONE]")
-      return this.#after(
-        this.#rest(() => true),
-        event,
-      );
+    if (data.trim() === "[DONE]") return this.#after(yield* this.#rest(() => true), event);
+    if (value === undefined && isUnreadJson(data)) throw new Error("an event that cannot be read");
     if (value === undefined || typeof value === "string") {
-      const redacted = atOnce(redactWhole(this.#scan, this.#tally, data, value));
+      const redacted = yield* redactWhole(this.#scan, this.#tally, data, value);
       return redacted === data ? event : encoder.encode(writeEvent(fields, redacted));
     }
-    const parts = eventParts(value);
+    const parts = yield* eventParts(value);
     const changed = [
-      this.#redactFragments(parts, fields, value),
-      atOnce(redactEach(this.#scan, this.#tally, parts.wholes)),
-      dropPieces(parts),
+      yield* this.#redactFragments(parts, fields, data, value),
+      yield* redactEach(this.#scan, this.#tally, parts.wholes),
+      yield* dropPieces(parts),
       // written anew, each name is there once
-      hasRepeatedName(data, value),
+      yield* hasRepeatedName(data, value),
     ];
-    const before = this.#rest(parts.ends, new Set(parts.fragments.map(({ key }) => key)));
+    const before = yield* this.#rest(parts.ends, new Set(parts.fragments.map(({ key }) => key)));
     if (!changed.includes(true)) return this.#after(before, event);
-    return this.#after(before, encoder.encode(writeEvent(fields, JSON.stringify(value))));
+    const written = new TextDecoder().decode(yield* writtenInSteps(value));
+    return this.#after(before, encoder.encode(writeEvent(fields, written)));
   }
 
   /** Everything that is still held back: the stream has ended. */
-  finish(): Uint8Array {
-    return encoder.encode(this.#rest(() => true));
+  *finish(): Steps<Uint8Array> {
+    return encoder.encode(yield* this.#rest(() => true));
   }
 
   #after(before: string, event: Uint8Array): Uint8Array {
     return before === "" ? event : concat([encoder.encode(before), event]);
   }
 
-  #redactFragments({ fragments, ends }: EventParts, fields: readonly string[], value: unknown): boolean {
+  *#redactFragments(
+    { fragments, ends }: EventParts,
+    fields: readonly string[],
+    data: string,
+    value: unknown,
+  ): Steps<boolean> {
     const carriers = new Map<boolean, EventCarrier>();
     const carrierOf = ({ place }: Fragment): EventCarrier => {
       const ofChoices = place[0] === "choices";
       const known = carriers.get(ofChoices);
       if (known !== undefined) return known;
-      const carrier = new EventCarrier(fields, value, ofChoices);
+      const carrier = new EventCarrier(fields, data, value, ofChoices);
       carriers.set(ofChoices, carrier);
       return carrier;
     };
     // before the first text is changed in the event
-    const open = fragments.map((fragment) => this.#textOf(fragment, carrierOf));
+    const open: OpenText[] = [];
+    for (const fragment of fragments) {
+      yield TEXT_UNITS;
+      open.push(this.#textOf(fragment, carrierOf));
+    }
     let changed = false;
     for (const [nth, { key, holder, name, text, owner }] of fragments.entries()) {
       const its = open[nth];
       if (its === undefined) continue;
-      const released = its.redaction.push(text) + (ends(owner) ? its.redaction.finish() : "");
+      const released = (yield* pushed(its.redaction, text)) + (ends(owner) ? its.redaction.finish() : "");
       if (ends(owner)) this.#forget(key, its);
       else this.#count(its, TEXT_BYTES + its.carrier.characters * 2 + its.redaction.bytes);
       if (released === text) continue;
@@ -159,9 +171,10 @@ export class RedactingEvents implements ResponseTransform {
   }
 
   /** Events with the rests of the texts that end, but for those whose rest is in their own event. */
-  #rest(ends: EventParts["ends"], but: ReadonlySet<string> = new Set()): string {
+  *#rest(ends: EventParts["ends"], but: ReadonlySet<string> = new Set()): Steps<string> {
     let events = "";
     for (const [key, text] of this.#open) {
+      yield TEXT_UNITS;
       if (but.has(key) || !ends(text.owner)) continue;
       this.#forget(key, text);
       const rest = text.redaction.finish();
@@ -194,16 +207,23 @@ export function* redactText(
 ): Steps<string> {
   if (json) {
     const redaction = new ArgumentsRedaction(scan, tally);
-    let redacted = "";
-    for (let at = 0; at < text.length; at += ARGUMENTS_PART) {
-      redacted += redaction.push(text.slice(at, at + ARGUMENTS_PART));
-      yield ARGUMENTS_PART * UNITS_PER_CHARACTER;
-    }
-    return redacted + redaction.finish();
+    return (yield* pushed(redaction, text)) + redaction.finish();
   }
   const { texts, counts } = yield* scan.redacting([{ text, user: false }], room);
   tally.add(counts);
   return texts[0] ?? "";
+}
+
+/** What can be released of a text with this piece of it. */
+function* pushed(redaction: TextRedaction, text: string): Steps<string> {
+  let released = "";
+  const length = redaction instanceof ArgumentsRedaction ? JSON_PART : PART;
+  for (let at = 0; at < text.length; at += length) {
+    const part = text.slice(at, at + length);
+    released += redaction.push(part);
+    yield (PART_UNITS * part.length) / length;
+  }
+  return released;
 }
 
 /**
@@ -216,31 +236,34 @@ export function* redactDocument(
   text: string,
   room: ScanRoom = ALL,
 ): Steps<string> {
-  const document = parsed(text);
+  const document = yield* parsedInSteps(text);
   if (document === undefined) {
-    const lines = jsonLines(text);
+    const lines = yield* jsonLines(text);
     if (lines === null) return yield* redactText(scan, tally, { text, json: false }, room);
     return yield* redactLines(scan, tally, lines);
   }
   if (typeof document === "string") return yield* redactWhole(scan, tally, text, document, room);
-  const parts = answerParts(document);
-  const changed = [dropPieces(parts), yield* redactEach(scan, tally, parts.texts, room)];
-  return changed.includes(true) ? JSON.stringify(document) : text;
+  const parts = yield* answerParts(document);
+  const changed = [yield* dropPieces(parts), yield* redactEach(scan, tally, parts.texts, room)];
+  return changed.includes(true) ? new TextDecoder().decode(yield* writtenInSteps(document)) : text;
 }
 
 /** The lines without what matches, and lines more for what was held back. */
 function* redactLines(scan: TextScan, tally: RedactionTally, lines: readonly string[]): Steps<string> {
   const events = new RedactingEvents(scan, tally);
-  const redacted: Uint8Array[] = [];
+  const redacted: string[] = [];
+  const take = (written: Uint8Array): void => {
+    redacted.push(new TextDecoder().decode(written).replaceAll(/^data: (.*)\n\n/gm, "$1\n"));
+  };
   for (const [at, line] of lines.entries()) {
     // what the last line says may be that the answer has ended
-    const isEnd = at === lines.length - 1 && eventParts(parsed(line)).fragments.length === 0;
-    const rest = isEnd ? events.finish() : new Uint8Array(0);
-    redacted.push(rest, events.event(encoder.encode(writeEvent([], line))));
+    const isEnd = at === lines.length - 1 && (yield* eventParts(yield* parsedInSteps(line))).fragments.length === 0;
+    if (isEnd) take(yield* events.finish());
+    take(yield* events.event(encoder.encode(writeEvent([], line))));
     yield line.length;
   }
-  const text = new TextDecoder().decode(concat([...redacted, events.finish()]));
-  return text.replaceAll(/^data: (.*)\n\n/gm, "$1\n");
+  take(yield* events.finish());
+  return redacted.join("");
 }
 
 /** Redacts complete texts in their document; false: nothing matches. */

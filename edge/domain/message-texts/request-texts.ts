@@ -39,6 +39,8 @@ export interface GuardedTexts {
   readonly toolResults: readonly (readonly RequestText[])[];
   /** The body gives its model token ids or vectors, alone or among texts: what they say cannot be examined. */
   readonly hasTokenIds: boolean;
+  /** False: the body has more strings than are looked at. */
+  readonly isWhole: boolean;
 }
 
 /** How the strings of a member are read: those of messages by who speaks, all of them, or those of definitions. */
@@ -161,6 +163,8 @@ const CONNECTION = new Set(["server_url", "authorization", "headers"]);
 /** Members of an item of the model, its call of a tool of the server, with what the tool said. */
 const RESULTS = new Set(["output", "outputs", "results", "error"]);
 
+/** Strings that are looked at; honest bodies have fewer. */
+const PLACES_MAX = 256 * 1024;
 /** Work for a place that is looked at again, in units. */
 const PLACE_UNITS = 8;
 
@@ -169,10 +173,16 @@ export function* guardedTexts(pieces: readonly Uint8Array[], scope: TextScope, o
   const body = new BytePieces(pieces);
   const unreadable = new Set<string>();
   let hasTokenIds = false;
+  let room = PLACES_MAX;
+  const isKept = (path: JsonPath, isName: boolean): boolean => {
+    if (!isText(scope, path, isName) && !isOther(scope, path, isName)) return false;
+    room -= 1;
+    return room >= 0;
+  };
   const places = yield* stringPlaces(
     pieces,
     (path, isName) => {
-      if (isName || !isOfTokens(scope, path, false)) return isText(scope, path, isName) || isOther(scope, path, isName);
+      if (isName || !isOfTokens(scope, path, false)) return isKept(path, isName);
       hasTokenIds = true;
       return false;
     },
@@ -216,7 +226,7 @@ export function* guardedTexts(pieces: readonly Uint8Array[], scope: TextScope, o
     }
     if (result.length > 0 || speaker === "tool") toolResults.push(result);
   }
-  return { prompts, others, toolResults, hasTokenIds };
+  return { prompts, others, toolResults, hasTokenIds, isWhole: room >= 0 };
 }
 
 const NO_SERVERS: ReadonlyMap<string, boolean> = new Map();

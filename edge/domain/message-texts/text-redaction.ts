@@ -6,6 +6,7 @@
 import type { RedactingStream } from "../../../shared/guardrails/redacting-stream.ts";
 import type { RedactionCounts } from "../../../shared/guardrails/replacements.ts";
 import type { TextScan } from "../../../shared/guardrails/text-scan.ts";
+import type { Steps } from "../../../shared/steps.ts";
 
 /** Where the counts of several redactions are added up. */
 export class RedactionTally implements RedactionCounts {
@@ -52,6 +53,11 @@ const BLANK = /\s/;
 const BEGINS_JSON = /[{["]/;
 /** A number with blanks after it that is longer is none. */
 const NUMBER_MAX = 4096;
+/** Characters of arguments that are searched for numbers at once, and those of the longest number that is personal data. */
+const NUMBERS_PART = 16 * 1024;
+const CODE_LENGTH_MAX = 64;
+/** Work for a value, in units. */
+const VALUE_UNITS = 8;
 const ESCAPE_LENGTH = 2;
 const CODE_ESCAPE_LENGTH = 6;
 
@@ -178,25 +184,29 @@ export class ArgumentsRedaction implements TextRedaction {
   }
 }
 
-/** The texts of complete arguments: the strings and numbers in them, or the whole when they are not JSON. */
-export function argumentTexts(json: string): readonly string[] {
-  let value: unknown;
-  try {
-    value = JSON.parse(json);
-  } catch {
-    return [json];
-  }
+/** The texts of complete arguments: the strings and numbers in them, or the whole when they are not JSON (`value` undefined). */
+export function* argumentTexts(json: string, value: unknown): Steps<readonly string[]> {
   if (typeof value !== "object" || value === null) return [typeof value === "string" ? value : json];
   const texts: string[] = [];
   const open: unknown[] = [value];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    for (const [name, inner] of Object.entries(next as object)) {
-      if (!Array.isArray(next)) texts.push(name);
+    for (const name of Array.isArray(next) ? next.keys() : Object.keys(next as object)) {
+      yield VALUE_UNITS;
+      const inner = (next as Readonly<Record<string | number, unknown>>)[name];
+      if (typeof name === "string") texts.push(name);
       if (typeof inner === "string") texts.push(inner);
       else if (typeof inner === "object" && inner !== null) open.push(inner);
     }
   }
-  return [...texts, ...(json.match(/-?\d[-+.\deE]{6,}/g) ?? [])];
+  for (let at = 0; at < json.length; at += NUMBERS_PART) {
+    yield NUMBERS_PART;
+    const part = json.slice(at, at + NUMBERS_PART + CODE_LENGTH_MAX);
+    for (const { 0: number, index } of part.matchAll(/-?\d[-+.\deE]{6,}/g)) {
+      const isRest = at > 0 && index === 0 && IN_NUMBER.test(json.charAt(at - 1));
+      if (!isRest && index < NUMBERS_PART) texts.push(number);
+    }
+  }
+  return texts;
 }
 
 /** Where a string's next quote or escape stands, or the end. */

@@ -2,9 +2,10 @@
  * Blocks: the stretches of a request's texts that compression works on, each with its class
  * (docs/rules/compression.md#blocks). What lies between blocks is never changed.
  */
+import type { Steps } from "../../../shared/steps.ts";
 import { textTokens } from "../request/token-estimate.ts";
 import { countCodePoints } from "../wire/text/code-points.ts";
-import { isCode, isLog } from "./classify.ts";
+import { isCode, isLog, LINE_UNITS, linesOf } from "./classify.ts";
 import { readJsonPrefix } from "./json-tree.ts";
 
 /** What a block is, which decides which passes look at it. `diff`: whitespace counts in it, so that no pass does. */
@@ -33,6 +34,8 @@ type Stretch = Pick<Block, "start" | "end" | "kind">;
  * text, an isolate has 128 MB for everything, and other requests wait while this one is compressed.
  */
 export const TEXT_CHARS_MAX = 1024 * 1024;
+/** Values that are read in vain; behind more of them nothing is JSON. */
+const VAIN_MAX = 1000;
 /** A text of more fences is left as it is. */
 const FENCES_MAX = 1000;
 const FENCE = /^ {0,3}(`{3,}|~{3,})([^\n]*)$/;
@@ -44,13 +47,14 @@ export function tokensOf(text: string): number {
 }
 
 /** The blocks of at least `minTokens`, the `maxBlocks` longest of them, in the order of the texts. */
-export function blocksOf(texts: readonly string[], minTokens: number, maxBlocks: number): readonly Block[] {
+export function* blocksOf(texts: readonly string[], minTokens: number, maxBlocks: number): Steps<readonly Block[]> {
   const blocks: Block[] = [];
   let leftChars = TEXT_CHARS_MAX;
   for (const [index, text] of texts.entries()) {
     if (text.length < minTokens || text.length > leftChars) continue;
     leftChars -= text.length;
-    for (const { start, end, kind } of stretchesOf(text)) {
+    for (const { start, end, kind } of yield* stretchesOf(text)) {
+      yield LINE_UNITS + (end - start) / 64;
       const original = text.slice(start, end);
       if (tokensOf(original) < minTokens) continue;
       blocks.push({ text: index, start, end, kind, original, current: original, referred: false });
@@ -87,16 +91,16 @@ function byPlace(one: Block, other: Block): number {
 }
 
 /** Every character of the text is in at most one stretch. */
-function stretchesOf(text: string): readonly Stretch[] {
+function* stretchesOf(text: string): Steps<readonly Stretch[]> {
   const stretches: Stretch[] = [];
   let plainStart = 0;
-  const fences = fencesOf(text);
+  const fences = yield* fencesOf(text);
   if (fences.length > FENCES_MAX) return [];
   for (const fence of fences) {
-    stretches.push(...plainStretches(text, plainStart, fence.opened), fence);
+    stretches.push(...(yield* plainStretches(text, plainStart, fence.opened)), fence);
     plainStart = fence.closed;
   }
-  stretches.push(...plainStretches(text, plainStart, text.length));
+  stretches.push(...(yield* plainStretches(text, plainStart, text.length)));
   return stretches;
 }
 
@@ -109,11 +113,12 @@ interface Fence extends Stretch {
 }
 
 /** The code fences; one without end takes the rest. */
-function fencesOf(text: string): readonly Fence[] {
+function* fencesOf(text: string): Steps<readonly Fence[]> {
   const fences: Fence[] = [];
   let open: { readonly mark: string; readonly info: string; readonly opened: number; readonly start: number } | null =
     null;
   for (const { start, end } of linesOf(text)) {
+    yield LINE_UNITS;
     // a fence is short; only the head of a long line can be one
     const match = FENCE.exec(text.slice(start, Math.min(end, start + 200)));
     if (match === null) continue;
@@ -121,69 +126,68 @@ function fencesOf(text: string): readonly Fence[] {
     if (open === null) {
       open = { mark, info, opened: start, start: Math.min(end + 1, text.length) };
     } else if (mark[0] === open.mark[0] && mark.length >= open.mark.length && info.trim() === "") {
-      const body = fenceBody(text, open, Math.max(start - 1, open.start));
+      const body = yield* fenceBody(text, open, Math.max(start - 1, open.start));
       if (fences.length > FENCES_MAX) break;
       fences.push({ ...body, opened: open.opened, closed: end });
       open = null;
     }
   }
   if (open !== null) {
-    fences.push({ ...fenceBody(text, open, text.length), opened: open.opened, closed: text.length });
+    fences.push({ ...(yield* fenceBody(text, open, text.length)), opened: open.opened, closed: text.length });
   }
   return fences;
 }
 
-function fenceBody(text: string, open: { readonly info: string; readonly start: number }, end: number): Stretch {
+function* fenceBody(
+  text: string,
+  open: { readonly info: string; readonly start: number },
+  end: number,
+): Steps<Stretch> {
   const { start, info } = open;
   if (DIFF.test(info)) return { start, end, kind: "diff" };
-  const body = readJsonPrefix(text.slice(start, end), 0);
+  const body = yield* readJsonPrefix(text.slice(start, end), 0);
   const isJson = body.node !== null && body.node.kind !== "scalar" && isBlank(text, start + body.end, end);
   return { start, end, kind: isJson ? "json" : "code" };
 }
 
 /** Stretches outside of fences: JSON values that begin and end with a line, and what is between them. */
-function plainStretches(text: string, from: number, to: number): readonly Stretch[] {
+function* plainStretches(text: string, from: number, to: number): Steps<readonly Stretch[]> {
   const stretches: Stretch[] = [];
   let rest = from;
   // what is read in vain is bounded, so that a text of brackets costs no more than its length
-  let allowance = 2 * (to - from);
+  let [allowance, vain] = [2 * (to - from), 0];
   for (const { start, end } of linesOf(text.slice(from, to))) {
+    yield LINE_UNITS;
     const at = from + start;
-    if (at < rest || allowance <= 0 || !/^\s*[[{]/.test(text.slice(at, Math.min(from + end, at + 100)))) continue;
-    const { node, end: stop } = readJsonPrefix(text, at);
+    if (
+      at < rest ||
+      allowance <= 0 ||
+      vain >= VAIN_MAX ||
+      !/^\s*[[{]/.test(text.slice(at, Math.min(from + end, at + 100)))
+    )
+      continue;
+    const { node, end: stop } = yield* readJsonPrefix(text, at);
     const lineEnd = text.indexOf("\n", stop);
     const closes = node !== null && stop <= to && isBlank(text, stop, lineEnd === -1 ? text.length : lineEnd);
     if (!closes) {
       allowance -= stop - at;
+      vain += 1;
       continue;
     }
-    stretches.push(...classified(text, rest, at), { start: at, end: stop, kind: "json" });
+    stretches.push(...(yield* classified(text, rest, at)), { start: at, end: stop, kind: "json" });
     rest = stop;
   }
-  stretches.push(...classified(text, rest, to));
+  stretches.push(...(yield* classified(text, rest, to)));
   return stretches;
 }
 
-function classified(text: string, start: number, end: number): readonly Stretch[] {
+function* classified(text: string, start: number, end: number): Steps<readonly Stretch[]> {
   const stretch = text.slice(start, end);
   if (stretch.trim() === "") return [];
-  if (isLog(stretch)) return [{ start, end, kind: "log" }];
-  return [{ start, end, kind: isCode(stretch) ? "code" : "prose" }];
+  if (yield* isLog(stretch)) return [{ start, end, kind: "log" }];
+  return [{ start, end, kind: (yield* isCode(stretch)) ? "code" : "prose" }];
 }
 
 function isBlank(text: string, start: number, end: number): boolean {
   return text.slice(start, end).trim() === "";
-}
-
-/** Where each line begins and where it ends, its line feed not included. */
-function linesOf(text: string): readonly { readonly start: number; readonly end: number }[] {
-  const lines: { readonly start: number; readonly end: number }[] = [];
-  let start = 0;
-  while (start <= text.length) {
-    const feed = text.indexOf("\n", start);
-    const end = feed === -1 ? text.length : feed;
-    lines.push({ start, end });
-    start = end + 1;
-  }
-  return lines;
 }

@@ -1,11 +1,12 @@
 /** Which stretches of a text are blocks, of which class, and that nothing else changes (docs/rules/compression.md#blocks). */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { atOnce } from "../../../shared/steps.ts";
 import { blocksOf, TEXT_CHARS_MAX, withBlocks } from "./block.ts";
 import { compactCode, compactCodeBlocks, compactJsonBlocks } from "./structural.ts";
 
 const kindsOf = (text: string, minTokens = 1) =>
-  blocksOf([text], minTokens, 64).map(({ kind, original }) => [kind, original]);
+  atOnce(blocksOf([text], minTokens, 64)).map(({ kind, original }) => [kind, original]);
 const LOG = Array.from({ length: 8 }, (_, at) => `2026-01-01T00:00:0${at}Z INFO started part ${at}`).join("\n");
 const CODE = "function f() {\n  return 1;\n}\nconst x = f();";
 const PROSE = "The first sentence is here. The second one follows it, as it should.";
@@ -59,14 +60,14 @@ describe("a block", () => {
   it("has at least the tokens that are asked for, and the longest are kept", () => {
     expect(kindsOf("x".repeat(511), 128)).toEqual([]);
     expect(kindsOf("x".repeat(512), 128)).toHaveLength(1);
-    expect(blocksOf(["aaaa", "bbbbbbbb", "cccccc"], 1, 2).map(({ text }) => text)).toEqual([1, 2]);
+    expect(atOnce(blocksOf(["aaaa", "bbbbbbbb", "cccccc"], 1, 2)).map(({ text }) => text)).toEqual([1, 2]);
     expect(kindsOf("x".repeat(TEXT_CHARS_MAX + 1))).toEqual([]);
   });
 
   it("texts of brackets cost no more than their length", { tags: ["check"] }, () => {
     for (const line of ["[", "{", "[[[[", '{"a":', "[1,", "```"]) {
       const text = `${line}\n`.repeat(100_000);
-      expect(withBlocks([text], blocksOf([text], 1, 64))).toEqual([text]);
+      expect(withBlocks([text], atOnce(blocksOf([text], 1, 64)))).toEqual([text]);
     }
   });
 
@@ -96,7 +97,7 @@ describe("a block", () => {
         fc.integer({ min: 1, max: 20 }),
         fc.integer({ min: 1, max: 5 }),
         (texts, min, max) => {
-          const blocks = blocksOf(texts, min, max);
+          const blocks = atOnce(blocksOf(texts, min, max));
           expect(blocks.length).toBeLessThanOrEqual(max);
           expect(withBlocks(texts, blocks)).toEqual(texts);
         },
@@ -107,17 +108,17 @@ describe("a block", () => {
 
 describe("code compaction", () => {
   it("removes blanks at line ends and repeated blank lines, and nothing else", () => {
-    expect(compactCode("a  \n\n \t\n\nb\t\r\n\r\n\r\nc")).toBe("a\n\nb\r\n\r\nc");
+    expect(atOnce(compactCode("a  \n\n \t\n\nb\t\r\n\r\n\r\nc"))).toBe("a\n\nb\r\n\r\nc");
     const line = fc
       .tuple(fc.array(fc.constantFrom("a", "  b", " ", "\t", "", "x  y"), { maxLength: 4 }), fc.constantFrom("", "\r"))
       .map(([parts, end]) => parts.join("") + end);
     fc.assert(
       fc.property(fc.array(line), (lines) => {
         const text = lines.join("\n");
-        const once = compactCode(text);
+        const once = atOnce(compactCode(text));
         const visible = (code: string) => code.split("\n").map((each) => each.replace(/[ \t]*(\r?)$/, "$1"));
         const filled = (code: string) => visible(code).filter((each) => each.replace("\r", "") !== "");
-        expect(compactCode(once)).toBe(once);
+        expect(atOnce(compactCode(once))).toBe(once);
         expect(once.length).toBeLessThanOrEqual(text.length);
         expect(filled(once)).toEqual(filled(text));
       }),
@@ -130,9 +131,9 @@ describe("code compaction", () => {
       `\`\`\`diff\n+x${" ".repeat(20)}\n\`\`\``,
       `{"a":${" ".repeat(20)}1}`,
     ];
-    const blocks = blocksOf(texts, 1, 64);
-    expect(withBlocks(texts, compactCodeBlocks(blocks))).toEqual(["```py\nx = 1\n```", ...texts.slice(1)]);
-    const { blocks: json, compacted } = compactJsonBlocks(blocks);
+    const blocks = atOnce(blocksOf(texts, 1, 64));
+    expect(withBlocks(texts, atOnce(compactCodeBlocks(blocks)))).toEqual(["```py\nx = 1\n```", ...texts.slice(1)]);
+    const { blocks: json, compacted } = atOnce(compactJsonBlocks(blocks));
     expect(withBlocks(texts, json)).toEqual([...texts.slice(0, 2), '{"a":1}']);
     expect(compacted).toBe(1);
   });

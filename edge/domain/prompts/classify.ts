@@ -3,7 +3,11 @@
  * line is looked at once, and only its first characters.
  */
 
+import type { Steps } from "../../../shared/steps.ts";
+
 const LOG_LINES_MIN = 8;
+/** Work for a line, in units. */
+export const LINE_UNITS = 16;
 /** Characters of a line that are looked at. */
 const HEAD_CHARS = 200;
 const STAMP_OR_LEVEL =
@@ -13,21 +17,36 @@ const CODE_START =
   /^(?:\s*\d{1,6}(?:[\t|]|:(?!\d))|\s*(?:import|from|export|const|let|var|function|return|if|for|while|class|def|async|await|public|private|fn|func|package|use|#include|@\w+)\b|\s{2,}\S|\s*(?:\/\/|#|\*|--) )/;
 
 /** At least 8 lines that are not blank, half of them beginning with a time or a level. */
-export function isLog(text: string): boolean {
-  const { lines, matching } = countLines(text, (line) => STAMP_OR_LEVEL.test(line));
+export function* isLog(text: string): Steps<boolean> {
+  const { lines, matching } = yield* countLines(text, (line) => STAMP_OR_LEVEL.test(line));
   return lines >= LOG_LINES_MIN && matching * 2 >= lines;
 }
 
 /** Source code without a fence, a table or a listing: half of its lines look like code. No sentence is taken out of it. */
-export function isCode(text: string): boolean {
-  const { lines, matching } = countLines(text, (line) => CODE_END.test(line) || CODE_START.test(line));
+export function* isCode(text: string): Steps<boolean> {
+  const { lines, matching } = yield* countLines(text, (line) => CODE_END.test(line) || CODE_START.test(line));
   return lines >= 3 && matching * 2 >= lines;
 }
 
-function countLines(text: string, matches: (head: string) => boolean): { lines: number; matching: number } {
+/** Where each line begins and where it ends, its line feed not included. */
+export function* linesOf(text: string): Generator<{ readonly start: number; readonly end: number }, void> {
+  for (let start = 0; start <= text.length; ) {
+    const feed = text.indexOf("\n", start);
+    const end = feed === -1 ? text.length : feed;
+    yield { start, end };
+    start = end + 1;
+  }
+}
+
+function* countLines(
+  text: string,
+  matches: (head: string) => boolean,
+): Steps<{ readonly lines: number; readonly matching: number }> {
   let lines = 0;
   let matching = 0;
-  for (const line of text.split("\n")) {
+  for (const { start, end } of linesOf(text)) {
+    yield LINE_UNITS;
+    const line = text.slice(start, end);
     if (line.trim() === "") continue;
     lines += 1;
     if (matches(line.length > HEAD_CHARS ? line.slice(0, HEAD_CHARS) : line)) matching += 1;

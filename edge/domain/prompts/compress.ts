@@ -3,6 +3,7 @@
  * the outside, keeping originals and scoring sentences, is an argument.
  */
 import { sha256Hex } from "../../../shared/crypto/sha256.ts";
+import type { Steps } from "../../../shared/steps.ts";
 import { type Block, blocksOf, withBlocks } from "./block.ts";
 import { compactLogBlocks, keepBestSentences, proseBlocks } from "./lossy.ts";
 import { messagesTokens, requestTexts, withRequestTexts } from "./message-texts.ts";
@@ -24,6 +25,8 @@ type Scores = readonly (readonly number[])[];
 
 /** The steps to run, with what they need from the outside; null: the step is left out. */
 export interface CompressionSteps {
+  /** Does work of any length. */
+  readonly inTurns: <T>(work: Steps<T>) => Promise<T>;
   readonly code: boolean;
   /** Keeps texts by their SHA-256 in hex; false: they could not be kept, and nothing becomes a reference. */
   readonly keepOriginals: ((texts: ReadonlyMap<string, string>) => Promise<boolean>) | null;
@@ -60,14 +63,17 @@ const NO_ORIGINALS: ReadonlyMap<string, string> = new Map();
 export async function compressMessages(
   messages: readonly unknown[],
   limits: CompressionLimits,
-  { code, keepOriginals, lossy }: CompressionSteps,
+  { inTurns, code, keepOriginals, lossy }: CompressionSteps,
 ): Promise<CompressedMessages> {
   const found = requestTexts(messages);
-  const json = compactJsonBlocks(blocksOf(found.texts, limits.minTokens, limits.maxBlocks));
-  const structural = code ? compactCodeBlocks(json.blocks) : json.blocks;
-  const referring = keepOriginals && (await withReferences(found.texts, structural, limits, keepOriginals));
+  const json = await inTurns(
+    compactJsonBlocks(await inTurns(blocksOf(found.texts, limits.minTokens, limits.maxBlocks))),
+  );
+  const structural = code ? await inTurns(compactCodeBlocks(json.blocks)) : json.blocks;
+  const referring =
+    keepOriginals && (await withReferences(found.texts, structural, limits, { inTurns, keepOriginals }));
   const reversible = referring?.blocks ?? structural;
-  const left = lossy === null ? null : await withLoss(reversible, found.question, limits, lossy.score);
+  const left = lossy && (await withLoss(reversible, found.question, limits, { inTurns, score: lossy.score }));
   const after = withRequestTexts(messages, found, withBlocks(found.texts, left?.blocks ?? reversible));
   const beforeTokens = messagesTokens(messages);
   const afterTokens = messagesTokens(after);
@@ -91,13 +97,27 @@ async function withReferences(
   texts: readonly string[],
   blocks: readonly Block[],
   { minTokens, maxBlocks }: CompressionLimits,
-  keep: NonNullable<CompressionSteps["keepOriginals"]>,
+  {
+    inTurns,
+    keepOriginals,
+  }: Pick<CompressionSteps, "inTurns"> & {
+    readonly keepOriginals: NonNullable<CompressionSteps["keepOriginals"]>;
+  },
 ): Promise<(Step & Pick<CompressedMessages, "originals">) | null> {
-  const repeats = repeatsOf(texts, blocks, { minTokens, maxRepeats: maxBlocks });
+  const repeats = await inTurns(repeatsOf(texts, blocks, { minTokens, maxRepeats: maxBlocks }));
   if (repeats === null) return null;
-  const hashes = new Map(repeats.originals.map((text) => [text, sha256Hex(text)]));
+  const hashes = await inTurns(hashesOf(repeats.originals));
   const originals = new Map([...hashes].map(([text, sha256]) => [sha256, text]));
-  return (await keep(originals)) ? { blocks: repeats.refer(hashes), changed: repeats.count, originals } : null;
+  return (await keepOriginals(originals)) ? { blocks: repeats.refer(hashes), changed: repeats.count, originals } : null;
+}
+
+function* hashesOf(texts: readonly string[]): Steps<ReadonlyMap<string, string>> {
+  const hashes = new Map<string, string>();
+  for (const text of texts) {
+    hashes.set(text, sha256Hex(text));
+    yield text.length;
+  }
+  return hashes;
 }
 
 /** Logs first, then prose, on as many blocks as may be touched. */
@@ -105,18 +125,18 @@ async function withLoss(
   blocks: readonly Block[],
   question: string,
   { maxLossyBlocks, keepRatio }: CompressionLimits,
-  score: NonNullable<CompressionSteps["lossy"]>["score"],
+  { inTurns, score }: Pick<CompressionSteps, "inTurns"> & NonNullable<CompressionSteps["lossy"]>,
 ): Promise<Step> {
-  const logs = compactLogBlocks(blocks, maxLossyBlocks);
-  const prose = proseBlocks(logs.blocks, maxLossyBlocks - logs.changed);
+  const logs = await inTurns(compactLogBlocks(blocks, maxLossyBlocks));
+  const prose = await inTurns(proseBlocks(logs.blocks, maxLossyBlocks - logs.changed));
   if (prose.length === 0) return logs;
   const terms = queryTerms(question);
   const segments = prose.map(({ sentences }) => sentences);
   const scores =
     score === null
-      ? segments.map((sentences) => heuristicScores(sentences, terms))
+      ? await Promise.all(segments.map(async (sentences) => await inTurns(heuristicScores(sentences, terms))))
       : await score(segments, question.slice(-QUERY_CHARS_MAX));
   if (scores === null) return logs;
-  const kept = keepBestSentences(logs.blocks, prose, scores, { keepRatio, terms });
+  const kept = await inTurns(keepBestSentences(logs.blocks, prose, scores, { keepRatio, terms }));
   return { blocks: kept.blocks, changed: logs.changed + kept.changed };
 }

@@ -1,10 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { atOnce } from "../../../shared/steps.ts";
 import { describeRequest, descriptionIn, imagePartsOf, withDescriptions } from "./image-parts.ts";
 
 const URL_A = "data:image/png;base64,AAAA";
 const text = { type: "text", text: "what is this?" };
-const imagesIn = (...parts: unknown[]) => imagePartsOf([{ role: "user", content: parts }]).map(({ image }) => image);
+const imagesIn = (...parts: unknown[]) =>
+  atOnce(imagePartsOf([{ role: "user", content: parts }])).map(({ image }) => image);
 
 describe("the images of messages", () => {
   it.each<[string, unknown, unknown]>([
@@ -34,12 +36,12 @@ describe("the images of messages", () => {
       { role: "user", content: part },
       { role: "tool", content: [part, part] },
     ];
-    expect(imagePartsOf(messages).map(({ message, part: at }) => [message, at])).toEqual([
+    expect(atOnce(imagePartsOf(messages)).map(({ message, part: at }) => [message, at])).toEqual([
       [1, 1],
       [5, 0],
       [5, 1],
     ]);
-    expect(imagePartsOf({ 0: messages[1] })).toEqual([]);
+    expect(atOnce(imagePartsOf({ 0: messages[1] }))).toEqual([]);
   });
 
   it("give way to their descriptions, and nothing else changes", () => {
@@ -47,12 +49,12 @@ describe("the images of messages", () => {
     const message = fc.oneof(fc.jsonValue({ maxDepth: 1 }), fc.record({ role: fc.string(), content: fc.array(part) }));
     fc.assert(
       fc.property(fc.array(message), fc.array(fc.boolean()), (messages, chosen) => {
-        const images = imagePartsOf(messages);
+        const images = atOnce(imagePartsOf(messages));
         const described = images.filter((_, at) => chosen[at]).map((at) => ({ at, description: "a cat" }));
         const before = JSON.stringify(messages);
         const after = withDescriptions(messages, described);
         expect(JSON.stringify(messages)).toBe(before);
-        expect(imagePartsOf(after)).toHaveLength(images.length - described.length);
+        expect(atOnce(imagePartsOf(after))).toHaveLength(images.length - described.length);
         const text = JSON.stringify({ type: "text", text: "[Image description: a cat]" });
         expect(JSON.stringify(after).split(text).length - 1).toBe(described.length);
         if (described.length === 0) expect(after).toEqual(messages);

@@ -2,10 +2,14 @@
  * The images of a chat request, and the descriptions that take their places (docs/rules/boons.md#vision). An image is its
  * URL to the gateway: it is never fetched here, and a data URL is passed on as it is.
  */
+import type { Steps } from "../../../shared/steps.ts";
 import { type JsonObject, jsonObjectOf } from "../wire/json/document.ts";
 
 /** Longest description, in UTF-16 units: it takes the place of an image in somebody's prompt. */
 const DESCRIPTION_MAX_CHARS = 8000;
+
+/** Work for a message, and for a part of one, in units. */
+const PART_UNITS = 8;
 
 const DETAILS: readonly unknown[] = ["low", "high", "auto"];
 
@@ -19,17 +23,19 @@ export interface ImagePart {
 }
 
 /** Every image part of the messages, in order. */
-export function imagePartsOf(messages: unknown): readonly ImagePart[] {
-  if (!Array.isArray(messages)) return [];
-  return messages.flatMap((message: unknown, at) => {
+export function* imagePartsOf(messages: unknown): Steps<readonly ImagePart[]> {
+  const images: ImagePart[] = [];
+  for (const [at, message] of (Array.isArray(messages) ? (messages as readonly unknown[]) : []).entries()) {
+    yield PART_UNITS;
     const content = jsonObjectOf(message)?.["content"];
-    if (!Array.isArray(content)) return [];
-    return content.flatMap((entry: unknown, part) => {
+    for (const [part, entry] of (Array.isArray(content) ? (content as readonly unknown[]) : []).entries()) {
+      yield PART_UNITS;
       const given = jsonObjectOf(entry);
-      const isImage = given?.["type"] === "image_url" || given?.["type"] === "input_image";
-      return isImage ? [{ message: at, part, image: imageOf(given) }] : [];
-    });
-  });
+      if (given?.["type"] === "image_url" || given?.["type"] === "input_image")
+        images.push({ message: at, part, image: imageOf(given) });
+    }
+  }
+  return images;
 }
 
 /** Both spellings of an image: `image_url` is the URL, or an object with it. */

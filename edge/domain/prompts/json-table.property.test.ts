@@ -1,6 +1,7 @@
 /** JSON compaction keeps every value: what it writes reads back as the same tree, over all of JSON. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { atOnce } from "../../../shared/steps.ts";
 import { compactJsonText, reconstructJson } from "./json-table.ts";
 import { JSON_DEPTH_MAX, readJsonTree, sameTree } from "./json-tree.ts";
 
@@ -117,16 +118,16 @@ describe("JSON compaction", () => {
     let tables = 0;
     fc.assert(
       fc.property(value, (text) => {
-        const compacted = compactJsonText(text);
+        const compacted = atOnce(compactJsonText(text));
         if (compacted === null) return;
         compactions += 1;
         if (compacted.includes("[table ")) tables += 1;
         expect(compacted.length).toBeLessThan(text.length);
-        const before = readJsonTree(text);
-        const after = readJsonTree(reconstructJson(compacted) ?? "");
-        expect(before !== null && after !== null && sameTree(before, after)).toBe(true);
+        const before = atOnce(readJsonTree(text));
+        const after = atOnce(readJsonTree(atOnce(reconstructJson(compacted)) ?? ""));
+        expect(before !== null && after !== null && atOnce(sameTree(before, after))).toBe(true);
         // the platform's own reading agrees
-        expect(JSON.parse(reconstructJson(compacted) ?? "")).toEqual(JSON.parse(text));
+        expect(JSON.parse(atOnce(reconstructJson(compacted)) ?? "")).toEqual(JSON.parse(text));
       }),
       { numRuns: 2000 },
     );
@@ -143,7 +144,7 @@ describe("JSON compaction", () => {
       });
     fc.assert(
       fc.property(fc.oneof(value, broken, fc.string({ unit: "binary" })), (text) => {
-        expect(readJsonTree(text) !== null).toBe(isJson(text) && !hasTwins(text));
+        expect(atOnce(readJsonTree(text)) !== null).toBe(isJson(text) && !hasTwins(text));
       }),
       { numRuns: 2000 },
     );
@@ -183,12 +184,12 @@ describe("a text that is not compacted", () => {
     ["deeper than is read", `${"[ ".repeat(JSON_DEPTH_MAX + 2)}${"]".repeat(JSON_DEPTH_MAX + 2)}`],
     ["ever so deep", "[".repeat(100_000)],
   ])("%s", (_, text) => {
-    expect(compactJsonText(text)).toBeNull();
+    expect(atOnce(compactJsonText(text))).toBeNull();
   });
 
   it("rows of ever different names make no table", () => {
     const rows = Array.from({ length: 500 }, (_, at) => ({ [`name${at}`]: at }));
-    expect(compactJsonText(JSON.stringify(rows, null, 1))).toBe(JSON.stringify(rows));
+    expect(atOnce(compactJsonText(JSON.stringify(rows, null, 1)))).toBe(JSON.stringify(rows));
   });
 });
 
@@ -201,7 +202,7 @@ describe("tables", () => {
       { id: 2, name: "Grace" },
       { id: "3", name: "", note: null },
     ];
-    expect(compactJsonText(pretty(rows))).toBe(
+    expect(atOnce(compactJsonText(pretty(rows)))).toBe(
       ["[table rows=3]", "id,name,note", '1,Ada,"""said, once"""', "2,Grace,", '"""3""","""""",null'].join("\n"),
     );
   });
@@ -212,7 +213,7 @@ describe("tables", () => {
       { order: 17, lines: [line("A-100", 2), line("B-200", 1)] },
       { order: 18, lines: [line("C-300", 5), line("D-400", 7)] },
     ];
-    expect(compactJsonText(pretty({ total: 2, data: { orders } }))).toBe(
+    expect(atOnce(compactJsonText(pretty({ total: 2, data: { orders } })))).toBe(
       [
         '{"total":2,"data":{"orders":@1}}',
         "[table 1 rows=2]",
@@ -233,6 +234,6 @@ describe("tables", () => {
 
   it("numbers are copied as they are written", () => {
     const text = '[\n  {"identifier": 12345678901234567890, "amount": 1e400},\n  {"identifier": -0, "amount": 1.0}\n]';
-    expect(compactJsonText(text)).toBe("[table rows=2]\namount,identifier\n1e400,12345678901234567890\n1.0,-0");
+    expect(atOnce(compactJsonText(text))).toBe("[table rows=2]\namount,identifier\n1e400,12345678901234567890\n1.0,-0");
   });
 });

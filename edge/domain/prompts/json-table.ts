@@ -2,7 +2,8 @@
  * JSON in fewer characters, without changing a value (docs/rules/compression.md#json): arrays of objects become tables,
  * whitespace goes. What it writes is read again and compared before it is used; scalars are copied as they were written.
  */
-import { type JsonNode, readJsonTree, sameTree } from "./json-tree.ts";
+import type { Steps } from "../../../shared/steps.ts";
+import { type JsonNode, NODE_UNITS, readJsonTree, sameTree } from "./json-tree.ts";
 
 /** About what the line `[table <k> rows=<n>]` and the cell that stands for it take, in characters. */
 const TABLE_COST = 22;
@@ -18,24 +19,23 @@ interface Table {
 }
 
 /** The value of a JSON text in fewer characters; null: the text stays as it is (not JSON, or not shorter). */
-export function compactJsonText(text: string): string | null {
-  const tree = readJsonTree(text);
+export function* compactJsonText(text: string): Steps<string | null> {
+  const tree = yield* readJsonTree(text);
   if (tree === null || tree.kind === "scalar") return null;
-  const compacted = [new TreeWriter(true).write(tree), new TreeWriter(false).write(tree)].sort(
-    (one, other) => one.length - other.length,
-  )[0];
+  const written = [yield* new TreeWriter(true).write(tree), yield* new TreeWriter(false).write(tree)];
+  const compacted = written.sort((one, other) => one.length - other.length)[0];
   if (compacted === undefined || compacted.length >= text.length) return null;
-  const back = reconstructTree(compacted);
-  return back !== null && sameTree(tree, back) ? compacted : null;
+  const back = yield* reconstructTree(compacted);
+  return back !== null && (yield* sameTree(tree, back)) ? compacted : null;
 }
 
 /**
  * The minified JSON of a text that {@link compactJsonText} has made; null: it did not make this text.
  * @exported Tests prove with it that compression changes no value.
  */
-export function reconstructJson(compacted: string): string | null {
-  const tree = reconstructTree(compacted);
-  return tree === null ? null : new TreeWriter(false).write(tree);
+export function* reconstructJson(compacted: string): Steps<string | null> {
+  const tree = yield* reconstructTree(compacted);
+  return tree === null ? null : yield* new TreeWriter(false).write(tree);
 }
 
 class TreeWriter {
@@ -47,53 +47,64 @@ class TreeWriter {
     this.#tables = tables;
   }
 
-  write(root: JsonNode): string {
-    const table = this.#tableOf(root);
-    const lines = table === null ? [this.#inline(root)] : this.#table(table, `[table rows=${table.rows.length}]`);
+  *write(root: JsonNode): Steps<string> {
+    const table = yield* this.#tableOf(root);
+    const head = `[table rows=${table?.rows.length}]`;
+    const lines: string[] = [];
+    if (table === null) lines.push(yield* this.#inline(root));
+    else yield* this.#table(table, head, lines);
     // tables inside a table are appended while its rows are written
     for (let at = 0; at < this.#blocks.length; at += 1) {
       const block = this.#blocks[at];
-      if (block !== undefined) lines.push(...this.#table(block, `[table ${at + 1} rows=${block.rows.length}]`));
+      if (block !== undefined) yield* this.#table(block, `[table ${at + 1} rows=${block.rows.length}]`, lines);
     }
     return lines.join("\n");
   }
 
-  #tableOf(node: JsonNode): Table | null {
-    return this.#tables && node.kind === "array" ? tableOf(node.items) : null;
+  *#tableOf(node: JsonNode): Steps<Table | null> {
+    return this.#tables && node.kind === "array" ? yield* tableOf(node.items) : null;
   }
 
-  #table({ columns, rows }: Table, head: string): string[] {
-    const lines = [head, columns.map(headerCell).join(",")];
+  *#table({ columns, rows }: Table, head: string, lines: string[]): Steps<void> {
+    lines.push(head, columns.map(headerCell).join(","));
     for (const { members } of rows) {
-      lines.push(columns.map((column) => this.#cell(members.get(column))).join(","));
+      const cells: string[] = [];
+      for (const column of columns) cells.push(yield* this.#cell(members.get(column)));
+      lines.push(cells.join(","));
     }
-    return lines;
   }
 
-  #cell(node: JsonNode | undefined): string {
+  *#cell(node: JsonNode | undefined): Steps<string> {
+    yield NODE_UNITS;
     if (node === undefined) return "";
     if (node.kind === "scalar" && isBare(node.raw)) return node.raw.slice(1, -1);
-    return quoted(this.#inline(node));
+    return quoted(yield* this.#inline(node));
   }
 
-  #inline(node: JsonNode): string {
+  *#inline(node: JsonNode): Steps<string> {
+    yield NODE_UNITS;
     if (node.kind === "scalar") return node.raw;
-    const table = this.#tableOf(node);
+    const table = yield* this.#tableOf(node);
     if (table !== null) return `@${this.#blocks.push(table)}`;
-    if (node.kind === "array") return `[${node.items.map((item) => this.#inline(item)).join(",")}]`;
-    const members = [...node.members].map(([name, member]) => `${JSON.stringify(name)}:${this.#inline(member)}`);
-    return `{${members.join(",")}}`;
+    const parts: string[] = [];
+    if (node.kind === "array") {
+      for (const item of node.items) parts.push(yield* this.#inline(item));
+      return `[${parts.join(",")}]`;
+    }
+    for (const [name, member] of node.members) parts.push(`${JSON.stringify(name)}:${yield* this.#inline(member)}`);
+    return `{${parts.join(",")}}`;
   }
 }
 
 /** The table of an array: at least two objects, and fewer characters than the array takes. Null: it stays an array. */
-function tableOf(items: readonly JsonNode[]): Table | null {
+function* tableOf(items: readonly JsonNode[]): Steps<Table | null> {
   const rows = items.filter((item) => item.kind === "object");
   if (items.length < 2 || rows.length < items.length) return null;
   const columns = new Set<string>();
   let members = 0;
   let names = 0;
   for (const row of rows) {
+    yield row.members.size * NODE_UNITS;
     for (const name of row.members.keys()) {
       columns.add(name);
       members += 1;
@@ -128,7 +139,7 @@ function quoted(cell: string): string {
   return /[,"]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
 }
 
-function reconstructTree(compacted: string): JsonNode | null {
+function* reconstructTree(compacted: string): Steps<JsonNode | null> {
   const lines = compacted.split("\n");
   const first = lines[0] ?? "";
   const rootIsTable = TABLE_HEAD.exec(first)?.[1] === undefined && TABLE_HEAD.test(first);
@@ -147,26 +158,29 @@ function reconstructTree(compacted: string): JsonNode | null {
   const reference = (block: number): JsonNode | undefined => nodes.get(block);
   const offset = rootIsTable ? 0 : 1;
   for (let index = tables.length - 1; index >= 0; index -= 1) {
-    const node = arrayOf(tables[index] ?? [], reference);
+    const node = yield* arrayOf(tables[index] ?? [], reference);
     if (node === null) return null;
     nodes.set(index + offset, node);
   }
-  return rootIsTable ? (nodes.get(0) ?? null) : readJsonTree(first, reference);
+  return rootIsTable ? (nodes.get(0) ?? null) : yield* readJsonTree(first, reference);
 }
 
-function arrayOf(lines: readonly string[], reference: (block: number) => JsonNode | undefined): JsonNode | null {
+function* arrayOf(
+  lines: readonly string[],
+  reference: (block: number) => JsonNode | undefined,
+): Steps<JsonNode | null> {
   const [header = "", ...rows] = lines;
   const columns: string[] = [];
-  for (const cell of cellsOf(header)) columns.push(cell.quoted ? (JSON.parse(cell.text) as string) : cell.text);
+  for (const cell of yield* cellsOf(header)) columns.push(cell.quoted ? (JSON.parse(cell.text) as string) : cell.text);
   const items: JsonNode[] = [];
   for (const row of rows) {
     const members = new Map<string, JsonNode>();
-    const cells = cellsOf(row);
+    const cells = yield* cellsOf(row);
     for (const [index, column] of columns.entries()) {
       const cell = cells[index];
       if (cell === undefined) return null;
       if (cell.text === "") continue;
-      const node = readJsonTree(cell.text, reference);
+      const node = yield* readJsonTree(cell.text, reference);
       if (node === null && cell.quoted) return null;
       members.set(column, node ?? { kind: "scalar", raw: `"${cell.text}"` });
     }
@@ -176,10 +190,11 @@ function arrayOf(lines: readonly string[], reference: (block: number) => JsonNod
 }
 
 /** The cells of a line; a quoted one without its quotes. */
-function cellsOf(line: string): readonly { readonly text: string; readonly quoted: boolean }[] {
+function* cellsOf(line: string): Steps<readonly { readonly text: string; readonly quoted: boolean }[]> {
   const cells: { readonly text: string; readonly quoted: boolean }[] = [];
   let at = 0;
   do {
+    yield NODE_UNITS;
     if (line[at] === '"') {
       const end = closingQuote(line, at + 1);
       cells.push({ text: line.slice(at + 1, end).replaceAll('""', '"'), quoted: true });

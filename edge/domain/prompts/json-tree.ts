@@ -4,6 +4,8 @@
  * lone surrogates stay what they are. Members are kept in a Map: `__proto__` is a name like any other.
  */
 
+import type { Steps } from "../../../shared/steps.ts";
+
 /** A value. A scalar is its source text, a string with its quotes. */
 export type JsonNode =
   | { readonly kind: "scalar"; readonly raw: string }
@@ -17,6 +19,8 @@ type BlockReference = (block: number) => JsonNode | undefined;
 export const JSON_DEPTH_MAX = 100;
 /** A value of more nodes is not read: an isolate has 128 MB for everything. */
 const NODES_MAX = 200_000;
+/** Work for a node, in units. */
+export const NODE_UNITS = 16;
 
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const REFERENCE = /@([1-9]\d{0,6})/y;
@@ -34,16 +38,16 @@ interface ReadNode {
  * The JSON value that is the whole text, but for whitespace around it. Null: it is not JSON, an object has a name twice,
  * or it is deeper or has more nodes than is read.
  */
-export function readJsonTree(text: string, reference?: BlockReference): JsonNode | null {
-  const { node, end } = readJsonPrefix(text, 0, reference);
+export function* readJsonTree(text: string, reference?: BlockReference): Steps<JsonNode | null> {
+  const { node, end } = yield* readJsonPrefix(text, 0, reference);
   return node !== null && skipSpace(text, end) === text.length ? node : null;
 }
 
 /** The JSON value that begins at `start`, after whitespace, by the rules of {@link readJsonTree}. Never throws. */
-export function readJsonPrefix(text: string, start: number, reference?: BlockReference): ReadNode {
+export function* readJsonPrefix(text: string, start: number, reference?: BlockReference): Steps<ReadNode> {
   const reader = new TreeReader(text, start, reference);
   try {
-    return { node: reader.value(0), end: reader.at };
+    return { node: yield* reader.value(0), end: reader.at };
   } catch (error) {
     if (!(error instanceof NotReadable)) throw error;
     return { node: null, end: reader.at };
@@ -51,16 +55,18 @@ export function readJsonPrefix(text: string, start: number, reference?: BlockRef
 }
 
 /** Whether two trees are the same value: members in any order, scalars by their source text. */
-export function sameTree(one: JsonNode, other: JsonNode): boolean {
+export function* sameTree(one: JsonNode, other: JsonNode): Steps<boolean> {
+  yield NODE_UNITS;
   if (one.kind === "scalar") return other.kind === "scalar" && one.raw === other.raw;
   if (one.kind === "array") {
     if (other.kind !== "array" || one.items.length !== other.items.length) return false;
-    return one.items.every((item, at) => sameTree(item, other.items[at] ?? item));
+    for (const [at, item] of one.items.entries()) if (!(yield* sameTree(item, other.items[at] ?? item))) return false;
+    return true;
   }
   if (other.kind !== "object" || one.members.size !== other.members.size) return false;
   for (const [name, member] of one.members) {
     const counterpart = other.members.get(name);
-    if (counterpart === undefined || !sameTree(member, counterpart)) return false;
+    if (counterpart === undefined || !(yield* sameTree(member, counterpart))) return false;
   }
   return true;
 }
@@ -68,6 +74,8 @@ export function sameTree(one: JsonNode, other: JsonNode): boolean {
 class NotReadable extends Error {
   override readonly name = "NotReadable";
 }
+/** One for all: a stack for each would take longer than to read. */
+const NOT_READABLE = new NotReadable();
 
 class TreeReader {
   readonly #text: string;
@@ -81,15 +89,16 @@ class TreeReader {
     this.at = start;
   }
 
-  value(depth: number): JsonNode {
+  *value(depth: number): Steps<JsonNode> {
     this.#nodes += 1;
-    if (depth > JSON_DEPTH_MAX || this.#nodes > NODES_MAX) throw new NotReadable();
+    yield NODE_UNITS;
+    if (depth > JSON_DEPTH_MAX || this.#nodes > NODES_MAX) throw NOT_READABLE;
     this.#skip();
     switch (this.#text[this.at]) {
       case "{":
-        return this.#object(depth);
+        return yield* this.#object(depth);
       case "[":
-        return this.#array(depth);
+        return yield* this.#array(depth);
       case '"':
         return { kind: "scalar", raw: this.#string() };
       case "@":
@@ -99,7 +108,7 @@ class TreeReader {
     }
   }
 
-  #object(depth: number): JsonNode {
+  *#object(depth: number): Steps<JsonNode> {
     const members = new Map<string, JsonNode>();
     this.at += 1;
     if (this.#takes("}")) return { kind: "object", members };
@@ -107,17 +116,17 @@ class TreeReader {
       this.#skip();
       const raw = this.#text[this.at] === '"' ? this.#string() : refuse();
       const name = JSON.parse(raw) as string;
-      if (members.has(name) || !this.#takes(":")) throw new NotReadable();
-      members.set(name, this.value(depth + 1));
+      if (members.has(name) || !this.#takes(":")) throw NOT_READABLE;
+      members.set(name, yield* this.value(depth + 1));
     } while (this.#takes(","));
     return this.#takes("}") ? { kind: "object", members } : refuse();
   }
 
-  #array(depth: number): JsonNode {
+  *#array(depth: number): Steps<JsonNode> {
     const items: JsonNode[] = [];
     this.at += 1;
     if (this.#takes("]")) return { kind: "array", items };
-    do items.push(this.value(depth + 1));
+    do items.push(yield* this.value(depth + 1));
     while (this.#takes(","));
     return this.#takes("]") ? { kind: "array", items } : refuse();
   }
@@ -127,10 +136,10 @@ class TreeReader {
     let end = start;
     do {
       end = this.#text.indexOf('"', end + 1);
-      if (end === -1) throw new NotReadable();
+      if (end === -1) throw NOT_READABLE;
     } while (isEscaped(this.#text, end));
     const raw = this.#text.slice(start, end + 1);
-    if (!isString(raw)) throw new NotReadable();
+    if (!isString(raw)) throw NOT_READABLE;
     this.at = end + 1;
     return raw;
   }
@@ -138,7 +147,7 @@ class TreeReader {
   #literal(): string {
     const keyword = KEYWORDS.find((word) => this.#text.startsWith(word, this.at));
     const raw = keyword ?? this.#matched(NUMBER)?.[0];
-    if (raw === undefined) throw new NotReadable();
+    if (raw === undefined) throw NOT_READABLE;
     this.at += raw.length;
     return raw;
   }
@@ -146,7 +155,7 @@ class TreeReader {
   #referenced(): JsonNode {
     const match = this.#matched(REFERENCE);
     const node = match === null ? undefined : this.#reference?.(Number(match[1]));
-    if (match === null || node === undefined) throw new NotReadable();
+    if (match === null || node === undefined) throw NOT_READABLE;
     this.at += match[0].length;
     return node;
   }
@@ -170,7 +179,7 @@ class TreeReader {
 }
 
 function refuse(): never {
-  throw new NotReadable();
+  throw NOT_READABLE;
 }
 
 function skipSpace(text: string, start: number): number {

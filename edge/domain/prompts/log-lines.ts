@@ -1,10 +1,14 @@
 /**
  * Log compaction: lines that say the same become one with their number (docs/rules/compression.md#logs). Linear in the text.
  */
+import type { Steps } from "../../../shared/steps.ts";
+import { LINE_UNITS, linesOf } from "./classify.ts";
 import { OMITTED } from "./sentences.ts";
 
 /** Lines of one template that may stay. */
 const SAME_LINES_MAX = 3;
+/** A longer line stays. */
+const LINE_MAX = 16 * 1024;
 /** A line with one of these words stays, whatever it repeats. */
 const KEPT = /error|warn|fatal|panic|exception/i;
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;
@@ -16,14 +20,21 @@ const HEX_CHARS_MIN = 8;
  * The log with one line, and ` (×N)` behind it, for the N lines of a template that is seen more than three times; null:
  * nothing can go. Where lines went, the line before them ends with ` [… omitted]`.
  */
-export function compactLog(text: string): string | null {
-  const lines = text.split("\n").map((line) => ({ line, template: KEPT.test(line) ? null : templateOf(line) }));
+export function* compactLog(text: string): Steps<string | null> {
+  const lines: { readonly line: string; readonly template: string | null }[] = [];
   const counts = new Map<string, number>();
-  for (const { template } of lines) if (template !== null) counts.set(template, (counts.get(template) ?? 0) + 1);
+  for (const { start, end } of linesOf(text)) {
+    const line = text.slice(start, end);
+    const template = line.length > LINE_MAX || KEPT.test(line) ? null : templateOf(line);
+    lines.push({ line, template });
+    if (template !== null) counts.set(template, (counts.get(template) ?? 0) + 1);
+    yield LINE_UNITS + Math.min(line.length, LINE_MAX);
+  }
   const met = new Set<string>();
   const kept: string[] = [];
   let inGap = false;
   for (const { line, template } of lines) {
+    yield LINE_UNITS;
     const times = template === null ? 0 : (counts.get(template) ?? 0);
     const repeats = template !== null && times > SAME_LINES_MAX;
     if (repeats && met.has(template)) {

@@ -2,6 +2,7 @@
  * The passes that leave something out (docs/rules/compression.md#lossy-passes). Each works on the longest blocks first and on
  * no more blocks than it is allowed; a block that a later one refers to stays whole.
  */
+import type { Steps } from "../../../shared/steps.ts";
 import { type Block, longestFirst } from "./block.ts";
 import { compactLog } from "./log-lines.ts";
 import { keepBest, SENTENCES_MAX, SENTENCES_MIN, sentencesOf } from "./sentences.ts";
@@ -20,37 +21,37 @@ interface LossyResult {
 }
 
 /** Compacts at most `max` logs. */
-export function compactLogBlocks(blocks: readonly Block[], max: number): LossyResult {
+export function* compactLogBlocks(blocks: readonly Block[], max: number): Steps<LossyResult> {
   const changed = new Map<Block, Block>();
   for (const block of longestFirst(blocks.filter(({ kind, referred }) => kind === "log" && !referred))) {
     if (changed.size >= max) break;
-    const after = shorter(block, compactLog(block.current));
+    const after = shorter(block, yield* compactLog(block.current));
     if (after !== block) changed.set(block, after);
   }
   return { blocks: blocks.map((block) => changed.get(block) ?? block), changed: changed.size };
 }
 
 /** At most `max` blocks of prose that have enough sentences, the longest first. */
-export function proseBlocks(blocks: readonly Block[], max: number): readonly ProseBlock[] {
+export function* proseBlocks(blocks: readonly Block[], max: number): Steps<readonly ProseBlock[]> {
   const found: ProseBlock[] = [];
   for (const block of longestFirst(blocks.filter(({ kind, referred }) => kind === "prose" && !referred))) {
     if (found.length >= max) break;
-    const sentences = sentencesOf(block.current);
+    const sentences = yield* sentencesOf(block.current);
     if (sentences.length >= SENTENCES_MIN && sentences.length <= SENTENCES_MAX) found.push({ block, sentences });
   }
   return found;
 }
 
 /** Takes sentences out of these blocks. `scores` has, for each of them, a finite number for each sentence. */
-export function keepBestSentences(
+export function* keepBestSentences(
   blocks: readonly Block[],
   prose: readonly ProseBlock[],
   scores: readonly (readonly number[])[],
   keep: { readonly keepRatio: number; readonly terms: ReadonlySet<string> },
-): LossyResult {
+): Steps<LossyResult> {
   const changed = new Map<Block, Block>();
   for (const [at, { block, sentences }] of prose.entries()) {
-    const after = shorter(block, keepBest(sentences, scores[at] ?? [], keep));
+    const after = shorter(block, yield* keepBest(sentences, scores[at] ?? [], keep));
     if (after !== block) changed.set(block, after);
   }
   return { blocks: blocks.map((block) => changed.get(block) ?? block), changed: changed.size };

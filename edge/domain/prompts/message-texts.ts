@@ -3,6 +3,7 @@
  * (docs/rules/compression.md#texts-that-are-never-touched). Messages are a client's: whatever has not the expected shape is
  * left as it is.
  */
+import type { Steps } from "../../../shared/steps.ts";
 import { tokensOf } from "./block.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -23,6 +24,10 @@ interface RequestTexts {
 }
 
 const TOKENS_PER_MESSAGE = 4;
+/** Most values in messages that are compressed. */
+const VALUES_MAX = 64 * 1024;
+/** Work for a value, in units. */
+const VALUE_UNITS = 12;
 
 /** The texts of user, assistant, tool and function messages that may change. */
 export function requestTexts(messages: readonly unknown[]): RequestTexts {
@@ -57,12 +62,15 @@ export function withRequestTexts(
 
 /**
  * Whether messages can be written as JSON again without changing a number in them: none that JSON.parse has rounded or that
- * JSON.stringify writes differently.
+ * JSON.stringify writes differently. False also for messages of more values than an honest request has: some of the work on
+ * messages is done at once.
  */
-export function isRewritable(messages: readonly unknown[]): boolean {
+export function* isRewritable(messages: readonly unknown[]): Steps<boolean> {
   const left: unknown[] = [...messages];
-  while (left.length > 0) {
+  for (let values = 0; left.length > 0; values += 1) {
     const value = left.pop();
+    yield VALUE_UNITS;
+    if (values > VALUES_MAX) return false;
     if (typeof value === "number") {
       if (!Number.isFinite(value) || Object.is(value, -0)) return false;
       if (Number.isInteger(value) && !Number.isSafeInteger(value)) return false;

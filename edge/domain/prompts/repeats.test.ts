@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { sha256Hex } from "../../../shared/crypto/sha256.ts";
+import { atOnce } from "../../../shared/steps.ts";
 import { blocksOf, withBlocks } from "./block.ts";
 import { passesFor } from "./passes.ts";
 import { referenceTo, referredHash, repeatsOf } from "./repeats.ts";
@@ -11,7 +12,7 @@ const hashed = (texts: readonly string[]) => new Map(texts.map((text) => [text, 
 
 /** The texts with references; null: there are none. */
 function deduplicated(texts: readonly string[], limits = LIMITS): readonly string[] | null {
-  const repeats = repeatsOf(texts, blocksOf(texts, limits.minTokens, 64), limits);
+  const repeats = atOnce(repeatsOf(texts, atOnce(blocksOf(texts, limits.minTokens, 64)), limits));
   return repeats === null ? null : withBlocks(texts, repeats.refer(hashed(repeats.originals)));
 }
 
@@ -48,8 +49,8 @@ describe("a later text that equals an earlier one", () => {
     const text = fc.constantFrom(LONG, CODE, `a\n\`\`\`\n${CODE}\n\`\`\`\nb`, `${LONG}\n\n${LONG}`, "short", "");
     fc.assert(
       fc.property(fc.array(text, { maxLength: 8 }), (texts) => {
-        const blocks = blocksOf(texts, LIMITS.minTokens, 64);
-        const repeats = repeatsOf(texts, blocks, LIMITS);
+        const blocks = atOnce(blocksOf(texts, LIMITS.minTokens, 64));
+        const repeats = atOnce(repeatsOf(texts, blocks, LIMITS));
         if (repeats === null) return;
         const byReference = new Map(
           [...hashed(repeats.originals)].map(([original, hash]) => [referenceTo(hash), original]),

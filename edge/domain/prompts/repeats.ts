@@ -2,6 +2,7 @@
  * Deduplication: a later block that equals an earlier one becomes a reference, and the model can ask for the text
  * (docs/rules/compression.md#deduplication). Which hash a text has is an argument: hashing is the caller's.
  */
+import type { Steps } from "../../../shared/steps.ts";
 import { type Block, inOrder, TEXT_CHARS_MAX, tokensOf } from "./block.ts";
 
 /** The tool that the gateway adds to a request with references, and answers itself. */
@@ -19,6 +20,9 @@ export const RETRIEVE_TOOL = {
   },
 } as const;
 
+/** Work for a text, and for its characters, in units. */
+const TEXT_UNITS = 16;
+const CHARACTERS_PER_UNIT = 32;
 const REFERENCE = /^\s*\[?(?:ref:)?([0-9a-f]{64})\]?\s*$/i;
 const OUTSIDE_BLOCK = { kind: "prose", referred: false } as const;
 
@@ -46,12 +50,12 @@ export function referredHash(argument: unknown): string | null {
  * The texts, and the blocks in them, of at least `minTokens` that equal an earlier one; null: there are none, or the
  * references would not take fewer tokens than the tool that goes with them. At most `maxRepeats` become references.
  */
-export function repeatsOf(
+export function* repeatsOf(
   texts: readonly string[],
   blocks: readonly Block[],
   { minTokens, maxRepeats }: { readonly minTokens: number; readonly maxRepeats: number },
-): Repeats | null {
-  const repeated = repeatedTexts(texts, minTokens).slice(0, maxRepeats);
+): Steps<Repeats | null> {
+  const repeated = (yield* repeatedTexts(texts, minTokens)).slice(0, maxRepeats);
   const gone = new Set(repeated.map(({ text }) => text));
   const left = inOrder(blocks.filter(({ text }) => !gone.has(text)));
   const later = repeatedBlocks(left, maxRepeats - repeated.length);
@@ -79,17 +83,19 @@ export function repeatsOf(
 const REFERENCE_TOKENS = tokensOf(referenceTo("0".repeat(64)));
 
 /** Whole texts that equal an earlier one, as one block each. */
-function repeatedTexts(texts: readonly string[], minTokens: number): readonly Block[] {
+function* repeatedTexts(texts: readonly string[], minTokens: number): Steps<readonly Block[]> {
   const met = new Set<string>();
-  return texts.flatMap((original, text): Block[] => {
+  const repeated: Block[] = [];
+  for (const [text, original] of texts.entries()) {
+    yield TEXT_UNITS + original.length / CHARACTERS_PER_UNIT;
     // a hash is made of UTF-8, and a store keeps UTF-8: a text that has no UTF-8 would come back as another one
-    if (!original.isWellFormed()) return [];
-    if (original.length < minTokens || original.length > TEXT_CHARS_MAX || tokensOf(original) < minTokens) return [];
-    const isRepeated = met.has(original);
-    met.add(original);
+    if (!original.isWellFormed()) continue;
+    if (original.length < minTokens || original.length > TEXT_CHARS_MAX || tokensOf(original) < minTokens) continue;
     const block = { ...OUTSIDE_BLOCK, text, start: 0, end: original.length, original, current: original };
-    return isRepeated ? [block] : [];
-  });
+    if (met.has(original)) repeated.push(block);
+    met.add(original);
+  }
+  return repeated;
 }
 
 function repeatedBlocks(blocks: readonly Block[], max: number): readonly Block[] {

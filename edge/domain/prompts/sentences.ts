@@ -3,6 +3,7 @@
  * sidecar or from the rule of thumb here. Linear in the text, but for the sort of its sentences.
  */
 
+import type { Steps } from "../../../shared/steps.ts";
 import { countCodePoints } from "../wire/text/code-points.ts";
 
 /** What a dropped stretch leaves. */
@@ -12,12 +13,18 @@ export const SENTENCES_MIN = 4;
 /** Sentences of more than this many are not scored: no prose has so many. */
 export const SENTENCES_MAX = 5000;
 
+/** Of a longer sentence, or question, no more words are read: the first, or the last. */
+const WORDS_CHARS_MAX = 16 * 1024;
+/** Work for a sentence, in units. */
+const SENTENCE_UNITS = 32;
 const WORD = /\p{L}{4,}/gu;
 const SCORED_CHARS_MAX = 200;
 const HIT_SCORE = 2;
 const ENDS = new Set([".", "!", "?", "…"]);
 /** These end a sentence without a space after them. */
 const WIDE_ENDS = new Set(["。", "！", "？"]);
+/** White space, and what ends a sentence. */
+const NOT_INNER = /[ \n\t\r\u00a0.!?…。！？]/g;
 /** Begins a list item or a heading. */
 const ITEM = /^(?:[-*•]|\d{1,3}[.)]|#{1,6})[ \t]/;
 const ABBREVIATIONS = new Set([
@@ -39,14 +46,16 @@ const CLOSERS = new Set(['"', "'", ")", "]", "”", "’", "»"]);
 
 /** The words of the question, in lower case: those of at least four letters. */
 export function queryTerms(question: string): ReadonlySet<string> {
-  return new Set(wordsOf(question));
+  return new Set(wordsOf(question.slice(-WORDS_CHARS_MAX)));
 }
 
 /** The text cut into sentences; each has the whitespace that follows it. Joined they are the text. */
-export function sentencesOf(text: string): readonly string[] {
+export function* sentencesOf(text: string): Steps<readonly string[]> {
   const sentences: string[] = [];
   let start = 0;
   for (const end of sentenceEnds(text)) {
+    yield SENTENCE_UNITS;
+    if (end === null) continue;
     // whitespace in front of the first sentence belongs to it
     if (text.slice(start, end).trim() === "") continue;
     sentences.push(text.slice(start, end));
@@ -56,23 +65,24 @@ export function sentencesOf(text: string): readonly string[] {
   return sentences;
 }
 
-/** Where sentences end, the whitespace behind them included; every character is looked at a fixed number of times. */
-function* sentenceEnds(text: string): Generator<number> {
+/** Where sentences end, the whitespace behind them included, and null where none does that could; every character is looked at a fixed number of times. */
+function* sentenceEnds(text: string): Generator<number | null> {
   let at = 0;
   while (at < text.length) {
     const character = text[at] ?? "";
     if (isSpace(character)) {
       const end = runEnd(text, at, isSpace);
-      if (isParagraphEnd(text, at, end)) yield end;
+      yield isParagraphEnd(text, at, end) ? end : null;
       at = end;
     } else if (ENDS.has(character) || WIDE_ENDS.has(character)) {
       const end = runEnd(text, at, (next) => ENDS.has(next) || WIDE_ENDS.has(next) || CLOSERS.has(next));
       const next = runEnd(text, end, isSpace);
       const isEnd = WIDE_ENDS.has(character) || next > end || end === text.length;
-      if (isEnd && !(character === "." && isAbbreviation(text, at))) yield next;
+      yield isEnd && !(character === "." && isAbbreviation(text, at)) ? next : null;
       at = Math.max(end, isEnd ? next : end);
     } else {
-      at += 1;
+      NOT_INNER.lastIndex = at + 1;
+      at = NOT_INNER.exec(text)?.index ?? text.length;
     }
   }
 }
@@ -89,10 +99,9 @@ function runEnd(text: string, start: number, belongs: (character: string) => boo
 
 /** Whether this whitespace has a blank line, or a list item or heading begins behind it. */
 function isParagraphEnd(text: string, start: number, end: number): boolean {
-  const feed = text.indexOf("\n", start);
-  if (feed === -1 || feed >= end) return false;
-  const second = text.indexOf("\n", feed + 1);
-  return (second !== -1 && second < end) || ITEM.test(text.slice(end, end + 8));
+  const [, feeds, ...more] = text.slice(start, end).split("\n", 3);
+  if (feeds === undefined) return false;
+  return more.length > 0 || ITEM.test(text.slice(end, end + 8));
 }
 
 /** Whether the dot belongs to `e.g.`, to an initial, to the number of a list item or to a common abbreviation. */
@@ -104,34 +113,41 @@ function isAbbreviation(text: string, dot: number): boolean {
 }
 
 /** Scores by length and by the words of the question, when there is no sidecar. */
-export function heuristicScores(sentences: readonly string[], terms: ReadonlySet<string>): readonly number[] {
-  return sentences.map((sentence) => {
+export function* heuristicScores(sentences: readonly string[], terms: ReadonlySet<string>): Steps<readonly number[]> {
+  const scores: number[] = [];
+  for (const sentence of sentences) {
+    yield unitsOf(sentence);
     const hits = wordsOf(sentence).filter((word) => terms.has(word)).length;
-    return Math.min(countCodePoints(sentence.trim()), SCORED_CHARS_MAX) / SCORED_CHARS_MAX + HIT_SCORE * hits;
-  });
+    const length = Math.min(countCodePoints(sentence.trim()), SCORED_CHARS_MAX);
+    scores.push(length / SCORED_CHARS_MAX + HIT_SCORE * hits);
+  }
+  return scores;
 }
 
 /**
  * The text of the best `keepRatio` of its sentences, rounded up, and of those that contain a word of the question, in
  * their order; null: all are kept. `scores` has a finite number for each sentence.
  */
-export function keepBest(
+export function* keepBest(
   sentences: readonly string[],
   scores: readonly number[],
   { keepRatio, terms }: { readonly keepRatio: number; readonly terms: ReadonlySet<string> },
-): string | null {
+): Steps<string | null> {
   const count = Math.min(Math.max(Math.ceil(sentences.length * keepRatio), 1), sentences.length);
   const ranked = sentences
     .map((_, at) => at)
     .sort((one, other) => (scores[other] ?? 0) - (scores[one] ?? 0) || one - other);
   const best = new Set(ranked.slice(0, count));
-  const keeps = (sentence: string, at: number): boolean =>
-    best.has(at) || wordsOf(sentence).some((word) => terms.has(word));
-  if (sentences.every(keeps)) return null;
+  const kept: boolean[] = [];
+  for (const [at, sentence] of sentences.entries()) {
+    yield unitsOf(sentence);
+    kept.push(best.has(at) || wordsOf(sentence).some((word) => terms.has(word)));
+  }
+  if (!kept.includes(false)) return null;
   const pieces: string[] = [];
   let gap: string | null = null;
   for (const [at, sentence] of sentences.entries()) {
-    if (!keeps(sentence, at)) {
+    if (kept[at] !== true) {
       if (gap === null) pieces.push((pieces.pop() ?? "").trimEnd(), OMITTED);
       gap = sentence;
       continue;
@@ -148,5 +164,9 @@ function spaceAtEnd(sentence: string): string {
 }
 
 function wordsOf(text: string): readonly string[] {
-  return text.toLowerCase().match(WORD) ?? [];
+  return text.slice(0, WORDS_CHARS_MAX).toLowerCase().match(WORD) ?? [];
+}
+
+function unitsOf(sentence: string): number {
+  return SENTENCE_UNITS + Math.min(sentence.length, WORDS_CHARS_MAX);
 }

@@ -2,21 +2,27 @@
  * The passes that keep every value: JSON compaction and code compaction (docs/rules/compression.md#passes). Each changes a
  * block only to fewer tokens.
  */
+import type { Steps } from "../../../shared/steps.ts";
 import { type Block, tokensOf } from "./block.ts";
+import { LINE_UNITS, linesOf } from "./classify.ts";
 import { compactJsonText } from "./json-table.ts";
 
 /** Blocks of JSON in fewer tokens, and how many have become so. */
-export function compactJsonBlocks(blocks: readonly Block[]): {
-  readonly blocks: readonly Block[];
-  readonly compacted: number;
-} {
-  const after = blocks.map((block) => (block.kind === "json" ? shorter(block, compactJsonText(block.current)) : block));
+export function* compactJsonBlocks(
+  blocks: readonly Block[],
+): Steps<{ readonly blocks: readonly Block[]; readonly compacted: number }> {
+  const after: Block[] = [];
+  for (const block of blocks)
+    after.push(block.kind === "json" ? shorter(block, yield* compactJsonText(block.current)) : block);
   return { blocks: after, compacted: after.filter((block, at) => block !== blocks[at]).length };
 }
 
 /** Blocks of code without whitespace at line ends and without repeated blank lines. */
-export function compactCodeBlocks(blocks: readonly Block[]): readonly Block[] {
-  return blocks.map((block) => (block.kind === "code" ? shorter(block, compactCode(block.current)) : block));
+export function* compactCodeBlocks(blocks: readonly Block[]): Steps<readonly Block[]> {
+  const after: Block[] = [];
+  for (const block of blocks)
+    after.push(block.kind === "code" ? shorter(block, yield* compactCode(block.current)) : block);
+  return after;
 }
 
 /** The block with another text when that takes fewer tokens, otherwise the block itself. */
@@ -25,9 +31,11 @@ export function shorter(block: Block, text: string | null): Block {
 }
 
 /** A text whose lines have no blanks at their end and of whose blank lines no two follow one another. */
-export function compactCode(text: string): string {
+export function* compactCode(text: string): Steps<string> {
   const lines: string[] = [];
-  for (const line of text.split("\n")) {
+  for (const { start, end } of linesOf(text)) {
+    yield LINE_UNITS;
+    const line = text.slice(start, end);
     const carriageReturn = line.endsWith("\r") ? "\r" : "";
     const code = withoutTrailingBlanks(line.slice(0, line.length - carriageReturn.length));
     const isRepeated = code === "" && lines.at(-1)?.replace("\r", "") === "";

@@ -60,7 +60,7 @@ export function* estimateTokens(rule: EstimateRule, document: JsonDocument): Ste
     case "prompt":
     case "responses":
     case "any":
-      return withOutput(root, yield* textsTokens(document, rule));
+      return withOutput(yield* textsTokens(document, rule), yield* statedLimit(root));
     case "input":
     case "texts":
       return inputOnly(yield* textsTokens(document, rule));
@@ -182,8 +182,7 @@ function inputOnly(inputTokens: number): TokenEstimate {
   return estimateOf(inputTokens, 0, null);
 }
 
-function withOutput(root: JsonObject, inputTokens: number): TokenEstimate {
-  const stated = statedLimit(root);
+function withOutput(inputTokens: number, stated: number | null): TokenEstimate {
   const outputTokens =
     stated === null ? Math.min(Math.max(inputTokens, OUTPUT_MIN), OUTPUT_MAX) : Math.min(stated, OUTPUT_MAX);
   return estimateOf(inputTokens, outputTokens, stated);
@@ -195,16 +194,22 @@ function estimateOf(inputTokens: number, outputTokens: number, statedOutputToken
 }
 
 /** The largest of the limits that are numbers of at least 0; null without one. */
-function statedLimit(root: JsonObject): number | null {
+function* statedLimit(root: JsonObject): Steps<number | null> {
   let largest: number | null = null;
   const take = (limit: unknown): void => {
     if (typeof limit === "number" && limit >= 0) largest = Math.max(largest ?? 0, saturated(limit));
   };
   for (const name of TOKEN_LIMITS) take(root[name]);
   for (const [name, inner] of SERVER_LIMITS) {
-    if (inner === null) take(root[name]);
+    const given = root[name];
+    if (inner === null) take(given);
+    else if (isJsonObject(given)) take(given[inner]);
     // a batch has one object of settings for each of its texts
-    else for (const settings of [root[name]].flat()) if (isJsonObject(settings)) take(settings[inner]);
+    else if (Array.isArray(given))
+      for (const settings of given as readonly unknown[]) {
+        yield ENTRY_UNITS;
+        if (isJsonObject(settings)) take(settings[inner]);
+      }
   }
   return largest;
 }

@@ -1,6 +1,7 @@
 /** What a model reads of a tool's result (docs/rules/tool-loop.md#results). */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { atOnce } from "../../../shared/steps.ts";
 import { errorText, resultText } from "./result-text.ts";
 
 describe("the text of a result", () => {
@@ -28,24 +29,24 @@ describe("the text of a result", () => {
     [{ isError: true }, "error: the tool has failed"],
     [{ content: [{ type: "text", text: "ok" }], isError: "yes" }, "ok"],
   ])("of %j is %j", (result, text) => {
-    expect(resultText(result)).toBe(text);
+    expect(atOnce(resultText(result))).toBe(text);
   });
 
   it("is at most 16,000 characters, and no half ones", () => {
     const block = (text: string) => ({ content: [{ type: "text", text }] });
-    expect(resultText(block("x".repeat(20_000)))).toBe("x".repeat(16_000));
-    expect(resultText(block("😀".repeat(20_000)))).toBe("😀".repeat(16_000));
-    expect(resultText(block(`${"x".repeat(15_999)}😀y`))).toBe(`${"x".repeat(15_999)}😀`);
-    expect(resultText(block("a\ud800b"))).toBe("a\ufffdb");
+    expect(atOnce(resultText(block("x".repeat(20_000))))).toBe("x".repeat(16_000));
+    expect(atOnce(resultText(block("😀".repeat(20_000))))).toBe("😀".repeat(16_000));
+    expect(atOnce(resultText(block(`${"x".repeat(15_999)}😀y`)))).toBe(`${"x".repeat(15_999)}😀`);
+    expect(atOnce(resultText(block("a\ud800b")))).toBe("a\ufffdb");
     expect(errorText("x".repeat(20_000))).toHaveLength(16_000);
     const many = { content: Array.from({ length: 100_000 }, () => ({ type: "text", text: "y" })) };
-    expect(resultText(many)).toHaveLength(16_000);
+    expect(atOnce(resultText(many))).toHaveLength(16_000);
   });
 
   it("never fails", () => {
     fc.assert(
       fc.property(fc.array(fc.jsonValue()), fc.jsonValue(), (content, structuredContent) => {
-        expect(typeof resultText({ content, structuredContent })).toBe("string");
+        expect(typeof atOnce(resultText({ content, structuredContent }))).toBe("string");
       }),
     );
   });

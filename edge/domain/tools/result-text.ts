@@ -3,7 +3,9 @@
  * described, errors begin with `error: `, and everything is cut to 16,000 characters.
  */
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
+import type { Steps } from "../../../shared/steps.ts";
 import { isJsonObject, type JsonObject } from "../wire/json/document.ts";
+import { writtenInSteps } from "../wire/json/write-in-steps.ts";
 
 /** Longest text, in code points. */
 const RESULT_MAX_CHARACTERS = LIMITS.toolText;
@@ -14,7 +16,7 @@ const LABEL_MAX_CHARACTERS = 200;
 const NOTHING = "(no content)";
 
 /** The text of a result of `tools/call`. */
-export function resultText(result: JsonObject): string {
+export function* resultText(result: JsonObject): Steps<string> {
   const { content, structuredContent, isError } = result;
   const parts: string[] = [];
   let units = 0;
@@ -24,7 +26,8 @@ export function resultText(result: JsonObject): string {
     units += text.length + 1;
     if (units > RESULT_MAX_UNITS) break;
   }
-  const text = parts.length === 0 && isJsonObject(structuredContent) ? jsonText(structuredContent) : parts.join("\n");
+  const text =
+    parts.length === 0 && isJsonObject(structuredContent) ? yield* jsonText(structuredContent) : parts.join("\n");
   return isError === true
     ? errorText(text === "" ? "the tool has failed" : text)
     : cutResult(text === "" ? NOTHING : text);
@@ -71,10 +74,6 @@ function described(kind: string, labels: readonly unknown[], data?: unknown): st
   return `[${[kind, ...words, ...size].join(", ")}]`;
 }
 
-function jsonText(value: JsonObject): string {
-  try {
-    return JSON.stringify(value);
-  } catch {
-    return "";
-  }
+function* jsonText(value: JsonObject): Steps<string> {
+  return new TextDecoder().decode(yield* writtenInSteps(value));
 }

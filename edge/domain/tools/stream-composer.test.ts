@@ -1,5 +1,6 @@
 /** The stream that a client reads of several turns (docs/rules/tool-loop.md#streaming). */
 import { describe, expect, it } from "vitest";
+import { atOnce } from "../../../shared/steps.ts";
 import { dataEvent, EventReader } from "../../../shared/wire/event-reader.ts";
 import type { JsonObject } from "../wire/json/document.ts";
 import { StreamComposer } from "./stream-composer.ts";
@@ -25,11 +26,14 @@ function play(streams: readonly string[], { size = 7, usageAsked = false, maxTur
     const bytes = new TextEncoder().encode(stream);
     const events: string[] = [];
     for (let at = 0; at < bytes.byteLength; at += size) events.push(...reader.push(bytes.subarray(at, at + size)));
-    for (const data of [...events, ...reader.finish()]) live.push(composer.take(data));
+    for (const data of [...events, ...reader.finish()]) live.push(atOnce(composer.take(data)));
     if (composer.failed) break;
     const turn = composer.turn.turn();
-    const decision = decideTurn(turn, OWNED, { turn: nth + 1, mayRun: nth < maxTurns && composer.turn.isWhole });
-    if (decision.kind === "final") live.push(composer.end(turn, { toolCalls: decision.toolCalls, usage: USAGE }));
+    const decision = atOnce(
+      decideTurn(turn, OWNED, { turn: nth + 1, mayRun: nth < maxTurns && composer.turn.isWhole }),
+    );
+    if (decision.kind === "final")
+      live.push(atOnce(composer.end(turn, { toolCalls: decision.toolCalls, usage: USAGE })));
     else live.push(composer.announce(decision.calls.map(({ name }) => name)));
   }
   const text = live.join("");
@@ -134,8 +138,8 @@ describe("the composed stream", () => {
     ].join("");
     const composer = new StreamComposer({ owned: OWNED, usageAsked: false, turnMaxCharacters: 1000 });
     const reader = new EventReader(1000);
-    for (const data of reader.push(new TextEncoder().encode(stream))) expect(composer.take(data)).toBe("");
-    expect(decideTurn(composer.turn.turn(), OWNED, { turn: 1, mayRun: true })).toMatchObject({
+    for (const data of reader.push(new TextEncoder().encode(stream))) expect(atOnce(composer.take(data))).toBe("");
+    expect(atOnce(decideTurn(composer.turn.turn(), OWNED, { turn: 1, mayRun: true }))).toMatchObject({
       kind: "run",
       calls: [
         { name: "search", arguments: { a: 1 } },
@@ -162,7 +166,7 @@ describe("the composed stream", () => {
     const deep = `{"choices":[{"delta":{"content":"x","y":${"[".repeat(50_000)}${"]".repeat(50_000)}}}]}`;
     for (const data of ["nonsense", "7", "[]", '{"object":"ping"}', deep]) {
       const composer = new StreamComposer({ owned: OWNED, usageAsked: false, turnMaxCharacters: 1000 });
-      expect(composer.take(data)).toBe(dataEvent(data));
+      expect(atOnce(composer.take(data))).toBe(dataEvent(data));
     }
   });
 

@@ -4,8 +4,11 @@
  * held back until it is decided whose they are. Pure: it gets the data of events and returns the text of events.
  */
 
+import { atOnce, type Steps } from "../../../shared/steps.ts";
 import { dataEvent } from "../../../shared/wire/event-reader.ts";
 import { isJsonObject, type JsonObject } from "../wire/json/document.ts";
+import { parsedInSteps } from "../wire/json/parse-in-steps.ts";
+import { writtenInSteps } from "../wire/json/write-in-steps.ts";
 import { headOf } from "./completion.ts";
 import { StreamedTurn } from "./streamed-turn.ts";
 import { type FinishedTurn, finalFinishReason, REASONING_NAMES } from "./turn.ts";
@@ -54,40 +57,35 @@ export class StreamComposer {
   }
 
   /** What the client gets for one event of the turn under way: events, or nothing. */
-  take(data: string): string {
+  *take(data: string): Steps<string> {
     if (this.#failed || this.#done) return "";
     if (data === DONE) {
       this.#done = true;
       return "";
     }
-    try {
-      const chunk: unknown = JSON.parse(data);
-      if (!isJsonObject(chunk)) return dataEvent(data);
-      this.#failed = isJsonObject(chunk["error"]);
-      return this.#failed || !Array.isArray(chunk["choices"]) ? dataEvent(data) : this.#chunk(chunk);
-    } catch {
-      // No JSON, or nested too deeply to be written again.
-      return dataEvent(data);
-    }
+    const chunk = yield* parsedInSteps(data);
+    if (!isJsonObject(chunk)) return dataEvent(data);
+    this.#failed = isJsonObject(chunk["error"]);
+    return this.#failed || !Array.isArray(chunk["choices"]) ? dataEvent(data) : yield* this.#chunk(chunk);
   }
 
   /** Tells the client that these tools are called. */
   announce(names: readonly string[]): string {
     return names
-      .map((name) => this.#event({ delta: { [this.#reasoning]: `[tool: ${name}]` }, finish_reason: null }))
+      .map((name) => atOnce(this.#event({ delta: { [this.#reasoning]: `[tool: ${name}]` }, finish_reason: null })))
       .join("");
   }
 
   /** The end of the answer: the finish, the usage if it was asked for, `[DONE]`. */
-  end(
+  *end(
     turn: FinishedTurn,
     final: { readonly toolCalls: readonly JsonObject[]; readonly usage: JsonObject | null },
-  ): string {
+  ): Steps<string> {
     const rest = this.#turn.rest();
     const reason = finalFinishReason(turn, final);
     const events = [
-      ...(rest.length === 0 ? [] : [this.#event({ delta: { tool_calls: rest }, finish_reason: null })]),
-      ...(reason === null ? [] : [this.#event({ delta: {}, finish_reason: reason })]),
+      ...(rest.length === 0 ? [] : [yield* this.#event({ delta: { tool_calls: rest }, finish_reason: null })]),
+      ...(reason === null ? [] : [yield* this.#event({ delta: {}, finish_reason: reason })]),
     ];
     const { usage } = final;
     if (this.#options.usageAsked && usage !== null)
@@ -97,7 +95,7 @@ export class StreamComposer {
     return events.join("");
   }
 
-  #chunk({ choices, usage, ...frame }: JsonObject): string {
+  *#chunk({ choices, usage, ...frame }: JsonObject): Steps<string> {
     if (isJsonObject(usage)) this.#turn.reported(usage);
     this.#frame ??= frame;
     const choice = (choices as readonly unknown[]).find((one) => isJsonObject(one) && (one["index"] ?? 0) === 0);
@@ -107,7 +105,7 @@ export class StreamComposer {
     const calls = this.#turn.delta(given);
     if (reason !== null && reason !== undefined) this.#turn.finished(reason);
     const passed = this.#passedOn(given, calls);
-    return passed === null ? "" : this.#event({ ...others, delta: passed, finish_reason: null }, frame);
+    return passed === null ? "" : yield* this.#event({ ...others, delta: passed, finish_reason: null }, frame);
   }
 
   /** The part of a delta that goes on at once; null: nothing. */
@@ -123,8 +121,9 @@ export class StreamComposer {
     return says ? { ...rest, ...ofClient } : null;
   }
 
-  #event(choice: JsonObject, frame: JsonObject | null = this.#frame): string {
+  *#event(choice: JsonObject, frame: JsonObject | null = this.#frame): Steps<string> {
     const head = this.#frame === null ? {} : headOf(this.#frame);
-    return dataEvent(JSON.stringify({ ...frame, ...head, choices: [{ index: 0, ...choice }] }));
+    const written = yield* writtenInSteps({ ...frame, ...head, choices: [{ index: 0, ...choice }] });
+    return dataEvent(new TextDecoder().decode(written));
   }
 }

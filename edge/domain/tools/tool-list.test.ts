@@ -1,9 +1,10 @@
 /** Which tools of a server a model is offered (docs/rules/tool-loop.md#discovery). */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { atOnce } from "../../../shared/steps.ts";
 import { toolPageOf } from "./tool-list.ts";
 
-const namesOf = (tools: readonly unknown[]) => toolPageOf({ tools })?.tools.map(({ name }) => name);
+const namesOf = (tools: readonly unknown[]) => atOnce(toolPageOf({ tools }))?.tools.map(({ name }) => name);
 
 /** A schema of so many levels. */
 function deep(levels: number): object {
@@ -15,7 +16,9 @@ function deep(levels: number): object {
 describe("a list of tools", () => {
   it("becomes functions", () => {
     const inputSchema = { type: "object", properties: { q: { type: "string" } }, required: ["q"] };
-    const page = toolPageOf({ tools: [{ name: "search", description: "Finds.", inputSchema }], nextCursor: "2" });
+    const page = atOnce(
+      toolPageOf({ tools: [{ name: "search", description: "Finds.", inputSchema }], nextCursor: "2" }),
+    );
     expect(page).toMatchObject({ nextCursor: "2" });
     const definition = {
       type: "function",
@@ -33,7 +36,7 @@ describe("a list of tools", () => {
       { $defs: { a: {} }, type: "object", properties: { b: {} } },
     ],
   ])("returns the schema %j as %j", (inputSchema, parameters) => {
-    expect(toolPageOf({ tools: [{ name: "t", inputSchema }] })?.tools[0]?.definition).toEqual({
+    expect(atOnce(toolPageOf({ tools: [{ name: "t", inputSchema }] }))?.tools[0]?.definition).toEqual({
       type: "function",
       function: { name: "t", parameters },
     });
@@ -51,24 +54,26 @@ describe("a list of tools", () => {
       [],
     );
     expect(namesOf([{ name: "a", inputSchema: deep(100_000) }, { name: "b" }])).toEqual(["b"]);
-    const [cut] = toolPageOf({ tools: [{ name: "a", description: "\ud83d\ude00".repeat(10_000) }] })?.tools ?? [];
+    const [cut] =
+      atOnce(toolPageOf({ tools: [{ name: "a", description: "\ud83d\ude00".repeat(10_000) }] }))?.tools ?? [];
     expect(cut?.characters).toBeLessThan(4300);
   });
 
   it("has another page only if it says so", () => {
     for (const nextCursor of [undefined, null, "", 7, "x".repeat(5000)])
-      expect(toolPageOf({ tools: [], nextCursor })?.nextCursor).toBeNull();
+      expect(atOnce(toolPageOf({ tools: [], nextCursor }))?.nextCursor).toBeNull();
   });
 
   it("is null when it has no tools", () => {
-    expect(toolPageOf({})).toBeNull();
-    expect(toolPageOf({ tools: { length: 1 } })).toBeNull();
+    expect(atOnce(toolPageOf({}))).toBeNull();
+    expect(atOnce(toolPageOf({ tools: { length: 1 } }))).toBeNull();
   });
 
   it("never fails", () => {
     fc.assert(
       fc.property(fc.array(fc.jsonValue()), (tools) => {
-        for (const { name } of toolPageOf({ tools })?.tools ?? []) expect(name).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
+        for (const { name } of atOnce(toolPageOf({ tools }))?.tools ?? [])
+          expect(name).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
       }),
     );
   });

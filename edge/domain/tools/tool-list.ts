@@ -2,7 +2,9 @@
  * The tools that a tool server lists, as a chat completion takes them (docs/rules/tool-loop.md#discovery). A server is
  * not trusted: tools whose names a model could not call are left out, and so is what is too large.
  */
+import type { Steps } from "../../../shared/steps.ts";
 import { isJsonObject, type JsonObject } from "../wire/json/document.ts";
+import { writtenInSteps } from "../wire/json/write-in-steps.ts";
 
 /** A tool that a model can be offered. */
 export interface OfferedTool {
@@ -25,13 +27,21 @@ const TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 const DESCRIPTION_MAX_CHARACTERS = 4096;
 /** Largest definition of one tool, in characters of JSON. */
 const DEFINITION_MAX_CHARACTERS = 32 * 1024;
+/** Nothing is made of a longer tool, whatever it says beside its definition. */
+const TOOL_MAX_BYTES = 256 * 1024;
 const CURSOR_MAX_CHARACTERS = 4096;
 
 /** The page that is the result of `tools/list`; null: it has no list. */
-export function toolPageOf({ tools, nextCursor }: JsonObject): ToolPage | null {
+export function* toolPageOf({ tools, nextCursor }: JsonObject): Steps<ToolPage | null> {
   if (!Array.isArray(tools)) return null;
+  const offered: OfferedTool[] = [];
+  for (const tool of tools as readonly unknown[]) {
+    const one =
+      isJsonObject(tool) && (yield* writtenInSteps(tool)).byteLength <= TOOL_MAX_BYTES ? offeredTool(tool) : null;
+    if (one !== null) offered.push(one);
+  }
   return {
-    tools: (tools as readonly unknown[]).flatMap((tool) => offeredTool(tool) ?? []),
+    tools: offered,
     nextCursor:
       typeof nextCursor === "string" && nextCursor !== "" && nextCursor.length <= CURSOR_MAX_CHARACTERS
         ? nextCursor
@@ -51,8 +61,7 @@ export function offeredToolOf(name: string, description: string, schema: JsonObj
   return characters > DEFINITION_MAX_CHARACTERS ? null : { name, definition, characters };
 }
 
-function offeredTool(tool: unknown): OfferedTool | null {
-  if (!isJsonObject(tool)) return null;
+function offeredTool(tool: JsonObject): OfferedTool | null {
   const { name, description, inputSchema } = tool;
   if (typeof name !== "string") return null;
   return offeredToolOf(

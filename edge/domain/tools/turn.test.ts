@@ -1,5 +1,6 @@
 /** What follows each answer of a model (docs/rules/tool-loop.md#turns). */
 import { describe, expect, it } from "vitest";
+import { atOnce } from "../../../shared/steps.ts";
 import type { JsonObject } from "../wire/json/document.ts";
 import { decideTurn, exchangeOf, type FinishedTurn, finalFinishReason } from "./turn.ts";
 
@@ -22,11 +23,15 @@ const namesOf = (calls: readonly JsonObject[]) =>
 
 describe("a turn", () => {
   it("without calls is the client's", () => {
-    expect(decideTurn(turnOf([], "stop"), OWNED, FIRST)).toEqual({ kind: "final", toolCalls: [], removed: false });
+    expect(atOnce(decideTurn(turnOf([], "stop"), OWNED, FIRST))).toEqual({
+      kind: "final",
+      toolCalls: [],
+      removed: false,
+    });
   });
 
   it("with calls of the gateway's tools is run", () => {
-    expect(decideTurn(turnOf([call("search"), call("fetch")]), OWNED, FIRST)).toMatchObject({
+    expect(atOnce(decideTurn(turnOf([call("search"), call("fetch")]), OWNED, FIRST))).toMatchObject({
       kind: "run",
       calls: [
         { name: "search", arguments: { q: 1 } },
@@ -36,7 +41,7 @@ describe("a turn", () => {
   });
 
   it("is run whatever reason it gives for its end, as many upstreams give `stop`", () => {
-    expect(decideTurn(turnOf([call("search")], "stop"), OWNED, FIRST).kind).toBe("run");
+    expect(atOnce(decideTurn(turnOf([call("search")], "stop"), OWNED, FIRST)).kind).toBe("run");
   });
 
   it.each([
@@ -62,7 +67,7 @@ describe("a turn", () => {
     ],
     ["with a name of every object's prototype", [call("toString")], "tool_calls", FIRST, ["toString"], false],
   ])("%s is the client's, without the gateway's calls", (_, calls, reason, at, names, removed) => {
-    const decision = decideTurn(turnOf(calls, reason), OWNED, at);
+    const decision = atOnce(decideTurn(turnOf(calls, reason), OWNED, at));
     expect(decision).toMatchObject({ kind: "final", removed });
     expect(namesOf(decision.toolCalls)).toEqual(names);
   });
@@ -78,10 +83,8 @@ describe("a turn", () => {
     ["1e999", null],
     [7, null],
   ])("reads the arguments %j", (written, expected) => {
-    const decision = decideTurn(
-      turnOf([call("search", { function: { name: "search", arguments: written } })]),
-      OWNED,
-      FIRST,
+    const decision = atOnce(
+      decideTurn(turnOf([call("search", { function: { name: "search", arguments: written } })]), OWNED, FIRST),
     );
     expect(decision).toMatchObject({ kind: "run", calls: [{ arguments: expected }] });
     const [again] = decision.toolCalls.map((one) => (one["function"] as JsonObject)["arguments"]);
@@ -95,7 +98,7 @@ describe("a turn", () => {
       call("search", { id: "a" }),
       call("search", { id: 7 }),
     ];
-    const { toolCalls } = decideTurn(turnOf(calls), OWNED, { turn: 3, mayRun: true });
+    const { toolCalls } = atOnce(decideTurn(turnOf(calls), OWNED, { turn: 3, mayRun: true }));
     expect(toolCalls.map(({ id }) => id)).toEqual(["call_3_0", "a", "call_3_2", "call_3_3"]);
   });
 });
@@ -106,7 +109,7 @@ describe("the next turn", () => {
       ...turnOf([call("search")]),
       message: { role: "assistant", content: "let me see", reasoning: "hm", refusal: null, audio: { id: "1" } },
     };
-    const decision = decideTurn(turn, OWNED, FIRST);
+    const decision = atOnce(decideTurn(turn, OWNED, FIRST));
     expect(exchangeOf(turn, decision.toolCalls, ["found"])).toEqual([
       { role: "assistant", content: "let me see", reasoning: "hm", tool_calls: [call("search")] },
       { role: "tool", tool_call_id: "id-search", content: "found" },

@@ -3,7 +3,10 @@
  * run and the model is asked again, or the answer goes to the client without the calls that only the gateway can run.
  */
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
+import type { Steps } from "../../../shared/steps.ts";
 import { isJsonObject, type JsonObject } from "../wire/json/document.ts";
+import { parsedInSteps } from "../wire/json/parse-in-steps.ts";
+import { writtenInSteps } from "../wire/json/write-in-steps.ts";
 
 /** One answer of the model, complete. */
 export interface FinishedTurn {
@@ -41,20 +44,21 @@ const CUT_SHORT: ReadonlySet<unknown> = new Set(["length", "content_filter"]);
  * Decides by the names of the gateway's own tools. `mayRun` is false once the turns are used up. A call to any other
  * tool is the client's to run, and so the whole answer is the client's.
  */
-export function decideTurn(
+export function* decideTurn(
   turn: FinishedTurn,
   owned: { has(name: string): boolean },
   { turn: nth, mayRun }: { readonly turn: number; readonly mayRun: boolean },
-): TurnDecision {
+): Steps<TurnDecision> {
   const ofClient = turn.toolCalls.filter((call) => !isOwned(call, owned));
   const removed = ofClient.length < turn.toolCalls.length;
   if (!removed || ofClient.length > 0 || !mayRun || CUT_SHORT.has(turn.finishReason))
     return { kind: "final", toolCalls: ofClient, removed };
-  const toolCalls = withIds(turn.toolCalls, nth);
-  const calls = turn.toolCalls.map((call) => ({
-    name: String(functionOf(call)["name"]),
-    arguments: argumentsOf(functionOf(call)["arguments"]),
-  }));
+  const calls: GatewayToolCall[] = [];
+  for (const call of turn.toolCalls) {
+    const { name, arguments: written } = functionOf(call);
+    calls.push({ name: String(name), arguments: yield* argumentsOf(written) });
+  }
+  const toolCalls = yield* withIds(turn.toolCalls, calls, nth);
   return { kind: "run", toolCalls, calls };
 }
 
@@ -99,23 +103,30 @@ function isOwned(call: JsonObject, owned: { has(name: string): boolean }): boole
 }
 
 /** The calls, each with an id of its own by which the model finds its result, a type, and arguments that are JSON. */
-function withIds(toolCalls: readonly JsonObject[], turn: number): readonly JsonObject[] {
+function* withIds(
+  toolCalls: readonly JsonObject[],
+  calls: readonly GatewayToolCall[],
+  turn: number,
+): Steps<readonly JsonObject[]> {
   const taken = new Set<unknown>();
-  return toolCalls.map((call, nth) => {
+  const named: JsonObject[] = [];
+  for (const [nth, call] of toolCalls.entries()) {
     const { id } = call;
     const usable = typeof id === "string" && id !== "" && !taken.has(id);
     taken.add(id);
     const called = functionOf(call);
     const written = called["arguments"];
-    const readable = argumentsOf(written) !== null && typeof written === "string" && written !== "";
-    const text = readable ? written : JSON.stringify(argumentsOf(written) ?? {});
-    return {
+    const given = calls[nth]?.arguments ?? null;
+    const readable = given !== null && typeof written === "string" && written !== "";
+    const text = readable ? written : new TextDecoder().decode(yield* writtenInSteps(given ?? {}));
+    named.push({
       ...call,
       type: "function",
       id: usable ? id : `call_${turn}_${nth}`,
       function: { ...called, arguments: text },
-    };
-  });
+    });
+  }
+  return named;
 }
 
 function functionOf(call: JsonObject): JsonObject {
@@ -123,13 +134,9 @@ function functionOf(call: JsonObject): JsonObject {
 }
 
 /** Some upstreams write no text for a call without arguments, others the object itself. */
-function argumentsOf(written: unknown): JsonObject | null {
+function* argumentsOf(written: unknown): Steps<JsonObject | null> {
   if (written === undefined || written === null || written === "") return {};
   if (typeof written !== "string") return isJsonObject(written) ? written : null;
-  try {
-    const value: unknown = JSON.parse(written);
-    return isJsonObject(value) ? value : null;
-  } catch {
-    return null;
-  }
+  const value = yield* parsedInSteps(written);
+  return isJsonObject(value) ? value : null;
 }

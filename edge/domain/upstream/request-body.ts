@@ -3,8 +3,10 @@
  * a new value (docs/rules/request-bodies.md#what-goes-upstream, docs/rules/streams.md#usage-event). Everything else stays
  * byte for byte what the client sent.
  */
+import type { Steps } from "../../../shared/steps.ts";
 import { type BytePieces, type Edit, splice } from "../wire/bytes/byte-pieces.ts";
 import type { TopLevel } from "../wire/json/top-level.ts";
+import { writtenInSteps } from "../wire/json/write-in-steps.ts";
 import type { MemberEdits } from "./transform.ts";
 
 /**
@@ -21,12 +23,21 @@ export function rewriteBody(
   const edits: Edit[] = [];
   const removed = new Set<string>();
   for (const [name, value] of [["model", upstreamModel] as const, ...changed]) {
-    const text = JSON.stringify(value) as string | undefined;
+    const text = value instanceof Uint8Array ? value : (JSON.stringify(value) as string | undefined);
     if (text === undefined) removed.add(name);
     else if (!replace(edits, top, name, text))
-      edits.push({ span: { start: top.closeAt, end: top.closeAt }, text: `,${JSON.stringify(name)}:${text}` });
+      for (const added of [`,${JSON.stringify(name)}:`, text])
+        edits.push({ span: { start: top.closeAt, end: top.closeAt }, text: added });
   }
   return splice(document, removed.size === 0 ? edits : [...edits, ...removals(top, removed)]);
+}
+
+/** The edits, with lists and objects written already. */
+export function* writtenEdits(edits: MemberEdits): Steps<MemberEdits> {
+  const written = new Map<string, unknown>();
+  for (const [name, value] of edits)
+    written.set(name, typeof value === "object" && value !== null ? yield* writtenInSteps(value) : value);
+  return written;
 }
 
 /** Removes members together with one comma each. `model` stays, so that some member always does. */
@@ -39,7 +50,7 @@ function removals({ members }: TopLevel, names: ReadonlySet<string>): readonly E
 }
 
 /** Replaces every member of that name; false when there is none. */
-function replace(edits: Edit[], { members }: TopLevel, name: string, text: string): boolean {
+function replace(edits: Edit[], { members }: TopLevel, name: string, text: Edit["text"]): boolean {
   const before = edits.length;
   for (const member of members) if (member.name === name) edits.push({ span: member.value, text });
   return edits.length > before;

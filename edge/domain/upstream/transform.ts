@@ -20,7 +20,10 @@ export interface TransformSubject {
   readonly member: (name: string) => unknown;
 }
 
-/** New values of members of the top level, by name; undefined removes one. `model` is never among them. */
+/**
+ * New values of members of the top level, by name; undefined removes one, bytes are JSON that is written already. `model` is
+ * never among them.
+ */
 export type MemberEdits = ReadonlyMap<string, unknown>;
 
 /** What a transform does to one request. */
@@ -54,16 +57,17 @@ export interface RequestTransform {
 /** Every transform, in the order in which they apply to a request. Answers are transformed in the same order. */
 export class Transforms {
   readonly #list: readonly RequestTransform[];
-  readonly #members: ReadonlySet<string>;
+  /** Members to which a transform may give a new value. */
+  readonly members: ReadonlySet<string>;
 
   constructor(list: readonly RequestTransform[]) {
     this.#list = list;
-    this.#members = new Set(list.flatMap(({ members }) => members));
+    this.members = new Set(list.flatMap(({ members }) => members));
   }
 
   /** Whether any transform may give this member of a document a new value. */
   edits(name: string): boolean {
-    return this.#members.has(name);
+    return this.members.has(name);
   }
 
   /** The plans for this request; most often none. */

@@ -1,10 +1,12 @@
 /** What is asked of a stream on its client's behalf, and what is kept from the client (docs/rules/streams.md#usage-event). */
 import { describe, expect, it } from "vitest";
+import { atOnce } from "../../../shared/steps.ts";
 import { usagePlan } from "../../../test/harness/edge/usage-plan.ts";
 
 const sent = (event: string): string => {
   const transform = usagePlan().response?.();
-  return new TextDecoder().decode(transform?.event(new TextEncoder().encode(`data: ${event}\n\n`)));
+  const given = new TextEncoder().encode(`data: ${event}\n\n`);
+  return new TextDecoder().decode(transform && atOnce(transform.event(given)));
 };
 
 describe("the usage event that a client has not asked for", () => {

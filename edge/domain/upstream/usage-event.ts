@@ -19,12 +19,15 @@ const COMMON: ReadonlySet<string> = new Set([
   "obfuscation",
 ]);
 const NOTHING = new Uint8Array(0);
+/** Work for an event, in units: a long one is none of usage. */
+const EVENT_UNITS = 64;
 
 /** Removes the usage event from a stream, or what it has to itself. Keeps no state, so one is enough for all streams. */
 const withholdUsageEvent: ResponseTransform = {
   // A usage event has no choices: an empty list in one line, unless it is spread over several.
   concerns: ({ lines, emptyList }: EventShape) => emptyList || lines > 1,
-  event: (event) => {
+  event: function* (event) {
+    yield EVENT_UNITS;
     const value = usageEventOf(event);
     if (value === null) return event;
     const { usage: _, ...others } = value;

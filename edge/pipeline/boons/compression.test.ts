@@ -6,6 +6,7 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 import { sha256Hex } from "../../../shared/crypto/sha256.ts";
 import type { ModelRecord, ResolvedTenant } from "../../../shared/records.ts";
 import { boonsValueSchema } from "../../../shared/schema/settings/boons.ts";
+import { atOnce } from "../../../shared/steps.ts";
 import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";
 import { keyOf, modelOf, settingsOf, tenantOf } from "../../../test/harness/edge/pipeline/records.ts";
 import { TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
@@ -253,7 +254,7 @@ describe("retrieve_original", () => {
     const request = await prepare(call, await resolveModel(call, await parseCall(call, caller)));
     const ownTools: OwnTool[] = [];
     const settings = boonsValueSchema.parse({ compression_enabled: true, compression_dedup: true });
-    const draft = new RequestDraft(request.parsed.outgoing);
+    const draft = new RequestDraft(request.parsed.outgoing, async (work) => atOnce(work));
     await compressionBoon.apply({ call, request, settings, draft, directive: { lossy: false }, ownTools });
     expect(ownTools.map(({ definition }) => definition.function.name)).toEqual(["retrieve_original"]);
     return async (args: unknown) => await ownTools[0]?.run(args);

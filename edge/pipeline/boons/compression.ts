@@ -8,6 +8,7 @@ import { passesFor } from "../../domain/prompts/passes.ts";
 import { RETRIEVE_TOOL, referredHash } from "../../domain/prompts/repeats.ts";
 import type { Boon, BoonEffect, BoonWork, OwnTool } from "../call/boon/boon.ts";
 import { loopableRequest } from "../call/boon/loopable-request.ts";
+import { inTurns } from "../call/in-turns.ts";
 import { withSpan } from "../call/report/spans.ts";
 
 /** Compresses requests of models that list `compression`. */
@@ -18,8 +19,8 @@ async function apply(work: BoonWork): Promise<BoonEffect | null> {
   if (!settings.compression_enabled || !request.model.boons.includes("compression") || draft.isLarge) return null;
   const { tenant } = request.principal;
   const passes = passesFor(tenant.compression_policy, settings, work.directive.lossy);
-  const messages = draft.get("messages");
-  if (passes === null || !Array.isArray(messages) || !isRewritable(messages)) return null;
+  const messages = await draft.get("messages");
+  if (passes === null || !Array.isArray(messages) || !(await inTurns(call, isRewritable(messages)))) return null;
   const { originals, compressor, events } = call.ports;
   const limits = {
     minTokens: settings.compression_min_tokens,
@@ -32,9 +33,10 @@ async function apply(work: BoonWork): Promise<BoonEffect | null> {
     await call.interruption.until(compressor.score(segments, query));
   return await withSpan(call, "boon:compression", async (span) => {
     const done = await compressMessages(messages, limits, {
+      inTurns: async (steps) => await inTurns(call, steps),
       code: passes.code,
       keepOriginals:
-        passes.dedup && mayAskForOriginals(work)
+        passes.dedup && (await mayAskForOriginals(work))
           ? async (texts) => await originals.keep(tenant.id, texts, ttlSecs)
           : null,
       lossy: passes.lossy ? { score: compressor.enabled ? score : null } : null,
@@ -59,9 +61,9 @@ async function apply(work: BoonWork): Promise<BoonEffect | null> {
 }
 
 /** Whether the model can call the tool that goes with references, and the tool loop will answer the call. */
-function mayAskForOriginals(work: BoonWork): boolean {
-  const choice = work.draft.get("tool_choice") ?? "auto";
-  const loopable = choice === "auto" || choice === "required" ? loopableRequest(work) : null;
+async function mayAskForOriginals(work: BoonWork): Promise<boolean> {
+  const choice = (await work.draft.get("tool_choice")) ?? "auto";
+  const loopable = choice === "auto" || choice === "required" ? await loopableRequest(work) : null;
   if (loopable === null) return false;
   return loopable.tools.every((tool) => fieldOf(fieldOf(tool, "function"), "name") !== RETRIEVE_TOOL.function.name);
 }

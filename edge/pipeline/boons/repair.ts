@@ -8,6 +8,7 @@ import { checkText } from "../../domain/json-schema/check-value.ts";
 import { type RequestedFormat, repairPrompt } from "../../domain/json-schema/requested-format.ts";
 import type { BoonWork } from "../call/boon/boon.ts";
 import { ClientGone } from "../call/client-gone.ts";
+import { inTurns } from "../call/in-turns.ts";
 import { withSpan } from "../call/report/spans.ts";
 import { currentModel, subCall } from "../sub-call.ts";
 
@@ -71,7 +72,8 @@ export class Repairer {
     for (let left = this.#work.settings.structured_output_max_repair_attempts; left > 0; left -= 1) {
       const text = await this.#ask(broken, fixer);
       if (text === null) continue;
-      const checked = checkText(text, this.#goal.format, this.#work.call.ports.validateSchema);
+      const { call } = this.#work;
+      const checked = await inTurns(call, checkText(text, this.#goal.format, call.ports.validateSchema));
       if (checked.kind === "valid") return checked.text;
       broken = { text, problems: checked.problems };
     }

@@ -47,7 +47,8 @@ export function isAutoRequest(call: Call, { parsed }: Parsed): boolean {
  */
 export async function resolveAuto<K extends Parsed>(call: Call, request: K): Promise<K & Resolved> {
   const { document } = request.parsed;
-  const traits = requestTraits(document, await inTurns(call, estimateTokens(call.route.estimate, document)));
+  const estimate = await inTurns(call, estimateTokens(call.route.estimate, document));
+  const traits = await inTurns(call, requestTraits(document, estimate));
   try {
     const known = await readAutoSettings(call);
     const settingsRev = known?.rev ?? null;

@@ -4,15 +4,19 @@
  * (docs/rules/boons.md#structured-output).
  */
 
+import type { Steps } from "../../../shared/steps.ts";
 import { type ChoiceText, choiceTextsOf, withContents } from "../../domain/json-schema/check-completion.ts";
-import { checkText } from "../../domain/json-schema/check-value.ts";
+import { type CheckedText, checkText } from "../../domain/json-schema/check-value.ts";
 import { instructionFor, type RequestedFormat, requestedFormatOf } from "../../domain/json-schema/requested-format.ts";
 import { withSystemText } from "../../domain/request/system-text.ts";
-import { type JsonObject, jsonObjectOf } from "../../domain/wire/json/document.ts";
+import { jsonObjectOf } from "../../domain/wire/json/document.ts";
+import { parsedInSteps } from "../../domain/wire/json/parse-in-steps.ts";
+import { writtenInSteps } from "../../domain/wire/json/write-in-steps.ts";
 import { synthesizeStream } from "../../domain/wire/sse/synthesize-stream.ts";
 import { type AnswerReport, bodyOfBytes, collectAnswer, type StagedAnswer } from "../call/boon/answer-stage.ts";
 import type { Boon, BoonWork } from "../call/boon/boon.ts";
 import { ClientGone } from "../call/client-gone.ts";
+import { inTurns } from "../call/in-turns.ts";
 import { Repairer } from "./repair.ts";
 
 const FAILED = "structured_output_validation_failed";
@@ -25,17 +29,21 @@ const REPAIRED_CHOICES_MAX = 8;
 export const structuredOutput: Boon = {
   name: "structured_output",
   apply: async (work) => {
-    const { draft, settings } = work;
+    const { call, draft, settings } = work;
     const { model, parsed } = work.request;
     const listed = settings.structured_output_enabled && model.boons.includes("structured_output");
     if (!listed || model.supports.response_schema) return null;
-    const asked = draft.get("response_format");
-    const format = requestedFormatOf(asked);
+    const asked = parsed.document.root["response_format"];
+    const format = await inTurns(call, requestedFormatOf(draft.isLarge ? asked : await draft.get("response_format")));
     if (format === null) return null;
     if (draft.isLarge) return { applied: false, warnings: [FAILED], answer: null };
-    const messages = withSystemText(draft.get("messages"), instructionFor(format), model.supports.system_messages);
+    const messages = withSystemText(
+      await draft.get("messages"),
+      instructionFor(format),
+      model.supports.system_messages,
+    );
     if (messages === null) return null;
-    const streamed = parsed.stream ? streamOptionsOf(draft.get("stream_options")) : null;
+    const streamed = parsed.stream ? streamOptionsOf(await draft.get("stream_options")) : null;
     draft.set("messages", messages);
     draft.set("response_format", undefined);
     if (streamed !== null) {
@@ -69,7 +77,8 @@ async function checkedAnswer(given: StagedAnswer, report: AnswerReport, wanted: 
     report.warn(TOO_LARGE);
     return { ...given, body: collected.body };
   }
-  const completion = parsedObject(collected.bytes);
+  const { call } = wanted.work;
+  const completion = jsonObjectOf(await inTurns(call, parsedInSteps(new TextDecoder().decode(collected.bytes))));
   const texts = choiceTextsOf(completion);
   if (completion === null || texts === null) {
     report.warn(FAILED);
@@ -81,11 +90,9 @@ async function checkedAnswer(given: StagedAnswer, report: AnswerReport, wanted: 
   if (checked.some((text, at) => text === null && texts[at]?.kind !== "passes")) report.warn(FAILED);
   const changed = checked.some((text, at) => text !== null && text !== said(texts[at]));
   const result = changed ? withContents(completion, checked) : completion;
-  const stream = wanted.streamed === null ? null : synthesizeStream(result, wanted.streamed);
-  if (stream !== null) {
-    return { ...given, contentType: "text/event-stream", body: bodyOfBytes(new TextEncoder().encode(stream)) };
-  }
-  const bytes = changed ? new TextEncoder().encode(JSON.stringify(result)) : collected.bytes;
+  const stream = wanted.streamed === null ? null : await inTurns(call, synthesizeStream(result, wanted.streamed));
+  if (stream !== null) return { ...given, contentType: "text/event-stream", body: bodyOfBytes(stream) };
+  const bytes = changed ? await inTurns(call, writtenInSteps(result)) : collected.bytes;
   return { ...given, body: bodyOfBytes(bytes) };
 }
 
@@ -95,7 +102,13 @@ async function checkedTexts(
   { work, format, asked, answerTokens }: Wanted & { readonly answerTokens: number | null },
 ): Promise<readonly (string | null)[]> {
   const { validateSchema } = work.call.ports;
-  const checked = texts.map((text) => (text.kind === "text" ? checkText(text.text, format, validateSchema) : null));
+  const check = function* (): Steps<readonly (CheckedText | null)[]> {
+    const verdicts: (CheckedText | null)[] = [];
+    for (const text of texts)
+      verdicts.push(text.kind === "text" ? yield* checkText(text.text, format, validateSchema) : null);
+    return verdicts;
+  };
+  const checked = await inTurns(work.call, check());
   const broken = checked.flatMap((verdict, at) =>
     verdict?.kind === "invalid" ? [{ at, text: said(texts[at]), problems: verdict.problems }] : [],
   );
@@ -115,12 +128,4 @@ async function checkedTexts(
 
 function said(text: ChoiceText | undefined): string {
   return text?.kind === "text" ? text.text : "";
-}
-
-function parsedObject(bytes: Uint8Array): JsonObject | null {
-  try {
-    return jsonObjectOf(JSON.parse(new TextDecoder().decode(bytes)));
-  } catch {
-    return null;
-  }
 }

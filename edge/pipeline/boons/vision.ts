@@ -12,6 +12,7 @@ import {
 } from "../../domain/prompts/image-parts.ts";
 import type { Boon, BoonEffect, BoonWork } from "../call/boon/boon.ts";
 import { ClientGone } from "../call/client-gone.ts";
+import { inTurns } from "../call/in-turns.ts";
 import { withSpan } from "../call/report/spans.ts";
 import { guardToolResult } from "../guardrails/guard-tool-result.ts";
 import { currentModel, subCall } from "../sub-call.ts";
@@ -24,11 +25,12 @@ export const vision: Boon = {
     const { model, parsed } = work.request;
     if (!work.settings.vision_enabled || !model.boons.includes("vision") || model.supports.vision) return null;
     // The parsed document has cut strings, and is enough to see whether there is an image at all.
-    if (imagePartsOf(parsed.document.root["messages"]).length === 0) return null;
+    const { call } = work;
+    if ((await inTurns(call, imagePartsOf(parsed.document.root["messages"]))).length === 0) return null;
     return await withSpan(work.call, "boon:vision", async (span) => {
       const tooLarge = work.draft.isLarge;
-      const messages = tooLarge ? parsed.document.root["messages"] : work.draft.get("messages");
-      const images = imagePartsOf(messages);
+      const messages = tooLarge ? parsed.document.root["messages"] : await work.draft.get("messages");
+      const images = await inTurns(call, imagePartsOf(messages));
       const describer = tooLarge ? null : await describerOf(work);
       const described = describer === null ? [] : await describeAll(work, images, describer);
       span.set({ images: images.length, described: described.length, model: describer?.model_name ?? "" });

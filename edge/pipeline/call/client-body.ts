@@ -1,5 +1,6 @@
 /** The body of a request: what of it is still unread, and how it goes upstream. */
 import type { GatewayError } from "../../../shared/errors.ts";
+import type { Steps } from "../../../shared/steps.ts";
 import type { MemberEdits } from "../../domain/upstream/transform.ts";
 import type { UpstreamBody } from "../../ports.ts";
 import { ClientGone } from "./client-gone.ts";
@@ -40,9 +41,9 @@ export interface OutgoingBody {
   readonly clientBytes: readonly Uint8Array[] | null;
   /**
    * The value of a member of a JSON document as the client sent it, with whole strings, if the member is one that may be
-   * changed; undefined: there is none.
+   * changed; undefined: there is none. Null for every other body.
    */
-  member(name: string): unknown;
+  readonly member: ((name: string) => Steps<unknown>) | null;
   /**
    * The body of one attempt; `edits` are made to a JSON document, no other body changes. `onFault` is called once there
    * is a `fault`: the call has to be ended then, because a failed stream may look complete to the upstream.

@@ -4,6 +4,15 @@ import { describe, expect, it } from "vitest";
 import { compileScan } from "../../../shared/guardrails/text-scan.ts";
 import type { Steps } from "../../../shared/steps.ts";
 import { TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
+import {
+  BYTES_PER_UNIT,
+  element,
+  fragment,
+  LENGTH,
+  manyOf,
+  STEP_MAX,
+  toldBy,
+} from "../../../test/harness/edge/told-by.ts";
 import { propertyRuns } from "../../../test/harness/property-runs.ts";
 import { guardedTexts, textScopeOf } from "../../domain/message-texts/request-texts.ts";
 import { namedObjects } from "../../domain/request/named-objects.ts";
@@ -18,31 +27,6 @@ import { ClientGone } from "./client-gone.ts";
 import type { Call } from "./context.ts";
 import { inTurns } from "./in-turns.ts";
 import { Turns } from "./memory/turns.ts";
-
-const LENGTH = 400_000;
-/** No step may be more work, in units. */
-const STEP_MAX = 48 * 1024;
-/** A reader tells of at least one unit for so many bytes, or it would read on without a step. */
-const BYTES_PER_UNIT = 20;
-
-interface Told {
-  readonly largest: number;
-  readonly units: number;
-  readonly steps: number;
-}
-
-function toldBy(work: Steps<unknown>): Told {
-  let told: Told = { largest: 0, units: 0, steps: 0 };
-  try {
-    for (let step = work.next(); step.done !== true; step = work.next()) {
-      const { value } = step;
-      told = { largest: Math.max(told.largest, value), units: told.units + value, steps: told.steps + 1 };
-    }
-  } catch {
-    // what is no JSON is refused; what was read until then counts
-  }
-  return told;
-}
 
 const scan = compileScan({ scanners: ["prompt_injection", "pii", "ban_keywords"], banKeywords: ["a b", "falcon"] });
 const readersOfText: Readonly<Record<string, (text: string) => Steps<unknown>>> = {
@@ -68,41 +52,6 @@ const readersOfJson: Readonly<Record<string, (bytes: Uint8Array) => Steps<unknow
   places: (bytes) => guardedTexts([bytes], textScopeOf(CHAT, routeClassOf(CHAT)), true),
   "named objects": (bytes) => namedObjects([bytes], 4_000),
 };
-
-const fragment = fc.oneof(
-  fc.constantFrom(
-    "\ufdfa",
-    "\u200b",
-    "a\u0301\u0301",
-    "😀",
-    "a@a.a@",
-    "1234 ",
-    "#",
-    " \n\t",
-    "ignore all previous ",
-    "grandma used to ",
-    "\ud800",
-    "a b ",
-  ),
-  fc.string({ unit: "binary", minLength: 1, maxLength: 12 }),
-);
-/** Elements of which a list consists. */
-const element = fc.oneof(
-  fc.constantFrom(
-    '""',
-    "1",
-    "[]",
-    "{}",
-    '{"a":1}',
-    '{"a":"b","a":[]}',
-    '{"role":"user","content":"x"}',
-    '{"id":"a"}',
-    "[[[[]]]]",
-  ),
-  fc.constantFrom('"\\u0041"', '"\\"\\""', "1e5", "null", '{"role":"tool","content":["a",{"text":"b"}]}'),
-  fc.jsonValue({ maxDepth: 3 }).map((value) => JSON.stringify(value)),
-  fragment.map((text) => JSON.stringify(text.repeat(200))),
-);
 
 describe("a reader of bodies", () => {
   it.each(Object.entries(readersOfText))("tells how far it is, whatever the text: %s", (_, read) => {
@@ -133,10 +82,7 @@ describe("a reader of bodies", () => {
         fc.constantFrom("messages", "metadata", "prompt", "input"),
         fc.boolean(),
         (one, name, named) => {
-          const many = Array.from({ length: Math.ceil(LENGTH / (one.length + 6)) }, (__, at) =>
-            named ? `"${at.toString(36)}":${one}` : one,
-          ).join(",");
-          const bytes = new TextEncoder().encode(`{"model":"m","${name}":${named ? `{${many}}` : `[${many}]`}}`);
+          const bytes = new TextEncoder().encode(manyOf(one, name, named));
           const { largest, units } = toldBy(read(bytes));
           const told = {
             one,

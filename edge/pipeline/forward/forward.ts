@@ -40,7 +40,7 @@ interface AttemptTotals {
 export async function forward(call: Call, request: Resolved, progress: UpstreamProgress): Promise<UpstreamAnswer> {
   const { model, parsed } = request;
   const targets = targetsOf(call, request);
-  const plans = planTransforms(call, request);
+  const plans = await planTransforms(call, request);
   const sending: AttemptInput = { call, model, parsed, plans, progress };
   const totals: AttemptTotals = {
     made: 0,

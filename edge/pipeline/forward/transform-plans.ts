@@ -4,8 +4,10 @@
  */
 import type { ModelRecord } from "../../../shared/records.ts";
 import type { Target } from "../../domain/upstream/endpoint-order.ts";
+import { writtenEdits } from "../../domain/upstream/request-body.ts";
 import type { MemberEdits, TransformPlan } from "../../domain/upstream/transform.ts";
 import type { Call } from "../call/context.ts";
+import { inTurns } from "../call/in-turns.ts";
 import type { ParsedCall, Resolved } from "../call/known.ts";
 
 /** How long the gateway remembers that an upstream refuses a transform. */
@@ -26,12 +28,18 @@ interface PlannedRequest {
  * document is transformed: every other body goes upstream as it came. The answer of a sub-call is not transformed: the
  * gateway reads it itself, its usage too.
  */
-export function planTransforms(call: Call, { model, parsed }: Resolved): readonly TransformPlan[] {
+export async function planTransforms(call: Call, { model, parsed }: Resolved): Promise<readonly TransformPlan[]> {
   const { document, edits, outgoing } = parsed;
   if (outgoing.clientBytes === null) return [];
-  const member = (name: string): unknown => (edits.has(name) ? edits.get(name) : outgoing.member(name));
+  const given = new Map<string, unknown>();
+  for (const name of call.ports.transforms.members)
+    if (outgoing.member !== null && document.root[name] !== undefined)
+      given.set(name, await inTurns(call, outgoing.member(name)));
+  const member = (name: string): unknown => (edits.has(name) ? edits.get(name) : given.get(name));
   const stream = asksForStream(parsed);
-  const planned = call.ports.transforms.plan({ route: call.route, model, stream, document, member });
+  const planned: TransformPlan[] = [];
+  for (const plan of call.ports.transforms.plan({ route: call.route, model, stream, document, member }))
+    planned.push({ ...plan, edits: await inTurns(call, writtenEdits(plan.edits)) });
   if (call.parentId !== null) return planned.map((plan) => ({ ...plan, response: null }));
   return edits.size === 0 ? planned : [{ name: "boons", edits, optional: false, response: null }, ...planned];
 }

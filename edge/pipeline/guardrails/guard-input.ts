@@ -16,6 +16,7 @@ import {
 import { RedactionTally } from "../../domain/message-texts/text-redaction.ts";
 import type { OpenSpan } from "../../domain/trace/trace.ts";
 import type { Edit } from "../../domain/wire/bytes/byte-pieces.ts";
+import { writtenInSteps } from "../../domain/wire/json/write-in-steps.ts";
 import { authenticateNow } from "../authenticate/authenticate-now.ts";
 import type { OutgoingBody } from "../call/client-body.ts";
 import { type Call, OnceLatch } from "../call/context.ts";
@@ -30,9 +31,6 @@ import { runScan, scanRoom } from "./run-scan.ts";
 
 /** What stands in place of a tool's result that is blocked. */
 export const BLOCKED_RESULT = "error: blocked by content policy";
-
-/** Characters of a text that are written as JSON at once. */
-const JSON_PART = 16 * 1024;
 
 /** How often a request that would be refused is judged by a newer policy. */
 const POLICIES_MAX = 3;
@@ -147,7 +145,7 @@ async function examine(
   call: Call,
   request: Prepared,
   guards: Guards,
-  { prompts, others, toolResults }: GuardedTexts,
+  { prompts, others, toolResults, isWhole }: GuardedTexts,
   span: OpenSpan,
 ): Promise<Examined> {
   const { scan } = guards;
@@ -155,7 +153,9 @@ async function examine(
   const find = function* (room: ScanRoom): ReturnType<Parameters<typeof runScan>[2]["find"]> {
     for (const texts of toolResults) inResults.push(yield* scan.scanning(texts, room));
     const inPrompts = yield* scan.scanning(prompts, room);
-    return { matches: [...inPrompts, ...(yield* scan.scanning(quoted(others), room))], apart: inResults.flat() };
+    const inOthers = yield* scan.scanning(quoted(others), room);
+    if (!isWhole) room.units = -1;
+    return { matches: [...inPrompts, ...inOthers], apart: inResults.flat() };
   };
   const harmText = function* (): Steps<string> {
     return [...(yield* redactedOthers(guards, others)), ...(yield* redactedTexts(guards, prompts))].join("\n");
@@ -207,7 +207,7 @@ async function redacted(
   const replace = function* (texts: readonly RequestText[], replaced: readonly string[]): Steps<void> {
     for (const [at, { text, span }] of texts.entries()) {
       const other = replaced[at] ?? text;
-      if (other !== text) edits.push({ span, text: yield* jsonOf(other) });
+      if (other !== text) edits.push({ span, text: yield* writtenInSteps(other) });
     }
   };
   const replaceAll = function* (): Steps<void> {
@@ -221,24 +221,9 @@ async function redacted(
   };
   await inTurns(call, replaceAll());
   if (edits.length === 0 || !(given instanceof JsonOutgoing)) return given;
-  const outgoing = given.edited(edits);
+  const outgoing = await inTurns(call, given.edited(edits));
   call.cleanups.push(() => outgoing.release());
   return outgoing;
-}
-
-/** `JSON.stringify` of a text, in steps. */
-function* jsonOf(text: string): Steps<string> {
-  let json = "";
-  for (let at = 0; at < text.length; ) {
-    // never between the halves of a pair
-    const end = Math.min(at + JSON_PART, text.length);
-    const to = /[\ud800-\udbff]/.test(text.charAt(end - 1)) ? end - 1 : end;
-    const part = text.slice(at, to > at ? to : end);
-    json += JSON.stringify(part).slice(1, -1);
-    yield part.length / 4;
-    at += part.length;
-  }
-  return `"${json}"`;
 }
 
 /** The texts of a body; a form is read to its end for them. */
@@ -253,5 +238,5 @@ async function jsonTexts(call: Call, bytes: readonly Uint8Array[], { scansAssist
 
 function formTexts(texts: readonly string[]): GuardedTexts {
   const others = texts.map((text) => ({ text, user: true, span: { start: 0, end: 0 } }));
-  return { prompts: [], others, toolResults: [], hasTokenIds: false };
+  return { prompts: [], others, toolResults: [], hasTokenIds: false, isWhole: true };
 }

@@ -132,7 +132,7 @@ async function scanAnswer(
   readable = true,
 ): ReturnType<typeof runScan> {
   const collected = await inTurns(call, collectedTexts(bytes, events));
-  const texts = collected.texts();
+  const texts = await inTurns(call, collected.texts());
   const find = function* (room: ScanRoom): ReturnType<Parameters<typeof runScan>[2]["find"]> {
     const matches: ScanMatch[] = [];
     for (const text of texts) matches.push(...(yield* guards.scan.scanning([{ text, user: false }], room)));
@@ -156,7 +156,7 @@ function* judgedTexts({ action, scan }: Guards, texts: readonly string[]): Steps
 function* collectedTexts(bytes: Uint8Array, events: boolean): Steps<CollectedTexts> {
   const texts = new CollectedTexts();
   const text = events ? null : new TextDecoder().decode(bytes);
-  if (text !== null) texts.document(text);
+  if (text !== null) yield* texts.document(text);
   if (text === null || EVENT_LINE.test(text)) yield* filtered(new SseFilter([texts], true), bytes);
   return texts;
 }
@@ -170,19 +170,19 @@ function* redactedBytes({ scan }: Guards, bytes: Uint8Array, events: boolean): S
     if (!EVENT_LINE.test(text)) return redacted;
   }
   const redacting = new RedactingEvents(scan, tally);
-  return concat([yield* filtered(new SseFilter([redacting], true), redacted), redacting.finish()]);
+  return concat([yield* filtered(new SseFilter([redacting], true), redacted), yield* redacting.finish()]);
 }
 
 /** What a filter passes on of a whole stream. */
 function* filtered(filter: SseFilter, bytes: Uint8Array): Steps<Uint8Array> {
-  return concat([yield* pushed(filter, bytes), filter.finish()]);
+  return concat([yield* pushed(filter, bytes), yield* filter.finishing()]);
 }
 
 /** What a filter passes on with a chunk, which may be an answer that was held. */
 function* pushed(filter: SseFilter, bytes: Uint8Array): Steps<Uint8Array> {
   const passed: Uint8Array[] = [];
   for (let at = 0; at < bytes.byteLength; at += PART_BYTES) {
-    passed.push(filter.push(bytes.subarray(at, at + PART_BYTES)));
+    passed.push(yield* filter.pushing(bytes.subarray(at, at + PART_BYTES)));
     yield PART_BYTES;
   }
   return joined(passed);
@@ -201,10 +201,12 @@ function redactedStream(
   const { clock } = call.ports;
   const span = call.trace.begin("boon:guardrails_output", clock());
   let textMs = 0;
+  const rest = function* (): Steps<Uint8Array> {
+    return concat([yield* filter.finishing(), yield* redacting.finish()]);
+  };
   const scanned = async (piece: Uint8Array | undefined): Promise<Uint8Array> => {
     const beganMs = clock();
-    const out =
-      piece === undefined ? concat([filter.finish(), redacting.finish()]) : await inTurns(call, pushed(filter, piece));
+    const out = await inTurns(call, piece === undefined ? rest() : pushed(filter, piece));
     textMs += clock() - beganMs;
     return out;
   };

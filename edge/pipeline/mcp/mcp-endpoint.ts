@@ -3,6 +3,7 @@
  * the session in that address is the tenant's before the client knows it (docs/rules/mcp.md#older-transport).
  */
 
+import type { Steps } from "../../../shared/steps.ts";
 import { readEvent, writeEvent } from "../../domain/message-texts/answer-events.ts";
 import type { McpTarget } from "../../domain/tools/mcp.ts";
 import { mcpUrl } from "../../domain/tools/mcp.ts";
@@ -10,6 +11,7 @@ import { gatewayEndpoint, isEndpoint } from "../../domain/tools/mcp-endpoint.ts"
 import { idsInQuery } from "../../domain/tools/mcp-session.ts";
 import { SseFilter } from "../../domain/wire/sse/sse-filter.ts";
 import type { Call } from "../call/context.ts";
+import { inTurns } from "../call/in-turns.ts";
 import type { McpAccess } from "./mcp-access.ts";
 import { isListening, type McpAnswer } from "./mcp-call.ts";
 import { ownIfNobodys, pageId } from "./mcp-session.ts";
@@ -29,9 +31,9 @@ function rewriting(call: Call, access: McpAccess, { rest }: McpTarget): Transfor
   const { server, principal } = access;
   const called = mcpUrl(server.upstream_url, rest, "");
   let named: readonly { readonly rest: string; readonly search: string }[] = [];
-  const event = (bytes: Uint8Array): Uint8Array => {
+  const event = function* (bytes: Uint8Array): Steps<Uint8Array> {
     if (!isEndpoint(new TextDecoder().decode(bytes))) return bytes;
-    const { fields, data } = readEvent(bytes);
+    const { fields, data } = yield* readEvent(bytes);
     if (data === null) return bytes;
     const own = gatewayEndpoint({ server: server.name, upstreamUrl: server.upstream_url, called }, data);
     if (own === null) throw new TypeError("the MCP server names an address for messages that is not its own");
@@ -49,7 +51,7 @@ function rewriting(call: Call, access: McpAccess, { rest }: McpTarget): Transfor
     if (bytes.byteLength > 0) out.enqueue(bytes);
   };
   return new TransformStream({
-    transform: async (chunk, out) => await passed(filter.push(chunk), out),
+    transform: async (chunk, out) => await passed(await inTurns(call, filter.pushing(chunk)), out),
     flush: async (out) => await passed(filter.finish(), out),
   });
 }

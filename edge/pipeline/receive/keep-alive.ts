@@ -3,12 +3,18 @@
  * (docs/rules/streams.md#keep-alive). What the steps answer later follows in it: a stream as it is, everything else as one event.
  */
 import { errorBody } from "../../../shared/errors.ts";
+import type { Steps } from "../../../shared/steps.ts";
 import { type JsonObject, jsonObjectOf } from "../../domain/wire/json/document.ts";
 import { errorEvent, KEEP_ALIVE } from "../../domain/wire/sse/events.ts";
 import { collectAnswer } from "../call/boon/answer-stage.ts";
 import type { Call } from "../call/context.ts";
+import { inTurns } from "../call/in-turns.ts";
 import type { CallAnswer, Resolved } from "../call/known.ts";
 import { gatewayHeaders, isEventStream, STREAM_HEADERS } from "../reply/response-headers.ts";
+
+/** Characters of an answer that are written at once, and of the longest error that is passed on. */
+const PART = 16 * 1024;
+const ERROR_MAX = 256 * 1024;
 
 /** From now on the client of a stream gets its head when its model's time without anything has passed since it arrived. */
 export function limitSilence(call: Call, request: Resolved): void {
@@ -62,9 +68,20 @@ async function fill(
 /** An answer that is no stream, as the one event of one. */
 async function eventOf(call: Call, response: Response): Promise<Uint8Array> {
   const text = response.body === null ? "" : await textOf(call, response.body);
-  if (response.ok && text !== "")
-    return new TextEncoder().encode(`data: ${text.split(/\r\n?|\n/).join("\ndata: ")}\n\n`);
+  if (response.ok && text !== "") return await inTurns(call, oneEvent(text));
   return errorEvent({ error: errorOf(text) ?? errorBody("upstream_failed").error }, call.path);
+}
+
+function* oneEvent(text: string): Steps<Uint8Array> {
+  const parts: string[] = [];
+  for (let at = 0; at < text.length; ) {
+    // a line break is never cut in two
+    const to = at + PART + (text[at + PART - 1] === "\r" ? 1 : 0);
+    parts.push(text.slice(at, to).replace(/\r\n?|\n/g, "\ndata: "));
+    yield PART;
+    at = to;
+  }
+  return new TextEncoder().encode(`data: ${parts.join("")}\n\n`);
 }
 
 /** "": there is none, or more than may be held. */
@@ -81,10 +98,10 @@ async function textOf(call: Call, body: ReadableStream<Uint8Array>): Promise<str
   }
 }
 
-/** The error of a document, or the document that is one; null: the text is no JSON object. */
+/** The error of a document, or the document that is one; null: the text is no JSON object, or longer than any error. */
 function errorOf(text: string): JsonObject | null {
   try {
-    const document = jsonObjectOf(JSON.parse(text));
+    const document = text.length > ERROR_MAX ? null : jsonObjectOf(JSON.parse(text));
     return jsonObjectOf(document?.["error"]) ?? document;
   } catch {
     return null;

@@ -19,7 +19,7 @@ const KEPT_BYTES = 256 * 1024;
 export class FormOutgoing implements OutgoingBody {
   readonly form = true;
   readonly clientBytes = null;
-  readonly member = (): undefined => undefined;
+  readonly member = null;
   readonly #form: FormReader;
   readonly #memory: Pick<BodyMemoryUse, "reserveRead" | "release">;
   /** What goes upstream in place of a field that guardrails examine. */

@@ -3,10 +3,12 @@
  * bodies as one buffer, large ones piece by piece, so that a large document is never in memory twice.
  */
 
+import type { Steps } from "../../../shared/steps.ts";
 import { rewriteBody } from "../../domain/upstream/request-body.ts";
 import type { MemberEdits } from "../../domain/upstream/transform.ts";
-import { BytePieces, concat, type Edit, offsetsAfter, splice } from "../../domain/wire/bytes/byte-pieces.ts";
+import { BytePieces, concat, type Edit, offsetsAfter, spliceInSteps } from "../../domain/wire/bytes/byte-pieces.ts";
 import { sentPlaces } from "../../domain/wire/json/cut-strings.ts";
+import { parsedInSteps } from "../../domain/wire/json/parse-in-steps.ts";
 import type { TopLevel } from "../../domain/wire/json/top-level.ts";
 import type { UpstreamBody } from "../../ports.ts";
 import { streamOf } from "../call/body-stream.ts";
@@ -14,6 +16,8 @@ import type { OutgoingBody } from "../call/client-body.ts";
 
 /** A body above this is sent piece by piece. */
 const ONE_BUFFER_MAX_BYTES = 256 * 1024;
+/** A body with many changes is kept in pieces of at least so many bytes. */
+const PIECE_BYTES = 64 * 1024;
 
 const decoder = new TextDecoder();
 
@@ -39,19 +43,19 @@ export class JsonOutgoing implements OutgoingBody {
   }
 
   /** The same body with other texts at some places within values of members; it shares the client's bytes. */
-  edited(edits: readonly Edit[]): JsonOutgoing {
+  *edited(edits: readonly Edit[]): Steps<JsonOutgoing> {
     const pieces = this.#pieces;
     if (pieces === null) throw new Error("the body has been released");
     const top = sentPlaces({ placeOf: offsetsAfter(edits) }, this.#top);
-    return new JsonOutgoing(splice(new BytePieces(pieces), edits), top);
+    return new JsonOutgoing(yield* spliceInSteps(new BytePieces(pieces), edits, PIECE_BYTES), top);
   }
 
-  member(name: string): unknown {
+  *member(name: string): Steps<unknown> {
     const pieces = this.#pieces;
     if (pieces === null) throw new Error("the body has been released");
     // of several the last one counts, as for JSON.parse; a parsed document may contain cut strings
     const place = this.#top.members.findLast((member) => member.name === name)?.value;
-    return place && JSON.parse(decoder.decode(new BytePieces(pieces).slice(place.start, place.end)));
+    return place && (yield* parsedInSteps(decoder.decode(new BytePieces(pieces).slice(place.start, place.end))));
   }
 
   open(upstreamModel: string, edits: MemberEdits): UpstreamBody {

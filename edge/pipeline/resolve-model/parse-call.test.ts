@@ -1,5 +1,6 @@
 /** Large JSON bodies: they are read without their long strings, and forwarded as the client sent them. */
 import { describe, expect, it, vi } from "vitest";
+import { atOnce } from "../../../shared/steps.ts";
 import { callerOf, refusalOf } from "../../../test/harness/edge/pipeline/records.ts";
 import { SECRET, TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
 import { usagePlan } from "../../../test/harness/edge/usage-plan.ts";
@@ -52,7 +53,7 @@ function collectGarbage(): void {
 async function differs({ outgoing }: ParsedCall, addUsage: boolean, expected: string): Promise<unknown> {
   const body = outgoing.open(
     "up",
-    addUsage ? usagePlan((name) => outgoing.member(name)).edits : NO_EDITS,
+    addUsage ? usagePlan((name) => outgoing.member && atOnce(outgoing.member(name))).edits : NO_EDITS,
     () => undefined,
   );
   const sent = await new Response(body as ReadableStream<Uint8Array>).text();

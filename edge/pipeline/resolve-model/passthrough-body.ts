@@ -12,7 +12,7 @@ export const NO_BODY: OutgoingBody = {
   fault: null,
   readRest: null,
   clientBytes: null,
-  member: () => undefined,
+  member: null,
   open: () => null,
   release: () => undefined,
 };
@@ -23,6 +23,7 @@ export class PassthroughBody implements OutgoingBody {
   readonly fault = null;
   readonly readRest = null;
   readonly clientBytes = null;
+  readonly member = null;
   readonly #request: Request;
   #opened = false;
 
@@ -32,10 +33,6 @@ export class PassthroughBody implements OutgoingBody {
 
   get resendable(): boolean {
     return !this.#opened;
-  }
-
-  member(): undefined {
-    return undefined;
   }
 
   open(): Request {

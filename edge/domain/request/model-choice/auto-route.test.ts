@@ -21,7 +21,7 @@ const NOW_MS = 1_000_000;
 
 function traits(body: Readonly<Record<string, unknown>>) {
   const document = wholeDocument(body);
-  return requestTraits(document, estimateTokens("messages", document));
+  return atOnce(requestTraits(document, estimateTokens("messages", document)));
 }
 
 const ask = (text: string, more: Readonly<Record<string, unknown>> = {}) => ({

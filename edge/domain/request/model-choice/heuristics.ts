@@ -4,6 +4,8 @@
  */
 import type { RequestTraits } from "./request-traits.ts";
 
+/** Most characters that are read, the last ones of the conversation: nothing is longer than a turn before admission. */
+const READ_MAX = 64 * 1024;
 /** An estimate above this asks for a model for long texts, in tokens. */
 const LONG_CONTEXT_TOKENS = 32_000;
 
@@ -29,7 +31,8 @@ const MATH = new RegExp(wholeWords([...MATH_WORDS, ...ALGEBRA_WORDS]), "iu");
 const OPERATION = /[\p{L}\p{N}] ?[-+*/^] ?[\p{L}\p{N}]/u;
 
 /** The tags that fit the request: of `vision`, `coding`, `math` and `long-context`, in this order. */
-export function heuristicTags({ needs, userTexts, estimatedTokens }: RequestTraits): readonly string[] {
+export function heuristicTags({ needs, userTexts: all, estimatedTokens }: RequestTraits): readonly string[] {
+  const userTexts = lastOf(all);
   const signals: readonly (readonly [tag: string, isSeen: boolean])[] = [
     ["vision", needs.vision],
     ["coding", userTexts.some((text) => CODE.test(text))],
@@ -37,6 +40,18 @@ export function heuristicTags({ needs, userTexts, estimatedTokens }: RequestTrai
     ["long-context", estimatedTokens > LONG_CONTEXT_TOKENS],
   ];
   return signals.flatMap(([tag, isSeen]) => (isSeen ? [tag] : []));
+}
+
+/** The last texts, as far as they are read. */
+function lastOf(texts: readonly string[]): readonly string[] {
+  const last: string[] = [];
+  let room = READ_MAX;
+  for (let at = texts.length - 1; at >= 0 && room > 0; at -= 1) {
+    const text = (texts[at] ?? "").slice(-room);
+    room -= text.length + 1;
+    last.push(text);
+  }
+  return last;
 }
 
 /** A pattern for one of these words that is not a part of a longer one. */

@@ -3,8 +3,12 @@
  * client's body. It never fails: what has another shape than the API documents asks for nothing here, and the upstream
  * judges it.
  */
-import { isJsonObject, type JsonDocument } from "../../wire/json/document.ts";
+import type { Steps } from "../../../../shared/steps.ts";
+import { isJsonObject, type JsonDocument, type JsonObject } from "../../wire/json/document.ts";
 import type { TokenEstimate } from "../token-estimate.ts";
+
+/** Work for a message, and for a part of one, in units. */
+const PART_UNITS = 8;
 
 /** The features and the room that a request needs. */
 export interface RequestNeeds {
@@ -28,32 +32,31 @@ export interface RequestTraits {
 }
 
 /** The traits of a chat request, in time linear in its messages. */
-export function requestTraits(document: JsonDocument, estimate: TokenEstimate): RequestTraits {
+export function* requestTraits(document: JsonDocument, estimate: TokenEstimate): Steps<RequestTraits> {
   const { root } = document;
-  const messages = arrayOf(root["messages"]).filter(isJsonObject);
-  const parts = messages.flatMap((message) => arrayOf(message["content"]).filter(isJsonObject));
+  const userTexts: string[] = [];
+  let vision = false;
+  for (const message of arrayOf(root["messages"])) {
+    yield PART_UNITS;
+    const { role, content }: JsonObject = isJsonObject(message) ? message : {};
+    for (const part of typeof content === "string" ? [{ text: content }] : arrayOf(content)) {
+      yield PART_UNITS;
+      const { type, text }: JsonObject = isJsonObject(part) ? part : {};
+      vision ||= type === "image_url" || type === "input_image";
+      if (role === "user" && typeof text === "string") userTexts.push(document.text(text));
+    }
+  }
   return {
     needs: {
       tools: isGiven(root["tools"]) || isGiven(root["functions"]),
       toolChoice: isDemand(root["tool_choice"]) || isDemand(root["function_call"]),
       jsonAnswer: isJsonFormat(root["response_format"]),
-      vision: parts.some(({ type }) => type === "image_url" || type === "input_image"),
+      vision,
       contextTokens: estimate.inputTokens + (estimate.statedOutputTokens ?? 0),
     },
-    userTexts: messages
-      .filter(({ role }) => role === "user")
-      .flatMap(({ content }) => textsOf(content))
-      .map((text) => document.text(text)),
+    userTexts,
     estimatedTokens: estimate.totalTokens,
   };
-}
-
-function textsOf(content: unknown): readonly string[] {
-  if (typeof content === "string") return [content];
-  return arrayOf(content).flatMap((part) => {
-    const text = isJsonObject(part) ? part["text"] : undefined;
-    return typeof text === "string" ? [text] : [];
-  });
 }
 
 function isGiven(value: unknown): boolean {

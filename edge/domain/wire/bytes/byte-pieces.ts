@@ -3,6 +3,14 @@
  * read spans two of the pieces.
  */
 
+import { atOnce, type Steps } from "../../../../shared/steps.ts";
+
+/** Bytes that are copied at once, and those that take a unit. */
+const COPIED_BYTES = 256 * 1024;
+const COPIED_BYTES_PER_UNIT = 64;
+/** Work for an edit, in units. */
+const EDIT_UNITS = 48;
+
 const encoder = new TextEncoder();
 
 /** A part of some bytes: offsets of its first byte and of the byte after its last. */
@@ -14,7 +22,8 @@ export interface Span {
 /** A replacement of bytes; spans of one call must not overlap. */
 export interface Edit {
   readonly span: Span;
-  readonly text: string;
+  /** What stands there then, as text or in UTF-8. */
+  readonly text: string | Uint8Array;
 }
 
 export class BytePieces<B extends ArrayBufferLike = ArrayBufferLike> {
@@ -80,20 +89,61 @@ export function joined<B extends ArrayBufferLike>(pieces: readonly Uint8Array<B>
   return first !== undefined && pieces.length === 1 ? first : concat(pieces);
 }
 
+/** The same in steps, for pieces that are long together. */
+export function* joinedInSteps<B extends ArrayBufferLike>(
+  pieces: readonly Uint8Array<B>[],
+): Steps<Uint8Array<B | ArrayBuffer>> {
+  const [first] = pieces;
+  if (first !== undefined && pieces.length === 1) return first;
+  const out = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.byteLength, 0));
+  let filled = 0;
+  for (const piece of pieces) {
+    for (let at = 0; at < piece.byteLength; at += COPIED_BYTES) {
+      const part = piece.subarray(at, at + COPIED_BYTES);
+      out.set(part, filled);
+      filled += part.byteLength;
+      yield part.byteLength / COPIED_BYTES_PER_UNIT;
+    }
+  }
+  return out;
+}
+
 /** The bytes with every edit made: what is kept as views, what is new between them. */
 export function splice<B extends ArrayBufferLike>(
   document: BytePieces<B>,
   edits: readonly Edit[],
 ): readonly Uint8Array<B | ArrayBuffer>[] {
+  return atOnce(spliceInSteps(document, edits));
+}
+
+/** The same in steps; parts of fewer than `joinedBytes` are joined to so many at least. */
+export function* spliceInSteps<B extends ArrayBufferLike>(
+  document: BytePieces<B>,
+  edits: readonly Edit[],
+  joinedBytes = 0,
+): Steps<readonly Uint8Array<B | ArrayBuffer>[]> {
   const parts: Uint8Array<B | ArrayBuffer>[] = [];
+  let [short, shortBytes]: [Uint8Array<B | ArrayBuffer>[], number] = [[], 0];
+  const join = (): void => {
+    if (short.length > 0) parts.push(joined(short));
+    [short, shortBytes] = [[], 0];
+  };
+  const add = (part: Uint8Array<B | ArrayBuffer>): void => {
+    if (part.byteLength >= joinedBytes) join();
+    short.push(part);
+    shortBytes += part.byteLength;
+    if (shortBytes >= joinedBytes) join();
+  };
   let from = 0;
   for (const edit of edits.toSorted((a, b) => a.span.start - b.span.start)) {
     if (isWritten(document, edit)) continue;
-    for (const part of document.parts(from, edit.span.start)) parts.push(part);
-    parts.push(encoder.encode(edit.text) as Uint8Array<ArrayBuffer>);
+    yield EDIT_UNITS;
+    for (const part of document.parts(from, edit.span.start)) add(part);
+    add(bytesOf(edit));
     from = edit.span.end;
   }
-  for (const part of document.parts(from, document.byteLength)) parts.push(part);
+  for (const part of document.parts(from, document.byteLength)) add(part);
+  join();
   return parts;
 }
 
@@ -102,7 +152,7 @@ export function offsetsAfter(edits: readonly Edit[]): (at: number) => number {
   const sorted = edits.toSorted((a, b) => a.span.start - b.span.start);
   let moved = 0;
   const places = sorted.map(({ span, text }) => {
-    moved += encoder.encode(text).byteLength - (span.end - span.start);
+    moved += bytesOf({ text }).byteLength - (span.end - span.start);
     return { end: span.end, moved };
   });
   return (at) => {
@@ -117,9 +167,13 @@ export function offsetsAfter(edits: readonly Edit[]): (at: number) => number {
   };
 }
 
+function bytesOf({ text }: Pick<Edit, "text">): Uint8Array<ArrayBuffer> {
+  return (typeof text === "string" ? encoder.encode(text) : text) as Uint8Array<ArrayBuffer>;
+}
+
 /** The edit's plain text stands there already, as where a model keeps its name upstream. */
 function isWritten(document: BytePieces, { span, text }: Edit): boolean {
-  if (span.end - span.start !== text.length) return false;
+  if (typeof text !== "string" || span.end - span.start !== text.length) return false;
   const bytes = document.slice(span.start, span.end);
   for (let at = 0; at < text.length; at += 1) {
     const unit = text.charCodeAt(at);

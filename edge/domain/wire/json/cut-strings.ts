@@ -6,7 +6,7 @@
 import type { Steps } from "../../../../shared/steps.ts";
 import { BACKSLASH, QUOTE } from "../../../../shared/wire/ascii.ts";
 import { backslashesBefore, stringEnd } from "../../../../shared/wire/json-skip.ts";
-import { BytePieces, joined, type Span } from "../bytes/byte-pieces.ts";
+import { BytePieces, joinedInSteps, type Span } from "../bytes/byte-pieces.ts";
 import { countCodePoints } from "../text/code-points.ts";
 import type { TopLevel } from "./top-level.ts";
 
@@ -92,7 +92,7 @@ export function* cutLongStrings<B extends ArrayBufferLike>(
   }
   parts.push(...document.parts(copied, document.byteLength));
   return {
-    bytes: joined(parts),
+    bytes: yield* joinedInSteps(parts),
     lengths: cuts.map(({ length }) => length),
     placeOf: (at) => {
       let [low, high] = [0, cuts.length];

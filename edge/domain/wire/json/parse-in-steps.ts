@@ -24,6 +24,8 @@ const RUN_BYTES = 32 * 1024;
 const GAP_MAX_BYTES = 64 * 1024;
 /** No document is deeper; each level takes memory. */
 const DEPTH_MAX = 16 * 1024;
+/** No object of a long document has more names, but for those of one run: whoever lists them does so in one piece. */
+const NAMES_MAX = 32 * 1024;
 /** Work for a string or a container, for another element, and for bytes, in units. */
 const VALUE_UNITS = 16;
 const ELEMENT_UNITS = 2;
@@ -34,6 +36,7 @@ const PLAIN = Uint8Array.from({ length: 256 }, (_, byte) => (/[",[\]{}]/.test(St
 
 /** Refuses what is not UTF-8, and a byte order mark with it. */
 const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+const encoder = new TextEncoder();
 
 /** A container that is open. */
 interface Level {
@@ -54,9 +57,26 @@ interface Entered {
   from: number;
   /** A comma precedes these bytes. */
   isOwed: boolean;
+  /** Names of an object so far. */
+  names: number;
 }
 
-/** Throws when the bytes are not JSON, or have white space or digits that never end. */
+/** The value of a text; undefined: it is no JSON, or none that {@link parseInSteps} reads. */
+export function* parsedInSteps(text: string): Steps<unknown> {
+  try {
+    const isRead = text.length <= RUN_BYTES || !/^\s*[[{]/.test(text);
+    return isRead ? JSON.parse(text) : yield* parseInSteps(encoder.encode(text));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a text that has no value seems to have one for others: they read what {@link parseInSteps} does not. */
+export function isUnreadJson(text: string): boolean {
+  return text.length > RUN_BYTES && /^\s*\{/.test(text);
+}
+
+/** Throws when the bytes are not JSON, or have white space or digits that never end, or an object with too many names. */
 export function* parseInSteps(bytes: Uint8Array, runBytes = RUN_BYTES): Steps<unknown> {
   if (bytes.byteLength <= runBytes) return JSON.parse(strict.decode(bytes));
   const start = blankEnd(bytes, 0);
@@ -131,7 +151,7 @@ export function* parseInSteps(bytes: Uint8Array, runBytes = RUN_BYTES): Steps<un
 
 function enter(bytes: Uint8Array, level: Level, name: string): Entered {
   const value = bytes[level.at] === OPEN_BRACKET ? [] : {};
-  return { level, name, value, from: level.at + 1, isOwed: false };
+  return { level, name, value, from: level.at + 1, isOwed: false, names: 0 };
 }
 
 /** The name of a member whose value is a container; the text before an element is blank. */
@@ -148,7 +168,11 @@ function take(into: Entered, bytes: Uint8Array, to: number, isOwed: boolean): vo
   const entries = Array.isArray(run) ? run : Object.entries(run);
   if (isOwed && entries.length === 0) throw new SyntaxError();
   if (Array.isArray(value)) for (const element of entries) value.push(element);
-  else for (const [name, member] of entries) put(value, name, member);
+  else {
+    into.names += entries.length;
+    if (into.names > NAMES_MAX) throw new SyntaxError();
+    for (const [name, member] of entries) put(value, name, member);
+  }
 }
 
 function parsedRun(value: Entered["value"], text: string): object {

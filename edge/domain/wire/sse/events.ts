@@ -5,8 +5,12 @@
 import type { ErrorBody } from "../../../../shared/errors.ts";
 import { isJsonObject, type JsonObject } from "../json/document.ts";
 
+/** A longer event reports more than usage. */
+const USAGE_EVENT_MAX_BYTES = 64 * 1024;
+
 /** The event that only reports usage, a JSON object with empty `choices` and a `usage` object; null for any other. */
 export function usageEventOf(event: Uint8Array): JsonObject | null {
+  if (event.byteLength > USAGE_EVENT_MAX_BYTES) return null;
   const text = new TextDecoder().decode(event);
   if (!text.includes('"usage"')) return null;
   const data = text

@@ -3,6 +3,8 @@
  * with one, every byte of the stream passes through JavaScript. So a transform is created only for a request that needs it.
  */
 
+import type { Steps } from "../../../../shared/steps.ts";
+
 /** What is known of an event without decoding it. */
 export interface EventShape {
   /** Lines that it has, without the blank one at its end. */
@@ -22,5 +24,5 @@ export interface ResponseTransform {
    * Returns what is sent in place of an event: the same bytes, others, or none. The event has its blank line unless the
    * stream ended within it.
    */
-  event(event: Uint8Array): Uint8Array;
+  event(event: Uint8Array): Steps<Uint8Array>;
 }

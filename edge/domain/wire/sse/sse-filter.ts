@@ -3,6 +3,7 @@
  * that is not complete yet is held back; one that never ends is passed on as it comes, so that memory stays bounded. Every
  * byte is scanned once; a transform sees only the events that concern it.
  */
+import { atOnce, type Steps } from "../../../../shared/steps.ts";
 import { CLOSE_BRACKET, CR, LF, OPEN_BRACKET, SPACE, TAB } from "../../../../shared/wire/ascii.ts";
 import { concat, type Span } from "../bytes/byte-pieces.ts";
 import type { EventShape, ResponseTransform } from "./response-transform.ts";
@@ -40,10 +41,15 @@ export class SseFilter {
    * event never ends and every event has to be seen whole.
    */
   push(chunk: Uint8Array): Uint8Array {
+    return atOnce(this.pushing(chunk));
+  }
+
+  /** The same in steps. */
+  *pushing(chunk: Uint8Array): Steps<Uint8Array> {
     const { end, concerned } = this.#scan(chunk);
     const whole = end === 0 ? NOTHING : this.#take(chunk.subarray(0, end));
     this.#hold(chunk.subarray(end));
-    const passed = concerned.length === 0 ? whole : this.#changed(whole, concerned);
+    const passed = concerned.length === 0 ? whole : yield* this.#changed(whole, concerned);
     if (this.#heldBytes <= (this.#whole ? WHOLE_EVENT_MAX_BYTES : EVENT_MAX_BYTES)) return passed;
     if (this.#whole) throw new Error("an event that never ends");
     return concat([passed, this.#take(NOTHING)]);
@@ -51,8 +57,13 @@ export class SseFilter {
 
   /** What is left when the stream ends: an event without its blank line, or nothing. */
   finish(): Uint8Array {
+    return atOnce(this.finishing());
+  }
+
+  /** The same in steps. */
+  *finishing(): Steps<Uint8Array> {
     const rest = this.#take(NOTHING);
-    return rest.byteLength === 0 ? rest : this.#transform(rest);
+    return rest.byteLength === 0 ? rest : yield* this.#transform(rest);
   }
 
   /**
@@ -120,12 +131,12 @@ export class SseFilter {
   }
 
   /** Complete events, with those replaced that concern a transform. */
-  #changed(events: Uint8Array, concerned: readonly Span[]): Uint8Array {
+  *#changed(events: Uint8Array, concerned: readonly Span[]): Steps<Uint8Array> {
     const kept: Uint8Array[] = [];
     let from = 0;
     for (const { start, end } of concerned) {
       const event = events.subarray(start, end);
-      const instead = this.#transform(event);
+      const instead = yield* this.#transform(event);
       if (instead === event) continue;
       kept.push(events.subarray(from, start), instead);
       from = end;
@@ -136,11 +147,11 @@ export class SseFilter {
   }
 
   /** Applies every transform to one event; when one withholds the event, the others do not see it. */
-  #transform(event: Uint8Array): Uint8Array {
+  *#transform(event: Uint8Array): Steps<Uint8Array> {
     let passed = event;
     for (const transform of this.#transforms) {
       if (passed.byteLength === 0) break;
-      passed = transform.event(passed);
+      passed = yield* transform.event(passed);
     }
     return passed;
   }

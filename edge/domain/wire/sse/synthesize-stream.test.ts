@@ -1,7 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { atOnce } from "../../../../shared/steps.ts";
 import { isCompleteStream } from "./stream-end.ts";
-import { synthesizeStream } from "./synthesize-stream.ts";
+import { synthesizeStream as synthesized } from "./synthesize-stream.ts";
+
+function synthesizeStream(...given: Parameters<typeof synthesized>): string | null {
+  const bytes = atOnce(synthesized(...given));
+  return bytes === null ? null : new TextDecoder().decode(bytes);
+}
 
 const call = { id: "c1", type: "function", function: { name: "f", arguments: "{}" } };
 const usage = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 };

@@ -3,7 +3,16 @@
  * (docs/rules/boons.md#synthesised-streams). Structured output writes its checked answer so. An answer that the output
  * guardrails hold is sent as it came, because it is not changed (docs/rules/guardrails.md#actions).
  */
+import type { Steps } from "../../../../shared/steps.ts";
+import { concat } from "../bytes/byte-pieces.ts";
 import { type JsonObject, jsonObjectOf } from "../json/document.ts";
+import { writtenInSteps } from "../json/write-in-steps.ts";
+
+const [BEGIN, END, DONE] = ["data: ", "\n\n", "data: [DONE]\n\n"].map((text) => new TextEncoder().encode(text)) as [
+  Uint8Array,
+  Uint8Array,
+  Uint8Array,
+];
 
 /** Members of a completion that every event of its stream repeats. */
 const HEAD = ["id", "created", "model", "system_fingerprint", "service_tier"] as const;
@@ -21,7 +30,10 @@ interface StreamOptions {
  * The event stream of a completion: for each choice its role, reasoning, content, tool calls and finish reason, then the
  * usage if it was asked for, and `[DONE]`. Null: `completion` is not a chat completion with at least one choice.
  */
-export function synthesizeStream(completion: unknown, { includeUsage }: StreamOptions): string | null {
+export function* synthesizeStream(
+  completion: unknown,
+  { includeUsage }: StreamOptions,
+): Steps<Uint8Array<ArrayBuffer> | null> {
   const root = jsonObjectOf(completion);
   const given: unknown = root?.["choices"];
   if (root === null || !Array.isArray(given)) return null;
@@ -31,7 +43,9 @@ export function synthesizeStream(completion: unknown, { includeUsage }: StreamOp
   const usage = jsonObjectOf(root["usage"]);
   const events = choices.map((choice) => ({ ...head, choices: [choice], ...(includeUsage ? { usage: null } : {}) }));
   const last = includeUsage && usage !== null ? [{ ...head, choices: [], usage }] : [];
-  return `${[...events, ...last].map((event) => `data: ${JSON.stringify(event)}\n\n`).join("")}data: [DONE]\n\n`;
+  const parts: Uint8Array[] = [];
+  for (const event of [...events, ...last]) parts.push(BEGIN, yield* writtenInSteps(event), END);
+  return concat([...parts, DONE]);
 }
 
 /** The entries of `choices` in the events of one choice, in order; none for what is not a choice. */

@@ -9,6 +9,7 @@ import { sumUsage } from "../../../domain/tools/usage-sum.ts";
 import { errorEvent } from "../../../domain/wire/sse/events.ts";
 import type { AnswerReport } from "../../call/boon/answer-stage.ts";
 import { ClientGone } from "../../call/client-gone.ts";
+import { inTurns } from "../../call/in-turns.ts";
 import type { ToolLoop } from "./tool-loop.ts";
 
 /** Largest event that is read. */
@@ -71,9 +72,11 @@ export function composedStream(
       // What a turn has kept stays in memory as a part of the next request.
       const whole = composer.turn.isWhole && memory.grow(2 * composer.turn.characters);
       const finished = composer.turn.turn();
-      const decision = loop.decide(finished, whole);
+      const decision = await loop.decide(finished, whole);
       if (decision.kind === "final") {
-        yield encoder.encode(composer.end(finished, { toolCalls: decision.toolCalls, usage }));
+        yield encoder.encode(
+          await inTurns(loop.call, composer.end(finished, { toolCalls: decision.toolCalls, usage })),
+        );
         return;
       }
       yield encoder.encode(composer.announce(decision.calls.map(({ name }) => name)));
@@ -112,7 +115,8 @@ export function composedStream(
       for (;;) {
         const { done, value } = await reader.read();
         const data = done ? events.finish() : events.push(value);
-        const text = data.map((one) => composer.take(one)).join("");
+        let text = "";
+        for (const one of data) text += await inTurns(loop.call, composer.take(one));
         if (text !== "") yield encoder.encode(text);
         if (done) return;
         if (events.overflowed) throw new GatewayError("upstream_failed");

@@ -5,8 +5,11 @@
 import { GatewayError } from "../../../../shared/errors.ts";
 import { type Completion, finalCompletion, readCompletion } from "../../../domain/tools/completion.ts";
 import { sumUsage } from "../../../domain/tools/usage-sum.ts";
+import { parsedInSteps } from "../../../domain/wire/json/parse-in-steps.ts";
+import { writtenInSteps } from "../../../domain/wire/json/write-in-steps.ts";
 import { type AnswerReport, bodyOfBytes, collectAnswer, type StagedAnswer } from "../../call/boon/answer-stage.ts";
 import { ClientGone } from "../../call/client-gone.ts";
+import { inTurns } from "../../call/in-turns.ts";
 import { isEventStream } from "../../reply/response-headers.ts";
 import { composedStream } from "./composed-stream.ts";
 import type { ToolLoop } from "./tool-loop.ts";
@@ -32,16 +35,18 @@ async function loopedCompletion(loop: ToolLoop, answer: StagedAnswer, report: An
       return { ...current, body: collected.body };
     }
     const asItCame = { ...current, body: bodyOfBytes(collected.bytes) };
-    const completion = readCompletion(parsed(collected.bytes));
+    const document = await inTurns(loop.call, parsedInSteps(new TextDecoder().decode(collected.bytes)));
+    const completion = readCompletion(document);
     if (completion === null) return asItCame;
     first ??= completion;
     usage = sumUsage(usage, completion.root["usage"]);
-    const decision = loop.decide(completion.turn);
+    const decision = await loop.decide(completion.turn);
     if (decision.kind === "final") {
       const changed = completion !== first || decision.removed;
       const { toolCalls } = decision;
-      const bytes = changed ? written(finalCompletion(first, completion, { toolCalls, usage })) : null;
-      return bytes === null ? asItCame : { ...current, body: bodyOfBytes(bytes) };
+      if (!changed) return asItCame;
+      const final = finalCompletion(first, completion, { toolCalls, usage });
+      return { ...current, body: bodyOfBytes(await inTurns(loop.call, writtenInSteps(final))) };
     }
     await loop.run(completion.turn, decision);
     const next = await loop.nextTurn();
@@ -58,22 +63,5 @@ async function loopedCompletion(loop: ToolLoop, answer: StagedAnswer, report: An
       loop.failed();
       return current;
     }
-  }
-}
-
-function parsed(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(bytes));
-  } catch {
-    return null;
-  }
-}
-
-/** Null: it is nested too deeply to be written. */
-function written(value: object): Uint8Array<ArrayBuffer> | null {
-  try {
-    return new Uint8Array(new TextEncoder().encode(JSON.stringify(value)));
-  } catch {
-    return null;
   }
 }

@@ -17,7 +17,7 @@ const REPLY_MAX_BYTES = LIMITS.toolReply;
  */
 export async function readReply<T>(
   { headers, body }: Response,
-  find: (message: string) => T | null,
+  find: (message: string) => Promise<T | null>,
   memory: MemoryReservation,
 ): Promise<T | null> {
   if (body === null) return null;
@@ -30,10 +30,10 @@ export async function readReply<T>(
     for (;;) {
       const { done, value } = await read(reader);
       for (const message of done ? (events?.finish() ?? []) : (events?.push(value) ?? [])) {
-        const found = find(message);
+        const found = await find(message);
         if (found !== null) return found;
       }
-      if (done) return events === null ? find(pieces.join("") + decoder.decode()) : null;
+      if (done) return events === null ? await find(pieces.join("") + decoder.decode()) : null;
       bytes += value.byteLength;
       if (bytes > REPLY_MAX_BYTES || !memory.grow(value.byteLength)) throw new ToolServerFailure("answer too large");
       if (events === null) pieces.push(decoder.decode(value, { stream: true }));

@@ -36,7 +36,7 @@ async function apply(work: BoonWork): Promise<BoonEffect | null> {
   const { call, request, settings, draft, ownTools } = work;
   const { model, boons } = request;
   const withServers = hasToolLoop(model, boons);
-  const loopable = withServers || ownTools.length > 0 ? loopableRequest(work) : null;
+  const loopable = withServers || ownTools.length > 0 ? await loopableRequest(work) : null;
   if (loopable === null) return null;
   const { messages, tools, others } = loopable;
   const servers = withServers ? await discoverTools(call, model.tool_servers) : [];
@@ -56,7 +56,7 @@ async function apply(work: BoonWork): Promise<BoonEffect | null> {
       withSystemText(messages, settings.tool_loop_nudge, model.supports.system_messages) ?? messages,
     );
   // Read while the client's bytes are here: they are freed when the request has been sent.
-  for (const name of REPEATED) draft.get(name);
+  for (const name of REPEATED) await draft.get(name);
   const members = (): JsonObject => ({ ...others, ...draftMembers(draft) });
   return {
     applied: true,
@@ -68,7 +68,7 @@ async function apply(work: BoonWork): Promise<BoonEffect | null> {
 
 function draftMembers(draft: RequestDraft): JsonObject {
   return Object.fromEntries(
-    REPEATED.flatMap((name) => (draft.get(name) === undefined ? [] : [[name, draft.get(name)]])),
+    REPEATED.flatMap((name) => (draft.known(name) === undefined ? [] : [[name, draft.known(name)]])),
   );
 }
 

@@ -17,6 +17,7 @@ import {
 import type { JsonObject } from "../../../domain/wire/json/document.ts";
 import { ClientGone } from "../../call/client-gone.ts";
 import type { Call } from "../../call/context.ts";
+import { inTurns } from "../../call/in-turns.ts";
 import type { Prepared } from "../../call/known.ts";
 import { guardToolResult } from "../../guardrails/guard-tool-result.ts";
 import { openSubCall } from "../../sub-call.ts";
@@ -68,9 +69,9 @@ export class ToolLoop {
   }
 
   /** What follows a turn; `whole`: all of it has been kept. */
-  decide(turn: FinishedTurn, whole = true): TurnDecision {
+  async decide(turn: FinishedTurn, whole = true): Promise<TurnDecision> {
     const mayRun = whole && this.#turn <= this.#work.settings.tool_loop_max_turns;
-    return decideTurn(turn, this.owned, { turn: this.#turn, mayRun });
+    return await inTurns(this.call, decideTurn(turn, this.owned, { turn: this.#turn, mayRun }));
   }
 
   /** Runs the calls of a turn at the same time; the model reads their results in its next turn. Throws ClientGone. */
@@ -161,7 +162,7 @@ export class ToolLoop {
         this.#work.settings.tool_loop_tool_timeout_ms,
         async (deadline) => await session.callTool(name, args, deadline),
       );
-      return resultText(result);
+      return await inTurns(this.call, resultText(result));
     } catch (error) {
       if (error instanceof ClientGone) throw error;
       const cause = error instanceof ToolServerFailure && error.cause === undefined ? "" : rootCause(error);

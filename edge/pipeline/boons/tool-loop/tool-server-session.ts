@@ -10,14 +10,16 @@ import {
   INITIALIZE_PARAMS,
   protocolVersionOf,
   type RpcReply,
-  received,
+  receivedIn,
   rpcNotification,
   rpcRequest,
 } from "../../../../shared/wire/json-rpc.ts";
 import { mcpUrl } from "../../../domain/tools/mcp.ts";
 import { type OfferedTool, toolPageOf } from "../../../domain/tools/tool-list.ts";
 import type { JsonObject } from "../../../domain/wire/json/document.ts";
+import { parsedInSteps } from "../../../domain/wire/json/parse-in-steps.ts";
 import type { Call } from "../../call/context.ts";
+import { inTurns } from "../../call/in-turns.ts";
 import { type Deadline, withDeadline } from "./deadline.ts";
 import { readReply } from "./reply-reader.ts";
 import { ToolServerFailure } from "./tool-server-failure.ts";
@@ -64,7 +66,7 @@ export class ToolServerSession {
       const reply = await this.#ask("tools/list", cursor === undefined ? {} : { cursor }, deadline);
       // A server without tools need not know the method.
       if (reply.kind === "error" && reply.methodUnknown) break;
-      const listed = reply.kind === "result" ? toolPageOf(reply.result) : null;
+      const listed = reply.kind === "result" ? await inTurns(this.#call, toolPageOf(reply.result)) : null;
       if (listed === null) throw new ToolServerFailure("no list of tools");
       tools.push(...listed.tools);
       if (listed.nextCursor === null || cursors.has(listed.nextCursor)) break;
@@ -178,8 +180,8 @@ export class ToolServerSession {
     const begun = response.headers.get("mcp-session-id");
     const memory = this.#call.memory.answerMemory.open();
     let answered = 0;
-    const find = (text: string): RpcReply | null => {
-      const { reply, answers } = received(text, id);
+    const find = async (text: string): Promise<RpcReply | null> => {
+      const { reply, answers } = receivedIn(await inTurns(this.#call, parsedInSteps(text)), id);
       const chosen = answers.slice(0, ANSWERS_MAX - answered);
       answered += chosen.length;
       for (const answer of chosen)

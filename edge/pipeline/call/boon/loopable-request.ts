@@ -3,11 +3,16 @@
  * boons before it that need a tool of their own: without a loop nobody would answer its calls.
  */
 
+import type { Steps } from "../../../../shared/steps.ts";
 import { foldedName } from "../../../domain/request/client-fields.ts";
 import { TOOLS_MAX } from "../../../domain/tools/merge-tools.ts";
 import { isJsonObject, type JsonDocument, type JsonObject } from "../../../domain/wire/json/document.ts";
+import { inTurns } from "../in-turns.ts";
 import type { BoonWork } from "./boon.ts";
 import { isDraftMember } from "./request-draft.ts";
+
+/** Work for a value that is looked at, in units. */
+const VALUE_UNITS = 12;
 
 /** What the loop works with. */
 interface LoopableRequest {
@@ -19,15 +24,20 @@ interface LoopableRequest {
 }
 
 /** Null: the loop stays away. */
-export function loopableRequest({ request, draft }: Pick<BoonWork, "request" | "draft">): LoopableRequest | null {
+export async function loopableRequest({
+  call,
+  request,
+  draft,
+}: Pick<BoonWork, "call" | "request" | "draft">): Promise<LoopableRequest | null> {
   const { document } = request.parsed;
   if (!request.model.supports.function_calling || draft.isLarge || !wantsOneAnswer(document)) return null;
-  const legacy = draft.get("functions") !== undefined || draft.get("function_call") !== undefined;
-  const messages = draft.get("messages");
-  const tools = draft.get("tools") ?? [];
-  if (legacy || draft.get("tool_choice") === "none" || !Array.isArray(messages) || !Array.isArray(tools)) return null;
+  const legacy = (await draft.get("functions")) !== undefined || (await draft.get("function_call")) !== undefined;
+  const messages = await draft.get("messages");
+  const tools = (await draft.get("tools")) ?? [];
+  if (legacy || (await draft.get("tool_choice")) === "none" || !Array.isArray(messages) || !Array.isArray(tools))
+    return null;
   if (tools.length >= TOOLS_MAX) return null;
-  const others = otherMembers(document);
+  const others = await inTurns(call, otherMembers(document));
   return others === null ? null : { messages, tools, others };
 }
 
@@ -39,15 +49,17 @@ function wantsOneAnswer({ root }: JsonDocument): boolean {
  * Null: the text of one is so long that the parsed document does not hold it, or one is another spelling of what guardrails
  * may have redacted, which the document holds as it came.
  */
-function otherMembers(document: JsonDocument): JsonObject | null {
+function* otherMembers(document: JsonDocument): Steps<JsonObject | null> {
   const others = Object.entries(document.root).filter(([name]) => name !== "model" && !isDraftMember(name));
   if (others.some(([name]) => isDraftMember(foldedName(name)))) return null;
-  return others.every(([, value]) => isWhole(document, value)) ? Object.fromEntries(others) : null;
+  const members = Object.fromEntries(others);
+  return (yield* isWhole(document, members)) ? members : null;
 }
 
-function isWhole(document: JsonDocument, value: unknown): boolean {
+function* isWhole(document: JsonDocument, value: unknown): Steps<boolean> {
   const waiting: unknown[] = [value];
   for (let next = waiting.pop(); next !== undefined || waiting.length > 0; next = waiting.pop()) {
+    yield VALUE_UNITS;
     if (typeof next === "string" && document.text(next) !== next) return false;
     if (Array.isArray(next)) for (const one of next as readonly unknown[]) waiting.push(one);
     else if (isJsonObject(next)) for (const one of Object.values(next)) waiting.push(one);

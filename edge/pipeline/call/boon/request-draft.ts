@@ -3,6 +3,7 @@
  * goes upstream byte for byte as the client sent it. Values are read from the client's bytes, because the parsed document
  * of a large body has cut strings. A value that was read is never changed in place: a new one is set.
  */
+import type { Steps } from "../../../../shared/steps.ts";
 import type { MemberEdits } from "../../../domain/upstream/transform.ts";
 import type { OutgoingBody } from "../client-body.ts";
 
@@ -29,6 +30,9 @@ export type DraftMember = (typeof DRAFT_MEMBERS)[number];
 /** A large request: its messages are read whole besides its bytes, within the 128 MB of an isolate. */
 const LARGE_BYTES = 8 * 1024 * 1024;
 
+/** Does work of any length. Throws ClientGone. */
+type InTurns = <T>(work: Steps<T>) => Promise<T>;
+
 const NAMES: ReadonlySet<string> = new Set(DRAFT_MEMBERS);
 
 /** Whether a draft may change this member of the top level. */
@@ -38,12 +42,14 @@ export function isDraftMember(name: string): boolean {
 
 export class RequestDraft {
   readonly #body: OutgoingBody;
+  readonly #inTurns: InTurns;
   readonly #read = new Map<DraftMember, unknown>();
   #changed: ReadonlyMap<DraftMember, unknown> = new Map();
 
   /** The body must not have been sent yet. */
-  constructor(body: OutgoingBody) {
+  constructor(body: OutgoingBody, inTurns: InTurns) {
     this.#body = body;
+    this.#inTurns = inTurns;
   }
 
   /** The request is too large for a boon that sends its messages again. */
@@ -51,11 +57,16 @@ export class RequestDraft {
     return (this.#body.clientBytes ?? []).reduce((sum, { byteLength }) => sum + byteLength, 0) > LARGE_BYTES;
   }
 
-  /** The value that would go upstream now; undefined: none. */
-  get(name: DraftMember): unknown {
-    if (this.#changed.has(name)) return this.#changed.get(name);
-    if (!this.#read.has(name)) this.#read.set(name, this.#body.member(name));
-    return this.#read.get(name);
+  /** The value that would go upstream now; undefined: none. Throws ClientGone. */
+  async get(name: DraftMember): Promise<unknown> {
+    if (this.#body.member !== null && !this.#changed.has(name) && !this.#read.has(name))
+      this.#read.set(name, await this.#inTurns(this.#body.member(name)));
+    return this.known(name);
+  }
+
+  /** The same of a member that was read or set. */
+  known(name: DraftMember): unknown {
+    return this.#changed.has(name) ? this.#changed.get(name) : this.#read.get(name);
   }
 
   /** Sets a member to a JSON value; undefined removes it. */

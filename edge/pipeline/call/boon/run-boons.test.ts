@@ -19,7 +19,7 @@ const boon = (name: Boon["name"], apply: Boon["apply"]): Boon => ({ name, apply 
 /** Adds a message that names it. */
 const adds = (name: Boon["name"], effect: Partial<BoonEffect> = {}): Boon =>
   boon(name, async ({ draft }) => {
-    draft.set("messages", [...(draft.get("messages") as unknown[]), name]);
+    draft.set("messages", [...((await draft.get("messages")) as unknown[]), name]);
     return { ...EFFECT, ...effect };
   });
 const failsHalfWay = (name: Boon["name"], error: Error): Boon =>
@@ -38,7 +38,10 @@ async function boosted(boons: readonly Boon[], directive?: string) {
   const { request: after, stages } = await runBoons(call, request, boons);
   const counted = call.boonRuns.events.filter(({ metric }) => metric === "gateway_boon_runs_total");
   return {
-    edits: [...after.parsed.edits],
+    edits: Array.from(after.parsed.edits, ([name, json]) => [
+      name,
+      JSON.parse(new TextDecoder().decode(json as Uint8Array)),
+    ]),
     report: after.boonReport,
     stages,
     counted: counted.map(({ labels }) => labels.join(" ")),

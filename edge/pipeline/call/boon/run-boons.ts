@@ -3,8 +3,10 @@
  * boon fails open: without it the request goes on as it was.
  */
 import { rootCause } from "../../../../shared/text/root-cause.ts";
+import { writtenEdits } from "../../../domain/upstream/request-body.ts";
 import { ClientGone } from "../client-gone.ts";
 import type { Call } from "../context.ts";
+import { inTurns } from "../in-turns.ts";
 import { type BoonReport, NO_BOONS, type Prepared } from "../known.ts";
 import type { AnswerStage } from "./answer-stage.ts";
 import type { Boon, BoonEffect, BoonWork } from "./boon.ts";
@@ -28,7 +30,7 @@ export async function runBoons<K extends Prepared>(
 ): Promise<Boosted<K>> {
   const { off, lossy } = directivesOf(call);
   if (request.boons === null || boons.length === 0 || off) return { request, stages: [] };
-  const draft = new RequestDraft(request.parsed.outgoing);
+  const draft = new RequestDraft(request.parsed.outgoing, async (work) => await inTurns(call, work));
   const { settings } = request.boons;
   const work: BoonWork = { call, request, settings, draft, directive: { lossy }, ownTools: [] };
   const effects: (readonly [Boon, BoonEffect])[] = [];
@@ -37,7 +39,7 @@ export async function runBoons<K extends Prepared>(
     if (effect !== null) effects.push([boon, effect]);
   }
   if (effects.length === 0) return { request, stages: [] };
-  const parsed = { ...request.parsed, edits: draft.edits };
+  const parsed = { ...request.parsed, edits: await inTurns(call, writtenEdits(draft.edits)) };
   const stages = effects.flatMap(([{ name }, { answer }]) => (answer === null ? [] : [watched(call, name, answer)]));
   return { request: { ...request, parsed, boonReport: reportOf(effects) }, stages };
 }

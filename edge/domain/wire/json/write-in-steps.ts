@@ -1,0 +1,83 @@
+/**
+ * `JSON.stringify` in steps, of what `JSON.parse` may return: no other request has its turn while the engine writes. A member
+ * without a value is left out.
+ */
+import type { Steps } from "../../../../shared/steps.ts";
+import { concat } from "../bytes/byte-pieces.ts";
+
+/** Characters that are written at once. */
+const PART = 16 * 1024;
+const CHARACTERS_PER_UNIT = 4;
+/** Work for a value besides its characters, in units. */
+const VALUE_UNITS = 8;
+const STEP_UNITS = 1024;
+
+const encoder = new TextEncoder();
+
+/** A list or an object under way. */
+interface Level {
+  readonly of: Readonly<Record<string | number, unknown>>;
+  /** The names of an object's members; null: a list. */
+  readonly names: readonly string[] | null;
+  /** Members and elements in all, looked at, and written. */
+  readonly length: number;
+  next: number;
+  written: number;
+}
+
+/** The JSON of a value in UTF-8. */
+export function* writtenInSteps(root: unknown): Steps<Uint8Array<ArrayBuffer>> {
+  const parts: Uint8Array[] = [];
+  const levels: Level[] = [];
+  let [text, units] = ["", 0];
+  for (let value: unknown = root; ; ) {
+    const before = text.length;
+    if (typeof value === "string" && value.length > PART) {
+      parts.push(encoder.encode(`${text}"`));
+      for (let at = 0; at < value.length; ) {
+        // never between the halves of a pair
+        const end = at + PART - (/[\ud800-\udbff]/.test(value.charAt(at + PART - 1)) ? 1 : 0);
+        parts.push(encoder.encode(JSON.stringify(value.slice(at, end)).slice(1, -1)));
+        yield PART / CHARACTERS_PER_UNIT;
+        at = end;
+      }
+      text = '"';
+    } else if (typeof value === "object" && value !== null) {
+      levels.push(levelOf(value));
+      text += Array.isArray(value) ? "[" : "{";
+    } else text += JSON.stringify(value ?? null);
+    units += VALUE_UNITS + Math.max(text.length - before, 0) / CHARACTERS_PER_UNIT;
+    if (units >= STEP_UNITS) {
+      yield units;
+      units = 0;
+    }
+    for (;;) {
+      if (text.length >= PART) {
+        parts.push(encoder.encode(text));
+        text = "";
+      }
+      const level = levels.at(-1);
+      if (level === undefined) return concat([...parts, encoder.encode(text)]);
+      const { of, names, length, next } = level;
+      if (next === length) {
+        text += names === null ? "]" : "}";
+        levels.pop();
+        continue;
+      }
+      level.next += 1;
+      const name = names?.[next];
+      value = of[name ?? next];
+      if (value === undefined && name !== undefined) continue;
+      if (level.written > 0) text += ",";
+      level.written += 1;
+      if (name !== undefined) text += `${JSON.stringify(name)}:`;
+      break;
+    }
+  }
+}
+
+function levelOf(value: object): Level {
+  const names = Array.isArray(value) ? null : Object.keys(value);
+  const { length } = names ?? (value as readonly unknown[]);
+  return { of: value as Level["of"], names, length, next: 0, written: 0 };
+}
