@@ -10,7 +10,11 @@ const VOLATILE = new Set([
   "completed_at",
   "timings",
   "prompt_ms",
+  "sequence_number",
 ]);
+
+/** vLLM has its fingerprint only in the event of the usage, which a client that did not ask for it does not get. */
+const NOT_IN_EVENTS = new Set([...VOLATILE, "system_fingerprint"]);
 
 export interface Spoken {
   readonly status: number;
@@ -38,9 +42,47 @@ function eventsOf(text: string): readonly unknown[] {
   const events = text.split("\n\n").map((event) => {
     const field = (name: string): string | undefined => new RegExp(`^${name}: ?(.*)$`, "m").exec(event)?.[1];
     const data = field("data");
-    return data === undefined ? null : { event: field("event"), data: parsed(data) };
+    return data === undefined ? null : { event: field("event"), data: parsed(data, NOT_IN_EVENTS) };
   });
-  return events.filter((event) => event !== null && !isOnlyTimes(event.data));
+  const kept: unknown[] = [];
+  for (const event of events.filter((each) => each !== null && !isOnlyTimes(each.data))) {
+    const both = joined(kept.at(-1), event);
+    if (both === undefined) kept.push(event);
+    else kept[kept.length - 1] = both;
+  }
+  return kept;
+}
+
+/** Where an answer's text is, and what is said of each of its tokens. */
+const PIECES = new Set([
+  "content",
+  "text",
+  "delta",
+  "tokens",
+  "token_logprobs",
+  "top_logprobs",
+  "text_offset",
+  "token_ids",
+]);
+
+/**
+ * Two events as one: servers cut the same text into other pieces each time. Undefined for events that differ in more than the
+ * text; `name` is that of the member that they are.
+ */
+function joined(first: unknown, second: unknown, name = ""): unknown {
+  if (PIECES.has(name) && typeof first === "string" && typeof second === "string") return first + second;
+  if (PIECES.has(name) && Array.isArray(first) && Array.isArray(second)) return [...first, ...second];
+  if (!isObject(first) || !isObject(second)) return first === second ? first : undefined;
+  const names = Object.keys(first);
+  if (names.length !== Object.keys(second).length) return undefined;
+  const both = names.map((each) => [each, joined(first[each], second[each], each)] as const);
+  const fits = both.every(([each, value]) => value !== undefined || (first[each] === undefined && each in second));
+  if (!fits) return undefined;
+  return Array.isArray(first) ? both.map(([, value]) => value) : Object.fromEntries(both);
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return value !== null && typeof value === "object";
 }
 
 /** The event that llama.cpp's server sends last, without a count that nobody asked for: only times are left in it. */
@@ -50,9 +92,9 @@ function isOnlyTimes(data: unknown): boolean {
   return Array.isArray(choices) && choices.length === 0 && usage === undefined;
 }
 
-function parsed(text: string): unknown {
+function parsed(text: string, without: ReadonlySet<string> = VOLATILE): unknown {
   try {
-    return JSON.parse(text, (name, value: unknown) => (VOLATILE.has(name) ? undefined : value)) as unknown;
+    return JSON.parse(text, (name, value: unknown) => (without.has(name) ? undefined : value)) as unknown;
   } catch {
     return text;
   }

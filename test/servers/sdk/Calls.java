@@ -52,7 +52,7 @@ public class Calls {
     var mapper = new ObjectMapper();
     List<Map<String, Object>> outcomes = new ArrayList<>();
     for (var call : mapper.readTree(System.getenv("GATEWAY_CALLS"))) outcomes.add(outcome(call));
-    System.out.println("outcomes: " + mapper.writeValueAsString(outcomes));
+    System.out.println(mapper.writeValueAsString(outcomes));
     System.exit(0);
   }
 }
