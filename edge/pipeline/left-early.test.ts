@@ -129,33 +129,4 @@ describe("a client that leaves", () => {
     await world.settled();
     expect(world.permit.settlement).toMatchObject({ actualTokens: 7, row: { status_code: 499, total_tokens: 7 } });
   });
-
-  it("after the head of a refusal has the status of that refusal", async () => {
-    const world = new TestPipeline();
-    const client = new AbortController();
-    const piece = new TextEncoder().encode('{"detail":"later"}');
-    const body = new ReadableStream({ type: "bytes", pull: (controller) => controller.enqueue(piece.slice()) });
-    world.upstream = async () => new Response(body, { status: 429, headers: { "content-type": "application/json" } });
-    const response = await run(world.received({ signal: client.signal }));
-    client.abort();
-    await response.body?.cancel();
-    await world.settled();
-    expect(world.permit.settlement).toMatchObject({ actualTokens: 0, row: { status_code: 429, error_code: "" } });
-  });
-
-  it("after an error event has that error", async () => {
-    const world = new TestPipeline();
-    const event = new TextEncoder().encode(
-      'data: {"choices":[{"delta":{"content":"a"}}]}\n\ndata: {"error":{"code":500}}\n\n',
-    );
-    const body = new ReadableStream({ type: "bytes", pull: (controller) => controller.enqueue(event.slice()) });
-    world.upstream = async () => new Response(body, { headers: { "content-type": "text/event-stream" } });
-    const response = await run(world.received({ body: '{"model":"tiny","stream":true,"messages":[]}' }));
-    const reader = response.body?.getReader();
-    await reader?.read();
-    await reader?.cancel();
-    await world.settled();
-    const row = { status_code: 200, error_code: "upstream_stream_error" };
-    expect(world.permit.settlement).toMatchObject({ row });
-  });
 });
