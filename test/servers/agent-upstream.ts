@@ -26,7 +26,7 @@ interface AgentRequest {
   readonly tools?: readonly { readonly name?: string; readonly type?: string }[];
 }
 
-export interface AgentUpstream {
+interface AgentUpstream {
   readonly url: string;
   /** How many calls a model has had. */
   readonly calls: (model: string) => number;

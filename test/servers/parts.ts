@@ -10,7 +10,7 @@ import { must } from "../tiers/optional-area.ts";
 const ROOT = process.env["TEST_SERVERS_ROOT"] ?? join(tmpdir(), "gateway-test-servers");
 const HERE = import.meta.dirname;
 
-export interface Part {
+interface Part {
   readonly name: string;
   /** The test file that needs it. */
   readonly file: string;

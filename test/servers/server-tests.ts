@@ -9,7 +9,7 @@ import type { Body } from "./bodies.ts";
 import type { ModelServer } from "./model-server.ts";
 import { type Spoken, spoken, usageIn } from "./spoken.ts";
 
-export interface RealServer {
+interface RealServer {
   readonly name: string;
   readonly start: () => Promise<ModelServer>;
   /** By which the server knows its model. */
