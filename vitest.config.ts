@@ -142,7 +142,7 @@ const onRealDatabase = (name: "postgres" | "neon", more: string) => ({
  * `spec` sends HTTP requests to one whole stack. `faults` starts and kills stacks of its own. `properties` tries properties at
  * length. `postgres` and `neon` run what depends on the database driver. `browser` opens the console in Chromium. `cluster`
  * starts several instances over one bucket. `fronts` puts Caddy, nginx and Envoy before a stack. `upgrades` starts this version on
- * the data of released ones. `slurm`, `containers` and `compose` need a machine that their own scripts make.
+ * the data of released ones. `slurm`, `containers`, `compose` and `servers` need what their own scripts make or install.
  */
 export default defineConfig({
   test: {
@@ -251,6 +251,15 @@ export default defineConfig({
           ...node,
           name: "containers",
           include: ["test/containers/*.test.ts"],
+          fileParallelism: false,
+        },
+      },
+      {
+        test: {
+          ...node,
+          name: "servers",
+          include: ["test/servers/**/*.test.ts"],
+          globalSetup: ["./test/harness/global-setup.ts"],
           fileParallelism: false,
         },
       },

@@ -56,6 +56,7 @@ const modelFor = (minutes: number, ...more: readonly string[]): Step => ({
 const model = modelFor(10);
 const workflows: Step = { name: "workflows", run: ["test/workflows/main.ts"] };
 const clients: Step = { name: "clients", run: ["test/clients/main.ts"] };
+const servers: Step = { name: "servers", run: ["test/servers/main.ts"] };
 const chart: Step = { name: "chart", run: ["infra/helm/render.ts", "--check"] };
 const long: Phase = [
   [tagged("release", "long: units", ["unit", "objects"])],
@@ -93,6 +94,7 @@ const RELEASE: readonly Phase[] = [
   only(cluster),
   only(wherePossible(slurm)),
   only(wherePossible(containers), wherePossible(compose)),
+  only(wherePossible(servers)),
   only(saturation),
   only(soak),
   only(model),
@@ -110,6 +112,7 @@ export const AREAS: Readonly<Record<string, readonly Step[]>> = {
   browser: [browser],
   database: [database],
   clients: [clients],
+  servers: [servers],
   soak: [soak],
   model: [model],
   properties: [properties],

@@ -95,6 +95,7 @@ describe("an undocumented path goes upstream", () => {
     "/v1/moderations",
     "/v1/messages",
     "/v1/messages/count_tokens",
+    "/v1/responses/input_tokens",
     "/v1/score",
     "/tokenize",
     "/infill",
@@ -138,7 +139,7 @@ describe("an undocumented path goes upstream", () => {
         fc.constantFrom("responses", "chat/completions"),
         fc.constantFrom(...SPELLINGS),
         fc.constantFrom("", "/v1", "/openai/v1"),
-        fc.constantFrom("/resp_1", "/resp_1/cancel", "/x/messages"),
+        fc.constantFrom("/resp_1", "/resp_1/cancel", "/x/messages", "/input_tokens/cancel"),
         (name, writeAs, before, after) => {
           const written = name.split("/").map(writeAs).join("/");
           expect(mayBeAdded(`${before}/${written}${after}`)).toBe(false);

@@ -25,8 +25,8 @@ const ACCOUNT_OBJECTS: ReadonlySet<string> = new Set([
   "videos",
   "skills",
 ]);
-/** Below these paths are stored answers of every tenant that shares the credential. */
-const STORED_ANSWERS = /\/(?:responses|chat\/completions)\/./;
+/** Below these paths are stored answers of every tenant that shares the credential; counting what a request has is none. */
+const STORED_ANSWERS = /\/(?:responses\/(?!input_tokens$)|chat\/completions\/)./;
 
 const STORED_ROUTES: ReadonlySet<string> = new Set(["GET ", "DELETE ", "GET /input_items", "POST /cancel"]);
 
@@ -35,7 +35,7 @@ const STORED_ROUTES: ReadonlySet<string> = new Set(["GET ", "DELETE ", "GET /inp
  * documented routes.
  */
 const INFERENCE =
-  /^(?:\/v[12])?\/(?:rerank|score|classify|pooling|moderations|messages(?:\/count_tokens)?|tokenize|detokenize|completion|infill|fim\/completions|generate|embed|apply-template)$/;
+  /^(?:\/v[12])?\/(?:rerank|score|classify|pooling|moderations|messages(?:\/count_tokens)?|responses\/input_tokens|tokenize|detokenize|completion|infill|fim\/completions|generate|embed|apply-template)$/;
 
 const DOCUMENTED: ReadonlySet<string> = new Set([
   ...MODEL_ROUTES,

@@ -24,6 +24,7 @@ describe("the class of a path (docs/rules/routes.md#path-classes)", () => {
     ["/pooling", "other", "input-tokens", false, false],
     ["/v1/messages/count_tokens", "other", "nothing", false, false],
     ["/v1/responses/input_tokens", "other", "nothing", false, false],
+    ["/apply-template", "other", "nothing", false, false],
     ["/tokenize", "other", "nothing", false, false],
     ["/detokenize", "other", "nothing", false, false],
     ["/v1/models/org/embeddings", "other", "tokens", false, false],

@@ -81,6 +81,7 @@ function classOf(rawPath: string): RouteClass {
     case "input_tokens":
     case "tokenize":
     case "detokenize":
+    case "apply-template":
       return { ...OTHER, estimate: "nothing", billedBy: "nothing" };
     default:
   }

@@ -225,3 +225,32 @@ it("of many stored objects waits for a slow store two seconds in all", async () 
     known: ids,
   });
 });
+
+describe("the row of a client that leaves", () => {
+  it("after the head of a refusal has the status of that refusal", async () => {
+    const world = new TestPipeline();
+    const client = new AbortController();
+    const piece = new Uint8Array(encoder.encode('{"detail":"later"}'));
+    const body = bodyOf(() => piece.slice());
+    world.upstream = async () => new Response(body, { status: 429, headers: { "content-type": "application/json" } });
+    const response = await run(world.received({ signal: client.signal }));
+    client.abort();
+    await response.body?.cancel();
+    await world.settled();
+    expect(world.permit.settlement).toMatchObject({ actualTokens: 0, row: { status_code: 429, error_code: "" } });
+  });
+
+  it("after an error event has that error", async () => {
+    const world = new TestPipeline();
+    const event = encoder.encode('data: {"choices":[{"delta":{"content":"a"}}]}\n\ndata: {"error":{"code":500}}\n\n');
+    const body = bodyOf(() => event.slice());
+    world.upstream = async () => new Response(body, { headers: { "content-type": "text/event-stream" } });
+    const response = await run(world.received({ body: '{"model":"tiny","stream":true,"messages":[]}' }));
+    const reader = response.body?.getReader();
+    await reader?.read();
+    await reader?.cancel();
+    await world.settled();
+    const row = { status_code: 200, error_code: "upstream_stream_error" };
+    expect(world.permit.settlement).toMatchObject({ row });
+  });
+});

@@ -99,9 +99,11 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     // A client that is interrupted did not leave, even if it does not take the error any more. A stage ends its stream in order.
     const isCut = end !== "complete" || (events && relayed.stages.length > 0);
     const stopped = isCut && ENDED_BY_GATEWAY.has(interrupted?.code ?? "") ? interrupted : null;
-    const statusCode = stopped?.status ?? (end === "gone" ? 499 : shownStatus);
-    forwarded.span.set({ ttft_ms: ttftMs, ...(events ? { stream: true } : {}), ...scan.facts() });
     const isFailed = events && response.ok && scan.hasError;
+    // SDKs leave at an error: they do not read the body of a refusal, nor what follows an error event.
+    const isLeft = end === "gone" && !isFailed && (response.ok || readerStalled);
+    const statusCode = stopped?.status ?? (isLeft ? 499 : shownStatus);
+    forwarded.span.set({ ttft_ms: ttftMs, ...(events ? { stream: true } : {}), ...scan.facts() });
     if (isFailed || (end === "broken" && tapped?.complete !== true)) forwarded.span.fail();
     forwarded.span.end(call.ports.clock());
     let failure: GatewayError | null = null;
@@ -114,7 +116,6 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
       if (timedOut !== null) request.upstream.count("timeout");
       failure = brokenBy(cutReason());
     }
-    if (end === "gone") failure = stopped;
     if (!response.ok) {
       buffer?.close();
       settler.end({ statusCode, ttftMs, failure, readerStalled });

