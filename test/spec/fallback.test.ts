@@ -182,7 +182,7 @@ describe("the first error stands", () => {
 
   it("when the tenant cannot pay the fallback's price, and nothing stays reserved", async () => {
     const found = await scene({}, { output_cost_per_token: 1000 });
-    await changeTenant(found.minted, { budget_cost_usd: 50, budget_period: "daily" });
+    await changeTenant(found.minted, { budget_cost_usd: 50, budget_period: "lifetime" });
     await expectFirstError(found);
     expect(
       await waitFor(
