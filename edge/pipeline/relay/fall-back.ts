@@ -56,7 +56,9 @@ export class Fallbacks {
     for (const { name } of this.#left) {
       this.#seen.add(name);
       const parsed = { ...request.parsed, modelName: name };
-      const asking = { ...request, parsed, asked: request.asked ?? request.model };
+      // The order of the candidates stands, whatever the settings of the auto router are by now.
+      const auto = request.auto && { ...request.auto, settingsRev: null };
+      const asking = { ...request, parsed, auto, asked: request.asked ?? request.model };
       try {
         return await admit(this.#call, await reload(asking), reload, request);
       } catch (error) {
