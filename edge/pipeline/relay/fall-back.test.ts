@@ -1,10 +1,13 @@
 /** A request between its model and the next one (docs/rules/models.md#fallback-models). */
-import { describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { GatewayError } from "../../../shared/errors.ts";
+import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";
 import { modelOf } from "../../../test/harness/edge/pipeline/records.ts";
 import { GRANT, TestPermit, TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
 import { waitFor } from "../../../test/harness/wait-for.ts";
 import { run } from "../run.ts";
+
+beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 
 /** A request whose model fails, and which waits for a slot of the next one. */
 class Moving {
