@@ -6,7 +6,7 @@ import type { UsageLogDetail } from "../../shared/schema/usage-reads.ts";
 import { dataOf, useGateway } from "../harness/fixture.ts";
 import { startGatedUpstream } from "../harness/gated-upstream.ts";
 import type { Minted } from "../harness/gateway.ts";
-import { jsonAnswer, startHttpSink } from "../harness/http-sink.ts";
+import { jsonAnswer, type SinkAnswer, startHttpSink } from "../harness/http-sink.ts";
 import { useStarted } from "../harness/use-started.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
@@ -180,16 +180,42 @@ describe("the first error stands", () => {
     await expectFirstError(found);
   });
 
-  it("when the tenant cannot pay the fallback's price, and nothing stays reserved", async () => {
-    const found = await scene({}, { output_cost_per_token: 1000 });
-    await changeTenant(found.minted, { budget_cost_usd: 50, budget_period: "lifetime" });
-    await expectFirstError(found);
-    expect(
+  it("when the budget is full by then, and only the request that filled it is charged", async () => {
+    const gate = await startGatedUpstream();
+    try {
+      const failing = Promise.withResolvers<SinkAnswer>();
+      sink().answer = async () => await failing.promise;
+      const free = { api_base: sink().url, input_cost_per_token: 0, output_cost_per_token: 0 };
+      const { minted, second } = await scene(free, { api_base: gate.url });
+      await changeTenant(minted, { budget_cost_usd: 1, budget_period: "lifetime" });
+      const first = fixture.gateway.chat(minted);
       await waitFor(
-        async () => await budgetOf(found.minted),
-        (usage) => usage.reserved_cost_usd === 0,
-      ),
-    ).toMatchObject({ used_tokens: 0, used_cost_usd: 0 });
+        () => sink().asked.filter(({ body }) => body.includes(minted.mark)),
+        (asked) => asked.length === 1,
+      );
+      const holder = fixture.gateway.chat({ ...minted, model: second }, { body: { max_tokens: 1000 } });
+      await waitFor(
+        () => gate.seen(minted.mark),
+        (asked) => asked.length === 1,
+      );
+      failing.resolve(jsonAnswer({}, 503));
+      const response = await first;
+      await response.text();
+      expect(seenOf(response)).toEqual(FIRST);
+      gate.release();
+      expect((await holder).status).toBe(200);
+      expect(await rowOf(minted, response)).toMatchObject({
+        served_model: minted.model.model_name,
+        status_code: 502,
+        upstream_status: 503,
+        total_tokens: 0,
+        cost_usd: 0,
+      });
+      expect(gate.seen(minted.mark)).toHaveLength(1);
+      expect(await settledBudget(minted)).toMatchObject({ used_tokens: TOKENS });
+    } finally {
+      await gate.close();
+    }
   });
 
   it.each([
