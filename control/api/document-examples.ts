@@ -53,6 +53,8 @@ const BY_NAME: Readonly<Record<string, readonly unknown[]>> = {
   context_window: [131_072],
   tags: [["general", "coding"]],
   tool_servers: [["docs-search"]],
+  fallback_models: [["llama-3.1-8b"]],
+  fallback_on: [["failure"]],
   maintenance_note: ["New disks"],
   health_maintenance_note: ["New disks"],
   health_status: ["unknown"],

@@ -65,6 +65,7 @@ describe("a request that was served", () => {
   it.each<[string, Partial<UsageRow>]>([
     ["failed", { status_code: 502 }],
     ["broke off", { error_code: "upstream_stream_error" }],
+    ["went on to another model", { served_model: "another" }],
   ])("proves nothing when a later one %s", async (_what, change) => {
     const model = await known();
     await served(model, 5000);
@@ -85,6 +86,13 @@ describe("a request that was served", () => {
     await served(model, agoMs, change);
     expect(await checked(model)).toMatchObject({ message: "http 200" });
     expect(probes()).toBe(1);
+  });
+
+  it("proves that a model works which answered as a fallback", async () => {
+    const model = await known();
+    await served(model, 1000, { model: "another", served_model: model.model_name });
+    expect(await checked(model)).toMatchObject({ message: expect.stringMatching(/^served/) });
+    expect(probes()).toBe(0);
   });
 
   it("proves nothing when it started before the last failed check or another upstream served it", async () => {

@@ -19,6 +19,7 @@ import { checkUpstreamAddress } from "../kernel/upstream-address.ts";
 import { auditedWarnings, withWarnings } from "../kernel/warnings.ts";
 import { write } from "../kernel/write.ts";
 import type { WriteJournal } from "../kernel/write-journal.ts";
+import { refuseFallbackCycle } from "./fallback-cycle.ts";
 import { fieldsOfUpdate } from "./model-fields.ts";
 import { lockModel, type ModelWithHealth, modelRecord } from "./model-record.ts";
 
@@ -113,6 +114,7 @@ export async function changeModel(
   const now = ctx.now();
   const fields = { ...(await fieldsOfUpdate(ctx, body, before.row)), ...noted?.(now) };
   refuseIfAny(complaintsAbout(body, before.row, { ...before.row, ...fields }));
+  await refuseFallbackCycle(tx, before.row.model_name, fields.fallback_models);
   const [row] = await tx
     .update(models)
     .set({ ...fields, rev: journal.rev, updated_at: now })

@@ -9,6 +9,7 @@ import { isUniqueViolation } from "../kernel/database-errors.ts";
 import { parse } from "../kernel/parse.ts";
 import { checkUpstreamAddress } from "../kernel/upstream-address.ts";
 import { write } from "../kernel/write.ts";
+import { refuseFallbackCycle } from "./fallback-cycle.ts";
 import { fieldsOfNew } from "./model-fields.ts";
 import { modelRecord } from "./model-record.ts";
 
@@ -18,6 +19,7 @@ export async function createModel(ctx: VerbContext, input: unknown): Promise<Wri
   await checkUpstreamAddress(ctx, "api_base", body.api_base ?? "");
   const fields = await fieldsOfNew(ctx, body);
   return await write(ctx, async (tx, journal) => {
+    await refuseFallbackCycle(tx, body.model_name, fields.fallback_models);
     try {
       const now = ctx.now();
       const [row] = await tx

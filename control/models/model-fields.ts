@@ -52,6 +52,8 @@ const DEFAULTS = {
   retry_backoff_ms: 200,
   endpoint_selection_mode: "failover",
   debug_diagnostics: false,
+  fallback_models: [],
+  fallback_on: ["failure"],
   health_checks_enabled: true,
   health_alerts_enabled: true,
   health_failure_threshold: 2,

@@ -156,7 +156,7 @@ export async function forwardProbe(call: Call, probe: Parsed, how: ForwardedProb
     call.waitUntil(call.ports.admission.record(row));
   };
   try {
-    const forwarded = await forward(call, request, request.upstream);
+    const forwarded = await forward(call, request, request.upstream).finally(() => request.parsed.outgoing.release());
     const settler = { end, abandon: () => end({ statusCode: 500 }) };
     const response = await relay(call, {
       request,

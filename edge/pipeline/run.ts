@@ -97,7 +97,12 @@ async function steps(call: Call, known: Known, route: ModelRoute): Promise<CallA
     const cached = await lookupResponse(call, await guardEarly(await prepare(call, resolved)), reload);
     if (cached.kind === "hit") return cached.answer;
     const admitted = await admit(call, cached.request, reload);
-    return await serveAdmitted(call, admitted, cached.key, { guard, boons: BOONS, lastStages: outputGuards });
+    return await serveAdmitted(call, admitted, cached.key, {
+      guard,
+      reload,
+      boons: BOONS,
+      lastStages: outputGuards,
+    });
   } catch (error) {
     // What a policy only logs is logged of a refused request too (docs/rules/guardrails.md#actions).
     besideOf(examined)?.();

@@ -197,6 +197,7 @@ async function preparedOf(call: Call, parent: Prepared, asked: SubCall): Promise
     cacheStatus: "off",
     boons: null,
     auto: null,
+    asked: null,
     boonReport: NO_BOONS,
     queueWaitMs: 0,
     queueEntryUnknown: false,

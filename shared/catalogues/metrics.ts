@@ -58,7 +58,7 @@ export const CELL_METRICS = {
   gateway_upstream_attempts_total: {
     type: "counter",
     of: "cell",
-    help: "Upstream attempts by outcome. retry: another attempt at the same endpoint; failover: a move to the next one; exhausted: no endpoint answered the request.",
+    help: "Upstream attempts by outcome. retry: another attempt at the same endpoint; failover: a move to the next one, or to another model; exhausted: no endpoint of a model answered the request.",
     labels: { outcome: ["success", "retry", "timeout", "failover", "exhausted"] },
   },
   gateway_cache_lookups_total: {

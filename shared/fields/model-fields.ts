@@ -8,6 +8,10 @@ import type { FieldTable } from "./field-table.ts";
 export const MODEL_TYPES = ["chat", "embedding", "audio_transcription", "audio_speech", "image"] as const;
 export const CAPACITY_MODES = ["static", "tuned"] as const;
 export const SELECTION_MODES = ["failover", "load_balance", "session_hash"] as const;
+/** After what a request goes on to another model (docs/rules/models.md#fallback-models). */
+export const FALLBACK_REASONS = ["failure", "context_length"] as const;
+/** Most models that are tried in place of one. */
+export const FALLBACK_MODELS_MAX = 8;
 
 const amount = z.number();
 const count = z.number().int();
@@ -112,6 +116,16 @@ export const MODEL_FIELDS = {
   retry_backoff_ms: { column: "integer", value: count, hot: true },
   endpoint_selection_mode: { column: "text", value: z.enum(SELECTION_MODES), hot: true },
   debug_diagnostics: { column: "boolean", value: z.boolean(), hot: true },
+  fallback_models: {
+    column: "texts",
+    value: z.array(z.string()),
+    hot: { fallback_models: z.array(z.string()).default([]) },
+  },
+  fallback_on: {
+    column: "texts",
+    value: z.array(z.enum(FALLBACK_REASONS)),
+    hot: { fallback_on: z.array(z.string()).default([]) },
+  },
   health_checks_enabled: { column: "boolean", value: z.boolean(), record: health, hot: { health_status: z.string() } },
   health_alerts_enabled: { column: "boolean", value: z.boolean(), record: health },
   health_check_interval_secs: { column: "bigint", value: count, record: health },

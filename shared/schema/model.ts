@@ -4,7 +4,14 @@
  */
 import * as z from "zod";
 import { recordShape, type StoredShape } from "../fields/field-table.ts";
-import { CAPACITY_MODES, MODEL_FIELDS, MODEL_TYPES, SELECTION_MODES } from "../fields/model-fields.ts";
+import {
+  CAPACITY_MODES,
+  FALLBACK_MODELS_MAX,
+  FALLBACK_REASONS,
+  MODEL_FIELDS,
+  MODEL_TYPES,
+  SELECTION_MODES,
+} from "../fields/model-fields.ts";
 import {
   amount,
   descriptionField,
@@ -128,6 +135,13 @@ const modelFields = {
   retry_backoff_ms: whole(0, 60_000),
   endpoint_selection_mode: oneOf(SELECTION_MODES),
   debug_diagnostics: flag,
+  fallback_models: nameList(false, FALLBACK_MODELS_MAX)
+    .refine((names) => !names.includes("auto"), "auto is reserved")
+    .meta({ description: "Models to try, in order, when this one cannot serve a request" }),
+  fallback_on: z
+    .array(oneOf(FALLBACK_REASONS), { error: "must be a list of reasons" })
+    .transform((items) => [...new Set(items)])
+    .meta({ description: "When fallback_models are tried. Empty: never" }),
 };
 
 export const modelSchema = z

@@ -14,7 +14,14 @@ describe("the description of a usage row", () => {
 
   it("says which fields only operators see", () => {
     expectTypeOf<OperatorField>().toEqualTypeOf<
-      "attempts" | "cell" | "endpoint" | "energy_cost_usd" | "estimated_tokens" | "upstream_status" | "weight"
+      | "attempts"
+      | "cell"
+      | "endpoint"
+      | "energy_cost_usd"
+      | "estimated_tokens"
+      | "upstream_model"
+      | "upstream_status"
+      | "weight"
     >();
   });
 

@@ -46,6 +46,13 @@ export const USAGE_ROW_FIELDS = {
   tenant_id: { ...id, user: true, about: "Tenant of the caller; nil UUID: unknown" },
   key_id: { ...id, user: true, about: "API key of the caller; nil UUID: unknown" },
   model: { ...name, user: true, about: "Name of a registered model, otherwise empty; never text from the client" },
+  served_model: {
+    ...name,
+    added: true,
+    user: true,
+    about: "Model whose upstream was called last; differs from `model` after a fallback; empty: no call",
+  },
+  upstream_model: { ...name, added: true, user: false, about: "Its name at the upstream" },
   request_type: {
     ...oneOf(REQUEST_TYPES, "other"),
     user: true,

@@ -91,6 +91,8 @@ export async function fillConfiguration({ must: send }: Pick<TestControl, "must"
     first_token_timeout_secs: 20,
     idle_timeout_secs: 30,
     stream_keepalive_secs: 15,
+    fallback_models: ["plain-model"],
+    fallback_on: ["failure", "context_length"],
     health: { check_interval_secs: 120, maintenance_note: "n", maintenance_until: "2096-01-01T00:00:00Z" },
   });
   await send("PUT", `/models/${model.id}/capacity`, { max_in_flight: 6 });

@@ -69,6 +69,8 @@ function rowsStatement(db: string, fill: Fill, stretch: Stretch): string {
       if(nobody, toUUID('00000000-0000-0000-0000-000000000000'), ${idText("7e4a7000", "tenant")}) AS tenant_id,
       if(nobody, toUUID('00000000-0000-0000-0000-000000000000'), ${idText("5ec4e700", `tenant * ${fill.keysEach} + key`)}) AS key_id,
       if(refused, '', concat('model-', toString(model_number))) AS model,
+      if(ok, model, '') AS served_model,
+      served_model AS upstream_model,
       multiIf(kind < 0.01, 'health_probe', kind < 0.015, 'benchmark', kind < 0.03, 'tool_loop', kind < 0.15, 'embedding',
         kind < 0.2, 'completion', 'chat') AS request_type,
       if(${share(5)} < 0.3, concat('session-', toString(cityHash64(tenant, intDiv(n, 2000)) % 100000)), '') AS session_id,

@@ -81,6 +81,9 @@ const NOTHING = {
   cost_usd: 0,
 };
 
+/** No upstream was called. */
+const UNSERVED = { served_model: "", upstream_model: "" };
+
 /** FNV-1a 64 of the tenant's id and the leading system and first user text, of conversations without a session of their own. */
 function derivedSession({ key, fields, route }: Call): string {
   const messages = (fields?.["messages"] ?? []) as readonly { readonly role: string; readonly content: string }[];
@@ -156,6 +159,7 @@ function refusedRow(done: Done, { status, code }: Refusal): WantedRow {
     upstream_status: 0,
     attempts: 0,
     endpoint: "",
+    ...UNSERVED,
     admission: "rejected",
     cache_status: ["off", "miss"],
     ttft_ms: 0,
@@ -197,6 +201,8 @@ function answeredRows(done: Done, config: ModelConfig): readonly WantedRow[] {
     admission: ["fast", "queued"],
     estimated_tokens: estimate.total,
     endpoint: "",
+    served_model: call.model?.name ?? "",
+    upstream_model: config.upstream_model,
     attempts: count,
     upstream_status: status,
     cache_status: config.cache_enabled && call.route !== "transcriptions" ? "miss" : "off",
@@ -238,7 +244,7 @@ const tokenFields = (tokens: Tokens): WantedRow => ({
 function leftRows(done: Done, config: ModelConfig): Owed {
   const { call, served } = done;
   const gone = { status_code: 499, error_code: "client_gone", upstream_status: 0 };
-  const unsent = { ...commonRow(done), ...NOTHING, ...gone, attempts: 0, endpoint: "" };
+  const unsent = { ...commonRow(done), ...NOTHING, ...gone, attempts: 0, endpoint: "", ...UNSERVED };
   const common = withoutSession({ ...unsent, model: ["", call.model?.name ?? ""] });
   if (call.leave?.when === "half") return { rows: "one", options: [common] };
   const unseen = { atMs: 0, model: "", plan: call.script[0] as Attempt, pieces: 0, text: "", cutOff: true };
@@ -265,6 +271,7 @@ function hitRow(done: Done, stored: readonly Tokens[]): readonly WantedRow[] {
     upstream_status: 0,
     attempts: 0,
     endpoint: "",
+    ...UNSERVED,
     cache_status: "hit",
     estimated_tokens: estimateOf(done.call).total,
     queue_wait_ms: 0,

@@ -88,6 +88,7 @@ export const fieldTexts = {
   max_retries_hint: "Retries per endpoint, before the next one is tried. 0 to 10.",
   retry_backoff_ms: "Wait before a retry (ms)",
   endpoint_selection_mode: "Endpoint selection",
+  fallback_models_hint: "Names, one per line, in the order in which they are tried.",
   admission_weight_hint: "100 is normal. 200 gives requests for this model twice the share when slots are short.",
   energy_slots_per_node_hint: "0: energy is not measured.",
   cache_ttl_secs: "Keep responses for (s)",

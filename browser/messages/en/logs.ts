@@ -104,6 +104,7 @@ export const logsTexts = {
   choiceScore: "Score",
   factId: "Request ID",
   factEnded: "Ended",
+  factServed: "Answered by",
   factSession: "Session ID",
   factSessionAll: "All requests in this session",
   factUpstreamStatus: "Upstream status",

@@ -217,6 +217,9 @@ function RequestFacts({ row, role }: { readonly row: DetailRow; readonly role: "
         </Link>
       ),
     ],
+    given("factServed", (row.served_model !== model && row.served_model) || undefined, (served) => (
+      <Name of={served} />
+    )),
     [
       text("factSession"),
       session === "" ? (

@@ -1,7 +1,7 @@
 /** One form of a model. It sends only the fields that were changed. */
 import "../../forms/record/no-code-from-texts.ts";
 import { useQueryClient } from "@tanstack/react-query";
-import { MODEL_FIELDS } from "../../../shared/fields/model-fields.ts";
+import { FALLBACK_REASONS, MODEL_FIELDS } from "../../../shared/fields/model-fields.ts";
 import { BOONS, patchModelSchema, priceFields } from "../../../shared/schema/model.ts";
 import { healthConfigSchema } from "../../../shared/schema/model-health.ts";
 import type { Records } from "../../data/api.ts";
@@ -34,13 +34,17 @@ const FORMS = {
     "supports_vision",
     "tags",
   ),
-  reliability: specsOf(
-    "request_timeout_secs",
-    "max_retries",
-    "retry_backoff_ms",
-    "endpoint_selection_mode",
-    "debug_diagnostics",
-  ),
+  reliability: [
+    ...specsOf(
+      "request_timeout_secs",
+      "max_retries",
+      "retry_backoff_ms",
+      "endpoint_selection_mode",
+      "debug_diagnostics",
+      "fallback_models",
+    ),
+    { name: "fallback_on", kind: "choices", isNullable: false, choices: FALLBACK_REASONS },
+  ],
   capacity: specsOf("max_in_flight"),
   mode: specsOf("capacity_mode"),
   weight: specsOf("admission_weight"),

@@ -11,7 +11,7 @@ export async function upstreamRequests(
   const [row] = await store.rows<{ readonly requests: number }>(
     `SELECT count() AS requests FROM ${store.db}.usage_raw AS u
      WHERE u.ts >= fromUnixTimestamp64Milli({from:Int64}) AND u.ts < fromUnixTimestamp64Milli({until:Int64})
-       AND u.model = {model:String} AND u.attempts > 0 AND u.request_type NOT IN ('health_probe', 'benchmark')`,
+       AND (u.model = {model:String} OR u.served_model = {model:String}) AND u.attempts > 0 AND u.request_type NOT IN ('health_probe', 'benchmark')`,
     { from: fromMs, until: untilMs, model },
   );
   return row?.requests ?? 0;

@@ -82,6 +82,14 @@ export function move(entry: AdmissionEntry, event: RequestEvent): void {
   entry.state = to;
 }
 
+/** By a request that ran and got no answer: it counts as a request. */
+export const USED_BY_FAILURE: ActualUsage = { tokens: 0, nanoUsd: 0 };
+
+/** Whether the request goes on to another model than that of its answer: what it has comes back, and it waits from now on. */
+export function movesOn({ request, state }: AdmissionEntry, { model }: AdmissionRequest): boolean {
+  return (state === "running" || state === "refused") && request.model.name !== model.name;
+}
+
 export function isLive({ state }: AdmissionEntry): boolean {
   return LIVE.some((live) => live === state);
 }

@@ -18,8 +18,10 @@ import {
   isSubCall,
   mayBeKnown,
   move,
+  movesOn,
   newEntry,
   type RequestEvent,
+  USED_BY_FAILURE,
   usedBy,
 } from "./admission-entry.ts";
 import type { BudgetDecision, BudgetPort } from "./budget-port.ts";
@@ -83,8 +85,9 @@ export class AdmissionMachine implements GrantCheck {
   ask(request: AdmissionRequest, member: string): AdmissionAnswer | null {
     const known = this.#entries.get(request.requestId);
     if (known === undefined && this.#ended.has(request.requestId)) return null;
+    const moves = known !== undefined && movesOn(known, request);
     if (known !== undefined && isLive(known)) {
-      if (request.anew === true) this.#clear(known, "is lost", NOTHING_USED, true);
+      if (request.anew === true || moves) this.#clear(known, "is lost", moves ? USED_BY_FAILURE : NOTHING_USED, true);
       else if (known.state !== "stale") {
         if (request.ask !== undefined) known.request = { ...known.request, ask: request.ask };
         return known.answer ?? WAITS;
@@ -92,7 +95,8 @@ export class AdmissionMachine implements GrantCheck {
     }
     const items = isSubCall(request) ? [] : this.#options.revisions.staleAmong(request.revs);
     if (items.length > 0 && known === undefined) return { verdict: "stale", items };
-    const waitedMs = known === undefined ? request.waitedMs : Math.max(this.#ageMsOf(known), request.waitedMs ?? 0);
+    const waitedMs =
+      known === undefined || moves ? request.waitedMs : Math.max(this.#ageMsOf(known), request.waitedMs ?? 0);
     const told = this.#enter(request, member, (entry) => {
       // It has to be known to live, or nobody would give it up should its isolate be lost.
       if (items.length > 0) this.#judgeAgain(entry);
@@ -150,7 +154,7 @@ export class AdmissionMachine implements GrantCheck {
     this.#ended.add(row.request_id);
     this.#options.givenUpRows.forget(row.request_id);
     if (entry === undefined) return await rows.complete({ ...row, cell }, true, upstream);
-    const ended = this.#rowOf(entry, settlement);
+    const ended = settledRow(settlement, entry.slot, cell, this.#ageMsOf(entry));
     this.#clear(entry, "ends", usedBy(settlement));
     await rows.complete(ended, entry.mayHaveRow, upstream);
   }
@@ -163,7 +167,7 @@ export class AdmissionMachine implements GrantCheck {
     const entry = this.#entries.get(requestId);
     if (entry === undefined || !isLive(entry)) return;
     const settlement = lostSettlement(entry, this.#options.now());
-    const row = this.#rowOf(entry, settlement);
+    const row = settledRow(settlement, entry.slot, this.#options.cell, this.#ageMsOf(entry));
     const ran = entry.state === "running";
     this.#clear(entry, "is lost", usedBy(settlement), ran);
     if (ran) entry.charged = largerUsed(usedBy(settlement), entry.charged ?? NOTHING_USED);
@@ -340,10 +344,6 @@ export class AdmissionMachine implements GrantCheck {
     move(entry, event);
     entry.answer = answer;
     if (entry !== this.#arriving) this.#options.decided(entry, answer);
-  }
-
-  #rowOf(entry: AdmissionEntry, settlement: Settlement): UsageRow {
-    return settledRow(settlement, entry.slot, this.#options.cell, this.#ageMsOf(entry));
   }
 
   #ageMsOf({ arrivedMs }: AdmissionEntry): number {

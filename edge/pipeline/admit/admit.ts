@@ -33,12 +33,18 @@ export interface AdmittedRequest extends Prepared {
 
 /**
  * The request with its slot. `reload` reads key and model again after stale copies were dropped. Throws the failure of
- * 503, or AlreadySettled with the budgets' 400, 429, 403 or 503, or when the client leaves.
+ * 503, or AlreadySettled with the budgets' 400, 429, 403 or 503, or when the client leaves. `before`: it goes on to another model;
+ * what it has comes back first, and its row is left to the caller in any case.
  */
-export async function admit(call: Call, request: Prepared, reload: Reload): Promise<AdmittedRequest> {
+export async function admit(
+  call: Call,
+  request: Prepared,
+  reload: Reload,
+  before: AdmittedRequest | null = null,
+): Promise<AdmittedRequest> {
   return await withSpan(call, "admission", async (span) => {
     span.set({ class: "rejected", queue_wait_ms: 0, group: request.principal.tenant.fairshare_group });
-    const admitted = await new SlotSeeker(call, request, reload).seek();
+    const admitted = await new SlotSeeker(call, request, reload, before).seek();
     admitted.permit.whenLost?.(() => call.interruption.interrupt(new GatewayError("scheduler_unavailable")));
     const { admission, queueWaitMs } = admitted;
     span.set({ class: admission, queue_wait_ms: queueWaitMs, group: admitted.message.group.name });
@@ -46,7 +52,8 @@ export async function admit(call: Call, request: Prepared, reload: Reload): Prom
   });
 }
 
-type Reload = (request: Prepared) => Promise<Prepared>;
+/** Reads key, tenant and model of a request again. Throws their refusal. */
+export type Reload = (request: Prepared) => Promise<Prepared>;
 
 /** One request on its way to its slot. */
 class SlotSeeker {
@@ -55,14 +62,18 @@ class SlotSeeker {
   /** As its records were read last. */
   #request: Prepared;
   /** What the Cell has for it: a place, from the first answer on. */
-  #permit: Permit | null = null;
+  #permit: Permit | null;
   /** Since when it waits, epoch ms; null: it does not. */
-  #sinceMs: number | null = null;
+  #sinceMs: number | null;
+  readonly #isMove: boolean;
 
-  constructor(call: Call, request: Prepared, reload: Reload) {
+  constructor(call: Call, request: Prepared, reload: Reload, before: AdmittedRequest | null) {
     this.#call = call;
     this.#request = request;
     this.#reload = reload;
+    this.#isMove = before !== null;
+    this.#permit = before?.permit ?? null;
+    this.#sinceMs = before === null ? null : call.ports.clock() - before.queueWaitMs;
   }
 
   async seek(): Promise<AdmittedRequest> {
@@ -129,13 +140,14 @@ class SlotSeeker {
     const known = { ...failure.known, queueWaitMs: this.#waitedMs ?? 0 };
     const whose = { ...known, principal: known.principal ?? this.#request.principal };
     const status = cause instanceof GatewayError ? cause.status : 500;
-    settleWithoutSlot(
-      this.#call,
-      whose,
-      this.#permit,
-      cause instanceof ClientGone ? left(cause) : refused(status, cause),
-    );
-    return new AlreadySettled(cause, known);
+    return this.#ended(known, this.#permit, cause instanceof ClientGone ? left(cause) : refused(status, cause), whose);
+  }
+
+  /** The failure that ends a request with a place, whose row is handed in. */
+  #ended(known: Known, permit: Permit, end: EndWithoutSlot, whose = known): StageFailure {
+    if (this.#isMove) return new StageFailure(end.failure, known);
+    settleWithoutSlot(this.#call, whose, permit, end);
+    return new AlreadySettled(end.failure, known);
   }
 
   /**
@@ -161,8 +173,7 @@ class SlotSeeker {
       const known = { ...this.#request, queueWaitMs: this.#waitedMs ?? 0 };
       if (error instanceof GatewayError) throw new StageFailure(error, { ...known, queueEntryUnknown: true });
       if (!(error instanceof ClientGone)) return null;
-      settleWithoutSlot(this.#call, known, permit, left(error));
-      throw new AlreadySettled(error, known);
+      throw this.#ended(known, permit, left(error));
     } finally {
       callOff();
       gone.promise.catch(() => undefined);
@@ -175,9 +186,7 @@ class SlotSeeker {
     if (decision.verdict === "granted") return { ...request, message, permit, ...decision.grant };
     const { refusal } = decision;
     const error = refusalError(refusal, message);
-    const known: Known = { ...request, level: refusal.level };
-    settleWithoutSlot(this.#call, known, permit, refused(error.status, error));
-    throw new AlreadySettled(error, known);
+    throw this.#ended({ ...request, level: refusal.level }, permit, refused(error.status, error));
   }
 }
 
@@ -237,7 +246,8 @@ export function admissionMessage(call: Call, request: Prepared, waitedMs: number
     limits: limitsOf(key, tenant),
     need: {
       bucketTokens: measure.kind === "free" ? 0 : estimate.totalTokens,
-      requests: 1,
+      // counted already for the model that was asked
+      requests: request.asked === null ? 1 : 0,
       termTokens: Math.max(totalTokens(stated), 1),
       nanoUsd: nanoUsdOf(reservedCostUsd(model, stated, measure)),
     },

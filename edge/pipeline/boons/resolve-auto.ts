@@ -5,6 +5,7 @@
  */
 import { mayUseModel } from "../../../shared/access/caller-access.ts";
 import { GatewayError } from "../../../shared/errors.ts";
+import { FALLBACK_MODELS_MAX } from "../../../shared/fields/model-fields.ts";
 import type { ModelRecord } from "../../../shared/records.ts";
 import { autoRouterValueSchema } from "../../../shared/schema/settings/auto-router.ts";
 import { boonEvent } from "../../domain/cell/event-counters.ts";
@@ -56,14 +57,14 @@ export async function resolveAuto<K extends Parsed>(call: Call, request: K): Pro
     const isSettled = before !== null && !before.isProvisional && before.settingsRev === settingsRev;
     const kept = isSettled ? await keptModel(call, request, traits) : null;
     const settings = known?.settings ?? DEFAULT_SETTINGS;
-    const { caller, model, isProvisional } =
+    const { caller, model, isProvisional, others } =
       kept === null
         ? await choose(call, request, { traits, settings, settingsRev })
-        : { caller: request, model: kept, isProvisional: false };
+        : { caller: request, model: kept, isProvisional: false, others: before?.others ?? [] };
     const energy = await energyTermsOf(call, model);
     const boons = await boonSettingsOf(call, model);
     const { principal, identity } = caller;
-    return { ...request, principal, identity, model, energy, boons, auto: { settingsRev, isProvisional } };
+    return { ...request, principal, identity, model, energy, boons, auto: { settingsRev, isProvisional, others } };
   } catch (error) {
     const { cause, known } = StageFailure.of(error, request);
     throw new StageFailure(cause, { ...known, model: null, auto: null });
@@ -94,6 +95,7 @@ interface Choice {
   readonly caller: Authenticated;
   readonly model: ModelRecord;
   readonly isProvisional: boolean;
+  readonly others: readonly string[];
 }
 
 /** The caller and the model that may answer; the run is counted. Throws the failure of 503, and ClientGone. */
@@ -133,7 +135,8 @@ async function chooseModel(call: Call, request: Parsed, terms: ChoiceTerms): Pro
     explain(span, { ranked, excluded: judged.excluded, tags, source });
     if (model === undefined) throw new StageFailure(new GatewayError("no_model_available"), caller);
     chosen.set(model.model_name, (chosen.get(model.model_name) ?? 0) + 1);
-    return { caller, model, isProvisional };
+    const others = ranked.slice(1, 1 + FALLBACK_MODELS_MAX).map((other) => other.model.model_name);
+    return { caller, model, isProvisional, others };
   });
 }
 

@@ -77,6 +77,8 @@ export interface Known {
   /** The client's text of `model`; for the log, never for a row. */
   readonly modelText: string;
   readonly model: ModelRecord | null;
+  /** The model that could not serve the request, so that `model` does; null: there is none. */
+  readonly asked: ModelRecord | null;
   /** Null: the client has named the model, or none is chosen yet. */
   readonly auto: AutoRoute | null;
   /** What the headers state, until the body has been read. */
@@ -100,6 +102,7 @@ export const NOTHING_KNOWN: Known = {
   identity: null,
   modelText: "",
   model: null,
+  asked: null,
   auto: null,
   session: NO_SESSION,
   estimate: null,
@@ -144,6 +147,8 @@ interface AutoRoute {
   readonly settingsRev: number | null;
   /** The classifier was not asked, because the settings or the caller are newer than the copies by which it would have been. */
   readonly isProvisional: boolean;
+  /** The names of the next candidates, the best first. */
+  readonly others: readonly string[];
 }
 
 /** The objects of upstreams that a request names (docs/rules/routes.md#objects-of-upstreams). */

@@ -47,6 +47,8 @@ export const DEFAULT_UPSTREAM: ModelRecord = {
   retry_backoff_ms: 0,
   endpoint_selection_mode: "failover",
   debug_diagnostics: false,
+  fallback_models: [],
+  fallback_on: [],
   health_status: "",
   maintenance_until_ms: null,
   created_at_ms: 0,

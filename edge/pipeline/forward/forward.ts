@@ -36,7 +36,10 @@ interface AttemptTotals {
   address: string;
 }
 
-/** Calls the upstreams of the request's model. `progress` shows how far the calls have come. Throws 502, 504, or ClientGone. */
+/**
+ * Calls the upstreams of the request's model. `progress` shows how far the calls have come. The caller releases the body.
+ * Throws 502, 504, or ClientGone.
+ */
 export async function forward(call: Call, request: Resolved, progress: UpstreamProgress): Promise<UpstreamAnswer> {
   const { model, parsed } = request;
   const targets = targetsOf(call, request);
@@ -72,8 +75,6 @@ export async function forward(call: Call, request: Resolved, progress: UpstreamP
   } catch (error) {
     if (kept !== null) cancelAnswer(kept);
     throw error;
-  } finally {
-    parsed.outgoing.release();
   }
   return conclude(call, request, progress, kept, totals);
 }
@@ -133,7 +134,7 @@ function endOf(call: Call, attempted: AttemptResult): AttemptEnd {
   return { kind: "answered", ...statusOf(call, attempted.answer) };
 }
 
-function statusOf(call: Call, { response: { status, headers } }: UpstreamAnswer): AnsweredStatus {
+export function statusOf(call: Call, { response: { status, headers } }: UpstreamAnswer): AnsweredStatus {
   return { status, retryAfterMs: upstreamRetryAfterMs(headers, call.ports.clock()) };
 }
 

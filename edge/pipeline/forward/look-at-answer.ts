@@ -71,6 +71,24 @@ export async function firstPiece(response: Response): Promise<BegunAnswer> {
   return { response, head: piece?.value ?? NOTHING };
 }
 
+/** An answer with its whole body, if that is short enough to be held back; else with the beginning. */
+export async function wholeError(begun: BegunAnswer): Promise<BegunAnswer> {
+  let { head } = begun;
+  const reader = begun.response.body?.getReader({ mode: "byob" });
+  try {
+    while (head.byteLength < LOOK_MAX_BYTES) {
+      const piece = await reader?.read(new Uint8Array(LOOK_BYTES));
+      if (piece?.value === undefined || piece.done) break;
+      head = concat([head, piece.value]);
+    }
+  } catch {
+    // its next reader is told
+  } finally {
+    reader?.releaseLock();
+  }
+  return { ...begun, head };
+}
+
 /** Judges what has come of an answer of this type; null: it can be anything, also nothing. */
 function judgeOf(contentType: string | null): typeof judgeEvents | null {
   if (isEventStream(contentType)) return judgeEvents;

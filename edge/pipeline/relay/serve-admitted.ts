@@ -4,7 +4,7 @@
  * exactly once in every case.
  */
 import { issues } from "../../../shared/alerts.ts";
-import { GatewayError } from "../../../shared/errors.ts";
+import { type ErrorCode, GatewayError } from "../../../shared/errors.ts";
 import type { ModelRecord } from "../../../shared/records.ts";
 import {
   type Billed,
@@ -14,7 +14,7 @@ import {
   UNSEEN_STREAM,
   unbelievedCount,
 } from "../../domain/usage/billing.ts";
-import type { AdmittedRequest } from "../admit/admit.ts";
+import type { AdmittedRequest, Reload } from "../admit/admit.ts";
 import type { AnswerStage } from "../call/boon/answer-stage.ts";
 import type { Boon } from "../call/boon/boon.ts";
 import { runBoons } from "../call/boon/run-boons.ts";
@@ -29,6 +29,7 @@ import { keepOpenUntilBodyRead } from "../reply/unread-body-reply.ts";
 import { type CacheKey, cacheMissFor } from "../response-cache/response-cache.ts";
 import { type RequestEnd, Settler } from "../settle/settle.ts";
 import { checkNamedObjects } from "../stored/upstream-objects.ts";
+import { Fallbacks } from "./fall-back.ts";
 import { relay } from "./relay.ts";
 
 /** The least time of an upstream call whose answer is held, in seconds. */
@@ -38,13 +39,20 @@ const WHOLE_ANSWER_SECS_MIN = 120;
 interface ForClient {
   /** Examines the request, unless that was done. */
   readonly guard: (request: Prepared) => Promise<Prepared>;
+  /** How it is read again for another model; null: it goes on to none. */
+  readonly reload: Reload | null;
   /** Those that may act on the request. */
   readonly boons: readonly Boon[];
   /** What happens to its answer after the boons. */
   readonly lastStages: (call: Call, request: Prepared) => readonly AnswerStage[];
 }
 
-const FOR_SUB_CALL: ForClient = { guard: async (request) => request, boons: [], lastStages: () => [] };
+const FOR_SUB_CALL: ForClient = { guard: async (request) => request, reload: null, boons: [], lastStages: () => [] };
+
+/** What a model's upstreams fail with. */
+const NO_ANSWER: ReadonlySet<string> = new Set<ErrorCode>(["upstream_failed", "upstream_timeout"]);
+
+type Admitted = AdmittedRequest & { readonly upstream: UpstreamProgress };
 
 /**
  * The answer of the request's upstream. The end of the answer settles the request. A failure has been settled when it
@@ -54,31 +62,48 @@ export async function serveAdmitted(
   call: Call,
   admitted: AdmittedRequest,
   key: CacheKey | null,
-  { guard, boons, lastStages }: ForClient = FOR_SUB_CALL,
+  client: ForClient = FOR_SUB_CALL,
 ): Promise<CallAnswer> {
-  let request = { ...admitted, upstream: new UpstreamProgress() };
+  const upstream = new UpstreamProgress();
+  let request: Admitted = { ...admitted, upstream };
   const settler = new Settler(call, request);
   let forwarded: UpstreamAnswer | null = null;
   try {
-    request = { ...request, ...(await guard(request)), upstream: request.upstream };
+    request = { ...request, ...(await client.guard(request)), upstream };
     request = { ...request, objects: await checkNamedObjects(call, request) };
-    const boosted = await runBoons(call, request, boons);
-    request = boosted.request;
-    const served = request;
-    const stages = [...boosted.stages, ...lastStages(call, served)];
-    const sent = stages.length === 0 ? served : { ...served, model: withTimeForWholeAnswer(call, served) };
+    const fallbacks = new Fallbacks(call, client.reload);
+    let stages: readonly AnswerStage[];
     try {
-      forwarded = await forward(call, sent, served.upstream);
+      for (;;) {
+        const asking = request;
+        const boosted = await runBoons(call, asking, client.boons);
+        request = boosted.request;
+        stages = [...boosted.stages, ...client.lastStages(call, request)];
+        const asked = await askModel(call, request, stages);
+        forwarded = asked.answer;
+        const { answer, next } = await fallbacks.after(asking, forwarded);
+        forwarded = answer;
+        if (next === null) {
+          if (forwarded === null) throw asked.failure;
+          break;
+        }
+        if (forwarded !== null) cancelAnswer(forwarded);
+        forwarded = null;
+        upstream.count("failover");
+        settler.moved({ ...next, upstream });
+        request = { ...next, ...(await client.guard(next)), upstream };
+      }
     } finally {
-      served.guarded?.beside?.();
+      request.parsed.outgoing.release();
     }
+    const served = request;
     const response = await relay(call, {
       request: served,
       forwarded,
       stages,
       bill: (answered) => billed(call, served, answered),
       settler,
-      miss: cacheMissFor(call, key, served),
+      miss: cacheMissFor(call, served.asked === null ? key : null, served),
     });
     return { response: keepOpenUntilBodyRead(call, response, request.parsed.outgoing), known: request };
   } catch (error) {
@@ -87,6 +112,23 @@ export async function serveAdmitted(
     settler.end(endOf(call, request, failure));
     if (forwarded !== null) cancelAnswer(forwarded);
     throw new AlreadySettled(failure, request);
+  }
+}
+
+/** The last answer of the model's upstreams, or what it failed with when there is none. Throws every other failure. */
+async function askModel(
+  call: Call,
+  request: Admitted,
+  stages: readonly AnswerStage[],
+): Promise<{ readonly answer: UpstreamAnswer | null; readonly failure: GatewayError | null }> {
+  const sent = stages.length === 0 ? request : { ...request, model: withTimeForWholeAnswer(call, request) };
+  try {
+    return { answer: await forward(call, sent, request.upstream), failure: null };
+  } catch (error) {
+    if (!(error instanceof GatewayError) || !NO_ANSWER.has(error.code)) throw error;
+    return { answer: null, failure: error };
+  } finally {
+    request.guarded?.beside?.();
   }
 }
 

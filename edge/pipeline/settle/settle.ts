@@ -22,7 +22,7 @@ export interface RequestEnd extends EndDetails {
 
 export class Settler {
   readonly #call: Call;
-  readonly #request: AdmittedRequest;
+  #request: AdmittedRequest;
   readonly #finished = Promise.withResolvers<void>();
   #ended = false;
 
@@ -31,6 +31,11 @@ export class Settler {
     this.#call = call;
     this.#request = request;
     call.waitUntil(this.#finished.promise);
+  }
+
+  /** It has gone on to another model, with the slot of that one. */
+  moved(request: AdmittedRequest): void {
+    this.#request = request;
   }
 
   /** Ends the request; only the first call counts. */

@@ -45,6 +45,8 @@ export function modelNamed(name: string, changes: Partial<ModelRecord> = {}): Mo
     retry_backoff_ms: 0,
     endpoint_selection_mode: "failover",
     debug_diagnostics: false,
+    fallback_models: [],
+    fallback_on: [],
     health_status: "unknown",
     maintenance_until_ms: null,
     created_at_ms: 0,

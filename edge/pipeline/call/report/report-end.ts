@@ -65,6 +65,7 @@ function fieldsOf(
     tenant_id: row.tenant_id,
     key_id: row.key_id,
     model: row.model || printable(known.modelText, MODEL_TEXT_MAX),
+    served_model: known.asked === null ? undefined : row.served_model,
     mcp_server: known.mcpServer ?? undefined,
     request_type: row.request_type,
     method: call.request.method,

@@ -36,6 +36,7 @@ export function sendSpans(call: Call, known: Known, row: UsageRow): void {
   const attributes = {
     path: call.path,
     model: row.model,
+    served_model: row.served_model,
     status: row.status_code,
     admission: row.admission,
     cell: row.cell,

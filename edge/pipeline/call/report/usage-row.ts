@@ -22,7 +22,7 @@ interface UsageRowEnd {
 
 /** The row of a call that ends now, from what is known of it. */
 export function usageRowOf(call: Call, known: Known, end: UsageRowEnd): UsageRow {
-  const { principal, session, estimate, model } = known;
+  const { principal, session, estimate, model, asked, upstream } = known;
   const billed = end.billed ?? NOTHING_BILLED;
   const nowMs = call.ports.clock();
   const totalMs = Math.max(0, nowMs - call.arrivedMs);
@@ -32,7 +32,9 @@ export function usageRowOf(call: Call, known: Known, end: UsageRowEnd): UsageRow
     tenant_id: principal?.tenant.id ?? NIL_UUID,
     key_id: principal?.key.key_id ?? NIL_UUID,
     // Only registered names: rows are added up by model for ever, and a client can invent any number of names.
-    model: model?.model_name ?? "",
+    model: (asked ?? model)?.model_name ?? "",
+    served_model: (upstream.calledMs !== null && model?.model_name) || "",
+    upstream_model: (upstream.calledMs !== null && model?.upstream_model) || "",
     request_type: principal?.tenant.synthetic === true ? "benchmark" : call.route.requestType,
     session_id: session.id,
     session_id_source: session.source,

@@ -1,0 +1,92 @@
+/**
+ * A request whose model could not serve it goes on to the next model that admits it
+ * (docs/rules/models.md#fallback-models): its gates are passed again, and its slot and its reservation move to that model.
+ * Nothing of an answer has gone to the client by then.
+ */
+import { GatewayError } from "../../../shared/errors.ts";
+import { FALLBACK_REASONS } from "../../../shared/fields/model-fields.ts";
+import { type Fallback, type FallbackReason, isContextTooLong } from "../../domain/upstream/fallback.ts";
+import { isRetryable } from "../../domain/upstream/retry-plan.ts";
+import { type AdmittedRequest, admit, type Reload } from "../admit/admit.ts";
+import type { Call } from "../call/context.ts";
+import { StageFailure } from "../call/known.ts";
+import type { UpstreamAnswer } from "../forward/attempt.ts";
+import { statusOf } from "../forward/forward.ts";
+import { wholeError } from "../forward/look-at-answer.ts";
+
+export class Fallbacks {
+  readonly #call: Call;
+  /** Null: there are none for this request. */
+  readonly #reload: Reload | null;
+  readonly #seen = new Set<string>();
+  #left: readonly Fallback[] = [];
+
+  constructor(call: Call, reload: Reload | null) {
+    this.#call = call;
+    this.#reload = reload;
+  }
+
+  /**
+   * The model's answer, with as much of it as had to be read, and the request with the slot of the next model; null: none
+   * admits it, and it may have lost its slot. `answer` null: the model's upstreams gave none. Throws ClientGone, and what
+   * interrupts the call.
+   */
+  async after(
+    request: AdmittedRequest,
+    answer: UpstreamAnswer | null,
+  ): Promise<{ readonly answer: UpstreamAnswer | null; readonly next: AdmittedRequest | null }> {
+    const { outgoing } = request.parsed;
+    this.#seen.add(request.model.model_name);
+    const left = [...ownOf(request), ...this.#left].filter(({ name }) => !this.#seen.has(name));
+    const isBound = (request.objects?.upstreams.length ?? 0) > 0;
+    if (this.#reload === null || left.length === 0 || isBound || outgoing.form || !outgoing.resendable)
+      return { answer, next: null };
+    const read = answer?.response.status === 400 ? { ...answer, ...(await wholeError(answer)) } : answer;
+    const reason = read === null ? "failure" : reasonOf(this.#call, read);
+    this.#left = left.filter(({ on }) => reason !== null && on.includes(reason));
+    if (this.#left.length === 0) return { answer: read, next: null };
+    // It is passed on if no other model admits the request.
+    read?.cancellation.suspend();
+    const next = await this.#move(request, this.#reload);
+    if (next === null) read?.cancellation.resume();
+    return { answer: read, next };
+  }
+
+  async #move(request: AdmittedRequest, reload: Reload): Promise<AdmittedRequest | null> {
+    for (const { name } of this.#left) {
+      this.#seen.add(name);
+      const parsed = { ...request.parsed, modelName: name };
+      // The order of the candidates stands, whatever the settings of the auto router are by now.
+      const auto = request.auto && { ...request.auto, settingsRev: null };
+      const asking = { ...request, parsed, auto, asked: request.asked ?? request.model };
+      try {
+        return await admit(this.#call, await reload(asking), reload, request);
+      } catch (error) {
+        const { cause } = StageFailure.of(error, asking);
+        if (this.#call.interruption.failure !== null) throw this.#call.interruption.failure;
+        if (!(cause instanceof GatewayError)) throw cause;
+      }
+    }
+    return null;
+  }
+}
+
+/** The models that follow the request's own. The candidates of `auto` are in its order already. */
+function ownOf({ auto, asked, model }: AdmittedRequest): readonly Fallback[] {
+  if (auto !== null) return asked === null ? auto.others.map((name) => ({ name, on: FALLBACK_REASONS })) : [];
+  return model.fallback_models.map((name) => ({ name, on: model.fallback_on }));
+}
+
+/** Null: the answer is one for the client. */
+function reasonOf(call: Call, answer: UpstreamAnswer): FallbackReason | null {
+  if (isRetryable(statusOf(call, answer))) return "failure";
+  return answer.response.status === 400 && isContextTooLong(parsed(answer.head)) ? "context_length" : null;
+}
+
+function parsed(head: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(head));
+  } catch {
+    return undefined;
+  }
+}
