@@ -41,6 +41,7 @@ function commonRow({ call, got }: Done): WantedRow {
     request_type: call.wrong?.code === "unknown_endpoint" ? "other" : REQUEST_TYPES[call.route],
     cell: "local",
     device_id: "",
+    tags: "",
     energy_wh: 0,
     energy_cost_usd: 0,
     co2_g: 0,
@@ -55,6 +56,7 @@ function commonRow({ call, got }: Done): WantedRow {
       : {
           session_id: session,
           session_id_source: session === "" ? "none" : session === derived ? "derived" : "client",
+          end_user: String(call.fields?.["user"] ?? "").trim(),
           weight: key.tenant.weight.during(got.startMs, got.endMs),
         }),
   };
@@ -161,7 +163,7 @@ function refusedRow(done: Done, { status, code }: Refusal): WantedRow {
   };
 }
 
-function withoutSession({ session_id: _id, session_id_source: _source, ...rest }: WantedRow): WantedRow {
+function withoutSession({ session_id: _id, session_id_source: _source, end_user: _user, ...rest }: WantedRow): WantedRow {
   return rest;
 }
 

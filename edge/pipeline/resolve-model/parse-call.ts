@@ -15,6 +15,7 @@ import {
   spellingFault,
   switchFault,
 } from "../../domain/request/client-fields.ts";
+import { endUserOf } from "../../domain/request/attribution.ts";
 import { boundaryOf } from "../../domain/request/form/form-head.ts";
 import { FormScan } from "../../domain/request/form/form-scan.ts";
 import { sessionIdOf } from "../../domain/request/session-id.ts";
@@ -182,11 +183,12 @@ function isLookedAt(transforms: Transforms, name: string): boolean {
   return isJudgedName(name) || name === "model" || transforms.edits(name) || isDraftMember(name);
 }
 
-/** The caller, in the session that the request belongs to: refusals of what was read have it as well. */
+/** The caller, in the session that the request belongs to, and its end user: refusals of what was read have them as well. */
 function inSession(call: Call, caller: Authenticated, document: JsonDocument): Authenticated {
   const { headers } = call.request;
   const source = { headers, document, rule: call.route.estimate, tenantId: caller.principal.tenant.id };
-  return { ...caller, session: sessionIdOf(source, call.config.sessionIdDerivation) };
+  const session = sessionIdOf(source, call.config.sessionIdDerivation);
+  return { ...caller, session, endUser: endUserOf(document) };
 }
 
 function parsedOf({ caller, document, outgoing }: ReadCall, modelName: string, sent: OutgoingBody = outgoing): Parsed {

@@ -6,6 +6,7 @@ import { mayUseModel } from "../../../shared/access/caller-access.ts";
 import { GatewayError } from "../../../shared/errors.ts";
 import { isSafePath } from "../../../shared/network/upstream-url.ts";
 import type { ModelRecord } from "../../../shared/records.ts";
+import { TAGS_HEADER, tagsOf } from "../../domain/request/attribution.ts";
 import { isServedPath } from "../../domain/request/path-rules.ts";
 import { cutText } from "../../domain/wire/text/printable.ts";
 import type { KnownTerms } from "../../ports.ts";
@@ -14,16 +15,20 @@ import { epochRev, modelRev, mustBeCurrent } from "../authenticate/freshness.ts"
 import { boonSettingsOf } from "../call/boon/boon-settings.ts";
 import { type Call, MODEL_TEXT_MAX } from "../call/context.ts";
 import { type Authenticated, type Known, type Parsed, type Resolved, StageFailure } from "../call/known.ts";
+import { fieldError } from "./field-error.ts";
 
 /**
- * Checks that the path as the client wrote it is safe to forward, and is served. After `prefix` is a name that is not
- * forwarded, in which clients write a slash as `%2F`. Throws 400 `invalid_path`, 404 `unknown_endpoint`.
+ * Checks what a request states before its body: the path as the client wrote it is safe to forward, and is served, and its
+ * tags are valid. After `prefix` is a name that is not forwarded, in which clients write a slash as `%2F`. Throws 400
+ * `invalid_path` or `validation_failed`, 404 `unknown_endpoint`.
  */
-export function checkPath(call: Call, prefix?: string): void {
+export function checkHead(call: Call, prefix?: string): void {
   const raw = /^https?:\/\/[^/?#]+([^?#]*)/.exec(call.request.url)?.[1] ?? "/";
   if (!isSafePath(prefix !== undefined && raw.startsWith(prefix) ? raw.replaceAll(/%2f/gi, "_") : raw))
     throw new GatewayError("invalid_path");
   if (!isServedPath(call.path)) throw new GatewayError("unknown_endpoint");
+  const tags = tagsOf(call.request.headers.get(TAGS_HEADER));
+  if (typeof tags !== "string") throw fieldError(tags);
 }
 
 /**
