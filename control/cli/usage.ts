@@ -57,9 +57,9 @@ export function usageCommands(program: Command): void {
     session.list(rows, [...names, "requests", "input_tokens", "output_tokens", "total_tokens", "cost_usd"]);
   };
   for (const [group_by, names] of Object.entries(TOTALS) as [keyof typeof TOTALS, readonly (keyof Totals)[]][])
-    withSince(
-      usage.command(`${group_by.replace("_", "-")}s`).description(`by ${group_by.replace("_", " ")}`),
-    ).action(async (options: Since, command: Command) => await totals({ ...since(options), group_by }, names, command));
+    withSince(usage.command(`${group_by.replace("_", "-")}s`).description(`by ${group_by.replace("_", " ")}`)).action(
+      async (options: Since, command: Command) => await totals({ ...since(options), group_by }, names, command),
+    );
   withSince(usage.command("tag <name>").description("by the values of a tag")).action(
     async (tag_name: string, options: Since, command: Command) =>
       await totals({ ...since(options), group_by: "tag", tag_name }, ["tag_value"], command),

@@ -163,7 +163,9 @@ const usd = usdField();
 const totals = { requests: count, input_tokens: count, output_tokens: count, total_tokens: count, cost_usd: usd };
 const clientGroup = {
   end_user: z.string().meta({ description: "Empty if not grouped by end user, or if the client names none" }),
-  tag_value: z.string().meta({ description: "Value of the tag `tag_name`. Empty if not grouped by it, or without the tag" }),
+  tag_value: z
+    .string()
+    .meta({ description: "Value of the tag `tag_name`. Empty if not grouped by it, or without the tag" }),
 };
 const energy = { energy_wh: z.number(), energy_cost_usd: forOperators(usdField()), co2_g: z.number() };
 

@@ -163,7 +163,12 @@ function refusedRow(done: Done, { status, code }: Refusal): WantedRow {
   };
 }
 
-function withoutSession({ session_id: _id, session_id_source: _source, end_user: _user, ...rest }: WantedRow): WantedRow {
+function withoutSession({
+  session_id: _id,
+  session_id_source: _source,
+  end_user: _user,
+  ...rest
+}: WantedRow): WantedRow {
   return rest;
 }
 

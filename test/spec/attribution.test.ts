@@ -69,7 +69,11 @@ describe("the tags of a request", () => {
       },
     });
     expect(upstream.seen(minted.mark)).toEqual([]);
-    expect(await rowOf(minted, response)).toMatchObject({ tags: "", status_code: 400, error_code: "validation_failed" });
+    expect(await rowOf(minted, response)).toMatchObject({
+      tags: "",
+      status_code: 400,
+      error_code: "validation_failed",
+    });
   });
 
   it("are asked for only after the key: a wrong key is 401", async () => {

@@ -203,6 +203,16 @@ const TABLE: Readonly<Record<string, Raised>> = {
     message: "tenant term budget exhausted",
     by: after("PATCH", tenant("budget"), { budget_tokens: 0, budget_cost_usd: null, budget_period: "monthly" }),
   },
+  end_user_budget_exhausted: {
+    ...noBudget,
+    status: 403,
+    message: "end user term budget exhausted",
+    row: { end_user: "u-1" },
+    by: async (minted) => {
+      await fixture.gateway.must("PATCH", tenant("budget")(minted), { end_user_budget_tokens: 0 });
+      return await chat(minted, { user: "u-1" });
+    },
+  },
   key_budget_exhausted: {
     ...noBudget,
     status: 403,

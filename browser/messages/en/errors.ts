@@ -49,6 +49,8 @@ export const errorTexts = {
   model_not_permitted_fix: "Add the model to the allowed models of the tenant and of the key, or use another model.",
   tenant_budget_exhausted: "The tenant's budget is used up.",
   tenant_budget_exhausted_fix: "Raise the tenant's budget, or wait until it resets.",
+  end_user_budget_exhausted: "The end user's budget is used up.",
+  end_user_budget_exhausted_fix: "Raise the tenant's budget of each end user, or wait until it resets.",
   key_budget_exhausted: "The key's budget is used up.",
   key_budget_exhausted_fix: "Raise the key's budget, wait until it resets, or use another key of the tenant.",
   mcp_server_disabled: "The MCP server is disabled.",

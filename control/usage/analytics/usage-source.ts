@@ -37,7 +37,10 @@ interface UsageScope extends WindowQuery {
  * What clients state of a request, and a read is grouped by: an expression on `usage_raw AS u`, which becomes the column `label`;
  * null: none. No rollup has it, so that only requests whose rows are kept count.
  */
-function labelOf({ group_by, tag_name = "" }: UsageScope): { readonly label: string | null; readonly params: QueryParams } {
+function labelOf({ group_by, tag_name = "" }: UsageScope): {
+  readonly label: string | null;
+  readonly params: QueryParams;
+} {
   if (group_by === "end_user") return { label: "u.end_user", params: {} };
   if (group_by !== "tag") return { label: null, params: {} };
   const tag = "arrayFirst(tag -> startsWith(tag, {tag:String}), splitByChar(',', u.tags))";

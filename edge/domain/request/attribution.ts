@@ -29,7 +29,8 @@ export function tagsOf(header: string | null): string | FieldFault {
     const shown = printable(tag, SHOWN_MAX);
     if (!NAME.test(name))
       return fault(`must be name=value pairs, names of 1 to 64 letters, digits, '.', '_' and '-': '${shown}' is none`);
-    if (!VALUE.test(value)) return fault(`must have values of 1 to 128 printable ASCII characters: '${shown}' has none`);
+    if (!VALUE.test(value))
+      return fault(`must have values of 1 to 128 printable ASCII characters: '${shown}' has none`);
     if (tags.has(name)) return fault(`must have '${name}' only once`);
     tags.set(name, value);
   }

@@ -6,6 +6,8 @@
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { GatewayError } from "../../../shared/errors.ts";
 import type { Steps } from "../../../shared/steps.ts";
+import { endUserLimitsOf } from "../../domain/budget/limits.ts";
+import { endUserOf } from "../../domain/request/attribution.ts";
 import {
   decidingFields,
   inputFault,
@@ -15,7 +17,6 @@ import {
   spellingFault,
   switchFault,
 } from "../../domain/request/client-fields.ts";
-import { endUserOf } from "../../domain/request/attribution.ts";
 import { boundaryOf } from "../../domain/request/form/form-head.ts";
 import { FormScan } from "../../domain/request/form/form-scan.ts";
 import { sessionIdOf } from "../../domain/request/session-id.ts";
@@ -235,7 +236,7 @@ async function parseForm(call: Call, caller: Authenticated): Promise<Parsed> {
   if (boundary === null) throw new GatewayError("invalid_multipart");
   const document = wholeDocument(form.fields);
   try {
-    while (form.modelBytes === null || source.readBytes < FORM_AHEAD_BYTES || mayBeBilledLater(call, form)) {
+    while (form.modelBytes === null || source.readBytes < FORM_AHEAD_BYTES || mayBeDecidedLater(call, caller, form)) {
       if (!(await form.readMore())) break;
       await memory.reserveRead();
     }
@@ -249,11 +250,13 @@ async function parseForm(call: Call, caller: Authenticated): Promise<Parsed> {
 }
 
 /**
- * Whether a field that decides what the request may cost can still come: the upstream must not have it before it is
- * reserved (docs/rules/budgets.md#reserved-cost). It occurs only once.
+ * Whether a field can still come that decides what the request may cost, or whose budget pays for it: the upstream must not have it
+ * before it is reserved (docs/rules/budgets.md#reserved-cost, docs/rules/budgets.md#end-users).
  */
-function mayBeBilledLater({ route }: Call, { fields }: FormReader): boolean {
-  return route.billedBy === "images" && fields["n"] === undefined;
+function mayBeDecidedLater({ route }: Call, { principal }: Authenticated, { fields }: FormReader): boolean {
+  const endUser = endUserOf(wholeDocument(fields));
+  const isBoundByName = endUserLimitsOf("named", principal.tenant) !== null;
+  return (route.billedBy === "images" && fields["n"] === undefined) || (isBoundByName && endUser === "");
 }
 
 function modelOf(call: Call, document: JsonDocument): string {
