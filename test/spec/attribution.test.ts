@@ -51,7 +51,7 @@ describe("the tags of a request", () => {
     ]);
     const daily = `/usage/daily?tenant_id=${tenant.id}&group_by=end_user`;
     expect(await fixture.gateway.must<readonly DailyUsage[]>("GET", daily)).toMatchObject([
-      { end_user: "u-1", tenant_id: tenant.id, tenant_name: minted.mark, requests: 1, cost_usd: row.cost_usd },
+      { end_user: "u-1", tenant_id: tenant.id, tenant_name: tenant.name, requests: 1, cost_usd: row.cost_usd },
     ]);
   });
 
