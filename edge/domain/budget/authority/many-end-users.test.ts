@@ -11,7 +11,7 @@ const limitsOf = (name: string) => {
   return limits;
 };
 
-it("end users beyond 10,000 are forgotten, those first that came earliest, but for those with a lease", () => {
+it("end users beyond 10,000 are forgotten, the earliest first, but none with a lease", () => {
   const world = new BudgetSimulation(1);
   const need = { bucketTokens: 0, termTokens: 10, nanoUsd: 0 };
   const request = world.reserve(world.cell(0), limitsOf("leased"), need);
