@@ -20,7 +20,7 @@ const GROUPED: Record<DailyGroup, readonly GroupField[]> = {
   end_user: ["end_user", "tenant_id"],
   tag: ["tag_value"],
 };
-/** The most rows of an answer: clients can state any number of end users and values. */
+/** The most groups of clients in an answer: they can state any number. */
 const ROWS_MAX = 10_000;
 
 const NIL = `'${NIL_UUID}'`;
@@ -85,6 +85,7 @@ function statement(group: DailyGroup, day: string, from: string): string {
     (name) => `${grouped.includes(name) ? expression(name) : NOT_GROUPED[name]} AS ${name}`,
   );
   const by = grouped.map(expression).join(", ");
+  const isOfClients = group === "end_user" || group === "tag";
   return `SELECT ${fields.join(", ")}, ${SUMS}, ${PERCENTILES} FROM ${from}
-     GROUP BY ${by} ORDER BY ${group === "day" ? by : `total_tokens DESC, ${by} LIMIT ${ROWS_MAX}`}`;
+     GROUP BY ${by} ORDER BY ${group === "day" ? by : `total_tokens DESC, ${by}`}${isOfClients ? ` LIMIT ${ROWS_MAX}` : ""}`;
 }
