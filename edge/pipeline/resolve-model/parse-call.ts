@@ -254,9 +254,8 @@ async function parseForm(call: Call, caller: Authenticated): Promise<Parsed> {
  * before it is reserved (docs/rules/budgets.md#reserved-cost, docs/rules/budgets.md#end-users).
  */
 function mayBeDecidedLater({ route }: Call, { principal }: Authenticated, { fields }: FormReader): boolean {
-  const endUser = endUserOf(wholeDocument(fields));
-  const isBoundByName = endUserLimitsOf("named", principal.tenant) !== null;
-  return (route.billedBy === "images" && fields["n"] === undefined) || (isBoundByName && endUser === "");
+  if (route.billedBy === "images" && fields["n"] === undefined) return true;
+  return endUserLimitsOf("somebody", principal.tenant) !== null && endUserOf(wholeDocument(fields)) === "";
 }
 
 function modelOf(call: Call, document: JsonDocument): string {
