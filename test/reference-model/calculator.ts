@@ -56,7 +56,7 @@ function commonRow({ call, got }: Done): WantedRow {
       : {
           session_id: session,
           session_id_source: session === "" ? "none" : session === derived ? "derived" : "client",
-          end_user: String(call.fields?.["user"] ?? "").trim(),
+          end_user: endUserOf(call),
           weight: key.tenant.weight.during(got.startMs, got.endMs),
         }),
   };
@@ -67,6 +67,11 @@ const CLOCK_MS = 20_000;
 
 /** The session of a call, by which its row is found when its client was given no id. */
 export const sessionOf = (call: Call): string => call.session.header || call.session.body || derivedSession(call);
+
+function endUserOf({ fields }: Call): string {
+  const user = fields?.["user"];
+  return typeof user === "string" ? user.trim() : "";
+}
 
 const NOTHING = {
   input_tokens: 0,
