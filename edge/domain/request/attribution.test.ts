@@ -1,7 +1,7 @@
 /** The tags and the end user of a request (docs/rules/routes.md#tags, docs/rules/routes.md#end-user). */
 import { describe, expect, it } from "vitest";
 import { wholeDocument } from "../wire/json/document.ts";
-import { endUserOf, tagsOf } from "./attribution.ts";
+import { endUserOf, readTags } from "./attribution.ts";
 
 const many = (count: number): string => Array.from({ length: count }, (_, at) => `n${at}=v`).join(",");
 
@@ -15,7 +15,7 @@ describe("the header x-gateway-tags", () => {
     [many(8), many(8)],
     [`${"n".repeat(64)}=${"v".repeat(128)}`, `${"n".repeat(64)}=${"v".repeat(128)}`],
   ])("%j is read as %j", (header, expected) => {
-    expect(tagsOf(header)).toBe(expected);
+    expect(readTags(header)).toBe(expected);
   });
 
   it.each([
@@ -31,7 +31,7 @@ describe("the header x-gateway-tags", () => {
     [many(9), "at most 8 tags"],
     [`${" ".repeat(1020)}team=a`, "at most 1024 bytes"],
   ])("%j is refused: %s", (header, message) => {
-    expect(tagsOf(header)).toEqual({ param: "x-gateway-tags", message: expect.stringContaining(message) });
+    expect(readTags(header)).toEqual({ param: "x-gateway-tags", message: expect.stringContaining(message) });
   });
 });
 

@@ -17,7 +17,7 @@ const SHOWN_MAX = 64;
 const END_USER_MAX = 256;
 
 /** The tags as a row has them, `a=b,c=d` in the order of their names, "" without any; or what is wrong with the header. */
-export function tagsOf(header: string | null): string | FieldFault {
+export function readTags(header: string | null): string | FieldFault {
   if (header === null) return "";
   const fault = (message: string): FieldFault => ({ param: TAGS_HEADER, message: `${TAGS_HEADER} ${message}` });
   if (header.length > TAGS_MAX_BYTES) return fault(`must have at most ${TAGS_MAX_BYTES} bytes`);

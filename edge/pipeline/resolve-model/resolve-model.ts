@@ -6,7 +6,7 @@ import { mayUseModel } from "../../../shared/access/caller-access.ts";
 import { GatewayError } from "../../../shared/errors.ts";
 import { isSafePath } from "../../../shared/network/upstream-url.ts";
 import type { ModelRecord } from "../../../shared/records.ts";
-import { TAGS_HEADER, tagsOf } from "../../domain/request/attribution.ts";
+import { readTags, TAGS_HEADER } from "../../domain/request/attribution.ts";
 import { isServedPath } from "../../domain/request/path-rules.ts";
 import { cutText } from "../../domain/wire/text/printable.ts";
 import type { KnownTerms } from "../../ports.ts";
@@ -27,7 +27,7 @@ export function checkHead(call: Call, prefix?: string): void {
   if (!isSafePath(prefix !== undefined && raw.startsWith(prefix) ? raw.replaceAll(/%2f/gi, "_") : raw))
     throw new GatewayError("invalid_path");
   if (!isServedPath(call.path)) throw new GatewayError("unknown_endpoint");
-  const tags = tagsOf(call.request.headers.get(TAGS_HEADER));
+  const tags = readTags(call.request.headers.get(TAGS_HEADER));
   if (typeof tags !== "string") throw fieldError(tags);
 }
 
