@@ -41,7 +41,7 @@ it("an end user raises no alert, whatever was used", () => {
   world.charge(world.cell(0), limitsOf("ann"), { tokens: 1_000, nanoUsd: 0 });
   world.calm(20_000);
   const { account } = world.core.read("key", limitsOf("ann"), world.coreMs);
-  expect({ used: account.usedTokens, alerts: world.core.undelivered }).toEqual({
+  expect({ used: account.usedTokens, alerts: [...world.core.undelivered, ...world.alerts] }).toEqual({
     used: 1_000,
     alerts: [],
   });
