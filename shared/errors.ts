@@ -49,6 +49,7 @@ export const ERROR_TABLE = {
   model_not_permitted: { status: 403, message: "model not permitted for tenant", param: "model" },
   tenant_budget_exhausted: { status: 403, message: "tenant term budget exhausted" },
   key_budget_exhausted: { status: 403, message: "api key term budget exhausted" },
+  end_user_budget_exhausted: { status: 403, message: "end user term budget exhausted" },
   mcp_server_disabled: { status: 403, message: "mcp server is disabled" },
   model_not_found: { status: 404, message: "model '<x>' is not registered", param: "model" },
   mcp_server_not_found: { status: 404, message: "mcp server '<x>' is not registered" },

@@ -35,6 +35,9 @@ describe("tenants", () => {
       weekly_windows: [],
       budget_tokens: null,
       budget_period: null,
+      end_user_budget_tokens: null,
+      end_user_budget_cost_usd: null,
+      end_user_budget_period: null,
       allowed_models: null,
       guardrails_policy: null,
       tracing_enabled: false,
@@ -55,6 +58,8 @@ describe("tenants", () => {
     [{ name: "n", max_in_flight: 0 }, "max_in_flight"],
     [{ name: "n", timezone: "Mars/Olympus" }, "timezone"],
     [{ name: "n", synthetic: "yes" }, "synthetic"],
+    [{ name: "n", end_user_budget_tokens: -1 }, "end_user_budget_tokens"],
+    [{ name: "n", end_user_budget_period: "weekly" }, "end_user_budget_period"],
     [{ name: "n", contact: "x".repeat(321) }, "contact"],
   ])("refuse %j by naming %s, and change nothing", async (body, field) => {
     const before = await (await control.request("GET", "/api/v1/tenants?limit=1000")).text();

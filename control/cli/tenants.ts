@@ -38,14 +38,15 @@ const QUOTA_OPTIONS = {
 
 type BudgetPeriod = Schemas["TenantBudget"]["budget_period"];
 
+const toPeriodOrNone = (text: string) => (text === "none" ? null : text) as NonNullable<BudgetPeriod> | null;
+
 const BUDGET_OPTIONS = {
   budget_tokens: ["--tokens <n>", "limit in tokens, or none", toNumberOrNone],
   budget_cost_usd: ["--usd <n>", "limit in USD, or none", toNumberOrNone],
-  budget_period: [
-    "--period <period>",
-    "lifetime, monthly or term, or none",
-    (text) => (text === "none" ? null : text) as NonNullable<BudgetPeriod> | null,
-  ],
+  budget_period: ["--period <period>", "lifetime, monthly or term, or none", toPeriodOrNone],
+  end_user_budget_tokens: ["--end-user-tokens <n>", "limit of each end user in tokens, or none", toNumberOrNone],
+  end_user_budget_cost_usd: ["--end-user-usd <n>", "limit of each end user in USD, or none", toNumberOrNone],
+  end_user_budget_period: ["--end-user-period <period>", "lifetime, monthly or term, or none", toPeriodOrNone],
 } as const satisfies FieldOptions;
 
 interface ListOptions {

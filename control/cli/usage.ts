@@ -15,10 +15,14 @@ interface Since {
 interface LogOptions extends Since {
   readonly limit: string;
   readonly error?: string;
+  readonly endUser?: string;
+  readonly tag?: string;
   readonly admission?: NonNullable<LogQuery["admission"]>;
   readonly minTotal?: number;
   readonly minQueueWait?: number;
 }
+type TotalsQuery = NonNullable<paths["/api/v1/usage"]["get"]["parameters"]["query"]>;
+type Totals = paths["/api/v1/usage"]["get"]["responses"][200]["content"]["application/json"][number];
 type LogQuery = NonNullable<paths["/api/v1/usage/logs"]["get"]["parameters"]["query"]>;
 
 interface DailyOptions {
@@ -26,6 +30,14 @@ interface DailyOptions {
   readonly from?: string;
   readonly to?: string;
 }
+
+/** The names that the totals of a group have. */
+const TOTALS = {
+  tenant: ["tenant_id"],
+  key: ["key_id"],
+  model: ["model"],
+  end_user: ["tenant_id", "end_user"],
+} as const;
 
 const since = ({ since: periodMs }: Since): { since_ms: string } => ({ since_ms: String(Date.now() - periodMs) });
 
@@ -39,30 +51,36 @@ export function usageCommands(program: Command): void {
       );
     },
   );
-  for (const group_by of ["tenant", "key", "model"] as const) {
-    withSince(usage.command(`${group_by}s`).description(`by ${group_by}`)).action(
-      async (options: Since, command: Command) => {
-        const session = sessionOf(command);
-        const query = { ...since(options), group_by };
-        const rows = await session.bodyOf(session.client.GET("/api/v1/usage", { params: { query } }));
-        const name = ({ tenant: "tenant_id", key: "key_id", model: "model" } as const)[group_by];
-        session.list(rows, [name, "requests", "input_tokens", "output_tokens", "total_tokens", "cost_usd"]);
-      },
+  const totals = async (query: TotalsQuery, names: readonly (keyof Totals)[], command: Command): Promise<void> => {
+    const session = sessionOf(command);
+    const rows = await session.bodyOf(session.client.GET("/api/v1/usage", { params: { query } }));
+    session.list(rows, [...names, "requests", "input_tokens", "output_tokens", "total_tokens", "cost_usd"]);
+  };
+  for (const [group_by, names] of Object.entries(TOTALS) as [keyof typeof TOTALS, readonly (keyof Totals)[]][])
+    withSince(usage.command(`${group_by.replace("_", "-")}s`).description(`by ${group_by.replace("_", " ")}`)).action(
+      async (options: Since, command: Command) => await totals({ ...since(options), group_by }, names, command),
     );
-  }
+  withSince(usage.command("tag <name>").description("by the values of a tag")).action(
+    async (tag_name: string, options: Since, command: Command) =>
+      await totals({ ...since(options), group_by: "tag", tag_name }, ["tag_value"], command),
+  );
   withSince(usage.command("logs").description("requests, newest first"))
     .option("--limit <n>", "how many", "50")
     .option("--error <code>", "only those that failed with this error code")
+    .option("--end-user <name>", "only those of this end user")
+    .option("--tag <name=value>", "only those with this tag")
     .option("--admission <class>", "only those of this class: fast, queued, rejected, boon")
     .option("--min-total <period>", "only those that took this long: 30s, 5m", toPeriodMs)
     .option("--min-queue-wait <period>", "only those that waited this long for a slot", toPeriodMs)
     .action(async (options: LogOptions, command: Command) => {
       const session = sessionOf(command);
-      const { limit, error, admission, minTotal, minQueueWait } = options;
+      const { limit, error, endUser, tag, admission, minTotal, minQueueWait } = options;
       const query: LogQuery = {
         ...since(options),
         limit,
         ...(error === undefined ? {} : { error_code: error }),
+        ...(endUser === undefined ? {} : { end_user: endUser }),
+        ...(tag === undefined ? {} : { tag }),
         ...(admission === undefined ? {} : { admission }),
         ...(minTotal === undefined ? {} : { min_total_ms: String(minTotal) }),
         ...(minQueueWait === undefined ? {} : { min_queue_wait_ms: String(minQueueWait) }),

@@ -175,6 +175,12 @@ function tenantFields(tenant: TenantRow): Record<string, unknown> {
     active_from_ms: tenant.active_from?.getTime() ?? null,
     active_until_ms: tenant.active_until?.getTime() ?? null,
     budget: budgetOf(tenant),
+    end_user_budget: budgetOf({
+      budget_tokens: tenant.end_user_budget_tokens,
+      budget_cost_usd: tenant.end_user_budget_cost_usd,
+      budget_period: tenant.end_user_budget_period,
+      budget_started_at: tenant.budget_started_at,
+    }),
   };
 }
 

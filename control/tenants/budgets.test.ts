@@ -53,6 +53,24 @@ async function keyCopy(): Promise<ResolvedKey | undefined> {
   return copies.find((copy) => copy.tenant?.id === tenant.id);
 }
 
+describe("the budget of each end user of a tenant", () => {
+  it("merges beside the tenant's own, in the record and in the copy, and starts with it", async () => {
+    const own = { end_user_budget_tokens: 7, end_user_budget_cost_usd: null, end_user_budget_period: "term" };
+    expect(await setBudget({ ...own, end_user_budget_period: " Term " })).toMatchObject({ ...own, ...NOTHING });
+    expect((await keyCopy())?.tenant?.end_user_budget).toEqual({
+      tokens: 7,
+      cost_usd: null,
+      period: "term",
+      started_at_ms: null,
+    });
+    await setBudget({ budget_tokens: 5, budget_started_at: START, end_user_budget_cost_usd: 0.5 });
+    expect((await keyCopy())?.tenant).toMatchObject({
+      budget: { tokens: 5 },
+      end_user_budget: { tokens: 7, cost_usd: 0.5, started_at_ms: Date.parse(START) },
+    });
+  });
+});
+
 describe("the budget of a tenant", () => {
   it("merges, in the record and in the copy", async () => {
     const body = { budget_tokens: 0, budget_cost_usd: 1.5, budget_period: " Monthly ", budget_started_at: START };

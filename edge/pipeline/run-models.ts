@@ -37,7 +37,7 @@ import { relay } from "./relay/relay.ts";
 import { isRequestCounted, readLevel } from "./reply/rate-limit.ts";
 import { gatewayHeaders } from "./reply/response-headers.ts";
 import { parseDetail, parseProbe } from "./resolve-model/parse-call.ts";
-import { checkPath, resolveModel } from "./resolve-model/resolve-model.ts";
+import { checkHead, resolveModel } from "./resolve-model/resolve-model.ts";
 import type { RequestEnd } from "./settle/settle.ts";
 
 /** The start of a model's detail path; the model's name follows it. */
@@ -51,7 +51,7 @@ export async function listModels(received: PipelineInput): Promise<Response> {
   const { response } = await answer(received, async (call, known) => {
     const caller = await authenticate(call, known);
     const probe = await beforeAdmission(call, caller, async () => {
-      checkPath(call);
+      checkHead(call);
       return await parseProbe(call, caller);
     });
     return probe === null ? await listing(call, caller) : await forwardProbe(call, probe, PROBE);
@@ -64,7 +64,7 @@ export async function describeModel(received: PipelineInput): Promise<Response> 
   const { response } = await answer(received, async (call, known) => {
     const caller = await authenticate(call, known);
     const asked = await beforeAdmission(call, caller, async () => {
-      checkPath(call, DETAIL);
+      checkHead(call, DETAIL);
       return parseDetail(call, caller, DETAIL);
     });
     const read = async (reader: Parsed): Promise<Resolved> =>

@@ -23,7 +23,7 @@ import { prepared } from "./prepare/prepare.ts";
 import { answer } from "./receive/answer-call.ts";
 import type { PipelineInput } from "./receive/start-call.ts";
 import { parseNamed } from "./resolve-model/parse-call.ts";
-import { checkPath, resolveModel } from "./resolve-model/resolve-model.ts";
+import { checkHead, resolveModel } from "./resolve-model/resolve-model.ts";
 import { forwardProbe } from "./run-models.ts";
 import { type RequestEnd, Settler } from "./settle/settle.ts";
 import { placeOfObject } from "./stored/upstream-objects.ts";
@@ -34,7 +34,7 @@ export async function runStored(received: PipelineInput, id: string): Promise<Re
     const caller = await authenticate(call, known);
     const { tenant } = caller.principal;
     const place = await beforeAdmission(call, caller, async () => {
-      checkPath(call);
+      checkHead(call);
       return await placeOfObject(call, tenant.id, id);
     });
     const objects = { named: new Map([[id, null]]), upstreams: [place.upstream] };

@@ -37,6 +37,9 @@ export const RATE_FIELDS = Object.fromEntries(RATE_FIELD_NAMES.map((name) => [na
   readonly [R in RateField]: ReturnType<typeof rateField<R>>;
 };
 
+const NO_BUDGET = { tokens: null, cost_usd: null, period: null, started_at_ms: null };
+const hotEndUser = { end_user_budget: resolvedBudgetSchema.default(NO_BUDGET) };
+
 /** The hot copy contains the four columns as one object. */
 const hot = { budget: resolvedBudgetSchema };
 
@@ -45,4 +48,11 @@ export const BUDGET_FIELDS = {
   budget_cost_usd: { column: "double", value: z.number().nullable(), hot },
   budget_period: { column: "text", value: z.enum(BUDGET_PERIODS).nullable(), hot },
   budget_started_at: { column: "instant", value: shownTime.nullable(), hot },
+} as const satisfies FieldTable;
+
+/** The budget of each end user of a tenant. It starts when the tenant's does. */
+export const END_USER_BUDGET_FIELDS = {
+  end_user_budget_tokens: { ...BUDGET_FIELDS.budget_tokens, hot: hotEndUser },
+  end_user_budget_cost_usd: { ...BUDGET_FIELDS.budget_cost_usd, hot: hotEndUser },
+  end_user_budget_period: { ...BUDGET_FIELDS.budget_period, hot: hotEndUser },
 } as const satisfies FieldTable;

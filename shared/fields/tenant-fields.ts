@@ -2,7 +2,14 @@
  * The fields of a tenant (docs/rules/tenants.md#fields).
  */
 import * as z from "zod";
-import { BUDGET_FIELDS, ID_FIELD, RATE_FIELDS, shownTime, TIME_FIELDS } from "./common-fields.ts";
+import {
+  BUDGET_FIELDS,
+  END_USER_BUDGET_FIELDS,
+  ID_FIELD,
+  RATE_FIELDS,
+  shownTime,
+  TIME_FIELDS,
+} from "./common-fields.ts";
 import type { FieldTable } from "./field-table.ts";
 import { forOperators } from "./operator-fields.ts";
 
@@ -64,6 +71,7 @@ export const TENANT_FIELDS = {
   },
   weekly_windows: { column: "json", value: z.array(weeklyWindowSchema), hot: true },
   ...BUDGET_FIELDS,
+  ...END_USER_BUDGET_FIELDS,
   allowed_models: { column: "json", value: z.array(z.string()).nullable(), hot: true },
   guardrails_policy: { column: "json", value: guardrailsPolicySchema.nullable(), hot: true },
   compression_policy: { column: "json", value: compressionPolicySchema.nullable(), hot: true },

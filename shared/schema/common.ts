@@ -170,6 +170,13 @@ export const budgetFields = {
   budget_started_at: timestamp.nullable().optional(),
 };
 
+/** The budget of each end user of a tenant; an omitted field keeps its value. */
+export const endUserBudgetFields = {
+  end_user_budget_tokens: budgetFields.budget_tokens,
+  end_user_budget_cost_usd: budgetFields.budget_cost_usd,
+  end_user_budget_period: budgetFields.budget_period,
+};
+
 /** An IANA zone name. The runtime would also accept an offset, but this schema does not. */
 export const timezone = freeText(100).refine(isZone, "must be an IANA time zone name");
 
@@ -208,6 +215,12 @@ export const storedBudget = {
   budget_cost_usd: amount.nullable().default(null),
   budget_period: oneOf(BUDGET_PERIODS).nullable().default(null),
   budget_started_at: timestamp.nullable().default(null),
+};
+
+export const storedEndUserBudget = {
+  end_user_budget_tokens: storedBudget.budget_tokens,
+  end_user_budget_cost_usd: storedBudget.budget_cost_usd,
+  end_user_budget_period: storedBudget.budget_period,
 };
 
 /**

@@ -7,6 +7,7 @@ import { TENANT_FIELDS, TENANT_STATUSES } from "../fields/tenant-fields.ts";
 import {
   budgetFields,
   descriptionField,
+  endUserBudgetFields,
   flag,
   freeText,
   knownName,
@@ -19,6 +20,7 @@ import {
   rateFields,
   revField,
   storedBudget,
+  storedEndUserBudget,
   storedId,
   storedRates,
   storedTimes,
@@ -76,6 +78,7 @@ export const storedTenant = {
     .max(WINDOWS_MAX, `must have at most ${WINDOWS_MAX} windows`)
     .default([]),
   ...storedBudget,
+  ...storedEndUserBudget,
   allowed_models: z.array(freeText(200), { error: "must be null or an array of model names" }).nullable().default(null),
   guardrails_policy: guardrailsPolicyBody.nullable().default(null),
   compression_policy: compressionPolicyBody.nullable().default(null),
@@ -100,6 +103,7 @@ const settable = {
   active_until: storedTenant.active_until,
   weekly_windows: storedTenant.weekly_windows,
   ...budgetFields,
+  ...endUserBudgetFields,
   allowed_models: modelNames.optional(),
   guardrails_policy: storedTenant.guardrails_policy,
   compression_policy: storedTenant.compression_policy,
@@ -174,7 +178,7 @@ export const tenantQuotaSchema = z
 export const tenantGroupSchema = z.object({ fairshare_group: knownName }).meta({ id: "TenantGroup" });
 
 /** PATCH /tenants/{id}/budget */
-export const tenantBudgetSchema = z.object(budgetFields).meta({ id: "TenantBudget" });
+export const tenantBudgetSchema = z.object({ ...budgetFields, ...endUserBudgetFields }).meta({ id: "TenantBudget" });
 
 /** PATCH /tenants/{id}/schedule */
 export const tenantScheduleSchema = z

@@ -37,12 +37,34 @@ const keyList = z
 
 const { since_ms, tenant_id, include_internal } = usageFilterFields;
 
+/** Groups by what clients state of a request; only single requests have it (docs/rules/usage-reads.md#groups-of-clients). */
+const CLIENT_GROUPS = ["end_user", "tag"] as const;
+
+const tag_name = z
+  .string()
+  .regex(/^[\w.-]{1,64}$/, "must be the name of a tag")
+  .optional()
+  .meta({ description: "With group_by=tag: the tag whose values are the groups" });
+
+const tagIsNamed = {
+  check: (query: { readonly group_by: string; readonly tag_name?: string | undefined }): boolean =>
+    (query.group_by === "tag") === (query.tag_name !== undefined),
+  params: {
+    message: "must be given with group_by=tag, and only with it",
+    path: ["tag_name"],
+    when: whenValid("group_by", "tag_name"),
+  },
+};
+
 /** Query of GET /usage. */
-export const usageTotalsQuerySchema = z.object({
-  ...usageFilterFields,
-  group_by: oneOf(["tenant", "key", "model"]).prefault("tenant"),
-  limit: limit(1_000, 10_000),
-});
+export const usageTotalsQuerySchema = z
+  .object({
+    ...usageFilterFields,
+    group_by: oneOf(["tenant", "key", "model", ...CLIENT_GROUPS]).prefault("tenant"),
+    tag_name,
+    limit: limit(1_000, 10_000),
+  })
+  .refine(tagIsNamed.check, tagIsNamed.params);
 export type UsageTotalsQuery = z.infer<typeof usageTotalsQuerySchema>;
 
 /** Query of GET /usage/keys. */
@@ -85,14 +107,28 @@ const oneKindOfPeriod = {
 
 /** Query of GET /usage/breakdown. */
 export const usageBreakdownQuerySchema = z
-  .object({ ...usageFilterFields, ...dayFields, limit: limit(100, 1_000) })
-  .refine(oneKindOfPeriod.check, oneKindOfPeriod.params);
+  .object({
+    ...usageFilterFields,
+    ...dayFields,
+    group_by: oneOf(["key_model", ...CLIENT_GROUPS]).prefault("key_model"),
+    tag_name,
+    limit: limit(100, 1_000),
+  })
+  .refine(oneKindOfPeriod.check, oneKindOfPeriod.params)
+  .refine(tagIsNamed.check, tagIsNamed.params);
 export type UsageBreakdownQuery = z.infer<typeof usageBreakdownQuerySchema>;
 
 /** Query of GET /costs. */
 export const costsQuerySchema = z
-  .object({ ...usageFilterFields, ...dayFields })
-  .refine(oneKindOfPeriod.check, oneKindOfPeriod.params);
+  .object({
+    ...usageFilterFields,
+    ...dayFields,
+    group_by: oneOf(["model", ...CLIENT_GROUPS]).prefault("model"),
+    tag_name,
+    limit: limit(1_000, 10_000),
+  })
+  .refine(oneKindOfPeriod.check, oneKindOfPeriod.params)
+  .refine(tagIsNamed.check, tagIsNamed.params);
 export type CostsQuery = z.infer<typeof costsQuerySchema>;
 
 /** Query of GET /usage/cache. */
@@ -103,18 +139,21 @@ export type UsageFilterQuery = z.infer<typeof usageFilterQuerySchema>;
 export const overviewQuerySchema = z.object({ since_ms, include_internal });
 export type OverviewQuery = z.infer<typeof overviewQuerySchema>;
 
-const DAILY_GROUPS = ["day", "tenant", "key", "model", "key_model"] as const;
+const DAILY_GROUPS = ["day", "tenant", "key", "model", "key_model", ...CLIENT_GROUPS] as const;
 export type DailyGroup = (typeof DAILY_GROUPS)[number];
 
 /** Query of GET /usage/daily. */
-export const usageDailyQuerySchema = z.object({
-  ...dayFields,
-  tenant_id,
-  key_id: keyList.optional(),
-  model: usageFilterFields.model,
-  include_internal,
-  group_by: oneOf(DAILY_GROUPS).prefault("day"),
-});
+export const usageDailyQuerySchema = z
+  .object({
+    ...dayFields,
+    tenant_id,
+    key_id: keyList.optional(),
+    model: usageFilterFields.model,
+    include_internal,
+    group_by: oneOf(DAILY_GROUPS).prefault("day"),
+    tag_name,
+  })
+  .refine(tagIsNamed.check, tagIsNamed.params);
 export type UsageDailyQuery = z.infer<typeof usageDailyQuerySchema>;
 
 const count = z.number().int();
@@ -122,6 +161,12 @@ const errors = count.meta({ description: "Requests with a status of 400 or highe
 const usdField = () => z.number().meta({ description: "USD, rounded to 9 decimals" });
 const usd = usdField();
 const totals = { requests: count, input_tokens: count, output_tokens: count, total_tokens: count, cost_usd: usd };
+const clientGroup = {
+  end_user: z.string().meta({ description: "Empty if not grouped by end user, or if the client names none" }),
+  tag_value: z
+    .string()
+    .meta({ description: "Value of the tag `tag_name`. Empty if not grouped by it, or without the tag" }),
+};
 const energy = { energy_wh: z.number(), energy_cost_usd: forOperators(usdField()), co2_g: z.number() };
 
 /** A row of GET /usage: it has the fields that the read groups by, not the others. */
@@ -130,6 +175,8 @@ export const usageTotalsSchema = z
     tenant_id: z.string().optional(),
     key_id: z.string().optional(),
     model: z.string().optional(),
+    end_user: z.string().optional(),
+    tag_value: z.string().optional(),
     ...totals,
     errors,
   })
@@ -186,6 +233,7 @@ export const usageBreakdownSchema = z
     model: z.string(),
     key_id: z.string(),
     tenant_id: z.string(),
+    ...clientGroup,
     ...totals,
     success_requests: count.meta({
       description:
@@ -216,6 +264,7 @@ export type CacheUsage = z.infer<typeof cacheUsageSchema>;
 export const modelCostSchema = z
   .object({
     model: z.string(),
+    ...clientGroup,
     requests: count,
     input_tokens: count,
     output_tokens: count,
@@ -268,6 +317,7 @@ export const dailyUsageSchema = z
     tenant_id: z.string().meta({ description: `${NIL_UUID} if not grouped by tenant` }),
     key_id: z.string().meta({ description: `${NIL_UUID} if not grouped by key` }),
     model: z.string(),
+    ...clientGroup,
     ...dailyNames,
     requests: count,
     success_requests: count,

@@ -29,6 +29,12 @@ export const usageLogFilterSchema = z.object({
   ...usageFilterFields,
   request_type: oneOf(REQUEST_TYPES).optional(),
   session_id: z.string().optional(),
+  end_user: z.string().optional(),
+  tag: z
+    .string()
+    .regex(/^[\w.-]{1,64}=[ -+\--~]{1,128}$/, "must be a tag in the form name=value")
+    .optional()
+    .meta({ description: "A tag that the request has, as name=value" }),
   status: oneOf(["success", "error"]).optional(),
   request_id: z
     .string()

@@ -72,6 +72,13 @@ export const USAGE_ROW_FIELDS = {
   },
   cell: { ...name, user: false, about: "Cell that served the request" },
   device_id: { ...text, user: true, about: "Device named by the caller's identity token" },
+  tags: {
+    ...text,
+    added: true,
+    user: true,
+    about: "Tags of the header `x-gateway-tags`: `a=b,c=d`, in the order of names",
+  },
+  end_user: { ...text, added: true, user: true, about: "End user whom the client names" },
   weight: { ...whole(32), user: false, about: "Weight of the tenant at the time of the request" },
   status_code: { ...whole(16), user: true, about: "HTTP status that the client got; 499: it disconnected" },
   upstream_status: { ...whole(16), user: false, about: "HTTP status of the upstream's response; 0: no response" },

@@ -38,7 +38,14 @@ export async function fillConfiguration({ must: send }: Pick<TestControl, "must"
     synthetic: true,
   });
   const one = `/tenants/${tenant.id}`;
-  await send("PATCH", `${one}/budget`, { budget_tokens: 5, budget_cost_usd: 0.25, budget_period: "monthly" });
+  await send("PATCH", `${one}/budget`, {
+    budget_tokens: 5,
+    budget_cost_usd: 0.25,
+    budget_period: "monthly",
+    end_user_budget_tokens: 2,
+    end_user_budget_cost_usd: 0.125,
+    end_user_budget_period: "term",
+  });
   await send("PATCH", `${one}/schedule`, {
     active_from: "2026-01-01T00:00:00Z",
     active_until: "2096-01-01T00:00:00Z",

@@ -79,6 +79,8 @@ function rowsStatement(db: string, fill: Fill, stretch: Stretch): string {
       multiIf(NOT ok OR request_type != 'chat', 'off', ${share(7)} < 0.1, 'hit', ${share(7)} < 0.4, 'miss', 'off') AS cache_status,
       if(${share(8)} < 0.5, 'eu', 'us') AS cell,
       '' AS device_id,
+      if(${share(17)} < 0.5, concat('env=prod,team=team-', toString(tenant % 7)), '') AS tags,
+      if(${share(18)} < 0.5, concat('user-', toString(cityHash64(n) % 5000)), '') AS end_user,
       toUInt32(1 + tenant % 8) AS weight,
       multiIf(refused, 401, state < 0.95, 200, state < 0.97, 429, state < 0.98, 499, state < 0.99, 502, 400)::UInt16 AS status_code,
       if(ok, 200, 0)::UInt16 AS upstream_status,

@@ -41,6 +41,7 @@ function commonRow({ call, got }: Done): WantedRow {
     request_type: call.wrong?.code === "unknown_endpoint" ? "other" : REQUEST_TYPES[call.route],
     cell: "local",
     device_id: "",
+    tags: "",
     energy_wh: 0,
     energy_cost_usd: 0,
     co2_g: 0,
@@ -55,6 +56,7 @@ function commonRow({ call, got }: Done): WantedRow {
       : {
           session_id: session,
           session_id_source: session === "" ? "none" : session === derived ? "derived" : "client",
+          end_user: endUserOf(call),
           weight: key.tenant.weight.during(got.startMs, got.endMs),
         }),
   };
@@ -65,6 +67,11 @@ const CLOCK_MS = 20_000;
 
 /** The session of a call, by which its row is found when its client was given no id. */
 export const sessionOf = (call: Call): string => call.session.header || call.session.body || derivedSession(call);
+
+function endUserOf({ fields }: Call): string {
+  const user = fields?.["user"];
+  return typeof user === "string" ? user.trim() : "";
+}
 
 const NOTHING = {
   input_tokens: 0,
@@ -170,7 +177,12 @@ function refusedRow(done: Done, { status, code }: Refusal): WantedRow {
   };
 }
 
-function withoutSession({ session_id: _id, session_id_source: _source, ...rest }: WantedRow): WantedRow {
+function withoutSession({
+  session_id: _id,
+  session_id_source: _source,
+  end_user: _user,
+  ...rest
+}: WantedRow): WantedRow {
   return rest;
 }
 

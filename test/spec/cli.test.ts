@@ -66,6 +66,13 @@ describe("the command line", () => {
     expect(await json("tenants", "budget", name, "--tokens", "500", "--period", "monthly")).toMatchObject({
       budget_tokens: 500,
     });
+    expect(
+      await json("tenants", "budget", name, "--end-user-tokens", "50", "--end-user-period", "monthly"),
+    ).toMatchObject({
+      budget_tokens: 500,
+      end_user_budget_tokens: 50,
+      end_user_budget_period: "monthly",
+    });
     expect(await json("tenants", "budget", name, "--used")).toMatchObject({ used_tokens: 0, remaining_tokens: 500 });
     expect(await json("tenants", "models", name, "a, b")).toMatchObject({ allowed_models: ["a", "b"] });
 
@@ -238,8 +245,9 @@ describe("the command line", () => {
 
   it("shows usage", { tags: ["check"] }, async () => {
     expect(await json("usage", "summary", "--since", "7d")).toHaveProperty("requests");
-    for (const group of ["tenants", "keys", "models", "logs"])
-      expect(Array.isArray(await json("usage", group))).toBe(true);
+    for (const read of [["tenants"], ["keys"], ["models"], ["end-users"], ["tag", "team"], ["logs"]])
+      expect(Array.isArray(await json("usage", ...read))).toBe(true);
+    expect(await json("usage", "logs", "--end-user", unique("nobody"), "--tag", "team=none")).toEqual([]);
   });
 
   it("shows what still needs old secrets", async () => {

@@ -70,7 +70,9 @@ const stranger = {
 const denied = { type: "permission_error", row: { model: "" } } as const;
 const digits: unknown = expect.stringMatching(/^\d+$/);
 const waiting = { "retry-after": digits, "retry-after-ms": digits };
-const noBudget = { type: "permission_error", headers: { "x-should-retry": "false" } } as const;
+const spent = (message: string, by: Raised["by"]): Raised => {
+  return { type: "permission_error", headers: { "x-should-retry": "false" }, status: 403, message, by };
+};
 
 /** Sends a chat under a guardrails policy. */
 const guarded = (policy: object) => after("PATCH", tenant("guardrails"), { policy });
@@ -197,18 +199,15 @@ const TABLE: Readonly<Record<string, Raised>> = {
     param: "model",
     by: after("PATCH", tenant("allowlist"), { allowed_models: ["another"] }),
   },
-  tenant_budget_exhausted: {
-    ...noBudget,
-    status: 403,
-    message: "tenant term budget exhausted",
-    by: after("PATCH", tenant("budget"), { budget_tokens: 0, budget_cost_usd: null, budget_period: "monthly" }),
-  },
-  key_budget_exhausted: {
-    ...noBudget,
-    status: 403,
-    message: "api key term budget exhausted",
-    by: after("PUT", key, { budget_tokens: 0 }),
-  },
+  tenant_budget_exhausted: spent(
+    "tenant term budget exhausted",
+    after("PATCH", tenant("budget"), { budget_tokens: 0, budget_cost_usd: null, budget_period: "monthly" }),
+  ),
+  end_user_budget_exhausted: spent("end user term budget exhausted", async (minted) => {
+    await fixture.gateway.must("PATCH", tenant("budget")(minted), { end_user_budget_tokens: 0 });
+    return await chat(minted, { user: "u-1" });
+  }),
+  key_budget_exhausted: spent("api key term budget exhausted", after("PUT", key, { budget_tokens: 0 })),
   mcp_server_disabled: {
     ...denied,
     status: 403,

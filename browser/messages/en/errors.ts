@@ -51,6 +51,8 @@ export const errorTexts = {
   tenant_budget_exhausted_fix: "Raise the tenant's budget, or wait until it resets.",
   key_budget_exhausted: "The key's budget is used up.",
   key_budget_exhausted_fix: "Raise the key's budget, wait until it resets, or use another key of the tenant.",
+  end_user_budget_exhausted: "The end user's budget is used up.",
+  end_user_budget_exhausted_fix: "Raise the tenant's budget of each end user, or wait until it resets.",
   mcp_server_disabled: "The MCP server is disabled.",
   mcp_server_disabled_fix: "Enable the MCP server, or use another one.",
   model_not_found: "No model with this name is registered.",

@@ -118,6 +118,8 @@ export const logsTexts = {
   factReasoning: "Reasoning output tokens",
   factEstimated: "Estimated tokens",
   factSeconds: "Audio (s)",
+  factEndUser: "End user",
+  factTags: "Tags",
   factDevice: "Device",
   factWeight: "Weight",
   factEnergy: "Energy",

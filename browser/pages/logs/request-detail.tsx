@@ -247,6 +247,8 @@ function RequestFacts({ row, role }: { readonly row: DetailRow; readonly role: "
     ...columnFacts(row, role, ["queue", "gateway", "first", "total", "attempts", "endpoint", "cell"]),
     given("factWeight", row.weight, formatCount),
     given("factEstimated", row.estimated_tokens, formatCount),
+    given("factEndUser", row.end_user, (user) => <Name of={user} />),
+    given("factTags", row.tags, (tags) => <Name of={tags} />),
     given("factDevice", row.device_id, (device) => <Name of={device} />),
     given("factEnergy", row.energy_wh, (energy) => unitText(known(energy), "Wh")),
     given("factEnergyCost", row.energy_cost_usd, (cost) => formatUsd(known(cost))),

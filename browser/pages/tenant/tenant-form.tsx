@@ -19,7 +19,15 @@ const FORMS = {
   limits: specsOf(...RATE_FIELD_NAMES, "max_in_flight"),
   share: specsOf("weight"),
   groupTitle: specsOf("fairshare_group"),
-  budget: specsOf("budget_tokens", "budget_cost_usd", "budget_period", "budget_started_at"),
+  budget: specsOf(
+    "budget_tokens",
+    "budget_cost_usd",
+    "budget_period",
+    "budget_started_at",
+    "end_user_budget_tokens",
+    "end_user_budget_cost_usd",
+    "end_user_budget_period",
+  ),
   allowList: specsOf("allowed_models"),
   schedule: [...specsOf("active_from", "active_until"), valueSpec("weekly_windows")],
 } as const satisfies Readonly<Record<string, readonly FieldSpec[]>>;

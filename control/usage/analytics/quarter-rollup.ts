@@ -49,10 +49,13 @@ const STATES_OF_REQUESTS = [
   `quantileBFloat16StateIf(0.5)(${TOKENS_PER_SEC}, ${DECODED}) AS gen_speed`,
 ];
 
-/** Quarters of the rows of `usage_raw AS u` that meet a condition, one row per quarter, tenant, key and model. */
-const quartersWith = (db: string, where: string, more: readonly string[]): string => `
+/**
+ * Quarters of the rows of `usage_raw AS u` that meet a condition, one row per quarter, tenant, key, model, and value of the
+ * expression `label`.
+ */
+const quartersWith = (db: string, where: string, more: readonly string[], label: string | null = null): string => `
       SELECT toStartOfFifteenMinutes(u.ts) AS quarter, u.tenant_id AS tenant_id, u.key_id AS key_id,
-        ${registeredModel("u")} AS model,
+        ${registeredModel("u")} AS model,${label === null ? "" : ` ${label} AS label,`}
         count() AS requests,
         countIf(${OK}) AS success_requests,
         countIf(u.status_code >= 400) AS error_requests,
@@ -63,18 +66,20 @@ const quartersWith = (db: string, where: string, more: readonly string[]): strin
         sumIf(u.total_ms, ${OK}) AS sum_total_ms,
         ${more.join(",\n        ")}
       FROM ${db}.usage_raw AS u WHERE ${where}
-      GROUP BY quarter, tenant_id, key_id, model`;
+      GROUP BY quarter, tenant_id, key_id, model${label === null ? "" : ", label"}`;
 
 /** What the view of the rollup takes of the rows from its start on. */
 export const quartersOfView = (db: string, where: string): string =>
   quartersWith(db, `u.request_type != 'benchmark' AND ${where}`, STATES_OF_REQUESTS);
 
-/** The same of rows as a read needs it; `times`: with states. */
-export const quartersOfRows = (db: string, where: string, times: boolean): string =>
-  quartersWith(db, where, [
-    "sumIf(u.total_tokens, u.cache_status = 'hit') AS hit_tokens",
-    ...(times ? STATES_OF_REQUESTS : []),
-  ]);
+/** The same of rows as a read needs it; `times`: with states; `label`: see above. */
+export const quartersOfRows = (db: string, where: string, times: boolean, label: string | null): string =>
+  quartersWith(
+    db,
+    where,
+    ["sumIf(u.total_tokens, u.cache_status = 'hit') AS hit_tokens", ...(times ? STATES_OF_REQUESTS : [])],
+    label,
+  );
 
 /** The tokens of cache hits among the rows that meet a condition, per day or quarter, tenant, key and model. */
 export const hitsOf = (db: string, per: "day" | "quarter", where: string): string => `

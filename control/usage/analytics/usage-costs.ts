@@ -36,15 +36,22 @@ export async function readCacheUsage(
 /** A cost row before current prices are applied. */
 type CostRow = Omit<ModelCost, "input_cost" | "output_cost">;
 
-/** One row per model, most expensive first. Throws 503. */
+const COST_LABELS = {
+  model: { columns: "'' AS end_user, '' AS tag_value", by: "" },
+  end_user: { columns: "u.label AS end_user, '' AS tag_value", by: ", u.label" },
+  tag: { columns: "'' AS end_user, u.label AS tag_value", by: ", u.label" },
+} as const;
+
+/** One row per model, or per model and end user or value of a tag, most expensive first. Throws 503. */
 export async function readCosts(store: AnalyticsStore, query: CostsQuery, nowMs: number): Promise<readonly CostRow[]> {
+  const { columns, by } = COST_LABELS[query.group_by];
   const detail = namesDays(query) ? "quarters" : "sums";
   const { from, figures, params } = await usageSource(store, query, { detail }, nowMs);
   return await store.rows<CostRow>(
-    `SELECT u.model AS model, ${figures.requests} AS requests, sum(u.input_tokens) AS input_tokens,
+    `SELECT u.model AS model, ${columns}, ${figures.requests} AS requests, sum(u.input_tokens) AS input_tokens,
        sum(u.output_tokens) AS output_tokens, ${usd("sum(u.cost_usd)")} AS total_cost, ${ENERGY}
-     FROM ${from} GROUP BY u.model ORDER BY total_cost DESC, model`,
-    params,
+     FROM ${from} GROUP BY u.model${by} ORDER BY total_cost DESC, u.model${by} LIMIT {limit:UInt32}`,
+    { ...params, limit: query.limit },
   );
 }
 

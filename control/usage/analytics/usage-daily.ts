@@ -1,4 +1,4 @@
-/** Reads usage by day, tenant, key or model, with percentiles where the rollup by quarters has them. */
+/** Reads usage by day, tenant, key, model, end user or tag, with percentiles where the rollup by quarters has them. */
 import type { DailyGroup, DailySums, UsageDailyQuery } from "../../../shared/schema/usage-reads.ts";
 import { daysBetween, isUtc } from "../../../shared/time/zone-days.ts";
 import { NIL_UUID } from "../../../shared/usage/usage-row.ts";
@@ -8,7 +8,7 @@ import type { AnalyticsStore } from "./store.ts";
 import { usageSource } from "./usage-source.ts";
 import { daysOf } from "./usage-window.ts";
 
-const GROUP_FIELDS = ["day", "tenant_id", "key_id", "model"] as const;
+const GROUP_FIELDS = ["day", "tenant_id", "key_id", "model", "end_user", "tag_value"] as const;
 type GroupField = (typeof GROUP_FIELDS)[number];
 
 const GROUPED: Record<DailyGroup, readonly GroupField[]> = {
@@ -17,9 +17,21 @@ const GROUPED: Record<DailyGroup, readonly GroupField[]> = {
   key: ["key_id"],
   model: ["model"],
   key_model: ["key_id", "model"],
+  end_user: ["end_user", "tenant_id"],
+  tag: ["tag_value"],
 };
+/** The most groups of clients in an answer: they can state any number. */
+const ROWS_MAX = 10_000;
 
-const NOT_GROUPED = { day: "''", tenant_id: `'${NIL_UUID}'`, key_id: `'${NIL_UUID}'`, model: "''" } as const;
+const NIL = `'${NIL_UUID}'`;
+const NOT_GROUPED: Record<GroupField, string> = {
+  day: "''",
+  tenant_id: NIL,
+  key_id: NIL,
+  model: "''",
+  end_user: "''",
+  tag_value: "''",
+};
 
 const SUMS = `sum(u.requests) AS requests,
        sum(u.success_requests) AS success_requests,
@@ -62,12 +74,18 @@ export async function readDaily(
 /** A read by group; `day` is the expression of a row's day. */
 function statement(group: DailyGroup, day: string, from: string): string {
   const grouped = GROUPED[group];
-  const expression = (name: GroupField): string =>
-    name === "day" ? day : name === "model" ? "u.model" : `toString(u.${name})`;
+  const expressions: Partial<Record<GroupField, string>> = {
+    day,
+    model: "u.model",
+    end_user: "u.label",
+    tag_value: "u.label",
+  };
+  const expression = (name: GroupField): string => expressions[name] ?? `toString(u.${name})`;
   const fields = GROUP_FIELDS.map(
     (name) => `${grouped.includes(name) ? expression(name) : NOT_GROUPED[name]} AS ${name}`,
   );
   const by = grouped.map(expression).join(", ");
+  const isOfClients = group === "end_user" || group === "tag";
   return `SELECT ${fields.join(", ")}, ${SUMS}, ${PERCENTILES} FROM ${from}
-     GROUP BY ${by} ORDER BY ${group === "day" ? by : `total_tokens DESC, ${by}`}`;
+     GROUP BY ${by} ORDER BY ${group === "day" ? by : `total_tokens DESC, ${by}`}${isOfClients ? ` LIMIT ${ROWS_MAX}` : ""}`;
 }

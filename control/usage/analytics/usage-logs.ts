@@ -92,6 +92,8 @@ export function logFilter(db: string, query: UsageLogFilter): LogFilter {
   add("r.model = {model:String}", "model", query.model);
   add("r.request_type = {type:String}", "type", query.request_type);
   add("r.session_id = {session:String}", "session", query.session_id);
+  add("r.end_user = {end_user:String}", "end_user", query.end_user);
+  add("has(splitByChar(',', r.tags), {tag:String})", "tag", query.tag);
   add("r.error_code = {error:String}", "error", query.error_code);
   add("r.admission = {admission:String}", "admission", query.admission);
   add("r.cache_status = {cache:String}", "cache", query.cache_status);

@@ -4,6 +4,7 @@ import { createServer } from "node:http";
 import { describe, expect, it } from "vitest";
 import { listen } from "../../../infra/local/http/listen.ts";
 import {
+  costsQuerySchema,
   keySummariesQuerySchema,
   overviewQuerySchema,
   usageBreakdownQuerySchema,
@@ -167,7 +168,7 @@ describe("cache and costs", () => {
         { model: "n", hits: 0, misses: 1, tokens_saved: 0 },
       ],
     });
-    expect(await readCosts(ledger.store, filter, NOW)).toMatchObject([
+    expect(await readCosts(ledger.store, costsQuerySchema.parse({}), NOW)).toMatchObject([
       { model: "m", requests: 2, total_cost: 0.5, energy_wh: 2, co2_g: 1.5 },
       { model: "n", requests: 2, total_cost: 0.375 },
     ]);

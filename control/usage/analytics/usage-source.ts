@@ -29,6 +29,22 @@ interface UsageScope extends WindowQuery {
   readonly key_id?: string | readonly string[] | undefined;
   readonly model?: string | undefined;
   readonly include_internal?: boolean | undefined;
+  readonly group_by?: string;
+  readonly tag_name?: string | undefined;
+}
+
+/**
+ * What clients state of a request, and a read is grouped by: an expression on `usage_raw AS u`, which becomes the column `label`;
+ * null: none. No rollup has it, so that only requests whose rows are kept count.
+ */
+function labelOf({ group_by, tag_name = "" }: UsageScope): {
+  readonly label: string | null;
+  readonly params: QueryParams;
+} {
+  if (group_by === "end_user") return { label: "u.end_user", params: {} };
+  if (group_by !== "tag") return { label: null, params: {} };
+  const tag = "arrayFirst(tag -> startsWith(tag, {tag:String}), splitByChar(',', u.tags))";
+  return { label: `substring(${tag}, length({tag:String}) + 1)`, params: { tag: `${tag_name}=` } };
 }
 
 /** `unknownCallers`: whether refusals of callers who are not known count. */
@@ -57,9 +73,13 @@ export async function usageSource(
   const internal = scope.include_internal === true;
   const rowsFromMs = await rowsKeptFromMs(store, withinMs);
   const quartersFromMs = Math.max(await store.quartersFromMs(), oldestQuarterMs(nowMs));
-  const stretches = stretchesOf(window, { rowsFromMs, quartersFromMs }, { detail, onlyRows: internal }, nowMs);
+  const { label, params: labelParams } = labelOf(scope);
+  const onlyRows = internal || label !== null;
+  const stretches = stretchesOf(window, { rowsFromMs, quartersFromMs }, { detail, onlyRows }, nowMs).filter(
+    ({ table }) => label === null || table === "requests",
+  );
   const ofRequests = detail !== "quarters" && stretches.every(({ table }) => table === "requests");
-  const select = ofRequests ? selectRequests : selectSums(detail === "requests" || detail === "quarters");
+  const select = ofRequests ? selectRequests(label) : selectSums(detail === "requests" || detail === "quarters", label);
   const whose = conditionsOf(scope, unknownCallers);
   const times = stretches.map((stretch, at) => timeOf(stretch, String(at)));
   const parts = stretches.map(({ table }, at) => {
@@ -70,7 +90,7 @@ export async function usageSource(
   return {
     from: `(${parts.join(" UNION ALL ")}) AS u`,
     figures: ofRequests ? OF_REQUESTS : OF_SUMS,
-    params: Object.assign({ ...whose.params }, ...times.map(({ params }) => params)) as QueryParams,
+    params: Object.assign({ ...whose.params, ...labelParams }, ...times.map(({ params }) => params)) as QueryParams,
     window,
   };
 }
@@ -100,18 +120,22 @@ function timeOf({ table, fromMs, beforeMs }: Stretch, at: string): { where: stri
 /** The rows of a stretch that meet a condition on `u`. */
 type Select = (db: string, table: Stretch["table"], where: string) => string;
 
-const selectRequests: Select = (db, _, where) =>
-  `SELECT u.* REPLACE (${registeredModel("u")} AS model), u.ts AS at FROM ${db}.usage_raw AS u WHERE ${where}`;
+const selectRequests =
+  (label: string | null): Select =>
+  (db, _, where) => {
+    const columns = `u.* REPLACE (${registeredModel("u")} AS model), u.ts AS at${label === null ? "" : `, ${label} AS label`}`;
+    return `SELECT ${columns} FROM ${db}.usage_raw AS u WHERE ${where}`;
+  };
 
 /** Rows with the columns of the rollup by quarters; `times`: with its states too. */
 const selectSums =
-  (times: boolean): Select =>
+  (times: boolean, label: string | null): Select =>
   (db, table, where) => {
-    const states = times ? STATES : [];
+    const states = [...(times ? STATES : []), ...(label === null ? [] : ["u.label"])];
     const columns = (at: string, more: readonly string[]): string =>
       [`${at} AS at`, ...[...IDS, ...SUMMED_COLUMNS].map((name) => `u.${name}`), ...more].join(", ");
     if (table === "requests")
-      return `SELECT ${columns("u.quarter", states)} FROM (${quartersOfRows(db, where, times)}) AS u`;
+      return `SELECT ${columns("u.quarter", states)} FROM (${quartersOfRows(db, where, times, label)}) AS u`;
     if (table === "quarters")
       return `SELECT ${columns("u.quarter", states)} FROM ${db}.usage_quarter AS u WHERE ${where}`;
     const day = columns("toDateTime(u.day, 'UTC')", times ? NO_STATES : []);

@@ -1,5 +1,5 @@
 /**
- * Reads requests, tokens and money of a period by tenant, key or model, and by model and key
+ * Reads requests, tokens and money of a period by tenant, key, model, end user or tag, and by model and key
  * (docs/rules/usage-reads.md#shapes).
  */
 import type {
@@ -10,6 +10,7 @@ import type {
   UsageTotals,
   UsageTotalsQuery,
 } from "../../../shared/schema/usage-reads.ts";
+import { NIL_UUID } from "../../../shared/usage/usage-row.ts";
 import { ENERGY, idText } from "./expressions.ts";
 import { totalsOf } from "./figures.ts";
 import type { AnalyticsStore } from "./store.ts";
@@ -20,9 +21,11 @@ const GROUPS = {
   tenant: { columns: idText("tenant_id"), by: "u.tenant_id" },
   key: { columns: `${idText("key_id")}, ${idText("tenant_id")}`, by: "u.key_id, u.tenant_id" },
   model: { columns: "u.model AS model", by: "u.model" },
+  end_user: { columns: `u.label AS end_user, ${idText("tenant_id")}`, by: "u.label, u.tenant_id" },
+  tag: { columns: "u.label AS tag_value", by: "u.label" },
 } as const;
 
-/** One row per tenant, key or model, most tokens first. Throws 503. */
+/** One row per group, most tokens first. Throws 503. */
 export async function readTotals(
   store: AnalyticsStore,
   query: UsageTotalsQuery,
@@ -49,20 +52,37 @@ export async function readKeyUsage(
 /** A breakdown row before names are joined. */
 type BreakdownRow = Omit<UsageBreakdown, "tenant_name" | "fairshare_group" | "key_name" | "key_prefix">;
 
-/** One row per model and key, most expensive first. Throws 503. */
+const NOBODY = `'${NIL_UUID}'`;
+/** What a breakdown is of. */
+const BREAKDOWNS = {
+  key_model: {
+    columns: `u.model AS model, ${idText("key_id")}, ${idText("tenant_id")}, '' AS end_user, '' AS tag_value`,
+    by: "u.model, u.key_id, u.tenant_id",
+  },
+  end_user: {
+    columns: `'' AS model, ${NOBODY} AS key_id, ${idText("tenant_id")}, u.label AS end_user, '' AS tag_value`,
+    by: "u.label, u.tenant_id",
+  },
+  tag: {
+    columns: `'' AS model, ${NOBODY} AS key_id, ${NOBODY} AS tenant_id, '' AS end_user, u.label AS tag_value`,
+    by: "u.label",
+  },
+} as const;
+
+/** One row per model and key, per end user of a tenant or per value of a tag, most expensive first. Throws 503. */
 export async function readBreakdown(
   store: AnalyticsStore,
   query: UsageBreakdownQuery,
   nowMs: number,
 ): Promise<readonly BreakdownRow[]> {
-  const detail = namesDays(query) ? "quarters" : "requests";
+  const { columns, by } = BREAKDOWNS[query.group_by];
+  const detail = namesDays(query) && query.group_by === "key_model" ? "quarters" : "requests";
   const { from, figures, params } = await usageSource(store, query, { detail }, nowMs);
   return await store.rows<BreakdownRow>(
-    `SELECT u.model AS model, ${idText("key_id")}, ${idText("tenant_id")}, ${totalsOf(figures)}, ${figures.outcomes},
+    `SELECT ${columns}, ${totalsOf(figures)}, ${figures.outcomes},
        ${ENERGY}, ${figures.genTokensPerSec} AS gen_tokens_per_sec
      FROM ${from}
-     GROUP BY u.model, u.key_id, u.tenant_id
-     ORDER BY cost_usd DESC, total_tokens DESC, model, key_id LIMIT {limit:UInt32}`,
+     GROUP BY ${by} ORDER BY cost_usd DESC, total_tokens DESC, ${by} LIMIT {limit:UInt32}`,
     { ...params, limit: query.limit },
   );
 }

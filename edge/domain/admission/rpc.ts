@@ -42,6 +42,8 @@ export interface AdmissionRequest extends Arrival {
    * every amount (docs/rules/budgets.md#amounts).
    */
   readonly limits: BudgetLimits;
+  /** The budget of its end user. Null, or absent in messages of older releases: none binds it. */
+  readonly endUserLimits?: BudgetLimits | null;
   readonly need: Amounts;
   /** What the row is billed at when the request is lost while it runs (docs/rules/budgets.md#settlement). */
   readonly estimate: {
@@ -69,7 +71,7 @@ export interface Grant extends SlotTaken {
  * Its slot is free again.
  */
 export interface BudgetRefusal {
-  readonly code: RefusalCode | "budget_check_failed" | "key_budget_check_failed";
+  readonly code: RefusalCode | "end_user_budget_exhausted" | "budget_check_failed" | "key_budget_check_failed";
   /** Of a 429 only: whole ms until the bucket may hold the estimate, at least 1. */
   readonly retryAfterMs: number | null;
   readonly level: BucketLevel | null;

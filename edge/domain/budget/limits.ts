@@ -61,13 +61,38 @@ export const NO_KEY: KeyLimits = {
   term: { tokens: null, nanoUsd: null, period: null, startedAtMs: null },
 };
 
+/** What end users share of their tenant: no limit binds all of them together. */
+const NO_TERM: TermLimits = NO_KEY.term;
+
 type KeyFacts = Pick<ResolvedKey, "key_id" | "key_name" | "key_prefix" | "budget" | "rev"> & RateFields;
 type TenantFacts = Pick<ResolvedTenant, "id" | "name" | "rev" | "timezone" | "budget"> & RateFields;
+type EndUserFacts = Pick<ResolvedTenant, "id" | "name" | "rev" | "timezone" | "end_user_budget">;
 
 /** The limits of a key's hot copy and of its tenant; those of the tenant alone when `key` is null. */
 export function limitsOf(key: KeyFacts | null, tenant: TenantFacts): BudgetLimits {
   return { tenant: tenantLimits(tenant), key: key === null ? NO_KEY : keyLimits(key) };
 }
+
+/** The name of the budget object for the end users of a tenant. */
+export const endUsersOf = (tenantId: string): string => `${tenantId}/end-users`;
+
+/**
+ * The budget of an end user (docs/rules/budgets.md#end-users), which is that of a key whose tenant has no limits; null: nobody is
+ * named, or the tenant has none for end users.
+ */
+export function endUserLimitsOf(endUser: string, tenant: EndUserFacts): BudgetLimits | null {
+  const term = termLimits(tenant.end_user_budget);
+  if (endUser === "" || !isCapped(term)) return null;
+  const { id, name, rev, timezone } = tenant;
+  const none = { tokensPerMinute: 0, term: NO_TERM };
+  return {
+    tenant: { id: endUsersOf(id), name, rev, timezone, ...none },
+    key: { ...none, id: `${id}/${endUser}`, label: "", rev, term },
+  };
+}
+
+/** Whether a key stands for an end user: the id of a key has no slash. */
+export const isEndUser = (keyId: string): boolean => keyId.includes("/");
 
 /** The same where a level per minute can be shown; null where there is no such limit. */
 export function ratedLimitsOf(key: KeyFacts, tenant: TenantFacts): BudgetLimits | null {

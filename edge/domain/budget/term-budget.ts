@@ -97,7 +97,7 @@ export class TermPeriod {
   }
 }
 
-function isMonth(tag: string): boolean {
+export function isMonth(tag: string): boolean {
   return tag.startsWith("m:");
 }
 

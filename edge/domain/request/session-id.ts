@@ -5,7 +5,7 @@
 import type { SessionIdSource } from "../../../shared/usage/usage-row.ts";
 import { fnv1a64 } from "../wire/bytes/fnv1a.ts";
 import { isJsonObject, type JsonDocument, type JsonObject } from "../wire/json/document.ts";
-import { cutText } from "../wire/text/printable.ts";
+import { firstOf, firstText } from "./attribution.ts";
 import type { EstimateRule } from "./route-class.ts";
 
 const MAX_LENGTH = 200;
@@ -33,7 +33,7 @@ interface SessionSource {
 
 /** The session that the headers state: all that is known of it before the body has been read. */
 export function sessionOfHeaders(headers: Headers): SessionId {
-  return stated([headers.get("x-gateway-session-id"), headers.get("x-session-id")]) ?? NO_SESSION;
+  return stated(firstOf([headers.get("x-gateway-session-id"), headers.get("x-session-id")], MAX_LENGTH)) ?? NO_SESSION;
 }
 
 /** The session id of a request; when `derive` is false, only ids that clients state are recorded. */
@@ -42,19 +42,10 @@ export function sessionIdOf({ headers, document, rule, tenantId }: SessionSource
   if (ofHeaders !== NO_SESSION) return ofHeaders;
   const { session_id, metadata, user } = document.root;
   const inBody = [session_id, isJsonObject(metadata) ? metadata["session_id"] : undefined, user];
-  const texts = inBody.map((value) => (typeof value === "string" ? document.text(value) : null));
-  return stated(texts) ?? (derive ? derived(document, rule, tenantId) : NO_SESSION);
+  return stated(firstText(document, inBody, MAX_LENGTH)) ?? (derive ? derived(document, rule, tenantId) : NO_SESSION);
 }
 
-/** The first of these texts that can be an id. */
-function stated(texts: readonly (string | null)[]): SessionId | null {
-  for (const text of texts) {
-    const id = cutText((text ?? "").trim(), MAX_LENGTH);
-    // Half a character is not valid text: stored it would be a replacement character, the same for every such id.
-    if (id !== "" && id.isWellFormed()) return { id, source: "client" };
-  }
-  return null;
-}
+const stated = (id: string): SessionId | null => (id === "" ? null : { id, source: "client" });
 
 function derived(document: JsonDocument, rule: EstimateRule, tenantId: string): SessionId {
   const { messages, system } = conversationOf(document.root, rule);

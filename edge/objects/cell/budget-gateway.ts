@@ -4,12 +4,16 @@
  * file carries their messages, keeps deadlines and timers, and applies the rule for an unreachable object
  * (docs/rules/budgets.md#unreachable). Invariant: after every call into a CellBudget its effects are run, its faults
  * are reported and its timer is set anew. The gateway returns the decisions, and never calls admission.
+ *
+ * The end users of a tenant have a CellBudget and an object of their own (docs/rules/budgets.md#end-users). A request with such a
+ * budget draws from that of its tenant first, then from that of its end user; what the first one gave goes back when the second
+ * one refuses.
  */
 import { type Issue, issues } from "../../../shared/alerts.ts";
 import type { BudgetDecision, BudgetPort, BudgetVerdict, LateDecisions } from "../../domain/admission/budget-port.ts";
-import type { AdmissionRequest } from "../../domain/admission/rpc.ts";
+import type { AdmissionRequest, BudgetRefusal } from "../../domain/admission/rpc.ts";
 import type { ActualUsage } from "../../domain/budget/amounts.ts";
-import { type BudgetLimits, isCapped } from "../../domain/budget/limits.ts";
+import { type BudgetLimits, endUsersOf, isCapped, isEndUser } from "../../domain/budget/limits.ts";
 import { isRated } from "../../domain/budget/rates.ts";
 import { CellBudget } from "../../domain/budget/spender/cell-budget.ts";
 import type { LeaseHolder } from "../../domain/budget/spender/lease-reports.ts";
@@ -45,6 +49,19 @@ export interface BudgetGatewayOptions {
   readonly raise: (issue: Issue) => void;
 }
 
+/** A request that two budgets bind, until both have decided. */
+interface TwoBudgets {
+  readonly request: AdmissionRequest;
+  /** The same for the budget of its end user. */
+  readonly own: AdmissionRequest;
+}
+
+/** What a refusal by the budget of an end user is called, which is that of a key of its object. */
+const END_USER_CODES: Partial<Record<BudgetRefusal["code"], BudgetRefusal["code"]>> = {
+  key_budget_exhausted: "end_user_budget_exhausted",
+  key_budget_check_failed: "budget_check_failed",
+};
+
 interface Account {
   readonly tenantId: string;
   readonly budget: CellBudget;
@@ -59,6 +76,7 @@ interface Account {
 export class BudgetGateway implements BudgetPort {
   readonly #options: BudgetGatewayOptions;
   readonly #accounts = new Map<string, Account>();
+  readonly #undecided = new Map<string, TwoBudgets>();
   #holder: LeaseHolder | null = null;
   #unchecked = 0;
 
@@ -72,32 +90,37 @@ export class BudgetGateway implements BudgetPort {
   }
 
   expect(request: AdmissionRequest): readonly BudgetDecision[] {
-    return this.#with(request, (budget, nowMs) => budget.expect(request, nowMs));
+    return this.#withEach(request, (budget, each, nowMs) => budget.expect(each, nowMs));
   }
 
   reserve(request: AdmissionRequest): readonly BudgetDecision[] {
+    const own = ofEndUser(request);
+    if (own !== null) this.#undecided.set(request.requestId, { request, own });
     return this.#with(request, (budget, nowMs) => budget.reserve(request, nowMs));
   }
 
   withdraw(request: AdmissionRequest): readonly BudgetDecision[] {
-    const isKnown = this.#accounts.has(request.limits.tenant.id);
-    return isKnown ? this.#with(request, (budget, nowMs) => budget.withdraw(request.requestId, nowMs)) : [];
+    this.#undecided.delete(request.requestId);
+    return this.#withKnown(request, (budget, nowMs) => budget.withdraw(request.requestId, nowMs));
   }
 
   settle(request: AdmissionRequest, used: ActualUsage, goesOn = false): void {
-    this.#tell(request, (budget, nowMs) => budget.settle(request.requestId, used, nowMs, goesOn));
+    this.#withKnown(request, (budget, nowMs) => {
+      budget.settle(request.requestId, used, nowMs, goesOn);
+      return [];
+    });
   }
 
   adopt(request: AdmissionRequest): void {
-    this.#tell(request, (budget, nowMs) => budget.adopt(request, nowMs));
+    this.#tell(request, (budget, each, nowMs) => budget.adopt(each, nowMs));
   }
 
   admitUnchecked(request: AdmissionRequest): void {
-    this.#tell(request, (budget, nowMs) => budget.admitUnchecked(request, nowMs));
+    this.#tell(request, (budget, each, nowMs) => budget.admitUnchecked(each, nowMs));
   }
 
   readmit(request: AdmissionRequest): void {
-    this.#tell(request, (budget, nowMs) => budget.readmit(request, nowMs));
+    this.#tell(request, (budget, each, nowMs) => budget.readmit(each, nowMs));
   }
 
   /**
@@ -126,11 +149,47 @@ export class BudgetGateway implements BudgetPort {
     return this.#run(account, call(account.budget, this.#options.now()));
   }
 
-  #tell(request: AdmissionRequest, call: (budget: CellBudget, nowMs: number) => void): void {
-    this.#with(request, (budget, nowMs) => {
-      call(budget, nowMs);
+  /** The same for every budget that binds the request. */
+  #withEach(
+    request: AdmissionRequest,
+    call: (budget: CellBudget, each: AdmissionRequest, nowMs: number) => readonly BudgetEffect[],
+  ): readonly BudgetDecision[] {
+    const own = ofEndUser(request);
+    return [request, ...(own === null ? [] : [own])].flatMap((each) =>
+      this.#with(each, (budget, nowMs) => call(budget, each, nowMs)),
+    );
+  }
+
+  #tell(request: AdmissionRequest, call: (budget: CellBudget, each: AdmissionRequest, nowMs: number) => void): void {
+    this.#withEach(request, (budget, each, nowMs) => {
+      call(budget, each, nowMs);
       return [];
     });
+  }
+
+  /** For every budget that may hold something for the request: its limits may have been others then. */
+  #withKnown(
+    { limits }: AdmissionRequest,
+    call: (budget: CellBudget, nowMs: number) => readonly BudgetEffect[],
+  ): readonly BudgetDecision[] {
+    return [limits.tenant.id, endUsersOf(limits.tenant.id)].flatMap((id) => {
+      const account = this.#accounts.get(id);
+      return account === undefined ? [] : this.#run(account, call(account.budget, this.#options.now()));
+    });
+  }
+
+  /** What the verdict of one budget decides: of two, the tenant's comes first. */
+  #decided(account: Account, requestId: string, verdict: BudgetVerdict): readonly BudgetDecision[] {
+    const two = this.#undecided.get(requestId);
+    if (two === undefined) return [{ requestId, verdict }];
+    const { request, own } = two;
+    const isSecond = account.tenantId === own.limits.tenant.id;
+    if (!isSecond && verdict.kind === "ok") return this.#with(own, (budget, nowMs) => budget.reserve(own, nowMs));
+    this.#undecided.delete(requestId);
+    // What the other budget has given, or fetches, for the request goes back.
+    const released = verdict.kind === "ok" ? [] : this.withdraw(request);
+    const tenantLevel = this.#accounts.get(request.limits.tenant.id)?.budget.level(request.limits, this.#options.now());
+    return [...released, { requestId, verdict: isSecond ? withLevel(verdict, tenantLevel ?? null) : verdict }];
   }
 
   #account(limits: BudgetLimits): Account {
@@ -164,7 +223,7 @@ export class BudgetGateway implements BudgetPort {
     for (const effect of effects) {
       switch (effect.type) {
         case "decided":
-          decisions.push({ requestId: effect.requestId, verdict: this.#verdict(effect.verdict) });
+          decisions.push(...this.#decided(account, effect.requestId, this.#verdict(account, effect.verdict)));
           break;
         case "ask":
           void this.#send(
@@ -196,9 +255,9 @@ export class BudgetGateway implements BudgetPort {
   }
 
   /** What a budget's verdict means for the request. */
-  #verdict(verdict: ReservationVerdict): BudgetVerdict {
+  #verdict({ limits }: Account, verdict: ReservationVerdict): BudgetVerdict {
     if (verdict.kind === "ok") return verdict;
-    const { code } = verdict;
+    const code = (isEndUser(limits.key.id) && END_USER_CODES[verdict.code]) || verdict.code;
     // "invalid" is a defect of the gateway and not an outage: no request is let through because of it.
     if (verdict.kind === "unavailable") {
       const { failOpen, raise } = this.#options;
@@ -264,4 +323,14 @@ export class BudgetGateway implements BudgetPort {
     account.timer = null;
     this.#options.late.put(this.#run(account, account.budget.tick(this.#options.now())));
   }
+}
+
+/** The request as the budget of its end user sees it; null: there is none. */
+function ofEndUser(request: AdmissionRequest): AdmissionRequest | null {
+  const { endUserLimits = null } = request;
+  return endUserLimits === null ? null : { ...request, limits: endUserLimits };
+}
+
+function withLevel(verdict: BudgetVerdict, level: BucketLevel | null): BudgetVerdict {
+  return verdict.kind === "ok" ? { kind: "ok", level } : { kind: "refused", refusal: { ...verdict.refusal, level } };
 }

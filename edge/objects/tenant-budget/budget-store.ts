@@ -60,13 +60,17 @@ export class BudgetStore {
     this.#storage.sql.exec(UPSERT_GRANTS, grants.pool ?? "", JSON.stringify(grants));
   }
 
-  putCheckpoint({ tenant, keys, charged }: Checkpoint): void {
+  putCheckpoint({ tenant, keys, forgotten, charged }: Checkpoint): void {
     const { sql } = this.#storage;
     this.#storage.transactionSync(() => {
       const pieces = piecesOf(JSON.stringify(tenant));
       for (const [at, piece] of pieces.entries()) sql.exec(UPSERT_META, pieceName(at), piece);
       sql.exec(`DELETE FROM meta WHERE (${PIECES}) AND name >= ?`, pieceName(pieces.length));
       if (charged !== null) sql.exec(UPSERT_META, "charged", JSON.stringify(charged));
+      for (const id of forgotten) {
+        sql.exec("DELETE FROM keys WHERE id = ?", id);
+        sql.exec("DELETE FROM grants WHERE pool = ?", id);
+      }
       for (const key of keys) sql.exec(UPSERT_KEY, key.limits.id, JSON.stringify(key));
     });
   }

@@ -1,10 +1,11 @@
 /** The check of a new budget object against a ledger that answers slowly. */
 import { describe, expect, it, vi } from "vitest";
-import { NOTHING_STORED } from "../../../test/harness/edge/budget/simulated-disk.ts";
+import { NOTHING_STORED, SimulatedDisk } from "../../../test/harness/edge/budget/simulated-disk.ts";
 import { limitsWith, thirtyDayMonthOf } from "../../../test/harness/edge/budget/simulation.ts";
 import { ledgerSum } from "../../adapters/ledger-sums.ts";
 import { monthBounds, monthOf } from "../../adapters/zone-months.ts";
 import { TenantBudgetAuthority } from "../../domain/budget/authority/tenant-budget-authority.ts";
+import { endUserLimitsOf } from "../../domain/budget/limits.ts";
 import type { LedgerSum } from "../object-ports.ts";
 import { LedgerReconciler } from "./ledger-reconciler.ts";
 
@@ -165,5 +166,64 @@ describe("while the clock of its object is set", () => {
     await vi.advanceTimersByTimeAsync(10_000);
     await check.beforeDeciding(limits);
     expect(asked).toBe(2);
+  });
+});
+
+describe("the check of end users", () => {
+  const { tenant } = limitsWith({});
+  const limitsOf = (name: string, period: "monthly" | "lifetime" = "lifetime") => {
+    const end_user_budget = { tokens: 100, cost_usd: null, period, started_at_ms: null };
+    const facts = { id: crypto.randomUUID(), name: tenant.name, rev: 1, timezone: "UTC", end_user_budget };
+    return endUserLimitsOf(name, facts) ?? limitsWith({});
+  };
+
+  it("is made once, also by an object that starts again, and anew for another kind of period", async () => {
+    const asked: unknown[] = [];
+    const ledger: LedgerSum = async (...given) => {
+      asked.push(given.slice(0, 2));
+      return { tokens: 70, nanoUsd: 0 };
+    };
+    const disk = new SimulatedDisk();
+    const started = () => {
+      const core = new TenantBudgetAuthority(disk.load().state, thirtyDayMonthOf, Date.now());
+      return { core, check: new LedgerReconciler(core, { ...PORTS, ledgerSum: ledger }, () => undefined) };
+    };
+    const limits = limitsOf("ann");
+    const first = started();
+    await first.check.beforeDeciding(limits);
+    disk.putCheckpoint(first.core.checkpoint());
+    const second = started();
+    const isFresh = second.check.isFresh(limits, Date.now());
+    await second.check.beforeDeciding(limits);
+    const { usedTokens } = second.core.read("key", limits, Date.now()).account;
+    expect({ isFresh, asked, usedTokens }).toEqual({ isFresh: true, asked: [["key", limits.key.id]], usedTokens: 70 });
+    const monthly = {
+      ...limits,
+      key: { ...limits.key, rev: 2, term: { ...limits.key.term, period: "monthly" as const } },
+    };
+    expect(second.check.isFresh(monthly, Date.now())).toBe(false);
+  });
+
+  it("reads a few new ones at a time, and the others when they come again", async () => {
+    vi.useFakeTimers();
+    let reads = 0;
+    const answers = Promise.withResolvers<undefined>();
+    const ledger: LedgerSum = async () => {
+      reads += 1;
+      await answers.promise;
+      return { tokens: 70, nanoUsd: 0 };
+    };
+    const core = new TenantBudgetAuthority(NOTHING_STORED, thirtyDayMonthOf, Date.now());
+    const check = new LedgerReconciler(core, { ...PORTS, ledgerSum: ledger }, () => undefined);
+    const everybody = Array.from({ length: 40 }, (_, at) => limitsOf(`user-${at}`));
+    const decided = Promise.all(everybody.map(async (limits) => await check.beforeDeciding(limits)));
+    await vi.advanceTimersByTimeAsync(400);
+    await decided;
+    expect({ reads }).toEqual({ reads: 8 });
+    answers.resolve(undefined);
+    await vi.advanceTimersByTimeAsync(10_000);
+    const last = everybody.at(-1) ?? limitsOf("nobody");
+    await check.beforeDeciding(last);
+    expect({ reads, used: core.read("key", last, Date.now()).account.usedTokens }).toEqual({ reads: 9, used: 70 });
   });
 });

@@ -5,7 +5,7 @@
  */
 import { sleep } from "../../../shared/time/sleep.ts";
 import type { TenantBudgetAuthority } from "../../domain/budget/authority/tenant-budget-authority.ts";
-import { type BudgetLimits, type BudgetOwner, isCapped, OWNERS } from "../../domain/budget/limits.ts";
+import { type BudgetLimits, type BudgetOwner, isCapped, isEndUser, OWNERS } from "../../domain/budget/limits.ts";
 import { MonotonicClock } from "../../domain/budget/monotonic-clock.ts";
 import { periodTag } from "../../domain/budget/term-budget.ts";
 import { periodStartMs } from "../../domain/budget/usage-view.ts";
@@ -14,8 +14,10 @@ import type { TenantBudgetPorts } from "../object-ports.ts";
 /** Well below the deadline of a lease (docs/rules/budgets.md#unreachable). */
 const WAIT_MS = 400;
 const RETRY_MS = 10_000;
-/** At most this many keys of a tenant are read at once. */
+/** At most this many keys of a tenant, or new end users, are read at once. */
 const AT_ONCE = 8;
+/** Of more counters the oldest check is forgotten, and made anew. */
+const CHECKS_MAX = 10_000;
 /**
  * Rows that ended within this time are left out: a live cell reports what they used within ten seconds
  * (docs/rules/budgets.md#leases), and a row that is in the ledger before that report would count twice.
@@ -49,6 +51,8 @@ export class LedgerReconciler {
   readonly #changed: () => void;
   readonly #checks = new Map<string, Check>();
   readonly #time = new MonotonicClock();
+  /** How many reads of the ledger are under way. */
+  #reading = 0;
 
   constructor(core: TenantBudgetAuthority, ports: LedgerReconcilerPorts, changed: () => void) {
     this.#core = core;
@@ -58,12 +62,12 @@ export class LedgerReconciler {
 
   /** Whether every counter with a cap has been checked; then there is nothing to wait for. */
   isFresh(limits: BudgetLimits, nowMs: number): boolean {
-    return this.#bound(limits).every((whose) => this.#inPeriod(whose, limits, nowMs)?.answered === true);
+    return this.#bound(limits, nowMs).every((whose) => this.#inPeriod(whose, limits, nowMs)?.answered === true);
   }
 
   /** Waits for the first check of every counter that has caps, until {@link WAIT_MS} after it began. */
   async beforeDeciding(limits: BudgetLimits): Promise<void> {
-    await this.#awaitChecks(this.#bound(limits).map((whose) => this.#start(whose, limits)));
+    await this.#awaitChecks(this.#bound(limits, this.#ports.now()).map((whose) => this.#start(whose, limits)));
   }
 
   /** Does the same for one counter that is read: it is kept without caps too (docs/rules/budgets.md#term-budgets). */
@@ -105,8 +109,13 @@ export class LedgerReconciler {
     return unanswered;
   }
 
-  #bound(limits: BudgetLimits): readonly BudgetOwner[] {
-    return OWNERS.filter((whose) => isCapped(limits[whose].term));
+  /** An end user is checked once: the disk has what was counted since, and clients can name any number of them. */
+  #bound(limits: BudgetLimits, nowMs: number): readonly BudgetOwner[] {
+    return OWNERS.filter((whose) => {
+      const { id, term } = limits[whose];
+      if (!isCapped(term) || !isEndUser(id)) return isCapped(term);
+      return !this.#core.isChecked(id, periodTag(term, limits.tenant.timezone, nowMs, this.#ports.monthOf));
+    });
   }
 
   #id(whose: BudgetOwner, limits: BudgetLimits): string {
@@ -125,12 +134,34 @@ export class LedgerReconciler {
   #start(whose: BudgetOwner, limits: BudgetLimits): Check {
     const nowMs = this.#ports.now();
     const known = this.#inPeriod(whose, limits, nowMs);
-    if (known === undefined) return this.#begin(whose, limits);
+    if (known === undefined)
+      return isEndUser(limits[whose].id) ? this.#beginOfEndUser(limits, 0) : this.#begin(whose, limits);
     const { failedAtMs, startedMs, capped } = known;
     const atMs = this.#time.at(nowMs);
     const isStale = !capped && startedMs + UNCAPPED_STALE_MS <= atMs;
     const isDue = failedAtMs === null ? isStale : failedAtMs + RETRY_MS <= atMs;
-    return isDue ? this.#begin(whose, limits) : known;
+    if (!isDue) return known;
+    return isEndUser(limits[whose].id) ? this.#beginOfEndUser(limits) : this.#begin(whose, limits);
+  }
+
+  /**
+   * Nobody has reported use of an end user who is not known here, so nothing is left out then. Of many new ones, those beyond a few
+   * at a time are checked later, like those for whom the ledger did not answer.
+   */
+  #beginOfEndUser(limits: BudgetLimits, leftOutMs = CELLS_REPORT_MS): Check {
+    if (this.#reading < AT_ONCE) return this.#begin("key", limits, leftOutMs);
+    const nowMs = this.#ports.now();
+    const atMs = this.#time.at(nowMs);
+    const tag = periodTag(limits.key.term, limits.tenant.timezone, nowMs, this.#ports.monthOf);
+    const none = { answered: false, done: Promise.resolve(false), failedAtMs: atMs };
+    return this.#keep("key", limits, { tag, capped: true, startedMs: atMs, ...none });
+  }
+
+  #keep(whose: BudgetOwner, limits: BudgetLimits, check: Check): Check {
+    this.#checks.set(this.#id(whose, limits), check);
+    const [oldest] = this.#checks.keys();
+    if (this.#checks.size > CHECKS_MAX && oldest !== undefined) this.#checks.delete(oldest);
+    return check;
   }
 
   #begin(whose: BudgetOwner, limits: BudgetLimits, leftOutMs = CELLS_REPORT_MS): Check {
@@ -138,23 +169,28 @@ export class LedgerReconciler {
     const { id, term } = limits[whose];
     const tag = periodTag(term, limits.tenant.timezone, nowMs, this.#ports.monthOf);
     const since = periodStartMs(term, limits.tenant.timezone, nowMs, this.#ports.monthBounds);
+    this.#reading += 1;
     const done = this.#ports
       .ledgerSum(whose, id, since, nowMs - leftOutMs)
       .then((sum) => {
         this.#core.applyLedgerSum(whose, limits, tag, sum, this.#ports.now());
         // A newer one may be under way.
         for (const one of [check, this.#inPeriod(whose, limits, nowMs) ?? check]) one.answered = true;
+        // What its object keeps shows that it was checked.
+        if (isEndUser(id)) this.#checks.delete(this.#id(whose, limits));
         this.#changed();
         return true;
       })
       .catch(() => {
         check.failedAtMs = this.#time.at(this.#ports.now());
         return false;
+      })
+      .finally(() => {
+        this.#reading -= 1;
       });
     const answered = this.#inPeriod(whose, limits, nowMs)?.answered ?? false;
     const startedMs = this.#time.at(nowMs);
     const check: Check = { tag, capped: isCapped(term), startedMs, answered, done, failedAtMs: null };
-    this.#checks.set(this.#id(whose, limits), check);
-    return check;
+    return this.#keep(whose, limits, check);
   }
 }

@@ -10,7 +10,7 @@ import { GatewayError } from "../../../shared/errors.ts";
 import type { RevItem } from "../../../shared/wire/internal.ts";
 import type { AdmissionRequest, Decision, Grant, Stale } from "../../domain/admission/rpc.ts";
 import { nanoUsdOf } from "../../domain/budget/amounts.ts";
-import { limitsOf } from "../../domain/budget/limits.ts";
+import { endUserLimitsOf, limitsOf } from "../../domain/budget/limits.ts";
 import { bill, reservedCostUsd, totalTokens } from "../../domain/usage/billing.ts";
 import type { AdmissionOutcome, Permit } from "../../ports.ts";
 import { subjectRevs } from "../authenticate/freshness.ts";
@@ -244,6 +244,7 @@ export function admissionMessage(call: Call, request: Prepared, waitedMs: number
     openUntilMs: servedUntilMs(principal, call.ports.clock()),
     waitedMs,
     limits: limitsOf(key, tenant),
+    endUserLimits: endUserLimitsOf(request.endUser, tenant),
     need: {
       bucketTokens: measure.kind === "free" ? 0 : estimate.totalTokens,
       // counted already for the model that was asked

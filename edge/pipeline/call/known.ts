@@ -83,6 +83,10 @@ export interface Known {
   readonly auto: AutoRoute | null;
   /** What the headers state, until the body has been read. */
   readonly session: SessionId;
+  /** The tags of its header as a row has them; "": none, or not valid ones. */
+  readonly tags: string;
+  /** Whom the body names as the end user; "": nobody, or it has not been read. */
+  readonly endUser: string;
   readonly estimate: TokenEstimate | null;
   readonly cacheStatus: CacheStatus;
   readonly boonReport: BoonReport;
@@ -105,6 +109,8 @@ export const NOTHING_KNOWN: Known = {
   asked: null,
   auto: null,
   session: NO_SESSION,
+  tags: "",
+  endUser: "",
   estimate: null,
   cacheStatus: "off",
   boonReport: NO_BOONS,

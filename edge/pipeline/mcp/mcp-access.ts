@@ -11,7 +11,7 @@ import { authenticate } from "../authenticate/authenticate.ts";
 import { principalRevs, readUntilCurrent } from "../authenticate/freshness.ts";
 import type { Call } from "../call/context.ts";
 import { type Authenticated, type Known, StageFailure, withKnown } from "../call/known.ts";
-import { checkPath } from "../resolve-model/resolve-model.ts";
+import { checkHead } from "../resolve-model/resolve-model.ts";
 
 /** Largest body of a call (docs/rules/mcp.md#calls). */
 export const MCP_BODY_MAX_BYTES = 16 * 1024 * 1024;
@@ -41,7 +41,7 @@ async function lookUp(call: Call, known: Known, name: string): Promise<Looked> {
 }
 
 async function enabledServer(call: Call, looked: Looked, name: string): Promise<McpAccess> {
-  checkPath(call);
+  checkHead(call);
   const declared = Number(call.request.headers.get("content-length") ?? Number.NaN);
   if (declared > MCP_BODY_MAX_BYTES) throw new GatewayError("request_too_large");
   let { found } = looked;

@@ -6,6 +6,7 @@
  */
 import { type ErrorCode, GatewayError } from "../../../shared/errors.ts";
 import type { UsageRow } from "../../../shared/usage/usage-row.ts";
+import { readTags, TAGS_HEADER } from "../../domain/request/attribution.ts";
 import { sessionOfHeaders } from "../../domain/request/session-id.ts";
 import { errorDocument } from "../../domain/wire/sse/events.ts";
 import { ClientGone } from "../call/client-gone.ts";
@@ -31,7 +32,10 @@ type Steps = (call: Call, known: Known) => Promise<CallAnswer>;
  */
 export async function answer(input: PipelineInput, steps: Steps, known: Known = NOTHING_KNOWN): Promise<CallAnswer> {
   const call = startCall(input);
-  const answering = answerCall(call, steps, { ...known, session: sessionOfHeaders(input.request.headers) });
+  const { headers } = input.request;
+  const tags = readTags(headers.get(TAGS_HEADER));
+  const stated = { session: sessionOfHeaders(headers), tags: typeof tags === "string" ? tags : "" };
+  const answering = answerCall(call, steps, { ...known, ...stated });
   call.waitUntil(answering);
   const early = call.headDue.promise.then((request) => answerEarly(call, request, answering));
   return await Promise.race([answering, early]);

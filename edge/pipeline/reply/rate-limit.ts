@@ -61,7 +61,7 @@ export function refusalError(
     const value = `${need.bucketTokens} tokens, and tokens_per_minute of the ${quota.owner} is ${quota.tokensPerMinute}`;
     return new GatewayError("request_larger_than_quota", { value });
   }
-  if (code === "tenant_budget_exhausted" || code === "key_budget_exhausted")
+  if (code === "tenant_budget_exhausted" || code === "key_budget_exhausted" || code === "end_user_budget_exhausted")
     return new GatewayError(code, { headers: { "x-should-retry": "false" } });
   if (retryAfterMs === null) return new GatewayError(code);
   const seconds = String(Math.ceil(retryAfterMs / 1000));

@@ -31,7 +31,7 @@ const SEGMENT_MAX_BYTES = 64 * 1024;
 /** Only this much of a longer field is noted; all of it is forwarded. */
 const FIELD_MAX_BYTES = 64 * 1024;
 /** The fields of a form whose values are read. */
-const NOTED = new Set<string>(["model", "n", ...TOKEN_LIMITS, "stream", "session_id", "user"]);
+const NOTED = new Set<string>(["model", "n", ...TOKEN_LIMITS, "stream", "session_id", "user", "safety_identifier"]);
 
 export class FormReader {
   /**

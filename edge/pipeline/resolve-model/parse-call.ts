@@ -6,6 +6,8 @@
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { GatewayError } from "../../../shared/errors.ts";
 import type { Steps } from "../../../shared/steps.ts";
+import { endUserLimitsOf } from "../../domain/budget/limits.ts";
+import { endUserOf } from "../../domain/request/attribution.ts";
 import {
   decidingFields,
   type FieldFault,
@@ -197,11 +199,12 @@ function isLookedAt(transforms: Transforms, name: string): boolean {
   return isJudged || name === "model" || transforms.edits(name) || isDraftMember(name);
 }
 
-/** The caller, in the session that the request belongs to: refusals of what was read have it as well. */
+/** The caller, in the session that the request belongs to, and its end user: refusals of what was read have them as well. */
 function inSession(call: Call, caller: Authenticated, document: JsonDocument): Authenticated {
   const { headers } = call.request;
   const source = { headers, document, rule: call.route.estimate, tenantId: caller.principal.tenant.id };
-  return { ...caller, session: sessionIdOf(source, call.config.sessionIdDerivation) };
+  const session = sessionIdOf(source, call.config.sessionIdDerivation);
+  return { ...caller, session, endUser: endUserOf(document) };
 }
 
 function parsedOf({ caller, document, outgoing }: ReadCall, modelName: string, sent: OutgoingBody = outgoing): Parsed {
@@ -249,7 +252,7 @@ async function parseForm(call: Call, caller: Authenticated): Promise<Parsed> {
   if (boundary === null) throw new GatewayError("invalid_multipart");
   const document = wholeDocument(form.fields);
   try {
-    while (form.modelBytes === null || source.readBytes < FORM_AHEAD_BYTES || mayBeBilledLater(call, form)) {
+    while (form.modelBytes === null || source.readBytes < FORM_AHEAD_BYTES || mayBeDecidedLater(call, caller, form)) {
       if (!(await form.readMore())) break;
       await memory.reserveRead();
     }
@@ -263,11 +266,12 @@ async function parseForm(call: Call, caller: Authenticated): Promise<Parsed> {
 }
 
 /**
- * Whether a field that decides what the request may cost can still come: the upstream must not have it before it is
- * reserved (docs/rules/budgets.md#reserved-cost). It occurs only once.
+ * Whether a field can still come that decides what the request may cost, or whose budget pays for it: the upstream must not have it
+ * before it is reserved (docs/rules/budgets.md#reserved-cost, docs/rules/budgets.md#end-users).
  */
-function mayBeBilledLater({ route }: Call, { fields }: FormReader): boolean {
-  return route.billedBy === "images" && fields["n"] === undefined;
+function mayBeDecidedLater({ route }: Call, { principal }: Authenticated, { fields }: FormReader): boolean {
+  if (route.billedBy === "images" && fields["n"] === undefined) return true;
+  return endUserLimitsOf("somebody", principal.tenant) !== null && endUserOf(wholeDocument(fields)) === "";
 }
 
 function modelOf(call: Call, document: JsonDocument): string {

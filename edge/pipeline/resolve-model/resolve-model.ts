@@ -6,6 +6,7 @@ import { mayUseModel } from "../../../shared/access/caller-access.ts";
 import { GatewayError } from "../../../shared/errors.ts";
 import { isSafePath } from "../../../shared/network/upstream-url.ts";
 import type { ModelRecord } from "../../../shared/records.ts";
+import { readTags, TAGS_HEADER } from "../../domain/request/attribution.ts";
 import { isServedPath } from "../../domain/request/path-rules.ts";
 import { queryFault } from "../../domain/request/steering-fields.ts";
 import { cutText } from "../../domain/wire/text/printable.ts";
@@ -18,16 +19,19 @@ import { type Authenticated, type Known, type Parsed, type Resolved, StageFailur
 import { fieldError } from "./field-error.ts";
 
 /**
- * Checks that the path as the client wrote it is safe to forward, and is served. After `prefix` is a name that is not
- * forwarded, in which clients write a slash as `%2F`. Throws 400 `invalid_path` or `validation_failed`, 404 `unknown_endpoint`.
+ * Checks what a request states before its body: the path as the client wrote it is safe to forward, and is served, its query
+ * names nothing that steers the upstream, and its tags are valid. After `prefix` is a name that is not forwarded, in which clients write a slash as `%2F`. Throws 400
+ * `invalid_path` or `validation_failed`, 404 `unknown_endpoint`.
  */
-export function checkPath(call: Call, prefix?: string): void {
+export function checkHead(call: Call, prefix?: string): void {
   const raw = /^https?:\/\/[^/?#]+([^?#]*)/.exec(call.request.url)?.[1] ?? "/";
   if (!isSafePath(prefix !== undefined && raw.startsWith(prefix) ? raw.replaceAll(/%2f/gi, "_") : raw))
     throw new GatewayError("invalid_path");
   if (!isServedPath(call.path)) throw new GatewayError("unknown_endpoint");
   const fault = call.request.method === "POST" ? queryFault(call.search, call.config.passthroughFields) : null;
   if (fault !== null) throw fieldError(fault);
+  const tags = readTags(call.request.headers.get(TAGS_HEADER));
+  if (typeof tags !== "string") throw fieldError(tags);
 }
 
 /**

@@ -25,6 +25,24 @@ const dropBefore = async (day: number): Promise<void> => {
 };
 
 describe("the ledger's sums", () => {
+  it.each(["ann", "it's \\' OR 1=1 --", "a/b\n'", "\u{1f600}"])(
+    "of an end user are those of the tenant's: %j",
+    async (name) => {
+      await ledger.insert([
+        used(FIRST, 7, { end_user: name }),
+        used(FIRST, 1),
+        used(FIRST, 2, { end_user: `${name}2` }),
+      ]);
+      await ledger.insert([
+        used(FIRST, 4, { end_user: name, tenant_id: randomUUID() }),
+        used(FIRST - 1, 8, { end_user: name }),
+      ]);
+      const read = async (id: string) => await ledgerSum(ledger.place, "key", id, FIRST, FIRST + 9 * DAY_MS);
+      expect(await read(`${TENANT}/${name}`)).toEqual({ tokens: 7, nanoUsd: 7_000_000 });
+      expect(await read(`${TENANT}/nobody`)).toEqual({ tokens: 0, nanoUsd: 0 });
+    },
+  );
+
   it("are sums of the rows since the period began", async () => {
     expect(await sum("tenant", FIRST)).toEqual({ tokens: 0, nanoUsd: 0 });
     await ledger.insert([used(FIRST - 1, 100), used(FIRST, 7)]);

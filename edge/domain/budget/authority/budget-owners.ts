@@ -6,10 +6,19 @@
  */
 import { type BudgetAlert, budgetAlert } from "../alerts.ts";
 import { type ActualUsage, type Amounts, NO_AMOUNTS, plus } from "../amounts.ts";
-import { type BudgetLimits, type BudgetOwner, type KeyLimits, NO_KEY, OWNERS, type TenantLimits } from "../limits.ts";
+import {
+  type BudgetLimits,
+  type BudgetOwner,
+  isEndUser,
+  type KeyLimits,
+  NO_KEY,
+  OWNERS,
+  type TenantLimits,
+} from "../limits.ts";
 import { amountOf, byRate, isRated, perMinute, RATE_NAMES, type Rate, type RateGains } from "../rates.ts";
 import {
   emptyAccount,
+  isMonth,
   type MonthOf,
   type PeriodTags,
   raiseAlerts,
@@ -23,6 +32,11 @@ import type { GrantedLeases } from "./granted-leases.ts";
 import { HeldBucket, type OutOfBucket } from "./held-bucket.ts";
 import type { StoredBuckets, StoredGrants, StoredKey, StoredState, StoredTenant } from "./stored.ts";
 
+/** Clients can name any number of end users: of more of them only the latest are kept, the others are in the ledger. */
+const END_USERS_MAX = 10_000;
+/** So many are forgotten at once that it need not be done at each checkpoint. */
+const END_USERS_KEPT = 9_000;
+
 type HeldBuckets = Readonly<Record<Rate, HeldBucket>>;
 
 /** Of a tenant, or of a key. */
@@ -33,6 +47,8 @@ interface Owner<Limits> {
   buckets: HeldBuckets | null;
   /** Since the last checkpoint, otherwise than by refilling. */
   isChanged: boolean;
+  /** Of an end user: the period for which the ledger has said what was used before it was known here; null: for none. */
+  checkedTag: string | null;
 }
 
 export class BudgetOwners {
@@ -60,8 +76,9 @@ export class BudgetOwners {
     const rates = tenant?.rates ?? (tenant === null ? {} : { tokens: tenant });
     const buckets = this.#restored(null, rates, atMs);
     const used = tenant?.account ?? emptyAccount("");
-    this.#tenant = { limits: tenant?.limits ?? null, used, buckets, isChanged: false };
-    for (const key of keys) this.#keys.set(key.limits.id, ownerOf(key.limits, key.account));
+    this.#tenant = { limits: tenant?.limits ?? null, used, buckets, isChanged: false, checkedTag: null };
+    for (const { limits, account, checkedTag = null } of keys)
+      this.#keys.set(limits.id, { ...ownerOf(limits, account), checkedTag });
     for (const { limits } of grants) {
       if (limits === undefined) continue;
       this.#tenant.limits = newer(this.#tenant.limits, limits.tenant);
@@ -82,6 +99,12 @@ export class BudgetOwners {
     const { limits: tenant } = this.#tenant;
     const key = keyId === null ? NO_KEY : this.#keys.get(keyId)?.limits;
     return tenant === null || key === undefined ? undefined : { tenant, key };
+  }
+
+  /** Whether everything is known that an end user has used in a period. A later month than a checked one starts with nothing. */
+  isChecked(keyId: string, tag: string): boolean {
+    const checked = this.#keys.get(keyId)?.checkedTag ?? null;
+    return checked === tag || (checked !== null && isMonth(checked) && isMonth(tag) && checked < tag);
   }
 
   /** What was used, as of the last touch. */
@@ -106,6 +129,8 @@ export class BudgetOwners {
     this.#tenant.limits = newest.tenant;
     if (newest.key.id === NO_KEY.id) return newest;
     const key = known ?? ownerOf(newest.key);
+    // In the order in which they were touched last.
+    if (isEndUser(newest.key.id)) this.#keys.delete(newest.key.id);
     this.#keys.set(newest.key.id, key);
     this.#touch("key", newest, key, nowMs, atMs);
     key.limits = newest.key;
@@ -121,6 +146,8 @@ export class BudgetOwners {
   /** Takes the ledger's sum since the period `tag` began; ignored when that period is over. */
   raise(whose: BudgetOwner, limits: BudgetLimits, tag: string, sum: ActualUsage): void {
     this.#write(whose, limits, (account) => (account.tag === tag ? raiseTo(account, sum) : account));
+    const owner = this.#of(whose, limits);
+    if (owner !== undefined && isEndUser(limits[whose].id)) owner.checkedTag = tag;
   }
 
   /** Debits the buckets of a lease of a pool. */
@@ -145,7 +172,9 @@ export class BudgetOwners {
   takeChanges(): {
     readonly tenant: Omit<StoredTenant, "checkpoint" | "alerts" | "lives">;
     keys: readonly StoredKey[];
+    forgotten: readonly string[];
   } {
+    const forgotten = this.#forgetEndUsers();
     const { limits, used: account, buckets } = this.#tenant;
     const rates = stored(buckets);
     const changed = [...this.#keys.values()].filter(({ isChanged }) => isChanged);
@@ -157,8 +186,20 @@ export class BudgetOwners {
         limits: key.limits,
         account: key.used,
         ...(key.buckets === null ? {} : { rates: stored(key.buckets) }),
+        ...(key.checkedTag === null ? {} : { checkedTag: key.checkedTag }),
       })),
+      forgotten,
     };
+  }
+
+  /** Forgets end users of whom nothing is on lease, those first that were not touched for the longest time. */
+  #forgetEndUsers(): readonly string[] {
+    if (this.#keys.size <= END_USERS_MAX) return [];
+    const leased = this.#leases.pools();
+    const idle = [...this.#keys.keys()].filter((id) => isEndUser(id) && !leased.has(id));
+    const forgotten = idle.slice(0, this.#keys.size - END_USERS_KEPT);
+    for (const id of forgotten) this.#keys.delete(id);
+    return forgotten;
   }
 
   /** Changes the buckets of the tenant (null) and of keys, each once. */
@@ -213,6 +254,8 @@ export class BudgetOwners {
 
   /** Raises the alerts that are due, at most this many, the worst ones. */
   #judged(whose: BudgetOwner, limits: BudgetLimits, judged: TermAccount, most: number): TermAccount {
+    // Clients can name any number of end users.
+    if (isEndUser(limits[whose].id)) return judged;
     const { account, levels: due } = raiseAlerts(judged, limits[whose].term);
     for (const level of due.slice(-most)) this.#onAlert(budgetAlert(whose, level, limits, account));
     return account;
@@ -260,7 +303,7 @@ export class BudgetOwners {
 }
 
 function ownerOf(limits: KeyLimits, used = emptyAccount("")): Owner<KeyLimits> {
-  return { limits, used, buckets: null, isChanged: false };
+  return { limits, used, buckets: null, isChanged: false, checkedTag: null };
 }
 
 function levels(buckets: HeldBuckets): OwnedBuckets["tenant"] {

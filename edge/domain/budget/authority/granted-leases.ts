@@ -79,6 +79,11 @@ export class GrantedLeases {
     return this.#lives;
   }
 
+  /** The pools of all leases. */
+  pools(): ReadonlySet<string | null> {
+    return new Set(this.#lives.flatMap(({ leases }) => Array.from(leases.values(), ({ pool }) => pool)));
+  }
+
   /** What is out on lease of a key's own budget; null: of the tenant's. */
   leasedOut(keyId: string | null): Amounts {
     return this.#sum(keyId, unreturned);

@@ -99,6 +99,8 @@ const KEY = record({
   account: TERM_ACCOUNT,
   /** Absent: the key has had no limit per minute. */
   rates: orAbsent(BUCKETS),
+  /** Of an end user: the period for which the ledger has said what was used before. Absent: for none. */
+  checkedTag: orAbsent(text),
 });
 export type StoredKey = Of<typeof KEY>;
 
@@ -126,6 +128,8 @@ export type StoredCharged = Of<typeof CHARGED>;
 export interface Checkpoint {
   readonly tenant: StoredTenant;
   readonly keys: readonly StoredKey[];
+  /** Ids of keys of which nothing is kept any more. */
+  readonly forgotten: readonly string[];
   /** Null: unchanged. */
   readonly charged: StoredCharged | null;
 }

@@ -101,6 +101,11 @@ export class TenantBudgetAuthority {
     };
   }
 
+  /** Whether everything is known that an end user has used in a period. */
+  isChecked(keyId: string, tag: string): boolean {
+    return this.#owners.isChecked(keyId, tag);
+  }
+
   /** Applies what is new in a report. */
   report(report: BudgetReport, nowMs: number): ReportAnswer {
     return this.#answer(report, this.#hear(report, nowMs));
@@ -189,11 +194,12 @@ export class TenantBudgetAuthority {
     // A damaged row can have the largest number.
     this.#checkpoint = this.#checkpoint < AMOUNT_MAX ? this.#checkpoint + 1 : 1;
     this.#granted = new Map();
-    const { tenant, keys } = this.#owners.takeChanges();
+    const { tenant, keys, forgotten } = this.#owners.takeChanges();
     const [alerts, lives] = [this.undelivered, this.#leases.toStore()];
     return {
       tenant: { checkpoint: this.#checkpoint, ...tenant, alerts, lives },
       keys,
+      forgotten,
       charged: this.#charged.takeChanged(),
     };
   }

@@ -42,6 +42,8 @@ export function usageRowOf(call: Call, known: Known, end: UsageRowEnd): UsageRow
     cache_status: known.cacheStatus,
     cell: call.ports.admission.cell,
     device_id: known.identity?.deviceId ?? "",
+    tags: known.tags,
+    end_user: known.endUser,
     weight: principal?.tenant.weight ?? 0,
     status_code: end.statusCode,
     upstream_status: known.upstream.status,

@@ -27,8 +27,12 @@ export class SimulatedDisk {
     this.#grants.set(grants.pool, JSON.stringify(grants));
   }
 
-  putCheckpoint({ tenant, keys, charged }: Checkpoint): void {
+  putCheckpoint({ tenant, keys, forgotten, charged }: Checkpoint): void {
     this.#tenant = JSON.stringify(tenant);
+    for (const id of forgotten) {
+      this.#keys.delete(id);
+      this.#grants.delete(id);
+    }
     if (charged !== null) this.#charged = JSON.stringify(charged);
     for (const key of keys) this.#keys.set(key.limits.id, JSON.stringify(key));
   }

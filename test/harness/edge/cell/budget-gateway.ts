@@ -53,17 +53,21 @@ interface BudgetGatewaySetup {
   readonly budgetOf: (tenantId: string) => BudgetObjectApi;
   readonly now?: () => number;
   readonly nextLife?: () => number;
+  readonly failOpen?: boolean;
+  readonly cell?: string;
 }
 
 export function budgetGatewayOf({
   budgetOf,
   now = Date.now,
   nextLife = () => Number(lifeAfter(null)),
+  failOpen = true,
+  cell = "c",
 }: BudgetGatewaySetup) {
   const alerts: Issue[] = [];
   const gateway = new RecordedGateway({
-    cell: "c",
-    failOpen: true,
+    cell,
+    failOpen,
     now,
     nextLife,
     monthOf: thirtyDayMonthOf,

@@ -32,6 +32,7 @@ export function tenantOf(changes: Partial<ResolvedTenant> = {}): ResolvedTenant 
     weekly_windows: [],
     allowed_models: null,
     budget,
+    end_user_budget: budget,
     guardrails_policy: null,
     compression_policy: null,
     tracing_enabled: false,
