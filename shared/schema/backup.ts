@@ -39,7 +39,7 @@ export const backupSettingSchema = z.object({
   value: z.record(z.string(), z.unknown(), { error: "must be an object" }),
 });
 
-/** The key of a token's subject has a name that its provider chose: version 0.1.0 only made it one line. */
+/** The key of a token's subject has a name that its provider chose: the first version only made it one line. */
 function isKeyNameRight({ name, key_hash }: { readonly name: string; readonly key_hash: string }): boolean {
   return isIdentityKeyHash(key_hash) ? !/\p{Cc}/u.test(name) : optionalName.safeParse(name).success;
 }

@@ -159,7 +159,7 @@ describe("the line of a call", () => {
 
   it("that leaves no row, or was answered from the cache, has its line as well", async () => {
     const unknown = world({ model: null });
-    const nowhere = runOther(unknown.received({}, "/v1/nothing?api_key=planted"));
+    const nowhere = runOther(unknown.received({}, "/v1/nothing?secret=planted"));
     const line = await lineOf(unknown, nowhere);
     expect(line).toMatchObject({ status: 404, error: "unknown_endpoint" });
     expect(JSON.stringify(line)).not.toContain("planted");
