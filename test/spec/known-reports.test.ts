@@ -51,7 +51,14 @@ describe("a request", () => {
     const [sink, elsewhere] = [await reportUpstream(() => jsonAnswer(CHAT_ANSWER)), await reportUpstream(() => ({}))];
     const minted = await fixture.gateway.mint(sink.url, "plain", { api_key: " sk-upstream\n" });
     const given = { api_base: elsewhere.url, base_url: elsewhere.url, api_key: "sk-client", litellm_params: {} };
-    expect((await post(fixture.gateway, minted, "/v1/chat/completions", { ...CHAT, ...given })).status).toBe(200);
+    for (const [name, value] of Object.entries(given)) {
+      const response = await post(fixture.gateway, minted, "/v1/chat/completions", { ...CHAT, [name]: value });
+      expect({ status: response.status, error: JSON.parse(response.text) as unknown }).toMatchObject({
+        status: 400,
+        error: { error: { code: "validation_failed", param: name } },
+      });
+    }
+    expect((await post(fixture.gateway, minted, "/v1/chat/completions", CHAT)).status).toBe(200);
     expect({
       elsewhere: elsewhere.asked.length,
       credentials: sink.asked.map((asked) => asked.headers["authorization"]),
