@@ -15,6 +15,7 @@ import { type BucketWay, openBucketWay } from "./bucket-way.ts";
 import { skewedClock } from "./clock-skew.ts";
 import { cellOwner } from "./object-owner.ts";
 import { PeerWays } from "./peer-ways.ts";
+import { signalFamily } from "./process-family.ts";
 
 /** By how much the runtime's lease and takeover times are shortened: a lease of 20 s takes 4. */
 const TIME_DIVISOR = 5;
@@ -42,42 +43,49 @@ export async function startCluster() {
   const ways = new PeerWays();
   let count = 0;
 
+  const start = async ({ clockAheadSecs = 0, env: more = {} }: InstanceOptions) => {
+    count += 1;
+    const way = await openBucketWay(bucket.url);
+    const port = await ownPort();
+    const peers = await ways.open(port);
+    const { address } = peers;
+    const env = {
+      NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
+      ...stackEnv(join(folder, `instance-${count}`), stores.env),
+      GATEWAY_ADMIN_TOKEN: "admin-of-the-cluster",
+      // longer than the shortened lease
+      GATEWAY_ADMISSION_PATIENCE_SECS: "8",
+      GATEWAY_CLUSTER_BUCKET: "s3://gateway/objects",
+      GATEWAY_CLUSTER_OPTIONS: bucketOptions(way.url),
+      GATEWAY_CLUSTER_LISTEN: `127.0.0.1:${port}`,
+      GATEWAY_CLUSTER_ADVERTISE: address,
+      GATEWAY_CLUSTER_KEY: SECRET,
+      ...(clockAheadSecs === 0 ? {} : skewedClock(folder, clockAheadSecs)),
+      ...more,
+    };
+    const args = [join(import.meta.dirname, "instance.ts"), String(TIME_DIVISOR)];
+    // with an input, so that it ends with this process
+    const program = startProgram({ command: process.execPath, args }, env, "instance_ready", true);
+    running.add(program);
+    peers.of(program.pid);
+    const closed = program.exited.then(async () => {
+      running.delete(program);
+      instances.delete(address);
+      await Promise.all([way.close(), peers.close()]);
+    });
+    return { program, address, ways: { way, peers, closed } };
+  };
+
   return {
     /** Starts one more instance; resolves when it is ready. Rejects with its last lines. */
-    join: async ({ clockAheadSecs = 0, env: more = {} }: InstanceOptions = {}): Promise<Instance> => {
-      count += 1;
-      const way = await openBucketWay(bucket.url);
-      const port = await ownPort();
-      const peers = await ways.open(port);
-      const { address } = peers;
-      const env = {
-        NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
-        ...stackEnv(join(folder, `instance-${count}`), stores.env),
-        GATEWAY_ADMIN_TOKEN: "admin-of-the-cluster",
-        // longer than the shortened lease
-        GATEWAY_ADMISSION_PATIENCE_SECS: "8",
-        GATEWAY_CLUSTER_BUCKET: "s3://gateway/objects",
-        GATEWAY_CLUSTER_OPTIONS: bucketOptions(way.url),
-        GATEWAY_CLUSTER_LISTEN: `127.0.0.1:${port}`,
-        GATEWAY_CLUSTER_ADVERTISE: address,
-        GATEWAY_CLUSTER_KEY: SECRET,
-        ...(clockAheadSecs === 0 ? {} : skewedClock(folder, clockAheadSecs)),
-        ...more,
-      };
-      const args = [join(import.meta.dirname, "instance.ts"), String(TIME_DIVISOR)];
-      // a group of its own, which is paused as a whole
-      const program = startProgram({ command: process.execPath, args }, env, "instance_ready", true);
-      running.add(program);
-      peers.of(program.pid);
-      const closed = program.exited.then(async () => {
-        running.delete(program);
-        instances.delete(address);
-        await Promise.all([way.close(), peers.close()]);
-      });
-      const instance = instanceOf(program, (await program.ready) as Addresses, { way, peers, closed });
+    join: async (options: InstanceOptions = {}): Promise<Instance> => {
+      const { program, address, ways: own } = await start(options);
+      const instance = instanceOf(program, (await program.ready) as Addresses, own);
       instances.set(address, instance);
       return instance;
     },
+    /** Starts one that cannot become ready. */
+    knock: async (options: InstanceOptions): Promise<ProgramProcess> => (await start(options)).program,
     /** The instance that owns the Cell now, by the runtime's records in the bucket. Throws when none of the running ones does. */
     owner: (): Instance => {
       const address = cellOwner((end) => bucket.read(end));
@@ -89,7 +97,7 @@ export async function startCluster() {
     close: async (): Promise<void> => {
       await Promise.all(
         [...running].map(async (program) => {
-          process.kill(-program.pid, "SIGCONT");
+          signalFamily(program.pid, "SIGCONT");
           await program.end();
         }),
       );
@@ -131,8 +139,8 @@ function instanceOf(program: ProgramProcess, at: Addresses, { way, peers, closed
     /** Kills the launcher with SIGKILL; its guard kills the runtime in the same moment, as when a machine loses power. */
     kill: async (): Promise<void> => void (await end("SIGKILL")),
     /** Stops all its processes where they are (SIGSTOP), as when a virtual machine is paused. */
-    pause: (): void => void process.kill(-program.pid, "SIGSTOP"),
+    pause: (): void => signalFamily(program.pid, "SIGSTOP"),
     /** Lets them go on (SIGCONT). */
-    resume: (): void => void process.kill(-program.pid, "SIGCONT"),
+    resume: (): void => signalFamily(program.pid, "SIGCONT"),
   };
 }

@@ -56,7 +56,7 @@ it("works with a slow bucket", async () => {
 });
 
 it("keeps an instance out whose clock is 20 s ahead, and says so", async () => {
-  const ahead = await cluster.join({ clockAheadSecs: 20 });
+  const ahead = await cluster.knock({ clockAheadSecs: 20 });
   const said = (): boolean => ahead.lines.some((line) => line.includes("clock off from the bucket's by"));
   const how = async (answered: Answered): Promise<void> => {
     await waitFor(said, Boolean);
@@ -64,7 +64,7 @@ it("keeps an instance out whose clock is 20 s ahead, and says so", async () => {
   };
   const { statuses } = await lose({ fault: "a clock 20 s ahead", upstream, others: instances, how });
   expect(statuses).toEqual([]);
-  await ahead.kill();
+  await ahead.end("SIGKILL");
 });
 
 it.each(["owner", "another"] as const)(
