@@ -41,15 +41,22 @@ export class Fallbacks {
     const isBound = (request.objects?.upstreams.length ?? 0) > 0;
     if (this.#reload === null || left.length === 0 || isBound || outgoing.form || !outgoing.resendable)
       return { answer, next: null };
-    const read = answer?.response.status === 400 ? { ...answer, ...(await wholeError(answer)) } : answer;
+    const mayBeTooLong = answer?.response.status === 400 && left.some(({ on }) => on.includes("context_length"));
+    const read = mayBeTooLong ? { ...answer, ...(await wholeError(answer)) } : answer;
     const reason = read === null ? "failure" : reasonOf(this.#call, read);
     this.#left = left.filter(({ on }) => reason !== null && on.includes(reason));
     if (this.#left.length === 0) return { answer: read, next: null };
-    // It is passed on if no other model admits the request.
+    // It is passed on if no other model admits the request, which may wait for long before that.
+    const memory = this.#call.memory.answerMemory.open();
+    if (!memory.grow(read?.head.byteLength ?? 0)) return { answer: read, next: null };
     read?.cancellation.suspend();
-    const next = await this.#move(request, this.#reload);
-    if (next === null) read?.cancellation.resume();
-    return { answer: read, next };
+    try {
+      const next = await this.#move(request, this.#reload);
+      if (next === null) read?.cancellation.resume();
+      return { answer: read, next };
+    } finally {
+      memory.close();
+    }
   }
 
   async #move(request: AdmittedRequest, reload: Reload): Promise<AdmittedRequest | null> {
