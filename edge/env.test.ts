@@ -79,9 +79,9 @@ describe("the Worker's configuration", () => {
 
   it("reads the fields that are passed through, however they are written", () => {
     const fields = (value: string) => parseEnv({ GATEWAY_PASSTHROUGH_FIELDS: value }).passthroughFields;
-    expect({ none: fields(" "), some: fields("models, loraPath") }).toEqual({
+    expect({ none: fields(" "), some: fields("models, loraPath, extra_body") }).toEqual({
       none: new Set(),
-      some: new Set(["models", "lorapath"]),
+      some: new Set(["models", "lorapath", "extrabody"]),
     });
   });
 
@@ -112,7 +112,6 @@ describe("the Worker's configuration", () => {
     ["GATEWAY_PASSTHROUGH_PATHS", "/v1/rerank,/v1/files"],
     ["GATEWAY_PASSTHROUGH_FIELDS", "models,"],
     ["GATEWAY_PASSTHROUGH_FIELDS", "model"],
-    ["GATEWAY_PASSTHROUGH_FIELDS", "extra_body"],
     ["GATEWAY_PASSTHROUGH_FIELDS", "temperature"],
     ["GATEWAY_CELL", "Not a cell"],
     ["GATEWAY_REDIS_URL", "redis://h"],

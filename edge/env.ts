@@ -28,7 +28,7 @@ import { isSafePath } from "../shared/network/upstream-url.ts";
 import { ADMISSION_PATIENCE_MAX_SECS } from "./cluster/holder-lease.ts";
 import { SPILL_MAX_SEGMENTS } from "./domain/ledger/ledger-log.ts";
 import { isServedPath, mayBeAdded } from "./domain/request/path-rules.ts";
-import { isSteering, squashed } from "./domain/request/steering-fields.ts";
+import { mayConcernSteering, squashed } from "./domain/request/steering-fields.ts";
 
 /** One day. Timers of the runtime reach little more than 24 days. */
 const STALLED_READER_MAX_SECS = 86_400;
@@ -92,7 +92,7 @@ const passthroughPaths = envText("")
 const passthroughFields = envText("")
   .transform((text, context) => {
     const names = text === "" ? [] : text.split(",").map((name) => name.trim());
-    if (names.every(isSteering)) return new Set(names.map(squashed));
+    if (names.every(mayConcernSteering)) return new Set(names.map(squashed));
     context.addIssue({
       code: "custom",
       message: "must be a comma-separated list of fields that are refused otherwise",

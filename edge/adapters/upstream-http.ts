@@ -39,7 +39,7 @@ function withoutCoding(response: Response): Response {
   const reader = body.getReader();
   const pieces = piecesOf(reader);
   const chunks = isDecoded ? pieces : decodeBody(coding, pieces);
-  const isDocument = /^application\/json/i.test(headers.get("content-type") ?? "");
+  const isDocument = /^application\/json\s*(?:;|$)/i.test(headers.get("content-type") ?? "");
   const plain = bytesOf(decoded(chunks, isDocument), async (reason) => await reader.cancel(reason));
   return new Response(plain, { status, statusText, headers });
 }

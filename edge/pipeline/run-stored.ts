@@ -1,7 +1,8 @@
 /**
  * Reads, deletes or cancels a stored answer, at the upstream that made it (docs/rules/routes.md#objects-of-upstreams). It
- * needs no slot, and costs nothing but one of the requests of a minute, except that it shows what an answer made in the background has used: what that exceeds
- * what was charged for it is charged with the read (docs/rules/settlement-and-rows.md#answers-made-in-the-background).
+ * needs no slot, and costs nothing but one of the requests of a minute, except that it shows what an answer made in the
+ * background has used: what that exceeds what was charged for it is charged with the read
+ * (docs/rules/settlement-and-rows.md#answers-made-in-the-background).
  */
 import { issues } from "../../shared/alerts.ts";
 import { costUsd } from "../../shared/money/cost.ts";
@@ -23,7 +24,7 @@ import { prepared } from "./prepare/prepare.ts";
 import { answer } from "./receive/answer-call.ts";
 import type { PipelineInput } from "./receive/start-call.ts";
 import { parseNamed } from "./resolve-model/parse-call.ts";
-import { checkHead, resolveModel } from "./resolve-model/resolve-model.ts";
+import { checkModelHead, resolveModel } from "./resolve-model/resolve-model.ts";
 import { forwardProbe } from "./run-models.ts";
 import { type RequestEnd, Settler } from "./settle/settle.ts";
 import { placeOfObject } from "./stored/upstream-objects.ts";
@@ -34,7 +35,7 @@ export async function runStored(received: PipelineInput, id: string): Promise<Re
     const caller = await authenticate(call, known);
     const { tenant } = caller.principal;
     const place = await beforeAdmission(call, caller, async () => {
-      checkHead(call);
+      checkModelHead(call);
       return await placeOfObject(call, tenant.id, id);
     });
     const objects = { named: new Map([[id, null]]), upstreams: [place.upstream] };

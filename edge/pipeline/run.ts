@@ -30,7 +30,7 @@ import { limitSilence } from "./receive/keep-alive.ts";
 import type { PipelineInput } from "./receive/start-call.ts";
 import { serveAdmitted } from "./relay/serve-admitted.ts";
 import { checkFields, parseCall, parseOther } from "./resolve-model/parse-call.ts";
-import { checkHead, resolveModel } from "./resolve-model/resolve-model.ts";
+import { checkModelHead, resolveModel } from "./resolve-model/resolve-model.ts";
 import { lookupResponse } from "./response-cache/response-cache.ts";
 
 /** How one kind of path finds the model that has to answer. */
@@ -79,7 +79,7 @@ async function steps(call: Call, known: Known, route: ModelRoute): Promise<CallA
   const caller = await authenticate(call, known);
   watchCaller(call, caller);
   const resolved = await beforeAdmission(call, caller, async () => {
-    checkHead(call);
+    checkModelHead(call);
     return await route.find(call, caller);
   });
   limitSilence(call, resolved);

@@ -252,6 +252,17 @@ describe("an answer in a coding that nobody asked for", () => {
     expect(answer?.status ?? null).toBe(status);
   });
 
+  it.each(["application/json", "application/jsonl"])(
+    "gzip of lines that ends in the second one breaks off: %s",
+    async (type) => {
+      const lines = Buffer.from(`${JSON.stringify(ANSWER)}\n{"padding":"${randomBytes(300_000).toString("hex")}"}`);
+      const encode = () => gzipSync(lines).subarray(0, -20);
+      const minted = await fixture.gateway.mint(await upstreamIn("gzip", encode, ANSWER, type));
+      const answer = await send(minted, "identity", chatOf(minted, "hello")).catch(() => null);
+      expect(answer?.status ?? null).toBe(null);
+    },
+  );
+
   mainRows(1)(CODINGS.map((coding) => [coding]))("and is not in it, is a broken answer: %s", async (coding) => {
     const minted = await fixture.gateway.mint(await upstreamIn(coding, (body) => body));
     const answer = await send(minted, "identity", chatOf(minted, "hello"));
@@ -267,9 +278,10 @@ async function upstreamIn(
   coding: string,
   encode: (body: Uint8Array) => Uint8Array,
   answer: object = ANSWER,
+  type = "application/json",
 ): Promise<string> {
   const body = encode(Buffer.from(JSON.stringify(answer)));
-  const headers = { "content-type": "application/json", "content-encoding": coding, "content-length": body.byteLength };
+  const headers = { "content-type": type, "content-encoding": coding, "content-length": body.byteLength };
   return await serving(
     createServer(
       (request, response) => void request.resume().on("end", () => response.writeHead(200, headers).end(body)),

@@ -72,6 +72,16 @@ describe("a call", () => {
     }
   });
 
+  it("has a query of any names: no field of a model's body is read from it", async () => {
+    const minted = await mcp.mint();
+    const path = `/${minted.mark}?api_key=a&model=b&stream=c&extra_body=d`;
+    const response = await mcp.call(minted, path, { method: "POST", body: "{}" });
+    expect({ status: response.status, url: (await mcp.seenOnce(minted.mark)).url }).toEqual({
+      status: 200,
+      url: `/mcp${path}`,
+    });
+  });
+
   it("carries the body of a GET, too", async () => {
     const minted = await mcp.mint();
     const path = `/mcp/${minted.server.name}/${minted.mark}`;

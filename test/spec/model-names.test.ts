@@ -114,6 +114,7 @@ describe("another model beside the one that is checked", () => {
     ["extra_body.models", '"extra_body":{"google":{},"models":["forbidden"]}'],
     ["extra_body.model", '"extra_body":{"model":"forbidden"}'],
     ["parameters.adapter_id", '"parameters":{"adapter_id":"forbidden"}'],
+    ["sampling_params.1.lora_path", '"sampling_params":[{"n":1},{"lora_path":"forbidden"}]'],
   ])("in a field beside it is refused, on every route: %s", async (param, field) => {
     const minted = await mintAt(fixture.gateway, upstream);
     for (const path of [
@@ -139,7 +140,7 @@ describe("another model beside the one that is checked", () => {
 
   it("in a field of a form or a parameter of a query is refused", async () => {
     const minted = await mintAt(fixture.gateway, upstream);
-    for (const name of ["models", "models[]", "lora_path", "extra_body", "extra_body[model]", "api_base"]) {
+    for (const name of ["models", "models[]", "lora_path", "extra_body", "extra_body[0][model]", "api_base"]) {
       const form = new FormData();
       form.append("model", minted.model.model_name);
       form.append("file", new File([new Uint8Array(2_000_000)], "a.wav"));
@@ -150,7 +151,7 @@ describe("another model beside the one that is checked", () => {
         body: { error: { code: "validation_failed", param: name } },
       });
     }
-    for (const name of ["model", "models", "api_base"]) {
+    for (const name of ["model", "models", "api_base", "extra_body[models]", "options"]) {
       const body = JSON.stringify({ model: minted.model.model_name });
       const response = await post(minted, `/v1/chat/completions?${name}=forbidden`, body);
       expect({ status: response.status, body: await response.json() }).toMatchObject({

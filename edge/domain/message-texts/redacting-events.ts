@@ -72,7 +72,10 @@ export class RedactingEvents implements ResponseTransform {
     return this.#bytes;
   }
 
-  /** Throws when an event cannot be read, when an answer has more texts at once than any honest one, or when there is no room for what is held of them. */
+  /**
+   * Throws when an event cannot be read, when an answer has more texts at once than any honest one, or when there is no
+   * room for what is held of them.
+   */
   *event(event: Uint8Array): Steps<Uint8Array> {
     const { fields, data, value, stray } = yield* readEvent(event);
     if (stray !== "") {

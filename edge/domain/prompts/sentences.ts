@@ -65,7 +65,10 @@ export function* sentencesOf(text: string): Steps<readonly string[]> {
   return sentences;
 }
 
-/** Where sentences end, the whitespace behind them included, and null where none does that could; every character is looked at a fixed number of times. */
+/**
+ * Where sentences end, the whitespace behind them included, and null where none does that could; every character is
+ * looked at a fixed number of times.
+ */
 function* sentenceEnds(text: string): Generator<number | null> {
   let at = 0;
   while (at < text.length) {

@@ -2,10 +2,11 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { atOnce } from "../../../shared/steps.ts";
-import { formSteeringFault, isSteering, queryFault, steeringFault, steeringWithin } from "./steering-fields.ts";
+import { formSteeringFault, queryFault, steeringFault, steeringWithin } from "./steering-fields.ts";
 
 const NONE: ReadonlySet<string> = new Set();
-const isRefused = (path: string, allowed = NONE) => steeringFault(path, allowed) !== null;
+const isRefused = (name: string, allowed = NONE) => steeringFault(name, allowed) !== null;
+const isRefusedInForm = (name: string, allowed = NONE) => formSteeringFault(name, allowed) !== null;
 
 const STEERING = [
   ["OpenRouter", ["models", "route", "provider", "preset", "plugins"]],
@@ -45,36 +46,43 @@ describe("a field that steers its upstream", () => {
       "extraBody.lora_path",
       "extra_body.extra_body.api_base",
       "parameters.adapter_id",
+      "extra_body[0][models]",
+      "sampling_params.0.1.lora_path",
+      "[models]",
     ];
-    const free = ["metadata.models", "tools.api_key", "extra_body.google", "options.num_ctx", "parameters.n"];
+    const free = ["metadata.models", "tools.api_key", "extra_body.google", "options.num_ctx", "parameters.n", "0"];
     expect({
-      passed: refused.filter((path) => !isRefused(path)),
-      stopped: free.filter((path) => isRefused(path)),
+      passed: refused.filter((path) => !isRefusedInForm(path)),
+      stopped: free.filter((path) => isRefusedInForm(path)),
     }).toEqual({ passed: [], stopped: [] });
   });
 
   it("is also one of the body's own, in the field that replaces those", () => {
-    expect(steeringFault("extra_body.model", NONE)).toEqual({
+    expect(formSteeringFault("extra_body.model", NONE)).toEqual({
       param: "extra_body.model",
       message: "field 'extra_body.model' can replace a field of the body; leave it out",
     });
-    expect(["n", "max_tokens", "stream", "store"].filter((name) => !isRefused(`extra_body.${name}`))).toEqual([]);
+    expect(["n", "max_tokens", "stream", "store"].filter((name) => !isRefusedInForm(`extra_body.${name}`))).toEqual([]);
   });
 
   it("passes if the operator allows it, alone and in another one", () => {
-    const allowed = new Set(["models", "lorapath"]);
-    const paths = ["models", "Models", "extra_body.models", "loraPath", "lora", "extra_body.model"];
-    expect(paths.filter((path) => isRefused(path, allowed))).toEqual(["lora", "extra_body.model"]);
+    const allowed = new Set(["models", "lorapath", "options"]);
+    const paths = ["models", "Models", "extra_body.models", "loraPath", "options", "options[]", "extra_body[options]"];
+    const stopped = ["lora", "extra_body.model", "parameters", "options.lora", "options[parameters]"];
+    expect([...paths, ...stopped].filter((path) => isRefusedInForm(path, allowed))).toEqual(stopped);
   });
 
   it("is refused in a form under every name of its parts, with the fields that have own ones", () => {
-    const names = ["models", "models[]", "models[0]", "extra_body[models]", "extra_body", "metadata[models]", "file"];
-    expect(names.map((name) => [name, formSteeringFault(name, NONE)?.message ?? null])).toEqual([
+    const names = ["models", "models[]", "models[0]", "extra_body[models]", "extra_body", "options[0][parameters]"];
+    expect(
+      [...names, "metadata[models]", "file"].map((name) => [name, formSteeringFault(name, NONE)?.message ?? null]),
+    ).toEqual([
       ["models", "field 'models' can choose another model; leave it out"],
       ["models[]", "field 'models[]' can choose another model; leave it out"],
       ["models[0]", "field 'models[0]' can choose another model; leave it out"],
       ["extra_body[models]", "field 'extra_body[models]' can choose another model; leave it out"],
       ["extra_body", "field 'extra_body' can have fields of its own; leave it out"],
+      ["options[0][parameters]", "field 'options[0][parameters]' can have fields of its own; leave it out"],
       ["metadata[models]", null],
       ["file", null],
     ]);
@@ -87,6 +95,23 @@ describe("a field that steers its upstream", () => {
       "query parameter 'model' can replace a field of the body; leave it out",
       "query parameter 'api_base' can choose another server or account; leave it out",
     ]);
+  });
+
+  it("is refused in a query as in a form", () => {
+    const refused = [
+      "extra_body[models]=x",
+      "extra_body.models=x",
+      'extra_body={"models":1}',
+      "options[0]=x",
+      "model[]=x",
+    ];
+    const free = ["metadata[models]=x", "=x", "0=x", "a.model=x", ""];
+    const isFault = (search: string) => queryFault(`?${search}`, NONE) !== null;
+    expect({
+      passed: refused.filter((search) => !isFault(search)),
+      stopped: free.filter((search) => isFault(search)),
+    }).toEqual({ passed: [], stopped: [] });
+    expect(queryFault("?options[num_ctx]=1&options=x", new Set(["options"]))).toBeNull();
   });
 });
 
@@ -102,6 +127,8 @@ describe("the fields within another one", () => {
       '{"extra_body":{"extra_body":{"model":"x"}}}',
       '{"tools":[{"api_key":1}],"metadata":{"models":1},"text":"models"}',
       '["models",{"models":1}]',
+      '{"parameters":[[{"a":1},{"adapter_id":1}]]}',
+      '{"google":[{"models":1}]}',
       '"models"',
       "7",
     ].map((value) => within(value));
@@ -111,6 +138,8 @@ describe("the fields within another one", () => {
       "extra_body.models",
       "extra_body.extra_body.extra_body.model",
       null,
+      "extra_body.1.models",
+      "extra_body.parameters.0.1.adapter_id",
       null,
       null,
       null,
@@ -119,10 +148,13 @@ describe("the fields within another one", () => {
 
   it("are refused below more holders than honest bodies have", () => {
     const nested = (levels: number) => `${'{"extra_body":'.repeat(levels)}{"a":1}${"}".repeat(levels)}`;
-    expect({ few: within(nested(4)), many: within(nested(5)) }).toEqual({
+    const listed = (levels: number) => `${"[".repeat(levels)}{"a":1}${"]".repeat(levels)}`;
+    expect({ few: within(nested(4)), many: within(nested(5)), lists: within(listed(100)) }).toEqual({
       few: null,
       many: "extra_body.extra_body.extra_body.extra_body.extra_body.extra_body",
+      lists: expect.stringMatching(/^extra_body\.0\.0\./),
     });
+    expect(within(listed(4))).toBeNull();
   });
 
   it("are passed over where the operator allows them", () => {
@@ -136,5 +168,5 @@ it("a steering field is every one that the table of the rules lists", () => {
   const rows = section.split("\n").filter((line) => line.startsWith("|"));
   const named = rows.flatMap((row) => [...row.matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name.replace("*", "x")));
   expect(named.length).toBeGreaterThan(45);
-  expect(named.filter((name) => !isSteering(name))).toEqual([]);
+  expect(named.filter((name) => !isRefused(name))).toEqual([]);
 });

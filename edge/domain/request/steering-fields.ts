@@ -40,12 +40,10 @@ export function squashed(name: string): string {
   return foldedName(name).replaceAll(/[_-]/g, "");
 }
 
-/** Whether a field is refused unless the operator lets it pass. */
-export function isSteering(name: string): boolean {
-  return whatItDoes(squashed(name)) !== null;
-}
-
-/** Whether {@link steeringFault} must see the field, or {@link steeringWithin} its value. */
+/**
+ * Whether {@link steeringFault} must see the field, or {@link steeringWithin} its value: only such a name can be one that
+ * the operator lets pass.
+ */
 export function mayConcernSteering(name: string): boolean {
   const known = squashed(name);
   return HOLDERS.has(known) || whatItDoes(known) !== null;
@@ -56,24 +54,22 @@ function isHolder(name: string): boolean {
   return HOLDERS.has(squashed(name));
 }
 
-/**
- * The fault of a field, or of one in a holder (in a form `extra_body[models]`); null: none. `allowed`: what passes all the same.
- */
-export function steeringFault(path: string, allowed: ReadonlySet<string>): FieldFault | null {
-  const does = whatPathDoes(path.split(/[.[\]]+/), allowed);
-  return does === null ? null : faultOf("field", path, does);
+/** The fault of a field of a body; null: none. `allowed`: what passes all the same. */
+export function steeringFault(name: string, allowed: ReadonlySet<string>): FieldFault | null {
+  const does = whatPathDoes([name], allowed);
+  return does === null ? null : faultOf("field", name, does);
 }
 
-/** The same in a form. Its holders are refused whole: their value is a text, which servers read as JSON. */
+/** The fault of a field of a form, or of one in it, such as `extra_body[0][models]`; null: none. */
 export function formSteeringFault(name: string, allowed: ReadonlySet<string>): FieldFault | null {
-  const fault = steeringFault(name, allowed);
-  return fault === null && isHolder(name) ? faultOf("field", name, "have fields of its own") : fault;
+  const does = whatNameDoes(name, allowed);
+  return does === null ? null : faultOf("field", name, does);
 }
 
 /** The fault of the first parameter of a query that some server reads instead of a field; null: none. */
 export function queryFault(search: string, allowed: ReadonlySet<string>): FieldFault | null {
   for (const name of new URLSearchParams(search).keys()) {
-    const does = whatPathDoes([REPLACING, name], allowed);
+    const does = whatNameDoes(name, allowed, REPLACING);
     if (does !== null) return faultOf("query parameter", name, does);
   }
   return null;
@@ -106,7 +102,8 @@ function faultOf(what: string, path: string, does: string): FieldFault {
 function whatPathDoes(path: JsonPath, allowed: ReadonlySet<string>, text = asItIs, above = ""): string | null {
   let holder = above;
   for (const [depth, step] of path.entries()) {
-    const own = typeof step === "string" ? text(step) : "";
+    // an element of a list counts like the list
+    const own = typeof step === "string" ? text(step) : holder;
     const name = squashed(own);
     const does = allowed.has(name) ? null : whatItDoes(name);
     if (does !== null) return does;
@@ -116,6 +113,15 @@ function whatPathDoes(path: JsonPath, allowed: ReadonlySet<string>, text = asItI
     holder = name;
   }
   return null;
+}
+
+/** The same for a name with steps. A holder is refused whole: its value is a text, which servers read as JSON. */
+function whatNameDoes(name: string, allowed: ReadonlySet<string>, above = ""): string | null {
+  const path = name.split(/[.[\]]+/).filter((step) => /\D/.test(step));
+  const does = whatPathDoes(path, allowed, asItIs, above);
+  const last = path.at(-1);
+  if (does !== null || last === undefined || !path.every(isHolder) || allowed.has(squashed(last))) return does;
+  return "have fields of its own";
 }
 
 function asItIs(name: string): string {

@@ -59,6 +59,17 @@ describe("a list of tools", () => {
     expect(cut?.characters).toBeLessThan(4300);
   });
 
+  it("leaves out what says too much beside its definition, and looks at no more than shows it", () => {
+    const tools = [200_000, 300_000].flatMap((length) => [
+      { name: `text-${length}`, _meta: "m".repeat(length) },
+      { name: `names-${length}`, _meta: { ["m".repeat(length)]: 1 } },
+      { name: `numbers-${length}`, _meta: Array<number>(length / 2).fill(1) },
+    ]);
+    expect(namesOf(tools)).toEqual(["text-200000", "names-200000", "numbers-200000"]);
+    const steps = toolPageOf({ tools: [{ name: "a", _meta: Array.from({ length: 500_000 }, () => ({ a: 1 })) }] });
+    expect([...steps].length).toBeLessThan(5);
+  });
+
   it("has another page only if it says so", () => {
     for (const nextCursor of [undefined, null, "", 7, "x".repeat(5000)])
       expect(atOnce(toolPageOf({ tools: [], nextCursor }))?.nextCursor).toBeNull();

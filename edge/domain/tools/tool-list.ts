@@ -4,7 +4,6 @@
  */
 import type { Steps } from "../../../shared/steps.ts";
 import { isJsonObject, type JsonObject } from "../wire/json/document.ts";
-import { writtenInSteps } from "../wire/json/write-in-steps.ts";
 
 /** A tool that a model can be offered. */
 export interface OfferedTool {
@@ -28,7 +27,9 @@ const DESCRIPTION_MAX_CHARACTERS = 4096;
 /** Largest definition of one tool, in characters of JSON. */
 const DEFINITION_MAX_CHARACTERS = 32 * 1024;
 /** Nothing is made of a longer tool, whatever it says beside its definition. */
-const TOOL_MAX_BYTES = 256 * 1024;
+const TOOL_MAX_CHARACTERS = 256 * 1024;
+/** Work for a value that is measured, in units. */
+const VALUE_UNITS = 2;
 const CURSOR_MAX_CHARACTERS = 4096;
 
 /** The page that is the result of `tools/list`; null: it has no list. */
@@ -36,8 +37,7 @@ export function* toolPageOf({ tools, nextCursor }: JsonObject): Steps<ToolPage |
   if (!Array.isArray(tools)) return null;
   const offered: OfferedTool[] = [];
   for (const tool of tools as readonly unknown[]) {
-    const one =
-      isJsonObject(tool) && (yield* writtenInSteps(tool)).byteLength <= TOOL_MAX_BYTES ? offeredTool(tool) : null;
+    const one = isJsonObject(tool) && (yield* isShort(tool)) ? offeredTool(tool) : null;
     if (one !== null) offered.push(one);
   }
   return {
@@ -59,6 +59,22 @@ export function offeredToolOf(name: string, description: string, schema: JsonObj
   };
   const characters = charactersOf(definition);
   return characters > DEFINITION_MAX_CHARACTERS ? null : { name, definition, characters };
+}
+
+/** Whether a tool's texts, names and the signs between them are no more than it may have. */
+function* isShort(tool: JsonObject): Steps<boolean> {
+  const left: unknown[] = [tool];
+  let characters = 0;
+  while (left.length > 0 && characters <= TOOL_MAX_CHARACTERS) {
+    const value = left.pop();
+    if (typeof value === "string") characters += value.length;
+    if (typeof value !== "object" || value === null) continue;
+    const within: readonly unknown[] = Array.isArray(value) ? value : Object.entries(value).flat();
+    characters += 2 + 2 * within.length;
+    if (characters <= TOOL_MAX_CHARACTERS) for (const one of within) left.push(one);
+    yield VALUE_UNITS * (1 + within.length);
+  }
+  return characters <= TOOL_MAX_CHARACTERS;
 }
 
 function offeredTool(tool: JsonObject): OfferedTool | null {

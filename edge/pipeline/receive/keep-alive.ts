@@ -76,7 +76,7 @@ function* oneEvent(text: string): Steps<Uint8Array> {
   const parts: string[] = [];
   for (let at = 0; at < text.length; ) {
     // a line break is never cut in two
-    const to = at + PART + (text[at + PART - 1] === "\r" ? 1 : 0);
+    const to = at + PART - (text[at + PART - 1] === "\r" ? 1 : 0);
     parts.push(text.slice(at, to).replace(/\r\n?|\n/g, "\ndata: "));
     yield PART;
     at = to;

@@ -19,19 +19,27 @@ import { type Authenticated, type Known, type Parsed, type Resolved, StageFailur
 import { fieldError } from "./field-error.ts";
 
 /**
- * Checks what a request states before its body: the path as the client wrote it is safe to forward, and is served, its query
- * names nothing that steers the upstream, and its tags are valid. After `prefix` is a name that is not forwarded, in which clients write a slash as `%2F`. Throws 400
- * `invalid_path` or `validation_failed`, 404 `unknown_endpoint`.
+ * Checks what a request states before its body: the path as the client wrote it is safe to forward, and is served, and
+ * its tags are valid. After `prefix` is a name that is not forwarded, in which clients write a slash as `%2F`. Throws
+ * 400 `invalid_path` or `validation_failed`, 404 `unknown_endpoint`.
  */
 export function checkHead(call: Call, prefix?: string): void {
   const raw = /^https?:\/\/[^/?#]+([^?#]*)/.exec(call.request.url)?.[1] ?? "/";
   if (!isSafePath(prefix !== undefined && raw.startsWith(prefix) ? raw.replaceAll(/%2f/gi, "_") : raw))
     throw new GatewayError("invalid_path");
   if (!isServedPath(call.path)) throw new GatewayError("unknown_endpoint");
-  const fault = call.request.method === "POST" ? queryFault(call.search, call.config.passthroughFields) : null;
-  if (fault !== null) throw fieldError(fault);
   const tags = readTags(call.request.headers.get(TAGS_HEADER));
   if (typeof tags !== "string") throw fieldError(tags);
+}
+
+/**
+ * The same for a request to the upstream of a model, whose query must name nothing that steers it: upstreams read that
+ * beside a body.
+ */
+export function checkModelHead(call: Call): void {
+  checkHead(call);
+  const fault = call.request.method === "POST" ? queryFault(call.search, call.config.passthroughFields) : null;
+  if (fault !== null) throw fieldError(fault);
 }
 
 /**

@@ -25,6 +25,11 @@ it("is not reached by brackets in texts, or by a part", () => {
     expect({ text, reached: reached(text) }).toEqual({ text, reached: false });
 });
 
+it("is not reached where something else than blanks follows, or the next one begins", () => {
+  const texts = ['{"a":1}', '{"a":1} \r\n\t', '{"a":1}{"b":', '{"a":1}\n{"b":1}', '{"a":1}x', '{"a":1}}', '[]"'];
+  expect(texts.filter(reached)).toEqual(['{"a":1}', '{"a":1} \r\n\t']);
+});
+
 function reached(text: string): boolean {
   const end = new DocumentEnd();
   end.push(encoder.encode(text));

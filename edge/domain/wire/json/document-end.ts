@@ -1,37 +1,51 @@
 /** Where a document of JSON ends whose bytes come in pieces. That it is valid is not checked. */
 import {
-  BACKSLASH,
   CLOSE_BRACE,
   CLOSE_BRACKET,
+  CR,
+  LF,
   OPEN_BRACE,
   OPEN_BRACKET,
   QUOTE,
+  SPACE,
+  TAB,
 } from "../../../../shared/wire/ascii.ts";
+import { nameTable } from "../bytes/name-table.ts";
+import { JsonStringReader, StringUse } from "./string-reader.ts";
+
+const NO_NAMES = nameTable({});
 
 export class DocumentEnd {
+  readonly #string = new JsonStringReader(NO_NAMES);
   #depth = 0;
-  #inString = false;
-  #escaped = false;
-  #reached = false;
+  #closed = false;
+  /** Something follows the document. */
+  #followed = false;
 
-  /** Whether the object or list that the bytes began with has been closed. */
+  /** Whether the object or list that the bytes began with has been closed, and nothing but blanks has come since. */
   get reached(): boolean {
-    return this.#reached;
+    return this.#closed && !this.#followed;
   }
 
   push(bytes: Uint8Array): void {
-    for (const byte of bytes)
-      if (this.#escaped) this.#escaped = false;
-      else if (byte === BACKSLASH) this.#escaped = this.#inString;
-      else if (byte === QUOTE) this.#inString = !this.#inString;
-      else if (!this.#inString) this.#note(byte);
-  }
-
-  #note(byte: number): void {
-    if (byte === OPEN_BRACE || byte === OPEN_BRACKET) this.#depth += 1;
-    else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
-      this.#depth -= 1;
-      this.#reached ||= this.#depth === 0;
+    const to = bytes.byteLength;
+    const string = this.#string;
+    let depth = this.#depth;
+    for (let at = 0; at < to && !this.#followed; ) {
+      if (string.open) {
+        at = string.push(bytes, at, to);
+        continue;
+      }
+      const byte = bytes[at];
+      at += 1;
+      if (this.#closed) this.#followed = byte !== SPACE && byte !== LF && byte !== CR && byte !== TAB;
+      else if (byte === QUOTE) string.begin(StringUse.Nothing);
+      else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) depth += 1;
+      else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
+        depth -= 1;
+        this.#closed = depth === 0;
+      }
     }
+    this.#depth = depth;
   }
 }
