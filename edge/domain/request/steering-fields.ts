@@ -49,7 +49,8 @@ const PARAM_MAX = 100;
 const NAMED = new Map<string, string>();
 const STARTS = new Map<string, string>();
 for (const [does, names] of Object.entries(STEERING))
-  for (const name of squashed(names).split(" ")) (name.endsWith("*") ? STARTS : NAMED).set(name.replace("*", ""), does);
+  for (const name of names.split(" ").map(squashed))
+    (name.endsWith("*") ? STARTS : NAMED).set(name.replace("*", ""), does);
 
 /** The name by which fields are compared: some servers take another case, camel case, or a blank for `_`. */
 export function squashed(name: string): string {
