@@ -33,7 +33,7 @@ const DROPPED = new Set([
   // vLLM makes the id of its answer of it, which could be that of another tenant's answer
   "x-request-id",
 ]);
-const DROPPED_PREFIX = new RegExp(
+const DROPPED_PATTERN = new RegExp(
   `^(?:${[
     // about the connection, the caller and this gateway; a router of inference takes an address from `x-gateway-*`
     "(?:proxy|cf|x-forwarded|x-gateway|x-envoy)-",
@@ -61,7 +61,7 @@ export function upstreamHeaders(client: Headers, credential: string | null): Rec
   client.forEach((value, name) => {
     if (name === "connection") connection = value;
     // some servers read `_` as `-`, so that such a name could stand for any of those
-    if (name.includes("_") || DROPPED.has(name) || DROPPED_PREFIX.test(name)) return;
+    if (name.includes("_") || DROPPED.has(name) || DROPPED_PATTERN.test(name)) return;
     const before = headers[name];
     headers[name] = before === undefined ? value : `${before}, ${value}`;
   });
