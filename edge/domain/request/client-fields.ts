@@ -69,12 +69,12 @@ const JUDGED: ReadonlySet<string> = new Set(FIELDS);
 const NAME_MAX = 64;
 
 /**
- * The name in lower case, up to a NUL, without blanks around it: some parser reads every name as a field that folds to it,
- * and none another one. The long s is the only letter besides that some parsers take for an ASCII one.
+ * The name in lower case, up to a NUL: some parser reads every name as a field that folds to it, and none another one. The
+ * long s is the only letter besides that some parsers take for an ASCII one.
  */
 export function foldedName(name: string): string {
   const end = name.indexOf("\0");
-  return (end === -1 ? name : name.slice(0, end)).trim().toLowerCase().replaceAll("\u017f", "s");
+  return (end === -1 ? name : name.slice(0, end)).toLowerCase().replaceAll("\u017f", "s");
 }
 
 /** True for a name that {@link spellingFault} must see. */

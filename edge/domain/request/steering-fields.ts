@@ -130,7 +130,7 @@ function whatPathDoes(path: JsonPath, allowed: ReadonlySet<string>, text = asItI
     const name = squashed(own);
     const does = allowed.has(name) ? null : whatItDoes(name);
     if (does !== null) return does;
-    if (holder === REPLACING && isJudgedName(own)) return "replace a field of the body";
+    if (holder === REPLACING && isJudgedName(own.trim())) return "replace a field of the body";
     if (!HOLDERS.has(name)) return null;
     if (depth === DEPTH_MAX) return "hide others";
     holder = name;
