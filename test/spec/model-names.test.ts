@@ -115,6 +115,10 @@ describe("another model beside the one that is checked", () => {
     ["extra_body.model", '"extra_body":{"model":"forbidden"}'],
     ["parameters.adapter_id", '"parameters":{"adapter_id":"forbidden"}'],
     ["sampling_params.1.lora_path", '"sampling_params":[{"n":1},{"lora_path":"forbidden"}]'],
+    ["nvext.backend_instance_id", '"nvext":{"backend_instance_id":1}'],
+    ["extra_body", '"extra_body":"{\\"models\\":[\\"forbidden\\"]}"'],
+    ["extra_body[models]", '"extra_body[models]":"forbidden"'],
+    ["models ", '"models ":["forbidden"]'],
   ])("in a field beside it is refused, on every route: %s", async (param, field) => {
     const minted = await mintAt(fixture.gateway, upstream);
     for (const path of [
@@ -151,9 +155,17 @@ describe("another model beside the one that is checked", () => {
         body: { error: { code: "validation_failed", param: name } },
       });
     }
-    for (const name of ["model", "models", "api_base", "extra_body[models]", "options"]) {
+    for (const [query, name] of [
+      ["model", "model"],
+      ["models", "models"],
+      ["api_base", "api_base"],
+      ["x=1;models", "models"],
+      ["+model", " model"],
+      ["extra_body[models]", "extra_body[models]"],
+      ["options", "options"],
+    ] as const) {
       const body = JSON.stringify({ model: minted.model.model_name });
-      const response = await post(minted, `/v1/chat/completions?${name}=forbidden`, body);
+      const response = await post(minted, `/v1/chat/completions?${query}=forbidden`, body);
       expect({ status: response.status, body: await response.json() }).toMatchObject({
         status: 400,
         body: { error: { param: name, message: expect.stringContaining("query parameter") } },

@@ -79,6 +79,35 @@ describe("headers", () => {
     expect(upstreamHeaders(headers, "k")["authorization"]).toBe("Bearer k");
   });
 
+  it.each([
+    ["llm-d", ["x-prefiller-host-port", "x-encoder-hosts-ports", "x-data-parallel-host-port", "x-session-token"]],
+    ["inference gateways", ["x-gateway-destination-endpoint", "x-llm-d-model-name-rewrite", "x-ai-eg-model"]],
+    ["vLLM and SGLang", ["x-request-id", "x-data-parallel-rank", "x-smg-target-worker", "x-sgl-routing-key"]],
+    ["Dynamo", ["x-worker-instance-id", "x-prefill-instance-id", "x-dp-rank", "x-dynamo-routing-mode"]],
+    ["AIBrix and KubeAI", ["routing-strategy", "external-filter", "x-label-selector"]],
+    ["Amazon", ["x-amzn-sagemaker-target-model", "x-amzn-sagemaker-inference-component", "x-amz-target"]],
+    ["Azure and Google", ["azureml-model-deployment", "x-vertex-ai-llm-request-type"]],
+    ["LiteLLM", ["x-litellm-api-key", "x-litellm-tags", "x-pass-authorization"]],
+    ["other gateways", ["x-portkey-custom-host", "helicone-target-url", "x-openrouter-cache", "x-bt-endpoint-name"]],
+    ["accounts", ["openai-project", "x-dashscope-workspace", "x-model-authorization"]],
+  ])("that steer an upstream do not reach it: %s", (_, steering) => {
+    const client = new Headers([...steering, "x-kept"].map((name) => [name, "v"]));
+    expect(Object.keys(upstreamHeaders(client, null))).toEqual(["x-kept"]);
+  });
+
+  it("that only look like those reach it", () => {
+    const honest = [
+      "x-dynamo-session-id",
+      "x-amzn-trace-id",
+      "x-session-id",
+      "openai-beta",
+      "anthropic-beta",
+      "x-title",
+    ];
+    const client = new Headers(honest.map((name) => [name, "v"]));
+    expect(Object.keys(upstreamHeaders(client, null)).toSorted()).toEqual(honest.toSorted());
+  });
+
   it("that the client's connection names end at the gateway", () => {
     const headers = new Headers({
       connection: "close, X-Hop,, not a name , content-length",

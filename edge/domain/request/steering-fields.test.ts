@@ -17,12 +17,24 @@ const STEERING = [
   ["TGI and LoRAX", ["adapter_id", "adapter_source", "api_token", "merged_adapters"]],
   ["llama.cpp", ["lora", "speculative.n_max"]],
   ["Azure and old clients", ["engine", "deployment_id", "data_sources", "dataSources"]],
+  [
+    "LiteLLM, of its router",
+    ["router_settings_override", "target_model_names", "use_litellm_proxy", "openai_api_base"],
+  ],
+  [
+    "LiteLLM, of prices and its log",
+    ["input_cost_per_token", "base_model", "mock_response", "langfuse_host", "callbacks"],
+  ],
+  ["Dynamo", ["nvext.backend_instance_id", "nvext.decode_worker_id", "nvext.agent_hints.priority", "routing"]],
+  ["ranks and queues", ["routed_dp_rank", "data_parallel_rank", "priority"]],
+  ["code", ["custom_logit_processor", "logits_processors", "vllm_xargs.logits_processors"]],
+  ["plain words", ["providers", "gateway", "deployment", "project", "region_name", "default_headers"]],
   ["others", ["providerOptions", "compound_custom", "image_loras", "draft_model", "speculative_config"]],
 ] as const;
 
 /** Every field of the requests of OpenAI's and Anthropic's API, and common ones of model servers. */
 const HONEST =
-  "model messages audio frequency_penalty function_call functions logit_bias logprobs max_completion_tokens max_tokens metadata modalities n parallel_tool_calls prediction presence_penalty prompt_cache_key prompt_cache_retention reasoning_effort response_format safety_identifier seed service_tier stop store stream stream_options temperature tool_choice tools top_logprobs top_p user verbosity web_search_options background context_management conversation include input instructions max_output_tokens max_tool_calls previous_response_id prompt reasoning text truncation best_of echo suffix dimensions encoding_format voice speed stream_format instructions language timestamp_granularities[] chunking_strategy known_speaker_names[] image image[] mask quality size style output_format system thinking stop_sequences top_k output_config inference_geo container mcp_servers cache_control query documents top_n return_documents chat_template chat_template_kwargs guided_json structured_outputs priority request_id session_id min_p repetition_penalty mm_processor_kwargs regex ebnf inputs parameters options sampling_params extra_body vllm_xargs keep_alive".split(
+  "model messages audio frequency_penalty function_call functions logit_bias logprobs max_completion_tokens max_tokens metadata modalities n parallel_tool_calls prediction presence_penalty prompt_cache_key prompt_cache_retention reasoning_effort response_format safety_identifier seed service_tier stop store stream stream_options temperature tool_choice tools top_logprobs top_p user verbosity web_search_options background context_management conversation include input instructions max_output_tokens max_tool_calls previous_response_id prompt reasoning text truncation best_of echo suffix dimensions encoding_format voice speed stream_format instructions language timestamp_granularities[] chunking_strategy known_speaker_names[] image image[] mask quality size style output_format system thinking stop_sequences top_k output_config inference_geo container mcp_servers cache_control query documents top_n return_documents chat_template chat_template_kwargs guided_json structured_outputs decoder_input_details nvext request_id session_id min_p repetition_penalty mm_processor_kwargs regex ebnf inputs parameters options sampling_params extra_body vllm_xargs keep_alive".split(
     " ",
   );
 
@@ -37,6 +49,7 @@ describe("a field that steers its upstream", () => {
 
   it("is refused in every spelling that some server takes for it", () => {
     const spellings = ["Models", "MODELS", "model_s", "models\0", "models\0x", "model\u017f", "LoraPath", "api-key"];
+    spellings.push("models ", " models", "lora path", "models[0]", "extra_body[models]", "extra_body.models");
     expect(spellings.filter((name) => !isRefused(name))).toEqual([]);
   });
 
@@ -50,7 +63,15 @@ describe("a field that steers its upstream", () => {
       "sampling_params.0.1.lora_path",
       "[models]",
     ];
-    const free = ["metadata.models", "tools.api_key", "extra_body.google", "options.num_ctx", "parameters.n", "0"];
+    const free = [
+      "metadata.models",
+      "tools.api_key",
+      "extra_body.google",
+      "options.num_ctx",
+      "nvext.cache_salt",
+      "parameters.n",
+      "0",
+    ];
     expect({
       passed: refused.filter((path) => !isRefusedInForm(path)),
       stopped: free.filter((path) => isRefusedInForm(path)),
@@ -90,6 +111,10 @@ describe("a field that steers its upstream", () => {
 
   it("is refused in a query, also the model itself", () => {
     const messageOf = (search: string) => queryFault(search, NONE)?.message ?? null;
+    const paramsOf = ["?x=1;models=a", "?+model=x", "?x=1;+model%20=a", "?x=;"].map((search) =>
+      queryFault(search, NONE),
+    );
+    expect(paramsOf.map((fault) => fault?.param ?? null)).toEqual(["models", " model", " model ", null]);
     expect([messageOf("?api-version=1&a=b"), messageOf("?model=x"), messageOf("?a=b&api%5Fbase=x")]).toEqual([
       null,
       "query parameter 'model' can replace a field of the body; leave it out",
@@ -130,6 +155,9 @@ describe("the fields within another one", () => {
       '{"parameters":[[{"a":1},{"adapter_id":1}]]}',
       '{"google":[{"models":1}]}',
       '"models"',
+      '{"parameters":"{\\"adapter_id\\":1}"}',
+      '{"extra_body[models]":1}',
+      '{"model ":1}',
       "7",
     ].map((value) => within(value));
     expect(found).toEqual([
@@ -141,7 +169,10 @@ describe("the fields within another one", () => {
       "extra_body.1.models",
       "extra_body.parameters.0.1.adapter_id",
       null,
-      null,
+      "extra_body",
+      "extra_body.parameters",
+      "extra_body.extra_body[models]",
+      "extra_body.model ",
       null,
     ]);
   });

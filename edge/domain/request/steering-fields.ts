@@ -11,17 +11,33 @@ import { type FieldFault, foldedName, isJudgedName } from "./client-fields.ts";
 const STEERING = {
   // OpenRouter, LiteLLM, Vercel and Groq; old clients of OpenAI; SGLang, vLLM, TGI, LoRAX, llama.cpp and Together
   "choose another model":
-    "models model_list model_id fallback* context_window_fallbacks content_policy_fallbacks default_fallbacks route provider provider_options preset plugins user_config custom_llm_provider compound_custom engine deployment_id deployment_name lora* image_loras adapter* merged_adapters draft_model* speculative*",
-  // LiteLLM, LoRAX, Azure
+    "models model_list model_id target_model_names fallback* context_window_fallbacks content_policy_fallbacks default_fallbacks route router* routing* provider providers provider_options gateway preset plugins user_config custom_llm_provider compound_custom engine deployment deployment_id deployment_name safety_model lora* image_loras adapter* merged_adapters draft_model* speculative*",
+  // LiteLLM, LoRAX, Azure, IBM; Dynamo, vLLM, SGLang
   "choose another server or account":
-    "api_base base_url api_key api_token api_type organization headers extra_headers litellm_params litellm_credential_name deployment_url sagemaker_base_url s3_endpoint_url data_sources aws_* azure_* vertex_* watsonx_* oci_*",
+    "api_base base_url api_key api_token api_type organization project project_id region_name headers extra_headers default_headers extra_query default_query litellm* use_litellm_proxy deployment_url sagemaker_base_url s3_endpoint_url data_sources openai_* aws_* azure_* vertex_* watsonx_* oci_* backend_instance_id worker_id prefill_worker_id decode_worker_id dp_rank routed_dp_rank data_parallel_rank prefill_dp_rank decode_dp_rank",
   // vLLM, SGLang, TensorRT-LLM, LMDeploy
   "make the model server connect to another one, or use the state of another request":
     "kv_transfer_params ec_transfer_params remote_* bootstrap_* disagg* migration_request session_params",
+  // LiteLLM
+  "change prices, make up the answer or send the request to another service":
+    "input_cost* output_cost* cache_creation_input_token_cost* cache_read_input_token_cost* base_model model_info mock_* langfuse* langsmith* arize* humanloop* posthog* gcs_* callbacks success_callback failure_callback",
+  // SGLang, vLLM, Transformers
+  "run code in the model server":
+    "custom_logit_processor logit_processors logits_processors custom_generate trust_remote_code",
+  // vLLM, SGLang, Dynamo
+  "go before other requests": "priority strict_priority",
 } as const;
 
 /** Fields whose own fields a server reads as those of the body, or of the model's call. */
-const HOLDERS: ReadonlySet<string> = new Set(["extrabody", "parameters", "samplingparams", "options", "vllmxargs"]);
+const HOLDERS: ReadonlySet<string> = new Set([
+  "extrabody",
+  "parameters",
+  "samplingparams",
+  "options",
+  "vllmxargs",
+  "nvext",
+  "agenthints",
+]);
 /** This one replaces fields of the body. */
 const REPLACING = "extrabody";
 /** A holder deeper than this is one by which somebody hides fields. */
@@ -33,11 +49,12 @@ const PARAM_MAX = 100;
 const NAMED = new Map<string, string>();
 const STARTS = new Map<string, string>();
 for (const [does, names] of Object.entries(STEERING))
-  for (const name of squashed(names).split(" ")) (name.endsWith("*") ? STARTS : NAMED).set(name.replace("*", ""), does);
+  for (const name of names.split(" ").map(squashed))
+    (name.endsWith("*") ? STARTS : NAMED).set(name.replace("*", ""), does);
 
-/** The name by which fields are compared: some servers take another case, or camel case. */
+/** The name by which fields are compared: some servers take another case, camel case, or a blank for `_`. */
 export function squashed(name: string): string {
-  return foldedName(name).replaceAll(/[_-]/g, "");
+  return foldedName(name).replaceAll(/[\s_-]/g, "");
 }
 
 /**
@@ -68,7 +85,8 @@ export function formSteeringFault(name: string, allowed: ReadonlySet<string>): F
 
 /** The fault of the first parameter of a query that some server reads instead of a field; null: none. */
 export function queryFault(search: string, allowed: ReadonlySet<string>): FieldFault | null {
-  for (const name of new URLSearchParams(search).keys()) {
+  // some servers separate parameters by `;` as well
+  for (const name of new URLSearchParams(search.replaceAll(";", "&")).keys()) {
     const does = whatNameDoes(name, allowed, REPLACING);
     if (does !== null) return faultOf("query parameter", name, does);
   }
@@ -85,7 +103,9 @@ export function* steeringWithin(
   if (!isHolder(holder)) return null;
   const faults: FieldFault[] = [];
   yield* stringPlaces([value], (path, isName) => {
-    const does = isName && faults.length === 0 ? whatPathDoes(path, allowed, text, squashed(holder)) : null;
+    if (faults.length > 0) return false;
+    const of = squashed(holder);
+    const does = isName ? whatPathDoes(path, allowed, text, of) : whatTextDoes(path, allowed, text, of);
     const steps = () => path.map((step) => (typeof step === "string" ? text(step) : step));
     if (does !== null) faults.push(faultOf("field", [holder, ...steps()].join("."), does));
     return false;
@@ -107,7 +127,7 @@ function whatPathDoes(path: JsonPath, allowed: ReadonlySet<string>, text = asItI
     const name = squashed(own);
     const does = allowed.has(name) ? null : whatItDoes(name);
     if (does !== null) return does;
-    if (holder === REPLACING && isJudgedName(own)) return "replace a field of the body";
+    if (holder === REPLACING && isJudgedName(own.trim())) return "replace a field of the body";
     if (!HOLDERS.has(name)) return null;
     if (depth === DEPTH_MAX) return "hide others";
     holder = name;
@@ -124,13 +144,25 @@ function whatNameDoes(name: string, allowed: ReadonlySet<string>, above = ""): s
   return "have fields of its own";
 }
 
+/** What a text at the end of the path can do: as the value of a holder it may be JSON, which some server reads. */
+function whatTextDoes(path: JsonPath, allowed: ReadonlySet<string>, text: typeof asItIs, above: string): string | null {
+  let holder = above;
+  for (const step of path) {
+    holder = typeof step === "string" ? squashed(text(step)) : "";
+    if (!HOLDERS.has(holder)) return null;
+  }
+  return allowed.has(holder) ? null : "hide others in a text";
+}
+
 function asItIs(name: string): string {
   return name;
 }
 
+/** In JSON as well, a name such as `models[0]` or `extra_body.models` is one with steps to some servers. */
 function whatItDoes(name: string): string | null {
-  const does = NAMED.get(name);
+  const [first = ""] = name.split(/[.[]/, 1);
+  const does = NAMED.get(first);
   if (does !== undefined) return does;
-  for (const [start, can] of STARTS) if (name.startsWith(start)) return can;
-  return null;
+  for (const [start, can] of STARTS) if (first.startsWith(start)) return can;
+  return first !== name && HOLDERS.has(first) ? "hide others" : null;
 }

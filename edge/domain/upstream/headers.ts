@@ -2,7 +2,7 @@
  * Which request headers are sent upstream, and which of the upstream's answer are returned to the client
  * (docs/rules/headers.md#request-headers, docs/rules/headers.md#response-headers). The client's credentials are never
  * sent on, and the upstream's own are never returned. A client's header cannot change which path, method or address the
- * upstream sees, or which account it uses.
+ * upstream sees, or which model, server and account it uses.
  */
 
 const DROPPED = new Set([
@@ -30,11 +30,24 @@ const DROPPED = new Set([
   "x-http-method",
   "x-http-method-override",
   "x-method-override",
-  "openai-organization",
-  "openai-project",
-  "x-goog-user-project",
+  // vLLM makes the id of its answer of it, which could be that of another tenant's answer
+  "x-request-id",
 ]);
-const DROPPED_PREFIX = /^(?:proxy|cf|x-forwarded|x-gateway|x-envoy)-/;
+const DROPPED_PATTERN = new RegExp(
+  `^(?:${[
+    // about the connection, the caller and this gateway; a router of inference takes an address from `x-gateway-*`
+    "(?:proxy|cf|x-forwarded|x-gateway|x-envoy)-",
+    // choose the account, the credential or the price: OpenAI, Google, Alibaba, NeMo Guardrails
+    "openai-(?:organization|project)$|x-goog-user-project$|x-vertex-ai-|x-dashscope-workspace$|x-model-authorization$",
+    // choose the model or one of its deployments: Azure, Amazon, KubeAI, Envoy AI Gateway
+    "azureml-|x-amz-|x-amzn-(?:sagemaker|bedrock)-|x-label-selector$|x-ai-eg-",
+    // choose the model server, a rank of it, or another server to which it connects: llm-d, vLLM, SGLang, Dynamo, AIBrix
+    "x-(?:prefill(?:er)?|encoder|decoder?|worker|data-parallel|dp|kv-cache|llm-d|epp|smg|sgl)-|x-session-token$",
+    "x-dynamo-(?!.*session)|routing-strategy$|external-filter$",
+    // choose provider, address, credential or cache in another gateway: LiteLLM, Portkey, Helicone, OpenRouter, Braintrust
+    "x-litellm-|x-pass-|x-portkey-|helicone-|x-openrouter-|x-bt-",
+  ].join("|")})`,
+);
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json(?:\s*;\s*charset="?utf-8"?)?\s*$/i;
 
 /**
@@ -48,7 +61,7 @@ export function upstreamHeaders(client: Headers, credential: string | null): Rec
   client.forEach((value, name) => {
     if (name === "connection") connection = value;
     // some servers read `_` as `-`, so that such a name could stand for any of those
-    if (name.includes("_") || DROPPED.has(name) || DROPPED_PREFIX.test(name)) return;
+    if (name.includes("_") || DROPPED.has(name) || DROPPED_PATTERN.test(name)) return;
     const before = headers[name];
     headers[name] = before === undefined ? value : `${before}, ${value}`;
   });
