@@ -65,7 +65,7 @@ export function bill(
   const answered = unbelievedCount(estimate, measure, given) === null ? given : withoutReport(given);
   const inputTokens = inputOf(estimate, measure, answered);
   const outputTokens = Math.min(outputOf(estimate, measure, answered), AMOUNT_MAX - inputTokens);
-  const used = { inputTokens, outputTokens, ...partsOf({ inputTokens, outputTokens }, measure, answered) };
+  const used = { inputTokens, outputTokens, ...reportedParts({ inputTokens, outputTokens }, measure, answered) };
   const cost = costUsd(model.prices, pricedBy(model, measure, answered), used);
   const owed =
     cost === 0 && isUnknown(measure, answered === given ? given : null)
@@ -167,7 +167,7 @@ export function reservedCostUsd(
  * The reported parts of what is billed (docs/rules/settlement-and-rows.md#parts-of-tokens). Seconds count where audio is
  * read; elsewhere a `duration` of an answer is about something else.
  */
-function partsOf(whole: Tokens, measure: Measure, answered: BilledAnswer | null): UsageParts {
+function reportedParts(whole: Tokens, measure: Measure, answered: BilledAnswer | null): UsageParts {
   const parts = answered?.usage.parts ?? NO_PARTS;
   const { imageOutputTokens, inputSeconds } = parts;
   // Upstreams may leave out what the output of an image is made of: then it is the image.
