@@ -239,10 +239,7 @@ export interface TokenCounts {
 export interface ObjectPlace {
   readonly upstream: string;
   readonly model: string;
-  /**
-   * What an answer that its upstream may still be making was charged when it was made, and for which end user ("": for none);
-   * absent: nothing more is owed.
-   */
+  /** What an answer that its upstream may still be making was charged, and for whom; absent: nothing more is owed. */
   readonly charged?: TokenCounts & { readonly endUser: string };
 }
 
