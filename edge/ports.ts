@@ -239,8 +239,8 @@ export interface TokenCounts {
 export interface ObjectPlace {
   readonly upstream: string;
   readonly model: string;
-  /** What an answer that its upstream may still be making was charged when it was made; absent: nothing more is owed. */
-  readonly charged?: TokenCounts;
+  /** What an answer that its upstream may still be making was charged, and for whom; absent: nothing more is owed. */
+  readonly charged?: TokenCounts & { readonly endUser: string };
 }
 
 /** The tenants that were given the ids of objects of upstreams (docs/rules/routes.md#objects-of-upstreams). */

@@ -95,12 +95,19 @@ it("knows an id of several tenants at the place of each", async () => {
 
 it("reads again what was charged for an answer, which another isolate may have changed", async () => {
   const [one, other] = [isolateOf(), isolateOf()];
-  const charged = { ...place, charged: { inputTokens: 3, outputTokens: 512 } };
+  const charged = { ...place, charged: { inputTokens: 3, outputTokens: 512, endUser: "an n\n\u00e9" } };
   await one.remember("t", ["a"], charged);
   expect(await other.places("t", ["a"])).toEqual([charged]);
-  const more = { ...place, charged: { inputTokens: 3, outputTokens: 600 } };
+  const more = { ...place, charged: { inputTokens: 3, outputTokens: 600, endUser: "" } };
   await other.remember("t", ["a"], more);
   expect(await one.places("t", ["a"])).toEqual([more]);
+});
+
+it("reads what releases without end users have stored", async () => {
+  const text = `${place.upstream}\n3 512\n${place.model}`;
+  await backend.call(["HSET", storeKeys.upstreamObject(sha256Hex("a")), "t", text]);
+  const charged = { inputTokens: 3, outputTokens: 512, endUser: "" };
+  expect(await isolateOf().places("t", ["a"])).toEqual([{ ...place, charged }]);
 });
 
 it("gives what an answer owes to one of its readers, however many read it at once", async () => {
@@ -232,7 +239,7 @@ describe("while the store is away", () => {
   it("keeps the newest place of what waits", async () => {
     const isolate = isolateOf({ sleep: passUntilBack });
     isAway = true;
-    const charged = (outputTokens: number) => ({ ...place, charged: { inputTokens: 3, outputTokens } });
+    const charged = (outputTokens: number) => ({ ...place, charged: { inputTokens: 3, outputTokens, endUser: "" } });
     await isolate.remember("t", ["a"], charged(512));
     await isolate.remember("t", ["a"], charged(600));
     await settled();

@@ -198,13 +198,22 @@ function counters(tenantId: string): readonly [input: string, output: string] {
   return [`${tenantId} input`, `${tenantId} output`];
 }
 
-/** One line each: the upstream, what was charged (input and output tokens, or nothing), and the model, whose name comes last. */
+/**
+ * One line each: the upstream, what was charged (input tokens, output tokens and end user, or nothing), and the model, whose name
+ * comes last.
+ */
 function textOf({ upstream, charged, model }: ObjectPlace): string {
-  return `${upstream}\n${charged === undefined ? "" : `${charged.inputTokens} ${charged.outputTokens}`}\n${model}`;
+  if (charged === undefined) return `${upstream}\n\n${model}`;
+  const { inputTokens, outputTokens, endUser } = charged;
+  return `${upstream}\n${inputTokens} ${outputTokens} ${encodeURIComponent(endUser)}\n${model}`;
 }
 
 function placeOf(text: string): ObjectPlace {
   const [upstream = "", counts = "", ...model] = text.split("\n");
-  const [inputTokens = 0, outputTokens = 0] = counts.split(" ").map(Number);
-  return { upstream, model: model.join("\n"), ...(counts === "" ? {} : { charged: { inputTokens, outputTokens } }) };
+  const place = { upstream, model: model.join("\n") };
+  if (counts === "") return place;
+  // Older releases stored no end user.
+  const [inputTokens, outputTokens, endUser = ""] = counts.split(" ");
+  const tokens = { inputTokens: Number(inputTokens), outputTokens: Number(outputTokens) };
+  return { ...place, charged: { ...tokens, endUser: decodeURIComponent(endUser) } };
 }

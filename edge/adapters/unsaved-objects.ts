@@ -75,6 +75,6 @@ export class UnsavedObjects {
   }
 }
 
-function bytesOf({ upstream, model }: ObjectPlace): number {
-  return ENTRY_BYTES + 2 * (upstream.length + model.length);
+function bytesOf({ upstream, model, charged }: ObjectPlace): number {
+  return ENTRY_BYTES + 2 * (upstream.length + model.length + (charged?.endUser.length ?? 0));
 }

@@ -142,7 +142,7 @@ export async function forwardProbe(call: Call, probe: Parsed, how: ForwardedProb
   const resolved = await readUntilCurrent(call, await read(probe), revsOf, again);
   watchCaller(call, resolved);
   const request = { ...resolved, level: await readLevel(call, resolved), upstream: new UpstreamProgress() };
-  const isCounted = how.counts && isRequestCounted(request);
+  const isCounted = how.counts && isRequestCounted(call, request);
   const ended = new OnceLatch();
   const end = (ending: RequestEnd): void => {
     if (!ended.take()) return;

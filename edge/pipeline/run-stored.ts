@@ -39,7 +39,9 @@ export async function runStored(received: PipelineInput, id: string): Promise<Re
       return await placeOfObject(call, tenant.id, id);
     });
     const objects = { named: new Map([[id, null]]), upstreams: [place.upstream] };
-    return await forwardProbe(call, parseNamed(call, caller, place.model), {
+    // Whoever reads the answer, its end user has used it.
+    const named = { ...parseNamed(call, caller, place.model), endUser: place.charged?.endUser ?? "" };
+    return await forwardProbe(call, named, {
       resolve: async (_, reader: Parsed) => ({ ...(await resolveModel(call, reader)), objects }),
       counts: true,
       // A background answer was empty when it was made, so no guardrail has seen it yet.

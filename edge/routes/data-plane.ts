@@ -41,6 +41,7 @@ function pipelineInputOf(
       moderationModel: env.moderationModel,
       endsStreamsOnRevoke: env.endsStreamsOnRevoke,
       passesForeignObjects: env.passesForeignObjects,
+      failOpen: env.failOpen,
       ssrf: env.ssrf,
     },
     request,

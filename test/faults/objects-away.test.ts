@@ -12,12 +12,15 @@ import { startStack } from "../../infra/local/stack.ts";
 import type { CreatedKey } from "../../shared/schema/api-key.ts";
 import type { Model } from "../../shared/schema/model.ts";
 import type { Tenant } from "../../shared/schema/tenant.ts";
+import { useAnswerStore } from "../harness/answer-store.ts";
 import { scrapeWith } from "../harness/exposition.ts";
 import { Gateway, type Minted } from "../harness/gateway.ts";
 import { stackEnv } from "../harness/global-setup.ts";
 import { alertsIn, blockObject } from "../harness/object-faults.ts";
 import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
+
+const answers = useAnswerStore();
 
 interface Scene {
   readonly gateway: Gateway;
@@ -164,6 +167,37 @@ describe("a budget that does not answer", () => {
       block?.restore();
       expect(await chatWith(gateway, of)).toMatchObject({ status: 200 });
     }
+  });
+
+  it("counts reads of a stored answer all the same, once it is back", { tags: ["long"] }, async () => {
+    const { gateway, dataDir } = await scene({});
+    const minted = await gateway.mint(answers.baseOf("stored"));
+    const { tenant, secret, model } = minted;
+    const block = blockObject(dataDir, "TenantBudget", tenant.id);
+    const get = async (path: string, init: RequestInit = {}) => {
+      const headers = { authorization: `Bearer ${secret}`, "content-type": "application/json" };
+      return await fetch(`${gateway.proxyUrl}/v1${path}`, { headers, ...init });
+    };
+    const body = JSON.stringify({ model: model.model_name, input: "hello" });
+    const { id } = (await (await get("/responses", { method: "POST", body })).json()) as { id: string };
+    const quota = { tokens_per_minute: 0, requests_per_minute: 2 };
+    await gateway.must("PUT", `/tenants/${tenant.id}/quota`, quota);
+    for (const _ of [1, 2, 3]) {
+      const response = await get(`/responses/${id}`);
+      await response.text();
+      expect(response.status).toBe(200);
+    }
+    block.restore();
+    const left = await waitFor(
+      async () => {
+        const limits = (await (await get("/limits")).json()) as {
+          per_minute: { requests: { remaining: number } | null };
+        };
+        return limits.per_minute.requests?.remaining;
+      },
+      (remaining) => remaining === 0,
+    );
+    expect({ left, status: (await get(`/responses/${id}`)).status }).toEqual({ left: 0, status: 429 });
   });
 });
 

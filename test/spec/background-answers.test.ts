@@ -79,3 +79,24 @@ it("a stored answer is read and cancelled as often as its tenant has requests pe
   expect(outcomes).toEqual([passed, passed, refused, refused]);
   expect(upstream.seen(caller.mark).map(({ method }) => method)).toEqual(["POST", "GET", "POST"]);
 });
+
+it("what a read of a background answer is charged counts for the end user who asked for it", async () => {
+  const caller = await scene();
+  const setCap = async (end_user_budget_tokens: number) =>
+    await fixture.gateway.must("PATCH", `/tenants/${caller.tenant.id}/budget`, { end_user_budget_tokens });
+  await setCap(1_000_000);
+  const user = "ann b\u00e9";
+  const posted = await call(caller, "POST", "", { background: true, max_output_tokens: 1, user });
+  const { id } = (await posted.json()) as { readonly id: string };
+  const read = await call(caller, "GET", `/${id}`);
+  await read.text();
+  const rows = { posted: await rowOf(caller, posted), read: await rowOf(caller, read) };
+  expect(rows.read).toMatchObject({ end_user: user, output_tokens: 4 });
+  await setCap(rows.posted.total_tokens + rows.read.total_tokens);
+  const statusFor = async (of: string) => {
+    const response = await call(caller, "POST", "", { user: of });
+    await response.text();
+    return response.status;
+  };
+  expect({ sameUser: await statusFor(user), another: await statusFor("bob") }).toEqual({ sameUser: 403, another: 200 });
+});

@@ -73,8 +73,11 @@ export function limitsOf(key: KeyFacts | null, tenant: TenantFacts): BudgetLimit
   return { tenant: tenantLimits(tenant), key: key === null ? NO_KEY : keyLimits(key) };
 }
 
-/** The name of the budget object for the end users of a tenant. */
-export const endUsersOf = (tenantId: string): string => `${tenantId}/end-users`;
+/**
+ * The name of the budget object for the end users of a tenant. It can be no end user's id, which has a slash after that of the
+ * tenant: the ledger has nothing under it.
+ */
+export const endUsersOf = (tenantId: string): string => `${tenantId}:end-users`;
 
 /**
  * The budget of an end user (docs/rules/budgets.md#end-users), which is that of a key whose tenant has no limits; null: nobody is

@@ -11,6 +11,7 @@ describe("the header x-gateway-tags", () => {
     ["", ""],
     ["team=search", "team=search"],
     [" team = search , env=prod,, ", "env=prod,team=search"],
+    ["a1=2,a-b=3,a=1,A=4", "A=4,a=1,a-b=3,a1=2"],
     ['note=a b=c;"d"', 'note=a b=c;"d"'],
     [many(8), many(8)],
     [`${"n".repeat(64)}=${"v".repeat(128)}`, `${"n".repeat(64)}=${"v".repeat(128)}`],

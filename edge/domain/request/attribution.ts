@@ -36,8 +36,8 @@ export function readTags(header: string | null): string | FieldFault {
   }
   if (tags.size > TAGS_MAX) return fault(`must have at most ${TAGS_MAX} tags`);
   return [...tags]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, value]) => `${name}=${value}`)
-    .toSorted()
     .join(",");
 }
 

@@ -65,7 +65,7 @@ export function bill(
   const answered = unbelievedCount(estimate, measure, given) === null ? given : withoutReport(given);
   const inputTokens = inputOf(estimate, measure, answered);
   const outputTokens = Math.min(outputOf(estimate, measure, answered), AMOUNT_MAX - inputTokens);
-  const used = { inputTokens, outputTokens, ...partsWithin({ inputTokens, outputTokens }, measure, answered) };
+  const used = { inputTokens, outputTokens, ...reportedParts({ inputTokens, outputTokens }, measure, answered) };
   const cost = costUsd(model.prices, pricedBy(model, measure, answered), used);
   const owed =
     cost === 0 && isUnknown(measure, answered === given ? given : null)
@@ -167,18 +167,23 @@ export function reservedCostUsd(
  * The reported parts of what is billed (docs/rules/settlement-and-rows.md#parts-of-tokens). Seconds count where audio is
  * read; elsewhere a `duration` of an answer is about something else.
  */
-function partsWithin(
-  { inputTokens, outputTokens }: Tokens,
-  measure: Measure,
-  answered: BilledAnswer | null,
-): UsageParts {
+function reportedParts(whole: Tokens, measure: Measure, answered: BilledAnswer | null): UsageParts {
   const parts = answered?.usage.parts ?? NO_PARTS;
   const { imageOutputTokens, inputSeconds } = parts;
   // Upstreams may leave out what the output of an image is made of: then it is the image.
   const isImage = measure.kind === "images" && imageOutputTokens === 0;
+  const isReported = inputSeconds > 0 || (answered !== null && answered.usage.reported !== null);
+  return partsWithin(whole, {
+    ...parts,
+    imageOutputTokens: isImage ? whole.outputTokens : imageOutputTokens,
+    inputSeconds: measure.kind !== "seconds" ? 0 : isReported ? inputSeconds : RESERVED_SECONDS,
+  });
+}
+
+/** The parts of tokens, none larger than its whole. */
+export function partsWithin({ inputTokens, outputTokens }: Tokens, parts: UsageParts): UsageParts {
   const ofInput = (tokens: number): number => Math.min(tokens, inputTokens);
   const ofOutput = (tokens: number): number => Math.min(tokens, outputTokens);
-  const isReported = inputSeconds > 0 || (answered !== null && answered.usage.reported !== null);
   return {
     cachedTokens: ofInput(parts.cachedTokens),
     cacheWrittenTokens: ofInput(parts.cacheWrittenTokens),
@@ -186,8 +191,8 @@ function partsWithin(
     imageInputTokens: ofInput(parts.imageInputTokens),
     reasoningTokens: ofOutput(parts.reasoningTokens),
     audioOutputTokens: ofOutput(parts.audioOutputTokens),
-    imageOutputTokens: isImage ? outputTokens : ofOutput(imageOutputTokens),
-    inputSeconds: measure.kind !== "seconds" ? 0 : isReported ? inputSeconds : RESERVED_SECONDS,
+    imageOutputTokens: ofOutput(parts.imageOutputTokens),
+    inputSeconds: parts.inputSeconds,
   };
 }
 

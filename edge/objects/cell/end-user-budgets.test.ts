@@ -4,12 +4,12 @@ import { limitsWith } from "../../../test/harness/edge/budget/simulation.ts";
 import { budgetGatewayOf, budgetRequestOf, needOf } from "../../../test/harness/edge/cell/budget-gateway.ts";
 import { TestBudgets } from "../../../test/harness/edge/cell/test-budgets.ts";
 import type { AdmissionRequest } from "../../domain/admission/rpc.ts";
-import { endUserLimitsOf } from "../../domain/budget/limits.ts";
+import { endUserLimitsOf, endUsersOf } from "../../domain/budget/limits.ts";
 
 beforeEach(() => vi.useFakeTimers());
 
 const TENANT = "tenant-1";
-const USERS = `${TENANT}/end-users`;
+const USERS = endUsersOf(TENANT);
 const CAPS = { tenantTokens: 10_000, tokensPerMinute: 10_000 };
 
 function endUser(name: string, tokens: number | null) {

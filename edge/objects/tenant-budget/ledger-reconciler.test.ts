@@ -5,7 +5,7 @@ import { limitsWith, thirtyDayMonthOf } from "../../../test/harness/edge/budget/
 import { ledgerSum } from "../../adapters/ledger-sums.ts";
 import { monthBounds, monthOf } from "../../adapters/zone-months.ts";
 import { TenantBudgetAuthority } from "../../domain/budget/authority/tenant-budget-authority.ts";
-import { endUserLimitsOf } from "../../domain/budget/limits.ts";
+import { type BudgetLimits, endUserLimitsOf } from "../../domain/budget/limits.ts";
 import type { LedgerSum } from "../object-ports.ts";
 import { LedgerReconciler } from "./ledger-reconciler.ts";
 
@@ -171,11 +171,83 @@ describe("while the clock of its object is set", () => {
 
 describe("the check of end users", () => {
   const { tenant } = limitsWith({});
-  const limitsOf = (name: string, period: "monthly" | "lifetime" = "lifetime") => {
+  const id = crypto.randomUUID();
+  const limitsOf = (name: string, rev = 1, period: "monthly" | "lifetime" = "lifetime") => {
     const end_user_budget = { tokens: 100, cost_usd: null, period, started_at_ms: null };
-    const facts = { id: crypto.randomUUID(), name: tenant.name, rev: 1, timezone: "UTC", end_user_budget };
-    return endUserLimitsOf(name, facts) ?? limitsWith({});
+    return endUserLimitsOf(name, { id, name: tenant.name, rev, timezone: "UTC", end_user_budget }) ?? limitsWith({});
   };
+
+  it("is made again when the budget is set again, because nobody counted without one", async () => {
+    vi.useFakeTimers();
+    const leftOutMs: number[] = [];
+    let tokens = 10;
+    const ledger: LedgerSum = async (_whose, _id, _sinceMs, untilMs) => {
+      leftOutMs.push(Date.now() - untilMs);
+      return { tokens, nanoUsd: 0 };
+    };
+    const core = new TenantBudgetAuthority(NOTHING_STORED, thirtyDayMonthOf, Date.now());
+    const check = new LedgerReconciler(core, { ...PORTS, ledgerSum: ledger }, () => undefined);
+    const used = async (limits: BudgetLimits) => {
+      const isFresh = check.isFresh(limits, Date.now());
+      await check.beforeDeciding(limits);
+      return { isFresh, used: core.read("key", limits, Date.now()).account.usedTokens };
+    };
+    const first = await used(limitsOf("ann", 1));
+    tokens = 50_000;
+    const again = { first, restored: await used(limitsOf("ann", 3)), later: await used(limitsOf("ann", 3)) };
+    // A Cell that has not heard of the change yet.
+    const older = await used(limitsOf("ann", 2));
+    expect({ ...again, older, leftOutMs }).toEqual({
+      first: { isFresh: false, used: 10 },
+      restored: { isFresh: false, used: 50_000 },
+      later: { isFresh: true, used: 50_000 },
+      older: { isFresh: true, used: 50_000 },
+      leftOutMs: [0, 20_000],
+    });
+  });
+
+  it("leaves out what Cells may still report of one who is known, also after a restart", async () => {
+    vi.useFakeTimers();
+    const leftOutMs: number[] = [];
+    const ledger: LedgerSum = async (_whose, _id, _sinceMs, untilMs) => {
+      leftOutMs.push(Date.now() - untilMs);
+      return { tokens: 0, nanoUsd: 0 };
+    };
+    const disk = new SimulatedDisk();
+    const decide = async (limits: BudgetLimits) => {
+      const core = new TenantBudgetAuthority(disk.load().state, thirtyDayMonthOf, Date.now());
+      await new LedgerReconciler(core, { ...PORTS, ledgerSum: ledger }, () => undefined).beforeDeciding(limits);
+      disk.putCheckpoint(core.checkpoint());
+    };
+    await decide(limitsOf("ann", 1, "monthly"));
+    await decide(limitsOf("ann", 2, "lifetime"));
+    await decide(limitsOf("bob", 2, "lifetime"));
+    expect(leftOutMs).toEqual([0, 20_000, 0]);
+  });
+
+  it("is forgotten above 10,000 of them, the one that began first, and that of no key or tenant", async () => {
+    vi.useFakeTimers();
+    const asked: string[] = [];
+    const ledger: LedgerSum = async (whose, asks) => {
+      asked.push(asks);
+      if (whose === "key") throw new Error("away");
+      return { tokens: 0, nanoUsd: 0 };
+    };
+    const core = new TenantBudgetAuthority(NOTHING_STORED, thirtyDayMonthOf, Date.now());
+    const check = new LedgerReconciler(core, { ...PORTS, ledgerSum: ledger }, () => undefined);
+    const caps = limitsWith({ tenantTokens: 100 });
+    const decide = async (some: readonly BudgetLimits[]) => {
+      for (const limits of some) await check.beforeDeciding(limits);
+    };
+    const users = Array.from({ length: 9_999 }, (_, at) => limitsOf(`user-${at}`));
+    const [first, second] = [limitsOf("user-0"), limitsOf("user-1")];
+    await decide([caps, ...users]);
+    await vi.advanceTimersByTimeAsync(10_000);
+    await decide([first, limitsOf("one more")]);
+    asked.length = 0;
+    await decide([caps, first, second]);
+    expect(asked).toEqual([second.key.id]);
+  });
 
   it("is made once, also by an object that starts again, and anew for another kind of period", async () => {
     const asked: unknown[] = [];

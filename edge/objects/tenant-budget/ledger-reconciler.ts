@@ -16,7 +16,7 @@ const WAIT_MS = 400;
 const RETRY_MS = 10_000;
 /** At most this many keys of a tenant, or new end users, are read at once. */
 const AT_ONCE = 8;
-/** Of more counters the oldest check is forgotten, and made anew. */
+/** Of more counters the oldest check of an end user is forgotten, and made anew. */
 const CHECKS_MAX = 10_000;
 /**
  * Rows that ended within this time are left out: a live cell reports what they used within ten seconds
@@ -109,12 +109,15 @@ export class LedgerReconciler {
     return unanswered;
   }
 
-  /** An end user is checked once: the disk has what was counted since, and clients can name any number of them. */
+  /**
+   * Clients can name any number of end users, so each is checked once for each revision of its limits: while they stay the same,
+   * the object counts all that is used, and what was counted is on its disk, but for the last few seconds before a crash.
+   */
   #bound(limits: BudgetLimits, nowMs: number): readonly BudgetOwner[] {
     return OWNERS.filter((whose) => {
-      const { id, term } = limits[whose];
+      const { id, term, rev } = limits[whose];
       if (!isCapped(term) || !isEndUser(id)) return isCapped(term);
-      return !this.#core.isChecked(id, periodTag(term, limits.tenant.timezone, nowMs, this.#ports.monthOf));
+      return !this.#core.isChecked(id, periodTag(term, limits.tenant.timezone, nowMs, this.#ports.monthOf), rev);
     });
   }
 
@@ -134,22 +137,23 @@ export class LedgerReconciler {
   #start(whose: BudgetOwner, limits: BudgetLimits): Check {
     const nowMs = this.#ports.now();
     const known = this.#inPeriod(whose, limits, nowMs);
-    if (known === undefined)
-      return isEndUser(limits[whose].id) ? this.#beginOfEndUser(limits, 0) : this.#begin(whose, limits);
-    const { failedAtMs, startedMs, capped } = known;
-    const atMs = this.#time.at(nowMs);
-    const isStale = !capped && startedMs + UNCAPPED_STALE_MS <= atMs;
-    const isDue = failedAtMs === null ? isStale : failedAtMs + RETRY_MS <= atMs;
-    if (!isDue) return known;
+    if (known !== undefined) {
+      const { failedAtMs, startedMs, capped } = known;
+      const atMs = this.#time.at(nowMs);
+      const isStale = !capped && startedMs + UNCAPPED_STALE_MS <= atMs;
+      const isDue = failedAtMs === null ? isStale : failedAtMs + RETRY_MS <= atMs;
+      if (!isDue) return known;
+    }
     return isEndUser(limits[whose].id) ? this.#beginOfEndUser(limits) : this.#begin(whose, limits);
   }
 
   /**
-   * Nobody has reported use of an end user who is not known here, so nothing is left out then. Of many new ones, those beyond a few
-   * at a time are checked later, like those for whom the ledger did not answer.
+   * No Cell has anything to report of an end user of whom nothing is kept here, so nothing is left out then. Of many end users,
+   * those beyond a few at a time are checked later, like those for whom the ledger did not answer.
    */
-  #beginOfEndUser(limits: BudgetLimits, leftOutMs = CELLS_REPORT_MS): Check {
-    if (this.#reading < AT_ONCE) return this.#begin("key", limits, leftOutMs);
+  #beginOfEndUser(limits: BudgetLimits): Check {
+    if (this.#reading < AT_ONCE)
+      return this.#begin("key", limits, this.#core.isKnown(limits.key.id) ? CELLS_REPORT_MS : 0);
     const nowMs = this.#ports.now();
     const atMs = this.#time.at(nowMs);
     const tag = periodTag(limits.key.term, limits.tenant.timezone, nowMs, this.#ports.monthOf);
@@ -158,9 +162,14 @@ export class LedgerReconciler {
   }
 
   #keep(whose: BudgetOwner, limits: BudgetLimits, check: Check): Check {
-    this.#checks.set(this.#id(whose, limits), check);
-    const [oldest] = this.#checks.keys();
-    if (this.#checks.size > CHECKS_MAX && oldest !== undefined) this.#checks.delete(oldest);
+    const id = this.#id(whose, limits);
+    // In the order in which they began.
+    this.#checks.delete(id);
+    this.#checks.set(id, check);
+    for (const oldest of this.#checks.keys()) {
+      if (this.#checks.size <= CHECKS_MAX || !isEndUser(id)) break;
+      if (isEndUser(oldest)) this.#checks.delete(oldest);
+    }
     return check;
   }
 

@@ -43,6 +43,8 @@ export interface PipelineConfig {
   readonly endsStreamsOnRevoke: boolean;
   /** Objects of upstreams that no tenant was given may be named (docs/rules/routes.md#objects-of-upstreams). */
   readonly passesForeignObjects: boolean;
+  /** Whether requests go on while their budgets cannot be read (docs/rules/budgets.md#unreachable). */
+  readonly failOpen: boolean;
   /** Which addresses registered by an admin may be called (docs/rules/network-safety.md#address-policy). */
   readonly ssrf: SsrfPolicy;
 }

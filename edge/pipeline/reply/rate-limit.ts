@@ -3,11 +3,12 @@
  * its own reservation, or the current level when nothing was reserved. A level that cannot be read is left out; an
  * answer waits for at most one read.
  */
+import { issues } from "../../../shared/alerts.ts";
 import { GatewayError } from "../../../shared/errors.ts";
 import type { AdmissionRequest, Refusal } from "../../domain/admission/rpc.ts";
 import { NO_AMOUNTS } from "../../domain/budget/amounts.ts";
-import { exceededQuota, limitsOf, ratedLimitsOf } from "../../domain/budget/limits.ts";
-import { RATE_NAMES } from "../../domain/budget/rates.ts";
+import { exceededQuota, limitsOf, OWNERS, ratedLimitsOf, unavailableCode } from "../../domain/budget/limits.ts";
+import { perMinute, RATE_NAMES } from "../../domain/budget/rates.ts";
 import { type BucketLevel, levelOf, msUntilOne } from "../../domain/budget/token-bucket.ts";
 import type { Call } from "../call/context.ts";
 import { type Authenticated, type Known, StageFailure } from "../call/known.ts";
@@ -37,14 +38,22 @@ export function rateLimitHeaders(level: BucketLevel | null | undefined): Record<
 
 /**
  * Whether a request without a slot, whose level was read, counts as one of a minute: it does where these are limited. Throws the
- * failure of 429 when none is left.
+ * failure of 429 when none is left, and of 503 when that is not known and failing open is off.
  */
-export function isRequestCounted(caller: Authenticated): boolean {
+export function isRequestCounted({ config, ports }: Call, caller: Authenticated): boolean {
   const { level = null, principal } = caller;
-  const left = level === null ? null : levelOf(level, "requests");
-  if (left === null || left.remainingTokens > 0) return left !== null;
-  const refusal = { code: "request_rate_exceeded", retryAfterMs: msUntilOne(left), level } as const;
   const limits = limitsOf(principal.key, principal.tenant);
+  if (OWNERS.every((owner) => perMinute(limits[owner], "requests") === 0)) return false;
+  const left = level === null ? null : levelOf(level, "requests");
+  if (left === null) {
+    const code = unavailableCode(limits);
+    const owner = code === "key_budget_check_failed" ? "key" : "tenant";
+    ports.alerts.raise(issues.budgetCheckFailed(owner, config.failOpen, "the requests left cannot be read"));
+    if (config.failOpen) return true;
+    throw new StageFailure(new GatewayError(code), caller);
+  }
+  if (left.remainingTokens > 0) return true;
+  const refusal = { code: "request_rate_exceeded", retryAfterMs: msUntilOne(left), level } as const;
   throw new StageFailure(refusalError(refusal, { limits, need: NO_AMOUNTS }), caller);
 }
 

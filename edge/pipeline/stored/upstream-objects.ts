@@ -6,7 +6,7 @@ import { GatewayError } from "../../../shared/errors.ts";
 import { costUsd } from "../../../shared/money/cost.ts";
 import { namedObjects } from "../../domain/request/named-objects.ts";
 import type { Target } from "../../domain/upstream/endpoint-order.ts";
-import type { Billed } from "../../domain/usage/billing.ts";
+import { type Billed, partsWithin } from "../../domain/usage/billing.ts";
 import { NO_PARTS } from "../../domain/usage/reported-counts.ts";
 import { isJsonObject } from "../../domain/wire/json/document.ts";
 import { cutText } from "../../domain/wire/text/printable.ts";
@@ -99,13 +99,13 @@ interface AnswerIds {
 
 /** Null: the answer has no id that a later request could name. */
 export function answerIdsOf(call: Call, request: Resolved, target: Target): AnswerIds | null {
-  const { parsed, principal, model, objects, estimate } = request;
+  const { parsed, principal, model, objects, estimate, endUser } = request;
   const { root } = parsed.document;
   if (call.request.method !== "POST" || !isKept(call, root)) return null;
   const made = { model: model.model_name, upstream: target.key };
   const estimated = root["background"] === true ? estimate : null;
-  const place = (charged: ObjectPlace["charged"] | null): ObjectPlace =>
-    charged == null ? made : { ...made, charged };
+  const place = (charged: TokenCounts | null): ObjectPlace =>
+    charged === null ? made : { ...made, charged: { ...charged, endUser } };
   const given: string[] = [];
   // What the client named is known already, or was let through as nobody's.
   const seen = new Set(objects?.named.keys());
@@ -167,17 +167,8 @@ function minus(all: TokenCounts, part: TokenCounts): TokenCounts {
 
 /** The bill without tokens that were charged at this cost. */
 function without(billed: Billed, others: TokenCounts, cost: number): Billed {
-  const { inputTokens, outputTokens } = minus(billed, others);
-  const cachedTokens = Math.min(billed.cachedTokens, inputTokens);
-  const reasoningTokens = Math.min(billed.reasoningTokens, outputTokens);
-  return {
-    ...billed,
-    inputTokens,
-    outputTokens,
-    cachedTokens,
-    reasoningTokens,
-    costUsd: Math.max(0, billed.costUsd - cost),
-  };
+  const own = minus(billed, others);
+  return { ...own, ...partsWithin(own, billed), costUsd: Math.max(0, billed.costUsd - cost) };
 }
 
 /** Whether an answer may have ids that later requests name. */

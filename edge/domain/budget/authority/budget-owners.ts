@@ -30,7 +30,7 @@ import {
 import { fullBucket, type OwnedBuckets, spentBucket } from "../token-bucket.ts";
 import type { GrantedLeases } from "./granted-leases.ts";
 import { HeldBucket, type OutOfBucket } from "./held-bucket.ts";
-import type { StoredBuckets, StoredGrants, StoredKey, StoredState, StoredTenant } from "./stored.ts";
+import type { LedgerCheck, StoredBuckets, StoredGrants, StoredKey, StoredState, StoredTenant } from "./stored.ts";
 
 /** Clients can name any number of end users: of more of them only the latest are kept, the others are in the ledger. */
 const END_USERS_MAX = 10_000;
@@ -47,8 +47,8 @@ interface Owner<Limits> {
   buckets: HeldBuckets | null;
   /** Since the last checkpoint, otherwise than by refilling. */
   isChanged: boolean;
-  /** Of an end user: the period for which the ledger has said what was used before it was known here; null: for none. */
-  checkedTag: string | null;
+  /** Of an end user; null: the ledger has not answered yet. */
+  checked: LedgerCheck | null;
 }
 
 export class BudgetOwners {
@@ -76,9 +76,9 @@ export class BudgetOwners {
     const rates = tenant?.rates ?? (tenant === null ? {} : { tokens: tenant });
     const buckets = this.#restored(null, rates, atMs);
     const used = tenant?.account ?? emptyAccount("");
-    this.#tenant = { limits: tenant?.limits ?? null, used, buckets, isChanged: false, checkedTag: null };
-    for (const { limits, account, checkedTag = null } of keys)
-      this.#keys.set(limits.id, { ...ownerOf(limits, account), checkedTag });
+    this.#tenant = { limits: tenant?.limits ?? null, used, buckets, isChanged: false, checked: null };
+    for (const { limits, account, checked = null } of keys)
+      this.#keys.set(limits.id, { ...ownerOf(limits, account), checked });
     for (const { limits } of grants) {
       if (limits === undefined) continue;
       this.#tenant.limits = newer(this.#tenant.limits, limits.tenant);
@@ -101,10 +101,19 @@ export class BudgetOwners {
     return tenant === null || key === undefined ? undefined : { tenant, key };
   }
 
-  /** Whether everything is known that an end user has used in a period. A later month than a checked one starts with nothing. */
-  isChecked(keyId: string, tag: string): boolean {
-    const checked = this.#keys.get(keyId)?.checkedTag ?? null;
-    return checked === tag || (checked !== null && isMonth(checked) && isMonth(tag) && checked < tag);
+  /** Whether anything is kept of a key. */
+  isKnown(keyId: string): boolean {
+    return this.#keys.has(keyId);
+  }
+
+  /**
+   * Whether everything is known that an end user has used in a period, under limits of this revision: between two revisions there
+   * may have been no budget, and nobody counted. A later month than a checked one starts with nothing.
+   */
+  isChecked(keyId: string, tag: string, rev: number): boolean {
+    const checked = this.#keys.get(keyId)?.checked ?? null;
+    if (checked === null || checked.rev < rev) return false;
+    return checked.tag === tag || (isMonth(checked.tag) && isMonth(tag) && checked.tag < tag);
   }
 
   /** What was used, as of the last touch. */
@@ -143,11 +152,11 @@ export class BudgetOwners {
       this.#write(whose, limits, (account) => this.#period(whose, limits, nowMs).charge(account, tags[whose], used));
   }
 
-  /** Takes the ledger's sum since the period `tag` began; ignored when that period is over. */
-  raise(whose: BudgetOwner, limits: BudgetLimits, tag: string, sum: ActualUsage): void {
-    this.#write(whose, limits, (account) => (account.tag === tag ? raiseTo(account, sum) : account));
+  /** Takes the ledger's sum since the period began for which it was asked; ignored when that period is over. */
+  raise(whose: BudgetOwner, limits: BudgetLimits, asked: LedgerCheck, sum: ActualUsage): void {
+    this.#write(whose, limits, (account) => (account.tag === asked.tag ? raiseTo(account, sum) : account));
     const owner = this.#of(whose, limits);
-    if (owner !== undefined && isEndUser(limits[whose].id)) owner.checkedTag = tag;
+    if (owner !== undefined && isEndUser(limits[whose].id)) owner.checked = asked;
   }
 
   /** Debits the buckets of a lease of a pool. */
@@ -186,7 +195,7 @@ export class BudgetOwners {
         limits: key.limits,
         account: key.used,
         ...(key.buckets === null ? {} : { rates: stored(key.buckets) }),
-        ...(key.checkedTag === null ? {} : { checkedTag: key.checkedTag }),
+        ...(key.checked === null ? {} : { checked: key.checked }),
       })),
       forgotten,
     };
@@ -303,7 +312,7 @@ export class BudgetOwners {
 }
 
 function ownerOf(limits: KeyLimits, used = emptyAccount("")): Owner<KeyLimits> {
-  return { limits, used, buckets: null, isChanged: false, checkedTag: null };
+  return { limits, used, buckets: null, isChanged: false, checked: null };
 }
 
 function levels(buckets: HeldBuckets): OwnedBuckets["tenant"] {

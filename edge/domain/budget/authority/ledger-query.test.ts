@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { AMOUNT_MAX, isAmount } from "../../../../shared/money/amount.ts";
 import { anyNumber } from "../../../../test/harness/any-number.ts";
+import { type BudgetOwner, endUsersOf } from "../limits.ts";
 import { ledgerQuery, readLedgerAnswer } from "./ledger-query.ts";
 
 const ID = "0f9f2c8e-6a1d-4b53-9f0c-0d2a5e6b7c81";
@@ -20,6 +21,17 @@ describe("the ledger query", () => {
 
   it("is made for valid ids only", () => {
     expect(ledgerQuery("db", "key", "' OR 1", null, NOW_MS)).toBeNull();
+  });
+
+  it("is made for an end user of any name, never for the object of all of them", () => {
+    const users = endUsersOf(ID);
+    const named = `${ID}/${users.slice(ID.length + 1)}`;
+    const isMade = (whose: BudgetOwner, id: string) => ledgerQuery("db", whose, id, null, NOW_MS) !== null;
+    expect({ object: isMade("tenant", users), user: isMade("key", named), areTwo: users !== named }).toEqual({
+      object: false,
+      user: true,
+      areTwo: true,
+    });
   });
 });
 

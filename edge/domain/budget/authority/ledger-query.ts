@@ -1,8 +1,9 @@
 /**
- * The query for what a tenant or key has used since an instant (docs/rules/budgets.md#check-against-the-ledger), and the
- * reading of its answer: from usage_raw from the day on that its mark names, by when requests began; before it from the rollups,
- * by whole UTC days and, on the day in which the period began, by quarters of an hour that lie in the period. The rollups have
- * no end users. Answers from the response cache were not charged. What ended lately may be left out: live Cells report it, and it would count twice.
+ * The query for what a tenant, a key or an end user has used since an instant
+ * (docs/rules/budgets.md#check-against-the-ledger), and the reading of its answer: from usage_raw from the day on that its
+ * mark names, by when requests began; before it from the rollups, by whole UTC days and, on the day in which the period
+ * began, by quarters of an hour that lie in the period. The rollups have no end users. Answers from the response cache were
+ * not charged. What ended lately may be left out: live Cells report it, and it would count twice.
  */
 import { type ActualUsage, clamped, nanoUsdOf } from "../amounts.ts";
 import type { BudgetOwner } from "../limits.ts";

@@ -16,6 +16,7 @@ import { byRate } from "../rates.ts";
 import {
   amount,
   flag,
+  integer,
   isOf,
   listOf,
   mapOf,
@@ -94,13 +95,17 @@ const TENANT = record({
 });
 export type StoredTenant = Of<typeof TENANT>;
 
+/** For what the ledger has said how much was used: the period, and the revision of the limits that it was asked under. */
+const LEDGER_CHECK = record({ tag: text, rev: integer });
+export type LedgerCheck = Of<typeof LEDGER_CHECK>;
+
 const KEY = record({
   limits: KEY_LIMITS,
   account: TERM_ACCOUNT,
   /** Absent: the key has had no limit per minute. */
   rates: orAbsent(BUCKETS),
-  /** Of an end user: the period for which the ledger has said what was used before. Absent: for none. */
-  checkedTag: orAbsent(text),
+  /** Of an end user. Absent: the ledger has not answered yet. */
+  checked: orAbsent(LEDGER_CHECK),
 });
 export type StoredKey = Of<typeof KEY>;
 

@@ -101,9 +101,14 @@ export class TenantBudgetAuthority {
     };
   }
 
-  /** Whether everything is known that an end user has used in a period. */
-  isChecked(keyId: string, tag: string): boolean {
-    return this.#owners.isChecked(keyId, tag);
+  /** Whether anything is kept of a key. */
+  isKnown(keyId: string): boolean {
+    return this.#owners.isKnown(keyId);
+  }
+
+  /** Whether everything is known that an end user has used in a period, under limits of this revision. */
+  isChecked(keyId: string, tag: string, rev: number): boolean {
+    return this.#owners.isChecked(keyId, tag, rev);
   }
 
   /** Applies what is new in a report. */
@@ -139,7 +144,7 @@ export class TenantBudgetAuthority {
   applyLedgerSum(whose: BudgetOwner, limits: BudgetLimits, tag: string, sum: ActualUsage, nowMs: number): void {
     const fault = faultIn(USED, sum, "used") ?? faultIn(LIMITS, limits, "limits");
     if (this.#isRefused(fault, "what the ledger has is not counted", nowMs)) return;
-    this.#owners.raise(whose, this.#touch(limits, nowMs), tag, sum);
+    this.#owners.raise(whose, this.#touch(limits, nowMs), { tag, rev: limits[whose].rev }, sum);
     this.#dirty = true;
   }
 

@@ -36,6 +36,7 @@ import type {
   Permit,
   Ports,
   RecordSource,
+  TokenCounts,
   TokenVerdict,
   UpstreamCall,
 } from "../../../../edge/ports.ts";
@@ -119,6 +120,8 @@ export class TestPipeline {
   /** How long it takes to remember some, and which writes were waited for. */
   rememberMs = 0;
   readonly awaited: boolean[] = [];
+  /** What of an answer's tokens the request is left by others. */
+  takesOver: (owed: TokenCounts) => TokenCounts = (owed) => owed;
   readonly originals = new TestOriginals();
   /** The sidecar's scores; null: there is no sidecar. */
   compressor: Compressor["score"] | null = null;
@@ -142,6 +145,7 @@ export class TestPipeline {
   passthroughPaths: ReadonlySet<string> = new Set();
   passthroughFields: ReadonlySet<string> = new Set();
   passesForeignObjects = false;
+  failOpen = true;
   upstreamTimeoutMs = 300_000;
   maxBodyBytes = 1024;
   stalledReaderMs = 60_000;
@@ -224,6 +228,7 @@ export class TestPipeline {
         moderationModel: "",
         endsStreamsOnRevoke: true,
         passesForeignObjects: this.passesForeignObjects,
+        failOpen: this.failOpen,
         ssrf: this.ssrf,
       },
       request,
@@ -282,7 +287,7 @@ export class TestPipeline {
           if (isAwaited) this.nowMs += this.rememberMs;
           for (const id of ids) this.objects.set(id, place);
         },
-        takeOver: async (_tenant, _id, owed) => owed,
+        takeOver: async (_tenant, _id, owed) => this.takesOver(owed),
       },
       originals: this.originals,
       compressor: {
