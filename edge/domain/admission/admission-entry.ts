@@ -85,13 +85,16 @@ export function move(entry: AdmissionEntry, event: RequestEvent): void {
 /** By a request that ran and got no answer: it counts as a request. */
 export const USED_BY_FAILURE: ActualUsage = { tokens: 0, nanoUsd: 0 };
 
-/** Whether the request goes on to another model than that of its answer: what it has comes back, and it waits from now on. */
-export function movesOn({ request, state }: AdmissionEntry, { model }: AdmissionRequest): boolean {
-  return (state === "running" || state === "refused") && request.model.name !== model.name;
-}
-
 export function isLive({ state }: AdmissionEntry): boolean {
   return LIVE.some((live) => live === state);
+}
+
+/**
+ * Whether the request goes on to another model: what it has, or waits for, comes back, and it waits from now on. One that is stale
+ * keeps its place, whatever model it is judged to have.
+ */
+export function movesOn(entry: AdmissionEntry, { model }: AdmissionRequest): boolean {
+  return isLive(entry) && entry.state !== "stale" && entry.request.model.name !== model.name;
 }
 
 /** Whether a Cell may know the request from before it asks: it has waited, or an earlier message with it may have arrived. */

@@ -1,6 +1,6 @@
 /**
  * A Cell's admission with the real scheduler and the real budgets, under any order of messages, each of them once, twice or late:
- * requests that are asked for, ended, given up and taken back, isolates that are quiet, changes of records and of the cap, and
+ * requests that are asked for, move to another model, are ended, given up and taken back, isolates that are quiet, changes of records and of the cap, and
  * late answers of the budget object. Every step of a request that the table of states lacks throws.
  */
 import fc from "fast-check";
@@ -37,7 +37,13 @@ const step = fc.oneof(
   { weight: 6, arbitrary: fc.record({ type: fc.constant("ask" as const), tenant, isolate, isSubCall: fc.boolean() }) },
   {
     weight: 4,
-    arbitrary: fc.record({ type: fc.constant("ask again" as const), who, anew: fc.boolean(), isRead: fc.boolean() }),
+    arbitrary: fc.record({
+      type: fc.constant("ask again" as const),
+      who,
+      anew: fc.boolean(),
+      isRead: fc.boolean(),
+      model: fc.constantFrom("m", "m", "other"),
+    }),
   },
   {
     weight: 9,
@@ -192,7 +198,8 @@ class History {
         if (one.type === "ask again") {
           // Its records were read again, or are those that the isolate had.
           const request = one.isRead ? this.#requestOf(known.id, known.tenant, known.isSubCall) : known.request;
-          known.request = { ...request, waitedMs: 0, anew: one.anew };
+          const model = { ...request.model, name: known.isSubCall ? request.model.name : one.model };
+          known.request = { ...request, model, waitedMs: 0, anew: one.anew };
         }
         this.#ask(known);
       }

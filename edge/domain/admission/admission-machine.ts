@@ -80,12 +80,14 @@ export class AdmissionMachine implements GrantCheck {
 
   /**
    * Enters a request, or one that was stale or given up. One that is asked for again while it has its place, or its answer, keeps it.
-   * Only a new request is refused because the queue is full. Null: it has ended, and nobody waits for an answer.
+   * Only a new one, or one that moves on, is refused because the queue is full. Null: it has ended, and nobody waits for an answer.
    */
   ask(request: AdmissionRequest, member: string): AdmissionAnswer | null {
     const known = this.#entries.get(request.requestId);
     if (known === undefined && this.#ended.has(request.requestId)) return null;
     const moves = known !== undefined && movesOn(known, request);
+    const items = isSubCall(request) ? [] : this.#options.revisions.staleAmong(request.revs);
+    if (items.length > 0 && (known === undefined || moves)) return { verdict: "stale", items };
     if (known !== undefined && isLive(known)) {
       if (request.anew === true || moves) this.#clear(known, "is lost", moves ? USED_BY_FAILURE : NOTHING_USED, true);
       else if (known.state !== "stale") {
@@ -93,15 +95,13 @@ export class AdmissionMachine implements GrantCheck {
         return known.answer ?? WAITS;
       }
     }
-    const items = isSubCall(request) ? [] : this.#options.revisions.staleAmong(request.revs);
-    if (items.length > 0 && known === undefined) return { verdict: "stale", items };
     const waitedMs =
       known === undefined || moves ? request.waitedMs : Math.max(this.#ageMsOf(known), request.waitedMs ?? 0);
     const told = this.#enter(request, member, (entry) => {
       // It has to be known to live, or nobody would give it up should its isolate be lost.
       if (items.length > 0) this.#judgeAgain(entry);
       else if (isSubCall(request)) this.#run(entry, { admission: "fast", queueWaitMs: 0 });
-      else this.#arrive(entry, waitedMs);
+      else this.#arrive(entry, waitedMs, moves || waitedMs === null);
     });
     return told ?? WAITS;
   }
@@ -300,15 +300,15 @@ export class AdmissionMachine implements GrantCheck {
     return entry.answer;
   }
 
-  /** `waitedMs` null: it is new, and refused when the queue is full. */
-  #arrive(entry: AdmissionEntry, waitedMs: number | null): void {
+  /** `waitedMs` null: it is new. `needsPlace`: it is refused when the queue is full. */
+  #arrive(entry: AdmissionEntry, waitedMs: number | null, needsPlace = false): void {
     const { request } = entry;
     move(entry, "asks");
     this.apply({ type: "arrive", arrival: arrivalOf(request), waitedMs });
     if (entry.state !== "waiting") return;
     const { maxQueuedPerTenant, budget } = this.#options;
     const queuedOfTenant = this.#scheduler.queuedOf(request.tenant.id);
-    if (waitedMs === null && exceedsQueueLimit(maxQueuedPerTenant, queuedOfTenant, this.#scheduler.queued)) {
+    if (needsPlace && exceedsQueueLimit(maxQueuedPerTenant, queuedOfTenant, this.#scheduler.queued)) {
       this.#answer(entry, "is refused", { verdict: "refused", refusal: QUEUE_FULL });
       this.apply({ type: "leave", requestId: request.requestId });
     } else this.applyBudgetDecisions(budget.expect(request));

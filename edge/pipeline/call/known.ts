@@ -27,6 +27,8 @@ export interface Principal {
 export interface UpstreamState {
   /** When the first attempt was sent, epoch ms; null: none was. */
   readonly calledMs: number | null;
+  /** The model whose upstream was called last; null: none was. */
+  readonly model: Pick<ModelRecord, "model_name" | "upstream_model"> | null;
   /**
    * An attempt has been sent and has not ended: a client that leaves now is billed
    * (docs/rules/settlement-and-rows.md#clients-that-leave).
@@ -45,6 +47,7 @@ export interface UpstreamState {
 /** No upstream has been called. */
 export const NO_UPSTREAM: UpstreamState = {
   calledMs: null,
+  model: null,
   underWay: false,
   status: 0,
   endpoint: "",

@@ -159,7 +159,7 @@ async function send(
   const { call, model, parsed, progress } = sending;
   const body = parsed.outgoing.open(model.upstream_model, editsOf(applied), () => cancellation.abort());
   const sentMs = call.ports.clock();
-  progress.sent(sentMs);
+  progress.sent(model, sentMs);
   const response = await call.ports.upstream.fetch({
     url: upstreamUrl(target.apiBase, call.path, call.search),
     method: call.request.method,

@@ -63,7 +63,7 @@ export async function lookAtAnswer(
       const verdict = judge?.(new TextDecoder().decode(head), done || head.byteLength === smallBytes) ?? "passes";
       if (typeof verdict === "object") {
         reader.cancel().catch(() => undefined);
-        return unread(failed(headers, verdict));
+        return failed(headers, verdict);
       }
       if (done || verdict === "passes" || head.byteLength >= LOOK_MAX_BYTES) return { response, head };
     }
@@ -119,9 +119,9 @@ function judgeOf(contentType: string | null): typeof judgeEvents | null {
 }
 
 /** The answer as if the upstream had used the status that its error names. */
-function failed(headers: Headers, { status, text }: AnswerFailure): Response {
+function failed(headers: Headers, { status, text }: AnswerFailure): BegunAnswer {
   const own = new Headers(headers);
   own.set("content-type", "application/json");
   for (const name of ["content-length", "content-encoding", "transfer-encoding"]) own.delete(name);
-  return new Response(text, { status, headers: own });
+  return { response: new Response("", { status, headers: own }), head: new Uint8Array(new TextEncoder().encode(text)) };
 }

@@ -9,6 +9,7 @@ import type { UpstreamState } from "../call/known.ts";
 export class UpstreamProgress implements UpstreamState {
   readonly outcomes: UpstreamOutcomes = {};
   #calledMs: number | null = null;
+  #model: UpstreamState["model"] = null;
   #underWay = false;
   #status = 0;
   #endpoint = "";
@@ -16,6 +17,10 @@ export class UpstreamProgress implements UpstreamState {
 
   get calledMs(): number | null {
     return this.#calledMs;
+  }
+
+  get model(): UpstreamState["model"] {
+    return this.#model;
   }
 
   get underWay(): boolean {
@@ -40,9 +45,10 @@ export class UpstreamProgress implements UpstreamState {
     this.#apiBase = apiBase;
   }
 
-  /** The attempt is sent. */
-  sent(nowMs: number): void {
+  /** The attempt is sent to an upstream of this model. */
+  sent(model: UpstreamState["model"], nowMs: number): void {
     this.#calledMs ??= nowMs;
+    this.#model = model;
     this.#underWay = true;
   }
 

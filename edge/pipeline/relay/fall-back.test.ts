@@ -5,6 +5,7 @@ import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-
 import { modelOf } from "../../../test/harness/edge/pipeline/records.ts";
 import { GRANT, TestPermit, TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
 import { waitFor } from "../../../test/harness/wait-for.ts";
+import { MemoryBudget } from "../call/memory/memory-budget.ts";
 import { run } from "../run.ts";
 
 beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
@@ -116,5 +117,73 @@ describe("a request that waits for a slot of the next model", () => {
       admission: "fast",
     });
     expect({ orphans: moving.world.orphans, recorded: moving.world.recorded }).toEqual({ orphans: [], recorded: [] });
+  });
+});
+
+it("a row names the model whose upstream was called, though the next one admitted the request", async () => {
+  const moving = new Moving();
+  moving.world.otherModels.set(
+    "other",
+    modelOf({ model_name: "other", api_base: "http://other.test", api_key: "of the other" }),
+  );
+  moving.world.open = async (stored) => {
+    if (stored === "of the other") moving.client.abort();
+    return stored;
+  };
+  await moving.waits();
+  moving.permit.decided.resolve(GRANT);
+  expect((await moving.answered).status).toBe(499);
+  expect(moving.permit.settlement?.row).toMatchObject({
+    ...NOTHING,
+    model: "tiny",
+    served_model: "tiny",
+    upstream_model: modelOf().upstream_model,
+    upstream_status: 503,
+    status_code: 499,
+  });
+});
+
+describe("an error that is kept while the request asks for the next model", () => {
+  const TOO_LONG = JSON.stringify({ error: { message: "too long", code: "context_length_exceeded" } });
+
+  function tooLong(body: BodyInit, fallback_on: readonly ("failure" | "context_length")[]): TestPipeline {
+    const world = new TestPipeline();
+    world.model = modelOf({ fallback_models: ["other"], fallback_on });
+    world.otherModels.set("other", modelOf({ model_name: "other" }));
+    world.upstream = async () => new Response(body, { status: 400 });
+    return world;
+  }
+
+  it("has its memory while the request waits, and gives it back", async () => {
+    const moving = new Moving();
+    moving.world.model = modelOf({ fallback_models: ["other"], fallback_on: ["context_length"] });
+    moving.world.upstream = async () =>
+      moving.world.upstreamCalls.length === 1
+        ? new Response(TOO_LONG, { status: 400 })
+        : Response.json({ choices: [] });
+    await moving.waits();
+    const { answerMemory } = moving.world.memory;
+    expect(answerMemory.usedBytes).toBe(TOO_LONG.length);
+    moving.permit.decided.resolve(GRANT);
+    expect((await moving.answered).status).toBe(200);
+    expect(answerMemory.usedBytes).toBe(0);
+  });
+
+  it("is passed on at once, whole, when there is no memory for it", async () => {
+    const world = tooLong(TOO_LONG, ["context_length"]);
+    world.memory.answerMemory = new MemoryBudget(TOO_LONG.length - 1);
+    const response = await run(world.received());
+    expect({ status: response.status, body: await response.text() }).toEqual({ status: 400, body: TOO_LONG });
+    expect(world.requests.map(({ model }) => model.name)).toEqual(["tiny"]);
+  });
+
+  it("is not read when its model falls back on failures only", async () => {
+    const stalls = new ReadableStream({ type: "bytes", start: (source) => source.enqueue(new Uint8Array([123])) });
+    const world = tooLong(stalls, ["failure"]);
+    const response = await run(world.received());
+    expect(response.status).toBe(400);
+    await response.body?.cancel();
+    await world.settled();
+    expect(world.permit.settlement?.row).toMatchObject({ ...NOTHING, status_code: 400 });
   });
 });

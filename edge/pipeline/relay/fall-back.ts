@@ -50,11 +50,17 @@ export class Fallbacks {
     const reason = answer === null ? "failure" : reasonOf(this.#call, answer);
     this.#left = left.filter(({ on }) => reason !== null && on.includes(reason));
     if (this.#left.length === 0) return null;
-    // It is passed on if no other model admits the request.
+    // It is passed on if no other model admits the request, which may wait for long before that.
+    const memory = this.#call.memory.answerMemory.open();
+    if (!memory.grow(answer?.head.byteLength ?? 0)) return null;
     answer?.cancellation.suspend();
-    const next = await this.#move(request, this.#reload);
-    if (next === null) answer?.cancellation.resume();
-    return next;
+    try {
+      const next = await this.#move(request, this.#reload);
+      if (next === null) answer?.cancellation.resume();
+      return next;
+    } finally {
+      memory.close();
+    }
   }
 
   async #move(request: AdmittedRequest, reload: Reload): Promise<AdmittedRequest | null> {

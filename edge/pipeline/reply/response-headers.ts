@@ -16,6 +16,7 @@ export const STREAM_HEADERS = { "x-accel-buffering": "no", "cache-control": "no-
 /** Headers of every answer to a call, including the gateway's own errors. */
 export function gatewayHeaders(call: Call, known: Known): Record<string, string> {
   const { upstream, level, cacheStatus, boonReport, auto, asked, model } = known;
+  const named = upstream.model ?? model;
   const untilMs = upstream.calledMs ?? call.ports.clock();
   const overheadMs = Math.max(0, Math.round(untilMs - call.arrivedMs - known.queueWaitMs));
   return {
@@ -27,7 +28,7 @@ export function gatewayHeaders(call: Call, known: Known): Record<string, string>
     ...(upstream.status === 0 ? {} : { "x-gateway-upstream-status": String(upstream.status) }),
     ...rateLimitHeaders(level),
     ...(cacheStatus === "off" ? {} : { "x-gateway-cache": cacheStatus }),
-    ...((auto ?? asked) === null || model === null ? {} : { "x-gateway-model": headerText(model.model_name) }),
+    ...((auto ?? asked) === null || named === null ? {} : { "x-gateway-model": headerText(named.model_name) }),
     ...(boonReport === NO_BOONS ? {} : boonHeaders(boonReport)),
   };
 }

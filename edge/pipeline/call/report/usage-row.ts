@@ -33,8 +33,8 @@ export function usageRowOf(call: Call, known: Known, end: UsageRowEnd): UsageRow
     key_id: principal?.key.key_id ?? NIL_UUID,
     // Only registered names: rows are added up by model for ever, and a client can invent any number of names.
     model: (asked ?? model)?.model_name ?? "",
-    served_model: (upstream.calledMs !== null && model?.model_name) || "",
-    upstream_model: (upstream.calledMs !== null && model?.upstream_model) || "",
+    served_model: upstream.model?.model_name ?? "",
+    upstream_model: upstream.model?.upstream_model ?? "",
     request_type: principal?.tenant.synthetic === true ? "benchmark" : call.route.requestType,
     session_id: session.id,
     session_id_source: session.source,
