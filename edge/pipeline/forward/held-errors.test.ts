@@ -71,19 +71,21 @@ describe("a 400 whose body decides on the next model, and never ends", () => {
 
   it("is ended by first_token_timeout_secs of a stream", async () => {
     const held = asked(400, { ...TOO_LONG, first_token_timeout_secs: 10 }, true);
+    await held.pass(500);
     held.send('{"error":');
-    await held.pass(10_000);
+    await held.pass(12_000);
     expect(await held.ended()).toEqual(TIMED_OUT);
   });
 
   it("is followed by the model for failures", async () => {
     const held = asked(400, { ...FALLS_BACK, request_timeout_secs: 10 });
-    await held.pass(10_000);
+    await held.pass(12_000);
     expect(await held.ended()).toMatchObject({ status: 200, model: "other", error: "" });
   });
 
   it("is 502 in JSON when it breaks off", async () => {
     const held = asked(400, TOO_LONG);
+    await held.pass(500);
     held.send('{"error":');
     await held.pass(500);
     held.world.upstream = async () => await Promise.reject(new TypeError("refused"));
@@ -94,6 +96,7 @@ describe("a 400 whose body decides on the next model, and never ends", () => {
 
   it("is 499 client_gone when its client leaves, who owes nothing", async () => {
     const held = asked(400, TOO_LONG);
+    await held.pass(500);
     held.send('{"error":');
     await held.pass(500);
     held.client.abort();
@@ -114,7 +117,7 @@ describe("a 200 without a byte", () => {
     const held = asked(200, { idle_timeout_secs: 10, first_token_timeout_secs: 60 }, true);
     await held.pass(59_000);
     expect(held.world.permit.settlement).toBeNull();
-    await held.pass(2000);
+    await held.pass(4000);
     expect(await held.ended()).toEqual(TIMED_OUT);
   });
 });
