@@ -310,15 +310,6 @@ describe("an answer of no known form", () => {
     expect(scan(body, 100, false).seenTokens).toBe(0);
   });
 
-  it("shows nothing in what an event stream has beside its events", () => {
-    const scanned = new UsageScan({ content: true, anyForm: true, events: true });
-    const beside = [`: ${text}`, `event: ${text}`, "retry: 3000", `id: ${text}`, text].join("\n");
-    scanned.push(new TextEncoder().encode(`${beside}\n\nevent: ping\ndata: {"type":"ping"}\n\n: open`));
-    expect(scanned.usage()).toMatchObject({ seenTokens: 0 });
-    scanned.push(new TextEncoder().encode(`\ndata: ${text}\n\n`));
-    expect(scanned.usage()).toMatchObject({ seenTokens: 100 });
-  });
-
   it("counts while a text has not ended", () => {
     const scanned = new UsageScan({ content: true, anyForm: true });
     scanned.push(new TextEncoder().encode(`{"text":["${text}`));
