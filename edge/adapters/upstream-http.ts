@@ -19,13 +19,16 @@ export function upstreamHttp(registered: Fetcher | undefined): Upstream {
       // With its method named again, a GET with a body would be refused.
       const response =
         body instanceof Request ? await send(new Request(url, body), init) : await send(url, { ...init, method, body });
-      return response.headers.has("content-encoding") ? withoutCoding(response) : response;
+      return response.headers.has("content-encoding") ? await withoutCoding(response) : response;
     },
   };
 }
 
-/** The answer without a coding that nobody asked for; in one that is not read, it stays as it is, and says so. */
-function withoutCoding(response: Response): Response {
+/**
+ * The answer without a coding that nobody asked for; in one that is not read, it stays as it is, and says so. Rejects when it is a
+ * document whose beginning cannot be read.
+ */
+async function withoutCoding(response: Response): Promise<Response> {
   const { status, statusText, body } = response;
   const named = response.headers.get("content-encoding");
   const coding = codingOf(named);
@@ -40,20 +43,24 @@ function withoutCoding(response: Response): Response {
   const pieces = piecesOf(reader);
   const chunks = isDecoded ? pieces : decodeBody(coding, pieces);
   const isDocument = /^application\/json\s*(?:;|$)/i.test(headers.get("content-type") ?? "");
-  const plain = bytesOf(decoded(chunks, isDocument), async (reason) => await reader.cancel(reason));
-  return new Response(plain, { status, statusText, headers });
+  const plain = decoded(chunks, isDocument);
+  const first = isDocument ? await plain.next() : null;
+  const bytes = bytesOf(first, plain, async (reason) => await reader.cancel(reason));
+  return new Response(bytes, { status, statusText, headers });
 }
 
 /** A stream of bytes, as the platform's own answers have. */
 function bytesOf(
-  chunks: AsyncIterable<Uint8Array>,
+  first: IteratorResult<Uint8Array> | null,
+  chunks: AsyncIterator<Uint8Array>,
   cancel: (reason: unknown) => Promise<void>,
 ): ReadableStream<Uint8Array> {
-  const reading = chunks[Symbol.asyncIterator]();
+  let read = first;
   return new ReadableStream({
     type: "bytes",
     async pull(controller) {
-      const { done, value } = await reading.next();
+      const { done, value } = read ?? (await chunks.next());
+      read = null;
       if (done !== true) return controller.enqueue(value);
       controller.close();
       // a reader that waits with its own buffer gets it back

@@ -136,7 +136,7 @@ export async function unbilledCall(parent: Call, caller: Parsed, asked: OwnCall)
   const call = childOf(parent);
   const request = { ...caller, ...(await ownOf(call, asked)), energy: null, boons: null };
   const { model, parsed } = request;
-  const sending = { call, model, parsed, plans: [], progress: new UpstreamProgress() };
+  const sending = { call, model, parsed, plans: [], progress: new UpstreamProgress(), readsErrors: false };
   for (const target of targetsOf(call, request)) {
     const attempted = await attempt(sending, target);
     if (attempted.kind === "answered") return await collectOnce(call, attempted.answer);

@@ -257,7 +257,7 @@ describe("an answer in a coding that nobody asked for", () => {
     async (type) => {
       const lines = Buffer.from(`${JSON.stringify(ANSWER)}\n{"padding":"${randomBytes(300_000).toString("hex")}"}`);
       const encode = () => gzipSync(lines).subarray(0, -20);
-      const minted = await fixture.gateway.mint(await upstreamIn("gzip", encode, ANSWER, type));
+      const minted = await fixture.gateway.mint(await upstreamIn("gzip", encode, ANSWER, { type }));
       const answer = await send(minted, "identity", chatOf(minted, "hello")).catch(() => null);
       expect(answer?.status ?? null).toBe(null);
     },
@@ -271,6 +271,22 @@ describe("an answer in a coding that nobody asked for", () => {
       text: { error: { code: "upstream_failed" } },
     });
   });
+
+  it.each([200, 400, 429, 500])(
+    "and is not in it, is a broken answer with status %i, also of an MCP server",
+    async (status) => {
+      const url = await upstreamIn("gzip", (body) => body, { error: { message: "no" } }, { status });
+      const minted = await fixture.gateway.mint(url);
+      await fixture.gateway.must("POST", "/mcp-servers", { name: minted.mark, upstream_url: url });
+      const answer = await send(minted, "identity", chatOf(minted, "hello"));
+      const tools = await send(minted, "identity", Buffer.from("{}"), { path: `/mcp/${minted.mark}` });
+      const codeOf = ({ text }: RawAnswer) => (JSON.parse(text) as { error: { code: string } }).error.code;
+      expect([answer, tools].map((one) => ({ status: one.status, code: codeOf(one) }))).toEqual([
+        { status: 502, code: "upstream_failed" },
+        { status: 502, code: "mcp_upstream_failed" },
+      ]);
+    },
+  );
 });
 
 /** An upstream whose every answer is in a coding. */
@@ -278,13 +294,13 @@ async function upstreamIn(
   coding: string,
   encode: (body: Uint8Array) => Uint8Array,
   answer: object = ANSWER,
-  type = "application/json",
+  { type = "application/json", status = 200 } = {},
 ): Promise<string> {
   const body = encode(Buffer.from(JSON.stringify(answer)));
   const headers = { "content-type": type, "content-encoding": coding, "content-length": body.byteLength };
   return await serving(
     createServer(
-      (request, response) => void request.resume().on("end", () => response.writeHead(200, headers).end(body)),
+      (request, response) => void request.resume().on("end", () => response.writeHead(status, headers).end(body)),
     ),
   );
 }

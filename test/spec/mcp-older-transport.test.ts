@@ -11,12 +11,14 @@ import { describe, expect, it } from "vitest";
 import { listen } from "../../infra/local/http/listen.ts";
 import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
+import { jsonAnswer, type SinkAnswer, startHttpSink } from "../harness/http-sink.ts";
 import { useMcp } from "../harness/mcp-fixture.ts";
 import { useStarted } from "../harness/use-started.ts";
 
 const fixture = useGateway();
 const mcp = useMcp(fixture);
 const server = useStarted(startOlderServer);
+const sink = useStarted(startHttpSink);
 
 /** A server of the official SDK: it listens at /sse and takes messages at /messages. */
 async function startOlderServer() {
@@ -107,6 +109,32 @@ describe("a server of the older transport", () => {
     expect(server().queries.filter((query) => query.includes("readOnly") || query.includes(minted.mark))).toEqual([
       `?readonly=true&x=${minted.mark}`,
     ]);
+  });
+
+  it("may take messages at its own address, and write the type of its stream in any way", async () => {
+    const answer: SinkAnswer = {
+      status: 200,
+      headers: { "content-type": "Text/Event-Stream" },
+      body: "event: endpoint\ndata: /old?key=operators&sessionId=older-one\n\n",
+    };
+    sink().answer = ({ method }) => (method === "GET" ? answer : jsonAnswer({}, 202));
+    const [own, other] = await Promise.all([
+      fixture.gateway.mint(fixture.upstream.url),
+      fixture.gateway.mint(fixture.upstream.url),
+    ]);
+    const upstream_url = `${new URL(sink().url).origin}/old?key=operators`;
+    await fixture.gateway.must("POST", "/mcp-servers", { name: own.mark, upstream_url });
+    const headers = { authorization: `Bearer ${own.secret}` };
+    const listened = await fetch(`${fixture.gateway.proxyUrl}/mcp/${own.mark}`, { headers });
+    const messages = `/mcp/${own.mark}?sessionId=older-one`;
+    expect({ text: await listened.text(), buffering: listened.headers.get("x-accel-buffering") }).toEqual({
+      text: `event: endpoint\ndata: ${messages}\n\n`,
+      buffering: "no",
+    });
+    expect({ other: await statusOf(other, messages), own: await statusOf(own, messages) }).toEqual({
+      other: 404,
+      own: 202,
+    });
   });
 
   it("has every address replaced that it names, and its stream ends at one that is not its own", async () => {

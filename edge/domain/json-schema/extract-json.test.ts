@@ -119,6 +119,15 @@ describe("the JSON value of a text", () => {
     },
   );
 
+  it.each(["{", "[{", "[1] "])("is not searched for in millions of %j, which takes little work", (unit) => {
+    let units = 0;
+    const steps = extractJson(unit.repeat(4_000_000 / unit.length));
+    let step = steps.next();
+    for (; step.done !== true; step = steps.next()) units += step.value;
+    expect(step.value).toEqual({ values: [], problem: "The text contains no JSON value." });
+    expect(units).toBeLessThan(1_000_000);
+  });
+
   it("is compact without a change of numbers or strings", () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.constantFrom(0, 1, 2, "\t", " \n "), (value, space) => {

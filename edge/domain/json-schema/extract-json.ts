@@ -13,6 +13,9 @@ export const VALUE_MAX_DEPTH = 200;
 /** Characters that may be looked at in all, as a multiple of the text's length. */
 const MAX_PASSES = 8;
 
+/** Most brackets at which a value may begin. Sentences have few; a text of brackets alone would cost seconds. */
+const OPENINGS_MAX = 10_000;
+
 /** Most values that are taken of one text: the first, and the last of the others. */
 const VALUES_MAX = 4;
 
@@ -55,9 +58,11 @@ export function* extractJson(text: string): Steps<Extracted> {
   if (scalar !== null) return { values: [scalar], problem: PROBLEMS.none };
   const found: string[] = [];
   let problem = PROBLEMS.none;
-  let looked = 0;
+  let [looked, openings] = [0, 0];
   for (let at = nextOpening(text, 0); at < text.length; ) {
     yield VALUE_UNITS;
+    openings += 1;
+    if (openings > OPENINGS_MAX) return { values: [], problem: PROBLEMS.none };
     const { result, end } = yield* scanValue(text, at);
     looked += end - at;
     let next = result === "prose" ? at + 1 : end;

@@ -3,7 +3,7 @@
  * to which it sends its messages. It is the server's own, so a client of the gateway gets the gateway's in its place
  * (docs/rules/mcp.md#older-transport).
  */
-import { mcpUrl } from "./mcp.ts";
+import { mcpUrl, parametersOfServer } from "./mcp.ts";
 
 /** Whether the text of an event names an address for messages. */
 export function isEndpoint(event: string): boolean {
@@ -22,8 +22,9 @@ export function gatewayEndpoint(
   const url = new URL(address, called);
   // The rest of a path is appended to the base, so the base of any path is that of the shortest rest.
   const base = new URL(mcpUrl(upstreamUrl, "/", "", true));
-  if (url.origin !== base.origin || !url.pathname.startsWith(base.pathname)) return null;
-  for (const name of new URL(upstreamUrl).searchParams.keys()) url.searchParams.delete(name);
-  const rest = `/${url.pathname.slice(base.pathname.length)}`;
+  const isOwn = url.pathname === new URL(upstreamUrl).pathname;
+  if (url.origin !== base.origin || (!isOwn && !url.pathname.startsWith(base.pathname))) return null;
+  for (const name of parametersOfServer(upstreamUrl, url.search)) url.searchParams.delete(name);
+  const rest = isOwn ? "" : `/${url.pathname.slice(base.pathname.length)}`;
   return { path: `/mcp/${server}${rest}${url.search}`, rest, search: url.search };
 }

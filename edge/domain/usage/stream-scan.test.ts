@@ -110,6 +110,16 @@ describe("a stream", () => {
     expect(tallyOf(`\ufeff${STREAM}`, [1, 2, 3])).toEqual(whole);
   });
 
+  it("has no text beside its events", () => {
+    const scan = new StreamScan();
+    const text = "x".repeat(400);
+    const beside = [`: ${text}`, `event: ${text}`, "retry: 3000", `id: ${text}`, text].join("\n");
+    scan.push(encoder.encode(`${beside}\n\nevent: ping\ndata: {"type":"ping"}\n\n: open`));
+    expect(scan.other.tokens).toBe(0);
+    scan.push(encoder.encode(`\ndata: ${text}\n\n`));
+    expect(scan.other.tokens).toBe(100);
+  });
+
   it("shows what came of an event that has not ended", () => {
     const text = chat({ content: "hello" });
     const partial = text.slice(0, text.indexOf("lo"));

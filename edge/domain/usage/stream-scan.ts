@@ -1,6 +1,7 @@
 /**
  * Reads an event stream for an {@link AnswerScan}: the data of each event is a document (WHATWG HTML, "Server-sent
- * events"). Lines may end with LF, CR or both, and data may have several lines; comments and other fields contain nothing but other text.
+ * events"). Lines may end with LF, CR or both, and data may have several lines; comments and other fields count nothing, unless it
+ * is a plain text, whose lines are its content.
  * Bytes may be cut anywhere, and lines may have any length.
  */
 
@@ -16,6 +17,7 @@ const FIELD = [0x64, 0x61, 0x74, 0x61, 0x3a] as const;
 
 export class StreamScan {
   readonly #answer: AnswerScan;
+  readonly #isText: boolean;
   /** Bytes of the line that match {@link FIELD} so far; when all match, the rest of the line is data. */
   #matched = 0;
   /** The line has begun, and differs from {@link FIELD}. */
@@ -25,8 +27,10 @@ export class StreamScan {
   /** The last byte was a CR: an LF that follows belongs to it. */
   #afterCr = false;
 
-  constructor(facts?: FactReader) {
+  /** `isText`: no event stream was announced, so any line may be text of the answer. */
+  constructor(facts?: FactReader, isText = false) {
     this.#answer = new AnswerScan(facts);
+    this.#isText = isText;
   }
 
   push(chunk: Uint8Array): void {
@@ -72,14 +76,14 @@ export class StreamScan {
     } else if (byte === FIELD[this.#matched]) this.#matched += 1;
     else {
       this.#other = true;
-      this.other.text(1);
+      if (this.#isText) this.other.text(1);
     }
   }
 
   /** Continues to the end of a line at `end`. Returns where it stopped: after that, or at the end of the bytes. */
   #rest(chunk: Uint8Array, from: number, end: number): number {
-    if (this.#other) this.other.text(end - from);
-    else for (let at = from; at < end; ) at = this.#answer.push(chunk, at, end);
+    if (this.#other && this.#isText) this.other.text(end - from);
+    for (let at = this.#other ? end : from; at < end; ) at = this.#answer.push(chunk, at, end);
     if (end === chunk.length) return end;
     this.#matched = 0;
     this.#other = false;

@@ -53,6 +53,8 @@ interface Seen {
   readonly content: boolean;
   /** All texts of an answer of another form. */
   readonly anyForm?: boolean;
+  /** It is an event stream by its type: what is in no event is none of its texts. */
+  readonly events?: boolean;
 }
 
 export class UsageScan {
@@ -119,7 +121,7 @@ export class UsageScan {
     const first = chunk.find((byte) => byte > SPACE && !BYTE_ORDER_MARK.has(byte));
     if (first === undefined) return;
     if (first === OPEN_BRACE || first === OPEN_BRACKET) this.#document = new AnswerScan(this.#facts);
-    else this.#stream = new StreamScan(this.#facts);
+    else this.#stream = new StreamScan(this.#facts, this.#seen.events !== true);
   }
 }
 

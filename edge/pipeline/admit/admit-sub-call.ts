@@ -5,6 +5,7 @@
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import { NO_AMOUNTS } from "../../domain/budget/amounts.ts";
+import { ClientGone } from "../call/client-gone.ts";
 import type { Call } from "../call/context.ts";
 import { type Prepared, StageFailure } from "../call/known.ts";
 import { usageRowOf } from "../call/report/usage-row.ts";
@@ -15,7 +16,7 @@ import { type AdmittedRequest, admissionMessage } from "./admit.ts";
  * `scheduler_unavailable`.
  */
 export async function admitSubCall(call: Call, request: Prepared, requests = 0): Promise<AdmittedRequest> {
-  const row = usageRowOf(call, request, { statusCode: 499, admission: "boon" });
+  const row = usageRowOf(call, request, { statusCode: 499, admission: "boon", failure: new ClientGone() });
   const message = { ...admissionMessage(call, request), need: { ...NO_AMOUNTS, requests }, row };
   try {
     const admitted = await call.ports.admission.admit(message);

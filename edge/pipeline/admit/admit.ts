@@ -252,7 +252,7 @@ export function admissionMessage(call: Call, request: Prepared, waitedMs: number
       termTokens: Math.max(totalTokens(stated), 1),
       nanoUsd: nanoUsdOf(reservedCostUsd(model, stated, measure)),
     },
-    row: usageRowOf(call, request, { statusCode: 499, admission: "queued" }),
+    row: usageRowOf(call, request, left(new ClientGone())),
     estimate: billed,
   };
 }

@@ -17,7 +17,7 @@ import { ClientGone } from "../call/client-gone.ts";
 import type { Call } from "../call/context.ts";
 import type { ParsedCall } from "../call/known.ts";
 import { AttemptCancellation, type TimeLimits } from "./attempt-cancellation.ts";
-import { type BegunAnswer, firstPiece, lookAtAnswer, unread } from "./look-at-answer.ts";
+import { type BegunAnswer, beginningOf, LOOK_MAX_BYTES, lookAtAnswer, unread } from "./look-at-answer.ts";
 import { acceptedPlans, asksForStream, editsOf, isNamedIn, noteRefusal } from "./transform-plans.ts";
 import type { UpstreamProgress } from "./upstream-progress.ts";
 
@@ -56,6 +56,8 @@ export interface AttemptInput {
   /** The changes of transforms to the request, for every upstream. */
   readonly plans: readonly TransformPlan[];
   readonly progress: UpstreamProgress;
+  /** The body of a 400 says whether another model is asked: there is no answer without it. */
+  readonly readsErrors: boolean;
 }
 
 /** Makes one attempt. Throws ClientGone, or GatewayError for the client's error. */
@@ -148,12 +150,13 @@ async function sendOnce(
 }
 
 async function send(
-  { call, model, parsed, progress }: AttemptInput,
+  sending: AttemptInput,
   target: Target,
   headers: Readonly<Record<string, string>>,
   cancellation: AttemptCancellation,
   applied: readonly TransformPlan[],
 ): Promise<Omit<UpstreamAnswer, "span">> {
+  const { call, model, parsed, progress } = sending;
   const body = parsed.outgoing.open(model.upstream_model, editsOf(applied), () => cancellation.abort());
   const sentMs = call.ports.clock();
   progress.sent(model, sentMs);
@@ -166,16 +169,25 @@ async function send(
     trusted: target.isDefault,
   });
   progress.answered(response.status);
-  const begun = await begin(call, response, applied);
+  // A client that leaves now owes nothing.
+  if (!response.ok) progress.end();
+  const begun = await begin(sending, response, applied, cancellation);
   progress.answered(begun.response.status);
   return { ...begun, target, applied, sentMs, cancellation };
 }
 
 /** The answer with as much of its body as has to be known before the next attempt is decided. */
-async function begin(call: Call, response: Response, applied: readonly TransformPlan[]): Promise<BegunAnswer> {
-  if (response.ok) return await lookAtAnswer(response, call.memory.answerMemory);
+async function begin(
+  { call, parsed, readsErrors }: AttemptInput,
+  response: Response,
+  applied: readonly TransformPlan[],
+  { idle }: AttemptCancellation,
+): Promise<BegunAnswer> {
+  const { answerMemory } = call.memory;
+  if (response.ok) return await lookAtAnswer(response, answerMemory, idle, asksForStream(parsed));
+  if (readsErrors && response.status === 400) return await beginningOf(response, LOOK_MAX_BYTES, answerMemory, idle);
   const mayBeRefusal = REFUSAL_STATUSES.has(response.status) && applied.some((plan) => plan.optional);
-  return mayBeRefusal ? await firstPiece(response) : unread(response);
+  return mayBeRefusal ? await beginningOf(response, 1, answerMemory, idle) : unread(response);
 }
 
 /** A stream whose model limits nothing is not cut while it goes on: the default limits its silences instead. */

@@ -40,11 +40,16 @@ interface AttemptTotals {
  * Calls the upstreams of the request's model. `progress` shows how far the calls have come. The caller releases the body.
  * Throws 502, 504, or ClientGone.
  */
-export async function forward(call: Call, request: Resolved, progress: UpstreamProgress): Promise<UpstreamAnswer> {
+export async function forward(
+  call: Call,
+  request: Resolved,
+  progress: UpstreamProgress,
+  readsErrors = false,
+): Promise<UpstreamAnswer> {
   const { model, parsed } = request;
   const targets = targetsOf(call, request);
   const plans = await planTransforms(call, request);
-  const sending: AttemptInput = { call, model, parsed, plans, progress };
+  const sending: AttemptInput = { call, model, parsed, plans, progress, readsErrors };
   const totals: AttemptTotals = {
     made: 0,
     timedOut: 0,

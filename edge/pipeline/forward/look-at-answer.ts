@@ -7,10 +7,11 @@
 import { type AnswerFailure, judgeDocument, judgeEvents } from "../../domain/upstream/answer-failure.ts";
 import { concat } from "../../domain/wire/bytes/byte-pieces.ts";
 import type { MemoryBudget } from "../call/memory/memory-budget.ts";
+import type { StallWatch } from "../call/stall-watch.ts";
 import { isEventStream } from "../reply/response-headers.ts";
 
 /** Most bytes of an answer that are held back. */
-const LOOK_MAX_BYTES = 64 * 1024;
+export const LOOK_MAX_BYTES = 64 * 1024;
 const LOOK_BYTES = 4 * 1024;
 
 /** An answer whose body has been read in part. */
@@ -19,6 +20,9 @@ export interface BegunAnswer {
   /** What has been read of the body. */
   readonly head: Uint8Array<ArrayBuffer>;
 }
+
+/** Ends an answer with a read that takes too long. */
+type ReadWatch = Pick<StallWatch, "begin" | "done">;
 
 const NOTHING = new Uint8Array(0);
 
@@ -32,8 +36,16 @@ export function smallAnswerBytes(headers: Headers): number | null {
   return declared > 0 && declared <= LOOK_MAX_BYTES ? declared : null;
 }
 
-/** Rejects when the body ends before its first byte. One that breaks off later does so again for its next reader. */
-export async function lookAtAnswer(response: Response, answerMemory: MemoryBudget): Promise<BegunAnswer> {
+/**
+ * Rejects when the body ends before its first byte. One that breaks off later does so again for its next reader. `isStream`: another
+ * limit holds until that byte.
+ */
+export async function lookAtAnswer(
+  response: Response,
+  answerMemory: MemoryBudget,
+  idle: ReadWatch | null = null,
+  isStream = false,
+): Promise<BegunAnswer> {
   const { body, headers } = response;
   if (body === null) return unread(response);
   const reservation = answerMemory.open();
@@ -44,7 +56,8 @@ export async function lookAtAnswer(response: Response, answerMemory: MemoryBudge
   let head = NOTHING;
   try {
     for (;;) {
-      const { done, value } = await reader.read(new Uint8Array(smallBytes ?? LOOK_BYTES));
+      const isFirst = isStream && head.byteLength === 0;
+      const { done, value } = await watched(reader, smallBytes ?? LOOK_BYTES, isFirst ? null : idle);
       if (done && head.byteLength === 0 && judge !== null) throw new Error("the answer ended before its first byte");
       if (!done) head = head.byteLength === 0 ? value : concat([head, value]);
       const verdict = judge?.(new TextDecoder().decode(head), done || head.byteLength === smallBytes) ?? "passes";
@@ -63,30 +76,40 @@ export async function lookAtAnswer(response: Response, answerMemory: MemoryBudge
   }
 }
 
-/** The beginning of an answer that is not a 2xx, as far as its first piece goes. */
-export async function firstPiece(response: Response): Promise<BegunAnswer> {
+/** An answer that is not a 2xx with this many bytes of its body, if it has as many. Rejects when it breaks off before. */
+export async function beginningOf(
+  response: Response,
+  bytes: number,
+  answerMemory: MemoryBudget,
+  idle: ReadWatch,
+): Promise<BegunAnswer> {
   const reader = response.body?.getReader({ mode: "byob" });
-  const piece = await reader?.read(new Uint8Array(LOOK_BYTES));
-  reader?.releaseLock();
-  return { response, head: piece?.value ?? NOTHING };
-}
-
-/** An answer with its whole body, if that is short enough to be held back; else with the beginning. */
-export async function wholeError(begun: BegunAnswer): Promise<BegunAnswer> {
-  let { head } = begun;
-  const reader = begun.response.body?.getReader({ mode: "byob" });
+  const reservation = answerMemory.open();
+  let head = NOTHING;
   try {
-    while (head.byteLength < LOOK_MAX_BYTES) {
-      const piece = await reader?.read(new Uint8Array(LOOK_BYTES));
-      if (piece?.value === undefined || piece.done) break;
-      head = concat([head, piece.value]);
+    while (reader !== undefined && head.byteLength < bytes && reservation.grow(LOOK_BYTES)) {
+      const { done, value } = await watched(reader, LOOK_BYTES, idle);
+      if (done) break;
+      head = concat([head, value]);
     }
-  } catch {
-    // its next reader is told
+    return { response, head };
   } finally {
     reader?.releaseLock();
+    reservation.close();
   }
-  return { ...begun, head };
+}
+
+async function watched(
+  reader: ReadableStreamBYOBReader,
+  bytes: number,
+  idle: ReadWatch | null,
+): Promise<ReadableStreamReadResult<Uint8Array<ArrayBuffer>>> {
+  idle?.begin();
+  try {
+    return await reader.read(new Uint8Array(bytes));
+  } finally {
+    idle?.done();
+  }
 }
 
 /** Judges what has come of an answer of this type; null: it can be anything, also nothing. */

@@ -74,13 +74,11 @@ export async function callMcpServer(call: Call, access: McpAccess, target: McpTa
     });
     ({ status } = response);
     const refused = unusable(response.status);
-    if (refused !== null) {
-      stop.abort();
-      throw failed(call, server, refused, refused);
-    }
+    if (refused !== null) throw failed(call, server, refused, refused);
     if (response.status >= 500) raise(call, "mcp_upstream_5xx_response", server, `answered ${response.status}`);
     return { response, stop, upstream: { ...called, status } };
   } catch (error) {
+    stop.abort();
     const failure =
       interruption.failure ??
       (error instanceof GatewayError ? error : null) ??

@@ -12,6 +12,7 @@ import { idsInQuery } from "../../domain/tools/mcp-session.ts";
 import { SseFilter } from "../../domain/wire/sse/sse-filter.ts";
 import type { Call } from "../call/context.ts";
 import { inTurns } from "../call/in-turns.ts";
+import { isEventStream } from "../reply/response-headers.ts";
 import type { McpAccess } from "./mcp-access.ts";
 import { isListening, type McpAnswer } from "./mcp-call.ts";
 import { ownIfNobodys, pageId } from "./mcp-session.ts";
@@ -20,8 +21,7 @@ import { ownIfNobodys, pageId } from "./mcp-session.ts";
 export function withGatewayEndpoint(call: Call, access: McpAccess, target: McpTarget, answer: McpAnswer): McpAnswer {
   const { response } = answer;
   const { body } = response;
-  const isStream = response.headers.get("content-type")?.includes("text/event-stream") ?? false;
-  if (body === null || !isStream || !isListening(call)) return answer;
+  if (body === null || !isEventStream(response.headers.get("content-type")) || !isListening(call)) return answer;
   const { status, headers } = response;
   return { ...answer, response: new Response(body.pipeThrough(rewriting(call, access, target)), { status, headers }) };
 }

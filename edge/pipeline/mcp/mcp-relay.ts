@@ -8,7 +8,7 @@
 import { EventIdScan, mcpResponseHeaders } from "../../domain/tools/mcp.ts";
 import type { Call } from "../call/context.ts";
 import type { Known } from "../call/known.ts";
-import { gatewayHeaders } from "../reply/response-headers.ts";
+import { gatewayHeaders, isEventStream, STREAM_HEADERS } from "../reply/response-headers.ts";
 import { isListening, type McpAnswer } from "./mcp-call.ts";
 
 /** How long an answer without a client is read on: about as long as the platform allows. */
@@ -17,11 +17,11 @@ const READ_ON_MS = 30_000;
 /** The response to the client; its body ends with the server's. */
 export function relayMcp(call: Call, known: Known, answer: McpAnswer): Response {
   const { response } = answer;
-  const events = response.headers.get("content-type")?.includes("text/event-stream") ?? false;
+  const events = isEventStream(response.headers.get("content-type"));
   const headers = {
     ...mcpResponseHeaders(response.headers),
     ...gatewayHeaders(call, known),
-    ...(events ? { "x-accel-buffering": "no", "cache-control": "no-cache" } : {}),
+    ...(events ? STREAM_HEADERS : {}),
   };
   const { status } = response;
   if (response.body === null) return new Response(null, { status, headers });

@@ -12,7 +12,6 @@ import type { Call } from "../call/context.ts";
 import { StageFailure } from "../call/known.ts";
 import type { UpstreamAnswer } from "../forward/attempt.ts";
 import { statusOf } from "../forward/forward.ts";
-import { wholeError } from "../forward/look-at-answer.ts";
 
 export class Fallbacks {
   readonly #call: Call;
@@ -26,34 +25,39 @@ export class Fallbacks {
     this.#reload = reload;
   }
 
-  /**
-   * The model's answer, with as much of it as had to be read, and the request with the slot of the next model; null: none
-   * admits it, and it may have lost its slot. `answer` null: the model's upstreams gave none. Throws ClientGone, and what
-   * interrupts the call.
-   */
-  async after(
-    request: AdmittedRequest,
-    answer: UpstreamAnswer | null,
-  ): Promise<{ readonly answer: UpstreamAnswer | null; readonly next: AdmittedRequest | null }> {
+  /** Whether a model may follow for what the body of a 400 says. */
+  readsErrorsOf(request: AdmittedRequest): boolean {
+    return this.#after(request).some(({ on }) => on.includes("context_length"));
+  }
+
+  /** The models that may follow the request's own. */
+  #after(request: AdmittedRequest): readonly Fallback[] {
     const { outgoing } = request.parsed;
-    this.#seen.add(request.model.model_name);
-    const left = [...ownOf(request), ...this.#left].filter(({ name }) => !this.#seen.has(name));
     const isBound = (request.objects?.upstreams.length ?? 0) > 0;
-    if (this.#reload === null || left.length === 0 || isBound || outgoing.form || !outgoing.resendable)
-      return { answer, next: null };
-    const mayBeTooLong = answer?.response.status === 400 && left.some(({ on }) => on.includes("context_length"));
-    const read = mayBeTooLong ? { ...answer, ...(await wholeError(answer)) } : answer;
-    const reason = read === null ? "failure" : reasonOf(this.#call, read);
+    if (this.#reload === null || isBound || outgoing.form || !outgoing.resendable) return [];
+    const own = request.model.model_name;
+    return [...ownOf(request), ...this.#left].filter(({ name }) => name !== own && !this.#seen.has(name));
+  }
+
+  /**
+   * The request with the slot of the next model; null: none admits it, and it may have lost its slot. `answer` null: the
+   * model's upstreams gave none. Throws ClientGone, and what interrupts the call.
+   */
+  async after(request: AdmittedRequest, answer: UpstreamAnswer | null): Promise<AdmittedRequest | null> {
+    const left = this.#after(request);
+    this.#seen.add(request.model.model_name);
+    if (this.#reload === null || left.length === 0) return null;
+    const reason = answer === null ? "failure" : reasonOf(this.#call, answer);
     this.#left = left.filter(({ on }) => reason !== null && on.includes(reason));
-    if (this.#left.length === 0) return { answer: read, next: null };
+    if (this.#left.length === 0) return null;
     // It is passed on if no other model admits the request, which may wait for long before that.
     const memory = this.#call.memory.answerMemory.open();
-    if (!memory.grow(read?.head.byteLength ?? 0)) return { answer: read, next: null };
-    read?.cancellation.suspend();
+    if (!memory.grow(answer?.head.byteLength ?? 0)) return null;
+    answer?.cancellation.suspend();
     try {
       const next = await this.#move(request, this.#reload);
-      if (next === null) read?.cancellation.resume();
-      return { answer: read, next };
+      if (next === null) answer?.cancellation.resume();
+      return next;
     } finally {
       memory.close();
     }

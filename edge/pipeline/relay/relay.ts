@@ -70,7 +70,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
   // what is only read, cancelled or downloaded was not made for this request
   const { method } = call.request;
   const isMade = method === "POST" && storedAnswerOf(method, call.path) === null && TEXT_TYPE.test(contentType ?? "");
-  const seen = { content: TEXT_BILLED.has(billedBy), anyForm: billedBy === "tokens" && isMade };
+  const seen = { content: TEXT_BILLED.has(billedBy), anyForm: billedBy === "tokens" && isMade, events };
   const scan = new UsageScan(seen, ids?.add);
   const buffer =
     miss !== null && response.status === 200 && !upstreamHeaders.has("content-encoding")
@@ -106,7 +106,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     forwarded.span.set({ ttft_ms: ttftMs, ...(events ? { stream: true } : {}), ...scan.facts() });
     if (isFailed || (end === "broken" && tapped?.complete !== true)) forwarded.span.fail();
     forwarded.span.end(call.ports.clock());
-    let failure: GatewayError | null = null;
+    let failure: GatewayError | ClientGone | null = null;
     if (stopped !== null) failure = stopped;
     else if (isFailed) failure = brokenBy("error event");
     else if (end === "complete" && response.ok) call.memory.endpoints.answered(forwarded.target.key);
@@ -115,7 +115,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     else if (end === "broken") {
       if (timedOut !== null) request.upstream.count("timeout");
       failure = brokenBy(cutReason());
-    }
+    } else if (isLeft) failure = new ClientGone();
     if (!response.ok) {
       buffer?.close();
       settler.end({ statusCode, ttftMs, failure, readerStalled });
@@ -151,8 +151,9 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     const { clientGone, timedOut, interrupted } = cancellation;
     const used = relayed.bill({ usage: scan.usage(), complete: tapped?.complete === true, stream: events });
     if (clientGone && interrupted === null) {
-      settler.end({ statusCode: 499, billed: used, failure: error });
-      throw new ClientGone();
+      const gone = new ClientGone();
+      settler.end({ statusCode: 499, billed: used, failure: gone });
+      throw gone;
     }
     if (broken && interrupted === null) brokenBy(cutReason());
     const failure =

@@ -79,10 +79,9 @@ export async function serveAdmitted(
         const boosted = await runBoons(call, asking, client.boons);
         request = boosted.request;
         stages = [...boosted.stages, ...client.lastStages(call, request)];
-        const asked = await askModel(call, request, stages);
+        const asked = await askModel(call, request, stages, fallbacks.readsErrorsOf(asking));
         forwarded = asked.answer;
-        const { answer, next } = await fallbacks.after(asking, forwarded);
-        forwarded = answer;
+        const next = await fallbacks.after(asking, forwarded);
         if (next === null) {
           if (forwarded === null) throw asked.failure;
           break;
@@ -120,10 +119,11 @@ async function askModel(
   call: Call,
   request: Admitted,
   stages: readonly AnswerStage[],
+  readsErrors: boolean,
 ): Promise<{ readonly answer: UpstreamAnswer | null; readonly failure: GatewayError | null }> {
   const sent = stages.length === 0 ? request : { ...request, model: withTimeForWholeAnswer(call, request) };
   try {
-    return { answer: await forward(call, sent, request.upstream), failure: null };
+    return { answer: await forward(call, sent, request.upstream, readsErrors), failure: null };
   } catch (error) {
     if (!(error instanceof GatewayError) || !NO_ANSWER.has(error.code)) throw error;
     return { answer: null, failure: error };

@@ -76,6 +76,14 @@ it.each([
   expect(world.logged).toContainEqual(expect.objectContaining({ reason: `timed out: nothing for ${limitSecs} s` }));
 });
 
+it("a stream of comments that breaks owes no output", async () => {
+  const { send, pass, row } = await streamed({ stream_keepalive_secs: 0, idle_timeout_secs: 30 });
+  await pass(1000);
+  send(`: ${"x".repeat(4000)}\n\n`);
+  await pass(32_000);
+  expect(row()).toMatchObject({ error_code: "upstream_stream_error", output_tokens: 0 });
+});
+
 it("a stream ends at the total time of its model although it goes on", async () => {
   const { send, pass, row } = await streamed({ request_timeout_secs: 60, stream_keepalive_secs: 0 });
   for (let secs = 0; secs < 58; secs += 2) {

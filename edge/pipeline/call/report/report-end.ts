@@ -72,7 +72,7 @@ function fieldsOf(
     status: row.status_code,
     error: row.error_code === "" ? null : row.error_code,
     reason: reasonOf(failure),
-    client_gone: row.status_code === 499,
+    client_gone: row.error_code === "client_gone",
     reader_stalled: readerStalled || undefined,
     boons_warning: call.boonRuns.warnings.join() || undefined,
     admission: row.admission,

@@ -47,7 +47,7 @@ export function usageRowOf(call: Call, known: Known, end: UsageRowEnd): UsageRow
     weight: principal?.tenant.weight ?? 0,
     status_code: end.statusCode,
     upstream_status: known.upstream.status,
-    error_code: errorCodeOf(end.failure ?? null, end.statusCode),
+    error_code: errorCodeOf(end.failure ?? null),
     endpoint: known.upstream.endpoint,
     attempts: call.trace.count("upstream"),
     input_tokens: billed.inputTokens,
@@ -74,9 +74,9 @@ export function usageRowOf(call: Call, known: Known, end: UsageRowEnd): UsageRow
  * The code of the error that the client got, or would have got; "" when the gateway's side of the call did not fail: an
  * upstream's own error that is passed on has no code of the gateway.
  */
-function errorCodeOf(failure: unknown, status: number): string {
+function errorCodeOf(failure: unknown): string {
   if (failure instanceof GatewayError) return failure.code;
-  if (failure instanceof ClientGone || status === 499) return "client_gone";
+  if (failure instanceof ClientGone) return "client_gone";
   return failure === null ? "" : "internal_error";
 }
 
