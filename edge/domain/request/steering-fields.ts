@@ -20,6 +20,11 @@ const STEERING = {
     "kv_transfer_params ec_transfer_params remote_* bootstrap_* disagg* migration_request session_params",
 } as const;
 
+/** The names, or the start of them. */
+export const STEERING_NAMES: readonly string[] = Object.values(STEERING).flatMap((names) =>
+  names.replaceAll("*", "").split(" "),
+);
+
 /** Fields whose own fields a server reads as those of the body, or of the model's call. */
 const HOLDERS: ReadonlySet<string> = new Set(["extrabody", "parameters", "samplingparams", "options", "vllmxargs"]);
 /** This one replaces fields of the body. */
