@@ -96,7 +96,7 @@ export const whole = (min: number, max = Number.MAX_SAFE_INTEGER) => {
     max === Number.MAX_SAFE_INTEGER && code !== "too_big"
       ? `must be a whole number of at least ${min}`
       : `must be a whole number from ${min} to ${max}`;
-  return z.number({ error }).int(error).min(min, error).max(max, error);
+  return z.number({ error }).int({ error }).min(min, { error }).max(max, { error });
 };
 
 /** A finite amount of at least 0. */

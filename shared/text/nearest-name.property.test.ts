@@ -14,7 +14,7 @@ it("is one of the known names or none, and the same name if that is known", () =
   );
 });
 
-it.each([
+it.each<[string, string | null]>([
   ["budget_cost", "budget_cost_usd"],
   ["descripton", "description"],
   ["maxInFlight", "max_in_flight"],
