@@ -1,11 +1,13 @@
 /** The known name that a wrong one was most likely meant to be. Pure. */
 
+/** Edits that are slips of the hand. */
+const SLIPS_MAX = 2;
 /** A shorter name is part of too many others. */
 const PART_MIN_CHARACTERS = 3;
 
 /**
- * The nearest of `names` by single-character edits, at most a third of the characters; else the most similar one that contains the
- * other; else null.
+ * The one of `names` that differs by a slip; else the most similar one that contains the other; else the nearest by single-character
+ * edits, at most a third of the characters; else null.
  */
 export function nearestName(wrong: string, names: readonly string[]): string | null {
   let nearest: string | null = null;
@@ -17,12 +19,14 @@ export function nearestName(wrong: string, names: readonly string[]): string | n
   return nearest;
 }
 
-/** Infinite: not meant. One that only contains the other comes after every near one. */
+/** Infinite: not meant. */
 function ranked(wrong: string, name: string): number {
   const [part, all] = wrong.length < name.length ? [wrong, name] : [name, wrong];
   const edits = editsBetween(wrong, name);
-  if (edits <= all.length / 3) return edits;
-  return part.length >= PART_MIN_CHARACTERS && all.includes(part) ? all.length + edits : Number.POSITIVE_INFINITY;
+  const isNear = edits <= all.length / 3;
+  if (isNear && edits <= SLIPS_MAX) return edits;
+  if (part.length >= PART_MIN_CHARACTERS && all.includes(part)) return SLIPS_MAX + edits / (edits + 1);
+  return isNear ? edits : Number.POSITIVE_INFINITY;
 }
 
 /** Levenshtein's distance. */
