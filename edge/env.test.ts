@@ -95,6 +95,19 @@ describe("the Worker's configuration", () => {
   });
 
   it.each([
+    ["GATEWAY_CORS_ORIGINS", "https://a.example,https://B.example:443/", "entry 2", ": write https://b.example"],
+    ["GATEWAY_CORS_ORIGINS", "b.example", "entry 1", "is not as browsers send it"],
+    ["GATEWAY_PASSTHROUGH_PATHS", "/v1/rerank,/v1/files", "entry 2", "is an account object"],
+    ["GATEWAY_PASSTHROUGH_PATHS", "/V1/chat/completions", "entry 1", "in another case"],
+    ["GATEWAY_PASSTHROUGH_FIELDS", "lora_path, model", "entry 2", "did you mean models?"],
+    ["GATEWAY_PASSTHROUGH_FIELDS", "temperature", "entry 1", "is none"],
+  ])("of %s=%s names the wrong entry and why", (variable, value, entry, why) => {
+    const parse = (): unknown => parseEnv({ [variable]: value });
+    expect(parse).toThrow(entry);
+    expect(parse).toThrow(why);
+  });
+
+  it.each([
     ["GATEWAY_CORS_ORIGINS", "https://*.a.example"],
     ["GATEWAY_CORS_ORIGINS", "*,https://a.example"],
     ["GATEWAY_CORS_ORIGINS", "https://a.example/path"],

@@ -25,10 +25,11 @@ import {
 } from "../shared/env/env-fields.ts";
 import { strictVariables } from "../shared/env/unknown-variables.ts";
 import { isSafePath } from "../shared/network/upstream-url.ts";
+import { nearestName } from "../shared/text/nearest-name.ts";
 import { ADMISSION_PATIENCE_MAX_SECS } from "./cluster/holder-lease.ts";
 import { SPILL_MAX_SEGMENTS } from "./domain/ledger/ledger-log.ts";
 import { isServedPath, mayBeAdded } from "./domain/request/path-rules.ts";
-import { mayConcernSteering, squashed } from "./domain/request/steering-fields.ts";
+import { mayConcernSteering, STEERING_NAMES, squashed } from "./domain/request/steering-fields.ts";
 
 /** One day. Timers of the runtime reach little more than 24 days. */
 const STALLED_READER_MAX_SECS = 86_400;
@@ -71,18 +72,23 @@ const foreignObjects = envText("refuse")
   })
   .meta({ values: "`refuse`, `pass`", default: "`refuse`" });
 
+function pathFault(path: string): string | null {
+  if (!/^\/[^\s?#\\]+$/.test(path) || !isSafePath(path)) return "is not a plain path that starts with a slash";
+  if (!isServedPath(path)) return "has an empty segment, a slash at its end, or a route of the gateway in another case";
+  return mayBeAdded(path) ? null : "is an account object, or can be read as another route";
+}
+
 /** Exact paths, separated by commas. */
 const passthroughPaths = envText("")
   .transform((text, context) => {
     if (text === "") return new Set<string>();
     const paths = text.split(",").map((path) => path.trim());
-    const fits = (path: string): boolean =>
-      /^\/[^\s?#\\]+$/.test(path) && isSafePath(path) && isServedPath(path) && mayBeAdded(path);
-    if (paths.every(fits)) return new Set(paths);
+    const faults = paths.map(pathFault);
+    const at = faults.findIndex((fault) => fault !== null);
+    if (at === -1) return new Set(paths);
     context.addIssue({
       code: "custom",
-      message:
-        "must be a comma-separated list of paths that start with a slash, none of them an account object such as files",
+      message: `must be a comma-separated list of paths that start with a slash, none of them an account object such as files; entry ${at + 1} ${faults[at]}`,
     });
     return z.NEVER;
   })
@@ -92,10 +98,12 @@ const passthroughPaths = envText("")
 const passthroughFields = envText("")
   .transform((text, context) => {
     const names = text === "" ? [] : text.split(",").map((name) => name.trim());
-    if (names.every(mayConcernSteering)) return new Set(names.map(squashed));
+    const at = names.findIndex((name) => !mayConcernSteering(name));
+    if (at === -1) return new Set(names.map(squashed));
+    const nearest = nearestName(names[at] ?? "", STEERING_NAMES);
     context.addIssue({
       code: "custom",
-      message: "must be a comma-separated list of fields that are refused otherwise",
+      message: `must be a comma-separated list of fields that are refused otherwise; entry ${at + 1} is none${nearest === null ? "" : `: did you mean ${nearest}?`}`,
     });
     return z.NEVER;
   })

@@ -80,6 +80,7 @@ export function strictBodies(app: Api, route: BodyRoute): StrictBodies {
   const routeOf = (field: string): string | null => routeThatSets(app, route, field);
   let known: JsonSchema | undefined;
   let knownOfRecord: JsonSchema | undefined;
+  let settable: readonly string[] | undefined;
   return (input) => {
     if (route.body === undefined || !isFields(input)) return { body: input };
     known ??= jsonSchemaOf(route.body);
@@ -88,7 +89,8 @@ export function strictBodies(app: Api, route: BodyRoute): StrictBodies {
     const isCreate = route.kind === "create";
     if (!isCreate && ofRecord.length > 0 && route.answer !== undefined) knownOfRecord ??= jsonSchemaOf(route.answer);
     const within: Path[] = [];
-    refuseUnknown(withoutRepeated(unknownFields(known, given), knownOfRecord ?? {}, within), ofRecord);
+    settable ??= ofRecord.filter((name) => routeOf(name) !== null);
+    refuseUnknown(withoutRepeated(unknownFields(known, given), knownOfRecord ?? {}, within), settable);
     const names = Object.keys(repeated).filter((name) => isCreate || !ignored.includes(name));
     if (isCreate) {
       const [, set] = split(repeated, (name) => repeated[name] === null);

@@ -68,6 +68,12 @@ const CASES: readonly Case[] = [
     { api_base: "nowhere", input_cost_per_token: -1, tags: [1, 2], health: { maintenance_until: "soon" } },
     ["input_cost_per_token", "tags.0", "tags.1", "model_name", "api_base", "health.maintenance_until"],
   ],
+  [
+    "POST",
+    "/models",
+    { model_name: "dear", input_cost_per_token: 100.1, cached_input_cost_per_token: 1e300, cost_per_image: 100 },
+    ["input_cost_per_token", "cached_input_cost_per_token"],
+  ],
   ["PUT", "/models/{model}", { api_base: "ftp://h" }, ["upstream_model", "api_base"]],
   ["POST", "/models/{model}/endpoints", { api_base: "h", weight: 0 }, ["name", "api_base", "weight"]],
   [

@@ -98,7 +98,8 @@ function settingComplaints(key: string, value: unknown, at: number): readonly Er
   const setting = SETTINGS.find(({ name }) => name === key);
   if (setting === undefined) {
     const nearest = nearestName(key, SETTING_NAMES);
-    return [{ path: [...row, "key"].join("."), message: `is not the name of a setting; did you mean '${nearest}'?` }];
+    const hint = nearest === null ? `: ${SETTING_NAMES.join(", ")}` : `; did you mean '${nearest}'?`;
+    return [{ path: [...row, "key"].join("."), message: `is not the name of a setting${hint}` }];
   }
   refuseUnknown(unknownFields(jsonSchemaOf(setting.schema), value, path));
   const { error } = setting.schema.safeParse(value, IN_WORDS);

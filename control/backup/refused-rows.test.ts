@@ -71,6 +71,23 @@ describe("a row that the API could not have written", () => {
   });
 });
 
+it.each([
+  ["the model itself", ["x"], "must not contain the model itself"],
+  ["one that falls back to it", ["y"], "leads back to the model: 'y' falls back to it"],
+])("fallbacks that lead back over %s are refused by their row", async (_, fallback_models, message) => {
+  await control.request("POST", "/api/v1/models", { model_name: "y", fallback_models: ["x"] });
+  const before = await dataOf();
+  const data = { ...file.data, models: file.data.models.filter((model) => model.model_name !== "y") };
+  const [first, ...rest] = data.models;
+  const models = [...rest, { ...first, model_name: "x", fallback_models }];
+  expect(await restored({ ...file, data: { ...data, models } })).toMatchObject({
+    status: 400,
+    code: "validation_failed",
+    details: [{ path: `data.models.${rest.length}.fallback_models`, message }],
+  });
+  expect(await dataOf()).toBe(before);
+});
+
 describe("a name that is no field", () => {
   it.each<[place: string, name: string, nearest: string | null, () => object]>([
     ["data.tenants.0.budget_token", "a row", "budget_tokens", () => changed("tenants", { budget_token: 5 })],

@@ -20,6 +20,7 @@ import type { VerbContext, Written } from "../kernel/context.ts";
 import { parse, refuseIfAny } from "../kernel/parse.ts";
 import { write } from "../kernel/write.ts";
 import type { WriteJournal } from "../kernel/write-journal.ts";
+import { refuseFallbackCycle } from "../models/fallback-cycle.ts";
 import { type BackupRow, ENTITIES } from "./backup-entities.ts";
 import { checkAddresses, readBackup } from "./checks.ts";
 import { compareRows, storedRows } from "./compare-rows.ts";
@@ -71,6 +72,10 @@ export async function restoreBackup(
     const before = isDryRun ? await storedRows(tx, data) : null;
     const counts = {} as Record<BackupEntity, { inserted: number; updated: number }>;
     for (const entity of BACKUP_ENTITIES) counts[entity] = await restoreEntity(ctx, tx, journal, entity, data);
+    await refuseFallbackCycle(
+      tx,
+      data.models.map((model, at) => ({ ...model, path: `data.models.${at}.fallback_models` })),
+    );
     const differences =
       before === null ? undefined : await compareRows(tx, before, await storedRows(tx, data), ctx.sealKey);
     await touchModelsOfEndpoints(tx, journal);

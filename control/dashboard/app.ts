@@ -154,7 +154,6 @@ export function createDashboard(options: DashboardOptions): Hono {
   });
 
   app.get("/auth/oidc/:provider/callback", async (c) => {
-    const provider = providerOf(c);
     const came = new URL(callbackOf(c));
     came.search = new URL(c.req.url).search;
     const sealed = getCookie(c, SIGN_IN_COOKIE) ?? "";
@@ -162,7 +161,7 @@ export function createDashboard(options: DashboardOptions): Hono {
     try {
       const state = await states.take(sealed);
       if (state === null || state.provider !== c.req.param("provider")) return refused(c, "sign_in_expired");
-      const identity = await provider.arrive(came, state);
+      const identity = await providerOf(c).arrive(came, state);
       const signed = await signInIdentity(db, identity, { reserved: env.adminEmail, now: now() });
       if (signed.kind === "refused") return refused(c, signed.reason);
       await begin(c, signed.user);

@@ -43,6 +43,14 @@ describe("the console's variables", () => {
     });
   });
 
+  it.each([
+    [{ ...provider, clientId: "c" }, "; provider 'corp' has the unknown member 'clientId'"],
+    [{ ...provider, issuer: "http://id.example.org" }, "; wrong: provider 'corp', issuer"],
+    [{ ...provider, id: "No" }, "; wrong: provider 2, id"],
+  ])("name the provider and the member that is wrong: %j", (wrong, said) => {
+    expect(() => parseDashboardEnv(withProviders({ ...provider, id: "first" }, wrong))).toThrow(said);
+  });
+
   it("have an admin's email of their own when none is set", () => {
     const { DASHBOARD_ADMIN_EMAIL: _, ...rest } = GOOD;
     expect(parseDashboardEnv(rest)?.adminEmail).toBe("admin@localhost.localdomain");

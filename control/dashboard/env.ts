@@ -73,10 +73,12 @@ export function isLoopback({ protocol, hostname }: URL): boolean {
 
 const shortText = (max: number) => z.string().trim().min(1).max(max);
 
+const PROVIDER_ID = /^(?!local$)[a-z0-9-]{1,32}$/;
+
 const providersSchema = z
   .array(
-    z.object({
-      id: z.string().regex(/^(?!local$)[a-z0-9-]{1,32}$/),
+    z.strictObject({
+      id: z.string().regex(PROVIDER_ID),
       name: shortText(100),
       issuer: z.string().refine(isIssuer),
       client_id: shortText(1000),
@@ -95,7 +97,8 @@ const PROVIDERS =
   "must be a JSON array of {id (a-z 0-9 -, not local), name, issuer (https), client_id, client_secret, scopes with openid, allow_unverified_email}, each id once";
 
 const providers = envText("[]").transform((text, context): readonly OidcProvider[] => {
-  const parsed = providersSchema.safeParse(jsonOf(text));
+  const given = jsonOf(text);
+  const parsed = providersSchema.safeParse(given);
   if (parsed.success)
     return parsed.data.map(({ client_id, client_secret, allow_unverified_email, ...rest }) => ({
       ...rest,
@@ -103,9 +106,19 @@ const providers = envText("[]").transform((text, context): readonly OidcProvider
       clientSecret: client_secret,
       allowUnverifiedEmail: allow_unverified_email,
     }));
-  context.addIssue({ code: "custom", message: PROVIDERS });
+  context.addIssue({ code: "custom", message: `${PROVIDERS}${wrongMember(given, parsed.error)}` });
   return z.NEVER;
 });
+
+/** The provider, by its id or its place, and the member that is wrong; nothing if the list itself is. */
+function wrongMember(given: unknown, { issues: [first] }: z.ZodError): string {
+  const [at, member] = first?.path ?? [];
+  if (first === undefined || typeof at !== "number") return "";
+  const { id } = ((given as readonly unknown[])[at] ?? {}) as { readonly id?: unknown };
+  const provider = typeof id === "string" && PROVIDER_ID.test(id) ? `provider '${id}'` : `provider ${at + 1}`;
+  if (first.code === "unrecognized_keys") return `; ${provider} has the unknown member '${first.keys[0]}'`;
+  return `; wrong: ${provider}${member === undefined ? "" : `, ${String(member)}`}`;
+}
 
 const DATABASE =
   "must be the postgres:// URL of the gateway's database: only the control service can open an embedded one";

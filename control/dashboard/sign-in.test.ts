@@ -320,6 +320,15 @@ describe("a person from a provider", () => {
     expect(why(await testing.signIn(testing.browser(), returnTo))[1]).toMatch(/^\/(?![/\\])/);
   });
 
+  it("goes to / after a sign-in with a return_to that no cookie can hold", async () => {
+    expect(why(await testing.signIn(testing.browser(), `/logs?q=${"x".repeat(1000)}`))).toEqual([302, "/"]);
+  });
+
+  it("is told at the sign-in page that the provider of a callback does not exist", async () => {
+    const answer = await testing.browser().get("/auth/oidc/nope/callback");
+    expect(why(answer)).toEqual([302, "/sign-in?error=sign_in_expired"]);
+  });
+
   it("does not wait in a list without end", async () => {
     const { db } = testing.control.connection;
     const pending = Array.from({ length: 1000 }, (_, nth) => ({

@@ -114,7 +114,7 @@ export async function changeModel(
   const now = ctx.now();
   const fields = { ...(await fieldsOfUpdate(ctx, body, before.row)), ...noted?.(now) };
   refuseIfAny(complaintsAbout(body, before.row, { ...before.row, ...fields }));
-  await refuseFallbackCycle(tx, before.row.model_name, fields.fallback_models);
+  await refuseFallbackCycle(tx, [{ ...fields, model_name: before.row.model_name }]);
   const [row] = await tx
     .update(models)
     .set({ ...fields, rev: journal.rev, updated_at: now })

@@ -19,7 +19,7 @@ export async function createModel(ctx: VerbContext, input: unknown): Promise<Wri
   await checkUpstreamAddress(ctx, "api_base", body.api_base ?? "");
   const fields = await fieldsOfNew(ctx, body);
   return await write(ctx, async (tx, journal) => {
-    await refuseFallbackCycle(tx, body.model_name, fields.fallback_models);
+    await refuseFallbackCycle(tx, [{ ...fields, model_name: body.model_name }]);
     try {
       const now = ctx.now();
       const [row] = await tx

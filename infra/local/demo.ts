@@ -4,9 +4,10 @@
  * not create again what an operator has deleted.
  */
 import { createHash } from "node:crypto";
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
+import { readPrivate } from "./secrets.ts";
 
 /** What {@link seedDemo} needs. */
 interface DemoOptions {
@@ -33,22 +34,18 @@ type State = z.infer<typeof state>;
 export const DEMO_KEY_FILE = "demo-key";
 const STATE_FILE = "demo.json";
 
-function read(path: string): string | undefined {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return undefined;
-  }
-}
-
 function readState(path: string): State | undefined {
-  const text = read(path);
-  const parsed = text === undefined ? undefined : state.safeParse(JSON.parse(text));
+  const text = readPrivate(path);
+  const parsed = text === null ? undefined : state.safeParse(JSON.parse(text));
   return parsed?.success ? parsed.data : undefined;
 }
 
-/** The last port of the demo upstream, to be used again; 0 when there was none. */
+/**
+ * The last port of the demo upstream, to be used again; 0 when there was none. Throws for a file of the demo that is not private, before
+ * any part has started that would have to be stopped.
+ */
 export function lastDemoPort(dataDir: string): number {
+  readPrivate(join(dataDir, DEMO_KEY_FILE));
   const last = readState(join(dataDir, STATE_FILE));
   return last === undefined ? 0 : Number(new URL(last.api_base).port);
 }
@@ -86,7 +83,7 @@ export async function seedDemo(options: DemoOptions): Promise<Demo | null> {
   const move = (modelId: string) => call("PUT", `/models/${modelId}`, { upstream_model: MODEL, api_base: apiBase });
 
   const last = readState(statePath);
-  const apiKey = read(keyPath)?.trim();
+  const apiKey = readPrivate(keyPath);
   if (last?.database === database && apiKey) {
     if ((await call("GET", `/models/${last.model_id}`)).status === 404) return null;
     if (last.api_base !== apiBase) {

@@ -30,6 +30,19 @@ describe("readStackEnv", () => {
     expect(without).toMatchObject({ dashboard: false, dashboardListen: undefined, variables: off });
   });
 
+  it.each([
+    ["GATEWAY_DASHBOARD_LISTEN", "127.0.0.1:8080", "GATEWAY_PROXY_LISTEN"],
+    ["GATEWAY_METRICS_LISTEN", "0.0.0.0:8080", "GATEWAY_PROXY_LISTEN"],
+    ["GATEWAY_DASHBOARD_LISTEN", "0.0.0.0:9180", "GATEWAY_ADMIN_LISTEN"],
+  ])("names both variables of one address: %s=%s", (variable, address, other) => {
+    const proxy = { GATEWAY_PROXY_LISTEN: "127.0.0.1:8080" };
+    expect(() => read({ ...proxy, [variable]: address })).toThrow(
+      `${variable} and ${other} must not be the same address: give one another port`,
+    );
+    const others = { GATEWAY_ADMIN_LISTEN: "127.0.0.2:8080", GATEWAY_METRICS_LISTEN: "127.0.0.1:0" };
+    expect(() => read({ ...proxy, ...others, GATEWAY_DASHBOARD_LISTEN: "127.0.0.1:0" })).not.toThrow();
+  });
+
   it("passes no unknown variable on", () => {
     expect(read({ GATEWAY_CELL: "eu", GATEWAY_CEL: "x", DASHBOARD_PASSWROD: "x" }).variables).toEqual({
       GATEWAY_CELL: "eu",

@@ -267,7 +267,7 @@ export function readStackEnv(
   // A generated token is known to everyone who can read this machine's files
   // (docs/rules/configuration.md#generated-admin-token).
   const host = value.GATEWAY_ADMIN_TOKEN === undefined ? "127.0.0.1" : "0.0.0.0";
-  return {
+  const config: StackConfig = {
     proxy: value.GATEWAY_PROXY_LISTEN,
     handed: handedSockets(env, hasControl ? ["proxy", ...CONTROL_SOCKETS] : ["proxy"]),
     tls: certificateFiles(value, cwd),
@@ -299,6 +299,26 @@ export function readStackEnv(
       ),
     ),
   };
+  if (hasControl) refuseSharedAddress(config);
+  return config;
+}
+
+const WILDCARDS: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
+
+/** Throws StackEnvError for two variables by which two parts would listen on the same address. */
+function refuseSharedAddress({ handed, ...config }: StackConfig): void {
+  const listening = [
+    ["GATEWAY_PROXY_LISTEN", handed.has("proxy") ? undefined : config.proxy],
+    ["GATEWAY_ADMIN_LISTEN", handed.has("admin") ? undefined : config.admin],
+    ["GATEWAY_METRICS_LISTEN", handed.has("metrics") ? undefined : config.metrics],
+    ["GATEWAY_DASHBOARD_LISTEN", handed.has("dashboard") ? undefined : config.dashboardListen],
+  ] as const;
+  for (const [at, [name, address]] of listening.entries())
+    for (const [other, taken] of listening.slice(0, at)) {
+      if (address === undefined || address.port === 0 || address.port !== taken?.port) continue;
+      if (address.host === taken.host || WILDCARDS.has(address.host) || WILDCARDS.has(taken.host))
+        throw new StackEnvError(`${name} and ${other} must not be the same address: give one another port`);
+    }
 }
 
 /** Throws StackEnvError for what cannot be in a cluster. */

@@ -1,8 +1,20 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  lchownSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { lastDemoPort } from "./demo.ts";
 import { readStackEnv, StackEnvError } from "./env.ts";
 import { lockFolders } from "./own-folders.ts";
 import { Undo } from "./process/running.ts";
@@ -60,8 +72,9 @@ it("names the data folder of a storage that no variable sets", async () => {
 });
 
 it.each([
-  ["everybody could write so that only the owner can", 0o777, 0o755],
-  ["a group could write so that only the owner can", 0o770, 0o750],
+  ["everybody could write so that only the owner has rights", 0o777, 0o700],
+  ["everybody could read so that only the owner has rights", 0o755, 0o700],
+  ["a group could write so that only the owner has rights", 0o770, 0o700],
   ["nobody can replace another user's files as it is", 0o1777, 0o1777],
 ])("uses a data folder in which %s", async (_, before, after) => {
   const data = join(folder, "data");
@@ -71,8 +84,31 @@ it.each([
   expect((statSync(data).mode & 0o7777).toString(8)).toBe(after.toString(8));
 });
 
+it("refuses a data folder that all users can replace, and one in it when it is linked", async () => {
+  mkdirSync(join(folder, "open/data"), { recursive: true });
+  chmodSync(join(folder, "open"), 0o777);
+  symlinkSync(join(folder, "open/data"), join(folder, "link"));
+  const refused = new StackEnvError(
+    `GATEWAY_DATA_DIR: all users can replace ${folder}/open/data: run chmod o-w ${folder}/open, or use a folder elsewhere`,
+  );
+  for (const data of ["open/data", "link"]) await expect(locked({ GATEWAY_DATA_DIR: data })).rejects.toThrow(refused);
+  chmodSync(join(folder, "open"), 0o1777);
+  await locked({ GATEWAY_DATA_DIR: "link" });
+});
+
 describe.runIf(process.getuid?.() === 0)("what another user owns", () => {
   const NOBODY = 65534;
+
+  it.each(["link", "link/inner"])("is refused as the link to our data folder: %s", async (data) => {
+    mkdirSync(join(folder, "data/inner"), { recursive: true });
+    symlinkSync(join(folder, "data"), join(folder, "link"));
+    lchownSync(join(folder, "link"), NOBODY, NOBODY);
+    await expect(locked({ GATEWAY_DATA_DIR: data })).rejects.toThrow(
+      `GATEWAY_DATA_DIR: ${folder}/link belongs to another user (uid 65534)`,
+    );
+    lchownSync(join(folder, "link"), 0, 0);
+    await locked({ GATEWAY_DATA_DIR: data });
+  });
 
   it.each(["admin-token", "console-password", "demo-key", "compiled", "worker", "postgres", "objects"])(
     "is refused in the data folder, with what to do: %s",
@@ -169,6 +205,20 @@ it.each([0o602, 0o666, 0o620])("refuses a secret that other users can write: mod
   expect(() => storedSecret(folder, "admin-token")).toThrow(
     new StackEnvError(`other users can write ${path}: remove it, or, if you trust its content, run chmod 600 ${path}`),
   );
+});
+
+it.each([0o644, 0o604, 0o640])("refuses a secret that other users can read: mode %o", (mode) => {
+  const path = join(folder, "demo-key");
+  writeFileSync(path, "read");
+  chmodSync(path, mode);
+  if (process.getuid?.() === 0) chownSync(path, 0, 65534);
+  else chmodSync(path, mode | 0o004);
+  const refused = new StackEnvError(
+    `other users can read ${path}, and may know the secret: remove it for a new one, or, if nobody has read it, run chmod 600 ${path}`,
+  );
+  expect(() => lastDemoPort(folder)).toThrow(refused);
+  chmodSync(path, 0o600);
+  expect(lastDemoPort(folder)).toBe(0);
 });
 
 it("does not try for ever where a folder takes no other", async () => {

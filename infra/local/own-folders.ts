@@ -1,5 +1,15 @@
 /** The folders that a launcher keeps for itself: its data, and the storage of the Durable Objects when that lies elsewhere. */
-import { accessSync, chmodSync, constants, existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  realpathSync,
+  statSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { ForeignEntry, isForeign, makePrivate, ownEntry } from "../../control/db/private-folder.ts";
 import { systemProblem } from "../../control/kernel/system-problem.ts";
@@ -7,7 +17,9 @@ import { type StackConfig, StackEnvError } from "./env.ts";
 import { type FolderLock, lockFolder } from "./process/folder-lock.ts";
 import type { Undo } from "./process/running.ts";
 
+const OF_OTHERS = 0o077;
 const WRITABLE_BY_OTHERS = 0o022;
+const WRITABLE_BY_ALL = 0o002;
 /** Whoever can write in a folder with this bit can still not replace what others have in it, as in /tmp. */
 const STICKY = 0o1000;
 const USABLE = constants.R_OK | constants.W_OK | constants.X_OK;
@@ -21,7 +33,7 @@ export async function lockFolders(
   const compiled = compileCache(dataDir);
   if (dirname(compiled) === dataDir) await inFolder("GATEWAY_DATA_DIR", dataDir, () => makePrivate(compiled));
   if (!`${objectsDir}/`.startsWith(`${dataDir}/`)) return [data, await lockedFolder(objectsVariable, objectsDir, undo)];
-  await inFolder(objectsVariable, objectsDir, () => undefined);
+  await inFolder(objectsVariable, objectsDir, () => undefined, dataDir);
   return [data, data];
 }
 
@@ -33,11 +45,15 @@ async function lockedFolder(variable: string, folder: string, undo: Undo): Promi
   });
 }
 
-/** Makes the folder when it is missing. Throws StackEnvError, which names the variable, if it cannot be used. */
-async function inFolder<T>(variable: string, folder: string, use: () => T): Promise<Awaited<T>> {
+/**
+ * Makes the folder when it is missing. `within`: the folder above it that was found to be ours. Throws StackEnvError, which names the
+ * variable, if it cannot be used.
+ */
+async function inFolder<T>(variable: string, folder: string, use: () => T, within?: string): Promise<Awaited<T>> {
   try {
     makeFolder(folder);
     accessSync(folder, USABLE);
+    if (within === undefined) refuseReplaceable(folder);
     keepToOurselves(folder);
     return await use();
   } catch (error) {
@@ -49,8 +65,8 @@ async function inFolder<T>(variable: string, folder: string, use: () => T): Prom
 }
 
 /**
- * Removes the right of other users to write in a folder of ours: they could put an admin token that they know, or code, in the place
- * of a file. A folder of root is used as it is: that of a volume of containers is root's, and writable for all. Throws ForeignEntry
+ * Removes the rights of other users to a folder of ours: they could put an admin token that they know, or code, in the place of a
+ * file. A folder of root is used as it is: that of a volume of containers is root's, and writable for all. Throws ForeignEntry
  * for what they have put there already; a folder like /tmp holds theirs by right.
  */
 function keepToOurselves(folder: string): void {
@@ -60,12 +76,24 @@ function keepToOurselves(folder: string): void {
       `the folder ${folder} belongs to another user (uid ${uid}): start as that user, or, if you trust its content, run chown -R ${process.getuid?.()} ${folder}`,
     );
   if ((mode & STICKY) !== 0) return;
-  if (uid === process.getuid?.() && (mode & WRITABLE_BY_OTHERS) !== 0) {
-    chmodSync(folder, mode & 0o7777 & ~WRITABLE_BY_OTHERS);
+  if (uid === process.getuid?.() && (mode & OF_OTHERS) !== 0) {
+    chmodSync(folder, mode & 0o7777 & ~OF_OTHERS);
     if ((statSync(folder).mode & WRITABLE_BY_OTHERS) !== 0)
       throw new ForeignEntry(`other users can write in the folder ${folder}, which chmod does not change: use another`);
   }
   for (const name of readdirSync(folder)) ownEntry(join(folder, name));
+}
+
+/** Throws ForeignEntry if another user could put another folder in the place of this one: as its link, or in a folder above it. */
+function refuseReplaceable(folder: string): void {
+  for (const path of new Set([folder, realpathSync(folder)]))
+    for (let at = path; at !== dirname(at); at = dirname(at)) {
+      if (lstatSync(at).isSymbolicLink()) ownEntry(at);
+      const above = dirname(at);
+      const { mode } = statSync(above);
+      if ((mode & WRITABLE_BY_ALL) !== 0 && (mode & STICKY) === 0)
+        throw new ForeignEntry(`all users can replace ${at}: run chmod o-w ${above}, or use a folder elsewhere`);
+    }
 }
 
 /**

@@ -23,24 +23,31 @@ const SECRET_BYTES = {
 export type SecretName = keyof typeof SECRET_BYTES;
 
 /**
- * The secret of a data folder: generated on the first start that needs it, then always the same. Throws ForeignEntry and
- * StackEnvError for one that another user could have written.
+ * The content of a file that only this user may know; null: there is none. Throws ForeignEntry and StackEnvError for one that another
+ * user could have read or written.
  */
+export function readPrivate(path: string): string | null {
+  ownEntry(path);
+  const state = statSync(path, { throwIfNoEntry: false });
+  if (state === undefined) return null;
+  // a volume of containers gives the group of the process its rights
+  const ofOthers = state.mode & (state.gid === process.getgid?.() ? 0o006 : 0o066);
+  if ((ofOthers & 0o022) !== 0)
+    throw new StackEnvError(
+      `other users can write ${path}: remove it, or, if you trust its content, run chmod 600 ${path}`,
+    );
+  if (ofOthers !== 0)
+    throw new StackEnvError(
+      `other users can read ${path}, and may know the secret: remove it for a new one, or, if nobody has read it, run chmod 600 ${path}`,
+    );
+  return readFileSync(path, "utf8").trim();
+}
+
+/** The secret of a data folder: generated on the first start that needs it, then always the same. Throws as {@link readPrivate}. */
 export function storedSecret(dataDir: string, name: SecretName): StoredSecret {
   const path = join(dataDir, name);
-  try {
-    ownEntry(path);
-    const { mode, gid } = statSync(path);
-    // a volume of containers gives the group of the process the right to write
-    if ((mode & 0o002) !== 0 || ((mode & 0o020) !== 0 && gid !== process.getgid?.()))
-      throw new StackEnvError(
-        `other users can write ${path}: remove it, or, if you trust its content, run chmod 600 ${path}`,
-      );
-    const secret = readFileSync(path, "utf8").trim();
-    if (secret !== "") return { secret, made: false };
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-  }
+  const kept = readPrivate(path);
+  if (kept) return { secret: kept, made: false };
   const secret = randomBytes(SECRET_BYTES[name]).toString("base64url");
   writeFileSync(path, `${secret}\n`, { mode: 0o600 });
   return { secret, made: true };

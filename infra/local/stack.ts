@@ -91,8 +91,9 @@ async function startLink(target: () => InnerAddress | undefined, runs: Promise<v
 }
 
 async function startDemo(dataDir: string): Promise<Listening> {
+  const port = lastDemoPort(dataDir);
   try {
-    return await startDemoUpstream({ port: lastDemoPort(dataDir) });
+    return await startDemoUpstream({ port });
   } catch {
     return startDemoUpstream();
   }

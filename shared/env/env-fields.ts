@@ -145,12 +145,17 @@ export const envOrigins = envText("")
       return origin === "" ? [] : [origin];
     }),
   )
-  .refine(
-    (origins) =>
-      origins.join() === "*" ||
-      origins.every((origin) => !origin.includes("*") && URL.parse(origin)?.origin === origin),
-    "must be whole origins such as https://app.example.com, separated by commas, or * alone",
-  )
+  .superRefine((origins, context) => {
+    const wrong = origins.find((origin) => origin.includes("*") || URL.parse(origin)?.origin !== origin);
+    if (wrong === undefined || origins.join() === "*") return;
+    // another case, a default port or a path
+    const meant = /^https?:\/\/[^/?#@*]+([/?#]|$)/i.test(wrong) ? URL.parse(wrong)?.origin : undefined;
+    const hint = meant === undefined ? "" : `: write ${meant}`;
+    context.addIssue({
+      code: "custom",
+      message: `must be whole origins such as https://app.example.com, separated by commas, or * alone; entry ${origins.indexOf(wrong) + 1} is not as browsers send it${hint}`,
+    });
+  })
   .meta({ values: "origins, separated by commas, or `*`" });
 
 /**

@@ -24,8 +24,8 @@ export const strictVariables = {
 /** A variable that is set and that no part reads. */
 export interface UnknownVariable {
   readonly variable: string;
-  /** The name that it was most likely meant to be. */
-  readonly nearest: string;
+  /** The name that it was most likely meant to be; null: it is like none. */
+  readonly nearest: string | null;
 }
 
 /** False for a name that begins like those of the gateway and is none. */
@@ -37,12 +37,15 @@ export function isKnownVariable(name: string): boolean {
 export function unknownVariables(variables: object): readonly UnknownVariable[] {
   return Object.entries(variables)
     .filter(([name, value]) => !isKnownVariable(name) && typeof value === "string" && value.trim() !== "")
-    .map(([variable]) => ({ variable, nearest: nearestName(variable, CANDIDATES) ?? "" }));
+    .map(([variable]) => ({ variable, nearest: nearestName(variable, CANDIDATES) }));
 }
 
 /** What is said of them in one line. */
 export function unknownText(unknown: readonly UnknownVariable[]): string {
   return unknown
-    .map(({ variable, nearest }) => `${variable} is no variable of the gateway: did you mean ${nearest}?`)
+    .map(
+      ({ variable, nearest }) =>
+        `${variable} is no variable of the gateway${nearest === null ? "" : `: did you mean ${nearest}?`}`,
+    )
     .join("; ");
 }

@@ -1,9 +1,13 @@
 /** Where a sign-in leads afterwards: the only function that makes a redirect of what a request says (docs/rules/console.md#providers). */
 
-/** The path that a text names within the origin; `/` for what leads elsewhere or is no URL. */
+/** A browser drops a cookie of more than 4,096 bytes, in which the path is sealed during a sign-in. */
+const PATH_MAX_CHARACTERS = 1000;
+
+/** The path that a text names within the origin; `/` for what leads elsewhere, is no URL or is too long. */
 export function ownPath(text: string | undefined, origin = "http://console.invalid"): string {
   if (text === undefined || !URL.canParse(text, origin)) return "/";
   const { origin: named, pathname, search } = new URL(text, origin);
   // `/..//host` is a path of this origin whose short form, `//host`, is another host
-  return named === origin && !pathname.startsWith("//") ? `${pathname}${search}` : "/";
+  const path = `${pathname}${search}`;
+  return named === origin && !path.startsWith("//") && path.length <= PATH_MAX_CHARACTERS ? path : "/";
 }

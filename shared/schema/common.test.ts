@@ -24,6 +24,14 @@ test("a whole number is a safe integer within its bounds", () => {
   for (const value of [0, 6, 1.5, 2 ** 53, "3", null]) expect(whole(1, 5).safeParse(value).success).toBe(false);
 });
 
+test.each([1e30, 2 ** 53, Number.MAX_VALUE])("a whole number that is too large is told both bounds: %d", (value) => {
+  const messages = whole(0)
+    .safeParse(value)
+    .error?.issues.map(({ message }) => message);
+  expect(new Set(messages)).toEqual(new Set(["must be a whole number from 0 to 9007199254740991"]));
+  expect(whole(0).safeParse(-1).error?.issues[0]?.message).toBe("must be a whole number of at least 0");
+});
+
 test("a timestamp comes out in UTC with milliseconds", () => {
   expect(timestamp.parse("2026-01-02T03:04:05+02:00")).toBe("2026-01-02T01:04:05.000Z");
   expect(timestamp.safeParse("2026-01-02").success).toBe(false);

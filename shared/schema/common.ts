@@ -92,11 +92,11 @@ export const descriptionField = freeText(2000);
 
 /** A whole number within bounds, a safe integer at most. */
 export const whole = (min: number, max = Number.MAX_SAFE_INTEGER) => {
-  const error =
-    max === Number.MAX_SAFE_INTEGER
+  const error = ({ code }: { readonly code: string }) =>
+    max === Number.MAX_SAFE_INTEGER && code !== "too_big"
       ? `must be a whole number of at least ${min}`
       : `must be a whole number from ${min} to ${max}`;
-  return z.number({ error }).int(error).min(min, error).max(max, error);
+  return z.number({ error }).int({ error }).min(min, { error }).max(max, { error });
 };
 
 /** A finite amount of at least 0. */

@@ -85,24 +85,29 @@ const nameList = (lowered: boolean, max: number) =>
     ])
     .refine((items) => items.length <= max, `must have at most ${max} entries`);
 
-const partPrice = amount.nullable().meta({ description: "Null: same as other tokens" });
-
 /** What a model costs. */
-export const priceFields = {
-  input_cost_per_token: amount,
-  output_cost_per_token: amount,
-  cached_input_cost_per_token: partPrice,
-  reasoning_output_cost_per_token: partPrice,
-  cache_write_cost_per_token: partPrice,
-  audio_input_cost_per_token: partPrice,
-  audio_output_cost_per_token: partPrice,
-  image_input_cost_per_token: partPrice,
-  image_output_cost_per_token: partPrice,
-  cost_per_image: amount,
-  cost_per_character: amount,
-  cost_per_audio_second: amount.meta({ description: "Stored but not used: audio is billed by input_cost_per_second" }),
-  input_cost_per_second: amount.meta({ description: "Price per second of transcribed or translated audio" }),
-};
+function pricesOf(price: typeof amount) {
+  const partPrice = price.nullable().meta({ description: "Null: same as other tokens" });
+  return {
+    input_cost_per_token: price,
+    output_cost_per_token: price,
+    cached_input_cost_per_token: partPrice,
+    reasoning_output_cost_per_token: partPrice,
+    cache_write_cost_per_token: partPrice,
+    audio_input_cost_per_token: partPrice,
+    audio_output_cost_per_token: partPrice,
+    image_input_cost_per_token: partPrice,
+    image_output_cost_per_token: partPrice,
+    cost_per_image: price,
+    cost_per_character: price,
+    cost_per_audio_second: price.meta({ description: "Stored but not used: audio is billed by input_cost_per_second" }),
+    input_cost_per_second: price.meta({ description: "Price per second of transcribed or translated audio" }),
+  };
+}
+
+/** Above every real price, and so low that the cost of a request stays below the highest one that can be counted. */
+const PRICE_MAX_USD = 100;
+export const priceFields = pricesOf(amount.max(PRICE_MAX_USD, `must be a number from 0 to ${PRICE_MAX_USD}`));
 
 /** Every field of a model that a body may set, without its names, address and credential. */
 const modelFields = {
@@ -153,6 +158,8 @@ export type Model = z.infer<typeof modelSchema>;
 /** The schemas of the stored fields that a body may set or that follow from one; an older backup may lack each of them. */
 const storedSettings = {
   ...modelFields,
+  // an earlier version accepted every price
+  ...pricesOf(amount),
   capacity_tuned_at: timestamp.nullable(),
   health_checks_enabled: flag,
   health_alerts_enabled: flag,

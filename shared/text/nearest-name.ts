@@ -1,20 +1,36 @@
 /** The known name that a wrong one was most likely meant to be. Pure. */
 
-/** The nearest of `names` by single-character edits; null if there is none. A name that contains the other is nearest. */
+/** Edits that are slips of the hand. */
+const SLIPS_MAX = 2;
+/** A shorter name is part of too many others. */
+const PART_MIN_CHARACTERS = 3;
+
+/**
+ * The one of `names` that differs by a slip; else the most similar one that contains the other; else the nearest by single-character
+ * edits, at most a third of the characters; else null.
+ */
 export function nearestName(wrong: string, names: readonly string[]): string | null {
   let nearest: string | null = null;
   let least = Number.POSITIVE_INFINITY;
   for (const name of names) {
-    const distance = distanceOf(wrong.toLowerCase(), name.toLowerCase());
+    const distance = ranked(wrong.toLowerCase(), name.toLowerCase());
     if (distance < least) [nearest, least] = [name, distance];
   }
   return nearest;
 }
 
-/** Levenshtein's distance; of a part to the whole it is below 1. */
-function distanceOf(wrong: string, name: string): number {
-  if (wrong !== "" && (name.includes(wrong) || wrong.includes(name)))
-    return Math.abs(name.length - wrong.length) / 1000;
+/** Infinite: not meant. */
+function ranked(wrong: string, name: string): number {
+  const [part, all] = wrong.length < name.length ? [wrong, name] : [name, wrong];
+  const edits = editsBetween(wrong, name);
+  const isNear = edits <= all.length / 3;
+  if (isNear && edits <= SLIPS_MAX) return edits;
+  if (part.length >= PART_MIN_CHARACTERS && all.includes(part)) return SLIPS_MAX + edits / (edits + 1);
+  return isNear ? edits : Number.POSITIVE_INFINITY;
+}
+
+/** Levenshtein's distance. */
+function editsBetween(wrong: string, name: string): number {
   let row = Array.from({ length: name.length + 1 }, (_, at) => at);
   for (let i = 1; i <= wrong.length; i += 1) {
     const next = [i];

@@ -42,7 +42,7 @@ beforeAll(async () => {
     description: DESCRIPTION,
     api_base: `http://127.0.0.1:9/${"v".repeat(1000)}`,
     upstream_model: hostile.model,
-    input_cost_per_token: 1e308,
+    input_cost_per_token: 100,
     output_cost_per_token: 5e-324,
     context_window: Number.MAX_SAFE_INTEGER,
     health: { checks_enabled: false },

@@ -7,6 +7,7 @@ import { describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
 import { mainRows } from "../harness/main-rows.ts";
+import { storePrices } from "../harness/stored-prices.ts";
 
 const fixture = useGateway();
 
@@ -54,7 +55,8 @@ describe("one request does not stop the data plane", () => {
 
   it("with a price of 1e308 under a USD cap of 1e308", { tags: ["check"] }, async () => {
     const dear = { input_cost_per_token: 1e308, output_cost_per_token: 1e308 };
-    const hostile = await fixture.gateway.mint(fixture.upstream.url, "plain", dear);
+    const hostile = await fixture.gateway.mint(fixture.upstream.url);
+    await storePrices(fixture.gateway, hostile.model.id, dear);
     const other = await fixture.gateway.mint(fixture.upstream.url);
     const caps = { budget_tokens: null, budget_cost_usd: 1e308, budget_period: "lifetime" };
     await fixture.gateway.must("PATCH", `/tenants/${hostile.tenant.id}/budget`, caps);

@@ -5,9 +5,11 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { CreatedKey } from "../../../shared/schema/api-key.ts";
+import type { Model } from "../../../shared/schema/model.ts";
 import type { Tenant } from "../../../shared/schema/tenant.ts";
 import { startControl, type TestControl } from "../../../test/harness/control.ts";
 import { ledgerRow, TestLedger } from "../../../test/harness/ledger.ts";
+import { storePrices } from "../../../test/harness/stored-prices.ts";
 
 const ledger = new TestLedger();
 ledger.use();
@@ -36,11 +38,9 @@ it("of one request with more decimals than are shown", async () => {
   const tenant = (await (await control.request("POST", "/api/v1/tenants", { name: "t" })).json()) as Tenant;
   const made = await control.request("POST", `/api/v1/tenants/${tenant.id}/keys`);
   const { key } = (await made.json()) as CreatedKey;
-  await control.request("POST", "/api/v1/models", {
-    model_name: "priced",
-    input_cost_per_token: 0.0000001234567,
-    output_cost_per_token: 1e308,
-  });
+  const fields = { model_name: "priced", input_cost_per_token: 0.0000001234567 };
+  const { id } = await control.must<Model>("POST", "/models", fields);
+  await storePrices(control, id, { output_cost_per_token: 1e308 });
   const cost = { cost_usd: 0.000001234567, energy_cost_usd: 0.0000000456789 };
   const of = { tenant_id: tenant.id, key_id: key.id, model: "priced" };
   await ledger.insert([

@@ -28,6 +28,11 @@ const STEERING = {
   "go before other requests": "priority strict_priority",
 } as const;
 
+/** The names, or the start of them. */
+export const STEERING_NAMES: readonly string[] = Object.values(STEERING).flatMap((names) =>
+  names.replaceAll("*", "").split(" "),
+);
+
 /** Fields whose own fields a server reads as those of the body, or of the model's call. */
 const HOLDERS: ReadonlySet<string> = new Set([
   "extrabody",
