@@ -11,7 +11,7 @@ import { LRUCache } from "lru-cache";
 import { issues } from "../../shared/alerts.ts";
 import { sha256Hex } from "../../shared/crypto/sha256.ts";
 import { storeKeys } from "../../shared/records.ts";
-import type { Alerts, Clock, Log, NotOwn, ObjectPlace, Sleep, TokenCounts, UpstreamObjects } from "../ports.ts";
+import type { Alerts, Clock, Log, ObjectPlace, Sleep, TokenCounts, UpstreamObjects } from "../ports.ts";
 import type { RedisClient } from "./redis-client.ts";
 import { type Places, UnsavedObjects } from "./unsaved-objects.ts";
 
@@ -26,6 +26,8 @@ const TRY_AGAIN_MS = 1_000;
 /** How long one request's context tries: the runtime grants 30 s to work after an answer. Later requests go on with it. */
 const SAVING_MAX_MS = 20_000;
 const CUT_OFF_AFTER_MS = 30_000;
+
+type Found = Awaited<ReturnType<UpstreamObjects["places"]>>[number];
 
 interface UpstreamObjectsOptions {
   readonly client: Pick<RedisClient, "run">;
@@ -51,10 +53,10 @@ export class RedisUpstreamObjects implements UpstreamObjects {
     this.#options = options;
   }
 
-  async places(tenantId: string, ids: readonly string[]): Promise<readonly (ObjectPlace | NotOwn | null)[]> {
+  async places(tenantId: string, ids: readonly string[]): Promise<readonly Found[]> {
     this.#saveLate();
     const digests = ids.map(sha256Hex);
-    const known = new Map<string, ObjectPlace | NotOwn | null | undefined>(
+    const known = new Map<string, Found | undefined>(
       digests.map((digest) => [digest, this.#unsaved.place(tenantId, digest) ?? this.#seen.get(tenantId + digest)]),
     );
     const unseen = digests.filter((digest) => known.get(digest) === undefined);
@@ -80,7 +82,7 @@ export class RedisUpstreamObjects implements UpstreamObjects {
   }
 
   /** What the store says of these objects. Throws StoreDown. */
-  async #stored(tenantId: string, digests: Iterable<string>): Promise<Map<string, ObjectPlace | NotOwn | null>> {
+  async #stored(tenantId: string, digests: Iterable<string>): Promise<Map<string, Found>> {
     const wanted = [...digests];
     const read = await this.#options.client.run(async (redis) => {
       const pipeline = redis.pipeline();
@@ -88,13 +90,13 @@ export class RedisUpstreamObjects implements UpstreamObjects {
         pipeline.hget(name, tenantId).hget(name, sharer(tenantId)).exists(name);
       return await pipeline.exec<(string | number | null)[]>();
     }, true);
-    return new Map(
-      wanted.map((digest, at) => {
-        const [own, shared, exists] = read.slice(3 * at, 3 * at + 3);
-        if (typeof own === "string") return [digest, placeOf(own)];
-        return [digest, typeof shared === "string" ? "shared" : exists === 1 ? "foreign" : null];
-      }),
-    );
+    const found = new Map<string, Found>();
+    for (const [at, digest] of wanted.entries()) {
+      const [own, shared, exists] = read.slice(3 * at, 3 * at + 3);
+      if (typeof own === "string") found.set(digest, placeOf(own));
+      else found.set(digest, typeof shared === "string" ? "shared" : exists === 1 ? "foreign" : null);
+    }
+    return found;
   }
 
   /** Saves what waits, unless another request's context does. */

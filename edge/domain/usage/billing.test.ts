@@ -220,13 +220,7 @@ describe("what is billed", () => {
           (priced, measure, seen, input, output, complete, isReported) => {
             const record = { prices: { ...prices, ...priced } };
             const reported = isReported ? { inputTokens: input, outputTokens: output, totalTokens: null } : null;
-            const stated = {
-              inputTokens: 1000,
-              outputTokens: 1000,
-              totalTokens: 2000,
-              statedOutputTokens: 1000,
-              answers: 1,
-            };
+            const stated = { ...estimate, inputTokens: 1000, outputTokens: 1000, totalTokens: 2000 };
             const owed = bill(record, stated, measure, answered({ ...many, reported, parts: seen }, complete));
             expect(nano(owed.costUsd)).toBeLessThanOrEqual(nano(reservedCostUsd(record, stated, measure)));
           },
@@ -380,13 +374,8 @@ it("what is billed is amounts that budgets count, whatever an upstream reports a
           input_second: 0,
         },
       };
-      const estimate = {
-        inputTokens: 7,
-        outputTokens: statedTokens,
-        totalTokens: 15,
-        statedOutputTokens: statedTokens,
-        answers: 1,
-      };
+      const stated = { statedOutputTokens: statedTokens, answers: 1 };
+      const estimate = { inputTokens: 7, outputTokens: statedTokens, totalTokens: 15, ...stated };
       const usage = {
         reported: { inputTokens, outputTokens, totalTokens: null },
         parts: NO_PARTS,
