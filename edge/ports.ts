@@ -246,10 +246,10 @@ export interface ObjectPlace {
 /** The tenants that were given the ids of objects of upstreams (docs/rules/routes.md#objects-of-upstreams). */
 export interface UpstreamObjects {
   /**
-   * For each id its place, if the tenant was given it; `foreign`: only others were; null: it is unknown. Throws when the
-   * store fails, and this isolate has not seen every one.
+   * For each id its place, if the tenant was the first that was given it; `foreign`: only others were; `shared`: it was, after
+   * another one; null: it is unknown. Throws when the store fails, and this isolate has not seen every one.
    */
-  places(tenantId: string, ids: readonly string[]): Promise<readonly (ObjectPlace | "foreign" | null)[]>;
+  places(tenantId: string, ids: readonly string[]): Promise<readonly (ObjectPlace | "foreign" | "shared" | null)[]>;
   /**
    * Resolves when other isolates know them too, or the store has failed: then it is tried again. `isAwaited` false: resolves at
    * once. Never throws.

@@ -85,12 +85,31 @@ it("knows an object in every isolate for its tenant, and says of others that it 
   expect(await isolateOf().places("other", ["a"])).toEqual(["foreign"]);
 });
 
-it("knows an id of several tenants at the place of each", async () => {
+it("belongs to the first tenant that is given it, however often another one is given its id", async () => {
   const elsewhere = { ...place, upstream: "http://b.test/v1" };
+  const [one, two] = [isolateOf(), isolateOf()];
+  await one.remember("t", ["a"], place);
+  for (const isolate of [one, two]) {
+    await isolate.remember("other", ["a", "b"], elsewhere);
+    const others = [await isolate.places("other", ["a", "b"]), await isolateOf().places("other", ["a", "b"])];
+    expect({ others, own: await isolateOf().places("t", ["a"]), third: await isolate.places("third", ["a"]) }).toEqual({
+      others: [
+        ["shared", elsewhere],
+        ["shared", elsewhere],
+      ],
+      own: [place],
+      third: ["foreign"],
+    });
+  }
+});
+
+it("stays its first tenant's when it is saved late, after another tenant's", async () => {
+  const isolate = isolateOf({ sleep: passUntilBack });
   await isolateOf().remember("t", ["a"], place);
-  await isolateOf().remember("other", ["a"], elsewhere);
-  expect(await isolateOf().places("t", ["a"])).toEqual([place]);
-  expect(await isolateOf().places("other", ["a"])).toEqual([elsewhere]);
+  isAway = true;
+  await isolate.remember("other", ["a"], place);
+  await settled();
+  expect([await isolate.places("other", ["a"]), await isolate.places("t", ["a"])]).toEqual([["shared"], [place]]);
 });
 
 it("reads again what was charged for an answer, which another isolate may have changed", async () => {

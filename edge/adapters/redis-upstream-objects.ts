@@ -1,9 +1,10 @@
 /**
  * Which tenants were given an object of an upstream, and by which upstream, in the key-value store
- * (docs/rules/routes.md#objects-of-upstreams), by the hash of the object's id, for 30 days. Some servers give every answer the
- * same id, so several tenants can have an id, each with its own place. An index for each tenant bounds how many it has; the
- * oldest go first. What this isolate has seen is in its memory too, except places that other isolates may change. What the store
- * did not take waits in memory until it does, and what comes meanwhile lines up behind it.
+ * (docs/rules/routes.md#objects-of-upstreams), by the hash of the object's id, for 30 days. An object belongs to the first
+ * tenant that was given its id. Some servers give all items the same id, so that other tenants are noted as ones that share the id:
+ * they can repeat it, and reach nothing by it. An index for each tenant bounds how many it has; the oldest go first. What this
+ * isolate has seen is in its memory too, except places that other isolates may change. What the store did not take waits in memory
+ * until it does, and what comes meanwhile lines up behind it.
  */
 
 import { LRUCache } from "lru-cache";
@@ -25,6 +26,8 @@ const TRY_AGAIN_MS = 1_000;
 /** How long one request's context tries: the runtime grants 30 s to work after an answer. Later requests go on with it. */
 const SAVING_MAX_MS = 20_000;
 const CUT_OFF_AFTER_MS = 30_000;
+
+type Found = Awaited<ReturnType<UpstreamObjects["places"]>>[number];
 
 interface UpstreamObjectsOptions {
   readonly client: Pick<RedisClient, "run">;
@@ -50,23 +53,18 @@ export class RedisUpstreamObjects implements UpstreamObjects {
     this.#options = options;
   }
 
-  async places(tenantId: string, ids: readonly string[]): Promise<readonly (ObjectPlace | "foreign" | null)[]> {
+  async places(tenantId: string, ids: readonly string[]): Promise<readonly Found[]> {
     this.#saveLate();
     const digests = ids.map(sha256Hex);
-    const known = new Map<string, ObjectPlace | "foreign" | undefined>(
+    const known = new Map<string, Found | undefined>(
       digests.map((digest) => [digest, this.#unsaved.place(tenantId, digest) ?? this.#seen.get(tenantId + digest)]),
     );
     const unseen = digests.filter((digest) => known.get(digest) === undefined);
     if (unseen.length > 0) {
-      const read = await this.#options.client.run(async (redis) => {
-        const pipeline = redis.pipeline();
-        for (const name of unseen.map(storeKeys.upstreamObject)) pipeline.hget(name, tenantId).exists(name);
-        return await pipeline.exec<(string | number | null)[]>();
-      }, true);
-      for (const [at, digest] of unseen.entries()) {
-        const [own, exists] = [read[2 * at], read[2 * at + 1]];
-        if (typeof own === "string") known.set(digest, this.#see(tenantId + digest, placeOf(own)));
-        else if (exists === 1 || this.#unsaved.has(digest)) known.set(digest, "foreign");
+      const stored = await this.#stored(tenantId, unseen);
+      for (const [digest, place] of stored) {
+        if (typeof place === "object" && place !== null) this.#see(tenantId + digest, place);
+        known.set(digest, place ?? (this.#unsaved.has(digest) ? "foreign" : null));
       }
     }
     return digests.map((digest) => known.get(digest) ?? null);
@@ -74,7 +72,6 @@ export class RedisUpstreamObjects implements UpstreamObjects {
 
   async remember(tenantId: string, ids: readonly string[], place: ObjectPlace, isAwaited = true): Promise<void> {
     const places = new Map(ids.map((id) => [sha256Hex(id), place]));
-    for (const digest of places.keys()) this.#see(tenantId + digest, place);
     if (isAwaited && this.#unsaved.isEmpty && (await this.#save(tenantId, places))) return;
     const objects = this.#unsaved.add(tenantId, places);
     if (objects > 0) {
@@ -82,6 +79,24 @@ export class RedisUpstreamObjects implements UpstreamObjects {
       this.#options.log.event("stored_objects_lost", { tenant_id: tenantId, objects, reason });
     }
     this.#saveLate();
+  }
+
+  /** What the store says of these objects. Throws StoreDown. */
+  async #stored(tenantId: string, digests: Iterable<string>): Promise<Map<string, Found>> {
+    const wanted = [...digests];
+    const read = await this.#options.client.run(async (redis) => {
+      const pipeline = redis.pipeline();
+      for (const name of wanted.map(storeKeys.upstreamObject))
+        pipeline.hget(name, tenantId).hget(name, sharer(tenantId)).exists(name);
+      return await pipeline.exec<(string | number | null)[]>();
+    }, true);
+    const found = new Map<string, Found>();
+    for (const [at, digest] of wanted.entries()) {
+      const [own, shared, exists] = read.slice(3 * at, 3 * at + 3);
+      if (typeof own === "string") found.set(digest, placeOf(own));
+      else found.set(digest, typeof shared === "string" ? "shared" : exists === 1 ? "foreign" : null);
+    }
+    return found;
   }
 
   /** Saves what waits, unless another request's context does. */
@@ -114,20 +129,28 @@ export class RedisUpstreamObjects implements UpstreamObjects {
     const index = storeKeys.upstreamObjectsOf(tenantId);
     const [first, ...others] = [...places.keys()].map((member) => ({ score: clock(), member }));
     if (first === undefined) return true;
-    const work = client.run(async (redis) => {
-      // The index comes first: what is not in it would not count.
-      const pipeline = redis
-        .pipeline()
-        .zadd(index, first, ...others)
-        .expire(index, KEPT_SECS);
-      for (const [digest, place] of places) {
-        const name = storeKeys.upstreamObject(digest);
-        pipeline.hset(name, { [tenantId]: textOf(place) }).expire(name, KEPT_SECS);
-      }
-      const answers: unknown[] = await pipeline.zcard(index).exec();
-      return Number(answers.at(-1));
-    }, true);
-    const count = await work.catch(() => null);
+    const save = async (): Promise<number> => {
+      // A reader of the store must never find a second owner, so nothing is written before it is known whether there is one.
+      const before = await this.#stored(tenantId, places.keys());
+      const isOwn = (digest: string): boolean => typeof before.get(digest) !== "string";
+      const count = await client.run(async (redis) => {
+        // The index comes first: what is not in it would not count.
+        const pipeline = redis
+          .pipeline()
+          .zadd(index, first, ...others)
+          .expire(index, KEPT_SECS);
+        for (const [digest, place] of places) {
+          const name = storeKeys.upstreamObject(digest);
+          const field = isOwn(digest) ? { [tenantId]: textOf(place) } : { [sharer(tenantId)]: "" };
+          pipeline.hset(name, field).expire(name, KEPT_SECS);
+        }
+        const answers: unknown[] = await pipeline.zcard(index).exec();
+        return Number(answers.at(-1));
+      }, true);
+      for (const [digest, place] of places) if (isOwn(digest)) this.#see(tenantId + digest, place);
+      return count;
+    };
+    const count = await save().catch(() => null);
     if (count !== null && count > perTenant) keepAlive(this.#forgetOldest(tenantId).catch(() => undefined));
     return count !== null;
   }
@@ -151,7 +174,8 @@ export class RedisUpstreamObjects implements UpstreamObjects {
     if (digests.length === 0) return;
     await client.run(async (redis) => {
       const pipeline = redis.pipeline();
-      for (const digest of digests) pipeline.hdel(storeKeys.upstreamObject(digest), tenantId, ...counters(tenantId));
+      for (const digest of digests)
+        pipeline.hdel(storeKeys.upstreamObject(digest), tenantId, sharer(tenantId), ...counters(tenantId));
       return await pipeline.zrem(index, ...digests).exec();
     }, true);
     for (const digest of digests) this.#seen.delete(tenantId + digest);
@@ -187,15 +211,19 @@ export class RedisUpstreamObjects implements UpstreamObjects {
     return lacking - excess;
   }
 
-  #see(key: string, place: ObjectPlace): ObjectPlace {
+  #see(key: string, place: ObjectPlace): void {
     if (place.charged === undefined) this.#seen.set(key, place);
-    return place;
   }
 }
 
 /** The fields with the tokens that reads of an answer have charged. */
 function counters(tenantId: string): readonly [input: string, output: string] {
   return [`${tenantId} input`, `${tenantId} output`];
+}
+
+/** The field that says that the tenant was given the id of another one's object. */
+function sharer(tenantId: string): string {
+  return `${tenantId} shared`;
 }
 
 /**

@@ -5,25 +5,38 @@
  * (docs/rules/settlement-and-rows.md#answers-made-in-the-background).
  */
 import { issues } from "../../shared/alerts.ts";
+import { GatewayError } from "../../shared/errors.ts";
 import { costUsd } from "../../shared/money/cost.ts";
 import { atOnce } from "../../shared/steps.ts";
 import { estimateTokens } from "../domain/request/token-estimate.ts";
 import { type BilledAnswer, NOTHING_BILLED, unbelievedCount } from "../domain/usage/billing.ts";
 import { NO_PARTS } from "../domain/usage/reported-counts.ts";
+import { wholeDocument } from "../domain/wire/json/document.ts";
 import type { ObjectPlace } from "../ports.ts";
 import { admitSubCall } from "./admit/admit-sub-call.ts";
 import { authenticate } from "./authenticate/authenticate.ts";
 import { beforeAdmission } from "./authenticate/authenticate-now.ts";
 import type { Call } from "./call/context.ts";
-import type { Parsed, Prepared, Resolved } from "./call/known.ts";
+import {
+  AlreadySettled,
+  type Authenticated,
+  NO_EDITS,
+  type Parsed,
+  type Prepared,
+  type Resolved,
+  StageFailure,
+} from "./call/known.ts";
 import { reportEnd } from "./call/report/report-end.ts";
 import { usageRowOf } from "./call/report/usage-row.ts";
-import type { UpstreamProgress } from "./forward/upstream-progress.ts";
+import { DEFAULT_UPSTREAM } from "./forward/default-upstream.ts";
+import { UpstreamProgress } from "./forward/upstream-progress.ts";
 import { outputGuards } from "./guardrails/guard-output.ts";
 import { prepared } from "./prepare/prepare.ts";
 import { answer } from "./receive/answer-call.ts";
 import type { PipelineInput } from "./receive/start-call.ts";
+import { isRequestCounted, readLevel } from "./reply/rate-limit.ts";
 import { parseNamed } from "./resolve-model/parse-call.ts";
+import { NO_BODY } from "./resolve-model/passthrough-body.ts";
 import { checkModelHead, resolveModel } from "./resolve-model/resolve-model.ts";
 import { forwardProbe } from "./run-models.ts";
 import { type RequestEnd, Settler } from "./settle/settle.ts";
@@ -37,7 +50,7 @@ export async function runStored(received: PipelineInput, id: string): Promise<Re
     const place = await beforeAdmission(call, caller, async () => {
       checkModelHead(call);
       return await placeOfObject(call, tenant.id, id);
-    });
+    }).catch(async (error: unknown) => await refuseUnknown(call, caller, error));
     const objects = { named: new Map([[id, null]]), upstreams: [place.upstream] };
     // Whoever reads the answer, its end user has used it.
     const named = { ...parseNamed(call, caller, place.model), endUser: place.charged?.endUser ?? "" };
@@ -51,6 +64,26 @@ export async function runStored(received: PipelineInput, id: string): Promise<Re
     });
   });
   return response;
+}
+
+/** Throws what the lookup threw. One that found nothing counts as a request of a minute: nobody may try ids without end. */
+async function refuseUnknown(call: Call, caller: Authenticated, error: unknown): Promise<never> {
+  const failure = StageFailure.of(error, caller);
+  const { cause } = failure;
+  if (!(cause instanceof GatewayError) || cause.code !== "object_not_found") throw failure;
+  const known = { ...caller, level: await readLevel(call, caller) };
+  if (!isRequestCounted(call, known)) throw new StageFailure(cause, known);
+  const parsed = { document: wholeDocument({}), modelName: "", stream: false, outgoing: NO_BODY, edits: NO_EDITS };
+  const read = {
+    ...known,
+    parsed,
+    model: DEFAULT_UPSTREAM,
+    energy: null,
+    boons: null,
+    upstream: new UpstreamProgress(),
+  };
+  call.waitUntil(settleRead(call, read, { statusCode: cause.status, failure: cause }));
+  throw new AlreadySettled(cause, known);
 }
 
 /** The body of a read says nothing about tokens. */
@@ -91,7 +124,19 @@ async function charge(
   const owed = ending.refunded === true ? NOTHING_BILLED : (ending.billed ?? NOTHING_BILLED);
   const tookOver = await call.ports.upstreamObjects.takeOver(read.principal.tenant.id, id, owed);
   const taken = { ...NO_PARTS, ...(tookOver ?? { inputTokens: 0, outputTokens: 0 }) };
-  const end = { ...ending, billed: { ...taken, costUsd: costUsd(read.model.prices, request.measure(), taken) } };
+  await settleRead(call, read, {
+    ...ending,
+    billed: { ...taken, costUsd: costUsd(read.model.prices, request.measure(), taken) },
+  });
+}
+
+/** Hands in the row, which counts as a request. */
+async function settleRead(
+  call: Call,
+  read: Resolved & { readonly upstream: UpstreamProgress },
+  end: RequestEnd,
+): Promise<void> {
+  const request = unestimated(call, read);
   try {
     const admitted = await admitSubCall(call, request, 1);
     new Settler(call, { ...admitted, upstream: read.upstream, admission: "fast" }).end(end);

@@ -70,8 +70,9 @@ function answer(
     output: [item, code, tools, ...itemsOf(metadata)],
     usage: { input_tokens: 3, output_tokens: 5, total_tokens: 8 },
   };
-  // vLLM takes the id that its client chooses
-  const id = typeof body["request_id"] === "string" ? body["request_id"] : `resp_${randomUUID()}`;
+  // vLLM takes the id that its client chooses; another server may under any other name
+  const chosen = body["request_id"] ?? body["rid"] ?? body["name_for_my_answer"];
+  const id = typeof chosen === "string" ? chosen : `resp_${randomUUID()}`;
   const isLater = creates && background === true;
   const whole = {
     id,

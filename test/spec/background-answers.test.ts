@@ -55,6 +55,22 @@ it.each([
   });
 });
 
+it("an id that is tried and unknown is one of the requests of a minute", async () => {
+  const caller = await scene();
+  const quota = { tokens_per_minute: 0, requests_per_minute: 2 };
+  await fixture.gateway.must("PUT", `/tenants/${caller.tenant.id}/quota`, quota);
+  const outcomes: object[] = [];
+  for (const rest of ["", "/input_items", ""]) {
+    const response = await call(caller, "GET", `/resp_unknown${rest}`);
+    const { error } = (await response.json()) as { readonly error: { readonly code: string } };
+    const row = await rowOf(caller, response);
+    outcomes.push({ status: response.status, code: error.code, rowStatus: row.status_code, rowCode: row.error_code });
+  }
+  const unknown = { status: 404, code: "object_not_found", rowStatus: 404, rowCode: "object_not_found" };
+  const refused = { status: 429, code: "request_rate_exceeded", rowStatus: 429, rowCode: "request_rate_exceeded" };
+  expect(outcomes).toEqual([unknown, unknown, refused]);
+});
+
 it("a stored answer is read and cancelled as often as its tenant has requests per minute", async () => {
   const caller = await scene();
   const created = await call(caller, "POST", "", {});

@@ -277,6 +277,42 @@ describe("a term budget", () => {
   });
 });
 
+describe("a term budget that requests at once would exceed together", () => {
+  const limits = { max_tokens: 1_000 };
+  it.each<[string, object]>([
+    ["n", { ...limits, prompt: "hi", n: 100 }],
+    ["best_of", { ...limits, prompt: "hi", best_of: 20 }],
+    ["a list of prompts", { ...limits, prompt: Array.from({ length: 100 }, () => "hi") }],
+    ["a limit of a server", { max_tokens: 1, prompt: "hi", extra_body: { max_new_tokens: 100_000 } }],
+  ])("admits one of four that multiply their output by %s", async (_, body) => {
+    const gated = await gatedUpstream();
+    const minted = await fixture.gateway.mint(gated.url);
+    await fixture.gateway.must("PATCH", `/tenants/${minted.tenant.id}/budget`, {
+      budget_tokens: 5_000,
+      budget_cost_usd: null,
+      budget_period: "lifetime",
+    });
+    const statuses: number[] = [];
+    const ask = async (): Promise<void> => {
+      const response = await fetch(`${fixture.gateway.proxyUrl}/v1/completions`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${minted.secret}`, "content-type": "application/json" },
+        body: JSON.stringify({ model: minted.model.model_name, ...body, user: minted.mark }),
+      });
+      await response.text();
+      statuses.push(response.status);
+    };
+    const all = Promise.all([ask(), ask(), ask(), ask()]);
+    await waitFor(
+      async () => statuses.length + gated.seen(minted.mark).length,
+      (answered) => answered === 4,
+    );
+    gated.release();
+    await all;
+    expect(statuses.toSorted((a, b) => a - b)).toEqual([200, 403, 403, 403]);
+  });
+});
+
 describe("use above the estimate", () => {
   const USED = 5_000;
   const budget = (caps: Readonly<Record<string, number | null>>) => async (minted: Minted) =>

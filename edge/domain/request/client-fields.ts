@@ -39,15 +39,6 @@ export function isGuardedField(name: string): boolean {
   return !UNREAD_FIELDS.has(name);
 }
 
-/** The same under the names of model servers (llama.cpp, SGLang, TGI, Ollama): a field, and the member of it; null: itself. */
-export const SERVER_LIMITS = [
-  ["n_predict", null],
-  ["max_new_tokens", null],
-  ["sampling_params", "max_new_tokens"],
-  ["parameters", "max_new_tokens"],
-  ["options", "num_predict"],
-] as const;
-
 const TOKENS: Bounds = { min: 0, max: 2_147_483_647 };
 const CHOICES: Bounds = { min: 1, max: 1000 };
 

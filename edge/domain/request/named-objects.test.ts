@@ -59,9 +59,18 @@ describe("the objects that a body names", () => {
     expect(namedBy({ input })).toEqual({ lookedUp: [], withContent: ["a", "b", "c"] });
   });
 
-  it("include the id that the client chooses for the answer, and what a server may make of it", () => {
-    const named = namedBy({ request_id: "a", metadata: { request_id: "own" } });
-    expect(named).toEqual({ lookedUp: [], withContent: ["a", "resp_a"] });
+  it.each([
+    { request_id: "a", metadata: { request_id: "own" } },
+    { requestId: "a", messages: [{ rid: "own" }] },
+    { rid: ["a"] },
+    { extra_body: { request_id: "a" } },
+    { extra_body: { requestId: "a" } },
+    { parameters: { request_id: "a" } },
+    { vllm_xargs: { request_id: "a" }, tools: [{ parameters: { rid: "own" } }] },
+    { sampling_params: [{ rid: "a" }] },
+    { parameters: { sampling_params: { rid: "a" } } },
+  ])("include the id that the client chooses for the answer, and what a server may make of it: %j", (body) => {
+    expect(namedBy(body)).toEqual({ lookedUp: [], withContent: ["a", "resp_a"] });
   });
 
   it("are counted up to one more than are allowed", () => {

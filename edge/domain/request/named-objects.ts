@@ -8,6 +8,7 @@ import type { Steps } from "../../../shared/steps.ts";
 import { BytePieces } from "../wire/bytes/byte-pieces.ts";
 import { type JsonPath, stringAt, stringPlaces } from "../wire/json/string-places.ts";
 import { foldedName } from "./client-fields.ts";
+import { isHolder } from "./steering-fields.ts";
 
 /** An object that is named. */
 interface NamedObject {
@@ -17,10 +18,10 @@ interface NamedObject {
 }
 
 /**
- * The id that vLLM gives to the answer of this request, or what a server makes it of: with that of another answer it would take
- * its place.
+ * The id that vLLM and SGLang give to the answer of this request, or what a server makes it of: with that of another answer it would
+ * take its place.
  */
-const CHOSEN = "request_id";
+const CHOSEN: ReadonlySet<string> = new Set(["request_id", "rid"]);
 const ANSWER_PREFIX = "resp_";
 /** Fields whose text, or list of texts, is an id; also without underscores, as JSON of protocol buffers may write them. */
 const IDS: ReadonlyMap<string, string> = new Map(
@@ -35,7 +36,7 @@ const IDS: ReadonlyMap<string, string> = new Map(
     "cached_content",
     "skill_id",
     "skills",
-    CHOSEN,
+    ...CHOSEN,
   ].flatMap((name) => [
     [name, name],
     [name.replaceAll("_", ""), name],
@@ -80,8 +81,7 @@ export function* namedObjects(pieces: readonly Uint8Array[], most: number): Step
     const id = (yield* stringAt(document, span)).slice(0, ID_MAX);
     const field = fieldOf(path) ?? "";
     if (id === "" || (field.startsWith("skill") && !OWN_SKILL.test(id))) continue;
-    if (field === CHOSEN) {
-      if (path.length > 1) continue;
+    if (CHOSEN.has(field)) {
       for (const each of [id, ANSWER_PREFIX + id]) others.set(each, { field, isLookedUp: false });
     } else if (field === "input") items.push({ id, key: keyOf(path, path.length - 1) });
     else lookedUp.set(id, { field, isLookedUp: true });
@@ -136,11 +136,20 @@ export function isObjectField(name: string): boolean {
 function fieldOf(path: JsonPath): string | null {
   const at = path.findLastIndex((step) => typeof step === "string");
   const name = folded(path[at]);
-  if (name !== "id") return IDS.has(name) && !isOwnData(path, at) ? (IDS.get(name) ?? null) : null;
+  if (name !== "id") {
+    const field = IDS.get(name) ?? null;
+    const counts = field !== null && (CHOSEN.has(field) ? isOfRequest(path, at) : !isOwnData(path, at));
+    return counts ? field : null;
+  }
   if (at !== path.length - 1) return null;
   const above = folded(path.findLast((step, nth) => nth < at && typeof step === "string"));
   const field = OBJECTS.has(above) ? above : folded(path[0]) === "input" ? "input" : null;
   return field === null || isOwnData(path, at) ? null : field;
+}
+
+/** Whether a member is one of the request: its own, or of something that has such. */
+function isOfRequest(path: JsonPath, at: number): boolean {
+  return path.slice(0, at).every((step) => typeof step === "number" || isHolder(step));
 }
 
 /** Whether the place is in data of the client's own; `end`: the step that names an object. */

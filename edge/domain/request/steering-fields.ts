@@ -72,7 +72,7 @@ export function mayConcernSteering(name: string): boolean {
 }
 
 /** Whether the fields of this one count like those of the body. */
-function isHolder(name: string): boolean {
+export function isHolder(name: string): boolean {
   return HOLDERS.has(squashed(name));
 }
 

@@ -2,7 +2,12 @@ import { describe, expect, it } from "vitest";
 import { atOnce } from "../../../shared/steps.ts";
 import { readJson } from "../../../test/harness/edge/read-json.ts";
 import type { BilledBy, EstimateRule } from "./route-class.ts";
-import { estimateTokens as estimateTokensInSteps, measureOf, textTokens } from "./token-estimate.ts";
+import {
+  estimateTokens as estimateTokensInSteps,
+  measureOf,
+  reservedOutputTokens,
+  textTokens,
+} from "./token-estimate.ts";
 
 const estimateTokens = (...given: Parameters<typeof estimateTokensInSteps>) => atOnce(estimateTokensInSteps(...given));
 
@@ -32,6 +37,7 @@ describe("the estimate of a chat request (docs/rules/token-estimates.md#formulas
       outputTokens: 512,
       totalTokens: 532,
       statedOutputTokens: null,
+      answers: 1,
     });
     expect(estimate({ messages: [user("a".repeat(8000))] }).outputTokens).toBe(2004);
     expect(estimate({ messages: [user("a".repeat(80_000))] }).outputTokens).toBe(8192);
@@ -78,6 +84,28 @@ describe("the estimate of a chat request (docs/rules/token-estimates.md#formulas
     [{ options: { num_predict: 600 } }, 600],
   ])("takes the limits of model servers: %j", (body, statedOutputTokens) => {
     expect(estimate({ text: "hi", ...body }, "any")).toMatchObject({ statedOutputTokens });
+  });
+
+  it.each<[object, number]>([
+    [{ extra_body: { max_new_tokens: 100_000 }, max_tokens: 1 }, 100_000],
+    [{ extra_body: { parameters: { maxNewTokens: 900 } } }, 900],
+    [{ sampling_params: { max_tokens: 900 }, max_tokens: 1 }, 900],
+    [{ vllm_xargs: { max_completion_tokens: "900" } }, 900],
+    [{ metadata: { max_new_tokens: 900 }, max_tokens: 1 }, 1],
+    [{ max_tokens: 1000, n: 100 }, 100_000],
+    [{ max_tokens: 1000, n: 2, best_of: 20 }, 20_000],
+    [{ max_tokens: 1000, sampling_params: { n: 3 } }, 3_000],
+    [{ max_tokens: 1000, prompt: Array.from({ length: 100 }, () => "a") }, 100_000],
+    [{ max_tokens: 1000, n: 2, prompt: [[1, 2], [3]] }, 4_000],
+    [{ max_tokens: 1000, prompt: [1, 2, 3] }, 1_000],
+    [{ max_tokens: 1000, text: ["a", "b"] }, 2_000],
+    [{ max_tokens: 1000, messages: [[user("a")], [user("b")]] }, 2_000],
+    [{ max_tokens: 1000, messages: [user("a"), user("b")] }, 1_000],
+    [{ n: 3 }, 1_536],
+    [{ max_tokens: 2_147_483_647, n: 1000 }, 2_147_483_647],
+    [{ max_tokens: 1000, n: null, best_of: -1, prompt: [] }, 1_000],
+  ])("reserves the largest limit for every answer: %j", (body, reserved) => {
+    expect(reservedOutputTokens(estimate(body, "any"))).toBe(reserved);
   });
 
   it("counts a large body in steps", () => {

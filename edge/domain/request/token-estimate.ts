@@ -8,8 +8,8 @@ import { saturated } from "../../../shared/money/amount.ts";
 import type { Measure } from "../../../shared/money/cost.ts";
 import type { Steps } from "../../../shared/steps.ts";
 import { isJsonObject, type JsonDocument, type JsonObject } from "../wire/json/document.ts";
-import { SERVER_LIMITS, TOKEN_LIMITS } from "./client-fields.ts";
 import type { BilledBy, EstimateRule } from "./route-class.ts";
+import { type StatedOutput, statedOutput } from "./stated-output.ts";
 
 /** All in tokens, safe integers of at least 0. */
 export interface TokenEstimate {
@@ -17,15 +17,15 @@ export interface TokenEstimate {
   readonly outputTokens: number;
   /** max(input + output, 1). */
   readonly totalTokens: number;
-  /**
-   * The largest output that a client states, not reduced; a term budget reserves it
-   * (docs/rules/token-estimates.md#client-limits).
-   */
+  /** The largest output of one answer that a client states, not reduced. */
   readonly statedOutputTokens: number | null;
+  /** How many answers the client asks for. */
+  readonly answers: number;
 }
 
 const OUTPUT_MAX = 8192;
 const OUTPUT_MIN = 512;
+const RESERVED_MAX = 2_147_483_647;
 const TOKENS_PER_MESSAGE = 4;
 /** Work for an entry of a list or an object, and for characters, in units. */
 const ENTRY_UNITS = 10;
@@ -60,7 +60,7 @@ export function* estimateTokens(rule: EstimateRule, document: JsonDocument): Ste
     case "prompt":
     case "responses":
     case "any":
-      return withOutput(yield* textsTokens(document, rule), yield* statedLimit(root));
+      return withOutput(yield* textsTokens(document, rule), yield* statedOutput(root));
     case "input":
     case "texts":
       return inputOnly(yield* textsTokens(document, rule));
@@ -178,38 +178,22 @@ function isUnreadPart(part: JsonObject, name: string, text: string): boolean {
   return MEDIA.has(name) && part["type"] !== "text";
 }
 
+/** The output that term budgets reserve: of all answers, with the limit that the client states. */
+export function reservedOutputTokens({ outputTokens, statedOutputTokens, answers }: TokenEstimate): number {
+  return Math.min((statedOutputTokens ?? outputTokens) * answers, RESERVED_MAX);
+}
+
 function inputOnly(inputTokens: number): TokenEstimate {
-  return estimateOf(inputTokens, 0, null);
+  return estimateOf(inputTokens, 0, { limitTokens: null, answers: 1 });
 }
 
-function withOutput(inputTokens: number, stated: number | null): TokenEstimate {
-  const outputTokens =
-    stated === null ? Math.min(Math.max(inputTokens, OUTPUT_MIN), OUTPUT_MAX) : Math.min(stated, OUTPUT_MAX);
-  return estimateOf(inputTokens, outputTokens, stated);
+function withOutput(inputTokens: number, stated: StatedOutput): TokenEstimate {
+  const output = stated.limitTokens ?? Math.max(inputTokens, OUTPUT_MIN);
+  return estimateOf(inputTokens, Math.min(output, OUTPUT_MAX), stated);
 }
 
-function estimateOf(inputTokens: number, outputTokens: number, statedOutputTokens: number | null): TokenEstimate {
+function estimateOf(inputTokens: number, outputTokens: number, stated: StatedOutput): TokenEstimate {
+  const { limitTokens, answers } = stated;
   const totalTokens = Math.max(saturated(inputTokens + outputTokens), 1);
-  return { inputTokens: saturated(inputTokens), outputTokens, totalTokens, statedOutputTokens };
-}
-
-/** The largest of the limits that are numbers of at least 0; null without one. */
-function* statedLimit(root: JsonObject): Steps<number | null> {
-  let largest: number | null = null;
-  const take = (limit: unknown): void => {
-    if (typeof limit === "number" && limit >= 0) largest = Math.max(largest ?? 0, saturated(limit));
-  };
-  for (const name of TOKEN_LIMITS) take(root[name]);
-  for (const [name, inner] of SERVER_LIMITS) {
-    const given = root[name];
-    if (inner === null) take(given);
-    else if (isJsonObject(given)) take(given[inner]);
-    // a batch has one object of settings for each of its texts
-    else if (Array.isArray(given))
-      for (const settings of given as readonly unknown[]) {
-        yield ENTRY_UNITS;
-        if (isJsonObject(settings)) take(settings[inner]);
-      }
-  }
-  return largest;
+  return { inputTokens: saturated(inputTokens), outputTokens, totalTokens, statedOutputTokens: limitTokens, answers };
 }

@@ -30,7 +30,7 @@ describe("what is billed", () => {
     },
   };
   const tokens = { kind: "tokens" } as const;
-  const estimate = { inputTokens: 10, outputTokens: 20, totalTokens: 30, statedOutputTokens: null };
+  const estimate = { inputTokens: 10, outputTokens: 20, totalTokens: 30, statedOutputTokens: null, answers: 1 };
   const answered = (changes: Partial<SeenUsage>, complete: boolean, stream = false): BilledAnswer => ({
     usage: {
       reported: null,
@@ -137,7 +137,7 @@ describe("what is billed", () => {
       image_output: 0.000_03,
       audio_input: 0.000_006,
     };
-    const none = { inputTokens: 0, outputTokens: 0, totalTokens: 1, statedOutputTokens: null };
+    const none = { inputTokens: 0, outputTokens: 0, totalTokens: 1, statedOutputTokens: null, answers: 1 };
     const images = { kind: "images", count: 2 } as const;
     const seconds = { kind: "seconds" } as const;
     const many = { bytes: 1e6, outputReported: true, upToDate: true };
@@ -220,7 +220,7 @@ describe("what is billed", () => {
           (priced, measure, seen, input, output, complete, isReported) => {
             const record = { prices: { ...prices, ...priced } };
             const reported = isReported ? { inputTokens: input, outputTokens: output, totalTokens: null } : null;
-            const stated = { inputTokens: 1000, outputTokens: 1000, totalTokens: 2000, statedOutputTokens: 1000 };
+            const stated = { ...estimate, inputTokens: 1000, outputTokens: 1000, totalTokens: 2000 };
             const owed = bill(record, stated, measure, answered({ ...many, reported, parts: seen }, complete));
             expect(nano(owed.costUsd)).toBeLessThanOrEqual(nano(reservedCostUsd(record, stated, measure)));
           },
@@ -374,12 +374,8 @@ it("what is billed is amounts that budgets count, whatever an upstream reports a
           input_second: 0,
         },
       };
-      const estimate = {
-        inputTokens: 7,
-        outputTokens: statedTokens,
-        totalTokens: 15,
-        statedOutputTokens: statedTokens,
-      };
+      const stated = { statedOutputTokens: statedTokens, answers: 1 };
+      const estimate = { inputTokens: 7, outputTokens: statedTokens, totalTokens: 15, ...stated };
       const usage = {
         reported: { inputTokens, outputTokens, totalTokens: null },
         parts: NO_PARTS,

@@ -103,7 +103,7 @@ describe.each(Object.entries(answers))("an echo of the request in %s", (_, answe
       input_second: 0,
     },
   };
-  const estimate = { inputTokens: 50, outputTokens: 100, totalTokens: 150, statedOutputTokens: 100 };
+  const estimate = { inputTokens: 50, outputTokens: 100, totalTokens: 150, statedOutputTokens: 100, answers: 1 };
   const parts = { cachedTokens: 4, reasoningTokens: 0, inputSeconds: 0 };
   const whole = { reported: { inputTokens: 7, outputTokens: 6 }, parts, upToDate: true, final: true };
 

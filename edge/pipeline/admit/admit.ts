@@ -11,6 +11,7 @@ import type { RevItem } from "../../../shared/wire/internal.ts";
 import type { AdmissionRequest, Decision, Grant, Stale } from "../../domain/admission/rpc.ts";
 import { nanoUsdOf } from "../../domain/budget/amounts.ts";
 import { endUserLimitsOf, limitsOf } from "../../domain/budget/limits.ts";
+import { reservedOutputTokens } from "../../domain/request/token-estimate.ts";
 import { bill, reservedCostUsd, totalTokens } from "../../domain/usage/billing.ts";
 import type { AdmissionOutcome, Permit } from "../../ports.ts";
 import { subjectRevs } from "../authenticate/freshness.ts";
@@ -231,9 +232,9 @@ export function admissionMessage(call: Call, request: Prepared, waitedMs: number
   const { key, tenant } = principal;
   const measure = request.measure();
   const billed = bill(model, estimate, measure, null);
-  // Term budgets reserve the limit that the client states, so that a client which states one cannot exceed its budget
+  // Term budgets reserve what the client states, so that requests which run at once cannot exceed them together
   // (docs/rules/token-estimates.md#client-limits).
-  const stated = { ...estimate, outputTokens: estimate.statedOutputTokens ?? estimate.outputTokens };
+  const stated = { ...estimate, outputTokens: reservedOutputTokens(estimate) };
   return {
     requestId: call.requestId,
     tenant: { id: tenant.id, name: tenant.name, weight: tenant.weight, maxInFlight: tenant.max_in_flight },

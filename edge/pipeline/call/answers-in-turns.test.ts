@@ -103,7 +103,13 @@ describe("a reader of messages", () => {
     const root = { messages: [{ role: "user", content }] };
     const document = wholeDocument(root);
     for (const work of [
-      requestTraits(document, { inputTokens: 1, outputTokens: 1, totalTokens: 2, statedOutputTokens: null }),
+      requestTraits(document, {
+        inputTokens: 1,
+        outputTokens: 1,
+        totalTokens: 2,
+        statedOutputTokens: null,
+        answers: 1,
+      }),
       estimateTokens("messages", wholeDocument({ messages: [], parameters: content })),
       isRewritable(content),
     ]) {

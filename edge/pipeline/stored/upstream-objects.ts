@@ -39,9 +39,10 @@ export async function checkNamedObjects(call: Call, { parsed, principal }: Resol
     const places = await placesOf(call, principal.tenant.id, ids);
     for (const [at, [id, { field, isLookedUp }]] of part.entries()) {
       const place = places[at] ?? null;
-      if (place === "foreign" || (place === null && isLookedUp && !call.config.passesForeignObjects))
-        throw objectNotFound(id, field);
-      if (place !== null && isLookedUp) upstreams.add(place.upstream);
+      const isRepeated = place === "shared" && field === "input" && !isLookedUp;
+      if (isRepeated || (place === null && (!isLookedUp || call.config.passesForeignObjects))) continue;
+      if (place === null || typeof place === "string") throw objectNotFound(id, field);
+      if (isLookedUp) upstreams.add(place.upstream);
     }
   }
   return { named: new Map(named.map(([id, { field }]) => [id, field])), upstreams: [...upstreams] };

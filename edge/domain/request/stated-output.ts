@@ -1,0 +1,80 @@
+/**
+ * How much output a body asks for (docs/rules/token-estimates.md#client-limits): the limit of one answer, and how many answers
+ * there are. Both are read under the names of all servers, in any spelling, in the body and in what servers merge into it, and of
+ * several numbers the largest counts: an upstream could use any of them.
+ */
+import { saturated } from "../../../shared/money/amount.ts";
+import type { Steps } from "../../../shared/steps.ts";
+import { isJsonObject, type JsonObject } from "../wire/json/document.ts";
+import { TOKEN_LIMITS } from "./client-fields.ts";
+import { isHolder, squashed } from "./steering-fields.ts";
+
+export interface StatedOutput {
+  /** Tokens of one answer; null: the client states no limit. */
+  readonly limitTokens: number | null;
+  /** At least 1. */
+  readonly answers: number;
+}
+
+/** As model servers call it: llama.cpp, SGLang and TGI, Ollama, older vLLM and Anthropic. */
+const LIMITS = namesOf([...TOKEN_LIMITS, "n_predict", "max_new_tokens", "num_predict", "max_tokens_to_sample"]);
+/** How many answers a prompt gets, or are made to choose one of them. */
+const COUNTS = namesOf(["n", "best_of", "n_cmpl", "num_return_sequences", "candidate_count"]);
+/** A list of these is a batch: one of texts, or of lists of token ids. */
+const PROMPTS = namesOf(["prompt", "text", "inputs", "input_ids", "input_embeds", "prompt_embeds", "messages"]);
+
+/** No longer name, and no longer number in a text, means anything. */
+const NAME_MAX = 64;
+const NUMBER_MAX = 32;
+const ENTRY_UNITS = 10;
+const STEP_UNITS = 1024;
+
+export function* statedOutput(root: JsonObject): Steps<StatedOutput> {
+  const levels: (JsonObject | readonly unknown[])[] = [root];
+  let [limitTokens, most, prompts, units]: [number | null, number, number, number] = [null, 1, 0, 0];
+  for (let level = levels.pop(); level !== undefined; level = levels.pop())
+    for (const [own, value] of Object.entries(level)) {
+      units += ENTRY_UNITS;
+      if (units >= STEP_UNITS) {
+        yield units;
+        units = 0;
+      }
+      // a batch has one object of settings for each of its texts
+      if (Array.isArray(level)) {
+        if (isJsonObject(value)) levels.push(value);
+        continue;
+      }
+      const name = squashed(own.slice(0, NAME_MAX));
+      if (isHolder(name) && typeof value === "object" && value !== null) levels.push(value as JsonObject);
+      else if (LIMITS.has(name)) {
+        const limit = numberOf(value);
+        if (limit >= 0) limitTokens = Math.max(limitTokens ?? 0, saturated(limit));
+      } else if (COUNTS.has(name)) most = Math.max(most, saturated(numberOf(value)));
+      else if (PROMPTS.has(name)) prompts += promptsOf(name, value);
+    }
+  yield units;
+  return { limitTokens, answers: saturated(most * Math.max(prompts, 1)) };
+}
+
+/** The prompts of a batch; 0: it is none. */
+function promptsOf(name: string, value: unknown): number {
+  if (!Array.isArray(value)) return 0;
+  const [first] = value as readonly unknown[];
+  const isBatch =
+    name === "messages"
+      ? Array.isArray(first)
+      : name === "inputembeds"
+        ? Array.isArray(first) && Array.isArray(first[0])
+        : typeof first === "string" || Array.isArray(first);
+  return isBatch ? value.length : 0;
+}
+
+/** Some servers take a text for a number. NaN: it is neither. */
+function numberOf(value: unknown): number {
+  const isText = typeof value === "string" && value.trim() !== "" && value.length <= NUMBER_MAX;
+  return typeof value === "number" ? value : isText ? Number(value) : Number.NaN;
+}
+
+function namesOf(names: readonly string[]): ReadonlySet<string> {
+  return new Set(names.map(squashed));
+}
