@@ -146,7 +146,7 @@ it("a row names the model whose upstream was called, though the next one admitte
 describe("an error that is kept while the request asks for the next model", () => {
   const TOO_LONG = JSON.stringify({ error: { message: "too long", code: "context_length_exceeded" } });
 
-  function tooLong(body: BodyInit, fallback_on: readonly ("failure" | "context_length")[]): TestPipeline {
+  function tooLong(body: BodyInit, fallback_on: ("failure" | "context_length")[]): TestPipeline {
     const world = new TestPipeline();
     world.model = modelOf({ fallback_models: ["other"], fallback_on });
     world.otherModels.set("other", modelOf({ model_name: "other" }));
