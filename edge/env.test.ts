@@ -124,7 +124,7 @@ describe("the Worker's configuration", () => {
     ["GATEWAY_PASSTHROUGH_PATHS", "/v1/rerank?a=b"],
     ["GATEWAY_PASSTHROUGH_PATHS", "/v1/rerank,/v1/files"],
     ["GATEWAY_PASSTHROUGH_FIELDS", "models,"],
-    ["GATEWAY_PASSTHROUGH_FIELDS", "model"],
+    ["GATEWAY_PASSTHROUGH_FIELDS", "max_tokens"],
     ["GATEWAY_PASSTHROUGH_FIELDS", "temperature"],
     ["GATEWAY_CELL", "Not a cell"],
     ["GATEWAY_REDIS_URL", "redis://h"],

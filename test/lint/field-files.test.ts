@@ -10,8 +10,8 @@ const ROOT = join(import.meta.dirname, "../..");
 
 /** Gives a tenant values, as an admin does. */
 const MAKES_TENANTS = "control/models/benchmarks/benchmark-tenant.ts";
-/** Names of fields in the bodies of clients. */
-const BODY_FIELDS = "edge/domain/request/steering-fields.ts";
+/** Names of fields and headers of clients. */
+const OF_CLIENTS = ["edge/domain/request/steering-fields.ts", "edge/domain/upstream/headers.ts"];
 /** A statement prints the name and organization of its tenant. */
 const STATEMENT = ["browser/pages/reports/statement-page.tsx", "browser/messages/en/reports.ts"];
 
@@ -26,7 +26,7 @@ const filesOf = (rooms: string): readonly string[] =>
       "**/testing/**",
       "**/node_modules/**",
       MAKES_TENANTS,
-      BODY_FIELDS,
+      ...OF_CLIENTS,
     ],
   });
 

@@ -48,6 +48,7 @@ describe("a traced request", () => {
           admission: "fast",
           cell: "local",
           endpoint: "",
+          served_model: minted.model.model_name,
           attempts: 1,
           session_id: "someone",
         },

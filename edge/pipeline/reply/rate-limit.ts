@@ -8,7 +8,7 @@ import { GatewayError } from "../../../shared/errors.ts";
 import type { AdmissionRequest, Refusal } from "../../domain/admission/rpc.ts";
 import { NO_AMOUNTS } from "../../domain/budget/amounts.ts";
 import { exceededQuota, limitsOf, OWNERS, ratedLimitsOf, unavailableCode } from "../../domain/budget/limits.ts";
-import { perMinute, RATE_NAMES } from "../../domain/budget/rates.ts";
+import { perMinute, RATE_NAMES, RATES } from "../../domain/budget/rates.ts";
 import { type BucketLevel, levelOf, msUntilOne } from "../../domain/budget/token-bucket.ts";
 import type { Call } from "../call/context.ts";
 import { type Authenticated, type Known, StageFailure } from "../call/known.ts";
@@ -53,7 +53,7 @@ export function isRequestCounted({ config, ports }: Call, caller: Authenticated)
     throw new StageFailure(new GatewayError(code), caller);
   }
   if (left.remainingTokens > 0) return true;
-  const refusal = { code: "request_rate_exceeded", retryAfterMs: msUntilOne(left), level } as const;
+  const refusal = { code: RATES.requests.code, retryAfterMs: msUntilOne(left), level } as const;
   throw new StageFailure(refusalError(refusal, { limits, need: NO_AMOUNTS }), caller);
 }
 
