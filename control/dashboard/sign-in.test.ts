@@ -262,7 +262,7 @@ describe("a person from a provider", () => {
     expect((await late.browser.get("/auth/oidc/none")).status).toBe(404);
   });
 
-  it("cannot come back twice with one state: not with its cookie and another code, nor to another process", async () => {
+  it("cannot come back twice with one state, not even to another process", async () => {
     const browser = testing.browser();
     const departure = await browser.get("/auth/oidc/corp");
     const comeBack = async (from: ConsoleBrowser) => {

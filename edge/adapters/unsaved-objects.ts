@@ -5,7 +5,7 @@
 import { LIMITS } from "../../shared/catalogues/limits.ts";
 import type { ObjectPlace } from "../ports.ts";
 
-/** Of one object, besides the texts of its place: its digest and the maps' own memory. */
+/** Of one object, in addition to the texts of its place: its digest and the maps' own memory. */
 const ENTRY_BYTES = 256;
 
 /** Places by the digests of ids. */

@@ -188,7 +188,7 @@ it("an endpoint that is down gets no requests until a check finds it back", asyn
   expect(await went()).toEqual([1, 0]);
 });
 
-it("after a served request the next scheduled check sends no probe, and probes leave internal rows", async () => {
+it("after a served request the next scheduled check is no probe; probes leave rows", async () => {
   const mint = await minted("passive");
   await waitFor(
     () => askedAt("passive"),

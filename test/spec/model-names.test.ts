@@ -174,7 +174,7 @@ describe("another model beside the one that is checked", () => {
     expect(upstream.seen(minted.mark)).toEqual([]);
   });
 
-  it("is no field of the client's own data, or one that an API defines: they arrive byte for byte", async () => {
+  it("is no field of the client's own data or of an API: they arrive byte for byte", async () => {
     const minted = await mintAt(fixture.gateway, upstream);
     const rest =
       ',"metadata":{"models":"x","api_key":"y"},"extra_body":{"google":{"thinking_config":{"models":1}}},"options":{"num_ctx":1},"prediction":null,"service_tier":"auto","user":"u","tools":[{"type":"function","function":{"name":"f"},"headers":{"a":"b"},"model":"m"}]}';

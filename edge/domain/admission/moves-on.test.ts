@@ -80,7 +80,7 @@ describe("the queue of the other model", () => {
     expect(askOf(world, "of another tenant", "second", {}, "b").state).toBe("waiting");
   });
 
-  it("takes none beyond its limit whose records are read again first; until then it keeps its slot", () => {
+  it("takes none beyond its limit after reading again; until then the slot stays", () => {
     const world = new AdmissionHarness("weighted", 100, 1);
     askOf(world, "holder", "second", {}, "b");
     askOf(world, "waits", "second");
@@ -95,7 +95,7 @@ describe("the queue of the other model", () => {
     expect({ decision: moved.decision, slots: slotsOf(world) }).toMatchObject({ decision: FULL, slots: { second: 1 } });
   });
 
-  it("holds no place of a request that waited in it when the Cell was lost, and asks for a third model", async () => {
+  it("holds no place of a request that waited when the Cell was lost, and asks for another model", async () => {
     const world = new AdmissionHarness("weighted", 100);
     const holder = askOf(world, "holder", "second", {}, "b");
     const other = askOf(world, "other", "third", {}, "b");

@@ -34,7 +34,7 @@ type Stretch = Pick<Block, "start" | "end" | "kind">;
  * text, an isolate has 128 MB for everything, and other requests wait while this one is compressed.
  */
 export const TEXT_CHARS_MAX = 1024 * 1024;
-/** Values that are read in vain; behind more of them nothing is JSON. */
+/** Values that are read without result; after more of them nothing is JSON. */
 const VAIN_MAX = 1000;
 /** A text of more fences is left as it is. */
 const FENCES_MAX = 1000;

@@ -16,7 +16,7 @@ const WAIT_MS = 400;
 const RETRY_MS = 10_000;
 /** At most this many keys of a tenant, or new end users, are read at once. */
 const AT_ONCE = 8;
-/** Of more counters the oldest check of an end user is forgotten, and made anew. */
+/** Of more counters the oldest check of an end user is forgotten, and made again. */
 const CHECKS_MAX = 10_000;
 /**
  * Rows that ended within this time are left out: a live cell reports what they used within ten seconds

@@ -8,7 +8,7 @@ import { concat } from "../bytes/byte-pieces.ts";
 /** Characters that are written at once. */
 const PART = 16 * 1024;
 const CHARACTERS_PER_UNIT = 4;
-/** Work for a value besides its characters, in units. */
+/** Work for a value in addition to its characters, in units. */
 const VALUE_UNITS = 8;
 const STEP_UNITS = 1024;
 
