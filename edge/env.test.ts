@@ -100,7 +100,7 @@ describe("the Worker's configuration", () => {
     ["GATEWAY_PASSTHROUGH_PATHS", "/v1/rerank,/v1/files", "entry 2", "is an account object"],
     ["GATEWAY_PASSTHROUGH_PATHS", "/V1/chat/completions", "entry 1", "in another case"],
     ["GATEWAY_PASSTHROUGH_FIELDS", "lora_path, model", "entry 2", "did you mean models?"],
-    ["GATEWAY_PASSTHROUGH_FIELDS", "temperature", "entry 1", "is none"],
+    ["GATEWAY_PASSTHROUGH_FIELDS", "temperature", "entry 1", "is not one"],
   ])("of %s=%s names the wrong entry and why", (variable, value, entry, why) => {
     const parse = (): unknown => parseEnv({ [variable]: value });
     expect(parse).toThrow(entry);

@@ -103,7 +103,7 @@ const passthroughFields = envText("")
     const nearest = nearestName(names[at] ?? "", STEERING_NAMES);
     context.addIssue({
       code: "custom",
-      message: `must be a comma-separated list of fields that are refused otherwise; entry ${at + 1} is none${nearest === null ? "" : `: did you mean ${nearest}?`}`,
+      message: `must be a comma-separated list of fields that are refused otherwise; entry ${at + 1} is not one${nearest === null ? "" : `: did you mean ${nearest}?`}`,
     });
     return z.NEVER;
   })

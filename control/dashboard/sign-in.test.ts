@@ -277,14 +277,14 @@ describe("a person from a provider", () => {
     expect(await comeBack(replay)).toEqual([302, "/sign-in?error=sign_in_expired"]);
   });
 
-  it("is told at the sign-in page that a subject cannot be stored, and the log says why", async () => {
+  it("sees on the sign-in page that the subject cannot be stored; the log says why", async () => {
     testing.provider.claims = { ...testing.provider.claims, sub: "an\0n" };
     expect(why(await testing.signIn(testing.browser()))).toEqual([302, "/sign-in?error=sign_in_failed"]);
     expect(testing.logged.at(-1)).toContain("a subject with NUL");
     expect(await rows()).toEqual([]);
   });
 
-  it("is told at the sign-in page when the database refuses who came back", async () => {
+  it("sees on the sign-in page that the database refused the user", async () => {
     testing.provider.claims = { ...testing.provider.claims, sub: randomBytes(40_000).toString("hex") };
     expect(why(await testing.signIn(testing.browser()))).toEqual([302, "/sign-in?error=sign_in_failed"]);
     expect(testing.logged.at(-1)).toContain("sign_in_failed");
@@ -324,7 +324,7 @@ describe("a person from a provider", () => {
     expect(why(await testing.signIn(testing.browser(), `/logs?q=${"x".repeat(1000)}`))).toEqual([302, "/"]);
   });
 
-  it("is told at the sign-in page that the provider of a callback does not exist", async () => {
+  it("sees on the sign-in page that the provider of a callback does not exist", async () => {
     const answer = await testing.browser().get("/auth/oidc/nope/callback");
     expect(why(answer)).toEqual([302, "/sign-in?error=sign_in_expired"]);
   });

@@ -36,7 +36,7 @@ it("gives the entry that has the name exactly, and all without one", () => {
   expect(listPrices([entry, other], { model: "A" })).toEqual({ list: [] });
 });
 
-it("is empty without a file, and with one that cannot be used, of which the log says why", () => {
+it("is empty without a file or with an unusable one; the log says why", () => {
   expect({ list: readPriceList(folder, log), lines }).toEqual({ list: [], lines: [] });
   const prices = { input_cost_per_token: -1 };
   const entry = { models: ["a"], source: "https://example.org", as_of: "2026-01-01", prices };

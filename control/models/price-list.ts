@@ -1,6 +1,6 @@
 /**
  * The price list: `prices.json` in the folder of recipes, read once, at the start. It is offered to whoever registers a
- * model and is never applied by itself (docs/rules/models.md#price-list).
+ * model and is never applied automatically (docs/rules/models.md#price-list).
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";

@@ -90,7 +90,7 @@ export function isLive({ state }: AdmissionEntry): boolean {
 }
 
 /**
- * Whether the request goes on to another model: what it has, or waits for, comes back, and it waits from now on. One that is stale
+ * Whether the request moves to another model: what it has, or waits for, comes back, and it waits from now on. One that is stale
  * keeps its place, whatever model it is judged to have.
  */
 export function movesOn(entry: AdmissionEntry, { model }: AdmissionRequest): boolean {

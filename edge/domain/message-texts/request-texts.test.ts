@@ -282,7 +282,7 @@ describe("where input guardrails look", () => {
       { a: { b: { c: { d: { e: { f: { g: { h: { i: { j: "a" } } } } } } } } } },
       ["a"],
     ],
-  ])("examines every other string by itself: %s", (_, path, body, expected) => {
+  ])("examines every other string separately: %s", (_, path, body, expected) => {
     expect(othersOf(path, body)).toEqual(expected);
   });
 

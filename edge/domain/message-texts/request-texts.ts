@@ -1,7 +1,7 @@
 /**
  * The texts of a JSON request that a tenant's input guardrails examine (docs/rules/guardrails.md#where-it-looks), each
  * with its place in the client's bytes. The texts of a route's own members are read as one; of all others every string is
- * examined by itself, except in the members that no model reads (unread-members.ts). What the model itself said earlier is
+ * examined separately, except in the members that no model reads (unread-members.ts). What the model itself said earlier is
  * examined only if the policy says so, and what a tool said is examined on its own. Names are compared as any upstream may
  * read them: in any case, and up to a NUL.
  */
@@ -33,7 +33,7 @@ export interface RequestText {
 /** The texts of a request. */
 export interface GuardedTexts {
   readonly prompts: readonly RequestText[];
-  /** The client's words in answer formats and tools, and every other string. Each is read by itself: none continues another. */
+  /** The client's words in answer formats and tools, and every other string. Each is read separately: none continues another. */
   readonly others: readonly RequestText[];
   /** The texts of each tool's result that the client sent back. */
   readonly toolResults: readonly (readonly RequestText[])[];

@@ -38,7 +38,7 @@ const FOLDED = /^[a-z0-9_]{1,64}$/;
 /** A server of a path without rules reads no prompt that is deeper; each step costs time for every string of a body. */
 export const MEMBER_DEPTH_MAX = 8;
 
-/** How the name of a step is compared; that of an element is none. */
+/** How the name of a step is compared; an element has no name. */
 export function nameOf(step: string | number | undefined): string {
   if (typeof step !== "string") return "";
   return FOLDED.test(step) ? step : foldedName(step);

@@ -28,7 +28,9 @@ export function readTags(header: string | null): string | FieldFault {
     const [, name = "", value = ""] = /^([^=]*?)\s*=\s*(.*)$/.exec(tag) ?? [];
     const shown = printable(tag, SHOWN_MAX);
     if (!NAME.test(name))
-      return fault(`must be name=value pairs, names of 1 to 64 letters, digits, '.', '_' and '-': '${shown}' is none`);
+      return fault(
+        `must be name=value pairs, names of 1 to 64 letters, digits, '.', '_' and '-': '${shown}' is not one`,
+      );
     if (!VALUE.test(value))
       return fault(`must have values of 1 to 128 printable ASCII characters: '${shown}' has none`);
     if (tags.has(name)) return fault(`must have '${name}' only once`);

@@ -59,7 +59,7 @@ const CONTENTS: ReadonlySet<string> = new Set(["role", "content", "encrypted_con
 /** Skills that an upstream offers to everyone have other names. */
 const OWN_SKILL = /^skill_/i;
 
-/** A longer type is none that is known. */
+/** A longer type is not a known one. */
 const TYPE_MAX_BYTES = 256;
 /** No longer id is given by an upstream. */
 const ID_MAX = 4_096;

@@ -56,7 +56,7 @@ export function* statedOutput(root: JsonObject): Steps<StatedOutput> {
   return { limitTokens, answers: saturated(most * Math.max(prompts, 1)) };
 }
 
-/** The prompts of a batch; 0: it is none. */
+/** The prompts of a batch; 0: it is not a batch. */
 function promptsOf(name: string, value: unknown): number {
   if (!Array.isArray(value)) return 0;
   const [first] = value as readonly unknown[];

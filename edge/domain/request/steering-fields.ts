@@ -76,7 +76,7 @@ export function isHolder(name: string): boolean {
   return HOLDERS.has(squashed(name));
 }
 
-/** The fault of a field of a body; null: none. `allowed`: what passes all the same. */
+/** The fault of a field of a body; null: none. `allowed`: what passes nevertheless. */
 export function steeringFault(name: string, allowed: ReadonlySet<string>): FieldFault | null {
   const does = whatPathDoes([name], allowed);
   return does === null ? null : faultOf("field", name, does);

@@ -19,7 +19,7 @@ const COMMON: ReadonlySet<string> = new Set([
   "obfuscation",
 ]);
 const NOTHING = new Uint8Array(0);
-/** Work for an event, in units: a long one is none of usage. */
+/** Work for an event, in units: a long one does not report usage. */
 const EVENT_UNITS = 64;
 
 /** Removes the usage event from a stream, or what it has to itself. Keeps no state, so one is enough for all streams. */

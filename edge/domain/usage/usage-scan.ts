@@ -53,7 +53,7 @@ interface Seen {
   readonly content: boolean;
   /** All texts of an answer of another form. */
   readonly anyForm?: boolean;
-  /** It is an event stream by its type: what is in no event is none of its texts. */
+  /** It is an event stream by its type: what is in no event is not part of its text. */
   readonly events?: boolean;
 }
 

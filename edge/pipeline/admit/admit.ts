@@ -34,7 +34,7 @@ export interface AdmittedRequest extends Prepared {
 
 /**
  * The request with its slot. `reload` reads key and model again after stale copies were dropped. Throws the failure of
- * 503, or AlreadySettled with the budgets' 400, 429, 403 or 503, or when the client leaves. `before`: it goes on to another model;
+ * 503, or AlreadySettled with the budgets' 400, 429, 403 or 503, or when the client leaves. `before`: it moves to another model;
  * what it has comes back first, and its row is left to the caller in any case.
  */
 export async function admit(

@@ -190,7 +190,7 @@ async function begin(
   return mayBeRefusal ? await beginningOf(response, 1, answerMemory, idle) : unread(response);
 }
 
-/** A stream whose model limits nothing is not cut while it goes on: the default limits its silences instead. */
+/** A stream whose model limits nothing is not cut while it sends: the default limits its silences instead. */
 function limitsOf(call: Call, model: ModelRecord, parsed: ParsedCall): TimeLimits {
   const msOf = (secs: number | null): number | null => secs && secs * 1000;
   const ownMs = msOf(model.request_timeout_secs);

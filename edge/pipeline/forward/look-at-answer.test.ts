@@ -110,7 +110,7 @@ describe("any other answer", () => {
     await expect(lookAtAnswer(answer(json, [], true), new MemoryBudget(10))).rejects.toThrow("cut");
   });
 
-  it("that ends without a byte is none of JSON or events, and empty otherwise", async () => {
+  it("that ends without a byte is a failure for JSON and events, and empty otherwise", async () => {
     for (const headers of [json, events])
       await expect(lookAtAnswer(answer(headers, []), new MemoryBudget(10))).rejects.toThrow("before its first byte");
     expect(await looked(answer({}, []))).toEqual({ status: 200, head: "", rest: "" });

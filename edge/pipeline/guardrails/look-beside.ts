@@ -9,7 +9,7 @@ import { sendLateSpan } from "../call/report/spans.ts";
 
 /**
  * Examines something as soon as what waits now has run. `look` gets the call as it is for work that goes on without its
- * client. Its span is written by itself, because that of the request may be written by then. A failure is shown by the span alone.
+ * client. Its span is written separately, because that of the request may be written by then. A failure is shown by the span alone.
  */
 export function lookBeside(
   call: Call,

@@ -1,5 +1,5 @@
 /**
- * A request whose model could not serve it goes on to the next model that admits it
+ * A request whose model could not serve it moves to the next model that admits it
  * (docs/rules/models.md#fallback-models): its gates are passed again, and its slot and its reservation move to that model.
  * Nothing of an answer has gone to the client by then.
  */

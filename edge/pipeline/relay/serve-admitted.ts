@@ -39,7 +39,7 @@ const WHOLE_ANSWER_SECS_MIN = 120;
 interface ForClient {
   /** Examines the request, unless that was done. */
   readonly guard: (request: Prepared) => Promise<Prepared>;
-  /** How it is read again for another model; null: it goes on to none. */
+  /** How it is read again for another model; null: it moves to no other. */
   readonly reload: Reload | null;
   /** Those that may act on the request. */
   readonly boons: readonly Boon[];
