@@ -7,7 +7,7 @@ export class IdentityTransform {
   readonly writable: WritableStream<Uint8Array>;
 
   constructor() {
-    let wanted = Promise.withResolvers<void>();
+    let wanted = aRead();
     let outlet: ReadableByteStreamController | null = null;
     this.readable = new ReadableStream(
       {
@@ -16,10 +16,7 @@ export class IdentityTransform {
           outlet = controller;
         },
         pull: () => wanted.resolve(),
-        cancel: (reason) => {
-          wanted.promise.catch(() => undefined);
-          wanted.reject(reason);
-        },
+        cancel: (reason) => wanted.reject(reason),
       },
       { highWaterMark: 0 },
     );
@@ -28,7 +25,7 @@ export class IdentityTransform {
         // an abort does not wait for a reader
         controller.signal.addEventListener("abort", () => wanted.reject(controller.signal.reason));
         await wanted.promise;
-        wanted = Promise.withResolvers();
+        wanted = aRead();
         outlet?.enqueue(new Uint8Array(chunk));
       },
       close: () => {
@@ -38,4 +35,11 @@ export class IdentityTransform {
       abort: (reason) => outlet?.error(reason),
     });
   }
+}
+
+/** A read that is waited for by a write, or by none: then its failure concerns nobody. */
+function aRead() {
+  const read = Promise.withResolvers<void>();
+  read.promise.catch(() => undefined);
+  return read;
 }
