@@ -1,4 +1,8 @@
-/** What browsers may call of the Management API, against the API's own document (docs/rules/console.md#live). */
+/**
+ * What browsers may call of the Management API, against the API's own document (docs/rules/console.md#live).
+ *
+ * @module-tag check
+ */
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";

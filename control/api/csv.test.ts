@@ -1,4 +1,8 @@
-/** Lists as CSV, over HTTP, against the real engine (docs/rules/management-api.md#csv). */
+/**
+ * Lists as CSV, over HTTP, against the real engine (docs/rules/management-api.md#csv).
+ *
+ * @module-tag check
+ */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AuditEntry } from "../../shared/schema/audit.ts";
 import type { UsageLog } from "../../shared/schema/usage.ts";

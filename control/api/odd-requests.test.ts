@@ -1,4 +1,8 @@
-/** Odd values in the other parts of a request besides its body: headers, ids, cursors, limits, names in its path. */
+/**
+ * Odd values in the other parts of a request besides its body: headers, ids, cursors, limits, names in its path.
+ *
+ * @module-tag check
+ */
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { CreatedKey } from "../../shared/schema/api-key.ts";

@@ -1,4 +1,8 @@
-/** A write with `If-Match` is done on the record that the client has read, or not at all (docs/rules/management-api.md#lost-updates). */
+/**
+ * A write with `If-Match` is done on the record that the client has read, or not at all (docs/rules/management-api.md#lost-updates).
+ *
+ * @module-tag check
+ */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Tenant } from "../../shared/schema/tenant.ts";
 import { readDocument } from "../../test/harness/api-document.ts";

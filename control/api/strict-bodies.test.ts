@@ -1,4 +1,8 @@
-/** What a body may name (docs/rules/management-api.md#bodies): fields that exist, and of the others their present value. */
+/**
+ * What a body may name (docs/rules/management-api.md#bodies): fields that exist, and of the others their present value.
+ *
+ * @module-tag check
+ */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Tenant } from "../../shared/schema/tenant.ts";

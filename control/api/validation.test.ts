@@ -1,4 +1,8 @@
-/** A refusal lists every offending field, dotted, the first of them as `param` (docs/rules/errors.md#wrong-fields). */
+/**
+ * A refusal lists every offending field, dotted, the first of them as `param` (docs/rules/errors.md#wrong-fields).
+ *
+ * @module-tag check
+ */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Model } from "../../shared/schema/model.ts";
 import type { Tenant } from "../../shared/schema/tenant.ts";

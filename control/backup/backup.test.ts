@@ -1,3 +1,4 @@
+/** @module-tag check */
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { hashKeySecret } from "../../shared/access/api-key.ts";

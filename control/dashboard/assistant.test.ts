@@ -1,6 +1,8 @@
 /**
  * The assistant behind the console's server (docs/rules/assistant.md): a scripted model in the place of the data plane, and
  * the real Management API.
+ *
+ * @module-tag check
  */
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

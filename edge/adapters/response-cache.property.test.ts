@@ -4,6 +4,8 @@
  * the model as it is now; it has not expired, and it is not from before a purge (the store emptied, then a resync).
  * Each request leaves exactly one row. In these histories clocks of isolates are set back and forth, records change,
  * and the store fails and recovers.
+ *
+ * @module-tag check
  */
 import fc from "fast-check";
 import { beforeEach, expect, it, vi } from "vitest";

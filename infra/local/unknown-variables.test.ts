@@ -1,4 +1,8 @@
-/** What each part does at its start with a variable that no part reads (docs/rules/configuration.md#unknown-variables). */
+/**
+ * What each part does at its start with a variable that no part reads (docs/rules/configuration.md#unknown-variables).
+ *
+ * @module-tag check
+ */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";

@@ -1,6 +1,8 @@
 /**
  * A key-value store that lost its copies, or that a start has not filled yet: a key that works is never called unknown for
  * that (docs/rules/freshness.md#a-store-that-was-emptied).
+ *
+ * @module-tag check
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

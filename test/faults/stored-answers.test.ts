@@ -2,6 +2,8 @@
  * The tenants of stored answers are kept in the key-value store for 30 days. With GATEWAY_FOREIGN_OBJECTS=pass, ids that
  * were given to nobody pass, and only those; while the store is away, nobody can say which ones they are
  * (docs/rules/routes.md#objects-of-upstreams).
+ *
+ * @module-tag check
  */
 import { randomUUID } from "node:crypto";
 import { expect, it } from "vitest";

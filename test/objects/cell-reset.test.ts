@@ -1,6 +1,8 @@
 /**
  * The Cell is reset under load (docs/rules/admission.md#reset): streams go on, slots are counted again,
  * the cap is kept, and every row is written once.
+ *
+ * @module-tag check
  */
 
 import { env, runInDurableObject } from "cloudflare:test";

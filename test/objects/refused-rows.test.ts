@@ -1,6 +1,8 @@
 /**
  * Rows that the store refuses for their content: they delay no other row, they are kept as dead letters and reported, and
  * they are sent again when the store takes them. Every other row arrives once and in order.
+ *
+ * @module-tag check
  */
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";

@@ -1,6 +1,8 @@
 /**
  * The limits of what a Ledger keeps while the analytics store is away, filled to the last byte
  * (docs/rules/settlement-and-rows.md#spill-bounds).
+ *
+ * @module-tag check
  */
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";

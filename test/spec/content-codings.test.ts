@@ -1,6 +1,8 @@
 /**
  * Bodies in a coding: of clients, which are decoded, and of upstreams, which nobody asked for one
  * (docs/rules/request-bodies.md#codings, docs/rules/upstream-calls.md#answers).
+ *
+ * @module-tag check
  */
 import { createHash, randomBytes } from "node:crypto";
 import { createServer } from "node:http";

@@ -1,6 +1,8 @@
 /**
  * What answers owe by the kind of their route, when an upstream reports little or nothing
  * (docs/rules/settlement-and-rows.md#tokens-owed, docs/rules/settlement-and-rows.md#what-was-seen).
+ *
+ * @module-tag check
  */
 import { describe, expect, it } from "vitest";
 import type { UsageLog } from "../../shared/schema/usage.ts";

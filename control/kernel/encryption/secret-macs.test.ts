@@ -1,6 +1,8 @@
 /**
  * The MACs of a backup, and what happens to secrets without a matching MAC
  * (docs/rules/backup.md#secrets-belong-to-entries).
+ *
+ * @module-tag check
  */
 import { createHmac, hkdfSync } from "node:crypto";
 import { sql } from "drizzle-orm";

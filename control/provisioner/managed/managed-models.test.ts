@@ -1,3 +1,4 @@
+/** @module-tag check */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ManagedModel } from "../../../shared/schema/managed-model.ts";

@@ -1,4 +1,8 @@
-/** Tables and reads against the real engine with the real bridge. */
+/**
+ * Tables and reads against the real engine with the real bridge.
+ *
+ * @module-tag check
+ */
 import { describe, expect, it } from "vitest";
 import { usageLogsQuerySchema, usageModelsQuerySchema } from "../../../shared/schema/usage.ts";
 import { NIL_UUID, USAGE_COLUMNS, type UsageRow, zeroUsageRow } from "../../../shared/usage/usage-row.ts";
