@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await bridge.close();
-  engine.close();
+  await engine.close();
   rmSync(folder, { recursive: true, force: true });
 });
 

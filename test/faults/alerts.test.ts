@@ -227,7 +227,7 @@ it("alerts when requests of a model waited long, or a large part of them failed"
       () => messageOf(`queue_wait_long:local:${name}`),
       (message) => message !== "",
     );
-    expect(waiting).toContain(`${name} in cell local: 1 requests wait`);
+    expect(waiting).toContain(`${name} in cell local: 1 request is waiting`);
     gated.release();
     expect((await Promise.all(served)).map(({ status }) => status)).toEqual([200, 200]);
     const failed = await waitFor(

@@ -174,7 +174,7 @@ describe("embedded parts", () => {
     } finally {
       await clickhouse.close();
       await redis.close();
-      engine.close();
+      await engine.close();
     }
   });
 });

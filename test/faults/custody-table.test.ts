@@ -307,7 +307,7 @@ async function startFaultyStore(folder: string) {
     close: async (): Promise<void> => {
       await listening.close();
       await bridge.close();
-      engine.close();
+      await engine.close();
     },
   };
 }

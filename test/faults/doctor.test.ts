@@ -54,7 +54,7 @@ afterEach(async () => {
 afterAll(async () => {
   await stack.stop();
   await clickhouse.close();
-  engine.close();
+  await engine.close();
   await redis.close();
   await postgres.stop();
   rmSync(folder, { recursive: true, force: true });

@@ -69,7 +69,7 @@ describe("the data folder", () => {
       await gateway.row(minted.tenant.id, answer.headers.get("x-gateway-request-id"));
       expect(open()).toEqual([]);
       expect(await stack.end("SIGTERM")).toBe(0);
-      expect({ open: open(), mode: statSync(dataDir).mode & 0o777 }).toEqual({ open: [], mode: 0o755 });
+      expect({ open: open(), mode: statSync(dataDir).mode & 0o777 }).toEqual({ open: [], mode: 0o700 });
       expect(PARTS.map((part) => rightsBelow(join(dataDir, part)).length > 1)).toEqual(PARTS.map(() => true));
       for (const part of PARTS)
         for (const [path, , isFolder] of rightsBelow(join(dataDir, part))) chmodSync(path, isFolder ? 0o777 : 0o666);

@@ -61,7 +61,7 @@ it("raises an alert, holds rows back, and stores them whole when the doctor's st
   } finally {
     await stack.stop();
     await clickhouse.close();
-    engine.close();
+    await engine.close();
     rmSync(folder, { recursive: true, force: true });
   }
 });

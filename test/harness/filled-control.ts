@@ -101,7 +101,7 @@ export async function startFilledControl(folder: string, fill: Fill) {
       await analytics.close();
       await connection.close();
       await bridge.close();
-      engine.close();
+      await engine.close();
     },
   };
 }

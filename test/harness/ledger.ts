@@ -47,7 +47,7 @@ export class TestLedger {
         await store.close();
         await client.close();
         await bridge.close();
-        engine.close();
+        await engine.close();
         rmSync(folder, { recursive: true, force: true });
       };
       await store.migrate();

@@ -36,7 +36,7 @@ beforeAll(async () => {
   undo.push(async () => await store.close());
   redis = new Redis({ url: store.url, token: "token", automaticDeserialization: false });
   const engine = openEngine(join(dataDir, "clickhouse"), 2);
-  undo.push(() => engine.close());
+  undo.push(async () => await engine.close());
   const ledger = await startClickhouseBridge({ engine, user: "default", password: "secret" });
   undo.push(async () => await ledger.close());
   insert = async (row) => {

@@ -29,7 +29,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await client.close();
   await bridge.close();
-  engine.close();
+  await engine.close();
   rmSync(folder, { recursive: true, force: true });
 });
 

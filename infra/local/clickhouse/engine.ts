@@ -19,8 +19,8 @@ interface EngineResult {
 export interface Engine {
   /** Runs one statement. Throws ClickhouseError. */
   run(request: EngineRequest): Promise<EngineResult>;
-  /** Runs no further statement and releases the folder. */
-  close(): void;
+  /** Runs no further statement, and releases the folder when those that run have ended. */
+  close(): Promise<void>;
 }
 
 const RAW_INSERT_FORMATS = [
@@ -79,6 +79,7 @@ export function openEngine(folder: string, sessions: number): Engine {
   const all = new Set(Array.from({ length: sessions }, open));
   const idle = [...all];
   const waiting: ((session: Session) => void)[] = [];
+  const running = new Set<Promise<unknown>>();
   let closed = false;
 
   const acquire = async (): Promise<Session> => idle.pop() ?? new Promise((resolve) => waiting.push(resolve));
@@ -95,29 +96,34 @@ export function openEngine(folder: string, sessions: number): Engine {
     return fresh;
   };
 
+  const run = async (request: EngineRequest): Promise<EngineResult> => {
+    let session = await acquire();
+    if (closed) throw new ClickhouseError(236, "The engine is closed", "ABORTED");
+    // A SET lasts as long as its session, so a session that got parameters or settings is not used again.
+    let used =
+      Object.keys(request.params).length + Object.keys(request.settings).length > 0 && request.data === undefined;
+    try {
+      return request.data === undefined ? await query(session, request) : await insert(session, request, request.data);
+    } catch (error) {
+      used = true;
+      throw failure(error);
+    } finally {
+      if (!closed) {
+        if (used) session = replace(session);
+        release(session);
+      }
+    }
+  };
+
   return {
     run: async (request) => {
-      let session = await acquire();
-      if (closed) throw new ClickhouseError(236, "The engine is closed", "ABORTED");
-      // A SET lasts as long as its session, so a session that got parameters or settings is not used again.
-      let used =
-        Object.keys(request.params).length + Object.keys(request.settings).length > 0 && request.data === undefined;
-      try {
-        return request.data === undefined
-          ? await query(session, request)
-          : await insert(session, request, request.data);
-      } catch (error) {
-        used = true;
-        throw failure(error);
-      } finally {
-        if (!closed) {
-          if (used) session = replace(session);
-          release(session);
-        }
-      }
+      const work = run(request);
+      running.add(work);
+      return await work.finally(() => running.delete(work));
     },
-    close: () => {
+    close: async () => {
       closed = true;
+      await Promise.allSettled(running);
       for (const session of all) session.close();
       anchor.close();
     },

@@ -29,8 +29,7 @@ try {
   await engine.run({ sql, data: undefined, database: "default", format: "TabSeparated", settings: {}, params: {} });
   const bridge = await startClickhouseBridge({ engine, user, password, port: Number(port) });
   const stop = () => {
-    engine.close();
-    process.exit(0);
+    void engine.close().finally(() => process.exit(0));
   };
   process.once("SIGTERM", stop);
   process.on("SIGINT", () => undefined); // A terminal signals the whole process group; the launcher decides when this process ends.

@@ -33,7 +33,7 @@ async function inOneLife<T>(work: (store: AnalyticsStore, url: string) => Promis
   } finally {
     await store.close();
     await bridge.close();
-    engine.close();
+    await engine.close();
   }
 }
 

@@ -35,7 +35,7 @@ async function rowsAfter(work: (engine: Engine) => Promise<void>): Promise<strin
     await work(engine);
     return Buffer.from((await engine.run({ ...statement, sql: "SELECT a FROM t ORDER BY a" })).bytes).toString();
   } finally {
-    engine.close();
+    await engine.close();
   }
 }
 
