@@ -33,7 +33,7 @@ const join = async (host: string): Promise<Instance> =>
   await cluster.join({ env: { GATEWAY_PROXY_LISTEN: `${host}:${PORT}`, GATEWAY_DRAIN_SECS: "60" } });
 
 beforeAll(async () => {
-  [cluster, upstream, names] = await Promise.all([startCluster(), startTestUpstream(), startNameServer(HOSTS)]);
+  [cluster, upstream, names] = await Promise.all([startCluster(1), startTestUpstream(), startNameServer(HOSTS)]);
   instances = [await join(HOSTS[0]), await join(HOSTS[1])];
 });
 afterAll(async () => {
