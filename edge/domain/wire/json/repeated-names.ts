@@ -37,7 +37,7 @@ function* membersOf(value: unknown): Steps<number> {
   addObjects([value], 0, 1, open);
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const isList = Array.isArray(next);
-    const values: readonly unknown[] = isList ? next : Object.values(next);
+    const values = isList ? (next as readonly unknown[]) : (Object.values(next) as readonly unknown[]);
     if (!isList) members += values.length;
     for (let from = 0; from < values.length; ) {
       const end = Math.min(from + PART - seen, values.length);
