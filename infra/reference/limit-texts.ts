@@ -9,7 +9,10 @@ interface LimitText {
 }
 
 export const LIMIT_TEXTS: Readonly<Record<keyof typeof LIMITS, LimitText>> = {
-  jsonBodyMemory: { limit: "memory for a parsed JSON request body, in addition to its text", unit: "bytes" },
+  jsonBodyMemory: {
+    limit: "memory for the values of JSON, of a request or an answer, in addition to its text",
+    unit: "bytes",
+  },
   bodySilence: { limit: "longest pause while a request body arrives", unit: "ms" },
   bodyTime: { limit: "time for a whole request body to arrive", unit: "ms" },
   guardrailsScan: {

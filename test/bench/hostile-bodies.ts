@@ -1,21 +1,25 @@
 /**
  * `npm run bench:hostile-bodies`: the longest silence of a tenant's stream while another tenant sends bodies, or gets answers, that
  * take as much work as they can, as a ratio to the longest silence without them. Both are of one run on one machine, on a stack of its own. It
- * reports figures and checks none. The last column is how long this process itself did not run: its own part of the silence.
+ * reports figures and checks none. Bodies are sent by a thread of its own. The last column is how long this thread, through which all
+ * bytes go to the gateway, did not run: its part of the silence.
  */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { setImmediate as nextTick } from "node:timers/promises";
+import { setTimeout as pause } from "node:timers/promises";
+import { Worker } from "node:worker_threads";
 import { Gateway, type Minted } from "../harness/gateway.ts";
 import { startTestStack } from "../harness/test-stack.ts";
 import { markdownTable } from "../harness/text-table.ts";
+import type { Sending } from "./hostile-sender.ts";
 
 const MIB = 1024 * 1024;
 /** The upstream of the stream writes this often. */
 const EVENT_EVERY_MS = 10;
 const IDLE_MS = 3_000;
+const SETTLE_MS = 200;
 const AT_ONCE = 4;
 
 const letters = (unit: string, bytes: number): string => unit.repeat(bytes / Buffer.byteLength(unit));
@@ -36,7 +40,7 @@ const BODIES: Readonly<Record<string, () => string>> = {
 
 /** Answers to a tenant whose answers are examined, or checked. */
 const ANSWERS: Readonly<Record<string, string>> = {
-  "an answer of lists": `{"choices":[],"x":[${many(200_000, () => "[[[[[[[[]]]]]]]]")}]}`,
+  "an answer of lists": `{"choices":[],"x":[${many(125_000, () => "[[[[[[[[]]]]]]]]")}]}`,
   "an answer of JSON to check": chatAnswerOf(`[${many(200_000, () => '{"a":1,"b":2}')}]`),
 };
 
@@ -77,6 +81,7 @@ async function watchedStream(gateway: Gateway, minted: Minted): Promise<() => nu
   };
 }
 
+const sender = new Worker(new URL("hostile-sender.ts", import.meta.url));
 const stack = await startTestStack({}, { log: () => undefined });
 try {
   await once(upstream.listen(0, "127.0.0.1"), "listening");
@@ -89,28 +94,20 @@ try {
   const own = monitorEventLoopDelay({ resolution: 1 });
   own.enable();
   const ownMs = (): string => (own.max / 1e6).toFixed(0);
-  await new Promise((resolve) => setTimeout(resolve, IDLE_MS));
+  await pause(IDLE_MS);
   const idleMs = longest();
   const rows: string[][] = [["none", "", idleMs.toFixed(0), "1.0", ownMs()]];
-  const send = async ({ secret }: Minted, body: Buffer<ArrayBuffer>): Promise<number> => {
-    const { status } = await fetch(`${gateway.proxyUrl}/v1/chat/completions`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
-      body,
-      signal: AbortSignal.timeout(60_000),
-    });
-    return status;
-  };
-  const measure = async (name: string, sender: Minted, json: string): Promise<void> => {
-    // what this process does for a body must not look like a silence of the gateway
-    const body = Buffer.from(json.replace("{", `{"model":"${sender.model.model_name}",`));
-    await nextTick();
+  const measure = async (name: string, { model, secret }: Minted, json: string): Promise<void> => {
+    const body = new TextEncoder().encode(json.replace("{", `{"model":"${model.model_name}",`));
+    const sending: Sending = { url: `${gateway.proxyUrl}/v1/chat/completions`, secret, body, times: AT_ONCE };
+    // what this thread did for the body must not look like a silence of the gateway: events that have come meanwhile are read first
+    await pause(SETTLE_MS);
     longest();
     own.reset();
-    const statuses = await Promise.allSettled(Array.from({ length: AT_ONCE }, async () => await send(sender, body)));
-    const shown = statuses.map((one) => (one.status === "fulfilled" ? one.value : "-")).join(" ");
+    sender.postMessage(sending, [body.buffer]);
+    const [statuses] = (await once(sender, "message")) as [string];
     const silenceMs = longest();
-    rows.push([name, shown, silenceMs.toFixed(0), (silenceMs / idleMs).toFixed(1), ownMs()]);
+    rows.push([name, statuses, silenceMs.toFixed(0), (silenceMs / idleMs).toFixed(1), ownMs()]);
   };
   for (const [name, make] of Object.entries(BODIES)) await measure(name, hostile, make());
   const asked = { response_format: { type: "json_schema", json_schema: { name: "x", schema: { type: "array" } } } };
@@ -123,10 +120,11 @@ try {
     await measure(name, reader, JSON.stringify({ ...JSON.parse(chatOf("x")), ...asked }));
   }
   console.log(
-    markdownTable([`${AT_ONCE} at once`, "statuses", "longest silence, ms", "ratio", "of this process"], rows),
+    markdownTable([`${AT_ONCE} at once`, "statuses", "longest silence, ms", "ratio", "of this thread"], rows),
   );
 } finally {
   upstream.closeAllConnections();
   upstream.close();
+  await sender.terminate();
   await stack.stop();
 }

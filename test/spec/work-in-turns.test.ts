@@ -93,17 +93,17 @@ const response_format = { type: "json_schema", json_schema: { name: "x", schema:
 const WORKS: Readonly<Record<string, Work>> = {
   "an answer is examined": {
     policy: { action: "block", output_scanners: ["pii"] },
-    answer: json(`{"choices":[],"x":${nested(3 * MIB)}}`),
+    answer: json(`{"choices":[],"x":${nested(2 * MIB)}}`),
   },
   "an event of a stream is redacted": {
     policy: { action: "redact", output_scanners: ["pii"] },
     request: { stream: true },
-    answer: { type: "text/event-stream", body: `data: {"choices":[],"x":${nested(3 * MIB)}}\n\ndata: [DONE]\n\n` },
+    answer: { type: "text/event-stream", body: `data: {"choices":[],"x":${nested(2 * MIB)}}\n\ndata: [DONE]\n\n` },
   },
   "structured output is checked": {
     model: { boons: ["structured_output"] },
     request: { response_format },
-    answer: json(chat(nested(3 * MIB))),
+    answer: json(chat(nested(2 * MIB))),
   },
 };
 

@@ -49,6 +49,7 @@ async function resolve<K extends Known>(call: Call, before: K, span: OpenSpan): 
     const refusal = gate(call, key);
     if (tenant === null || refusal === "invalid_api_key") throw new GatewayError(refusal ?? "tenant_not_found");
     const principal = { key, tenant };
+    call.memory.turns.belongs(call.request, tenant.id);
     if (refusal !== null) throw new StageFailure(new GatewayError(refusal), { ...known, principal });
     return { ...before, identity, principal };
   } catch (error) {

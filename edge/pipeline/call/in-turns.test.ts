@@ -22,7 +22,7 @@ import { cutLongStrings } from "../../domain/wire/json/cut-strings.ts";
 import { wholeDocument } from "../../domain/wire/json/document.ts";
 import { parseInSteps } from "../../domain/wire/json/parse-in-steps.ts";
 import { scanTopLevel } from "../../domain/wire/json/top-level.ts";
-import { isHeavyJson } from "../../domain/wire/json/weight.ts";
+import { weightOfJson } from "../../domain/wire/json/weight.ts";
 import { ClientGone } from "./client-gone.ts";
 import type { Call } from "./context.ts";
 import { inTurns } from "./in-turns.ts";
@@ -46,7 +46,7 @@ const readersOfText: Readonly<Record<string, (text: string) => Steps<unknown>>> 
 const CHAT = "/v1/chat/completions";
 const readersOfJson: Readonly<Record<string, (bytes: Uint8Array) => Steps<unknown>>> = {
   cut: (bytes) => cutLongStrings([bytes], "mark:"),
-  weigh: (bytes) => isHeavyJson(bytes, Number.POSITIVE_INFINITY),
+  weigh: (bytes) => weightOfJson(bytes, Number.POSITIVE_INFINITY),
   parse: (bytes) => parseInSteps(bytes),
   "top level": (bytes) => scanTopLevel(bytes, () => false),
   places: (bytes) => guardedTexts([bytes], textScopeOf(CHAT, routeClassOf(CHAT)), true),
@@ -172,14 +172,63 @@ describe("work in turns", () => {
     const turns = new Turns();
     const alone = turns.unitsOf({});
     const works = Array.from({ length: 3 }, () => ({}));
-    for (const work of works) turns.had(work, 1_000);
+    for (const work of works) turns.had(work, {}, 1, 1_000);
     const shared = { own: turns.unitsOf(works[1] ?? {}), next: turns.unitsOf({}) };
     turns.end(works[0] ?? {});
-    turns.had({}, 20_000);
+    turns.had({}, {}, 1, 20_000);
     expect({ shared, forgotten: turns.unitsOf({}) }).toEqual({
       shared: { own: alone / 3, next: alone / 4 },
       forgotten: alone / 2,
     });
+  });
+});
+
+describe("long work", () => {
+  const LONG = 3_000;
+  /** Calls of these tenants that begin one after the other, with work of so many steps: what each had done when the first was done. */
+  async function doneWithFirst(tenants: readonly string[], count: number): Promise<readonly number[]> {
+    const world = new TestPipeline();
+    const done = tenants.map(() => 0);
+    const counted = function* (nth: number): Steps<void> {
+      for (let at = 0; at < count; at += 1) {
+        done[nth] = at;
+        yield 1024;
+      }
+    };
+    const [first] = tenants.map(async (tenant, nth) => {
+      const call = callOf(world);
+      world.memory.turns.belongs(call.request, tenant);
+      await inTurns(call, counted(nth));
+      return [...done];
+    });
+    return (await first) ?? [];
+  }
+
+  it("of one tenant is done one after the other, whatever another tenant does", async () => {
+    const [, own = 0, younger = 0, others = 0] = await doneWithFirst(["a", "a", "a", "b"], LONG);
+    expect({ own, younger, waited: own < LONG / 2 && younger < LONG / 2, isOthersDone: others > LONG - 100 }).toEqual({
+      own,
+      younger,
+      waited: true,
+      isOthersDone: true,
+    });
+  });
+
+  it("of one tenant waits for none that is short", async () => {
+    const [, own = 0] = await doneWithFirst(["a", "a"], 900);
+    expect({ own, isBeside: own > 800 }).toEqual({ own, isBeside: true });
+  });
+
+  it("goes on when the work before it ends, is given up, or has had no turn for long", () => {
+    const turns = new Turns();
+    const [works, request] = [Array.from({ length: 4 }, () => ({})), {}];
+    turns.belongs(request, "a");
+    const waits = (nowMs: number) => works.map((work) => turns.had(work, request, 2_000_000, nowMs) > 0);
+    expect(waits(0)).toEqual([false, true, true, true]);
+    turns.end(works.shift() ?? {});
+    expect(waits(1)).toEqual([false, true, true]);
+    works.shift();
+    expect({ soon: waits(2), late: waits(5_000) }).toEqual({ soon: [true, true], late: [false, true] });
   });
 });
 

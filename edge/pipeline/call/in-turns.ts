@@ -11,16 +11,19 @@ export async function inTurns<T>(call: Call, work: Steps<T>): Promise<T> {
   const { clock, sleep } = call.ports;
   const signal = call.isBeside === true ? null : call.request.signal;
   const { turns } = call.memory;
-  let room = turns.unitsOf(work);
+  let [room, units] = [turns.unitsOf(work), 0];
   try {
     for (;;) {
       const step = work.next();
       if (step.done === true) return step.value;
       room -= step.value;
+      units += step.value;
       if (room > 0) continue;
-      turns.had(work, clock());
-      await sleep(0, signal ?? new AbortController().signal);
-      if (signal?.aborted === true || call.interruption.failure !== null) throw new ClientGone();
+      for (let waitMs = -1; waitMs !== 0; ) {
+        waitMs = turns.had(work, call.request, units, clock());
+        await sleep(waitMs, signal ?? new AbortController().signal);
+        if (signal?.aborted === true || call.interruption.failure !== null) throw new ClientGone();
+      }
       room = turns.unitsOf(work);
     }
   } finally {

@@ -9,12 +9,14 @@ import { parseCall } from "./parse-call.ts";
 
 const KIB = 1024;
 
-async function parsed(body: string): Promise<ParsedCall> {
-  const world = new TestPipeline();
+function callWith(body: string, world = new TestPipeline()): ReturnType<TestPipeline["call"]> {
   world.maxBodyBytes = 4096 * KIB;
   const headers = { authorization: `Bearer ${SECRET}`, "content-type": "application/json" };
-  const request = await parseCall(world.call({ method: "POST", body, headers }), callerOf());
-  return request.parsed;
+  return world.call({ method: "POST", body, headers });
+}
+
+async function parsed(body: string): Promise<ParsedCall> {
+  return (await parseCall(callWith(body), callerOf())).parsed;
 }
 
 const large = `"messages":[{"role":"user","content":"${"x".repeat(300 * KIB)}"}]`;
@@ -108,4 +110,54 @@ describe("a large body on its way", () => {
     }).toEqual({ hasRead: true, largeCopies: [] });
     expect([...kept].reduce((sum, one) => sum + one.byteLength, 0)).toBe(body.length);
   });
+});
+
+describe("the memory of a large body", () => {
+  const MIB = 1024 * KIB;
+  const messages = (count: number): string =>
+    `{"model":"tiny","messages":[${Array.from({ length: count }, () => '{"role":"user","content":"x"}').join(",")}]}`;
+
+  it.each([
+    ["one long text is its bytes", `{"model":"tiny",${large}}`, 0.2, 0.4],
+    ["many short messages is that of their values", messages(80_000), 20, 30],
+  ])("of %s", async (_, body, atLeast, atMost) => {
+    const world = new TestPipeline();
+    const call = callWith(body, world);
+    await parseCall(call, callerOf());
+    const usedMib = world.memory.bodyMemory.usedBytes / MIB;
+    expect({ usedMib, isCounted: usedMib > atLeast && usedMib < atMost }).toEqual({ usedMib, isCounted: true });
+    for (const release of call.cleanups) release();
+    expect(world.memory.bodyMemory.usedBytes).toBe(0);
+  });
+
+  it.each([
+    ["short messages", messages(80_000), 3],
+    ["more values than the memory of all", `{"model":"tiny","x":[${"[],".repeat(800_000)}[]]}`, 9],
+  ])(
+    "of %s is taken before the body is parsed, so that those of one tenant follow one another",
+    async (_, body, count) => {
+      const world = new TestPipeline();
+      const order: string[] = [];
+      const parsings = new Map(
+        Array.from({ length: count }, (__, nth) => {
+          const call = callWith(body, world);
+          const parsing = async () => {
+            await parseCall(call, callerOf());
+            order.push("parsed");
+            return { nth, call };
+          };
+          return [nth, parsing()];
+        }),
+      );
+      while (parsings.size > 0) {
+        const { nth, call } = await Promise.race(parsings.values());
+        parsings.delete(nth);
+        // another one that need not wait would be parsed by then
+        for (let at = 0; at < 10; at += 1) await new Promise((resolve) => void setImmediate(resolve));
+        order.push("freed");
+        for (const release of call.cleanups) release();
+      }
+      expect(order).toEqual(Array.from({ length: count }, () => ["parsed", "freed"]).flat());
+    },
+  );
 });

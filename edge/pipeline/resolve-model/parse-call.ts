@@ -23,7 +23,7 @@ import { FormScan } from "../../domain/request/form/form-scan.ts";
 import { sessionIdOf } from "../../domain/request/session-id.ts";
 import { mayConcernSteering, steeringFault, steeringWithin } from "../../domain/request/steering-fields.ts";
 import type { Transforms } from "../../domain/upstream/transform.ts";
-import { sentPlaces } from "../../domain/wire/json/cut-strings.ts";
+import { type CutJson, sentPlaces } from "../../domain/wire/json/cut-strings.ts";
 import {
   cutJson,
   type JsonDocument,
@@ -32,7 +32,7 @@ import {
   wholeDocument,
 } from "../../domain/wire/json/document.ts";
 import { scanTopLevel } from "../../domain/wire/json/top-level.ts";
-import { isHeavyJson } from "../../domain/wire/json/weight.ts";
+import { weightOfJson } from "../../domain/wire/json/weight.ts";
 import { isDraftMember } from "../call/boon/request-draft.ts";
 import type { OutgoingBody } from "../call/client-body.ts";
 import type { Call } from "../call/context.ts";
@@ -158,24 +158,43 @@ export function parseNamed(call: Call, caller: Authenticated, model: string): Pa
 
 /** Null: the body is not a JSON object. Throws 413 also for one that would take much more memory than its length. */
 async function readCall(call: Call, caller: Authenticated): Promise<ReadCall | null> {
-  const received = await readPieces(call, caller);
-  const read = await inTurns(call, readJson(received, call));
+  const { pieces, memory } = await readPieces(call, caller);
+  const weighed = await inTurns(call, weighedJson(pieces, call.requestId));
+  if (weighed === null) return null;
+  // the more values live at once, the longer the runtime stops when it collects garbage
+  await memory.reserveForm(Math.min(weighed.weightBytes, LIMITS.tenantBodyMemory));
+  const read = await inTurns(call, readJson(weighed, call));
   if (read === null) return null;
   call.cleanups.push(() => read.outgoing.release());
   return { ...read, caller: inSession(call, caller, read.document) };
 }
 
-/** What the call needs of a JSON body. Throws 413. */
-function* readJson(
-  received: readonly Uint8Array<ArrayBuffer>[],
-  { requestId, config, ports: { transforms } }: Call,
-): Steps<Omit<ReadCall, "caller"> | null> {
+/** A JSON body that has not been parsed. */
+interface WeighedJson {
+  readonly cut: CutJson<ArrayBuffer>;
+  /** The client's bytes. */
+  readonly pieces: readonly Uint8Array<ArrayBuffer>[];
+  /** Memory for its values once it is parsed; 0 for a body that is never long. */
+  readonly weightBytes: number;
+}
+
+/** Throws 413. */
+function* weighedJson(received: readonly Uint8Array<ArrayBuffer>[], requestId: string): Steps<WeighedJson | null> {
   const cut = yield* cutJson(received, requestId);
   if (cut === null) return null;
   // a document from which nothing was cut is the client's body in one piece
   const pieces = cut.lengths.length === 0 ? [cut.bytes] : received;
-  if (cut.bytes.byteLength > PARSE_WHOLE_MAX_BYTES && (yield* isHeavyJson(cut.bytes, JSON_MAX_BYTES)))
-    throw new GatewayError("request_too_large");
+  const isLong = cut.bytes.byteLength > PARSE_WHOLE_MAX_BYTES;
+  const weightBytes = isLong ? yield* weightOfJson(cut.bytes, JSON_MAX_BYTES) : 0;
+  if (weightBytes > JSON_MAX_BYTES) throw new GatewayError("request_too_large");
+  return { cut, pieces, weightBytes };
+}
+
+/** What the call needs of a JSON body. */
+function* readJson(
+  { cut, pieces }: WeighedJson,
+  { requestId, config, ports: { transforms } }: Call,
+): Steps<Omit<ReadCall, "caller"> | null> {
   const document = yield* readCut(cut, requestId);
   if (document === null) return null;
   const top = yield* scanTopLevel(cut.bytes, (name) => isLookedAt(transforms, document.text(name)));

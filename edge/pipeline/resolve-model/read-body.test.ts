@@ -93,7 +93,7 @@ describe("a body", () => {
       await Promise.resolve();
     }
     sent.end();
-    const pieces = await reading;
+    const { pieces } = await reading;
     expect(pieces.length).toBeLessThanOrEqual(3);
     const whole = Buffer.concat(pieces);
     for (let at = 0; at < 30_000; at += 1)
@@ -111,7 +111,7 @@ describe("the memory of a body that declares no length", () => {
       const reading = readPieces(world.call(sent.init), callerOf());
       for (let at = 0; at < bytes; at += 7000) sent.send(new Uint8Array(Math.min(7000, bytes - at)));
       sent.end();
-      const pieces = await reading;
+      const { pieces } = await reading;
       expect(pieces.reduce((sum, { buffer }) => sum + buffer.byteLength, 0)).toBe(bytes);
     },
   );

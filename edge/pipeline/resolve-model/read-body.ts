@@ -28,22 +28,22 @@ export async function readBody(
   caller: Authenticated,
   maxBytes = call.config.maxBodyBytes,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  return joined(await readPieces(call, caller, maxBytes));
+  return joined((await readPieces(call, caller, maxBytes)).pieces);
 }
 
 /**
- * The complete body, in the pieces in which it was received: to join them would cost as much as to receive them. Throws
- * 408 `request_timeout`, 413 `request_too_large`, or ClientGone when the client stops sending.
+ * The complete body, in the pieces in which it was received: to join them would cost as much as to receive them; and its
+ * memory. Throws 408 `request_timeout`, 413 `request_too_large`, or ClientGone when the client stops sending.
  */
 export async function readPieces(
   call: Call,
   caller: Authenticated,
   maxBytes = call.config.maxBodyBytes,
-): Promise<readonly Uint8Array<ArrayBuffer>[]> {
+): Promise<{ readonly pieces: readonly Uint8Array<ArrayBuffer>[]; readonly memory: BodyMemoryUse }> {
   const { source, memory } = await openDecoded(call, caller, maxBytes);
   const pieces = await readAll(source, memory);
   memory.complete();
-  return pieces;
+  return { pieces, memory };
 }
 
 /**
@@ -137,8 +137,17 @@ export class BodyMemoryUse {
    * ClientGone.
    */
   async reserveRead(): Promise<void> {
-    const bytes = this.#source.readBytes - this.#countedBytes;
-    if (this.#reservation === null && bytes <= UNRESERVED_MAX_BYTES) return;
+    await this.#reserve(this.#source.readBytes);
+  }
+
+  /** Counts what the read body takes in another form, where that is more than its bytes. Throws ClientGone. */
+  async reserveForm(bytes: number): Promise<void> {
+    await this.#reserve(bytes);
+  }
+
+  async #reserve(inAll: number): Promise<void> {
+    const bytes = inAll - this.#countedBytes;
+    if (bytes <= (this.#reservation === null ? UNRESERVED_MAX_BYTES : 0)) return;
     this.#reservation ??= this.#open();
     if (!(await this.#reservation.reserve(bytes)))
       throw new ClientGone("the client left while its body waited for memory");

@@ -3,7 +3,8 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { atOnce } from "../../../../shared/steps.ts";
 import { propertyRuns } from "../../../../test/harness/property-runs.ts";
-import { parseInSteps } from "./parse-in-steps.ts";
+import { CollectedTexts } from "../../message-texts/collected-texts.ts";
+import { parsedInSteps, parseInSteps } from "./parse-in-steps.ts";
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 
@@ -66,4 +67,18 @@ it("is the same as by JSON.parse, in runs of any size", () => {
     { numRuns: propertyRuns(5000) },
   );
   expect(refused).toBeGreaterThan(propertyRuns(500));
+});
+
+it("is read up to 64 MiB of values, and what is beyond counts as not read", () => {
+  const listOf = (count: number): string => `{"choices":[],"x":[${"[],".repeat(count)}[]]}`;
+  const told = [900_000, 950_000].map((count) => {
+    const text = listOf(count);
+    const answer = new CollectedTexts();
+    atOnce(answer.document(text));
+    return { isParsed: atOnce(parsedInSteps(text)) !== undefined, isExaminedWhole: answer.plain };
+  });
+  expect(told).toEqual([
+    { isParsed: true, isExaminedWhole: true },
+    { isParsed: false, isExaminedWhole: false },
+  ]);
 });

@@ -3,6 +3,7 @@
  * turn while the engine parses. Containers that are longer than a run are entered. The result is that of `JSON.parse`.
  */
 
+import { LIMITS } from "../../../../shared/catalogues/limits.ts";
 import type { Steps } from "../../../../shared/steps.ts";
 import {
   CLOSE_BRACE,
@@ -17,9 +18,12 @@ import {
   TAB,
 } from "../../../../shared/wire/ascii.ts";
 import { stringEnd } from "../../../../shared/wire/json-skip.ts";
+import { weightOfJson } from "./weight.ts";
 
 /** Bytes that are parsed at once, besides the string in which they end. */
 const RUN_BYTES = 32 * 1024;
+/** A text up to this takes no more memory than a document may, whatever is in it. */
+const NEVER_HEAVY_BYTES = LIMITS.jsonBodyMemory / 64;
 /** White space in a row, and digits of a number: no document has more. */
 const GAP_MAX_BYTES = 64 * 1024;
 /** No document is deeper; each level takes memory. */
@@ -64,8 +68,11 @@ interface Entered {
 /** The value of a text; undefined: it is no JSON, or none that {@link parseInSteps} reads. */
 export function* parsedInSteps(text: string): Steps<unknown> {
   try {
-    const isRead = text.length <= RUN_BYTES || !/^\s*[[{]/.test(text);
-    return isRead ? JSON.parse(text) : yield* parseInSteps(encoder.encode(text));
+    if (text.length <= RUN_BYTES || !/^\s*[[{]/.test(text)) return JSON.parse(text);
+    const bytes = encoder.encode(text);
+    const most = LIMITS.jsonBodyMemory;
+    if (bytes.byteLength > NEVER_HEAVY_BYTES && (yield* weightOfJson(bytes, most)) > most) return undefined;
+    return yield* parseInSteps(bytes);
   } catch {
     return undefined;
   }

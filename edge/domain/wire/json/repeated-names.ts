@@ -32,17 +32,30 @@ function* namesIn(text: string): Steps<number> {
 }
 
 function* membersOf(value: unknown): Steps<number> {
-  let [members, values] = [0, 0];
-  const open = [value];
+  let [members, seen] = [0, 0];
+  const open: object[] = [];
+  addObjects([value], 0, 1, open);
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    if (typeof next !== "object" || next === null) continue;
     const isList = Array.isArray(next);
-    for (const one of isList ? (next as readonly unknown[]) : (Object.values(next) as readonly unknown[])) {
-      if (!isList) members += 1;
-      if (typeof one === "object") open.push(one);
-      values += 1;
-      if (values % PART === 0) yield PART * VALUE_UNITS;
+    const values = isList ? (next as readonly unknown[]) : (Object.values(next) as readonly unknown[]);
+    if (!isList) members += values.length;
+    for (let from = 0; from < values.length; ) {
+      const end = Math.min(from + PART - seen, values.length);
+      addObjects(values, from, end, open);
+      seen += end - from;
+      from = end;
+      if (seen < PART) continue;
+      yield seen * VALUE_UNITS;
+      seen = 0;
     }
   }
   return members;
+}
+
+/** Adds the objects of a part of a list. As a loop within that of its caller the engine would compile it anew for short lists. */
+function addObjects(values: readonly unknown[], from: number, end: number, open: object[]): void {
+  for (let at = from; at < end; at += 1) {
+    const one = values[at];
+    if (typeof one === "object" && one !== null) open.push(one);
+  }
 }

@@ -2,9 +2,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { atOnce } from "../../../../shared/steps.ts";
 import { mainRows } from "../../../../test/harness/main-rows.ts";
-import { isHeavyJson as isHeavyJsonInSteps } from "./weight.ts";
+import { weightOfJson } from "./weight.ts";
 
-const isHeavyJson = (...given: Parameters<typeof isHeavyJsonInSteps>) => atOnce(isHeavyJsonInSteps(...given));
+const isHeavyJson = (bytes: Uint8Array, maxBytes: number) => atOnce(weightOfJson(bytes, maxBytes)) > maxBytes;
 
 const MAX_BYTES = 64 * 1024 * 1024;
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);

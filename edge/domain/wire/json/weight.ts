@@ -21,10 +21,10 @@ const STEP_BYTES = 4 * 1024;
 const BYTES_PER_UNIT = 4;
 
 /**
- * Whether the parts of a document (objects, lists, members, strings, numbers; without the text in them) would take more
- * than `maxBytes`. It does not check whether the document is valid.
+ * How many bytes the parts of a document (objects, lists, members, strings, numbers; without the text in them) would take; a
+ * document of more than `maxBytes` is not read further. It does not check whether the document is valid.
  */
-export function* isHeavyJson(bytes: Uint8Array, maxBytes: number): Steps<boolean> {
+export function* weightOfJson(bytes: Uint8Array, maxBytes: number): Steps<number> {
   let [weight, stepAt] = [0, 0];
   for (let at = 0; at < bytes.byteLength && weight <= maxBytes; at += 1) {
     const byte = bytes[at] ?? 0;
@@ -37,5 +37,5 @@ export function* isHeavyJson(bytes: Uint8Array, maxBytes: number): Steps<boolean
     const end = stringEnd(bytes, at + 1);
     at = end < 0 ? bytes.byteLength : end - 1;
   }
-  return weight > maxBytes;
+  return weight;
 }

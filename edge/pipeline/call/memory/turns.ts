@@ -3,30 +3,71 @@
 /** The work of one turn, in units; several calls that work share it. */
 const TURN_UNITS = 32 * 1024;
 const TURN_UNITS_MIN = 1024;
+/**
+ * Work of more units is long. What it has made by then lives as long as it goes on, and the runtime stops for all that live
+ * whenever it collects garbage: so of one tenant's long works only the first has turns.
+ */
+const LONG_UNITS = 1024 * 1024;
+/** How long a work waits for each that is before it, and at most, ms. */
+const WAIT_MS = 10;
+const WAIT_MAX_MS = 1_000;
 /** A call that has had no turn for so long has ended without notice. */
-const FORGOTTEN_AFTER_MS = 10_000;
+const FORGOTTEN_AFTER_MS = 3_000;
 
-/** The work of an isolate that is done in turns, and when each part of it had its last one, epoch ms. */
+interface Work {
+  /** When it last had a turn or asked for one, epoch ms. */
+  readonly lastMs: number;
+  readonly waits: boolean;
+}
+
+/** The work of an isolate that is done in turns. */
 export class Turns {
-  readonly #lastMs = new Map<object, number>();
+  readonly #tenants = new WeakMap<object, string>();
+  readonly #works = new Map<object, Work>();
+  /** Long works in their order, each with its tenant. */
+  readonly #long = new Map<object, string>();
+
+  /** Notes whose request it is. */
+  belongs(request: object, tenant: string): void {
+    this.#tenants.set(request, tenant);
+  }
 
   /** How long a turn of this work may be, in units: whoever waits for the turns of all waits about as long as for one. */
   unitsOf(work: object): number {
-    const sharing = this.#lastMs.size + (this.#lastMs.has(work) ? 0 : 1);
+    let sharing = 1;
+    for (const [other, { waits }] of this.#works) if (other !== work && !waits) sharing += 1;
     return Math.max(TURN_UNITS / sharing, TURN_UNITS_MIN);
   }
 
-  had(work: object, nowMs: number): void {
+  /** Notes a turn of a request's work, which has done so many units by now. Returns how long it waits for others, ms; 0: it goes on. */
+  had(work: object, request: object, units: number, nowMs: number): number {
     // those that had their turn last come last
-    this.#lastMs.delete(work);
-    for (const [other, lastMs] of this.#lastMs) {
+    this.#works.delete(work);
+    for (const [other, { lastMs }] of this.#works) {
       if (nowMs - lastMs < FORGOTTEN_AFTER_MS) break;
-      this.#lastMs.delete(other);
+      this.end(other);
     }
-    this.#lastMs.set(work, nowMs);
+    const tenant = this.#tenants.get(request);
+    if (units > LONG_UNITS && tenant !== undefined && !this.#long.has(work)) this.#long.set(work, tenant);
+    const before = this.#before(work);
+    this.#works.set(work, { lastMs: nowMs, waits: before > 0 });
+    return Math.min(before * WAIT_MS, WAIT_MAX_MS);
   }
 
   end(work: object): void {
-    this.#lastMs.delete(work);
+    this.#works.delete(work);
+    this.#long.delete(work);
+  }
+
+  /** How many long works of its tenant are before it. */
+  #before(work: object): number {
+    const its = this.#long.get(work);
+    let before = 0;
+    if (its === undefined) return before;
+    for (const [other, tenant] of this.#long) {
+      if (other === work) break;
+      if (tenant === its) before += 1;
+    }
+    return before;
   }
 }

@@ -1,0 +1,24 @@
+/** The thread that sends the bodies of hostile-bodies.ts: what sending takes is no silence of the gateway. */
+import { parentPort } from "node:worker_threads";
+
+/** A body that is sent several times at once. */
+export interface Sending {
+  readonly url: string;
+  readonly secret: string;
+  readonly body: Uint8Array<ArrayBuffer>;
+  readonly times: number;
+}
+
+parentPort?.on("message", async ({ url, secret, body, times }: Sending) => {
+  const send = async (): Promise<number> => {
+    const { status } = await fetch(url, {
+      method: "POST",
+      headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
+      body,
+      signal: AbortSignal.timeout(60_000),
+    });
+    return status;
+  };
+  const sent = await Promise.allSettled(Array.from({ length: times }, send));
+  parentPort?.postMessage(sent.map((one) => (one.status === "fulfilled" ? one.value : "-")).join(" "));
+});
