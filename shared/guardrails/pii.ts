@@ -75,6 +75,8 @@ export class PiiFinder {
   #limit = 0;
   #last = false;
   #wantedMore = false;
+  /** Whether the last number of a card that was looked at has the sum of one. */
+  #isValid = false;
 
   constructor(found: FoundSpans, seams: readonly number[] = []) {
     this.#found = found;
@@ -211,7 +213,7 @@ export class PiiFinder {
         return index;
       }
       if (end === NONE) continue;
-      const isMatch = label !== CARD || this.#isLuhnValid(index, end);
+      const isMatch = label !== CARD || this.#isValid;
       if (isMatch) this.#claim(label, index, end);
       // over the border of texts, the digits of one are no reason to pass over the number in the next
       if (isMatch || this.#seams.length === 0) decided = end;
@@ -232,29 +234,28 @@ export class PiiFinder {
    * text ends.
    */
   #cardEnd(start: number): number {
-    let [index, end, endOfText] = [start + 1, NONE, NONE];
-    for (let digits = 1; digits < MAX_CARD_DIGITS; digits++) {
+    let [index, end, endOfText] = [start, NONE, NONE];
+    // of the digits with every second one doubled, from the last one back, and of the others doubled
+    let [sum, otherSum] = [0, 0];
+    this.#isValid = false;
+    for (let digits = 1; digits <= MAX_CARD_DIGITS; digits++) {
       const unit = this.#at(index);
-      const separated = unit === SPACE || unit === DASH;
-      if (!isDigit(separated ? this.#at(index + 1) : unit)) break;
-      index += separated ? 2 : 1;
-      if (digits + 1 < MIN_CARD_DIGITS) continue;
-      if (!isDigit(this.#at(index))) end = index;
-      if (this.#isSeam(index) && this.#isLuhnValid(start, index)) endOfText = index;
+      const isApart = digits > 1 && (unit === SPACE || unit === DASH);
+      const digit = (isApart ? this.#at(index + 1) : unit) - 48;
+      if (digit < 0 || digit > 9) break;
+      index += isApart ? 2 : 1;
+      const before = sum;
+      sum = otherSum + digit;
+      otherSum = before + digit * 2 - (digit > 4 ? 9 : 0);
+      if (digits < MIN_CARD_DIGITS) continue;
+      if (sum % 10 === 0 && this.#isSeam(index)) endOfText = index;
+      if (isDigit(this.#at(index))) continue;
+      end = index;
+      this.#isValid = sum % 10 === 0;
     }
-    return endOfText === NONE || (end !== NONE && this.#isLuhnValid(start, end)) ? end : endOfText;
-  }
-
-  #isLuhnValid(start: number, end: number): boolean {
-    let [sum, isSecond] = [0, false];
-    for (let index = end - 1; index >= start; index--) {
-      const unit = this.#seen.at(index);
-      if (!isDigit(unit)) continue;
-      const digit = (unit - 48) * (isSecond ? 2 : 1);
-      sum += digit > 9 ? digit - 9 : digit;
-      isSecond = !isSecond;
-    }
-    return sum % 10 === 0;
+    if (this.#isValid || endOfText === NONE) return end;
+    this.#isValid = true;
+    return endOfText;
   }
 
   #ssnEnd(start: number): number {
