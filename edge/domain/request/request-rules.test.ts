@@ -129,6 +129,7 @@ describe("headers", () => {
       "openai-beta",
       "anthropic-beta",
       "x-title",
+      "x-dashscope-sse",
     ];
     const client = new Headers(honest.map((name) => [name, "v"]));
     expect(Object.keys(upstreamHeaders(client, null)).toSorted()).toEqual(honest.toSorted());

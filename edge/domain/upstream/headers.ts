@@ -22,8 +22,8 @@ const DROPPED_PATTERN = new RegExp(
     "(?:^|-)(?:(?:api|access|account|subscription|virtual)-?key|authorization|auth|token|secret|credentials?)$",
     // name what a request may not choose, whoever reads them: a model, an account, a place
     `^x-(?:.+-)?(?:${WORDS})(?:-|$)|-(?:${WORDS})(?:-?id|-name)?$`,
-    // of one kind of server each: Google, Alibaba, Azure, Amazon, KubeAI, Envoy AI Gateway, NVIDIA, Hugging Face
-    "^x-vertex-ai-|^x-dashscope-|^azureml-|^x-amz-|^x-amzn-(?:sagemaker|bedrock)-|^x-label-selector$|^x-ai-eg-|^nvcf-|^x-hf-bill-",
+    // of one kind of server each: Google, Azure, Amazon, KubeAI, Envoy AI Gateway, NVIDIA, Hugging Face
+    "^x-vertex-ai-|^azureml-|^x-amz-|^x-amzn-(?:sagemaker|bedrock)-|^x-label-selector$|^x-ai-eg-|^nvcf-|^x-hf-bill-",
     // choose the model server, a rank of it, or another server to which it connects: llm-d, vLLM, SGLang, Dynamo
     "^x-(?:prefill(?:er)?|encoder|decoder?|worker|data-parallel|dp|kv-cache|llm-d|epp|smg|sgl)-|^x-dynamo-(?!.*session)",
     // choose provider, address, credential or cache in another gateway: LiteLLM, Portkey, Helicone, OpenRouter, Braintrust,
