@@ -40,7 +40,7 @@ export const STEERING_NAMES: readonly string[] = Object.values(STEERING).flatMap
  * its shape. A template's arguments may have any name, so they are none.
  */
 const HOLDER =
-  /^(?:nvext|agenthints|(?:extra|additional|model|generation|sampling|request|engine|vllm|sglang)?(?:body|x?args|params|parameters|options)|(?:extra|additional|model|generation|engine)(?:kwargs|config|fields))$/;
+  /^(?:nvext|agenthints|parameters|options|(?:extra|additional|model|generation|sampling|request|engine|vllm|sglang)(?:body|x?args|kwargs|params|parameters|options|config|fields))$/;
 /** This one replaces fields of the body. */
 const REPLACING = "extrabody";
 /** A holder deeper than this is one by which somebody hides fields. */
