@@ -121,8 +121,8 @@ async function examined(
 }
 
 /**
- * Each text is scanned by itself, with its other parts: those of an answer do not continue one another. What is not `readable` as text counts as
- * not read whole.
+ * Each text is scanned with its other parts, and by itself: the texts of an answer do not continue one another. What is not
+ * `readable` as text counts as not read whole.
  */
 async function scanAnswer(
   { call, request, guards }: Guarding,
