@@ -67,6 +67,8 @@ export class PiiFinder {
   readonly #nexts: number[] = [0, 0, 0, 0];
   /** For each label the first index that it has not decided. No label is ahead of the one before it. */
   readonly #cursors: number[] = [0, 0, 0, 0];
+  /** Up to where digits were looked at that make no card, in the given text. */
+  #noCardTo = 0;
   /** How much of the given text was taken. */
   #taken = 0;
   /** How many characters in a row were not seen, up to now. */
@@ -193,6 +195,12 @@ export class PiiFinder {
     );
   }
 
+  /** Whether a match between two indices counts: in digits that make no card, only one over the border of texts does. */
+  #counts(start: number, end: number): boolean {
+    const [from, to] = [this.#seen.startOf(start), this.#seen.endOf(end - 1)];
+    return this.#seams.length === 0 || from >= this.#noCardTo || this.#hasSeam(from + 1, to - 1);
+  }
+
   /** Whether the digits of a number go on at an index. */
   #goesOn(index: number): boolean {
     return isDigit(this.#at(index)) && !this.#isSeam(index);
@@ -213,10 +221,11 @@ export class PiiFinder {
         return index;
       }
       if (end === NONE) continue;
-      const isMatch = label !== CARD || this.#isValid;
+      const isMatch = (label !== CARD || this.#isValid) && this.#counts(index, end);
       if (isMatch) this.#claim(label, index, end);
       // over the border of texts, the digits of one are no reason to pass over the number in the next
       if (isMatch || this.#seams.length === 0) decided = end;
+      else this.#noCardTo = Math.max(this.#noCardTo, this.#seen.endOf(end - 1));
     }
     this.#nexts[label] = next;
     return this.#limit;

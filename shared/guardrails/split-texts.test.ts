@@ -87,6 +87,13 @@ describe("split texts", () => {
       });
     });
 
+    it("is found in digits that make no number where they begin", () => {
+      const labels = found("4111", " 11", "11 1111 1111123-45-6789123-45", "-6789123-45-6", "789x").map(
+        ([name]) => name,
+      );
+      expect(labels).toContain("CREDIT_CARD");
+    });
+
     it("is not made of harmless ones: words and numbers that go on within a text", () => {
       expect([found("a fal", "conry x"), found("xfal", "con"), found("411", "1111111111112223 x")]).toEqual([
         [],
