@@ -160,7 +160,7 @@ describe("what the model said earlier", () => {
     });
   });
 
-  it.each([
+  it.each<[string, string, (json: string) => object]>([
     [
       "a call of chat",
       "/v1/chat/completions",
