@@ -160,49 +160,6 @@ describe("what the model said earlier", () => {
     });
   });
 
-  it.each<[string, string, (json: string) => object]>([
-    [
-      "a call of chat",
-      "/v1/chat/completions",
-      (json: string) => ({
-        messages: [
-          {
-            role: "assistant",
-            content: null,
-            tool_calls: [{ id: "c", type: "function", function: { name: "f", arguments: json } }],
-          },
-        ],
-      }),
-    ],
-    [
-      "a function call of chat",
-      "/v1/chat/completions",
-      (json: string) => ({ messages: [{ role: "assistant", function_call: { name: "f", arguments: json } }] }),
-    ],
-    [
-      "a call of responses",
-      "/v1/responses",
-      (json: string) => ({ input: [{ type: "function_call", call_id: "c", name: "f", arguments: json }] }),
-    ],
-  ])("is examined and redacted as its tool reads it: the escapes of %s", async (_, path, bodyOf) => {
-    const policy = { input_scanners: ["ban_keywords" as const], ban_keywords: ["falcon"], scan_assistant: true };
-    const hidden = String.raw`{"a":"say\n\u0066alcon now","b":"\u00fc","a":"x"}`;
-    const harmless = String.raw`{"a":"say\n\u0066alconry now","b":"\u00fc"}`;
-    const statusOf = async (json: string) =>
-      (await answerOf(worldOf(policy), { body: JSON.stringify({ model: "tiny", ...bodyOf(json) }) }, path)).status;
-    expect({ hidden: await statusOf(hidden), harmless: await statusOf(harmless) }).toEqual({
-      hidden: 400,
-      harmless: 200,
-    });
-    const world = worldOf({ ...policy, action: "redact" });
-    await answerOf(world, { body: JSON.stringify({ model: "tiny", ...bodyOf(hidden) }) }, path);
-    const given = await sent(world);
-    expect({ isRedacted: given.includes("say\\\\n[REDACTED] now"), isLeft: /falcon|u0066/.test(given) }).toEqual({
-      isRedacted: true,
-      isLeft: false,
-    });
-  });
-
   it("is examined in reasoning items, which a client can write itself", async () => {
     const input = [
       { type: "reasoning", id: "r", summary: [{ type: "summary_text", text: INJECTION }] },
@@ -325,53 +282,6 @@ function loopWorldOf(action: "redact" | "log_only") {
   };
   return { world, asked, verdict };
 }
-
-describe("an answer in parts", () => {
-  const parts = [
-    { type: "text", text: "41111111" },
-    { type: "text", text: "11111111" },
-  ];
-  const answerWith = (content: object) =>
-    JSON.stringify({ choices: [{ index: 0, message: { role: "assistant", content } }] });
-
-  it("is examined over them, and two choices are not parts of one", async () => {
-    const statusOf = async (json: string) => {
-      const world = worldOf({ output_scanners: ["pii"] });
-      world.upstream = async () => new Response(json, { headers: { "content-type": "application/json" } });
-      return (await answerOf(world, { body: chatBody("hi") })).status;
-    };
-    const choices = parts.map(({ text }, index) => ({ index, message: { role: "assistant", content: text } }));
-    expect({ parts: await statusOf(answerWith(parts)), choices: await statusOf(JSON.stringify({ choices })) }).toEqual({
-      parts: 400,
-      choices: 200,
-    });
-  });
-
-  it("is redacted over them", async () => {
-    const world = worldOf({ action: "redact", output_scanners: ["pii"] });
-    world.upstream = async () => new Response(answerWith(parts), { headers: { "content-type": "application/json" } });
-    const { text } = await answerOf(world, { body: chatBody("hi") });
-    expect(JSON.parse(text).choices[0].message.content).toEqual([
-      { type: "text", text: "[REDACTED:CREDIT_CARD]" },
-      { type: "text", text: "" },
-    ]);
-  });
-
-  it("is examined over the blocks of a stream", async () => {
-    const world = worldOf({ output_scanners: ["pii"] });
-    const events = parts.map(({ text }, index) => ({
-      type: "content_block_delta",
-      index,
-      delta: { type: "text_delta", text },
-    }));
-    const body = events.map((event) => `event: content_block_delta\ndata: ${JSON.stringify(event)}\n\n`).join("");
-    world.upstream = async () => new Response(body, { headers: { "content-type": "text/event-stream" } });
-    expect(
-      (await answerOf(world, { body: JSON.stringify({ model: "tiny", stream: true, messages: [] }) }, "/v1/messages"))
-        .status,
-    ).toBe(400);
-  });
-});
 
 describe("an answer in lines of JSON", () => {
   const pieces = ["write to ja", "ne@exam", "ple.com", " at once"];
