@@ -211,7 +211,7 @@ async function redacted(
 ): Promise<OutgoingBody> {
   if (!matched) return given;
   if (given instanceof FormOutgoing) {
-    given.replaceTexts(await inTurns(call, redactedOthers(guards, others)));
+    given.replaceTexts(await inTurns(call, redactedTexts(guards, prompts)));
     return given;
   }
   const edits: Edit[] = [];
@@ -248,6 +248,6 @@ async function jsonTexts(call: Call, bytes: readonly Uint8Array[], { scansAssist
 }
 
 function formTexts(texts: readonly string[]): GuardedTexts {
-  const others = texts.map((text) => ({ text, user: true, span: { start: 0, end: 0 } }));
-  return { prompts: [], others, toolResults: [], hasTokenIds: false, isWhole: true };
+  const prompts = texts.map((text) => ({ text, user: true, span: { start: 0, end: 0 } }));
+  return { prompts, others: [], toolResults: [], hasTokenIds: false, isWhole: true };
 }

@@ -56,6 +56,36 @@ it.each<[string, string, (json: string) => object]>([
   });
 });
 
+it.each(["block", "redact"] as const)(
+  "fields of a form are read as one, in the order of the form: %s",
+  async (action) => {
+    const world = worldOf({ action, input_scanners: ["ban_keywords"], ban_keywords: ["falcon"] });
+    const form = new FormData();
+    for (const [name, value] of [
+      ["model", "tiny"],
+      ["prompt", "a fal"],
+      ["prompt", "con"],
+      ["user", "u"],
+    ] as const)
+      form.append(name, value);
+    form.append("file", new Blob(["x"]), "a.wav");
+    const encoded = new Response(form);
+    const own = Object.fromEntries(world.received().request.headers);
+    const headers = { ...own, "content-type": encoded.headers.get("content-type") ?? "" };
+    const { status } = await answerOf(
+      world,
+      { body: await encoded.arrayBuffer(), headers },
+      "/v1/audio/transcriptions",
+    );
+    const given = status === 200 ? await sent(world) : "";
+    expect({ status, isLeft: given.includes("con\r\n"), isReplaced: given.includes("a [REDACTED]") }).toEqual(
+      action === "block"
+        ? { status: 400, isLeft: false, isReplaced: false }
+        : { status: 200, isLeft: false, isReplaced: true },
+    );
+  },
+);
+
 describe("an answer in parts", () => {
   const parts = [
     { type: "text", text: "41111111" },

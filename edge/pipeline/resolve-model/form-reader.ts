@@ -48,7 +48,7 @@ export class FormReader {
   readonly #deciding: readonly string[];
   readonly #namesObjects: boolean;
   readonly #passed: ReadonlySet<string>;
-  /** The names of the parts so far that decisions rest on, or that guardrails examine. */
+  /** The names of the parts so far that decisions rest on. */
   readonly #names: string[] = [];
   #part: FormPart | null = null;
   #value: GrowingBytes | null = null;
@@ -151,11 +151,11 @@ export class FormReader {
     this.#part = part;
     const fault =
       spellingFault([...this.#names, part.name], this.#deciding) ??
-      spellingFault([...this.#names, part.name], GUARDED_FIELDS) ??
+      spellingFault([part.name], GUARDED_FIELDS) ??
       formSteeringFault(part.name, this.#passed);
     if (fault !== null) throw fieldError(fault);
     if (!this.#namesObjects && isObjectField(part.name)) throw fieldError(idFault(part.name));
-    if ([...this.#deciding, ...GUARDED_FIELDS].includes(part.name)) this.#names.push(part.name);
+    if (this.#deciding.includes(part.name)) this.#names.push(part.name);
   }
 
   /** Handles the complete value of a field; null: it is not text. */
