@@ -12,6 +12,9 @@ const MAX_SEGMENT = 32;
 
 const [SPACE, TAB] = [32, 9];
 
+/** Stands in a folded text where two texts touch. It is a character that is not seen, so no text folds to it. */
+export const SEAM = 0x200b;
+
 const IGNORABLE = /[\p{Default_Ignorable_Code_Point}\u180e]/u;
 /** Marks, and the letters of Hangul and Kirat Rai that combine with the one before them. */
 const EXTENDER = /[\p{M}\u1161-\u1175\u11a8-\u11c2\u3131-\u318e\uff9e-\uffdc\u{16d63}-\u{16d6a}]/u;
@@ -223,8 +226,9 @@ export function collapseBlanks(folded: UnitBuffer, from: number): void {
   for (let index = length; index < folded.length; index++) {
     const unit = units[index] ?? 0;
     const isBlank = unit === SPACE || unit === TAB;
-    if (isBlank && length > 0 && units[length - 1] === SPACE) {
-      ends[length - 1] = ends[index] ?? 0;
+    const before = units[length - 1] === SEAM ? length - 2 : length - 1;
+    if (isBlank && units[before] === SPACE) {
+      ends[before] = ends[index] ?? 0;
       continue;
     }
     units[length] = isBlank ? SPACE : unit;
@@ -237,11 +241,11 @@ export function collapseBlanks(folded: UnitBuffer, from: number): void {
 
 /** The first index, from one index on, of a tab or of a space behind another one. */
 function firstToCollapse({ units, length }: UnitBuffer, from: number): number {
-  let before = from === 0 ? 0 : units[from - 1];
+  let before = units[from - 1] === SEAM ? units[from - 2] : units[from - 1];
   for (let index = from; index < length; index++) {
     const unit = units[index];
     if (unit === TAB || (unit === SPACE && before === SPACE)) return index;
-    before = unit;
+    if (unit !== SEAM) before = unit;
   }
   return length;
 }

@@ -3,6 +3,7 @@
  * where one can begin; a pattern matches when its phrases follow one another within its gaps. Every phrase is short, and
  * what a pattern remembers lies within its largest gap, so the work is linear in the text.
  */
+import { SEAM } from "./fold.ts";
 import { INJECTION_PATTERNS, UNLESS_MAX } from "./injection-patterns.ts";
 import { DEAD, PhraseAutomaton } from "./phrase-automaton.ts";
 import { UnitBuffer } from "./unit-buffer.ts";
@@ -46,10 +47,12 @@ interface Phrases {
 /** How many finds a part of a pattern remembers before those are forgotten that no gap reaches any more. */
 const MAX_REMEMBERED = 256;
 /**
- * How many of the last units that were read are read again: more than the largest gap, in surrogate pairs, and the longest
- * phrase of a pattern of several parts.
+ * How many of the last units that were read are read again: more than the largest gap, in surrogate pairs of which each is a
+ * text, and the longest phrase of a pattern of several parts.
  */
 export const KEPT_UNITS = 256;
+/** Units that a code point takes at most: a pair, and the touch of two texts. */
+const CODE_POINT_UNITS = 3;
 const MAX_PATTERN_GAP = Math.max(...INJECTION_PATTERNS.flatMap(({ gaps }) => gaps));
 
 let compiled: Phrases | undefined;
@@ -174,7 +177,7 @@ export class InjectionFinder {
     const key = `${use.pattern} ${use.part}`;
     const found = this.#parts.get(key) ?? [];
     this.#parts.set(key, found);
-    if (found.length >= MAX_REMEMBERED) forgetBefore(found, start - 2 * MAX_PATTERN_GAP);
+    if (found.length >= MAX_REMEMBERED) forgetBefore(found, start - CODE_POINT_UNITS * MAX_PATTERN_GAP);
     found.push({ place: first, end: this.#forgotten + end });
   }
 
@@ -213,18 +216,18 @@ export class InjectionFinder {
     return -1;
   }
 
-  /** Whether at most `gap` code points are between two units of the text. A code point has one unit or two. */
+  /** Whether at most `gap` code points are between two units of the text. */
   #isWithin(from: number, to: number, gap: number): boolean {
     if (to - from <= gap) return true;
     const [start, end] = [from - this.#forgotten, to - this.#forgotten];
-    return to - from <= 2 * gap && this.#codePointsBetween(start, end) <= gap;
+    return to - from <= CODE_POINT_UNITS * gap && this.#codePointsBetween(start, end) <= gap;
   }
 
   #codePointsBetween(from: number, to: number): number {
     let count = to - from;
-    for (let index = from + 1; index < to; index++) {
-      const [high, low] = [this.#folded.at(index - 1), this.#folded.at(index)];
-      if (low >= 0xdc00 && low <= 0xdfff && high >= 0xd800 && high <= 0xdbff) count -= 1;
+    for (let index = from; index < to; index++) {
+      const [high, low] = [index === from ? 0 : this.#folded.at(index - 1), this.#folded.at(index)];
+      if (low === SEAM || (low >= 0xdc00 && low <= 0xdfff && high >= 0xd800 && high <= 0xdbff)) count -= 1;
     }
     return count;
   }

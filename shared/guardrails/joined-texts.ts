@@ -15,11 +15,11 @@ export interface ScanSpan {
   readonly end: number;
 }
 
-/** A text in which neighbouring texts touch, and where it begins when the texts are one after another. */
+/** Texts, or ends of texts, that touch, and where the first begins when the texts are one after another. */
 interface Seams {
-  readonly text: string;
+  readonly texts: readonly string[];
   readonly start: number;
-  /** Where two texts touch, in `text`, in ascending order. */
+  /** Where two of them touch, counted from `start`, in ascending order. */
   readonly seams: readonly number[];
 }
 
@@ -68,26 +68,39 @@ export class JoinedTexts {
    */
   *seams(reach: number): Steps<readonly Seams[]> {
     const found: Seams[] = [];
-    let [text, start, seams]: [string, number, number[]] = ["", 0, []];
+    let [texts, start, length, seams]: [string[], number, number, number[]] = [[], 0, 0, []];
     const close = () => {
-      if (seams.length > 0) found.push({ text, start, seams });
+      if (seams.length > 0) found.push({ texts, start, seams });
     };
     for (const [at, given] of this.#texts.entries()) {
       yield TEXT_UNITS + Math.min(given.length, 2 * reach) / 8;
       if (given === "") continue;
-      if (text !== "") seams.push(text.length);
+      if (length > 0) seams.push(length);
       if (given.length <= 2 * reach) {
-        if (text === "") start = this.#starts[at] ?? 0;
-        text += given;
+        if (length === 0) start = this.#starts[at] ?? 0;
+        texts.push(given);
+        length += given.length;
         continue;
       }
-      text += given.slice(0, reach);
+      texts.push(given.slice(0, reach));
       close();
-      [text, start, seams] = [given.slice(-reach), (this.#starts[at] ?? 0) + given.length - reach, []];
+      [texts, start, length, seams] = [
+        [given.slice(-reach)],
+        (this.#starts[at] ?? 0) + given.length - reach,
+        reach,
+        [],
+      ];
     }
     close();
     return found;
   }
+}
+
+/** Whether one of the ascending places is at two others, or between them. */
+export function hasWithin(places: readonly number[], first: number, last: number): boolean {
+  const at = lastAtMost(places.length, (index) => (places[index] ?? 0) <= last);
+  const place = places[at] ?? Number.POSITIVE_INFINITY;
+  return place >= first && place <= last;
 }
 
 /** The last index below `count` for which a statement holds that holds up to some index; 0 when it holds for none. */

@@ -18,6 +18,8 @@ function pairHash(first: number, second: number): number {
 export class KeywordTrie {
   /** The longest keyword, in units. */
   readonly longest: number;
+  /** Whether a keyword has several words. */
+  readonly hasBlanks: boolean;
   /** By node: the length of the path from the root; the node of its longest proper suffix; the keyword that ends here. */
   readonly #depth: Int32Array;
   readonly #suffix: Int32Array;
@@ -38,6 +40,7 @@ export class KeywordTrie {
   constructor(keywords: readonly (readonly [text: string, number: number])[]) {
     const most = 1 + keywords.reduce((sum, [text]) => sum + text.length, 0);
     this.longest = keywords.reduce((longest, [text]) => Math.max(longest, text.length), 0);
+    this.hasBlanks = keywords.some(([text]) => text.includes(" "));
     const column = () => new Int32Array(most);
     [this.#depth, this.#suffix, this.#nextOutput, this.#parent] = [column(), column(), column(), column()];
     this.#keyword = column().fill(-1);

@@ -3,8 +3,9 @@
  * keywords there are and however they repeat. Works on a text that arrives in pieces: nothing is decided that later text
  * could change. A part of the text where matches overlap is found once, as a whole.
  */
-import { fold } from "./fold.ts";
+import { fold, SEAM } from "./fold.ts";
 import { type FoundSpans, MAX_GAP } from "./found-spans.ts";
+import { hasWithin } from "./joined-texts.ts";
 import { KeywordTrie } from "./keyword-trie.ts";
 import { UnitBuffer } from "./unit-buffer.ts";
 
@@ -55,6 +56,9 @@ export function compileKeywords(keywords: readonly string[]): KeywordTrie {
 export class KeywordFinder {
   readonly #trie: KeywordTrie;
   readonly #found: FoundSpans;
+  /** Where texts touch: a word may begin or end there, and only a match over such a place counts. */
+  readonly #seams: readonly number[];
+  readonly #areBlanks: boolean;
   /** What was read since the beginning of the longest possible match: white space as one unit, breaks. */
   readonly #read = new UnitBuffer(0);
   /** The last index of `#read` at which no word goes on. A longer suffix begins before a shorter one. */
@@ -67,9 +71,12 @@ export class KeywordFinder {
   /** Where the last character ended that was neither white space nor unseen. */
   #lastEnd = 0;
 
-  constructor(trie: KeywordTrie, found: FoundSpans) {
+  /** @param areBlanks whether a blank stands where texts touch, where a keyword has one; otherwise nothing does */
+  constructor(trie: KeywordTrie, found: FoundSpans, seams: readonly number[] = [], areBlanks = false) {
     this.#trie = trie;
     this.#found = found;
+    this.#seams = seams;
+    this.#areBlanks = areBlanks;
   }
 
   /** Reads folded units from an index on. */
@@ -83,6 +90,11 @@ export class KeywordFinder {
         this.#begin(folded.startOf(index));
       }
       const [unit, start, end] = [units[index] ?? 0, folded.startOf(index), folded.endOf(index)];
+      if (unit === SEAM) {
+        this.#settle(SEAM);
+        if (this.#areBlanks && this.#trie.next(this.#node, SPACE) !== 0) this.#step(SPACE, start, end);
+        continue;
+      }
       if (start - this.#lastEnd > MAX_GAP) this.#break();
       if (this.#candidate !== null) this.#settle(folded.codePointAt(index));
       const isBlank = isWhiteSpace(unit);
@@ -91,7 +103,7 @@ export class KeywordFinder {
       if (!isBlank) this.#lastEnd = end;
     }
     let last = length - 1;
-    while (last >= from && isWhiteSpace(units[last] ?? 0)) last -= 1;
+    while (last >= from && (units[last] === SEAM || isWhiteSpace(units[last] ?? 0))) last -= 1;
     if (last >= from) this.#lastEnd = folded.endOf(last);
     this.#before = folded.codePointBefore(length);
   }
@@ -108,7 +120,7 @@ export class KeywordFinder {
     for (let node = this.#node; node !== 0; node = this.#trie.suffixOf(node)) {
       const begin = this.#read.length - this.#trie.depthOf(node);
       if (begin > this.#boundary) break;
-      if (isWord(this.#read.codePointBefore(begin))) continue;
+      if (this.#goesOn(begin)) continue;
       place = Math.min(place, this.#read.startOf(begin));
       break;
     }
@@ -147,16 +159,26 @@ export class KeywordFinder {
       this.#read.dropFirst(count);
       this.#boundary -= count;
     }
-    if (!isWord(this.#read.codePointBefore(this.#read.length))) this.#boundary = this.#read.length;
     this.#read.push(unit, start, end);
+    if (!this.#goesOn(this.#read.length - 1)) this.#boundary = this.#read.length - 1;
     this.#node = this.#trie.next(this.#node, unit);
     for (let node = this.#outputAt(this.#node); node !== 0; node = this.#trie.nextOutput(node)) {
       const begin = this.#read.length - this.#trie.depthOf(node);
       if (begin > this.#boundary) return;
-      if (isWord(this.#read.codePointBefore(begin))) continue;
+      if (this.#goesOn(begin)) continue;
       this.#candidate = { keyword: this.#trie.keywordOf(node), start: this.#read.startOf(begin), end };
       return;
     }
+  }
+
+  /** Whether a word goes on at an index of what was read. */
+  #goesOn(index: number): boolean {
+    if (!isWord(this.#read.codePointBefore(index))) return false;
+    return !this.#hasSeam(this.#read.endOf(index - 1), this.#read.startOf(index));
+  }
+
+  #hasSeam(first: number, last: number): boolean {
+    return this.#seams.length > 0 && hasWithin(this.#seams, first, last);
   }
 
   #outputAt(node: number): number {
@@ -168,6 +190,7 @@ export class KeywordFinder {
     const candidate = this.#candidate;
     this.#candidate = null;
     if (candidate === null || isWord(next)) return;
+    if (this.#seams.length > 0 && !this.#hasSeam(candidate.start + 1, candidate.end - 1)) return;
     const { starts, ends } = this.#found;
     // earlier ones that overlap it become part of it
     let [start, keyword] = [candidate.start, candidate.keyword];

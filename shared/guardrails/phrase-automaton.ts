@@ -2,11 +2,12 @@
  * A deterministic automaton that finds phrases from a given place of a text. Its states are made when they are first met and
  * kept: there are finitely many, some thousand, because gaps between phrases are no part of it.
  */
+import { SEAM } from "./fold.ts";
 import { ANY_WHITE_SPACE, type PhraseState, readPhrases } from "./phrase-syntax.ts";
 
-/** Classes of units that no phrase names: others, letters and digits, white space; and the end of the text. */
-const [OTHER, WORD, BLANK, END] = [0, 1, 2, 3];
-const FIRST_NAMED = 4;
+/** Classes of units that no phrase names: others, letters and digits, white space; the end of the text, and where two touch. */
+const [OTHER, WORD, BLANK, END, TOUCH] = [0, 1, 2, 3, 4];
+const FIRST_NAMED = 5;
 /** Stands for a state that is not made yet. */
 const UNKNOWN = -1;
 
@@ -17,7 +18,7 @@ const IS_WORD = /\w/;
 const IS_BLANK = /\s/;
 
 /** What is before the first character that is read. */
-type Before = "start" | "word" | "other";
+type Before = "start" | "word" | "other" | "touch";
 
 /** No character leads on. */
 export const DEAD = 0;
@@ -31,7 +32,7 @@ export class PhraseAutomaton {
   readonly #states: readonly PhraseState[];
   readonly #classes = new Uint8Array(0x1_0000);
   /** By class: the named character, or what stands for the class in a set of characters. */
-  readonly #characters: string[] = ["", "", ANY_WHITE_SPACE, ""];
+  readonly #characters: string[] = ["", "", ANY_WHITE_SPACE, "", ANY_WHITE_SPACE];
   /** By class: 1 when its units are letters or digits. */
   readonly #wordClasses = new Uint8Array(128 + FIRST_NAMED);
   /** By whether a letter or digit is before, and two classes: the state behind these. */
@@ -121,6 +122,7 @@ export class PhraseAutomaton {
 
   #nameClasses(): void {
     this.#wordClasses[WORD] = 1;
+    this.#classes[SEAM] = TOUCH;
     for (const blank of WIDE_BLANKS) this.#classes[blank.charCodeAt(0)] = BLANK;
     const named = new Set(this.#states.flatMap((state) => (state.kind === "read" ? [...state.characters] : [])));
     named.delete(ANY_WHITE_SPACE);
@@ -149,38 +151,43 @@ export class PhraseAutomaton {
   #make(state: number, unitClass: number, at: number): number {
     const { states, before } = this.#members[state] ?? { states: [], before: "other" };
     const isWord = this.isWordClass(unitClass);
-    const reached = this.#reach(states, before, isWord);
+    const isTouch = unitClass === TOUCH;
+    const reached = this.#reach(states, before, isWord, isTouch);
     const ended: number[] = [];
     const after: number[] = [];
     for (const id of reached) {
       const found = this.#states[id];
       if (found?.kind === "accept") ended.push(found.phrase);
-      if (found?.kind === "read" && this.#reads(found.characters, unitClass)) after.push(found.next);
+      if (found?.kind !== "read") continue;
+      if (this.#reads(found.characters, unitClass)) after.push(found.next);
+      // a model may read nothing there
+      if (isTouch) after.push(id);
     }
-    const next = after.length === 0 ? DEAD : this.#number(after, isWord ? "word" : "other");
+    const next = after.length === 0 ? DEAD : this.#number(after, isTouch ? "touch" : isWord ? "word" : "other");
     this.#next[at] = next;
     this.#ended[at] = ended.length === 0 ? 0 : this.#lists.push(ended) - 1;
     return next;
   }
 
   /** All states that can be reached without reading, when the kinds of the characters before and behind are known. */
-  #reach(states: readonly number[], before: Before, isWord: boolean): ReadonlySet<number> {
+  #reach(states: readonly number[], before: Before, isWord: boolean, isTouch: boolean): ReadonlySet<number> {
+    const isLimit = isTouch || before === "touch" || (before === "word") !== isWord;
     const reached = new Set(states);
     for (const id of reached) {
       const state = this.#states[id];
       if (state?.kind === "split") for (const next of state.next) reached.add(next);
       if (state?.kind === "start" && before === "start") reached.add(state.next);
-      if (state?.kind === "boundary" && (before === "word") !== isWord) reached.add(state.next);
+      if (state?.kind === "boundary" && isLimit) reached.add(state.next);
     }
     return reached;
   }
 
   #reads(characters: ReadonlySet<string>, unitClass: number): boolean {
     const character = this.#characters[unitClass] ?? "";
+    if (unitClass === TOUCH && characters.has(" ")) return true;
     if (unitClass >= FIRST_NAMED && characters.has(character)) return true;
-    return (
-      characters.has(ANY_WHITE_SPACE) && (unitClass === BLANK || (unitClass >= FIRST_NAMED && IS_BLANK.test(character)))
-    );
+    const isBlank = unitClass === BLANK || unitClass === TOUCH;
+    return characters.has(ANY_WHITE_SPACE) && (isBlank || (unitClass >= FIRST_NAMED && IS_BLANK.test(character)));
   }
 }
 

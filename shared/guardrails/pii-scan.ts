@@ -57,7 +57,7 @@ function isCut(before: number, behind: number): boolean {
 export class PiiScan {
   /** What was found, in the order of the texts but for the part that is not decided. */
   readonly found = new FoundSpans();
-  readonly #finder = new PiiFinder(this.found);
+  readonly #finder: PiiFinder;
   readonly #atOnce: number;
   #text = "";
   /** Where the text begins, in the places that are found. */
@@ -69,9 +69,13 @@ export class PiiScan {
   /** Whether a part is being compared. */
   #isComparing = false;
 
-  /** @param atOnce how many characters are compared at once */
-  constructor(atOnce: number) {
+  /**
+   * @param atOnce how many characters are compared at once
+   * @param seams where texts touch in the one text that is read
+   */
+  constructor(atOnce: number, seams: readonly number[]) {
     this.#atOnce = atOnce;
+    this.#finder = new PiiFinder(this.found, seams);
   }
 
   /** Begins a text; the one before was read to its end. */

@@ -6,6 +6,7 @@
  */
 import { ignorableLength } from "./fold.ts";
 import { type FoundSpans, MAX_GAP } from "./found-spans.ts";
+import { hasWithin } from "./joined-texts.ts";
 import { UnitBuffer } from "./unit-buffer.ts";
 
 /** The labels, in the order in which they are looked for. */
@@ -54,6 +55,8 @@ function isPhoneSeparator(unit: number): boolean {
 /** Finds personal data in one text. */
 export class PiiFinder {
   readonly #found: FoundSpans;
+  /** Where texts touch: a number may begin or end there, also with a digit on the other side. */
+  readonly #seams: readonly number[];
   /** The text without characters that are not seen. */
   readonly #seen = new UnitBuffer(0);
   /** Where a number can begin: a digit behind another character, a plus sign, a bracket. */
@@ -64,6 +67,8 @@ export class PiiFinder {
   readonly #nexts: number[] = [0, 0, 0, 0];
   /** For each label the first index that it has not decided. No label is ahead of the one before it. */
   readonly #cursors: number[] = [0, 0, 0, 0];
+  /** Up to where digits were looked at that make no card, in the given text. */
+  #noCardTo = 0;
   /** How much of the given text was taken. */
   #taken = 0;
   /** How many characters in a row were not seen, up to now. */
@@ -72,9 +77,12 @@ export class PiiFinder {
   #limit = 0;
   #last = false;
   #wantedMore = false;
+  /** Whether the last number of a card that was looked at has the sum of one. */
+  #isValid = false;
 
-  constructor(found: FoundSpans) {
+  constructor(found: FoundSpans, seams: readonly number[] = []) {
     this.#found = found;
+    this.#seams = seams;
   }
 
   /**
@@ -151,6 +159,7 @@ export class PiiFinder {
         }
       }
       const isNumeric = unit < 58 && unit >= 48;
+      isAfterDigit &&= !this.#hasSeam(ends[length - 1] ?? 0, offset + index);
       if ((isNumeric && !isAfterDigit) || unit === PLUS || unit === OPEN) this.#numbers.push(length);
       else if (unit === AT) this.#signs.push(length);
       isAfterDigit = isNumeric;
@@ -175,6 +184,28 @@ export class PiiFinder {
     return NONE;
   }
 
+  #hasSeam(first: number, last: number): boolean {
+    return this.#seams.length > 0 && hasWithin(this.#seams, first, last);
+  }
+
+  /** Whether two texts touch before a character. */
+  #isSeam(index: number): boolean {
+    return (
+      index > 0 && index < this.#seen.length && this.#hasSeam(this.#seen.endOf(index - 1), this.#seen.startOf(index))
+    );
+  }
+
+  /** Whether a match between two indices counts: in digits that make no card, only one over the border of texts does. */
+  #counts(start: number, end: number): boolean {
+    const [from, to] = [this.#seen.startOf(start), this.#seen.endOf(end - 1)];
+    return this.#seams.length === 0 || from >= this.#noCardTo || this.#hasSeam(from + 1, to - 1);
+  }
+
+  /** Whether the digits of a number go on at an index. */
+  #goesOn(index: number): boolean {
+    return isDigit(this.#at(index)) && !this.#isSeam(index);
+  }
+
   #findNumbers(label: number): number {
     let decided = this.#cursors[label] ?? 0;
     let next = this.#nexts[label] ?? 0;
@@ -190,42 +221,50 @@ export class PiiFinder {
         return index;
       }
       if (end === NONE) continue;
-      if (label !== CARD || this.#isLuhnValid(index, end)) this.#claim(label, index, end);
-      decided = end;
+      const isMatch = (label !== CARD || this.#isValid) && this.#counts(index, end);
+      if (isMatch) this.#claim(label, index, end);
+      // over the border of texts, the digits of one are no reason to pass over the number in the next
+      if (isMatch || this.#seams.length === 0) decided = end;
+      else this.#noCardTo = Math.max(this.#noCardTo, this.#seen.endOf(end - 1));
     }
     this.#nexts[label] = next;
     return this.#limit;
   }
 
   #numberEnd(label: number, start: number): number {
-    if (label === PHONE) return this.#phoneEnd(start, start === 0 ? NONE : this.#seen.at(start - 1));
+    if (label === PHONE)
+      return this.#phoneEnd(start, start === 0 || this.#isSeam(start) ? NONE : this.#seen.at(start - 1));
     if (!isDigit(this.#at(start))) return NONE;
     return label === CARD ? this.#cardEnd(start) : this.#ssnEnd(start);
   }
 
-  /** The longest run of 13 to 19 digits, single spaces or dashes between them, that no digit follows. */
+  /**
+   * The longest run of 13 to 19 digits, single spaces or dashes between them, that no digit follows, or that is valid where a
+   * text ends.
+   */
   #cardEnd(start: number): number {
-    let [index, end] = [start + 1, NONE];
-    for (let digits = 1; digits < MAX_CARD_DIGITS; digits++) {
+    let [index, end, endOfText] = [start, NONE, NONE];
+    // of the digits with every second one doubled, from the last one back, and of the others doubled
+    let [sum, otherSum] = [0, 0];
+    this.#isValid = false;
+    for (let digits = 1; digits <= MAX_CARD_DIGITS; digits++) {
       const unit = this.#at(index);
-      const separated = unit === SPACE || unit === DASH;
-      if (!isDigit(separated ? this.#at(index + 1) : unit)) break;
-      index += separated ? 2 : 1;
-      if (digits + 1 >= MIN_CARD_DIGITS && !isDigit(this.#at(index))) end = index;
+      const isApart = digits > 1 && (unit === SPACE || unit === DASH);
+      const digit = (isApart ? this.#at(index + 1) : unit) - 48;
+      if (digit < 0 || digit > 9) break;
+      index += isApart ? 2 : 1;
+      const before = sum;
+      sum = otherSum + digit;
+      otherSum = before + digit * 2 - (digit > 4 ? 9 : 0);
+      if (digits < MIN_CARD_DIGITS) continue;
+      if (sum % 10 === 0 && this.#isSeam(index)) endOfText = index;
+      if (isDigit(this.#at(index))) continue;
+      end = index;
+      this.#isValid = sum % 10 === 0;
     }
-    return end;
-  }
-
-  #isLuhnValid(start: number, end: number): boolean {
-    let [sum, isSecond] = [0, false];
-    for (let index = end - 1; index >= start; index--) {
-      const unit = this.#seen.at(index);
-      if (!isDigit(unit)) continue;
-      const digit = (unit - 48) * (isSecond ? 2 : 1);
-      sum += digit > 9 ? digit - 9 : digit;
-      isSecond = !isSecond;
-    }
-    return sum % 10 === 0;
+    if (this.#isValid || endOfText === NONE) return end;
+    this.#isValid = true;
+    return endOfText;
   }
 
   #ssnEnd(start: number): number {
@@ -234,7 +273,7 @@ export class PiiFinder {
     const group = this.#digits(start + 4, 2);
     if (group === NONE || group === 0 || this.#at(start + 6) !== DASH) return NONE;
     const serial = this.#digits(start + 7, 4);
-    return serial === NONE || serial === 0 || isDigit(this.#at(start + 11)) ? NONE : start + 11;
+    return serial === NONE || serial === 0 || this.#goesOn(start + 11) ? NONE : start + 11;
   }
 
   /** The number that `count` digits make; NONE when there are fewer. */
@@ -251,8 +290,12 @@ export class PiiFinder {
   #phoneEnd(start: number, before: number): number {
     if (isDigit(before)) return NONE;
     if (this.#at(start) !== PLUS) return before === PLUS ? NONE : this.#nationalEnd(start);
-    let digits = 0;
-    while (digits < 16 && isDigit(this.#at(start + 1 + digits))) digits += 1;
+    let [digits, atSeam] = [0, NONE];
+    while (digits < 16 && isDigit(this.#at(start + 1 + digits))) {
+      digits += 1;
+      const end = start + 1 + digits;
+      if (digits >= 8 && digits <= 15 && this.#isSeam(end)) atSeam = end;
+    }
     if (before !== PLUS) {
       for (let prefix = Math.min(3, digits); prefix > 0; prefix--) {
         const next = start + 1 + prefix;
@@ -261,7 +304,7 @@ export class PiiFinder {
         if (end !== NONE) return end;
       }
     }
-    return digits >= 8 && digits <= 15 ? start + 1 + digits : NONE;
+    return digits >= 8 && digits <= 15 ? start + 1 + digits : atSeam;
   }
 
   /** Three digits, with or without brackets, three and four, with separators. */
@@ -272,7 +315,7 @@ export class PiiFinder {
     const exchange = start + 3 + 2 * bracket;
     if (!isPhoneSeparator(this.#at(exchange)) || this.#digits(exchange + 1, 3) === NONE) return NONE;
     if (!isPhoneSeparator(this.#at(exchange + 4)) || this.#digits(exchange + 5, 4) === NONE) return NONE;
-    return isDigit(this.#at(exchange + 9)) ? NONE : exchange + 9;
+    return this.#goesOn(exchange + 9) ? NONE : exchange + 9;
   }
 
   #findEmails(): number {

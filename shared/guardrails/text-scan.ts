@@ -6,7 +6,7 @@
 import { atOnce, type Steps } from "../steps.ts";
 import { FoundSpans, MAX_GAP } from "./found-spans.ts";
 import { INJECTION_PATTERNS } from "./injection-patterns.ts";
-import { JoinedTexts, type ScanSpan } from "./joined-texts.ts";
+import { hasWithin, JoinedTexts, type ScanSpan } from "./joined-texts.ts";
 import type { KeywordTrie } from "./keyword-trie.ts";
 import { compileKeywords } from "./keywords.ts";
 import { PII_LABELS } from "./pii.ts";
@@ -187,15 +187,20 @@ class CompiledScan implements TextScan {
     const found = noFindings();
     if (texts.length < 2) return found;
     const { isUsers } = whereIn(joined, texts);
-    for (const { text, start, seams } of yield* joined.seams(this.#reach())) {
+    for (const { texts: touching, start, seams } of yield* joined.seams(this.#reach())) {
       const where = {
         placeOf: (index: number): number => start + index,
         // what begins where a long text was cut may in truth begin elsewhere
         counts: (from: number, to: number): boolean =>
-          (start === 0 || from > start) && hasBetween(seams, from - start, to - start),
+          (start === 0 || from > start) && hasWithin(seams, from - start + 1, to - start - 1),
         isUsers,
       };
-      const one = yield* this.#findIn([text], withInjection, where, room);
+      const one = yield* this.#findIn(touching, withInjection, where, room, Number.POSITIVE_INFINITY, seams);
+      if (this.#keywords?.hasBlanks === true) {
+        const spaced = new FoundSpans();
+        yield* this.#read(touching, null, room, ({ keywords }) => addPlaces(spaced, keywords, where), seams, true);
+        one.keywords.addThoseApart(spaced);
+      }
       found.pii.addAll(one.pii);
       found.keywords.addAll(one.keywords);
       for (const [pattern, place] of one.injections) {
@@ -209,13 +214,17 @@ class CompiledScan implements TextScan {
     return Math.max(SEAM_REACH, (this.#keywords?.longest ?? 0) * (MAX_GAP + 1));
   }
 
-  /** @param most how many matches of personal data, and of keywords, are answered */
+  /**
+   * @param most how many matches of personal data, and of keywords, are answered
+   * @param seams where the texts touch; without it, line breaks are between them
+   */
   *#findIn(
     texts: readonly string[],
     withInjection: boolean,
     where: Where,
     room: ScanRoom,
     most = Number.POSITIVE_INFINITY,
+    seams: readonly number[] = [],
   ): Steps<Findings> {
     const found = noFindings();
     const injected = (pattern: number, start: number, end: number): boolean => {
@@ -225,10 +234,11 @@ class CompiledScan implements TextScan {
       found.injections.set(pattern, { start: from, end: to });
       return true;
     };
-    yield* this.#read(texts, withInjection ? injected : null, room, ({ pii, keywords }) => {
+    const add = ({ pii, keywords }: ReturnType<TextsReading["takeFound"]>): void => {
       addPlaces(found.pii, pii, where, most);
       addPlaces(found.keywords, keywords, where, most);
-    });
+    };
+    yield* this.#read(texts, withInjection ? injected : null, room, add, seams);
     return found;
   }
 
@@ -238,11 +248,13 @@ class CompiledScan implements TextScan {
     injected: Scanners["injected"],
     room: ScanRoom,
     found: (step: ReturnType<TextsReading["takeFound"]>) => void,
+    seams: readonly number[] = [],
+    areBlanks = false,
   ): Steps<void> {
-    const scanners = { pii: this.#hasPii, keywords: this.#keywords, injected };
+    const scanners = { pii: this.#hasPii && !areBlanks, keywords: this.#keywords, injected };
     const folded = this.#spare ?? new UnitBuffer(0);
     this.#spare = null;
-    const reading = new TextsReading(texts, scanners, folded, this.#unitsAtOnce);
+    const reading = new TextsReading(texts, scanners, folded, this.#unitsAtOnce, seams, areBlanks);
     while (!reading.isOver && room.units >= 0) {
       const units = reading.step();
       room.units -= units;
@@ -286,17 +298,6 @@ function addPlaces(
     const [start, end] = [where.placeOf(starts[at] ?? 0), where.placeOf(ends[at] ?? 0)];
     if (where.counts(start, end)) target.add(label, start, end);
   }
-}
-
-/** Whether one of the ascending places is between two others. */
-function hasBetween(places: readonly number[], start: number, end: number): boolean {
-  let [low, high] = [0, places.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((places[middle] ?? 0) > start) high = middle;
-    else low = middle + 1;
-  }
-  return (places[low] ?? end) < end;
 }
 
 function matchesOf(

@@ -1,8 +1,9 @@
 /**
- * Reads texts once with all scanners of a policy, with a line break between two texts, in steps of a bounded size: what it
- * holds does not grow with the texts (docs/rules/guardrails.md#what-a-scan-holds). Places are counted with the line breaks.
+ * Reads texts once with all scanners of a policy, with a line break between two texts or as texts that touch, in steps of a
+ * bounded size: what it holds does not grow with the texts (docs/rules/guardrails.md#what-a-scan-holds). Places are counted with
+ * the line breaks.
  */
-import { collapseBlanks, fold } from "./fold.ts";
+import { collapseBlanks, fold, SEAM } from "./fold.ts";
 import { FoundSpans } from "./found-spans.ts";
 import { InjectionFinder, KEPT_UNITS } from "./injection.ts";
 import type { KeywordTrie } from "./keyword-trie.ts";
@@ -28,6 +29,7 @@ export interface Scanners {
 export class TextsReading {
   readonly #texts: readonly string[];
   readonly #atOnce: number;
+  readonly #isTouching: boolean;
   readonly #pii: PiiScan | null;
   readonly #keywords: KeywordFinder | null;
   readonly #foundKeywords = new FoundSpans();
@@ -41,21 +43,27 @@ export class TextsReading {
   /**
    * @param folded where folded text is kept; it is used by no other reading meanwhile
    * @param unitsAtOnce how many units a step reads; the last character may fold to more
+   * @param seams where the texts touch: numbers and addresses go on there, and every match may begin or end there. A text is
+   * folded alone, so that a mark at the beginning of the next one does not change its last letter
+   * @param areBlanks whether keywords of several words are looked for there, with a blank where they have one
    */
   constructor(
     texts: readonly string[],
     { pii, keywords, injected }: Scanners,
     folded: UnitBuffer,
     unitsAtOnce: number,
+    seams: readonly number[] = [],
+    areBlanks = false,
   ) {
     this.#texts = texts;
+    this.#isTouching = seams.length > 0;
     this.#atOnce = unitsAtOnce;
-    this.#pii = pii ? new PiiScan(unitsAtOnce) : null;
-    this.#keywords = keywords === null ? null : new KeywordFinder(keywords, this.#foundKeywords);
+    this.#pii = pii ? new PiiScan(unitsAtOnce, seams) : null;
+    this.#keywords = keywords === null ? null : new KeywordFinder(keywords, this.#foundKeywords, seams, areBlanks);
     this.#injections = injected === null ? null : new InjectionFinder(injected);
     this.#folded = folded;
     folded.length = 0;
-    this.#pii?.open(texts[0] ?? "", 0);
+    this.#pii?.open(this.#isTouching ? texts.join("") : (texts[0] ?? ""), 0);
   }
 
   /** Whether all texts were read. */
@@ -76,7 +84,7 @@ export class TextsReading {
       // characters that fold to nothing count as well
       const to = from + this.#atOnce - read;
       this.#at = isFolded ? fold(text, from, true, this.#offset, folded, most, to) : Math.min(text.length, to);
-      this.#pii?.readTo(this.#at);
+      this.#pii?.readTo(this.#isTouching ? this.#offset + this.#at : this.#at);
       read += this.#at - from + 1;
       if (isFolded) pairs += text.slice(from, this.#at).match(HIGH_HALVES)?.length ?? 0;
       if (this.#at === text.length) this.#openNext(text.length);
@@ -118,16 +126,17 @@ export class TextsReading {
     return readers.reduce((sum, reader) => sum + (reader?.bytes ?? 0), 0);
   }
 
-  /** Goes on to the next text, behind a line break. */
+  /** Goes on to the next text. */
   #openNext(length: number): void {
     this.#nth += 1;
     this.#at = 0;
     this.#offset += length;
     const text = this.#texts[this.#nth];
     if (text === undefined) return;
+    const width = this.#isTouching ? 0 : 1;
     if (this.#keywords !== null || this.#injections !== null)
-      this.#folded.push(LINE_BREAK, this.#offset, this.#offset + 1);
-    this.#offset += 1;
-    this.#pii?.open(text, this.#offset);
+      this.#folded.push(this.#isTouching ? SEAM : LINE_BREAK, this.#offset, this.#offset + width);
+    this.#offset += width;
+    if (!this.#isTouching) this.#pii?.open(text, this.#offset);
   }
 }

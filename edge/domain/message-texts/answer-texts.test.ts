@@ -25,6 +25,12 @@ it.each<[string, object, readonly string[]]>([
   expect(atOnce(answerParts(document)).texts.map(({ text }) => text)).toEqual(expected);
 });
 
+it("reads what an answer quotes: the titles of its annotations, and no places", () => {
+  const annotations = [{ type: "url_citation", url: "https://a.test", title: "a", start_index: 0 }];
+  const { texts } = atOnce(answerParts({ output: [{ type: "message", content: [{ text: "b", annotations }] }] }));
+  expect(texts.map(({ text }) => text).toSorted()).toEqual(["a", "b"]);
+});
+
 it("leaves out the words of a transcription, as it leaves out tokens", () => {
   const document = { text: "a b", words: [{ word: "a" }, { word: "b" }], segments: [{ text: "a b", words: [{}] }] };
   const parts = atOnce(answerParts(document));

@@ -40,6 +40,7 @@ const TEXT_NAMES = new Set([
   "thinking",
   "transcript",
   "cited_text",
+  "title",
   "response",
   "completion",
   "generated_text",
@@ -56,7 +57,6 @@ const NOT_EXAMINED = new Set([
   "instructions",
   "prompt",
   "error",
-  "annotations",
   "response_format",
 ]);
 /** What the model asks a tool for, and what that found: members of an item of output whose type ends with `_call`. */
@@ -123,6 +123,32 @@ export function* answerParts(document: unknown): Steps<AnswerParts> {
 function placeIn(place: readonly (string | number)[], step: string | number): readonly (string | number)[] {
   if (place.length >= PLACE_MAX) return place;
   return [...place, typeof step === "string" ? step.slice(0, NAME_MAX) : step];
+}
+
+/** Lists of choices and messages, whose elements are no parts of one text. */
+const APART: ReadonlySet<string | number | undefined> = new Set(["choices", "messages", "input", "contents", "output"]);
+
+/** What the parts of one text have in common, such as those of a message's content. */
+export function wholeOf(place: readonly (string | number)[]): string {
+  const at = place.length - 2;
+  const isPart = typeof place[at] === "number" && !APART.has(place[at - 1]);
+  return JSON.stringify(isPart ? place.filter((_, step) => step !== at) : place);
+}
+
+/** Lists of those that have a key in common, in the order of their first ones. */
+export function* grouped<T>(
+  all: readonly T[],
+  keyOf: (one: T, at: number) => string,
+): Steps<readonly (readonly T[])[]> {
+  const groups = new Map<string, T[]>();
+  for (const [at, one] of all.entries()) {
+    yield ENTRY_UNITS;
+    const key = keyOf(one, at);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [one]);
+    else group.push(one);
+  }
+  return [...groups.values()];
 }
 
 /** The number by which an element of a list is known. */

@@ -1,13 +1,14 @@
 /**
  * The texts of a whole answer, gathered from its events or its document: to examine an answer before the client gets
- * it, or beside the client (docs/rules/guardrails.md#where-it-looks). Pieces of the same text are joined.
+ * it, or beside the client (docs/rules/guardrails.md#where-it-looks). Pieces of the same text are joined; its parts are
+ * texts that continue one another.
  */
 import type { Steps } from "../../../shared/steps.ts";
 import { isUnreadJson, parsedInSteps } from "../wire/json/parse-in-steps.ts";
 import { hasRepeatedName } from "../wire/json/repeated-names.ts";
 import type { ResponseTransform } from "../wire/sse/response-transform.ts";
 import { eventParts, readEvent } from "./answer-events.ts";
-import { answerParts } from "./answer-texts.ts";
+import { answerParts, grouped, wholeOf } from "./answer-texts.ts";
 import { argumentTexts } from "./text-redaction.ts";
 
 const NOTHING = new Uint8Array(0);
@@ -16,6 +17,8 @@ const TEXT_UNITS = 16;
 
 interface Collected {
   readonly json: boolean;
+  /** What the parts of a text have in common. */
+  readonly whole: string;
   readonly pieces: string[];
 }
 
@@ -51,7 +54,7 @@ export class CollectedTexts implements ResponseTransform {
     if (data === null || data.trim() === "[DONE]") return NOTHING;
     if (value === undefined && isUnreadJson(data)) this.#plain = false;
     const text = value === undefined ? data : value;
-    if (typeof text === "string") this.#add(this.#nextKey(), text, false);
+    if (typeof text === "string") this.#addAlone(text, false);
     else {
       yield* this.#judge(data, text);
       yield* this.#addParts(text);
@@ -74,29 +77,36 @@ export class CollectedTexts implements ResponseTransform {
     if (value !== undefined) yield* this.#judge(text, value);
     else if (isUnreadJson(text)) this.#plain = false;
     const whole = value === undefined ? text : value;
-    if (typeof whole === "string") this.#add(this.#nextKey(), whole, false);
+    if (typeof whole === "string") this.#addAlone(whole, false);
     for (const found of (yield* answerParts(value)).texts) {
       yield TEXT_UNITS;
-      this.#add(this.#nextKey(), found.text, found.json);
+      this.#addAlone(found.text, found.json, wholeOf(found.place));
     }
   }
 
-  /** The texts, each joined and once; arguments are decoded. */
-  *texts(): Steps<readonly string[]> {
+  /** The texts, each joined, with its other parts if it has some, and otherwise once; arguments are decoded. */
+  *texts(): Steps<readonly (readonly string[])[]> {
     const texts = new Set<string>();
-    for (const { pieces, json } of this.#texts.values()) {
+    const plain: { readonly text: string; readonly whole: string }[] = [];
+    for (const { pieces, json, whole } of this.#texts.values()) {
       yield TEXT_UNITS + pieces.length;
       const text = pieces.join("");
       const value = json ? yield* parsedInSteps(text) : undefined;
       yield* this.#judge(text, value);
-      if (!json) texts.add(text);
+      if (!json) plain.push({ text, whole });
       else
         for (const inner of yield* argumentTexts(text, value)) {
           yield TEXT_UNITS;
           texts.add(inner);
         }
     }
-    return [...texts];
+    const several: (readonly string[])[] = [];
+    for (const parts of yield* grouped(plain, ({ whole }) => whole)) {
+      const [first] = parts;
+      if (parts.length === 1 && first !== undefined) texts.add(first.text);
+      else several.push(parts.map(({ text }) => text));
+    }
+    return [...[...texts].map((text) => [text]), ...several];
   }
 
   *#judge(text: string, value: unknown): Steps<void> {
@@ -106,25 +116,29 @@ export class CollectedTexts implements ResponseTransform {
   *#addParts(event: unknown): Steps<void> {
     const { fragments, wholes } = yield* eventParts(event);
     yield TEXT_UNITS;
-    for (const { key, text, json } of fragments) this.#add(key, text, json);
-    for (const { text, json } of wholes) {
+    for (const { key, text, json, place, owner } of fragments)
+      this.#add(key, text, json, `${owner.choice} ${owner.ids[0]} ${wholeOf(place)}`);
+    const nth = this.#texts.size;
+    for (const { text, json, place } of wholes) {
       yield TEXT_UNITS;
-      this.#add(this.#nextKey(), text, json);
+      this.#addAlone(text, json, `${nth} ${wholeOf(place)}`);
     }
   }
 
-  #nextKey(): string {
-    return `whole ${this.#texts.size}`;
+  /** Adds a text that no later piece continues. */
+  #addAlone(text: string, json: boolean, whole?: string): void {
+    const key = `alone ${this.#texts.size}`;
+    this.#add(key, text, json, whole ?? key);
   }
 
-  #add(key: string, text: string, json: boolean): void {
+  #add(key: string, text: string, json: boolean, whole: string): void {
     if (!this.#whole) return;
     if (!this.#room(text.length)) {
       this.#whole = false;
       return;
     }
     const known = this.#texts.get(key);
-    if (known === undefined) this.#texts.set(key, { json, pieces: [text] });
+    if (known === undefined) this.#texts.set(key, { json, whole, pieces: [text] });
     else known.pieces.push(text);
   }
 }

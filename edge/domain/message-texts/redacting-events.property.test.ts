@@ -119,7 +119,7 @@ describe("a redacted stream", () => {
         if (ends) expect(out.at(-1)).toBe(lines.at(-1));
         const seen = new CollectedTexts();
         atOnce(seen.document(body));
-        expect(atOnce(seen.texts())).toEqual([given]);
+        expect(atOnce(seen.texts())).toEqual([[given]]);
       }),
     );
   });

@@ -13,7 +13,7 @@ import { hasRepeatedName } from "../wire/json/repeated-names.ts";
 import { writtenInSteps } from "../wire/json/write-in-steps.ts";
 import type { ResponseTransform } from "../wire/sse/response-transform.ts";
 import { type EventParts, eventParts, type Fragment, readEvent, writeEvent } from "./answer-events.ts";
-import { type AnswerText, answerParts, dropPieces } from "./answer-texts.ts";
+import { type AnswerText, answerParts, dropPieces, grouped, wholeOf } from "./answer-texts.ts";
 import { jsonLines } from "./collected-texts.ts";
 import { EventCarrier } from "./event-carrier.ts";
 import { ArgumentsRedaction, type RedactionTally, redactPlain, type TextRedaction } from "./text-redaction.ts";
@@ -269,15 +269,32 @@ function* redactLines(scan: TextScan, tally: RedactionTally, lines: readonly str
   return redacted.join("");
 }
 
-/** Redacts complete texts in their document; false: nothing matches. */
+/** Redacts complete texts in their document, the parts of one as one; false: nothing matches. */
 function* redactEach(scan: TextScan, tally: RedactionTally, texts: readonly AnswerText[], room = ALL): Steps<boolean> {
   let changed = false;
-  for (const one of texts) {
-    const { holder, name, text } = one;
-    const redacted = yield* redactText(scan, tally, one, room);
-    if (redacted === text) continue;
-    holder[name] = redacted;
-    changed = true;
-  }
+  const wholes = yield* grouped(texts, ({ json, place }, at) => (json ? `${at}` : wholeOf(place)));
+  for (const parts of wholes)
+    for (const [at, redacted] of (yield* redactParts(scan, tally, parts, room)).entries()) {
+      const { holder, name, text } = parts[at] as AnswerText;
+      if (redacted === text) continue;
+      holder[name] = redacted;
+      changed = true;
+    }
   return changed;
+}
+
+function* redactParts(
+  scan: TextScan,
+  tally: RedactionTally,
+  parts: readonly AnswerText[],
+  room: ScanRoom,
+): Steps<readonly string[]> {
+  const [first] = parts;
+  if (first?.json === true) return [yield* redactText(scan, tally, first, room)];
+  const { texts, counts } = yield* scan.redacting(
+    parts.map(({ text }) => ({ text, user: false })),
+    room,
+  );
+  tally.add(counts);
+  return texts;
 }

@@ -340,6 +340,13 @@ describe("where input guardrails look", () => {
     expect(textsOf("/v1/responses", { input: [{ type, id: "i_1", ...more }] }, true).tools).toEqual(tools);
   });
 
+  it("takes the parts of a text behind one another, whatever else they have", () => {
+    const parts = ["forbid", "denword"].map((text) => ({ type: "text", text, reasoning: "zz" }));
+    const messages = [{ role: "user", content: parts }];
+    for (const path of ["/v1/chat/completions", "/v1/messages"])
+      expect(textsOf(path, { messages }).prompts).toEqual(["forbid", "denword", "zz", "zz"]);
+  });
+
   it("takes descriptions of tools that items of the conversation have", () => {
     const tools = [{ name: "n", description: "a", input_schema: { type: "object" } }];
     for (const type of ["mcp_list_tools", "tool_search_output"])
@@ -348,6 +355,12 @@ describe("where input guardrails look", () => {
 
   it.each([
     ["a vector", "/v1/completions", { prompt_embeds: "gAA=" }, true],
+    ["ids for another server", "/v1/chat/completions", { messages: [], nvext: { token_data: [1, 2] } }, true],
+    ["its settings", "/v1/chat/completions", { nvext: { annotations: ["a"], ignore_eos: true } }, false],
+    ["ids around a place", "/infill", { input_prefix: [1, 2], input_suffix: "a" }, true],
+    ["ids of a suffix", "/v1/completions", { prompt: "a", suffix: [1, 2] }, true],
+    ["ids of a pair", "/v1/score", { text_1: [1, 2], text_2: ["a"] }, true],
+    ["settings", "/v1/rerank", { query: "a", top_n: 3, prefix: 1, weights: [1, 2] }, false],
     ["vectors", "/v1/completions", { prompt: "a", prompt_embeds: ["gAA="] }, true],
     [
       "a part",

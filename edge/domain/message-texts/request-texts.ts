@@ -9,6 +9,7 @@ import type { Steps } from "../../../shared/steps.ts";
 import { MODEL_ROUTES, type RouteClass } from "../request/route-class.ts";
 import { BytePieces, type Span } from "../wire/bytes/byte-pieces.ts";
 import { type JsonPath, type StringPlace, stringAt, stringPlaces } from "../wire/json/string-places.ts";
+import { grouped, wholeOf } from "./answer-texts.ts";
 import { isDefinitionName, isDefinitionType } from "./definition-words.ts";
 import {
   isIdOrBytes,
@@ -107,15 +108,16 @@ const ANY = new Map([
 const DOCUMENTED: ReadonlySet<string> = new Set(MODEL_ROUTES);
 
 /** Members of token ids or vectors, wherever they stand. */
-const TOKENS = new Set("prompt_token_ids input_ids token_ids prompt_embeds input_embeds".split(" "));
-/** Members that take lists of token ids in place of texts. */
+const TOKENS = new Set("prompt_token_ids input_ids token_ids token_data prompt_embeds input_embeds".split(" "));
+/** Members that take lists of token ids in place of texts, besides those of which every string is examined. */
 const TEXTS_OR_TOKENS = new Set("prompt input inputs texts context tokens".split(" "));
 
 /** True for a number or string that gives a model token ids or vectors, with or without lists around it. */
 function isOfTokens(scope: TextScope, path: JsonPath, isNumber: boolean): boolean {
   const at = path.findLastIndex((step) => typeof step === "string");
   const name = nameOf(path[at]);
-  const isMixed = isNumber && TEXTS_OR_TOKENS.has(name);
+  const isListed = at < path.length - 1 && scope.get(name) === "all";
+  const isMixed = isNumber && (isListed || TEXTS_OR_TOKENS.has(name));
   if (!isMixed && !TOKENS.has(name)) return false;
   if (at === 0) return true;
   const rule = scope.get(memberOf(scope, path).name);
@@ -205,8 +207,7 @@ export function* guardedTexts(pieces: readonly Uint8Array[], scope: TextScope, o
         : yield* speakerOf(body, message.labels, (name) => unreadable.has(`${key} ${name}`));
     const user = !isDefinition && (speaker === "user" || speaker === "tool") && !SYSTEM_MEMBERS.has(message.member);
     const result: RequestText[] = [];
-    for (const place of message.texts) {
-      const { path, span, isName } = place;
+    for (const { path, span, isName } of yield* partsTogether(message.texts)) {
       yield PLACE_UNITS + path.length;
       const isTold = speaker === "model" && isElement(path) && RESULTS.has(nameOf(path[2]));
       if (speaker === "model" && !ofModel && !isTold) continue;
@@ -222,7 +223,7 @@ export function* guardedTexts(pieces: readonly Uint8Array[], scope: TextScope, o
       const isJoined = isTold ? !isName : isText(scope, path, isName) && !(speaker === "tool" && isSpeakersName(path));
       if ((!isJoined || isTold) && isIdOrBytes(path, text)) continue;
       const texts = isDefinition || !isJoined ? others : isTold || speaker === "tool" ? result : prompts;
-      texts.push({ text, user, span, json: speaker === "model" && nameOf(path.at(-1)) === "arguments" });
+      texts.push({ text, user, span, json: nameOf(path.at(-1)) === "arguments" });
     }
     if (result.length > 0 || speaker === "tool") toolResults.push(result);
   }
@@ -256,6 +257,15 @@ function elementKey(scope: TextScope, path: JsonPath): string {
 function isConnection(scope: TextScope, path: JsonPath): boolean {
   const { at } = memberOf(scope, path);
   return typeof path[at + 1] === "number" && CONNECTION.has(nameOf(path[at + 2]));
+}
+
+/**
+ * The places of a message, with the parts of one text behind one another: a member of a part that no model reads must not come
+ * between them.
+ */
+function* partsTogether(places: readonly StringPlace[]): Steps<readonly StringPlace[]> {
+  if (places.length < 3) return places;
+  return (yield* grouped(places, ({ path }) => wholeOf(path))).flat();
 }
 
 type Speaker = "user" | "system" | "tool" | "model";

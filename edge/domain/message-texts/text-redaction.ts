@@ -58,6 +58,7 @@ const NUMBERS_PART = 16 * 1024;
 const CODE_LENGTH_MAX = 64;
 /** Work for a value, in units. */
 const VALUE_UNITS = 8;
+const ESCAPE = /\\(?:u[\da-fA-F]{4}|.)/g;
 const ESCAPE_LENGTH = 2;
 const CODE_ESCAPE_LENGTH = 6;
 
@@ -207,6 +208,18 @@ export function* argumentTexts(json: string, value: unknown): Steps<readonly str
     }
   }
   return texts;
+}
+
+/** JSON with the characters in its strings as they are read. */
+export function* unescaped(json: string): Steps<string> {
+  const pieces: string[] = [];
+  let end = 0;
+  for (const { 0: written, index } of json.matchAll(ESCAPE)) {
+    yield VALUE_UNITS;
+    pieces.push(json.slice(end, index), decodedEscape(written));
+    end = index + written.length;
+  }
+  return pieces.join("") + json.slice(end);
 }
 
 /** Where a string's next quote or escape stands, or the end. */

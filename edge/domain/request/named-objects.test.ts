@@ -36,9 +36,35 @@ describe("the objects that a body names", () => {
     ["a message without content", '{"input":[{"type":"message","id":"B"}]}'],
     ["a tool's call without content", '{"input":[{"type":"code_interpreter_call","id":"B"}]}'],
     ["camel case", '{"a":{"fileId":"B"}}'],
+    ["a list of collections", '{"tools":[{"type":"file_search","collection_ids":["B"]}]}'],
+    ["a library", '{"tools":[{"type":"document_library","library_ids":["B"]}]}'],
+    ["one store", '{"tools":[{"type":"retrieval","retrieval":{"knowledge_id":"B","vectorStoreId":"B"}}]}'],
+    ["a context", '{"context_id":"B","extra_body":{"prompt_id":"B","cachedContents":"B"}}'],
     ["a parameter of a tool", '{"tools":[{"type":"file_search","parameters":{"vector_store_ids":["B"]}}]}'],
   ])("are found behind %s", (_, body) => {
     expect(namedBy(body)).toEqual({ lookedUp: ["B"], withContent: [] });
+  });
+
+  it("are the files that the upstream reads with its own rights, and no others", () => {
+    const image = (url: string) => ({ type: "image_url", image_url: { url } });
+    const parts = [
+      "gs://b/a",
+      " S3://b/a",
+      "file:///etc/passwd",
+      "https://a.test/gs://b",
+      "data:a",
+      "",
+      " ".repeat(200),
+    ].map(image);
+    const text = JSON.stringify({
+      messages: [{ role: "user", content: [...parts, { type: "text", text: "gs://said" }] }],
+      input: [{ type: "input_image", image_url: "GS://b/c" }],
+      metadata: { url: "s3://own" },
+    }).replace('"S3:', String.raw`"\u0073\u0033:`);
+    expect(namedBy(text)).toEqual({
+      lookedUp: ["gs://b/a", " S3://b/a", "file:///etc/passwd", " ".repeat(200), "GS://b/c"],
+      withContent: [],
+    });
   });
 
   it("are the skills of an account, not those that everyone has", () => {

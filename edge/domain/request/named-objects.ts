@@ -5,7 +5,7 @@
  * (metadata, JSON schemas, arguments of tools) names no object.
  */
 import type { Steps } from "../../../shared/steps.ts";
-import { BytePieces } from "../wire/bytes/byte-pieces.ts";
+import { BytePieces, type Span } from "../wire/bytes/byte-pieces.ts";
 import { type JsonPath, stringAt, stringPlaces } from "../wire/json/string-places.ts";
 import { foldedName } from "./client-fields.ts";
 import { isHolder } from "./steering-fields.ts";
@@ -32,8 +32,15 @@ const IDS: ReadonlyMap<string, string> = new Map(
     "container_id",
     "file_id",
     "file_ids",
+    "vector_store_id",
     "vector_store_ids",
+    "collection_ids",
+    "library_ids",
+    "knowledge_id",
+    "prompt_id",
+    "context_id",
     "cached_content",
+    "cached_contents",
     "skill_id",
     "skills",
     ...CHOSEN,
@@ -44,6 +51,18 @@ const IDS: ReadonlyMap<string, string> = new Map(
 );
 /** Fields whose object has the id as its `id`. */
 const OBJECTS: ReadonlySet<string> = new Set(["conversation", "container", "prompt", "audio"]);
+/** Fields of the place of a file, which the upstream reads with its own rights if it has one of these schemes. */
+const PLACES: ReadonlySet<string> = new Set([
+  "url",
+  "uri",
+  "image_url",
+  "audio_url",
+  "video_url",
+  "file_url",
+  "file_uri",
+]);
+const OWN_PLACE = /^"(?:\s|\\[nrt])*(?:(?:file|gs|s3):|[^"]{0,6}$)/i;
+const SCHEME_MAX_BYTES = 128;
 const OWN_DATA: ReadonlySet<string> = new Set(["metadata", "schema", "input_schema"]);
 /** The types of items that an upstream looks up by their id when they come without what they contain. */
 const LOOKED_UP: ReadonlySet<string | undefined> = new Set([
@@ -69,8 +88,8 @@ const decoder = new TextDecoder();
 export function* namedObjects(pieces: readonly Uint8Array[], most: number): Steps<ReadonlyMap<string, NamedObject>> {
   const document = new BytePieces(pieces);
   let count = 0;
-  const places = yield* stringPlaces(pieces, (path, isName) => {
-    if (isName || count > most || fieldOf(path) === null) return false;
+  const places = yield* stringPlaces(pieces, (path, isName, span) => {
+    if (isName || count > most || (fieldOf(path) === null && !isOwnPlace(document, path, span))) return false;
     count += 1;
     return true;
   });
@@ -79,7 +98,7 @@ export function* namedObjects(pieces: readonly Uint8Array[], most: number): Step
   const items: { readonly id: string; readonly key: string }[] = [];
   for (const { path, span } of places) {
     const id = (yield* stringAt(document, span)).slice(0, ID_MAX);
-    const field = fieldOf(path) ?? "";
+    const field = fieldOf(path) ?? folded(path.findLast((step) => typeof step === "string"));
     if (id === "" || (field.startsWith("skill") && !OWN_SKILL.test(id))) continue;
     if (CHOSEN.has(field)) {
       for (const each of [id, ANSWER_PREFIX + id]) others.set(each, { field, isLookedUp: false });
@@ -145,6 +164,16 @@ function fieldOf(path: JsonPath): string | null {
   const above = folded(path.findLast((step, nth) => nth < at && typeof step === "string"));
   const field = OBJECTS.has(above) ? above : folded(path[0]) === "input" ? "input" : null;
   return field === null || isOwnData(path, at) ? null : field;
+}
+
+/** Whether a text is the place of a file of the upstream's own: on its disk, or in a bucket of its account. */
+function isOwnPlace(document: BytePieces, path: JsonPath, { start, end }: Span): boolean {
+  const at = path.findLastIndex((step) => typeof step === "string");
+  if (!PLACES.has(folded(path[at])) || isOwnData(path, at)) return false;
+  const head = decoder.decode(document.slice(start, Math.min(end, start + SCHEME_MAX_BYTES)));
+  return OWN_PLACE.test(
+    head.replaceAll(/\\u00([\da-f]{2})/gi, (_, code: string) => String.fromCharCode(parseInt(code, 16))),
+  );
 }
 
 /** Whether a member is one of the request: its own, or of something that has such. */

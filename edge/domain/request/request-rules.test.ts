@@ -89,7 +89,15 @@ describe("headers", () => {
     ["Azure and Google", ["azureml-model-deployment", "x-vertex-ai-llm-request-type"]],
     ["LiteLLM", ["x-litellm-api-key", "x-litellm-tags", "x-pass-authorization"]],
     ["other gateways", ["x-portkey-custom-host", "helicone-target-url", "x-openrouter-cache", "x-bt-endpoint-name"]],
-    ["accounts", ["openai-project", "x-dashscope-workspace", "x-model-authorization"]],
+    ["accounts", ["openai-project", "x-dashscope-workspace", "x-model-authorization", "anthropic-workspace-id"]],
+    ["accounts of others", ["x-hf-bill-to", "ai-resource-group", "chatgpt-account-id", "x-snowflake-role"]],
+    ["models", ["model", "x-ms-oai-image-generation-deployment", "x-selected-model", "x-higress-llm-model"]],
+    ["functions and pods", ["function-id", "nvcf-poll-seconds", "target-pod", "x-policy-id", "x-msh-context-cache"]],
+    ["Bifrost, TrueFoundry and vLLM's router", ["x-bf-vk", "x-bf-api-key", "x-tfy-metadata", "x-vsr-skip-processing"]],
+    ["keys", ["x-any-api-key", "any-token", "x-any-authorization", "x-any-secret", "x-virtual-key", "x-any-auth"]],
+    ["words", ["x-any-model-name", "x-tenant", "x-organisation-id", "x-user-id", "any-deployment-id", "x-models"]],
+    ["callers", ["client-ip", "x-client-ip", "x-cluster-client-ip", "fastly-client-ip", "x-original-host", "via"]],
+    ["users", ["remote-user", "x-remote-user", "x-auth-request-email", "x-ms-client-principal-id", "x-webauth-user"]],
   ])("that steer an upstream do not reach it: %s", (_, steering) => {
     const client = new Headers([...steering, "x-kept"].map((name) => [name, "v"]));
     expect(Object.keys(upstreamHeaders(client, null))).toEqual(["x-kept"]);
@@ -99,10 +107,29 @@ describe("headers", () => {
     const honest = [
       "x-dynamo-session-id",
       "x-amzn-trace-id",
+      "idempotency-key",
+      "x-idempotency-key",
+      "x-stainless-lang",
+      "x-stainless-helper-method",
+      "anthropic-version",
+      "anthropic-dangerous-direct-browser-access",
+      "traceparent",
+      "tracestate",
+      "baggage",
+      "user-agent",
+      "accept-language",
+      "http-referer",
+      "x-ms-client-request-id",
+      "x-correlation-id",
+      "x-modeling",
+      "x-client-name",
+      "sec-websocket-protocol",
+      "priority",
       "x-session-id",
       "openai-beta",
       "anthropic-beta",
       "x-title",
+      "x-dashscope-sse",
     ];
     const client = new Headers(honest.map((name) => [name, "v"]));
     expect(Object.keys(upstreamHeaders(client, null)).toSorted()).toEqual(honest.toSorted());

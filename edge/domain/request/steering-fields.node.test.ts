@@ -29,6 +29,9 @@ const STEERING = [
   ["ranks and queues", ["routed_dp_rank", "data_parallel_rank", "priority"]],
   ["code", ["custom_logit_processor", "logits_processors", "vllm_xargs.logits_processors"]],
   ["plain words", ["providers", "gateway", "deployment", "project", "region_name", "default_headers"]],
+  ["IBM and llama.cpp", ["space_id", "wx_credentials", "id_slot"]],
+  ["LiteLLM's router", ["specific_deployment", "allowed_model_region"]],
+  ["prompts that are no text", ["prompt_embeds", "prompt_token_ids", "input_ids", "inputEmbeds", "nvext.token_data"]],
   ["others", ["providerOptions", "compound_custom", "image_loras", "draft_model", "speculative_config"]],
 ] as const;
 
@@ -61,6 +64,11 @@ describe("a field that steers its upstream", () => {
       "parameters.adapter_id",
       "extra_body[0][models]",
       "sampling_params.0.1.lora_path",
+      "extra_args.priority",
+      "extraArgs.kv_transfer_params",
+      "model_kwargs.lora_path",
+      "additional_params.api_base",
+      "generationConfig.routingConfig",
       "[models]",
     ];
     const free = [
@@ -69,6 +77,11 @@ describe("a field that steers its upstream", () => {
       "extra_body.google",
       "options.num_ctx",
       "nvext.cache_salt",
+      "nvext.annotations",
+      "nvext.ignore_eos",
+      "chat_template_kwargs.models",
+      "stream_options.models",
+      "web_search_options.provider",
       "parameters.n",
       "0",
     ];

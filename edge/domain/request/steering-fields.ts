@@ -14,7 +14,7 @@ const STEERING = {
     "models model_list model_id target_model_names fallback* context_window_fallbacks content_policy_fallbacks default_fallbacks route router* routing* provider providers provider_options gateway preset plugins user_config custom_llm_provider compound_custom engine deployment deployment_id deployment_name safety_model lora* image_loras adapter* merged_adapters draft_model* speculative*",
   // LiteLLM, LoRAX, Azure, IBM; Dynamo, vLLM, SGLang
   "choose another server or account":
-    "api_base base_url api_key api_token api_type organization project project_id region_name headers extra_headers default_headers extra_query default_query litellm* use_litellm_proxy deployment_url sagemaker_base_url s3_endpoint_url data_sources openai_* aws_* azure_* vertex_* watsonx_* oci_* backend_instance_id worker_id prefill_worker_id decode_worker_id dp_rank routed_dp_rank data_parallel_rank prefill_dp_rank decode_dp_rank",
+    "api_base base_url api_key api_token api_type organization project project_id space_id wx_credentials specific_deployment allowed_model_region region_name headers extra_headers default_headers extra_query default_query litellm* use_litellm_proxy deployment_url sagemaker_base_url s3_endpoint_url data_sources openai_* aws_* azure_* vertex_* watsonx_* oci_* backend_instance_id worker_id prefill_worker_id decode_worker_id dp_rank routed_dp_rank data_parallel_rank prefill_dp_rank decode_dp_rank",
   // vLLM, SGLang, TensorRT-LLM, LMDeploy
   "make the model server connect to another one, or use the state of another request":
     "kv_transfer_params ec_transfer_params remote_* bootstrap_* disagg* migration_request session_params",
@@ -24,8 +24,10 @@ const STEERING = {
   // SGLang, vLLM, Transformers
   "run code in the model server":
     "custom_logit_processor logit_processors logits_processors custom_generate trust_remote_code",
+  // SGLang, vLLM, Dynamo
+  "go before other requests": "priority strict_priority id_slot",
   // vLLM, SGLang, Dynamo
-  "go before other requests": "priority strict_priority",
+  "give the model a prompt that is no text": "prompt_embeds prompt_token_ids input_ids input_embeds token_data",
 } as const;
 
 /** The names, or the start of them. */
@@ -33,16 +35,12 @@ export const STEERING_NAMES: readonly string[] = Object.values(STEERING).flatMap
   names.replaceAll("*", "").split(" "),
 );
 
-/** Fields whose own fields a server reads as those of the body, or of the model's call. */
-const HOLDERS: ReadonlySet<string> = new Set([
-  "extrabody",
-  "parameters",
-  "samplingparams",
-  "options",
-  "vllmxargs",
-  "nvext",
-  "agenthints",
-]);
+/**
+ * Fields whose own fields a server reads as those of the body, or of the model's call: known ones, and what is called so by
+ * its shape. A template's arguments may have any name, so they are none.
+ */
+const HOLDER =
+  /^(?:nvext|agenthints|parameters|options|(?:extra|additional|model|generation|sampling|request|engine|vllm|sglang)(?:body|x?args|kwargs|params|parameters|options|config|fields))$/;
 /** This one replaces fields of the body. */
 const REPLACING = "extrabody";
 /** A holder deeper than this is one by which somebody hides fields. */
@@ -68,12 +66,12 @@ export function squashed(name: string): string {
  */
 export function mayConcernSteering(name: string): boolean {
   const known = squashed(name);
-  return HOLDERS.has(known) || whatItDoes(known) !== null;
+  return HOLDER.test(known) || whatItDoes(known) !== null;
 }
 
 /** Whether the fields of this one count like those of the body. */
 export function isHolder(name: string): boolean {
-  return HOLDERS.has(squashed(name));
+  return HOLDER.test(squashed(name));
 }
 
 /** The fault of a field of a body; null: none. `allowed`: what passes nevertheless. */
@@ -90,12 +88,21 @@ export function formSteeringFault(name: string, allowed: ReadonlySet<string>): F
 
 /** The fault of the first parameter of a query that some server reads instead of a field; null: none. */
 export function queryFault(search: string, allowed: ReadonlySet<string>): FieldFault | null {
-  // some servers separate parameters by `;` as well
-  for (const name of new URLSearchParams(search.replaceAll(";", "&")).keys()) {
+  for (const name of queryNames(search)) {
     const does = whatNameDoes(name, allowed, REPLACING);
     if (does !== null) return faultOf("query parameter", name, does);
   }
   return null;
+}
+
+/** The names of a query's parameters; some servers separate them by `;` as well. */
+export function queryNames(search: string): readonly string[] {
+  return [...new URLSearchParams(search.replaceAll(";", "&")).keys()];
+}
+
+/** The steps of a name such as `a[0].b`, in which some servers find fields in fields; numbers are left out. */
+export function stepsOf(name: string): readonly string[] {
+  return name.split(/[.[\]]+/).filter((step) => /\D/.test(step));
 }
 
 /** The fault of the first field in the value of a holder; null: none. `text`: a name as the client sent it. */
@@ -133,7 +140,7 @@ function whatPathDoes(path: JsonPath, allowed: ReadonlySet<string>, text = asItI
     const does = allowed.has(name) ? null : whatItDoes(name);
     if (does !== null) return does;
     if (holder === REPLACING && isJudgedName(own.trim())) return "replace a field of the body";
-    if (!HOLDERS.has(name)) return null;
+    if (!HOLDER.test(name)) return null;
     if (depth === DEPTH_MAX) return "hide others";
     holder = name;
   }
@@ -142,7 +149,7 @@ function whatPathDoes(path: JsonPath, allowed: ReadonlySet<string>, text = asItI
 
 /** The same for a name with steps. A holder is refused whole: its value is a text, which servers read as JSON. */
 function whatNameDoes(name: string, allowed: ReadonlySet<string>, above = ""): string | null {
-  const path = name.split(/[.[\]]+/).filter((step) => /\D/.test(step));
+  const path = stepsOf(name);
   const does = whatPathDoes(path, allowed, asItIs, above);
   const last = path.at(-1);
   if (does !== null || last === undefined || !path.every(isHolder) || allowed.has(squashed(last))) return does;
@@ -154,7 +161,7 @@ function whatTextDoes(path: JsonPath, allowed: ReadonlySet<string>, text: typeof
   let holder = above;
   for (const step of path) {
     holder = typeof step === "string" ? squashed(text(step)) : "";
-    if (!HOLDERS.has(holder)) return null;
+    if (!HOLDER.test(holder)) return null;
   }
   return allowed.has(holder) ? null : "hide others in a text";
 }
@@ -169,5 +176,5 @@ function whatItDoes(name: string): string | null {
   const does = NAMED.get(first);
   if (does !== undefined) return does;
   for (const [start, can] of STARTS) if (first.startsWith(start)) return can;
-  return first !== name && HOLDERS.has(first) ? "hide others" : null;
+  return first !== name && HOLDER.test(first) ? "hide others" : null;
 }

@@ -52,6 +52,10 @@ const LABELS = setOf(
 );
 const LABEL_MAX = 64;
 
+/** How many images a prompt gets, as servers call it (OpenAI; SGLang, vLLM), and where else they read it. */
+const IMAGE_COUNTS = ["n", "num_outputs_per_prompt", "num_images_per_prompt", "num_images"] as const;
+const IMAGE_SETTINGS = ["parameters", "sampling_params", "options"] as const;
+
 /** The estimate of a body by the rule of its route. */
 export function* estimateTokens(rule: EstimateRule, document: JsonDocument): Steps<TokenEstimate> {
   const { root } = document;
@@ -88,9 +92,12 @@ export function measureOf(billedBy: BilledBy, document: JsonDocument): Measure {
     case "nothing":
       return { kind: "free" };
     case "images": {
-      const n = document.root["n"];
-      const count = typeof n === "number" || typeof n === "string" ? saturated(Number(n)) : 1;
-      return { kind: "images", count: Math.max(count, 1) };
+      const { root } = document;
+      const levels = [root, ...IMAGE_SETTINGS.map((name) => root[name]).filter(isJsonObject)];
+      const counts = levels
+        .flatMap((level) => IMAGE_COUNTS.map((name) => level[name]))
+        .map((n) => (typeof n === "number" || typeof n === "string" ? saturated(Number(n)) : 1));
+      return { kind: "images", count: Math.max(...counts, 1) };
     }
     case "characters": {
       const input = document.root["input"];

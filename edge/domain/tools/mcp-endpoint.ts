@@ -24,7 +24,12 @@ export function gatewayEndpoint(
   const base = new URL(mcpUrl(upstreamUrl, "/", "", true));
   const isOwn = url.pathname === new URL(upstreamUrl).pathname;
   if (url.origin !== base.origin || (!isOwn && !url.pathname.startsWith(base.pathname))) return null;
-  for (const name of parametersOfServer(upstreamUrl, url.search)) url.searchParams.delete(name);
+  const own = new Set(parametersOfServer(upstreamUrl, url.search));
+  if (own.size > 0) {
+    // a client sends back no spelling of them
+    url.search = url.search.replaceAll(";", "&");
+    for (const name of own) url.searchParams.delete(name);
+  }
   const rest = isOwn ? "" : `/${url.pathname.slice(base.pathname.length)}`;
   return { path: `/mcp/${server}${rest}${url.search}`, rest, search: url.search };
 }

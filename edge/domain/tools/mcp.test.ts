@@ -42,7 +42,19 @@ describe("the query of a call", () => {
     ["https://h/mcp?readonly=true", "?readonly=false", ["readonly"]],
     ["https://h/mcp?read_only=true", "?Read-Only=&x=1", ["Read-Only"]],
     ["https://h/mcp?readonly=true", "?%72eadonly=false&readonly=1", ["readonly", "readonly"]],
-    ["https://h/mcp?readonly=true", "?write=1", []],
+    [
+      "https://h/mcp?readonly=true",
+      "?x=1;readonly=false&%20readonly=&readonly%00x=",
+      ["readonly", " readonly", "readonly\0x"],
+    ],
+    ["https://h/mcp?readonly=true", "?readonly[]=&readonly[0]=&readonly.=", ["readonly[]", "readonly[0]", "readonly."]],
+    [
+      "https://h/mcp?readonly=true",
+      "?read_only=&%EF%BB%BFreadonly=&[readonly]=",
+      ["read_only", "\ufeffreadonly", "[readonly]"],
+    ],
+    ["https://h/mcp?a=1;read.only=true&0=x", "?read=1&0=y", ["read", "0"]],
+    ["https://h/mcp?readonly=true", "?write=1;readonlys=1&x.readonly=", []],
     ["https://h/mcp", "?readonly=false", []],
   ])("of %s and %s has %j of the operator", (url, search, names) => {
     expect(parametersOfServer(url, search)).toEqual(names);

@@ -4,6 +4,7 @@
  */
 
 import { CR, LF } from "../../../shared/wire/ascii.ts";
+import { queryNames, squashed, stepsOf } from "../request/steering-fields.ts";
 import { isPassable, upstreamHeaders } from "../upstream/headers.ts";
 
 /** The name of a call's server, and the rest of its path: empty, or beginning with a slash. */
@@ -48,11 +49,14 @@ export function mcpUrl(upstreamUrl: string, rest: string, search: string, beside
  * values a server takes is not known.
  */
 export function parametersOfServer(upstreamUrl: string, search: string): readonly string[] {
-  const own = new Set([...new URL(upstreamUrl).searchParams.keys()].map(folded));
-  return [...new URLSearchParams(search).keys()].filter((name) => own.has(folded(name)));
+  const own = new Set(queryNames(new URL(upstreamUrl).search).map(plain));
+  return queryNames(search).filter((name) => own.has(plain(name)));
 }
 
-const folded = (name: string): string => name.toLowerCase().replaceAll("_", "-");
+/** The name by which parameters are compared: that of `read_only[0]` is `readonly`. */
+function plain(name: string): string {
+  return squashed(stepsOf(name)[0] ?? name);
+}
 
 /** The client's headers as they are sent to the server; the server's stored Authorization value replaces the client's. */
 export function mcpRequestHeaders(client: Headers, authorization: string | null): Record<string, string> {

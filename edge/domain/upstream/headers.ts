@@ -5,48 +5,31 @@
  * upstream sees, or which model, server and account it uses.
  */
 
-const DROPPED = new Set([
-  "host",
-  "content-length",
-  "authorization",
-  "cookie",
-  "x-api-key",
-  "api-key",
-  "x-goog-api-key",
-  "ocp-apim-subscription-key",
-  "accept-encoding",
-  "connection",
-  "keep-alive",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-  "forwarded",
-  "x-forwarded",
-  "x-real-ip",
-  "true-client-ip",
-  "x-original-url",
-  "x-rewrite-url",
-  "x-http-method",
-  "x-http-method-override",
-  "x-method-override",
-  // vLLM makes the id of its answer of it, which could be that of another tenant's answer
-  "x-request-id",
-]);
+/** What the operator has chosen with the endpoint, as a word in the name of a header. */
+const WORDS =
+  "models?|account|workspace|deployment|project|organi[sz]ation|tenant|user|role|policy|provider|upstream|backend|endpoint|region";
+const DROPPED = new Set(
+  `host content-length authorization cookie ocp-apim-subscription-key accept-encoding connection keep-alive te trailer
+   transfer-encoding upgrade via forwarded x-forwarded x-host x-http-method x-http-method-override x-method-override
+   x-request-id model routing-strategy external-filter function-id target-pod ai-resource-group`.split(/\s+/),
+);
 const DROPPED_PATTERN = new RegExp(
-  `^(?:${[
+  [
     // about the connection, the caller and this gateway; a router of inference takes an address from `x-gateway-*`
-    "(?:proxy|cf|x-forwarded|x-gateway|x-envoy)-",
-    // choose the account, the credential or the price: OpenAI, Google, Alibaba, NeMo Guardrails
-    "openai-(?:organization|project)$|x-goog-user-project$|x-vertex-ai-|x-dashscope-workspace$|x-model-authorization$",
-    // choose the model or one of its deployments: Azure, Amazon, KubeAI, Envoy AI Gateway
-    "azureml-|x-amz-|x-amzn-(?:sagemaker|bedrock)-|x-label-selector$|x-ai-eg-",
-    // choose the model server, a rank of it, or another server to which it connects: llm-d, vLLM, SGLang, Dynamo, AIBrix
-    "x-(?:prefill(?:er)?|encoder|decoder?|worker|data-parallel|dp|kv-cache|llm-d|epp|smg|sgl)-|x-session-token$",
-    "x-dynamo-(?!.*session)|routing-strategy$|external-filter$",
-    // choose provider, address, credential or cache in another gateway: LiteLLM, Portkey, Helicone, OpenRouter, Braintrust
-    "x-litellm-|x-pass-|x-portkey-|helicone-|x-openrouter-|x-bt-",
-  ].join("|")})`,
+    "^(?:proxy|cf|x-forwarded|x-gateway|x-envoy|x-original|x-rewrite|x-real|(?:x-)?remote)-|^x-(?:auth|authentik|webauth)-",
+    "^x-ms-client-principal|(?:^|-)client-ip$",
+    // credentials of any server
+    "(?:^|-)(?:(?:api|access|account|subscription|virtual)-?key|authorization|auth|token|secret|credentials?)$",
+    // name what a request may not choose, whoever reads them: a model, an account, a place
+    `^x-(?:.+-)?(?:${WORDS})(?:-|$)|-(?:${WORDS})(?:-?id|-name)?$`,
+    // of one kind of server each: Google, Azure, Amazon, KubeAI, Envoy AI Gateway, NVIDIA, Hugging Face
+    "^x-vertex-ai-|^azureml-|^x-amz-|^x-amzn-(?:sagemaker|bedrock)-|^x-label-selector$|^x-ai-eg-|^nvcf-|^x-hf-bill-",
+    // choose the model server, a rank of it, or another server to which it connects: llm-d, vLLM, SGLang, Dynamo
+    "^x-(?:prefill(?:er)?|encoder|decoder?|worker|data-parallel|dp|kv-cache|llm-d|epp|smg|sgl)-|^x-dynamo-(?!.*session)",
+    // choose provider, address, credential or cache in another gateway: LiteLLM, Portkey, Helicone, OpenRouter, Braintrust,
+    // Bifrost, TrueFoundry, Higress, vLLM Semantic Router, Moonshot
+    "^x-(?:litellm|pass|portkey|openrouter|bt|bf|tfy|higress|vsr|msh)-|^helicone-",
+  ].join("|"),
 );
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json(?:\s*;\s*charset="?utf-8"?)?\s*$/i;
 

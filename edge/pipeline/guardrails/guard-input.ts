@@ -13,7 +13,7 @@ import {
   type RequestText,
   textScopeOf,
 } from "../../domain/message-texts/request-texts.ts";
-import { RedactionTally } from "../../domain/message-texts/text-redaction.ts";
+import { RedactionTally, unescaped } from "../../domain/message-texts/text-redaction.ts";
 import type { OpenSpan } from "../../domain/trace/trace.ts";
 import type { Edit } from "../../domain/wire/bytes/byte-pieces.ts";
 import { writtenInSteps } from "../../domain/wire/json/write-in-steps.ts";
@@ -154,8 +154,9 @@ async function examine(
     for (const texts of toolResults) inResults.push(yield* scan.scanning(texts, room));
     const inPrompts = yield* scan.scanning(prompts, room);
     const inOthers = yield* scan.scanning(quoted(others), room);
+    const inArguments = yield* scan.scanning(quoted(yield* unescapedOf([...prompts, ...others])), room);
     if (!isWhole) room.units = -1;
-    return { matches: [...inPrompts, ...inOthers], apart: inResults.flat() };
+    return { matches: [...inPrompts, ...inOthers, ...inArguments], apart: inResults.flat() };
   };
   const harmText = function* (): Steps<string> {
     return [...(yield* redactedOthers(guards, others)), ...(yield* redactedTexts(guards, prompts))].join("\n");
@@ -165,8 +166,16 @@ async function examine(
 }
 
 /** Texts of their own, so that no match begins in one and ends in the next. */
-function quoted(others: readonly RequestText[]): readonly ScannedText[] {
+function quoted(others: readonly ScannedText[]): readonly ScannedText[] {
   return others.flatMap((text) => [text, QUOTE]);
+}
+
+/** Arguments of a call as their tool reads them, if they are written in another way. */
+function* unescapedOf(texts: readonly RequestText[]): Steps<readonly ScannedText[]> {
+  const found: ScannedText[] = [];
+  for (const { text, user, json = false } of texts)
+    if (json && text.includes("\\")) found.push({ text: yield* unescaped(text), user });
+  return found;
 }
 
 /** The texts as the policy lets them pass. */
@@ -179,8 +188,10 @@ function* redactedTexts(
   for (const [at, other] of (yield* scan.redacting(texts, scanRoom())).texts.entries()) {
     const { text = "", json = false } = texts[at] ?? {};
     // Arguments stay JSON, because an upstream parses them.
-    const isOther = json && other !== text;
-    redacted.push(isOther ? yield* redactText(scan, new RedactionTally(), { text, json }, scanRoom()) : other);
+    const tally = new RedactionTally();
+    const mayDiffer = json && (other !== text || text.includes("\\"));
+    const decoded = mayDiffer ? yield* redactText(scan, tally, { text, json }, scanRoom()) : other;
+    redacted.push(other !== text || tally.pii + tally.ban_keywords > 0 ? decoded : text);
   }
   return redacted;
 }
@@ -200,7 +211,7 @@ async function redacted(
 ): Promise<OutgoingBody> {
   if (!matched) return given;
   if (given instanceof FormOutgoing) {
-    given.replaceTexts(await inTurns(call, redactedOthers(guards, others)));
+    given.replaceTexts(await inTurns(call, redactedTexts(guards, prompts)));
     return given;
   }
   const edits: Edit[] = [];
@@ -237,6 +248,6 @@ async function jsonTexts(call: Call, bytes: readonly Uint8Array[], { scansAssist
 }
 
 function formTexts(texts: readonly string[]): GuardedTexts {
-  const others = texts.map((text) => ({ text, user: true, span: { start: 0, end: 0 } }));
-  return { prompts: [], others, toolResults: [], hasTokenIds: false, isWhole: true };
+  const prompts = texts.map((text) => ({ text, user: true, span: { start: 0, end: 0 } }));
+  return { prompts, others: [], toolResults: [], hasTokenIds: false, isWhole: true };
 }

@@ -4,7 +4,7 @@
  * holds nothing back and examines a copy when the answer has ended.
  */
 import { GatewayError } from "../../../shared/errors.ts";
-import type { ScanMatch, ScanRoom } from "../../../shared/guardrails/text-scan.ts";
+import type { ScanMatch, ScannedText, ScanRoom } from "../../../shared/guardrails/text-scan.ts";
 import type { Steps } from "../../../shared/steps.ts";
 import { CollectedTexts } from "../../domain/message-texts/collected-texts.ts";
 import { RedactingEvents, redactDocument } from "../../domain/message-texts/redacting-events.ts";
@@ -121,8 +121,8 @@ async function examined(
 }
 
 /**
- * Each text is scanned by itself: the texts of an answer do not continue one another. What is not `readable` as text counts as
- * not read whole.
+ * Each text is scanned with its other parts, and by itself: the texts of an answer do not continue one another. What is not
+ * `readable` as text counts as not read whole.
  */
 async function scanAnswer(
   { call, request, guards }: Guarding,
@@ -135,7 +135,7 @@ async function scanAnswer(
   const texts = await inTurns(call, collected.texts());
   const find = function* (room: ScanRoom): ReturnType<Parameters<typeof runScan>[2]["find"]> {
     const matches: ScanMatch[] = [];
-    for (const text of texts) matches.push(...(yield* guards.scan.scanning([{ text, user: false }], room)));
+    for (const parts of texts) matches.push(...(yield* guards.scan.scanning(parts.map(ofModel), room)));
     if (!readable || !collected.plain) room.units = -1;
     return { matches };
   };
@@ -146,11 +146,15 @@ async function scanAnswer(
 }
 
 /** What the client is going to read: the guard model must not see what is redacted. */
-function* judgedTexts({ action, scan }: Guards, texts: readonly string[]): Steps<readonly string[]> {
-  if (action !== "redact") return texts;
-  const judged: string[] = [];
-  for (const text of texts) judged.push((yield* scan.redacting([{ text, user: false }], scanRoom())).texts[0] ?? text);
-  return judged;
+function* judgedTexts({ action, scan }: Guards, texts: readonly (readonly string[])[]): Steps<readonly string[]> {
+  if (action !== "redact") return texts.flat();
+  const judged: (readonly string[])[] = [];
+  for (const parts of texts) judged.push((yield* scan.redacting(parts.map(ofModel), scanRoom())).texts);
+  return judged.flat();
+}
+
+function ofModel(text: string): ScannedText {
+  return { text, user: false };
 }
 
 function* collectedTexts(bytes: Uint8Array, events: boolean): Steps<CollectedTexts> {

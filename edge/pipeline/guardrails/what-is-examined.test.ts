@@ -67,7 +67,7 @@ describe("a banned phrase", () => {
     ["a reason", responses, { input: [{ type: "mcp_approval_response", reason: falcon }] }],
     ["a listed tool", responses, { input: [{ type: "mcp_list_tools", tools: [{ description: falcon }] }] }],
     ["a found tool", responses, { input: [{ type: "tool_search_output", tools: [{ description: falcon }] }] }],
-    ["vectors", "/v1/completions", { prompt_embeds: ["gAA="] }],
+    ["token ids", "/v1/completions", { prompt: "a", suffix: [1, 2] }],
     ["what follows a prompt", "/v1/completions", { prompt: "a", input_extra: [{ text: falcon }] }],
     ["content to embed", "/v1/embeddings", { content: falcon }],
     ["a voice's text", "/v1/audio/speech", { input: "a", ref_text: falcon }],

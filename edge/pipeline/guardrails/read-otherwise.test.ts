@@ -1,0 +1,134 @@
+/**
+ * Texts that a model or tool reads in another form than they are written: arguments with escapes, and answers in parts
+ * (docs/rules/guardrails.md#where-it-looks, docs/rules/guardrails.md#split-texts).
+ */
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import {
+  guardedAnswerOf as answerOf,
+  guardedChatBody as chatBody,
+  sentBody as sent,
+  guardedWorldOf as worldOf,
+} from "../../../test/harness/edge/pipeline/guarded-pipeline.ts";
+import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";
+
+beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
+
+it.each<[string, string, (json: string) => object]>([
+  [
+    "a call of chat",
+    "/v1/chat/completions",
+    (json: string) => ({
+      messages: [
+        {
+          role: "assistant",
+          content: null,
+          tool_calls: [{ id: "c", type: "function", function: { name: "f", arguments: json } }],
+        },
+      ],
+    }),
+  ],
+  [
+    "a function call of chat",
+    "/v1/chat/completions",
+    (json: string) => ({ messages: [{ role: "assistant", function_call: { name: "f", arguments: json } }] }),
+  ],
+  [
+    "a call of responses",
+    "/v1/responses",
+    (json: string) => ({ input: [{ type: "function_call", call_id: "c", name: "f", arguments: json }] }),
+  ],
+])("escapes in a call are examined and redacted as its tool reads them: %s", async (_, path, bodyOf) => {
+  const policy = { input_scanners: ["ban_keywords" as const], ban_keywords: ["falcon"], scan_assistant: true };
+  const hidden = String.raw`{"a":"say\n\u0066alcon now","b":"\u00fc","a":"x"}`;
+  const harmless = String.raw`{"a":"say\n\u0066alconry now","b":"\u00fc"}`;
+  const statusOf = async (json: string) =>
+    (await answerOf(worldOf(policy), { body: JSON.stringify({ model: "tiny", ...bodyOf(json) }) }, path)).status;
+  expect({ hidden: await statusOf(hidden), harmless: await statusOf(harmless) }).toEqual({
+    hidden: 400,
+    harmless: 200,
+  });
+  const world = worldOf({ ...policy, action: "redact" });
+  await answerOf(world, { body: JSON.stringify({ model: "tiny", ...bodyOf(hidden) }) }, path);
+  const given = await sent(world);
+  expect({ isRedacted: given.includes("say\\\\n[REDACTED] now"), isLeft: /falcon|u0066/.test(given) }).toEqual({
+    isRedacted: true,
+    isLeft: false,
+  });
+});
+
+it.each(["block", "redact"] as const)(
+  "fields of a form are read as one, in the order of the form: %s",
+  async (action) => {
+    const world = worldOf({ action, input_scanners: ["ban_keywords"], ban_keywords: ["falcon"] });
+    const form = new FormData();
+    for (const [name, value] of [
+      ["model", "tiny"],
+      ["prompt", "a fal"],
+      ["prompt", "con"],
+      ["user", "u"],
+    ] as const)
+      form.append(name, value);
+    form.append("file", new Blob(["x"]), "a.wav");
+    const encoded = new Response(form);
+    const own = Object.fromEntries(world.received().request.headers);
+    const headers = { ...own, "content-type": encoded.headers.get("content-type") ?? "" };
+    const { status } = await answerOf(
+      world,
+      { body: await encoded.arrayBuffer(), headers },
+      "/v1/audio/transcriptions",
+    );
+    const given = status === 200 ? await sent(world) : "";
+    expect({ status, isLeft: given.includes("con\r\n"), isReplaced: given.includes("a [REDACTED]") }).toEqual(
+      action === "block"
+        ? { status: 400, isLeft: false, isReplaced: false }
+        : { status: 200, isLeft: false, isReplaced: true },
+    );
+  },
+);
+
+describe("an answer in parts", () => {
+  const parts = [
+    { type: "text", text: "41111111" },
+    { type: "text", text: "11111111" },
+  ];
+  const answerWith = (content: object) =>
+    JSON.stringify({ choices: [{ index: 0, message: { role: "assistant", content } }] });
+
+  it("is examined over them, and two choices are not parts of one", async () => {
+    const statusOf = async (json: string) => {
+      const world = worldOf({ output_scanners: ["pii"] });
+      world.upstream = async () => new Response(json, { headers: { "content-type": "application/json" } });
+      return (await answerOf(world, { body: chatBody("hi") })).status;
+    };
+    const choices = parts.map(({ text }, index) => ({ index, message: { role: "assistant", content: text } }));
+    expect({ parts: await statusOf(answerWith(parts)), choices: await statusOf(JSON.stringify({ choices })) }).toEqual({
+      parts: 400,
+      choices: 200,
+    });
+  });
+
+  it("is redacted over them", async () => {
+    const world = worldOf({ action: "redact", output_scanners: ["pii"] });
+    world.upstream = async () => new Response(answerWith(parts), { headers: { "content-type": "application/json" } });
+    const { text } = await answerOf(world, { body: chatBody("hi") });
+    expect(JSON.parse(text).choices[0].message.content).toEqual([
+      { type: "text", text: "[REDACTED:CREDIT_CARD]" },
+      { type: "text", text: "" },
+    ]);
+  });
+
+  it("is examined over the blocks of a stream", async () => {
+    const world = worldOf({ output_scanners: ["pii"] });
+    const events = parts.map(({ text }, index) => ({
+      type: "content_block_delta",
+      index,
+      delta: { type: "text_delta", text },
+    }));
+    const body = events.map((event) => `event: content_block_delta\ndata: ${JSON.stringify(event)}\n\n`).join("");
+    world.upstream = async () => new Response(body, { headers: { "content-type": "text/event-stream" } });
+    expect(
+      (await answerOf(world, { body: JSON.stringify({ model: "tiny", stream: true, messages: [] }) }, "/v1/messages"))
+        .status,
+    ).toBe(400);
+  });
+});
