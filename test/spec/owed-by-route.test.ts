@@ -78,7 +78,7 @@ mainRows(2)([
   ],
   ["plain text", { inputs: much }, "text/plain", much, 2000, 2000],
   ["lines", { inputs: "x" }, "application/x-ndjson", '{"a":"b"}\n'.repeat(30), 1, 30],
-  ["events", { inputs: "x".repeat(12) }, "text/event-stream", 'data: {"output_ids":[7]}\n\n'.repeat(30), 3, 30],
+  ["events", { input_ids: [1, 2, 3] }, "text/event-stream", 'data: {"output_ids":[7]}\n\n'.repeat(30), 3, 30],
   ["no text", { inputs: "x" }, "audio/wav", much, 1, 1],
 ])("an answer of no known form owes %s", async (_, given, type, body, inputTokens, outputTokens) => {
   const minted = await fixture.gateway.mint(upstream().url);

@@ -31,7 +31,7 @@ const STEERING = [
   ["plain words", ["providers", "gateway", "deployment", "project", "region_name", "default_headers"]],
   ["IBM and llama.cpp", ["space_id", "wx_credentials", "id_slot"]],
   ["LiteLLM's router", ["specific_deployment", "allowed_model_region"]],
-  ["prompts that are no text", ["prompt_embeds", "prompt_token_ids", "input_ids", "inputEmbeds", "nvext.token_data"]],
+  ["prompts that are no text", ["prompt_embeds", "prompt_token_ids", "inputEmbeds", "nvext.token_data"]],
   ["others", ["providerOptions", "compound_custom", "image_loras", "draft_model", "speculative_config"]],
 ] as const;
 

@@ -27,7 +27,7 @@ const STEERING = {
   // SGLang, vLLM, Dynamo
   "go before other requests": "priority strict_priority id_slot",
   // vLLM, SGLang, Dynamo
-  "give the model a prompt that is no text": "prompt_embeds prompt_token_ids input_ids input_embeds token_data",
+  "give the model a prompt that is no text": "prompt_embeds prompt_token_ids input_embeds token_data",
 } as const;
 
 /** The names, or the start of them. */
