@@ -235,6 +235,11 @@ export interface TokenCounts {
   readonly outputTokens: number;
 }
 
+/** Tokens and their cost. */
+export interface Charge extends TokenCounts {
+  readonly costUsd: number;
+}
+
 /** Where an object of an upstream is: the name of the upstream ({@link Target.key}), and the model that was called. */
 export interface ObjectPlace {
   readonly upstream: string;
@@ -256,10 +261,10 @@ export interface UpstreamObjects {
    */
   remember(tenantId: string, ids: readonly string[], place: ObjectPlace, isAwaited?: boolean): Promise<void>;
   /**
-   * What of the tokens that the tenant owes by now for an answer, beyond those with which it was made, nobody else has taken
+   * What of all that the tenant owes by now for an answer, beyond what was charged when it was made, nobody else has taken
    * over: neither a reader of the answer nor the request that made it. Null while the store fails. Never throws.
    */
-  takeOver(tenantId: string, id: string, owed: TokenCounts): Promise<TokenCounts | null>;
+  takeOver(tenantId: string, id: string, owed: Charge): Promise<Charge | null>;
 }
 
 export interface ResponseCache {

@@ -8,6 +8,7 @@
 import { AMOUNT_MAX, saturated } from "../../../shared/money/amount.ts";
 import { costUsd, dearestPrices, hasTokenPrice, type Measure } from "../../../shared/money/cost.ts";
 import type { ModelRecord } from "../../../shared/records.ts";
+import { nanoUsdOf, usdOf } from "../budget/amounts.ts";
 import type { TokenEstimate } from "../request/token-estimate.ts";
 import { NO_PARTS, type UsageParts } from "./reported-counts.ts";
 import { type SeenUsage, UsageScan } from "./usage-scan.ts";
@@ -178,6 +179,27 @@ function reportedParts(whole: Tokens, measure: Measure, answered: BilledAnswer |
     imageOutputTokens: isImage ? whole.outputTokens : imageOutputTokens,
     inputSeconds: measure.kind !== "seconds" ? 0 : isReported ? inputSeconds : RESERVED_SECONDS,
   });
+}
+
+/**
+ * What is owed for an answer beyond what was charged for it at the plain prices: nothing of its input makes up for its output
+ * (docs/rules/settlement-and-rows.md#answers-made-in-the-background).
+ */
+export function beyondCharged(
+  { prices }: Pick<ModelRecord, "prices">,
+  used: UsageParts & Tokens,
+  charged: Tokens,
+): Omit<Billed, keyof UsageParts> {
+  const nanoUsd = (side: object): number => {
+    const cost = (tokens: UsageParts & Tokens): number =>
+      nanoUsdOf(costUsd(prices, { kind: "tokens" }, { ...tokens, ...side }));
+    return Math.max(0, cost(used) - cost({ ...NO_PARTS, ...charged }));
+  };
+  return {
+    inputTokens: Math.max(0, used.inputTokens - charged.inputTokens),
+    outputTokens: Math.max(0, used.outputTokens - charged.outputTokens),
+    costUsd: usdOf(nanoUsd({ outputTokens: 0 }) + nanoUsd({ inputTokens: 0 })),
+  };
 }
 
 /** The parts of tokens, none larger than its whole. */

@@ -28,6 +28,7 @@ import type {
   Admission,
   AdmissionOutcome,
   CacheEntry,
+  Charge,
   Compressor,
   Directory,
   FinishedCall,
@@ -36,7 +37,6 @@ import type {
   Permit,
   Ports,
   RecordSource,
-  TokenCounts,
   TokenVerdict,
   UpstreamCall,
 } from "../../../../edge/ports.ts";
@@ -120,8 +120,8 @@ export class TestPipeline {
   /** How long it takes to remember some, and which writes were waited for. */
   rememberMs = 0;
   readonly awaited: boolean[] = [];
-  /** What of an answer's tokens the request is left by others. */
-  takesOver: (owed: TokenCounts) => TokenCounts = (owed) => owed;
+  /** What of an answer's charge the request is left by others. */
+  takesOver: (owed: Charge) => Charge = (owed) => owed;
   readonly originals = new TestOriginals();
   /** The sidecar's scores; null: there is no sidecar. */
   compressor: Compressor["score"] | null = null;
