@@ -18,6 +18,7 @@ import type { SpanRecord } from "./domain/trace/trace.ts";
 import type { TraceContext } from "./domain/trace/trace-context.ts";
 import type { UpstreamOutcomes } from "./domain/upstream/attempt-outcomes.ts";
 import type { Transforms } from "./domain/upstream/transform.ts";
+import type { BilledTokens } from "./domain/usage/billing.ts";
 import type { EnergyTerms, PowerReading } from "./domain/usage/energy.ts";
 import type { ContentCoding } from "./domain/wire/content-coding.ts";
 
@@ -235,11 +236,6 @@ export interface TokenCounts {
   readonly outputTokens: number;
 }
 
-/** Tokens and their cost. */
-export interface Charge extends TokenCounts {
-  readonly costUsd: number;
-}
-
 /** Where an object of an upstream is: the name of the upstream ({@link Target.key}), and the model that was called. */
 export interface ObjectPlace {
   readonly upstream: string;
@@ -264,7 +260,7 @@ export interface UpstreamObjects {
    * What of all that the tenant owes by now for an answer, beyond what was charged when it was made, nobody else has taken
    * over: neither a reader of the answer nor the request that made it. Null while the store fails. Never throws.
    */
-  takeOver(tenantId: string, id: string, owed: Charge): Promise<Charge | null>;
+  takeOver(tenantId: string, id: string, owed: BilledTokens): Promise<BilledTokens | null>;
 }
 
 export interface ResponseCache {

@@ -12,7 +12,8 @@ import { issues } from "../../shared/alerts.ts";
 import { sha256Hex } from "../../shared/crypto/sha256.ts";
 import { storeKeys } from "../../shared/records.ts";
 import { nanoUsdOf, usdOf } from "../domain/budget/amounts.ts";
-import type { Alerts, Charge, Clock, Log, ObjectPlace, Sleep, UpstreamObjects } from "../ports.ts";
+import type { BilledTokens } from "../domain/usage/billing.ts";
+import type { Alerts, Clock, Log, ObjectPlace, Sleep, UpstreamObjects } from "../ports.ts";
 import type { RedisClient } from "./redis-client.ts";
 import { type Places, UnsavedObjects } from "./unsaved-objects.ts";
 
@@ -185,7 +186,7 @@ export class RedisUpstreamObjects implements UpstreamObjects {
       alerts.raise(issues.storedObjectsForgotten(tenantId, perTenant));
   }
 
-  async takeOver(tenantId: string, id: string, owed: Charge): Promise<Charge | null> {
+  async takeOver(tenantId: string, id: string, owed: BilledTokens): Promise<BilledTokens | null> {
     const name = storeKeys.upstreamObject(sha256Hex(id));
     const [input, output, nanoUsd] = counters(tenantId);
     const taken = await Promise.all([

@@ -20,15 +20,7 @@ import { type SeenUsage, UsageScan } from "./usage-scan.ts";
 describe("what is billed", () => {
   const model = {
     hidden_reasoning: false,
-    prices: {
-      input: 0.5,
-      output: 2,
-      image: 0,
-      character: 0,
-      audio_second: 0,
-      ...NO_PART_PRICES,
-      input_second: 0,
-    },
+    prices: { input: 0.5, output: 2, image: 0, character: 0, audio_second: 0, ...NO_PART_PRICES, input_second: 0 },
   };
   const tokens = { kind: "tokens" } as const;
   const estimate = { inputTokens: 10, outputTokens: 20, totalTokens: 30, statedOutputTokens: null, answers: 1 };

@@ -15,12 +15,15 @@ import { type SeenUsage, UsageScan } from "./usage-scan.ts";
 
 type Tokens = Pick<Billed, "inputTokens" | "outputTokens">;
 
-/** No part exceeds its whole, the input or the output. */
-export interface Billed extends UsageParts {
+/** Tokens and their cost. */
+export interface BilledTokens {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly costUsd: number;
 }
+
+/** No part exceeds its whole, the input or the output. */
+export type Billed = UsageParts & BilledTokens;
 
 export const NOTHING_BILLED: Billed = {
   ...NO_PARTS,
@@ -189,7 +192,7 @@ export function beyondCharged(
   { prices }: Pick<ModelRecord, "prices">,
   used: UsageParts & Tokens,
   charged: Tokens,
-): Omit<Billed, keyof UsageParts> {
+): BilledTokens {
   const nanoUsd = (side: object): number => {
     const cost = (tokens: UsageParts & Tokens): number =>
       nanoUsdOf(costUsd(prices, { kind: "tokens" }, { ...tokens, ...side }));

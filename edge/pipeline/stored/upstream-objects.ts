@@ -5,10 +5,10 @@
 import { GatewayError } from "../../../shared/errors.ts";
 import { namedObjects } from "../../domain/request/named-objects.ts";
 import type { Target } from "../../domain/upstream/endpoint-order.ts";
-import { type Billed, beyondCharged, partsWithin } from "../../domain/usage/billing.ts";
+import { type Billed, type BilledTokens, beyondCharged, partsWithin } from "../../domain/usage/billing.ts";
 import { isJsonObject } from "../../domain/wire/json/document.ts";
 import { cutText } from "../../domain/wire/text/printable.ts";
-import type { Charge, ObjectPlace, TokenCounts } from "../../ports.ts";
+import type { ObjectPlace, TokenCounts } from "../../ports.ts";
 import { type Call, MODEL_TEXT_MAX } from "../call/context.ts";
 import { inTurns } from "../call/in-turns.ts";
 import type { ObjectUse, Resolved } from "../call/known.ts";
@@ -149,7 +149,7 @@ export function answerIdsOf(call: Call, request: Resolved, target: Target): Answ
 }
 
 /** The bill without what others have charged: of what is beyond the estimate, all that was not taken over. */
-function without(billed: Billed, beyond: Charge, taken: Charge): Billed {
+function without(billed: Billed, beyond: BilledTokens, taken: BilledTokens): Billed {
   const own = {
     inputTokens: billed.inputTokens - beyond.inputTokens + taken.inputTokens,
     outputTokens: billed.outputTokens - beyond.outputTokens + taken.outputTokens,

@@ -10,6 +10,7 @@ import type { Identity } from "../../../../edge/domain/request/identity.ts";
 import { type RequestTarget, requestTargetOf } from "../../../../edge/domain/request/request-target.ts";
 import type { SpanRecord } from "../../../../edge/domain/trace/trace.ts";
 import { RecentFailures } from "../../../../edge/domain/upstream/recent-failures.ts";
+import type { BilledTokens } from "../../../../edge/domain/usage/billing.ts";
 import type { PowerReading } from "../../../../edge/domain/usage/energy.ts";
 import type { Call } from "../../../../edge/pipeline/call/context.ts";
 import { Interruption } from "../../../../edge/pipeline/call/interruption.ts";
@@ -28,7 +29,6 @@ import type {
   Admission,
   AdmissionOutcome,
   CacheEntry,
-  Charge,
   Compressor,
   Directory,
   FinishedCall,
@@ -121,7 +121,7 @@ export class TestPipeline {
   rememberMs = 0;
   readonly awaited: boolean[] = [];
   /** What of an answer's charge the request is left by others. */
-  takesOver: (owed: Charge) => Charge = (owed) => owed;
+  takesOver: (owed: BilledTokens) => BilledTokens = (owed) => owed;
   readonly originals = new TestOriginals();
   /** The sidecar's scores; null: there is no sidecar. */
   compressor: Compressor["score"] | null = null;
