@@ -18,6 +18,7 @@ import type { SpanRecord } from "./domain/trace/trace.ts";
 import type { TraceContext } from "./domain/trace/trace-context.ts";
 import type { UpstreamOutcomes } from "./domain/upstream/attempt-outcomes.ts";
 import type { Transforms } from "./domain/upstream/transform.ts";
+import type { BilledTokens } from "./domain/usage/billing.ts";
 import type { EnergyTerms, PowerReading } from "./domain/usage/energy.ts";
 import type { ContentCoding } from "./domain/wire/content-coding.ts";
 
@@ -256,10 +257,10 @@ export interface UpstreamObjects {
    */
   remember(tenantId: string, ids: readonly string[], place: ObjectPlace, isAwaited?: boolean): Promise<void>;
   /**
-   * What of the tokens that the tenant owes by now for an answer, beyond those with which it was made, nobody else has taken
+   * What of all that the tenant owes by now for an answer, beyond what was charged when it was made, nobody else has taken
    * over: neither a reader of the answer nor the request that made it. Null while the store fails. Never throws.
    */
-  takeOver(tenantId: string, id: string, owed: TokenCounts): Promise<TokenCounts | null>;
+  takeOver(tenantId: string, id: string, owed: BilledTokens): Promise<BilledTokens | null>;
 }
 
 export interface ResponseCache {

@@ -179,6 +179,7 @@ const BY_NAME: Readonly<Record<string, readonly unknown[]>> = {
   disabled: [false],
   synthetic: [false],
   debug_diagnostics: [false],
+  hidden_reasoning: [false],
   cipher_enabled: [false],
   api_key_pepper_set: [false],
 };

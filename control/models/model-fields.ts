@@ -35,6 +35,7 @@ const DEFAULTS = {
   supports_response_schema: false,
   supports_tool_choice: false,
   supports_vision: false,
+  hidden_reasoning: false,
   tags: [],
   boons: [],
   tool_servers: [],

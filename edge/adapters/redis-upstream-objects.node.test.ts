@@ -131,7 +131,7 @@ it("reads what releases without end users have stored", async () => {
 
 it("gives what an answer owes to one of its readers, however many read it at once", async () => {
   const take = async (outputTokens: number) =>
-    (await isolateOf().takeOver("t", "a", { inputTokens: 0, outputTokens }))?.outputTokens ?? null;
+    (await isolateOf().takeOver("t", "a", { inputTokens: 0, outputTokens, costUsd: 0 }))?.outputTokens ?? null;
   const sumOf = (taken: readonly (number | null)[]) => taken.reduce<number>((sum, tokens) => sum + (tokens ?? 0), 0);
   const atOnce = sumOf(await Promise.all([take(50_000), take(50_000), take(50_000)]));
   const later = [await take(50_000), await take(50_010)];

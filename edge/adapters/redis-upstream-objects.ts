@@ -11,7 +11,9 @@ import { LRUCache } from "lru-cache";
 import { issues } from "../../shared/alerts.ts";
 import { sha256Hex } from "../../shared/crypto/sha256.ts";
 import { storeKeys } from "../../shared/records.ts";
-import type { Alerts, Clock, Log, ObjectPlace, Sleep, TokenCounts, UpstreamObjects } from "../ports.ts";
+import { nanoUsdOf, usdOf } from "../domain/budget/amounts.ts";
+import type { BilledTokens } from "../domain/usage/billing.ts";
+import type { Alerts, Clock, Log, ObjectPlace, Sleep, UpstreamObjects } from "../ports.ts";
 import type { RedisClient } from "./redis-client.ts";
 import { type Places, UnsavedObjects } from "./unsaved-objects.ts";
 
@@ -184,14 +186,15 @@ export class RedisUpstreamObjects implements UpstreamObjects {
       alerts.raise(issues.storedObjectsForgotten(tenantId, perTenant));
   }
 
-  async takeOver(tenantId: string, id: string, owed: TokenCounts): Promise<TokenCounts | null> {
+  async takeOver(tenantId: string, id: string, owed: BilledTokens): Promise<BilledTokens | null> {
     const name = storeKeys.upstreamObject(sha256Hex(id));
-    const [input, output] = counters(tenantId);
+    const [input, output, nanoUsd] = counters(tenantId);
     const taken = await Promise.all([
       this.#take(name, input, owed.inputTokens),
       this.#take(name, output, owed.outputTokens),
+      this.#take(name, nanoUsd, nanoUsdOf(owed.costUsd)),
     ]).catch(() => null);
-    return taken === null ? null : { inputTokens: taken[0], outputTokens: taken[1] };
+    return taken === null ? null : { inputTokens: taken[0], outputTokens: taken[1], costUsd: usdOf(taken[2]) };
   }
 
   /** Adds to a counter what it lacks up to `owed`, and gives back what others have added meanwhile. */
@@ -216,9 +219,9 @@ export class RedisUpstreamObjects implements UpstreamObjects {
   }
 }
 
-/** The fields with the tokens that reads of an answer have charged. */
-function counters(tenantId: string): readonly [input: string, output: string] {
-  return [`${tenantId} input`, `${tenantId} output`];
+/** The fields with what reads of an answer have charged. */
+function counters(tenantId: string): readonly [input: string, output: string, nanoUsd: string] {
+  return [`${tenantId} input`, `${tenantId} output`, `${tenantId} nano_usd`];
 }
 
 /** The field that says that the tenant was given the id of another one's object. */

@@ -146,7 +146,8 @@ export async function forwardProbe(call: Call, probe: Parsed, how: ForwardedProb
   const ended = new OnceLatch();
   const end = (ending: RequestEnd): void => {
     if (!ended.take()) return;
-    if (isCounted || (ending.refunded !== true && totalTokens(ending.billed ?? NOTHING_BILLED) > 0)) {
+    const { billed = NOTHING_BILLED } = ending;
+    if (isCounted || (ending.refunded !== true && totalTokens(billed) + billed.costUsd > 0)) {
       how.charge(call, request, ending);
       return;
     }

@@ -6,10 +6,16 @@
  */
 import { issues } from "../../shared/alerts.ts";
 import { GatewayError } from "../../shared/errors.ts";
-import { costUsd } from "../../shared/money/cost.ts";
 import { atOnce } from "../../shared/steps.ts";
 import { estimateTokens } from "../domain/request/token-estimate.ts";
-import { type BilledAnswer, NOTHING_BILLED, unbelievedCount } from "../domain/usage/billing.ts";
+import {
+  type Billed,
+  type BilledAnswer,
+  beyondCharged,
+  NOTHING_BILLED,
+  partsWithin,
+  unbelievedCount,
+} from "../domain/usage/billing.ts";
 import { NO_PARTS } from "../domain/usage/reported-counts.ts";
 import { wholeDocument } from "../domain/wire/json/document.ts";
 import type { ObjectPlace } from "../ports.ts";
@@ -92,22 +98,19 @@ function unestimated(call: Call, read: Resolved): Prepared {
 }
 
 /** What the answer has used, as far as it was seen, beyond what was charged when it was made. */
-function billed(call: Call, request: Prepared, { charged }: ObjectPlace, answered: BilledAnswer) {
+function billed(call: Call, request: Prepared, { charged }: ObjectPlace, answered: BilledAnswer): Billed {
   if (charged === undefined) return NOTHING_BILLED;
   const { model, estimate } = request;
-  const measure = request.measure();
-  const refused = unbelievedCount(estimate, measure, answered);
+  const refused = unbelievedCount(estimate, request.measure(), answered);
   if (refused !== null) call.ports.alerts.raise(issues.usageNotBelieved(model.model_name, refused));
-  const { reported, seenTokens, upToDate } = answered.usage;
+  const { reported, parts, seenTokens, upToDate } = answered.usage;
   const believed = refused === null ? reported : null;
   const reportedTokens = believed?.outputTokens ?? 0;
   const outputTokens = believed !== null && upToDate ? reportedTokens : Math.max(reportedTokens, seenTokens);
-  const used = {
-    ...NO_PARTS,
-    inputTokens: Math.max(0, (believed?.inputTokens ?? 0) - charged.inputTokens),
-    outputTokens: Math.max(0, outputTokens - charged.outputTokens),
-  };
-  return { ...used, costUsd: costUsd(model.prices, measure, used) };
+  const whole = { inputTokens: believed?.inputTokens ?? 0, outputTokens };
+  const reportedParts = partsWithin(whole, believed === null ? NO_PARTS : parts);
+  const beyond = beyondCharged(model, { ...whole, ...reportedParts }, charged);
+  return { ...beyond, ...partsWithin(beyond, reportedParts) };
 }
 
 /**
@@ -120,14 +123,9 @@ async function charge(
   read: Resolved & { readonly upstream: UpstreamProgress },
   ending: RequestEnd,
 ): Promise<void> {
-  const request = unestimated(call, read);
   const owed = ending.refunded === true ? NOTHING_BILLED : (ending.billed ?? NOTHING_BILLED);
-  const tookOver = await call.ports.upstreamObjects.takeOver(read.principal.tenant.id, id, owed);
-  const taken = { ...NO_PARTS, ...(tookOver ?? { inputTokens: 0, outputTokens: 0 }) };
-  await settleRead(call, read, {
-    ...ending,
-    billed: { ...taken, costUsd: costUsd(read.model.prices, request.measure(), taken) },
-  });
+  const taken = (await call.ports.upstreamObjects.takeOver(read.principal.tenant.id, id, owed)) ?? NOTHING_BILLED;
+  await settleRead(call, read, { ...ending, billed: { ...owed, ...taken, ...partsWithin(taken, owed) } });
 }
 
 /** Hands in the row, which counts as a request. */

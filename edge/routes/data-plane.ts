@@ -84,10 +84,7 @@ export async function modelDetail(deps: Deps, request: Request, context: Executi
 
 /** `GET /v1/limits` */
 export async function limits(deps: Deps, request: Request, context: ExecutionContext): Promise<Response> {
-  return await describeLimits(
-    pipelineInputOf(deps, request, context),
-    async (whose) => await deps.budgets.usage(whose),
-  );
+  return await describeLimits(pipelineInputOf(deps, request, context), deps.budgets);
 }
 
 /** Any method on `/mcp/{server}` and below; a path that names no server is treated like any other path. */

@@ -91,6 +91,11 @@ export const MODEL_FIELDS = {
   supports_response_schema: { column: "boolean", value: z.boolean(), hot: supports },
   supports_tool_choice: { column: "boolean", value: z.boolean(), hot: supports },
   supports_vision: { column: "boolean", value: z.boolean(), hot: supports },
+  hidden_reasoning: {
+    column: "boolean",
+    value: z.boolean(),
+    hot: { hidden_reasoning: z.boolean().default(false) },
+  },
   tags: { column: "texts", value: z.array(z.string()), hot: true },
   boons: { column: "texts", value: z.array(z.string()), hot: true },
   tool_servers: { column: "texts", value: z.array(z.string()), hot: true },

@@ -122,6 +122,7 @@ const modelFields = {
   supports_response_schema: flag,
   supports_tool_choice: flag,
   supports_vision: flag,
+  hidden_reasoning: flag.meta({ description: "Its streams do not show its reasoning" }),
   tags: nameList(true, 32),
   boons: z.array(oneOf(BOONS), { error: "must be a list of boons" }).transform((items) => [...new Set(items)]),
   tool_servers: nameList(false, 100),

@@ -68,7 +68,7 @@ function answer(
   const made = {
     status: "completed",
     output: [item, code, tools, ...itemsOf(metadata)],
-    usage: { input_tokens: 3, output_tokens: 5, total_tokens: 8 },
+    usage: { input_tokens: 3, output_tokens: 5, total_tokens: 8, output_tokens_details: { reasoning_tokens: 4 } },
   };
   // vLLM takes the id that its client chooses; another server may under any other name
   const chosen = body["request_id"] ?? body["rid"] ?? body["name_for_my_answer"];

@@ -95,6 +95,7 @@ export async function fillConfiguration({ must: send }: Pick<TestControl, "must"
     image_input_cost_per_token: 0.0014,
     image_output_cost_per_token: 0.0015,
     input_cost_per_second: 0.0003,
+    hidden_reasoning: true,
     first_token_timeout_secs: 20,
     idle_timeout_secs: 30,
     stream_keepalive_secs: 15,

@@ -157,7 +157,7 @@ export function testServer({ name, start, model, bodies, slots, reportsLess = []
       const refused: number[] = [];
       let isCounting = false;
       const client = async ({ role, caller }: (typeof tenants)[number]): Promise<void> => {
-        while (served.length < SERVED) {
+        while (served.length < SERVED && refused.length === 0) {
           const response = await gateway.chat(caller, { body: { max_tokens: 40, ignore_eos: true, temperature: 0 } });
           await response.text();
           if (response.status !== 200) refused.push(response.status);

@@ -12,9 +12,9 @@ const fixture = useGateway();
 const upstream = useAnswerStore();
 
 /** A tenant with an upstream that keeps its answers. */
-async function scene(): Promise<Minted> {
+async function scene(prices: Readonly<Record<string, number>> = {}): Promise<Minted> {
   const mark = `mark-${randomUUID()}`;
-  return { ...(await fixture.gateway.mint(upstream.baseOf(mark))), mark };
+  return { ...(await fixture.gateway.mint(upstream.baseOf(mark), "plain", prices)), mark };
 }
 
 async function call(caller: Minted, method: string, path: string, body: object | null = null): Promise<Response> {
@@ -53,6 +53,28 @@ it.each([
     ...charged,
     cost: 0.053,
   });
+});
+
+it.each([
+  ["tokens beyond the estimate", 1, { output_tokens: 4, reasoning_tokens: 4 }],
+  ["a part that is dearer than it", 100, { output_tokens: 0, reasoning_tokens: 0 }],
+])("a read of a background answer is charged its parts at their prices, once: %s", async (_, limit, tokens) => {
+  const reasoning = 1;
+  const caller = await scene({ reasoning_output_cost_per_token: reasoning });
+  const posted = await call(caller, "POST", "", { background: true, max_output_tokens: limit });
+  const { id } = (await posted.json()) as { readonly id: string };
+  const read = async () => {
+    const response = await call(caller, "GET", `/${id}`);
+    await response.text();
+    return await rowOf(caller, response);
+  };
+  const estimate = await rowOf(caller, posted);
+  const [first, second] = [await read(), await read()];
+  // of five tokens four are reasoning
+  const outputUsd = 4 * reasoning + 0.01;
+  const inputUsd = 0.001 * (estimate.input_tokens + first.input_tokens);
+  const cost = Number((estimate.cost_usd + first.cost_usd - inputUsd).toFixed(9));
+  expect({ first, cost, second: second.cost_usd }).toMatchObject({ first: tokens, cost: outputUsd, second: 0 });
 });
 
 it("an id that is tried and unknown is one of the requests of a minute", async () => {

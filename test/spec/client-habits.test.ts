@@ -173,6 +173,7 @@ describe("GET /v1/limits", () => {
       object: "limits",
       tenant: { tokens_per_minute: 0, requests_per_minute: 0, budget: null },
       key: { tokens_per_minute: 0, requests_per_minute: 0, budget: null },
+      end_user: { user: null, budget: null },
       per_minute: { tokens: null, requests: null },
     });
     await gateway.must("PUT", `/tenants/${minted.tenant.id}/quota`, { tokens_per_minute: 10_000 });
@@ -189,6 +190,32 @@ describe("GET /v1/limits", () => {
       tenant: { tokens_per_minute: 10_000, budget: { budget_tokens: 1_000, remaining_tokens: 967, state: "ok" } },
       key: { budget: null },
       per_minute: { tokens: { limit: 10_000 }, requests: null },
+    });
+  });
+
+  it("tells what the end user who is named has left, and without a name the caps of each", async () => {
+    const minted = await gateway.mint(upstream.url);
+    await gateway.must("PATCH", `/tenants/${minted.tenant.id}/budget`, {
+      end_user_budget_period: "monthly",
+      end_user_budget_tokens: 1_000,
+    });
+    await (await gateway.chat(minted, { body: { user: "ann b\u00e9" } })).text();
+    const endUser = async (query: string) => {
+      const { end_user } = (await (await call(minted, `/v1/limits${query}`)).json()) as {
+        end_user: { user: string | null; budget: { used_tokens?: number } };
+      };
+      return end_user;
+    };
+    const caps = { budget_period: "monthly", budget_tokens: 1_000, budget_cost_usd: null };
+    const ann = await waitFor(
+      async () => await endUser(`?user=${encodeURIComponent(" ann b\u00e9 ")}`),
+      ({ budget }) => budget.used_tokens === 33,
+    );
+    const left = { used_tokens: 33, remaining_tokens: 967, period_end_ms: expect.any(Number) };
+    expect({ ann, bob: await endUser("?safety_identifier=bob"), nobody: await endUser("?user=%20") }).toMatchObject({
+      ann: { user: "ann b\u00e9", budget: { ...caps, ...left, state: "ok" } },
+      bob: { user: "bob", budget: { ...caps, used_tokens: 0, remaining_tokens: 1_000 } },
+      nobody: { user: null, budget: caps },
     });
   });
 

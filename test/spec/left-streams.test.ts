@@ -112,6 +112,16 @@ mainRows(
   });
 });
 
+it("a stream of a model that hides its reasoning owes 2,048 tokens when it is left", async () => {
+  const minted = await fixture.gateway.mint(fixture.upstream.url, "chunks=50000,pace=5", { hidden_reasoning: true });
+  await leaveAfter(minted, 10, {});
+  const [row] = await waitFor(
+    async () => await fixture.gateway.rows(minted.tenant.id),
+    (found) => found.length === 1,
+  );
+  expect(row).toMatchObject({ status_code: 499, output_tokens: 2_048 });
+});
+
 mainRows(
   1,
   describe,

@@ -2,8 +2,9 @@
  * The budget objects of tenants, as the internal routes use them (shared/wire/internal-budgets.ts). Reads and rebuilds only:
  * leases and settlements are between an object and the Cells.
  */
+import type { ResolvedTenant } from "../../../shared/records.ts";
 import type { BudgetRead, BudgetSubject } from "../../../shared/wire/internal-budgets.ts";
-import { limitsOf } from "../../domain/budget/limits.ts";
+import { endUserLimitsOf, limitsOf } from "../../domain/budget/limits.ts";
 import type { TenantBudgetApi } from "../../domain/budget/messages/rpc.ts";
 import type { ObjectStubs } from "./object-stubs.ts";
 
@@ -18,6 +19,13 @@ export class TenantBudgetClient {
   async usage(subject: BudgetSubject): Promise<BudgetRead> {
     const { tenant, key } = subject;
     return await this.#of(subject).usage(whose(subject), limitsOf(key, tenant), tenant.active_until_ms);
+  }
+
+  /** The same of an end user; null: nobody is named, or the tenant has no budget of end users. */
+  async endUserUsage(endUser: string, tenant: ResolvedTenant): Promise<BudgetRead | null> {
+    const limits = endUserLimitsOf(endUser, tenant);
+    if (limits === null) return null;
+    return await this.#stubs.budget(limits.tenant.id).usage("key", limits, tenant.active_until_ms);
   }
 
   /**

@@ -19,15 +19,8 @@ import { type SeenUsage, UsageScan } from "./usage-scan.ts";
 
 describe("what is billed", () => {
   const model = {
-    prices: {
-      input: 0.5,
-      output: 2,
-      image: 0,
-      character: 0,
-      audio_second: 0,
-      ...NO_PART_PRICES,
-      input_second: 0,
-    },
+    hidden_reasoning: false,
+    prices: { input: 0.5, output: 2, image: 0, character: 0, audio_second: 0, ...NO_PART_PRICES, input_second: 0 },
   };
   const tokens = { kind: "tokens" } as const;
   const estimate = { inputTokens: 10, outputTokens: 20, totalTokens: 30, statedOutputTokens: null, answers: 1 };
@@ -102,7 +95,12 @@ describe("what is billed", () => {
   it("is at most 2,048 tokens of output for an answer that was left, whatever its client allowed", () => {
     const large = { ...estimate, outputTokens: 8_000, statedOutputTokens: 100_000 };
     const outputs = [null, answered({ bytes: 0 }, false), UNSEEN_STREAM, answered({ seenTokens: 10 }, false, true)];
-    expect(outputs.map((answer) => bill(model, large, tokens, answer).outputTokens)).toEqual([2_048, 2_048, 0, 10]);
+    const owed = (hidden_reasoning: boolean) =>
+      outputs.map((answer) => bill({ ...model, hidden_reasoning }, large, tokens, answer).outputTokens);
+    expect({ shown: owed(false), hidden: owed(true) }).toEqual({
+      shown: [2_048, 2_048, 0, 10],
+      hidden: [2_048, 2_048, 2_048, 2_048],
+    });
   });
 
   it("is the input alone where no text is created", () => {

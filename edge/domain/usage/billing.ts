@@ -8,18 +8,22 @@
 import { AMOUNT_MAX, saturated } from "../../../shared/money/amount.ts";
 import { costUsd, dearestPrices, hasTokenPrice, type Measure } from "../../../shared/money/cost.ts";
 import type { ModelRecord } from "../../../shared/records.ts";
+import { nanoUsdOf, usdOf } from "../budget/amounts.ts";
 import type { TokenEstimate } from "../request/token-estimate.ts";
 import { NO_PARTS, type UsageParts } from "./reported-counts.ts";
 import { type SeenUsage, UsageScan } from "./usage-scan.ts";
 
 type Tokens = Pick<Billed, "inputTokens" | "outputTokens">;
 
-/** No part exceeds its whole, the input or the output. */
-export interface Billed extends UsageParts {
+/** Tokens and their cost. */
+export interface BilledTokens {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly costUsd: number;
 }
+
+/** No part exceeds its whole, the input or the output. */
+export type Billed = UsageParts & BilledTokens;
 
 export const NOTHING_BILLED: Billed = {
   ...NO_PARTS,
@@ -44,19 +48,19 @@ export const UNSEEN_STREAM: BilledAnswer = {
   stream: true,
 };
 
-/** An answer that is not a stream may have been made in full when its client leaves: at most this output is owed for it. */
+/** What does not show how much was made may have been made in full when its client leaves: at most this output is owed for it. */
 const LEFT_OUTPUT_MAX = 2048;
 
 /**
  * Tokens and cost at the model's current prices; `answered` is null when the upstream never answered. The reported tokens
  * count when the answer was complete, or had shown its end together with its report before the connection broke; never less
- * than what was seen since the report. Of a stream that ended early only what was reported or seen counts: its upstream stops
- * when its reader leaves. Otherwise the estimate counts, and never less than what was reported or seen so far, for input and
+ * than what was seen since the report. Of a stream that ended early only what was reported or seen counts, because its upstream
+ * stops when its reader leaves, unless the model does not show its reasoning. Otherwise the estimate counts, and never less than what was reported or seen so far, for input and
  * output alike. A complete answer without a byte is billed for its input alone, and so is every answer of a route that creates
  * no text. A report that cannot be true counts as none.
  */
 export function bill(
-  model: Pick<ModelRecord, "prices">,
+  model: Pick<ModelRecord, "prices" | "hidden_reasoning">,
   estimate: TokenEstimate,
   measure: Measure,
   given: BilledAnswer | null,
@@ -64,7 +68,7 @@ export function bill(
   if (measure.kind === "free") return NOTHING_BILLED;
   const answered = unbelievedCount(estimate, measure, given) === null ? given : withoutReport(given);
   const inputTokens = inputOf(estimate, measure, answered);
-  const outputTokens = Math.min(outputOf(estimate, measure, answered), AMOUNT_MAX - inputTokens);
+  const outputTokens = Math.min(outputOf(model, estimate, measure, answered), AMOUNT_MAX - inputTokens);
   const used = { inputTokens, outputTokens, ...reportedParts({ inputTokens, outputTokens }, measure, answered) };
   const cost = costUsd(model.prices, pricedBy(model, measure, answered), used);
   const owed =
@@ -180,6 +184,27 @@ function reportedParts(whole: Tokens, measure: Measure, answered: BilledAnswer |
   });
 }
 
+/**
+ * What is owed for an answer beyond what was charged for it at the plain prices: nothing of its input makes up for its output
+ * (docs/rules/settlement-and-rows.md#answers-made-in-the-background).
+ */
+export function beyondCharged(
+  { prices }: Pick<ModelRecord, "prices">,
+  used: UsageParts & Tokens,
+  charged: Tokens,
+): BilledTokens {
+  const nanoUsd = (side: object): number => {
+    const cost = (tokens: UsageParts & Tokens): number =>
+      nanoUsdOf(costUsd(prices, { kind: "tokens" }, { ...tokens, ...side }));
+    return Math.max(0, cost(used) - cost({ ...NO_PARTS, ...charged }));
+  };
+  return {
+    inputTokens: Math.max(0, used.inputTokens - charged.inputTokens),
+    outputTokens: Math.max(0, used.outputTokens - charged.outputTokens),
+    costUsd: usdOf(nanoUsd({ outputTokens: 0 }) + nanoUsd({ inputTokens: 0 })),
+  };
+}
+
 /** The parts of tokens, none larger than its whole. */
 export function partsWithin({ inputTokens, outputTokens }: Tokens, parts: UsageParts): UsageParts {
   const ofInput = (tokens: number): number => Math.min(tokens, inputTokens);
@@ -204,7 +229,12 @@ function inputOf(estimate: TokenEstimate, measure: Measure, answered: BilledAnsw
   return isOver(answered) || answered?.stream === true ? reported : Math.max(estimate.inputTokens, reported);
 }
 
-function outputOf(estimate: TokenEstimate, measure: Measure, answered: BilledAnswer | null): number {
+function outputOf(
+  { hidden_reasoning }: Pick<ModelRecord, "hidden_reasoning">,
+  estimate: TokenEstimate,
+  measure: Measure,
+  answered: BilledAnswer | null,
+): number {
   if (measure.kind === "input-tokens") return 0;
   const leftTokens = Math.min(estimate.outputTokens, LEFT_OUTPUT_MAX);
   if (answered === null) return leftTokens;
@@ -216,7 +246,7 @@ function outputOf(estimate: TokenEstimate, measure: Measure, answered: BilledAns
   // An upstream that reports only its input, to the end, has produced nothing that is counted in tokens.
   if (complete && reported !== null && reported.inputTokens !== null && reported.outputTokens === null)
     return seenTokens;
-  const leastTokens = complete ? estimate.outputTokens : stream ? 0 : leftTokens;
+  const leastTokens = complete ? estimate.outputTokens : stream && !hidden_reasoning ? 0 : leftTokens;
   return Math.max(leastTokens, reportedTokens, seenTokens);
 }
 

@@ -206,6 +206,19 @@ describe("the check of end users", () => {
     });
   });
 
+  it("is made once, however often the budget is read", async () => {
+    const asked: string[] = [];
+    const ledger: LedgerSum = async (_whose, keyId) => {
+      asked.push(keyId);
+      return { tokens: 10, nanoUsd: 0 };
+    };
+    const core = new TenantBudgetAuthority(NOTHING_STORED, thirtyDayMonthOf, Date.now());
+    const check = new LedgerReconciler(core, { ...PORTS, ledgerSum: ledger }, () => undefined);
+    for (let reads = 0; reads < 3; reads += 1) await check.beforeReading("key", limitsOf("ann"));
+    const used = core.read("key", limitsOf("ann"), Date.now()).account.usedTokens;
+    expect({ asked, used }).toEqual({ asked: [`${id}/ann`], used: 10 });
+  });
+
   it("leaves out what Cells may still report of one who is known, also after a restart", async () => {
     vi.useFakeTimers();
     const leftOutMs: number[] = [];

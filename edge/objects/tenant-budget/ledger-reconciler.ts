@@ -70,9 +70,13 @@ export class LedgerReconciler {
     await this.#awaitChecks(this.#bound(limits, this.#ports.now()).map((whose) => this.#start(whose, limits)));
   }
 
-  /** Does the same for one counter that is read: it is kept without caps too (docs/rules/budgets.md#term-budgets). */
+  /**
+   * Does the same for one counter that is read: it is kept without caps too (docs/rules/budgets.md#term-budgets), except that of an
+   * end user.
+   */
   async beforeReading(whose: BudgetOwner, limits: BudgetLimits): Promise<void> {
-    await this.#awaitChecks([this.#start(whose, limits)]);
+    if (isEndUser(limits[whose].id)) await this.beforeDeciding(limits);
+    else await this.#awaitChecks([this.#start(whose, limits)]);
   }
 
   async #awaitChecks(checks: readonly Check[]): Promise<void> {

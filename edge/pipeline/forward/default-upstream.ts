@@ -33,6 +33,7 @@ export const DEFAULT_UPSTREAM: ModelRecord = {
     tool_choice: false,
     vision: false,
   },
+  hidden_reasoning: false,
   tags: [],
   boons: [],
   tool_servers: [],

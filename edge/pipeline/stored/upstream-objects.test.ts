@@ -8,7 +8,7 @@ beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform
 
 it("no part of it is larger than its whole when a read has charged the rest", async () => {
   const world = new TestPipeline();
-  world.takesOver = () => ({ inputTokens: 0, outputTokens: 0 });
+  world.takesOver = () => ({ inputTokens: 0, outputTokens: 0, costUsd: 0 });
   const usage = {
     input_tokens: 2_000,
     output_tokens: 500,

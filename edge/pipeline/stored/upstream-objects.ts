@@ -3,11 +3,9 @@
  * tenants call an upstream with the same credential (docs/rules/routes.md#objects-of-upstreams).
  */
 import { GatewayError } from "../../../shared/errors.ts";
-import { costUsd } from "../../../shared/money/cost.ts";
 import { namedObjects } from "../../domain/request/named-objects.ts";
 import type { Target } from "../../domain/upstream/endpoint-order.ts";
-import { type Billed, partsWithin } from "../../domain/usage/billing.ts";
-import { NO_PARTS } from "../../domain/usage/reported-counts.ts";
+import { type Billed, type BilledTokens, beyondCharged, partsWithin } from "../../domain/usage/billing.ts";
 import { isJsonObject } from "../../domain/wire/json/document.ts";
 import { cutText } from "../../domain/wire/text/printable.ts";
 import type { ObjectPlace, TokenCounts } from "../../ports.ts";
@@ -135,41 +133,29 @@ export function answerIdsOf(call: Call, request: Resolved, target: Target): Answ
       // the id that comes first is the one of the answer
       const [id] = given;
       if (estimated == null || id === undefined) return undefined;
-      const { beyond, within } = splitAt(estimated, billed);
+      const within = {
+        inputTokens: Math.min(billed.inputTokens, estimated.inputTokens),
+        outputTokens: Math.min(billed.outputTokens, estimated.outputTokens),
+      };
+      const beyond = beyondCharged(model, billed, within);
       const { upstreamObjects } = call.ports;
       call.waitUntil(upstreamObjects.remember(principal.tenant.id, given, place(within)));
-      if (beyond.inputTokens + beyond.outputTokens === 0) return undefined;
-      return upstreamObjects.takeOver(principal.tenant.id, id, beyond).then((taken) => {
-        const others = minus(beyond, taken ?? beyond);
-        return without(billed, others, costUsd(model.prices, { kind: "tokens" }, { ...NO_PARTS, ...others }));
-      });
+      if (beyond.inputTokens + beyond.outputTokens + beyond.costUsd === 0) return undefined;
+      return upstreamObjects
+        .takeOver(principal.tenant.id, id, beyond)
+        .then((taken) => without(billed, beyond, taken ?? beyond));
     },
   };
 }
 
-/** What of the tokens the estimate covers, and what it does not. */
-function splitAt(
-  estimate: TokenCounts,
-  billed: TokenCounts,
-): { readonly within: TokenCounts; readonly beyond: TokenCounts } {
-  const within = {
-    inputTokens: Math.min(billed.inputTokens, estimate.inputTokens),
-    outputTokens: Math.min(billed.outputTokens, estimate.outputTokens),
+/** The bill without what others have charged: of what is beyond the estimate, all that was not taken over. */
+function without(billed: Billed, beyond: BilledTokens, taken: BilledTokens): Billed {
+  const own = {
+    inputTokens: billed.inputTokens - beyond.inputTokens + taken.inputTokens,
+    outputTokens: billed.outputTokens - beyond.outputTokens + taken.outputTokens,
   };
-  return { within, beyond: minus(billed, within) };
-}
-
-function minus(all: TokenCounts, part: TokenCounts): TokenCounts {
-  return {
-    inputTokens: all.inputTokens - part.inputTokens,
-    outputTokens: all.outputTokens - part.outputTokens,
-  };
-}
-
-/** The bill without tokens that were charged at this cost. */
-function without(billed: Billed, others: TokenCounts, cost: number): Billed {
-  const own = minus(billed, others);
-  return { ...own, ...partsWithin(own, billed), costUsd: Math.max(0, billed.costUsd - cost) };
+  const costUsd = Math.max(0, billed.costUsd - beyond.costUsd + taken.costUsd);
+  return { ...own, ...partsWithin(own, billed), costUsd };
 }
 
 /** Whether an answer may have ids that later requests name. */

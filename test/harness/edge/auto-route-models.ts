@@ -31,6 +31,7 @@ export function modelNamed(name: string, changes: Partial<ModelRecord> = {}): Mo
       tool_choice: true,
       vision: true,
     },
+    hidden_reasoning: false,
     tags: [],
     boons: [],
     tool_servers: [],

@@ -10,6 +10,7 @@ import type { Identity } from "../../../../edge/domain/request/identity.ts";
 import { type RequestTarget, requestTargetOf } from "../../../../edge/domain/request/request-target.ts";
 import type { SpanRecord } from "../../../../edge/domain/trace/trace.ts";
 import { RecentFailures } from "../../../../edge/domain/upstream/recent-failures.ts";
+import type { BilledTokens } from "../../../../edge/domain/usage/billing.ts";
 import type { PowerReading } from "../../../../edge/domain/usage/energy.ts";
 import type { Call } from "../../../../edge/pipeline/call/context.ts";
 import { Interruption } from "../../../../edge/pipeline/call/interruption.ts";
@@ -36,7 +37,6 @@ import type {
   Permit,
   Ports,
   RecordSource,
-  TokenCounts,
   TokenVerdict,
   UpstreamCall,
 } from "../../../../edge/ports.ts";
@@ -120,8 +120,8 @@ export class TestPipeline {
   /** How long it takes to remember some, and which writes were waited for. */
   rememberMs = 0;
   readonly awaited: boolean[] = [];
-  /** What of an answer's tokens the request is left by others. */
-  takesOver: (owed: TokenCounts) => TokenCounts = (owed) => owed;
+  /** What of an answer's charge the request is left by others. */
+  takesOver: (owed: BilledTokens) => BilledTokens = (owed) => owed;
   readonly originals = new TestOriginals();
   /** The sidecar's scores; null: there is no sidecar. */
   compressor: Compressor["score"] | null = null;

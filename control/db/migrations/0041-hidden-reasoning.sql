@@ -1,0 +1,1 @@
+ALTER TABLE models ADD COLUMN IF NOT EXISTS hidden_reasoning boolean NOT NULL DEFAULT false;
