@@ -77,7 +77,6 @@ async function pump(
   } catch (error) {
     stop();
     const { clientGone, interrupted } = job.cancellation;
-    // An interruption ends a write that is pending too; its client is still there.
     const gone = clientGone || (error instanceof ClientGone && interrupted === null);
     // Without the filter the client may have half an event, after which it could not read the error.
     if (!gone && (await writeStreamError(job, client, filter === null ? "\n\n" : ""))) return "broken";
