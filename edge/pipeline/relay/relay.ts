@@ -81,6 +81,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
   let clientType = contentType;
   let { boonReport } = request;
   let shownStatus = status;
+  let isBrokenByStage = (): boolean => false;
   const atEnd: (() => void)[] = [];
 
   /** The failure of an answer that has begun. */
@@ -101,7 +102,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     const stopped = isCut && ENDED_BY_GATEWAY.has(interrupted?.code ?? "") ? interrupted : null;
     const isFailed = events && response.ok && scan.hasError;
     // SDKs leave at an error: they do not read the body of a refusal, nor what follows an error event.
-    const isLeft = end === "gone" && !isFailed && (response.ok || readerStalled);
+    const isLeft = end === "gone" && !isFailed && !isBrokenByStage() && (response.ok || readerStalled);
     const statusCode = stopped?.status ?? (isLeft ? 499 : shownStatus);
     forwarded.span.set({ ttft_ms: ttftMs, ...(events ? { stream: true } : {}), ...scan.facts() });
     if (isFailed || (end === "broken" && tapped?.complete !== true)) forwarded.span.fail();
@@ -109,6 +110,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     let failure: GatewayError | ClientGone | null = null;
     if (stopped !== null) failure = stopped;
     else if (isFailed) failure = brokenBy("error event");
+    else if (isBrokenByStage()) failure = interrupted ?? new GatewayError("upstream_stream_error");
     else if (end === "complete" && response.ok) call.memory.endpoints.answered(forwarded.target.key);
     else if (end === "broken" && tapped?.complete === true) failure = new GatewayError("upstream_stream_error");
     else if (end === "broken" && interrupted !== null) failure = interrupted;
@@ -208,6 +210,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
       failed(error, tapped?.broken === true),
     );
     clientType = staged.contentType;
+    isBrokenByStage = staged.isBroken;
     if (staged.warnings.length > 0) boonReport = withWarnings(boonReport, staged.warnings);
     shownStatus = staged.status;
     const toClient = { ...job, events: isEventStream(clientType), onUpstream: () => undefined };
