@@ -31,6 +31,7 @@ export function composedStream(
   const memory = loop.call.memory.answerMemory.open();
   report.onEnd(() => memory.close());
   let isLost = false;
+  let turnBytes = 0;
   const reading: { now: ReadableStreamDefaultReader<Uint8Array> | null } = { now: null };
   const pieces = compose();
   return new ReadableStream(
@@ -66,7 +67,7 @@ export function composedStream(
         throw error;
       }
       if (composer.failed) return;
-      usage = sumUsage(usage, composer.turn.usage);
+      usage = sumUsage(usage, loop.believed(composer.turn.usage, turnBytes));
       // What a turn has kept stays in memory as a part of the next request.
       const whole = composer.turn.isWhole && memory.grow(2 * composer.turn.characters);
       const finished = composer.turn.turn();
@@ -110,10 +111,12 @@ export function composedStream(
   async function* turn(composer: StreamComposer, body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void> {
     const reader = body.getReader();
     reading.now = reader;
+    turnBytes = 0;
     const events = new EventReader(EVENT_MAX_CHARACTERS);
     try {
       for (;;) {
         const { done, value } = await reader.read();
+        turnBytes += value?.byteLength ?? 0;
         const data = done ? events.finish() : events.push(value);
         let text = "";
         for (const one of data) text += await inTurns(loop.call, composer.take(one));
