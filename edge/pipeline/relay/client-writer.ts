@@ -38,8 +38,9 @@ export class ClientWriter {
   readonly #watch: StallWatch;
   #giveUp: ((reason: unknown) => void) | null = null;
   readonly #onEnd = (): void => {
-    const { clientGone, signal } = this.#job.cancellation;
-    this.#giveUp?.(clientGone ? new ClientGone() : signal.reason);
+    const { clientGone, isFinished, signal } = this.#job.cancellation;
+    if (clientGone) this.#giveUp?.(new ClientGone());
+    else if (!isFinished) this.#giveUp?.(signal.reason);
   };
 
   constructor(job: RelayJob, writer: WritableStreamDefaultWriter<Uint8Array>) {
@@ -50,13 +51,13 @@ export class ClientWriter {
       this.#onEnd();
     });
     writer.closed.catch(() => undefined);
-    job.cancellation.signal.addEventListener("abort", this.#onEnd, { once: true });
+    for (const signal of [job.cancellation.signal, job.cancellation.client])
+      signal.addEventListener("abort", this.#onEnd, { once: true });
   }
 
-  /** Sets the longest time that the client may take for a write from now on, ms; the attempt may have ended before. */
+  /** Sets the longest time that the client may take for a write from now on, ms. */
   limitWriteTime(withinMs: number): void {
     this.#watch.tighten(withinMs);
-    this.#job.cancellation.client.addEventListener("abort", this.#onEnd, { once: true });
   }
 
   /** Resolves once the client's connection has taken the bytes. Throws ClientGone, or why the attempt has ended. */

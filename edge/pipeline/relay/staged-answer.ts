@@ -27,11 +27,11 @@ export class TappedBody {
    * with the body.
    */
   constructor(
-    { body, head }: Pick<RelayJob, "body" | "head">,
+    { body, head, isWhole }: Pick<RelayJob, "body" | "head" | "isWhole">,
     cancellation: Pick<AttemptCancellation, "suspend" | "idle">,
     onUpstream: RelayJob["onUpstream"],
   ) {
-    const reader = new BegunBodyReader(head, new StagedReader(body), cancellation.idle);
+    const reader = new BegunBodyReader(head, new StagedReader(body), cancellation.idle, isWhole);
     this.body = new ReadableStream(
       {
         pull: async (controller) => {
