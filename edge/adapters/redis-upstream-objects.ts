@@ -86,8 +86,8 @@ export class RedisUpstreamObjects implements UpstreamObjects {
     const wanted = [...digests];
     const read = await this.#options.client.run(async (redis) => {
       const pipeline = redis.pipeline();
+      // The place is read first: whoever has written one before its owner was known has not made it the first.
       for (const name of wanted.map(storeKeys.upstreamObject))
-        // The place is read first: whoever has written one before its owner was known has not made it the first.
         pipeline.hget(name, tenantId).hget(name, sharer(tenantId)).hget(name, OWNER).exists(name);
       return await pipeline.exec<(string | number | null)[]>();
     }, true);

@@ -34,13 +34,13 @@ export function judgeEvents(text: string, isWhole: boolean): Verdict {
   const events = text.split(BLANK_LINE);
   const rest = isWhole ? "" : events.pop();
   for (const event of events) {
-    const data = valueOf(event, "data");
-    if (data !== "") return failureIn(data) ?? (valueOf(event, "event").trim() === "error" ? named(data) : "passes");
+    const data = fieldOf(event, "data");
+    if (data !== "") return failureIn(data) ?? (fieldOf(event, "event").trim() === "error" ? named(data) : "passes");
   }
   return rest === "" ? "passes" : "unclear";
 }
 
-function valueOf(event: string, field: string): string {
+function fieldOf(event: string, field: string): string {
   const lines = event.split(/\r\n?|\n/).filter((line) => line.startsWith(`${field}:`));
   return lines.map((line) => line.slice(field.length + 1)).join("\n");
 }

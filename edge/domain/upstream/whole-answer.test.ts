@@ -40,12 +40,13 @@ describe("a stream", () => {
   const EVENT = 'data: {"choices":[{"delta":{"content":"a"}}]}\n\n';
   const DONE = "data: [DONE]\n\n";
 
-  it.each([EVENT + DONE, 'data: {"choices":[]}\n\n' + EVENT + DONE, 'data: {"type":"response.completed","response":{}}\n\n'])(
-    "with a result and its end may be given again: %j",
-    (text) => {
-      expect(judged(text, "text/event-stream")).toBe(true);
-    },
-  );
+  it.each([
+    EVENT + DONE,
+    `data: {"choices":[]}\n\n${EVENT}${DONE}`,
+    'data: {"type":"response.completed","response":{}}\n\n',
+  ])("with a result and its end may be given again: %j", (text) => {
+    expect(judged(text, "text/event-stream")).toBe(true);
+  });
 
   it.each([DONE, EVENT, `data: {}\n\n${DONE}`, `: ping\n\n${DONE}`, `data: {"choices":[{\n\n${DONE}`, ""])(
     "without one of them may not: %j",

@@ -11,8 +11,8 @@ import { type AdmittedRequest, admit, type Reload } from "../admit/admit.ts";
 import type { Call } from "../call/context.ts";
 import { StageFailure } from "../call/known.ts";
 import type { UpstreamAnswer } from "../forward/attempt.ts";
-import { heldError } from "../forward/held-error.ts";
 import { statusOf } from "../forward/forward.ts";
+import { heldError } from "../forward/held-error.ts";
 
 /** What follows an answer. */
 interface Moved {

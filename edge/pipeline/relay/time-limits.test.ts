@@ -106,7 +106,8 @@ it.each([
   world.upstream = async ({ signal }) => {
     const start = (controller: ReadableByteStreamController): void =>
       signal.addEventListener("abort", () => controller.error(signal.reason));
-    const pull = (controller: ReadableByteStreamController): void => controller.enqueue(new TextEncoder().encode(EVENT));
+    const pull = (controller: ReadableByteStreamController): void =>
+      controller.enqueue(new TextEncoder().encode(EVENT));
     return new Response(new ReadableStream({ type: "bytes", start, pull }), head);
   };
   const stream = type === "text/event-stream";
