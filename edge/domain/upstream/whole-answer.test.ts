@@ -13,7 +13,7 @@ describe("a document", () => {
     ['{"input_tokens":5}', JSON_TYPE],
     ["[[0.1,0.2]]", JSON_TYPE],
     ["spoken words", "text/plain"],
-    ["\u0001\u0002", "audio/mpeg"],
+    ["ID3\u0004", "audio/mpeg"],
   ])("that is whole and contains something may be given again: %s", (text, type) => {
     expect(judged(text, type)).toBe(true);
   });
