@@ -13,7 +13,7 @@ const USAGE = 'data: {"choices":[],"usage":{"prompt_tokens":11,"completion_token
 const DONE = "data: [DONE]\n\n";
 const [CLIENTS_OWN, WITHHELD] = [{ stream_options: { include_usage: true } }, {}];
 
-async function asked(body: string, fields: object) {
+async function asked(body: string, fields: Readonly<Record<string, unknown>>) {
   const headers = { "content-type": "text/event-stream" };
   sink().answer = () => ({ headers, body, open: true });
   const minted = await fixture.gateway.mint("", "open", { api_base: sink().url });
