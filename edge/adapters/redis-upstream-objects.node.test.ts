@@ -103,6 +103,31 @@ it("belongs to the first tenant that is given it, however often another one is g
   }
 });
 
+it("has one first tenant when several are given it at the same moment", async () => {
+  const tenants = numbered("t", 5);
+  const isolates = tenants.map(() => isolateOf());
+  hanging = Promise.withResolvers();
+  const remembering = tenants.map(async (tenant, at) => await isolates[at]?.remember(tenant, ["a"], place));
+  hanging.resolve();
+  await Promise.all(remembering);
+  const seen = { own: isolates, others: tenants.map(() => isolateOf()) };
+  const placesIn = async (readers: readonly RedisUpstreamObjects[]) =>
+    (await Promise.all(tenants.map(async (tenant, at) => await readers[at]?.places(tenant, ["a"])))).flat();
+  const [own, others] = [await placesIn(seen.own), await placesIn(seen.others)];
+  expect({ first: own.filter((found) => found !== "shared"), others }).toEqual({ first: [place], others: own });
+});
+
+it("is free again once its first tenant has forgotten it", async () => {
+  const isolate = isolateOf({ perTenant: 1 });
+  for (const id of ["a", "b"]) {
+    await isolate.remember("t", [id], place);
+    nowMs += 1;
+  }
+  await settled();
+  await isolateOf().remember("other", ["a"], place);
+  expect(await isolateOf().places("other", ["a"])).toEqual([place]);
+});
+
 it("stays its first tenant's when it is saved late, after another tenant's", async () => {
   const isolate = isolateOf({ sleep: passUntilBack });
   await isolateOf().remember("t", ["a"], place);

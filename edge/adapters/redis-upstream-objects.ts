@@ -88,15 +88,19 @@ export class RedisUpstreamObjects implements UpstreamObjects {
     const wanted = [...digests];
     const read = await this.#options.client.run(async (redis) => {
       const pipeline = redis.pipeline();
+      // The place is read first: whoever has written one before its owner was known has not made it the first.
       for (const name of wanted.map(storeKeys.upstreamObject))
-        pipeline.hget(name, tenantId).hget(name, sharer(tenantId)).exists(name);
+        pipeline.hget(name, tenantId).hget(name, sharer(tenantId)).hget(name, OWNER).exists(name);
       return await pipeline.exec<(string | number | null)[]>();
     }, true);
     const found = new Map<string, Found>();
     for (const [at, digest] of wanted.entries()) {
-      const [own, shared, exists] = read.slice(3 * at, 3 * at + 3);
-      if (typeof own === "string") found.set(digest, placeOf(own));
-      else found.set(digest, typeof shared === "string" ? "shared" : exists === 1 ? "foreign" : null);
+      const [own, shared, owner, exists] = read.slice(4 * at, 4 * at + 4);
+      // Older releases stored no owner.
+      const isFirst = (owner ?? tenantId) === tenantId;
+      if (typeof own === "string" && isFirst) found.set(digest, placeOf(own));
+      else if (typeof (own ?? shared) === "string") found.set(digest, "shared");
+      else found.set(digest, exists === 1 && owner !== tenantId ? "foreign" : null);
     }
     return found;
   }
@@ -134,8 +138,8 @@ export class RedisUpstreamObjects implements UpstreamObjects {
     const save = async (): Promise<number> => {
       // A reader of the store must never find a second owner, so nothing is written before it is known whether there is one.
       const before = await this.#stored(tenantId, places.keys());
-      const isOwn = (digest: string): boolean => typeof before.get(digest) !== "string";
-      const count = await client.run(async (redis) => {
+      const own = [...places.keys()].filter((digest) => typeof before.get(digest) !== "string");
+      const [count, ...owners] = await client.run(async (redis) => {
         // The index comes first: what is not in it would not count.
         const pipeline = redis
           .pipeline()
@@ -143,14 +147,20 @@ export class RedisUpstreamObjects implements UpstreamObjects {
           .expire(index, KEPT_SECS);
         for (const [digest, place] of places) {
           const name = storeKeys.upstreamObject(digest);
-          const field = isOwn(digest) ? { [tenantId]: textOf(place) } : { [sharer(tenantId)]: "" };
-          pipeline.hset(name, field).expire(name, KEPT_SECS);
+          // Several tenants may be given one id at once: the store decides which of them is the first.
+          if (own.includes(digest)) pipeline.hsetnx(name, OWNER, tenantId).hset(name, { [tenantId]: textOf(place) });
+          else pipeline.hset(name, { [sharer(tenantId)]: "" });
+          pipeline.expire(name, KEPT_SECS);
         }
-        const answers: unknown[] = await pipeline.zcard(index).exec();
-        return Number(answers.at(-1));
+        pipeline.zcard(index);
+        for (const digest of own) pipeline.hget(storeKeys.upstreamObject(digest), OWNER);
+        return (await pipeline.exec<unknown[]>()).slice(-1 - own.length);
       }, true);
-      for (const [digest, place] of places) if (isOwn(digest)) this.#see(tenantId + digest, place);
-      return count;
+      for (const [at, digest] of own.entries()) {
+        const place = owners[at] === tenantId ? places.get(digest) : undefined;
+        if (place !== undefined) this.#see(tenantId + digest, place);
+      }
+      return Number(count);
     };
     const count = await save().catch(() => null);
     if (count !== null && count > perTenant) keepAlive(this.#forgetOldest(tenantId).catch(() => undefined));
@@ -175,9 +185,15 @@ export class RedisUpstreamObjects implements UpstreamObjects {
     const digests = surplus.filter((_, at) => at % 2 === 0);
     if (digests.length === 0) return;
     await client.run(async (redis) => {
+      const names = digests.map(storeKeys.upstreamObject);
+      const reading = redis.pipeline();
+      for (const name of names) reading.hget(name, OWNER);
+      const owners: unknown[] = await reading.exec();
       const pipeline = redis.pipeline();
-      for (const digest of digests)
-        pipeline.hdel(storeKeys.upstreamObject(digest), tenantId, sharer(tenantId), ...counters(tenantId));
+      for (const [at, name] of names.entries()) {
+        const isOwn = owners[at] === tenantId;
+        pipeline.hdel(name, tenantId, sharer(tenantId), ...counters(tenantId), ...(isOwn ? [OWNER] : []));
+      }
       return await pipeline.zrem(index, ...digests).exec();
     }, true);
     for (const digest of digests) this.#seen.delete(tenantId + digest);
@@ -218,6 +234,9 @@ export class RedisUpstreamObjects implements UpstreamObjects {
     if (place.charged === undefined) this.#seen.set(key, place);
   }
 }
+
+/** The field with the tenant that was given the id first. */
+const OWNER = "owner";
 
 /** The fields with what reads of an answer have charged. */
 function counters(tenantId: string): readonly [input: string, output: string, nanoUsd: string] {

@@ -72,6 +72,8 @@ export interface SubCall extends OwnCall {
   readonly requestType: RequestType;
   /** Ends the call like a client that leaves; when it is omitted, the client of the request does. */
   readonly signal?: AbortSignal;
+  /** Called with the request as it is judged and billed. */
+  readonly onPrepared?: (prepared: Prepared) => void;
 }
 
 /** The model's answer. */
@@ -165,6 +167,7 @@ async function openAs(call: Call, parent: Prepared, asked: SubCall): Promise<Res
   if (call.interruption.failure !== null) throw call.interruption.failure;
   try {
     const prepared = await preparedOf(call, parent, asked);
+    asked.onPrepared?.(prepared);
     const { response } = await serveAdmitted(call, await admitSubCall(call, prepared), null);
     return response;
   } catch (error) {

@@ -71,6 +71,7 @@ function relayed(source: Source, clock: () => number, stalledReaderMs = LONG_MS,
     keepAliveMs: 0,
     events: true,
     transforms: [],
+    isWhole: () => false,
     onUpstream: (chunk) => {
       seen.upstream += upstream.decode(chunk, { stream: true });
       for (const check of watching.splice(0)) check();

@@ -30,11 +30,12 @@ export function finalCompletion(
   last: Completion,
   { toolCalls, usage }: { readonly toolCalls: readonly JsonObject[]; readonly usage: JsonObject | null },
 ): JsonObject {
-  const [choice, ...others] = last.root["choices"] as readonly JsonObject[];
+  const { usage: _, ...root } = last.root;
+  const [choice, ...others] = root["choices"] as readonly JsonObject[];
   const message = { ...last.turn.message, ...(toolCalls.length === 0 ? {} : { tool_calls: toolCalls }) };
   const finished = { ...choice, message, finish_reason: finalFinishReason(last.turn, { toolCalls }) };
   return {
-    ...last.root,
+    ...root,
     ...headOf(first.root),
     choices: [finished, ...others],
     ...(usage === null ? {} : { usage }),

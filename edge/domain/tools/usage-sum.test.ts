@@ -1,7 +1,7 @@
 /** What a client reads as the usage of several turns (docs/rules/tool-loop.md#usage). */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { sumUsage } from "./usage-sum.ts";
+import { believedReport, sumUsage } from "./usage-sum.ts";
 
 describe("the sum of usage", () => {
   it("adds every count", () => {
@@ -54,5 +54,19 @@ describe("the sum of usage", () => {
     const hostile = JSON.parse('{"__proto__":{"polluted":1},"prompt_tokens":1}') as unknown;
     expect(Object.getPrototypeOf(sumUsage(hostile, hostile))).toBe(Object.prototype);
     expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
+  });
+});
+
+describe("the report of a turn", () => {
+  const estimate = { totalTokens: 20 };
+
+  it.each([
+    ["of what was used", { prompt_tokens: 5, completion_tokens: 3 }, true],
+    ["of as much as its answer may have taken", { prompt_tokens: 5, completion_tokens: 90_000 }, true],
+    ["of more than that", { prompt_tokens: 5, completion_tokens: 110_000 }, false],
+    ["of a part of more than that", { prompt_tokens: 5, prompt_tokens_details: { cached_tokens: 9e15 } }, false],
+    ["that is none", "many", false],
+  ])("counts only if it can be true: %s", (_, report, counts) => {
+    expect(believedReport(report, estimate, 100)).toBe(counts ? report : null);
   });
 });

@@ -3,12 +3,31 @@
  * (docs/rules/tool-loop.md#usage).
  */
 import { AMOUNT_MAX } from "../../../shared/money/amount.ts";
+import type { TokenEstimate } from "../request/token-estimate.ts";
+import { unbelievedCount } from "../usage/billing.ts";
+import { UsageScan } from "../usage/usage-scan.ts";
 import { isJsonObject, type JsonObject } from "../wire/json/document.ts";
 
 /** Usage has counts, and objects of counts. */
 const DEPTH_MAX = 3;
 /** Most members of one object: an upstream may report any number. */
 const MEMBERS_MAX = 64;
+
+/**
+ * The report of a turn, whose answer had so many bytes; null: there is none that can be true
+ * (docs/rules/settlement-and-rows.md#reports-that-are-not-believed).
+ */
+export function believedReport(
+  report: unknown,
+  estimate: Pick<TokenEstimate, "totalTokens">,
+  bytes: number,
+): JsonObject | null {
+  if (!isJsonObject(report)) return null;
+  const scan = new UsageScan({ content: false });
+  scan.push(new TextEncoder().encode(JSON.stringify({ usage: report })));
+  const answered = { usage: { ...scan.usage(), bytes }, complete: true, stream: false };
+  return unbelievedCount(estimate, { kind: "tokens" }, answered) === null ? report : null;
+}
 
 /** Both reports as one; null: nothing was reported. */
 export function sumUsage(first: unknown, second: unknown): JsonObject | null {

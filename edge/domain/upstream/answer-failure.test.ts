@@ -56,7 +56,16 @@ describe("a stream", () => {
     expect(judgeEvents(text, false)).toMatchObject({ status: 503, text: expect.stringContaining("overloaded") });
   });
 
+  it.each<[string, number, object]>([
+    ['event: error\ndata: {"message":"x"}\n\n', 502, { message: "x" }],
+    ['data: {"code":429,"message":"x"}\r\nevent:error\r\n\r\n', 429, { code: 429, message: "x" }],
+    ["event: error\ndata: overloaded\n\n", 502, { message: "overloaded" }],
+  ])("whose first event has the name of an error fails: %j", (text, status, error) => {
+    expect(judgeEvents(text, false)).toEqual(failure(status, JSON.stringify({ error })));
+  });
+
   it.each([
+    'event: errors\ndata: {"message":"x"}\n\n',
     `data: {"choices":[{"delta":{"content":"an \\"error\\""}}]}\n\n`,
     `data: {"choices":[]}\n\ndata: ${overloaded}\n\n`,
     ": waiting\n\n",

@@ -1,6 +1,6 @@
 /**
  * Whether a 2xx answer is an error of its upstream, by its beginning: a JSON document without a result, or the first event of
- * a stream, that has an `error` (docs/rules/upstream-calls.md#errors-in-a-2xx). Pure: it judges what has come so far.
+ * a stream, that has an `error` or the name of one (docs/rules/upstream-calls.md#errors-in-a-2xx). Pure: it judges what has come so far.
  */
 import { isJsonObject, type JsonObject } from "../wire/json/document.ts";
 
@@ -34,15 +34,22 @@ export function judgeEvents(text: string, isWhole: boolean): Verdict {
   const events = text.split(BLANK_LINE);
   const rest = isWhole ? "" : events.pop();
   for (const event of events) {
-    const data = dataOf(event);
-    if (data !== "") return failureIn(data) ?? "passes";
+    const data = fieldOf(event, "data");
+    if (data !== "") return failureIn(data) ?? (fieldOf(event, "event").trim() === "error" ? named(data) : "passes");
   }
   return rest === "" ? "passes" : "unclear";
 }
 
-function dataOf(event: string): string {
-  const lines = event.split(/\r\n?|\n/).filter((line) => line.startsWith("data:"));
-  return lines.map((line) => line.slice("data:".length)).join("\n");
+function fieldOf(event: string, field: string): string {
+  const lines = event.split(/\r\n?|\n/).filter((line) => line.startsWith(`${field}:`));
+  return lines.map((line) => line.slice(field.length + 1)).join("\n");
+}
+
+/** The failure that only the name of its event tells, as a document that tells it too. */
+function named(data: string): AnswerFailure {
+  const document = parsed(data);
+  const error = isJsonObject(document) ? (document["error"] ?? document) : { message: data.trim() };
+  return { status: namedStatus(error), text: JSON.stringify({ error }) };
 }
 
 function failureIn(text: string): AnswerFailure | null {
@@ -50,6 +57,15 @@ function failureIn(text: string): AnswerFailure | null {
   const document = parsed(text);
   if (!isJsonObject(document) || !document["error"] || RESULTS.some((name) => isResult(document[name]))) return null;
   return { status: namedStatus(document["error"]), text };
+}
+
+/** Whether a document contains an answer: no known member for one is empty, or it has others. */
+export function hasResult(document: unknown): boolean {
+  if (!isJsonObject(document)) return Array.isArray(document) && document.length > 0;
+  const members = RESULTS.filter((name) => name in document);
+  return members.length === 0
+    ? Object.keys(document).some((name) => name !== "type")
+    : members.some((name) => isResult(document[name]));
 }
 
 function isResult(value: unknown): boolean {

@@ -146,6 +146,9 @@ describe("an error in a stream", () => {
     event({ choices: [{ delta: {}, finish_reason: "error" }], error: { code: 502 } }),
     event({ type: "error", message: "overloaded" }),
     event({ type: "response.failed", response: { error: { code: "server_error" } } }),
+    `event: error\n${event({ message: "overloaded" })}`,
+    `event:error\r\ndata:overloaded\r\n\r\n`,
+    `data: overloaded\nevent: error \n\n`,
   ])("is found after content, in %j", (text) => {
     expect(failed(chat({ content: "hello" }) + text + chat({ content: "more" }))).toBe(true);
   });
@@ -157,9 +160,31 @@ describe("an error in a stream", () => {
     chat({ content: '"error":{}' }),
     chat({ error: {} }),
     event({ type: "response.created", message: "error" }),
+    `event: errors\n${event({ message: "a" })}`,
+    `event: error\n\n${event({ message: "a" })}`,
+    event("event: error"),
   ])("is not taken for one: %j", (text) => {
     expect(failed(text)).toBe(false);
   });
+});
+
+describe("the end of a stream", () => {
+  const isDone = (text: string): boolean => {
+    const scan = new StreamScan();
+    for (const byte of encoder.encode(text)) scan.push(Uint8Array.of(byte));
+    return scan.isDone;
+  };
+
+  it.each(["data: [DONE]\n", "data:[DONE]\r", "data: [DONE] \r\n\r\n"])("is found in %j", (end) => {
+    expect(isDone(chat({ content: "a" }) + end)).toBe(true);
+  });
+
+  it.each(["data: [DONE", "data: [DONE]]\n\n", ": [DONE]\n\n", "data: x[DONE]\n\n", event("[DONE]"), "[DONE]\n\n"])(
+    "is not found in %j",
+    (text) => {
+      expect(isDone(text)).toBe(false);
+    },
+  );
 });
 
 /** Texts that are long, with quotes and backslashes in every order. */

@@ -96,6 +96,11 @@ export class UsageScan {
     return this.#stream?.hasError ?? this.#document?.hasError ?? false;
   }
 
+  /** The stream has shown its end, `[DONE]`. */
+  get isDone(): boolean {
+    return this.#stream?.isDone ?? false;
+  }
+
   /** What was reported and seen so far. */
   usage(): SeenUsage {
     const progress = this.#stream?.progress() ?? this.#document?.progress() ?? NOTHING_SEEN;

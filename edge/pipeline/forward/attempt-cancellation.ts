@@ -34,6 +34,7 @@ export class AttemptCancellation {
   #callOff: (() => void) | null = null;
   #timedOut: string | null = null;
   #readerStalled = false;
+  #isFinished = false;
 
   constructor(
     client: AbortSignal,
@@ -108,6 +109,17 @@ export class AttemptCancellation {
   resume(): void {
     const wholeMs = this.#wholeMs;
     this.#callOff ??= this.#waits.after(wholeMs, () => this.#expire(`no complete answer within ${wholeMs / 1000} s`));
+  }
+
+  /** The call was ended because its answer was whole: what has come of it still goes to the client. */
+  get isFinished(): boolean {
+    return this.#isFinished;
+  }
+
+  /** Ends the upstream call of an answer that is whole. */
+  finish(): void {
+    this.#isFinished = !this.signal.aborted;
+    this.#controller.abort(new DOMException("the answer is whole", "AbortError"));
   }
 
   /** Ends the upstream call. */

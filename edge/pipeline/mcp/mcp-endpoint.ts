@@ -8,7 +8,7 @@ import { readEvent, writeEvent } from "../../domain/message-texts/answer-events.
 import type { McpTarget } from "../../domain/tools/mcp.ts";
 import { mcpUrl } from "../../domain/tools/mcp.ts";
 import { gatewayEndpoint, isEndpoint } from "../../domain/tools/mcp-endpoint.ts";
-import { idsInQuery } from "../../domain/tools/mcp-session.ts";
+import { idsInQuery, SESSION_IDS_MAX } from "../../domain/tools/mcp-session.ts";
 import { SseFilter } from "../../domain/wire/sse/sse-filter.ts";
 import type { Call } from "../call/context.ts";
 import { inTurns } from "../call/in-turns.ts";
@@ -16,6 +16,9 @@ import { isEventStream } from "../reply/response-headers.ts";
 import type { McpAccess } from "./mcp-access.ts";
 import { isListening, type McpAnswer } from "./mcp-call.ts";
 import { ownIfNobodys, pageId } from "./mcp-session.ts";
+
+/** Most addresses for messages that one stream names: servers name one, and each is kept for a day. */
+const ENDPOINTS_MAX = 4;
 
 /** The answer as the client gets it. */
 export function withGatewayEndpoint(call: Call, access: McpAccess, target: McpTarget, answer: McpAnswer): McpAnswer {
@@ -30,6 +33,7 @@ export function withGatewayEndpoint(call: Call, access: McpAccess, target: McpTa
 function rewriting(call: Call, access: McpAccess, { rest }: McpTarget): TransformStream<Uint8Array, Uint8Array> {
   const { server, principal } = access;
   const called = mcpUrl(server.upstream_url, rest, "");
+  const paths = new Set<string>();
   let named: readonly { readonly rest: string; readonly search: string }[] = [];
   const event = function* (bytes: Uint8Array): Steps<Uint8Array> {
     if (!isEndpoint(new TextDecoder().decode(bytes))) return bytes;
@@ -37,7 +41,10 @@ function rewriting(call: Call, access: McpAccess, { rest }: McpTarget): Transfor
     if (data === null) return bytes;
     const own = gatewayEndpoint({ server: server.name, upstreamUrl: server.upstream_url, called }, data);
     if (own === null) throw new TypeError("the MCP server names an address for messages that is not its own");
-    named = [...named, own];
+    if (!paths.has(own.path)) named = [...named, own];
+    paths.add(own.path);
+    if (paths.size > ENDPOINTS_MAX || idsInQuery(own.search).length > SESSION_IDS_MAX)
+      throw new TypeError("the MCP server names too many addresses for messages, or sessions in one");
     return new TextEncoder().encode(writeEvent(fields, own.path));
   };
   const filter = new SseFilter([{ concerns: () => true, event }], true);

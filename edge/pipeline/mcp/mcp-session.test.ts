@@ -93,8 +93,21 @@ describe("a session", () => {
     expect([...world.mcpSessions.known]).toEqual(known);
   });
 
-  it("does not start with an answer that is not a success", async () => {
-    expect(await call("POST", null, { status: 400, ...giving("s") })).toBe(400);
+  it.each([
+    ["POST", 400],
+    ["POST", 503],
+    ["GET", 404],
+    ["DELETE", 200],
+    ["DELETE", 405],
+  ])("belongs to the tenant that gets its id in the answer to a %s, with the status %i", async (method, status) => {
+    world.mcpSessions.known.set("ended", OWN);
+    expect(await call(method, "ended", { status, ...giving("s") })).toBe(status);
+    expect(world.mcpSessions.known.get("s")).toBe(OWN);
+  });
+
+  it("is not owned again when its server names it in the answer that ends it", async () => {
+    world.mcpSessions.known.set("s", OWN);
+    expect(await call("DELETE", "s", giving("s"))).toBe(200);
     expect([...world.mcpSessions.known]).toEqual([]);
   });
 });

@@ -45,8 +45,9 @@ export async function ownersOf(call: Call, server: string, ids: readonly string[
 }
 
 /**
- * Records what the server's answer does to sessions: an id that it gives belongs to the tenant, even before the tenant
- * gets it; a session that it ended (a DELETE that it answered with a 2xx) belongs to no tenant any more. Never throws.
+ * Records what the server's answer does to sessions: an id that it gives, with whatever status, belongs to the tenant, even
+ * before the tenant gets it; a session that it ended (a DELETE that it answered with a 2xx) belongs to no tenant any more.
+ * Never throws.
  */
 export async function noteMcpSession(
   call: Call,
@@ -54,10 +55,10 @@ export async function noteMcpSession(
   session: McpSession,
   answer: Response,
 ): Promise<void> {
-  if (!answer.ok) return;
-  if (call.request.method !== "DELETE")
-    return await ownIfNobodys(call, server.name, sessionIdsOf(answer.headers) ?? [], session.tenantId);
-  if (session.ids.length > 0) await call.ports.mcpSessions.forget(server.name, session.ids);
+  const ended = answer.ok && call.request.method === "DELETE" ? session.ids : [];
+  if (ended.length > 0) await call.ports.mcpSessions.forget(server.name, ended);
+  const given = (sessionIdsOf(answer.headers) ?? []).filter((id) => !ended.includes(id));
+  await ownIfNobodys(call, server.name, given, session.tenantId);
 }
 
 /** Records ids for the tenant to whom a server gives them, unless one is another tenant's: the first owner keeps it. Never throws. */

@@ -87,7 +87,7 @@ function* oneEvent(text: string): Steps<Uint8Array> {
 /** "": there is none, or more than may be held. */
 async function textOf(call: Call, body: ReadableStream<Uint8Array>): Promise<string> {
   const held: (() => void)[] = [];
-  const report = { warn: () => undefined, onEnd: (free: () => void) => void held.push(free) };
+  const report = { warn: () => undefined, broken: () => undefined, onEnd: (free: () => void) => void held.push(free) };
   try {
     const collected = await collectAnswer(call, body, report);
     if (collected.kind === "whole") return new TextDecoder().decode(collected.bytes);

@@ -46,16 +46,21 @@ export interface BodyReader {
   cancel(): Promise<void>;
 }
 
-/** A body of which `head` has been read; `rest` reads what follows it, and `idle` watches each of its reads. */
+/**
+ * A body of which `head` has been read; `rest` reads what follows it, and `idle` watches each of its reads. One that breaks off
+ * when it `isWhole` has ended.
+ */
 export class BegunBodyReader implements BodyReader {
   #head: Uint8Array<ArrayBuffer> | null;
   readonly #rest: BodyReader;
   readonly #idle: StallWatch;
+  readonly #isWhole: () => boolean;
 
-  constructor(head: Uint8Array<ArrayBuffer>, rest: BodyReader, idle: StallWatch) {
+  constructor(head: Uint8Array<ArrayBuffer>, rest: BodyReader, idle: StallWatch, isWhole: () => boolean) {
     this.#head = head.byteLength === 0 ? null : head;
     this.#rest = rest;
     this.#idle = idle;
+    this.#isWhole = isWhole;
   }
 
   get ended(): boolean {
@@ -69,6 +74,9 @@ export class BegunBodyReader implements BodyReader {
     this.#idle.begin();
     try {
       return await this.#rest.next();
+    } catch (error) {
+      if (this.#isWhole()) return null;
+      throw error;
     } finally {
       this.#idle.done();
     }

@@ -30,15 +30,17 @@ export async function writeStreamError(job: RelayJob, client: ClientWriter, befo
 
 /**
  * Writes to the client. When a write fails, or the client leaves or is cut off while it is pending, the client counts
- * as gone.
+ * as gone. What else ends the attempt ends a pending write too, with its own reason: the client is still there.
  */
 export class ClientWriter {
   readonly #job: RelayJob;
   readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
   readonly #watch: StallWatch;
-  #giveUp: ((reason: ClientGone) => void) | null = null;
-  readonly #onGone = (): void => {
-    this.#giveUp?.(new ClientGone());
+  #giveUp: ((reason: unknown) => void) | null = null;
+  readonly #onEnd = (): void => {
+    const { clientGone, isFinished, signal } = this.#job.cancellation;
+    if (clientGone) this.#giveUp?.(new ClientGone());
+    else if (!isFinished) this.#giveUp?.(signal.reason);
   };
 
   constructor(job: RelayJob, writer: WritableStreamDefaultWriter<Uint8Array>) {
@@ -46,19 +48,19 @@ export class ClientWriter {
     this.#writer = writer;
     this.#watch = new StallWatch(job.timer, job.clock, job.stalledReaderMs, () => {
       job.cancellation.cutOffReader();
-      this.#onGone();
+      this.#onEnd();
     });
     writer.closed.catch(() => undefined);
-    job.cancellation.signal.addEventListener("abort", this.#onGone, { once: true });
+    for (const signal of [job.cancellation.signal, job.cancellation.client])
+      signal.addEventListener("abort", this.#onEnd, { once: true });
   }
 
-  /** Sets the longest time that the client may take for a write from now on, ms; the attempt may have ended before. */
+  /** Sets the longest time that the client may take for a write from now on, ms. */
   limitWriteTime(withinMs: number): void {
     this.#watch.tighten(withinMs);
-    this.#job.cancellation.client.addEventListener("abort", this.#onGone, { once: true });
   }
 
-  /** Resolves once the client's connection has taken the bytes. Throws ClientGone. */
+  /** Resolves once the client's connection has taken the bytes. Throws ClientGone, or why the attempt has ended. */
   async write(bytes: Uint8Array): Promise<void> {
     await this.#settledOrGone(this.#writer.write(bytes));
   }
@@ -68,7 +70,7 @@ export class ClientWriter {
     this.#writer.write(bytes).catch(() => undefined);
   }
 
-  /** Throws ClientGone. */
+  /** Throws what {@link write} throws. */
   async close(): Promise<void> {
     await this.#settledOrGone(this.#writer.close());
   }
@@ -81,8 +83,8 @@ export class ClientWriter {
   /** Releases the writer: nothing more is written. */
   release(): void {
     this.#watch.end();
-    this.#job.cancellation.signal.removeEventListener("abort", this.#onGone);
-    this.#job.cancellation.client.removeEventListener("abort", this.#onGone);
+    this.#job.cancellation.signal.removeEventListener("abort", this.#onEnd);
+    this.#job.cancellation.client.removeEventListener("abort", this.#onEnd);
   }
 
   async #settledOrGone(work: Promise<void>): Promise<void> {

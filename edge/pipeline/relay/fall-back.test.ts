@@ -15,7 +15,7 @@ class Moving {
   readonly world = new TestPipeline();
   readonly permit = new TestPermit();
   readonly client = new AbortController();
-  readonly answered: Promise<{ status: number; code: string | undefined }>;
+  readonly answered: Promise<{ status: number; text: string; code: string | undefined }>;
 
   constructor() {
     const { world, permit } = this;
@@ -33,9 +33,10 @@ class Moving {
 
   async #run() {
     const response = await run(this.world.received({ signal: this.client.signal }));
-    const body = (await response.json().catch(() => null)) as { error?: { code: string } } | null;
+    const text = await response.text();
     await this.world.settled();
-    return { status: response.status, code: body?.error?.code };
+    const [, code] = /"code":"(\w+)"/.exec(text) ?? [];
+    return { status: response.status, text, code };
   }
 
   async waits(): Promise<void> {
@@ -52,6 +53,7 @@ class Moving {
 }
 
 const NOTHING = { total_tokens: 0, cost_usd: 0 };
+const REFUSAL = { code: "tenant_budget_exhausted", retryAfterMs: null, level: null } as const;
 
 describe("a request that waits for a slot of the next model", () => {
   it("asked for it at that model's price, and is counted as one request in all", async () => {
@@ -99,15 +101,26 @@ describe("a request that waits for a slot of the next model", () => {
     const moving = new Moving();
     await moving.waits();
     moving.world.memory.interruption.interrupt(new GatewayError("gateway_stopping"));
-    expect(await moving.answered).toEqual({ status: 503, code: "gateway_stopping" });
+    expect(await moving.answered).toMatchObject({ status: 503, code: "gateway_stopping" });
     expect(moving.permit.settlement?.row).toMatchObject({ ...NOTHING, status_code: 503 });
+  });
+
+  it("waits once for a Cell that is away, and not for each model that could follow", async () => {
+    const moving = new Moving();
+    moving.world.model = modelOf({ fallback_models: ["other", "third"], fallback_on: ["failure"] });
+    moving.world.otherModels.set("third", modelOf({ model_name: "third" }));
+    await moving.waits();
+    moving.permit.decided.reject(new GatewayError("scheduler_unavailable"));
+    expect({ status: (await moving.answered).status, models: moving.asked.map(({ model }) => model) }).toEqual({
+      status: 502,
+      models: ["tiny", "other"],
+    });
   });
 
   it("passes the failure on when the budgets refuse it, with one row", async () => {
     const moving = new Moving();
     await moving.waits();
-    const refusal = { code: "tenant_budget_exhausted", retryAfterMs: null, level: null } as const;
-    moving.permit.decided.resolve({ verdict: "refused", refusal });
+    moving.permit.decided.resolve({ verdict: "refused", refusal: REFUSAL });
     expect((await moving.answered).status).toBe(502);
     expect(moving.permit.settlement?.row).toMatchObject({
       ...NOTHING,
@@ -167,6 +180,33 @@ describe("an error that is kept while the request asks for the next model", () =
     moving.permit.decided.resolve(GRANT);
     expect((await moving.answered).status).toBe(200);
     expect(answerMemory.usedBytes).toBe(0);
+  });
+
+  it.each([
+    ["whole", 3, 3_000],
+    ["up to 64 KiB, and the rest is cancelled", Number.POSITIVE_INFINITY, 65_536],
+  ])("is read meanwhile: %s", async (_, pieces, keptBytes) => {
+    const moving = new Moving();
+    const isFree = Promise.withResolvers<void>();
+    let left = pieces;
+    const body = new ReadableStream<Uint8Array>({
+      type: "bytes",
+      pull: (controller) => {
+        left -= 1;
+        if (left >= 0) return controller.enqueue(new TextEncoder().encode("x".repeat(1_000)));
+        controller.close();
+        controller.byobRequest?.respond(0);
+        isFree.resolve();
+      },
+      cancel: () => isFree.resolve(),
+    });
+    moving.world.upstream = async () => new Response(body, { status: 503 });
+    await moving.waits();
+    await isFree.promise;
+    moving.permit.decided.resolve({ verdict: "refused", refusal: REFUSAL });
+    const { status, text } = await moving.answered;
+    expect({ status, gotBytes: text.length }).toEqual({ status: 502, gotBytes: keptBytes });
+    expect(moving.world.memory.answerMemory.usedBytes).toBe(0);
   });
 
   it("is passed on at once, whole, when there is no memory for it", async () => {

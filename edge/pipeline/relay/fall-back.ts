@@ -12,6 +12,13 @@ import type { Call } from "../call/context.ts";
 import { StageFailure } from "../call/known.ts";
 import type { UpstreamAnswer } from "../forward/attempt.ts";
 import { statusOf } from "../forward/forward.ts";
+import { heldError } from "../forward/held-error.ts";
+
+/** What follows an answer. */
+interface Moved {
+  readonly next: AdmittedRequest | null;
+  readonly answer: UpstreamAnswer | null;
+}
 
 export class Fallbacks {
   readonly #call: Call;
@@ -40,24 +47,26 @@ export class Fallbacks {
   }
 
   /**
-   * The request with the slot of the next model; null: none admits it, and it may have lost its slot. `answer` null: the
-   * model's upstreams gave none. Throws ClientGone, and what interrupts the call.
+   * The request with the slot of the next model. `next` null: none admits it, it may have lost its slot, and the answer is the
+   * client's. `answer` null: the model's upstreams gave none. Throws ClientGone, and what interrupts the call.
    */
-  async after(request: AdmittedRequest, answer: UpstreamAnswer | null): Promise<AdmittedRequest | null> {
+  async after(request: AdmittedRequest, answer: UpstreamAnswer | null): Promise<Moved> {
+    const stays = { next: null, answer };
     const left = this.#after(request);
     this.#seen.add(request.model.model_name);
-    if (this.#reload === null || left.length === 0) return null;
+    if (this.#reload === null || left.length === 0) return stays;
     const reason = answer === null ? "failure" : reasonOf(this.#call, answer);
     this.#left = left.filter(({ on }) => reason !== null && on.includes(reason));
-    if (this.#left.length === 0) return null;
+    if (this.#left.length === 0) return stays;
     // It is passed on if no other model admits the request, which may wait for long before that.
     const memory = this.#call.memory.answerMemory.open();
-    if (!memory.grow(answer?.head.byteLength ?? 0)) return null;
-    answer?.cancellation.suspend();
     try {
+      if (!memory.grow(answer?.head.byteLength ?? 0)) return stays;
+      const holding = answer === null ? null : heldError(answer, memory);
       const next = await this.#move(request, this.#reload);
-      if (next === null) answer?.cancellation.resume();
-      return next;
+      if (next !== null || answer === null) return { next, answer };
+      answer.cancellation.resume();
+      return { next, answer: await holding };
     } finally {
       memory.close();
     }
@@ -76,6 +85,8 @@ export class Fallbacks {
         const { cause } = StageFailure.of(error, asking);
         if (this.#call.interruption.failure !== null) throw this.#call.interruption.failure;
         if (!(cause instanceof GatewayError)) throw cause;
+        // The request has waited for as long as it may, and the Cell is the same for every model.
+        if (cause.code === "scheduler_unavailable") return null;
       }
     }
     return null;

@@ -25,6 +25,8 @@ export interface RelayJob {
   readonly events: boolean;
   /** Transforms that change the events on their way; empty for every other answer. */
   readonly transforms: readonly ResponseTransform[];
+  /** Whether the stream has shown its end: when its upstream call ends after that, nothing is missing. */
+  readonly isWhole: () => boolean;
   /** Called with every byte of the upstream, before anything is changed. A pump waits for it before it writes them. */
   readonly onUpstream: (chunk: Uint8Array) => Promise<void> | undefined;
   /** Called with every byte that the client gets. */

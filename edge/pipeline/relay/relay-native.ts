@@ -40,8 +40,15 @@ async function pipe(job: RelayJob, writable: WritableStream<Uint8Array>): Promis
   const copy = new ObservedBody(job.body);
   const isBegun = await writeHead(job, writable);
   // The writable stays open at both ends of the pipe, so that an in-band error can still be written. A pipe that waits
-  // for its client does not notice that its upstream ended: the signal ends it.
-  const options = { preventAbort: true, preventClose: true, preventCancel: true, signal: job.cancellation.signal };
+  // for its client does not notice that its upstream ended: the signal ends it, unless nothing is missing.
+  const stop = new AbortController();
+  const { signal } = job.cancellation;
+  const end = (): void => {
+    if (!job.cancellation.isFinished) stop.abort();
+  };
+  if (signal.aborted) end();
+  else signal.addEventListener("abort", end, { once: true });
+  const options = { preventAbort: true, preventClose: true, preventCancel: true, signal: stop.signal };
   const piped = !isBegun
     ? Promise.resolve(false)
     : copy.body.pipeTo(writable, options).then(
@@ -86,6 +93,10 @@ async function conclude(job: RelayJob, copy: ObservedBody, client: ClientWriter,
   }
   job.cancellation.abort();
   if (!piped) await copy.rest((bytes) => observe(job, bytes), LEFT_MAX_BYTES);
+  if (job.isWhole() && !job.cancellation.clientGone) {
+    await client.close().catch(() => undefined);
+    return "complete";
+  }
   // The client may hold half an event: blank lines end it, and have no effect otherwise.
   if (!job.cancellation.clientGone && (await writeStreamError(job, client, "\n\n"))) return "broken";
   await client.abort();
@@ -115,7 +126,7 @@ async function readCopyAtIntervals(job: RelayJob, copy: ObservedBody, piped: Pro
       if (job.clock() - stalledSinceMs >= stalledReaderMs) return job.cancellation.cutOffReader();
     }
   } catch {
-    // The body broke off; the pipe rejects as well.
+    // The body broke off; the pipe rejects as well, once its client has taken what came.
   }
 }
 

@@ -18,7 +18,7 @@ const WRITE_MAX_BYTES = 64 * 1024;
 export function relayPump(job: RelayJob, given: BodyReader | null = null): RelayedBody {
   const { readable, writable } = new IdentityTransformStream();
   const client = new ClientWriter(job, writable.getWriter());
-  const reader = given ?? new BegunBodyReader(job.head, readerOf(job), job.cancellation.idle);
+  const reader = given ?? new BegunBodyReader(job.head, readerOf(job), job.cancellation.idle, job.isWhole);
   // What is changed, or made here, is sent as whole events; anything else as it comes.
   const filter = job.events && (given !== null || job.transforms.length > 0) ? new SseFilter(job.transforms) : null;
   return { readable, ended: pump(job, reader, client, filter).finally(() => client.release()) };
@@ -77,7 +77,6 @@ async function pump(
   } catch (error) {
     stop();
     const { clientGone, interrupted } = job.cancellation;
-    // An interruption ends a write that is pending too; its client is still there.
     const gone = clientGone || (error instanceof ClientGone && interrupted === null);
     // Without the filter the client may have half an event, after which it could not read the error.
     if (!gone && (await writeStreamError(job, client, filter === null ? "\n\n" : ""))) return "broken";

@@ -12,7 +12,6 @@ import type { TransformPlan } from "../../domain/upstream/transform.ts";
 import { type Billed, type BilledAnswer, clientStatus, NOTHING_BILLED } from "../../domain/usage/billing.ts";
 import { UsageScan } from "../../domain/usage/usage-scan.ts";
 import type { ResponseTransform } from "../../domain/wire/sse/response-transform.ts";
-import { isCompleteStream } from "../../domain/wire/sse/stream-end.ts";
 import type { AnswerStage } from "../call/boon/answer-stage.ts";
 import { ClientGone } from "../call/client-gone.ts";
 import type { Call } from "../call/context.ts";
@@ -33,6 +32,8 @@ import { runStages, StagedReader, TappedBody } from "./staged-answer.ts";
 
 /** What routes are billed by whose streams are text. */
 const TEXT_BILLED: ReadonlySet<BilledBy> = new Set(["tokens", "seconds"]);
+/** How long the upstream of a stream may keep it open after its end, for its usage, ms. */
+const END_WITHIN_MS = 1_000;
 /** Types of answers whose bytes are text. */
 const TEXT_TYPE = /^(?:text\/|application\/[\w.+-]*json|$)/i;
 
@@ -77,10 +78,12 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
       ? new BoundedBuffer(CACHE_BODY_MAX_BYTES, call.memory.cacheMemory.open())
       : null;
   let firstByteMs: number | null = null;
+  let isEnding = false;
   let tapped: TappedBody | null = null;
   let clientType = contentType;
   let { boonReport } = request;
   let shownStatus = status;
+  let isBrokenByStage = (): boolean => false;
   const atEnd: (() => void)[] = [];
 
   /** The failure of an answer that has begun. */
@@ -91,17 +94,21 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
   const cutReason = (): string =>
     cancellation.timedOut === null ? "connection broke" : `timed out: ${cancellation.timedOut}`;
 
-  const finish = (end: BodyEnd): void => {
+  const isWhole = (): boolean => events && response.ok && scan.isDone;
+
+  const finish = (bodyEnd: BodyEnd): void => {
     cancellation.release();
     for (const free of atEnd) free();
     const { interrupted, readerStalled, timedOut } = cancellation;
+    // A client that has got the end may leave before its upstream does.
+    const end = bodyEnd === "gone" && isWhole() && tapped === null && !readerStalled ? "complete" : bodyEnd;
     const ttftMs = firstByteMs === null ? 0 : Math.max(0, firstByteMs - sentMs);
     // A client that is interrupted did not leave, even if it does not take the error any more. A stage ends its stream in order.
     const isCut = end !== "complete" || (events && relayed.stages.length > 0);
     const stopped = isCut && ENDED_BY_GATEWAY.has(interrupted?.code ?? "") ? interrupted : null;
     const isFailed = events && response.ok && scan.hasError;
     // SDKs leave at an error: they do not read the body of a refusal, nor what follows an error event.
-    const isLeft = end === "gone" && !isFailed && (response.ok || readerStalled);
+    const isLeft = end === "gone" && !isFailed && !isBrokenByStage() && (response.ok || readerStalled);
     const statusCode = stopped?.status ?? (isLeft ? 499 : shownStatus);
     forwarded.span.set({ ttft_ms: ttftMs, ...(events ? { stream: true } : {}), ...scan.facts() });
     if (isFailed || (end === "broken" && tapped?.complete !== true)) forwarded.span.fail();
@@ -109,6 +116,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     let failure: GatewayError | ClientGone | null = null;
     if (stopped !== null) failure = stopped;
     else if (isFailed) failure = brokenBy("error event");
+    else if (isBrokenByStage()) failure = interrupted ?? new GatewayError("upstream_stream_error");
     else if (end === "complete" && response.ok) call.memory.endpoints.answered(forwarded.target.key);
     else if (end === "broken" && tapped?.complete === true) failure = new GatewayError("upstream_stream_error");
     else if (end === "broken" && interrupted !== null) failure = interrupted;
@@ -136,9 +144,9 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     const whole = end === "complete" ? buffer?.take() : null;
     // A boon that failed once may do better the next time.
     const storable = !scan.hasError && boonReport.warnings.length === 0 && !boonReport.failed && shownStatus === 200;
-    if (miss !== null && whole && storable && (!isEventStream(clientType) || isCompleteStream(whole))) {
+    if (miss !== null && whole && storable) {
       const stored = { body: whole, contentType: clientType ?? "application/json", ...billed };
-      storeResponse(call, miss, stored, () => buffer?.close());
+      call.waitUntil(storeResponse(call, miss, stored, () => buffer?.close()));
     } else buffer?.close();
   };
 
@@ -173,6 +181,10 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
   const onUpstream = (chunk: Uint8Array): Promise<void> | undefined => {
     firstByteMs ??= call.ports.clock();
     scan.push(chunk);
+    if (isWhole() && !isEnding) {
+      isEnding = true;
+      atEnd.push(call.timer.after(END_WITHIN_MS, () => cancellation.finish()));
+    }
     // Before the client has them: its next request may name them.
     return ids?.remember();
   };
@@ -188,6 +200,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     keepAliveMs: request.model.stream_keepalive_secs * 1000,
     events,
     transforms,
+    isWhole,
     onUpstream,
     onClient: (chunk) => buffer?.push(chunk),
   };
@@ -208,9 +221,10 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
       failed(error, tapped?.broken === true),
     );
     clientType = staged.contentType;
+    isBrokenByStage = staged.isBroken;
     if (staged.warnings.length > 0) boonReport = withWarnings(boonReport, staged.warnings);
     shownStatus = staged.status;
-    const toClient = { ...job, events: isEventStream(clientType), onUpstream: () => undefined };
+    const toClient = { ...job, events: isEventStream(clientType), isWhole: () => false, onUpstream: () => undefined };
     return answered(relayPump(toClient, new StagedReader(staged.body)), {
       ...headersOf(clientType, { ...request, boonReport }),
       ...(staged.status === 429 && staged.retryAfter ? { "retry-after": staged.retryAfter } : {}),

@@ -81,7 +81,8 @@ export async function serveAdmitted(
         stages = [...boosted.stages, ...client.lastStages(call, request)];
         const asked = await askModel(call, request, stages, fallbacks.readsErrorsOf(asking));
         forwarded = asked.answer;
-        const next = await fallbacks.after(asking, forwarded);
+        const { next, answer } = await fallbacks.after(asking, forwarded);
+        forwarded = answer;
         if (next === null) {
           if (forwarded === null) throw asked.failure;
           break;

@@ -11,6 +11,8 @@ import type { RelayJob } from "./relay-job.ts";
 /** What goes to the client. */
 interface Staged extends StagedAnswer {
   readonly warnings: readonly string[];
+  /** Whether a stage has ended the stream with an error by now. */
+  readonly isBroken: () => boolean;
 }
 
 /** Below the stages: the body of the upstream as they see it. */
@@ -25,11 +27,11 @@ export class TappedBody {
    * with the body.
    */
   constructor(
-    { body, head }: Pick<RelayJob, "body" | "head">,
+    { body, head, isWhole }: Pick<RelayJob, "body" | "head" | "isWhole">,
     cancellation: Pick<AttemptCancellation, "suspend" | "idle">,
     onUpstream: RelayJob["onUpstream"],
   ) {
-    const reader = new BegunBodyReader(head, new StagedReader(body), cancellation.idle);
+    const reader = new BegunBodyReader(head, new StagedReader(body), cancellation.idle, isWhole);
     this.body = new ReadableStream(
       {
         pull: async (controller) => {
@@ -64,8 +66,12 @@ export async function runStages(
   onEnd: (free: () => void) => void,
 ): Promise<Staged> {
   const warnings: string[] = [];
+  let isBroken = false;
   const report: AnswerReport = {
     warn: (warning) => void warnings.push(warning),
+    broken: () => {
+      isBroken = true;
+    },
     onEnd,
   };
   let answer = first;
@@ -74,7 +80,7 @@ export async function runStages(
     // Only 2xx answers get to a stage.
     if (answer.status >= 400) break;
   }
-  return { ...answer, warnings: [...warnings] };
+  return { ...answer, warnings: [...warnings], isBroken: () => isBroken };
 }
 
 /** The body that stages have returned, which need not be a stream of bytes, for the pump. */

@@ -95,6 +95,35 @@ it("a stream ends at the total time of its model although it goes on", async () 
   expect(row()).toMatchObject({ status_code: 200, error_code: "upstream_stream_error" });
 });
 
+it.each([
+  ["an answer", 200, "application/json"],
+  ["a refusal", 400, "application/json"],
+  ["a stream whose usage is withheld", 200, "text/event-stream"],
+])("%s that goes on past its time is the upstream's failure, however slow its reader", async (_, status, type) => {
+  const world = new TestPipeline();
+  world.model = modelOf({ request_timeout_secs: 3 });
+  const head = { status, headers: { "content-type": type } };
+  world.upstream = async ({ signal }) => {
+    const start = (controller: ReadableByteStreamController): void =>
+      signal.addEventListener("abort", () => controller.error(signal.reason));
+    const pull = (controller: ReadableByteStreamController): void =>
+      controller.enqueue(new TextEncoder().encode(EVENT));
+    return new Response(new ReadableStream({ type: "bytes", start, pull }), head);
+  };
+  const stream = type === "text/event-stream";
+  const response = await run(world.received({ body: JSON.stringify({ model: "tiny", stream, messages: [] }) }));
+  const reader = response.body?.getReader();
+  await reader?.read();
+  const nextPiece = vi.advanceTimersByTimeAsync(4_000).then(async () => await reader?.read());
+  await nextPiece.catch(() => undefined);
+  while (stream && !(await reader?.read())?.done);
+  await world.settled();
+  expect({ row: world.permit.settlement?.row, alerts: world.alerts }).toMatchObject({
+    row: { status_code: status, error_code: "upstream_stream_error" },
+    alerts: [{ issueKey: expect.stringContaining("upstream_stream_error") }],
+  });
+});
+
 it("a client that waits gets comments until its answer comes, and only while nothing else does", async () => {
   const { send, end, pass, text } = await streamed({ stream_keepalive_secs: 25 });
   await pass(51_000);

@@ -12,6 +12,7 @@ import type { ModelRecord } from "../../../shared/records.ts";
 import type { UsageRow } from "../../../shared/usage/usage-row.ts";
 import type { RevItem } from "../../../shared/wire/internal.ts";
 import { ratedLimitsOf } from "../../domain/budget/limits.ts";
+import { isWholeAnswer } from "../../domain/upstream/whole-answer.ts";
 import { NOTHING_BILLED } from "../../domain/usage/billing.ts";
 import { BytePieces, concat } from "../../domain/wire/bytes/byte-pieces.ts";
 import type { CacheEntry } from "../../ports.ts";
@@ -21,6 +22,7 @@ import type { OutgoingBody } from "../call/client-body.ts";
 import { ClientGone } from "../call/client-gone.ts";
 import type { Call } from "../call/context.ts";
 import { changesAnswers, isExaminedLate } from "../call/guards.ts";
+import { inTurns } from "../call/in-turns.ts";
 import { type CallAnswer, type Prepared, StageFailure, withKnown } from "../call/known.ts";
 import { reportEnd } from "../call/report/report-end.ts";
 import { withSpan } from "../call/report/spans.ts";
@@ -123,10 +125,10 @@ export function cacheMissFor(call: Call, key: CacheKey | null, request: Prepared
 }
 
 /**
- * Stores a complete answer; the caller has checked status and size. `release` is called once the cache no longer holds
- * the body.
+ * Stores an answer that is whole; the caller has checked status and size. `release` is called once the cache no longer holds
+ * the body. Never rejects.
  */
-export function storeResponse(
+export async function storeResponse(
   call: Call,
   miss: CacheMiss,
   answer: {
@@ -136,13 +138,16 @@ export function storeResponse(
     readonly outputTokens: number;
   },
   release: () => void,
-): void {
+): Promise<void> {
+  const { body, contentType } = answer;
+  const judging = inTurns({ ...call, isBeside: true }, isWholeAnswer(body, contentType, isEventStream(contentType)));
+  if (!(await judging.catch(() => false))) return release();
   const entry: CacheEntry = {
     v: 1,
     path: miss.path,
     status: 200,
-    content_type: answer.contentType,
-    body: answer.body,
+    content_type: contentType,
+    body,
     input_tokens: answer.inputTokens,
     output_tokens: answer.outputTokens,
     stored_at_ms: call.ports.clock(),

@@ -227,6 +227,17 @@ const COMMANDS: Readonly<Record<string, readonly [fewest: number, most: number, 
       return value.size - before;
     },
   ],
+  HSETNX: [
+    3,
+    3,
+    (store, [key = "", field = "", added = ""], now) => {
+      const value = fields(store.get(key, now));
+      if (value.has(field)) return 0;
+      value.set(field, added);
+      keep(store, key, value, now);
+      return 1;
+    },
+  ],
   HGET: [2, 2, (store, [key = "", field = ""], now) => fields(store.get(key, now)).get(field) ?? null],
   HINCRBY: [
     3,

@@ -197,6 +197,11 @@ function conformance(start: () => Promise<Subject>): void {
     expect(await run("HGETALL", "none")).toEqual([]);
     expect(await run("HSET", "h", "a")).toBe("ERR wrong number of arguments for 'hset' command");
     expect(await run("HDEL", "h", "a", "z")).toBe(1);
+    expect({ first: await run("HSETNX", "h", "x", "1"), second: await run("HSETNX", "h", "x", "2") }).toEqual({
+      first: 1,
+      second: 0,
+    });
+    expect(await run("HGET", "h", "x")).toBe("1");
     expect(await run("HINCRBY", "h", "n", "5")).toBe(5);
     expect(await run("HINCRBY", "h", "n", "-7")).toBe(-2);
   });

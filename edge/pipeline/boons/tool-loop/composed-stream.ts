@@ -30,6 +30,8 @@ export function composedStream(
 ): ReadableStream<Uint8Array> {
   const memory = loop.call.memory.answerMemory.open();
   report.onEnd(() => memory.close());
+  let isLost = false;
+  let turnBytes = 0;
   const reading: { now: ReadableStreamDefaultReader<Uint8Array> | null } = { now: null };
   const pieces = compose();
   return new ReadableStream(
@@ -64,11 +66,8 @@ export function composedStream(
         if (body !== first) lost();
         throw error;
       }
-      if (composer.failed) {
-        if (body !== first) lost();
-        return;
-      }
-      usage = sumUsage(usage, composer.turn.usage);
+      if (composer.failed) return;
+      usage = sumUsage(usage, loop.believed(composer.turn.usage, turnBytes));
       // What a turn has kept stays in memory as a part of the next request.
       const whole = composer.turn.isWhole && memory.grow(2 * composer.turn.characters);
       const finished = composer.turn.turn();
@@ -101,8 +100,10 @@ export function composedStream(
 
   /** Reports a later turn that could not be had, or not to its end; unless the client or this answer ended it. */
   function lost(): void {
-    if (loop.ended || loop.call.request.signal.aborted) return;
+    if (isLost || loop.ended || loop.call.request.signal.aborted) return;
+    isLost = true;
     loop.failed();
+    report.broken();
     report.warn("tool_loop_dispatch_failed");
   }
 
@@ -110,13 +111,17 @@ export function composedStream(
   async function* turn(composer: StreamComposer, body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void> {
     const reader = body.getReader();
     reading.now = reader;
+    turnBytes = 0;
     const events = new EventReader(EVENT_MAX_CHARACTERS);
     try {
       for (;;) {
         const { done, value } = await reader.read();
+        turnBytes += value?.byteLength ?? 0;
         const data = done ? events.finish() : events.push(value);
         let text = "";
         for (const one of data) text += await inTurns(loop.call, composer.take(one));
+        // Before the client has the error: it may leave with it.
+        if (composer.failed && body !== first) lost();
         if (text !== "") yield encoder.encode(text);
         if (done) return;
         if (events.overflowed) throw new GatewayError("upstream_failed");

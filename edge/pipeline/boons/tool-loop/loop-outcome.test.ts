@@ -68,6 +68,32 @@ describe("one run of a tool loop", () => {
     },
   );
 
+  it.each([
+    ["that cannot be had", refuses],
+    ["that breaks off", streamsHalf],
+    ["with an error in it", streamsError],
+  ])(
+    "that streams has the error of a later turn %s in its row, also when its client leaves there",
+    async (_, later) => {
+      for (const leaves of [false, true]) {
+        const world = new LoopWorld([streamsCall, later]);
+        const body = (await world.ask({ stream: true })).body as ReadableStream<Uint8Array>;
+        const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+        let text = "";
+        while (!text.includes('"error":')) text += (await reader.read()).value ?? "";
+        if (leaves) world.client.abort();
+        else while (!(await reader.read()).done);
+        await world.settled();
+        const row = world.permit.settlement?.row;
+        expect({ leaves, status: row?.status_code, code: row?.error_code }).toEqual({
+          leaves,
+          status: 200,
+          code: "upstream_stream_error",
+        });
+      }
+    },
+  );
+
   it("is no failure when its client leaves", async () => {
     const world = new LoopWorld([streamsCall, streamsText]);
     world.tool = async () => {

@@ -39,7 +39,7 @@ async function loopedCompletion(loop: ToolLoop, answer: StagedAnswer, report: An
     const completion = readCompletion(document);
     if (completion === null) return asItCame;
     first ??= completion;
-    usage = sumUsage(usage, completion.root["usage"]);
+    usage = sumUsage(usage, loop.believed(completion.root["usage"], collected.bytes.byteLength));
     const decision = await loop.decide(completion.turn);
     if (decision.kind === "final") {
       const changed = completion !== first || decision.removed;

@@ -327,6 +327,18 @@ describe("a streamed tool loop", () => {
     expect(world.asked[1]).toMatchObject({ stream: true, stream_options: { include_usage: true } });
   });
 
+  it("leaves a report that cannot be true out of the usage, as out of the bill", async () => {
+    const huge = { prompt_tokens: 9e15, completion_tokens: 9e15, total_tokens: 18e15 };
+    const lying: Reply = () => events(chunk({ content: "done" }), chunk({}, "stop"), { choices: [], usage: huge });
+    const whole: Reply = () =>
+      Response.json({ choices: [{ index: 0, message: { content: "done" }, finish_reason: "stop" }], usage: huge });
+    const streamed = new LoopWorld([streamsCall, lying]);
+    const text = await (await streamed.ask({ stream: true, stream_options: { include_usage: true } })).text();
+    const plain = new LoopWorld([calls("search"), whole]);
+    const { usage } = (await (await plain.ask()).json()) as JsonObject;
+    expect({ streamed: dataOf(text).at(-1)?.["usage"], plain: usage }).toEqual({ streamed: USAGE, plain: USAGE });
+  });
+
   it("shows no usage that was not asked for, and still bills later turns by it", async () => {
     const world = new LoopWorld([streamsCall, streamsText]);
     const text = await (await world.ask({ stream: true })).text();

@@ -14,6 +14,7 @@ import {
   type GatewayToolCall,
   type TurnDecision,
 } from "../../../domain/tools/turn.ts";
+import { believedReport } from "../../../domain/tools/usage-sum.ts";
 import type { JsonObject } from "../../../domain/wire/json/document.ts";
 import { ClientGone } from "../../call/client-gone.ts";
 import type { Call } from "../../call/context.ts";
@@ -47,6 +48,8 @@ export class ToolLoop {
   readonly #used = new Set<string>();
   #exchange: readonly JsonObject[] = [];
   #turn = 1;
+  /** The request of the turn under way. */
+  #asked: Pick<Prepared, "estimate">;
   #iteration: ReturnType<Call["trace"]["begin"]> | null = null;
   #ended = false;
 
@@ -54,6 +57,7 @@ export class ToolLoop {
     const { call } = work;
     this.call = call;
     this.#work = work;
+    this.#asked = work.request;
     this.#span = call.trace.begin("boon:tool_loop", call.ports.clock());
     this.#client = AbortSignal.any([call.request.signal, this.#stop.signal]);
   }
@@ -66,6 +70,11 @@ export class ToolLoop {
   /** Whether the client wants the usage of a stream. */
   get usageAsked(): boolean {
     return isAsked(this.#work.members()["stream_options"]);
+  }
+
+  /** The report of the turn under way, whose answer had so many bytes; null: it cannot be true, and is not billed either. */
+  believed(report: unknown, bytes: number): JsonObject | null {
+    return believedReport(report, this.#asked.estimate, bytes);
   }
 
   /** What follows a turn; `whole`: all of it has been kept. */
@@ -101,7 +110,10 @@ export class ToolLoop {
     const beganMs = clock();
     try {
       const asked = { requestType: "tool_loop", model: request.model, body, timeoutMs, signal: this.#client } as const;
-      return await openSubCall(this.call, request, asked);
+      const onPrepared = (prepared: Prepared): void => {
+        this.#asked = prepared;
+      };
+      return await openSubCall(this.call, request, { ...asked, onPrepared });
     } finally {
       this.#iteration?.set({ model_ms: clock() - beganMs });
     }

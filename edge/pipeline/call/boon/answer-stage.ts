@@ -26,6 +26,8 @@ export interface AnswerReport {
    * returned and the headers are sent.
    */
   warn(warning: string): void;
+  /** The stream ends with an error that the stage writes or passes on, and that the upstream's answer does not have. */
+  broken(): void;
   /** Runs `free` when the answer has ended, in whatever way. */
   onEnd(free: () => void): void;
 }

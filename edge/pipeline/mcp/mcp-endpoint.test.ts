@@ -1,0 +1,39 @@
+/** Addresses for messages in the stream of an MCP server (docs/rules/mcp.md#older-transport). */
+import { beforeEach, expect, it, vi } from "vitest";
+import { mcpServerOf, tenantOf } from "../../../test/harness/edge/pipeline/records.ts";
+import { SECRET, TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
+import { runMcp } from "./run-mcp.ts";
+
+// The runtime has its own class; Node's does not differ in anything that matters here.
+beforeEach(() => void vi.stubGlobal("IdentityTransformStream", TransformStream));
+
+/** What a client gets of a stream with these sessions, one event for each, and the sessions that are its own then. */
+async function listened(sessions: readonly string[]) {
+  const world = new TestPipeline();
+  world.mcpServer = mcpServerOf();
+  const { pathname } = new URL(world.mcpServer.upstream_url);
+  const events = sessions.map((id) => `event: endpoint\ndata: ${pathname}/messages?sessionId=${id}\n\n`).join("");
+  world.upstream = async () => new Response(events, { headers: { "content-type": "text/event-stream" } });
+  const init = { method: "GET", headers: { authorization: `Bearer ${SECRET}` }, body: null };
+  const response = await runMcp(world.received(init, "/mcp/tools"), { server: "tools", rest: "" });
+  const text = await response.text().catch(() => "broken off");
+  const own = [...world.mcpSessions.known].flatMap(([id, tenant]) => (tenant === tenantOf().id ? [id] : []));
+  return { text, own };
+}
+
+it("a stream may name a few addresses, each as often as it wants", async () => {
+  const ids = ["a", "b", "a", "c", "a", "d", "a"];
+  const { text, own } = await listened(ids);
+  expect(text.match(/sessionId=\w/g)).toEqual(ids.map((id) => `sessionId=${id}`));
+  expect(own).toEqual(expect.arrayContaining(["a", "b", "c", "d"]));
+});
+
+const many = (count: number): string[] => Array.from({ length: count }, (_, at) => `s${at}`);
+
+it.each([
+  ["many addresses", many(20_000)],
+  ["an address with many sessions", [many(20_000).join("&sessionId=")]],
+])("a stream that names %s ends, and makes no sessions of them", async (_, sessions) => {
+  const { text, own } = await listened(sessions);
+  expect({ text, own: own.length }).toEqual({ text: "broken off", own: 0 });
+});
