@@ -10,7 +10,7 @@ import { type AutoRouterValue, autoRouterValueSchema } from "../../../shared/sch
 import { type BoonsValue, boonsValueSchema } from "../../../shared/schema/settings/boons.ts";
 import { type JobschedValue, jobschedValueSchema } from "../../../shared/schema/settings/jobsched.ts";
 import { type RetentionValue, usageRetentionValueSchema } from "../../../shared/schema/settings/usage-retention.ts";
-import type { Setting } from "./setting.ts";
+import { fitting, type Setting } from "./setting.ts";
 
 export const alertsSetting: Setting<AlertsValue> = {
   name: "alerts",
@@ -72,6 +72,12 @@ export const assistantSetting: Setting<AssistantValue> = {
   secrets: [],
   sealed: [],
 };
+
+/** The fields of a stored setting that fit it ({@link fitting}); nothing of one that does not exist. */
+export function fittingFields(name: string, stored: unknown): Readonly<Record<string, unknown>> {
+  const setting = SETTINGS.find((each) => each.name === name);
+  return setting === undefined ? {} : fitting(setting, stored).fields;
+}
 
 /** Every setting there is. */
 export const SETTINGS: readonly Setting<object>[] = [
