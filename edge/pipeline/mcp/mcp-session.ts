@@ -28,7 +28,8 @@ export async function checkMcpSession(call: Call, { server, principal }: McpAcce
   const { mcpSessions } = call.ports;
   const owners = await ownersOf(call, server.name, ids);
   if (owners.some((owner) => owner !== tenantId)) throw new GatewayError("mcp_session_not_found");
-  if (owners.length > 0 && call.request.method !== "DELETE") call.waitUntil(mcpSessions.renew(server.name, ids));
+  if (owners.length > 0 && call.request.method !== "DELETE")
+    call.waitUntil(mcpSessions.renew(server.name, ids, tenantId));
   return { tenantId, ids };
 }
 
@@ -57,7 +58,7 @@ export async function noteMcpSession(
   if (!answer.ok) return;
   if (call.request.method !== "DELETE")
     return await ownIfNobodys(call, server.name, sessionIdsOf(answer.headers) ?? [], session.tenantId);
-  if (session.ids.length > 0) await call.ports.mcpSessions.forget(server.name, session.ids);
+  if (session.ids.length > 0) await call.ports.mcpSessions.forget(server.name, session.ids, session.tenantId);
 }
 
 /** Records ids for the tenant to whom a server gives them, unless one is another tenant's: the first owner keeps it. Never throws. */
