@@ -295,7 +295,7 @@ export function createDashboard(options: DashboardOptions): Hono {
   /** Whose failures count: those of a browser that was once signed in, of a user of this machine, or of an address. */
   async function guesserOf(c: Context, address: string): Promise<string> {
     const known = await getSignedCookie(c, env.sessionSecret, KNOWN_BROWSER_COOKIE);
-    if (known && known.startsWith(KNOWN_BROWSER)) return known;
+    if (typeof known === "string" && known.startsWith(KNOWN_BROWSER)) return known;
     const { incoming } = (c.env ?? {}) as Partial<HttpBindings>;
     const user = isLoopback(address) && incoming !== undefined ? await loopbackUser(incoming.socket) : null;
     return user === null ? address : `user ${user}`;

@@ -47,7 +47,7 @@ async function signInAs(user: number, port: number, credentials: object): Promis
   const body = JSON.stringify(credentials);
   process.seteuid?.(user); // a socket belongs to whoever the process is when it makes it
   const socket = connect(port, "127.0.0.1");
-  process.seteuid?.(0);
+  await once(socket, "connect").finally(() => process.seteuid?.(0));
   const origin = `http://127.0.0.1:${port}`;
   socket.write(
     `POST /auth/local HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\norigin: ${origin}\r\ncontent-length: ${body.length}\r\n\r\n${body}`,

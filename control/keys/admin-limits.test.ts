@@ -121,7 +121,7 @@ describe("the limits of a key that an admin has set", () => {
 
   it.each<[string, unknown, message: string]>([
     ["tokens_per_minute", 101, "is limited by an admin: a user can only lower it"],
-    ["budget_period", "daily", "cannot be changed by a user while an admin's cap is set"],
+    ["budget_period", "lifetime", "cannot be changed by a user while an admin's cap is set"],
     ["expires_at", null, "is limited by an admin: a user can only set an earlier time"],
     ["allowed_models", ["c"], "is limited by an admin: a user can only take models out of the list"],
   ])("tell a user what can be done with %s", async (field, value, message) => {
