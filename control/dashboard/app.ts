@@ -30,7 +30,7 @@ import { isOriginAllowed, ownOrigin } from "./origins.ts";
 import { Relay } from "./relay.ts";
 import { SESSION_SECS, Sessions, sessionName } from "./sessions.ts";
 import { isBreakGlass } from "./sign-in/break-glass.ts";
-import { isLoopback, loopbackUser } from "./sign-in/loopback-user.ts";
+import { isLoopbackAddress, loopbackUser } from "./sign-in/loopback-user.ts";
 import { EmailNotVerified, OidcSignIn } from "./sign-in/oidc.ts";
 import { SignInAttempts } from "./sign-in/sign-in-attempts.ts";
 import { SIGN_IN_SECS, SignInStates } from "./sign-in/sign-in-state.ts";
@@ -297,7 +297,7 @@ export function createDashboard(options: DashboardOptions): Hono {
     const known = await getSignedCookie(c, env.sessionSecret, KNOWN_BROWSER_COOKIE);
     if (typeof known === "string" && known.startsWith(KNOWN_BROWSER)) return known;
     const { incoming } = (c.env ?? {}) as Partial<HttpBindings>;
-    const user = isLoopback(address) && incoming !== undefined ? await loopbackUser(incoming.socket) : null;
+    const user = isLoopbackAddress(address) && incoming !== undefined ? await loopbackUser(incoming.socket) : null;
     return user === null ? address : `user ${user}`;
   }
 

@@ -16,7 +16,7 @@ interface Ends {
   readonly localPort?: number | undefined;
 }
 
-export function isLoopback(address: string): boolean {
+export function isLoopbackAddress(address: string): boolean {
   return ipaddr.isValid(address) && ipaddr.process(address).range() === "loopback";
 }
 

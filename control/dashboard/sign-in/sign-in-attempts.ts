@@ -5,7 +5,7 @@
  */
 import ipaddr from "ipaddr.js";
 import { LRUCache } from "lru-cache";
-import { isLoopback } from "./loopback-user.ts";
+import { isLoopbackAddress } from "./loopback-user.ts";
 
 const FAILURES_MAX = 5;
 const WINDOW_MS = 15 * 60_000;
@@ -61,7 +61,7 @@ export class SignInAttempts {
 /** Whoever has one address of IPv6 has all 2^64 of its network, and whoever is on this machine has all of 127.0.0.0/8. */
 function networkOf(address: string): string {
   if (!ipaddr.isValid(address)) return address;
-  if (isLoopback(address)) return "loopback";
+  if (isLoopbackAddress(address)) return "loopback";
   const parsed = ipaddr.process(address);
   return parsed.kind() === "ipv6" ? parsed.toByteArray().slice(0, 8).join(".") : parsed.toString();
 }

@@ -2,12 +2,13 @@
  * All settings (docs/rules/settings.md#common-rules): the names of their rows, their audit actions, their stored shapes,
  * their secrets.
  */
-import { type EnergyValue, energyValueSchema } from "../../../shared/money/energy.ts";
+
 import { mailOrigin, originOf } from "../../../shared/network/origin.ts";
 import { type AlertsValue, alertsValueSchema } from "../../../shared/schema/settings/alerts.ts";
 import { type AssistantValue, assistantValueSchema } from "../../../shared/schema/settings/assistant.ts";
 import { type AutoRouterValue, autoRouterValueSchema } from "../../../shared/schema/settings/auto-router.ts";
 import { type BoonsValue, boonsValueSchema } from "../../../shared/schema/settings/boons.ts";
+import { type EnergyValue, energyValueSchema } from "../../../shared/schema/settings/energy-value.ts";
 import { type JobschedValue, jobschedValueSchema } from "../../../shared/schema/settings/jobsched.ts";
 import { type RetentionValue, usageRetentionValueSchema } from "../../../shared/schema/settings/usage-retention.ts";
 import { fitting, type Setting } from "./setting.ts";

@@ -343,18 +343,6 @@ describe("the usage of a body", () => {
     ["of a response", { response: { usage: { input_tokens: 5, output_tokens: 6 } } }, 5, 6],
     ["of a message", { message: { usage: { input_tokens: 5, output_tokens: 6 } } }, 5, 6],
     ["of SGLang", { text: "a", meta_info: { prompt_tokens: 5, completion_tokens: 6 } }, 5, 6],
-    [
-      "of each answer of a list of SGLang",
-      [
-        { text: "a", meta_info: { id: "x", prompt_tokens: 5, completion_tokens: 6 } },
-        { text: "b", meta_info: { prompt_tokens: 50, completion_tokens: 60, finish_reason: { type: "stop" } } },
-        { text: "c" },
-      ],
-      55,
-      66,
-    ],
-    ["deeper in such a list", [[{ meta_info: { prompt_tokens: 5, completion_tokens: 6 } }]], null, null],
-    ["below such an answer", [{ a: { meta_info: { prompt_tokens: 5, completion_tokens: 6 } } }], null, null],
     ["of llama.cpp", { content: "a", tokens_evaluated: 5, tokens_predicted: 6 }, 5, 6],
     ["of Ollama", { response: "a", prompt_eval_count: 5, eval_count: 6 }, 5, 6],
     ["of a corner", { x_groq: { usage: { prompt_tokens: 5, completion_tokens: 6 } } }, 5, 6],
@@ -380,18 +368,6 @@ describe("the usage of a body", () => {
     const reported = none ? null : { inputTokens, outputTokens, totalTokens: null };
     for (const size of [1, 1000])
       for (const content of [true, false]) expect(scan(JSON.stringify(body), size, content).reported).toEqual(reported);
-  });
-
-  it("of a list that is cut is that of the answers that have come", () => {
-    const item = { text: "a", meta_info: { prompt_tokens: 5, completion_tokens: 6 } };
-    const text = JSON.stringify([item, item, item]);
-    const { reported, final } = scan(text.slice(0, text.lastIndexOf("text")), 3);
-    expect({ reported, final }).toEqual({
-      reported: { inputTokens: 10, outputTokens: 12, totalTokens: null },
-      final: false,
-    });
-    expect(scan(text, 3)).toMatchObject({ reported: { inputTokens: 15, outputTokens: 18 }, final: true });
-    expect(scan(`${text}\n`.repeat(2), 3).reported).toMatchObject({ inputTokens: 15, outputTokens: 18 });
   });
 
   it("may be the sum alone", () => {

@@ -4,9 +4,9 @@
  */
 import * as z from "zod";
 import { shownTime } from "../../fields/common-fields.ts";
-import { pueField } from "../../money/energy.ts";
 import { amount, flag, freeText, revField } from "../common.ts";
 import { baseUrl } from "../upstream.ts";
+import { pueField } from "./energy-value.ts";
 import { wholeOrKeep } from "./fields.ts";
 
 const powerQuery = freeText(4000);

@@ -3,8 +3,8 @@
  * last good power reading of the cluster, which the control service writes to the key-value store.
  */
 import * as z from "zod";
-import { amount, flag, freeText, whole } from "../schema/common.ts";
-import { storedBaseUrl } from "../schema/upstream.ts";
+import { amount, flag, freeText, whole } from "../common.ts";
+import { storedBaseUrl } from "../upstream.ts";
 
 /** Power usage effectiveness. */
 export const pueField = z.number({ error: "must be a number above 0" }).gt(0, "must be a number above 0");
