@@ -135,7 +135,6 @@ describe("the answer", () => {
     ["answers with an error", status(500), {}],
     ["answers no JSON", async () => new Response("<html>"), {}],
     ["is away", refuses, {}],
-    ["may not try", says('{"n":1}'), { structured_output_max_repair_attempts: 0 }],
   ])("is the model's own, with a warning, when the fixer %s", async (_, fixes, settings) => {
     const world = worldOf([says('{"n": "one"}')], { ...settings, structured_output_fixer_model: "fixer" });
     world.with("fixer", {}, fixes);
