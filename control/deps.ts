@@ -62,6 +62,7 @@ import { OutboxPublisher } from "./publish/outbox-publisher.ts";
 import { Resync } from "./publish/resync.ts";
 import { startSync } from "./publish/sync-at-start.ts";
 import { scheduledJobs } from "./scheduled-jobs.ts";
+import { unfitSettings } from "./settings/list-settings.ts";
 import { seedSettings } from "./settings/seed-settings.ts";
 import { AnalyticsStore } from "./usage/analytics/store.ts";
 import { upstreamRequests } from "./usage/analytics/upstream-requests.ts";
@@ -177,6 +178,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     const { refused } = await seedSettings(context("system"), env.seeds);
     await backup.declare();
     for (const refusal of refused) log.warn({ event: "setting_not_seeded", ...refusal });
+    for (const unfit of await unfitSettings({ db })) log.warn({ event: "setting_unfit", ...unfit });
   };
   const fill = new FillWatch({ ctx: context("system"), store, resync, sink, cell: env.cell });
   const sync = startSync(context("system"), resync, { cells, own: env.cell }, log);

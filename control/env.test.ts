@@ -128,6 +128,7 @@ describe("the control service's configuration", () => {
     ["GATEWAY_METRICS_LISTEN", "host:99999"],
     ["GATEWAY_DATABASE_URL", "sqlite://x"],
     ["GATEWAY_REDIS_URL", "ftp://h"],
+    ["GATEWAY_REDIS_URL", "redis://h/notanumber"],
     ["GATEWAY_REDIS_URL", "localhost:6379"],
     ["GATEWAY_CLICKHOUSE_URL", "nowhere"],
     ["GATEWAY_CLICKHOUSE_DB", "a-b"],

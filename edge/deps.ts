@@ -170,7 +170,11 @@ function compose(bindings: Bindings): Isolate | EnvError {
         keepAlive: waitUntil,
         alerts,
       }),
-      mcpSessions: new RedisMcpSessions(storeFor("mcp_sessions")),
+      mcpSessions: new RedisMcpSessions({
+        client: storeFor("mcp_sessions"),
+        clock,
+        perTenant: env.storedObjectsPerTenant,
+      }),
       upstreamObjects: new RedisUpstreamObjects({
         client: storeFor("upstream_objects"),
         clock,

@@ -294,7 +294,7 @@ const ROWS = {
   GATEWAY_STORED_OBJECTS_PER_TENANT: to(
     "storedObjectsPerTenant",
     envWhole(100_000, 1_000, 10_000_000).describe(
-      "How many ids of stored answers, of their items and containers, are kept for a tenant; the oldest are forgotten: [stored answers](docs/api.md#stored-answers).",
+      "How many ids of stored answers, of their items and containers, are kept for a tenant, and how many [sessions of MCP servers](docs/rules/mcp.md#sessions); the oldest are forgotten: [stored answers](docs/api.md#stored-answers).",
     ),
   ),
   GATEWAY_LOG_GATHER_MS: to(

@@ -224,10 +224,10 @@ export interface McpSessions {
   owners(server: string, ids: readonly string[]): Promise<readonly string[]>;
   /** Makes the sessions this tenant's from now on, whichever tenant's they were: their server has given them to it. */
   remember(server: string, ids: readonly string[], tenantId: string): Promise<void>;
-  /** Reports that the sessions are in use: their tenant is kept for a day from now. */
-  renew(server: string, ids: readonly string[]): Promise<void>;
-  /** Forgets sessions that have ended. */
-  forget(server: string, ids: readonly string[]): Promise<void>;
+  /** Reports that the tenant uses the sessions: those that are its own are kept for a day from now. */
+  renew(server: string, ids: readonly string[], tenantId: string): Promise<void>;
+  /** Forgets sessions of the tenant that have ended. */
+  forget(server: string, ids: readonly string[], tenantId: string): Promise<void>;
 }
 
 /** Tokens of an answer, of which its tenant owes so many. */

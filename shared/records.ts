@@ -87,6 +87,8 @@ export const storeKeys = {
    * belongs to (docs/rules/mcp.md#sessions).
    */
   mcpSession: (server: string, digest: string): string => `mcps:${server}:${digest}`,
+  /** The names of the sessions that the tenant has, by their last use, epoch ms. */
+  mcpSessionsOf: (tenantId: string): string => `mcps-of:${tenantId}`,
   /**
    * `digest`: the SHA-256 of an id, in hex. A hash with a field for each tenant that was given the id
    * (docs/rules/routes.md#objects-of-upstreams).

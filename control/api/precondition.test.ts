@@ -155,6 +155,15 @@ describe("two admins who change a tenant", () => {
     expect({ status: again.status, body: await again.json() }).toMatchObject({ status: 200, body: { weight: 7 } });
   });
 
+  it.each(["5", 5.5, null, 1e300, [5]])("are told of a rev %j in a body that is no revision", async (rev) => {
+    const { id } = await make();
+    const answer = await control.request("PATCH", `/api/v1/tenants/${id}`, { weight: 7, rev });
+    expect({ status: answer.status, body: await answer.json() }).toMatchObject({
+      status: 400,
+      body: { error: { code: "validation_failed", param: "rev" } },
+    });
+  });
+
   it.each([
     ["*", 200],
     ['"1", "REV"', 200],

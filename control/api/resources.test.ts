@@ -215,6 +215,8 @@ describe("models", () => {
     [{ model_name: "m", max_retries: 11 }, "max_retries"],
     [{ model_name: "m", api_base: "ftp://host/v1" }, "api_base"],
     [{ model_name: "m", api_base: "http://user:pass@host/v1" }, "api_base"],
+    [{ model_name: "m", api_base: "http://host/v1?x=1" }, "api_base"],
+    [{ model_name: "m", api_base: "http://host/v1#" }, "api_base"],
     [{ model_name: "m", api_base: "http://169.254.169.254/v1" }, "api_base"],
     [{ model_name: "m", health: { failure_threshold: "two" } }, "health.failure_threshold"],
   ])("refuse %j by naming %s", async (body, field) => {

@@ -13,7 +13,7 @@ import {
   propertiesOf,
   withoutNulls,
 } from "../kernel/json-schema.ts";
-import { refuseIfAny } from "../kernel/parse.ts";
+import { fieldError, refuseIfAny } from "../kernel/parse.ts";
 import { refuseUnknown, unknownFields } from "../kernel/unknown-field.ts";
 import { changedMeanwhile, type Judge } from "./precondition.ts";
 import type { Api } from "./types.ts";
@@ -99,6 +99,8 @@ export function strictBodies(app: Api, route: BodyRoute): StrictBodies {
     }
     const paths: readonly Path[] = [...names.map((name) => [name]), ...within];
     if (paths.length === 0) return { body: given };
+    if (Object.hasOwn(repeated, "rev") && !Number.isSafeInteger(repeated["rev"]))
+      throw fieldError("rev", "must be the whole number that was read, without quotes");
     return {
       body: given,
       judge: (record) => {

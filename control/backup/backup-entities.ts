@@ -22,7 +22,7 @@ import { mcpServers } from "../db/schema/mcp-servers.ts";
 import { models } from "../db/schema/models.ts";
 import { appSettings } from "../db/schema/settings.ts";
 import { apiKeys, fairshareGroups, tenants } from "../db/schema/tenancy.ts";
-import { SETTINGS } from "../kernel/settings/definitions.ts";
+import { fittingFields, SETTINGS } from "../kernel/settings/definitions.ts";
 import { isOfAdmins } from "../tenants/own-tenants.ts";
 
 /** A row of the file, or of the database with its dates as texts. */
@@ -44,6 +44,8 @@ export interface EntityKind {
   readonly address?: string;
   /** Which rows are configuration; absent: all. */
   readonly exported?: SQL;
+  /** The row as the file has it; absent: as it is stored. */
+  readonly asExported?: (row: BackupRow) => BackupRow;
   readonly refers?: { readonly column: string; readonly to: PgColumn; readonly what: string };
   /** Columns that are not in the file and that the update of a row sets. */
   readonly onUpdate?: Readonly<Record<string, ReturnType<typeof sql>>>;
@@ -152,6 +154,8 @@ export const ENTITIES: Readonly<Record<BackupEntity, EntityKind>> = {
       appSettings.key,
       SETTINGS.map(({ name }) => name),
     ),
+    // nor a value that the setting cannot have
+    asExported: ({ key, value }) => ({ key, value: fittingFields(String(key), value) }),
     outdates: { kind: "settings", columns: ["key"] },
   },
 };

@@ -67,20 +67,21 @@ async function appendRows(
   pieces: string[],
   vouching: MacCollector,
 ): Promise<number> {
-  const { table, schema, id, exported } = ENTITIES[entity];
+  const { table, schema, id, exported, asExported = (row) => row } = ENTITIES[entity];
   const names = Object.keys(schema.shape);
   const columns = Object.fromEntries(names.map((name) => [name, columnOf(table, name)]));
   const idColumn = columnOf(table, id);
   let after: unknown;
   let count = 0;
   for (;;) {
-    const rows: readonly BackupRow[] = await tx
+    const stored: readonly BackupRow[] = await tx
       .select(columns)
       .from(table)
       .where(and(exported, after === undefined ? undefined : gt(idColumn, after)))
       .orderBy(asc(idColumn))
       .limit(BATCH);
-    if (rows.length === 0) return count;
+    if (stored.length === 0) return count;
+    const rows = stored.map(asExported);
     for (const row of rows) await vouching.add(entity, row);
     const texts = rows.map((row) => JSON.stringify(row));
     pieces.push(`${count === 0 ? "" : ","}${texts.join(",")}`);

@@ -116,8 +116,8 @@ it.each<[string, unknown, string]>([
   ["encryption.key_check", 5, "must be a string"],
   ["data.tenants.0", 7, "must be an object"],
   ["data.api_keys.0.allowed_models", "x", "must be null or an array of model names"],
-  ["data.app_settings.0.value.min_interval_secs", "x", "must be a number"],
-  ["data.app_settings.0.value.min_interval_secs", 0.5, "must be a whole number"],
+  ["data.app_settings.0.value.min_interval_secs", "x", "must be a whole number from 0 to 86400"],
+  ["data.app_settings.0.value.min_interval_secs", 0.5, "must be a whole number from 0 to 86400"],
 ])("%s that is %j is refused in our words", async (path, value, message) => {
   file.data.app_settings.sort(({ key }) => (key === "alerts" ? -1 : 1));
   const names = path.split(".");
@@ -126,7 +126,55 @@ it.each<[string, unknown, string]>([
   expect(await restored(file)).toMatchObject({ status: 400, details: [{ path, message }] });
 });
 
+const MAIL = { smtp_host: "h", smtp_port: 25, username: "", smtp_password: null, from_address: "a@b.example" };
+
+it.each<[name: string, field: string, value: unknown]>([
+  ["usage_retention", "days", -5],
+  ["usage_retention", "days", 0],
+  ["usage_retention", "days", 1e15],
+  ["energy", "poll_interval_secs", 0],
+  ["energy", "poll_interval_secs", -5],
+  ["energy", "pue", 0],
+  ["energy", "energy_cost_per_kwh", -1],
+  ["energy", "prometheus_url", "ftp://h"],
+  ["jobsched", "api_version", "../../x"],
+  ["jobsched", "user", "a\r\nb"],
+  ["jobsched", "url", "http://a:b@h"],
+  ["jobsched", "node_aliases.0.host", ""],
+  ["alerts", "min_interval_secs", -1],
+  ["alerts", "email", { ...MAIL, starttls: true, recipients: [] }],
+  ["alerts", "email", { ...MAIL, starttls: true, recipients: ["a@b.example"], smtp_port: 0 }],
+  ["boons", "vision_max_images", -1],
+  ["boons", "tool_loop_max_turns", 1e9],
+  ["boons", "compression_neural_keep_ratio", 0],
+  ["auto_router", "classifier_timeout_ms", -1],
+  ["assistant", "bench_max_requests", 1e12],
+  ["assistant", "bench_max_duration_s", 0],
+])("setting %s with %s %j is refused as by the API", async (key, field, value) => {
+  const before = await dataOf();
+  const [name = "", at, inner = ""] = field.split(".");
+  const row = { key, value: { [name]: at === undefined ? value : [{ host: "h", ip: "h", [inner]: value }] } };
+  const answer = await restored({ ...file, data: { app_settings: [row] } });
+  expect(answer).toMatchObject({ status: 400, code: "validation_failed" });
+  expect(answer.details?.[0]?.path).toMatch(new RegExp(`^data\\.app_settings\\.0\\.value\\.${name}`));
+  expect(await dataOf()).toBe(before);
+});
+
 describe("a file of an older version", () => {
+  it("may have addresses with a query or a fragment", async () => {
+    const [model] = file.data.models;
+    const [endpoint] = file.data.model_endpoints;
+    const [server] = file.data.mcp_servers;
+    const data = {
+      models: [{ ...model, api_base: "http://127.0.0.1:9/v1?x=1" }],
+      model_endpoints: [{ ...endpoint, model_id: model?.id, api_base: "http://127.0.0.1:9/v1#x" }],
+      mcp_servers: [{ ...server, upstream_url: "http://127.0.0.1:9/mcp#x" }],
+      app_settings: [{ key: "jobsched", value: { url: "http://127.0.0.1:9?x=1" } }],
+    };
+    expect(await restored({ ...file, data })).toMatchObject({ status: 200 });
+    await restored(file);
+  });
+
   it("may have names that only newer rules refuse: of a token's subject, of a group", async () => {
     const [key] = file.data.api_keys;
     const subject = { key_hash: identityKeyHash("https://issuer.example", "ann"), key_prefix: "jwt:0123456789abcd" };

@@ -2,6 +2,7 @@
  * The console's server: sign-in, sessions, and the Management API behind them (docs/rules/console.md). Nothing that it
  * answers may be stored on the way, and no page of another site may frame, script or write.
  */
+import type { HttpBindings } from "@hono/node-server";
 import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { deleteCookie, getCookie, getSignedCookie, setCookie, setSignedCookie } from "hono/cookie";
@@ -29,6 +30,7 @@ import { isOriginAllowed, ownOrigin } from "./origins.ts";
 import { Relay } from "./relay.ts";
 import { SESSION_SECS, Sessions, sessionName } from "./sessions.ts";
 import { isBreakGlass } from "./sign-in/break-glass.ts";
+import { isLoopbackAddress, loopbackUser } from "./sign-in/loopback-user.ts";
 import { EmailNotVerified, OidcSignIn } from "./sign-in/oidc.ts";
 import { SignInAttempts } from "./sign-in/sign-in-attempts.ts";
 import { SIGN_IN_SECS, SignInStates } from "./sign-in/sign-in-state.ts";
@@ -36,6 +38,12 @@ import { signInBreakGlass, signInIdentity } from "./users.ts";
 
 const SESSION_COOKIE = "gateway_session";
 const SIGN_IN_COOKIE = "gateway_sign_in";
+const SIGN_IN_PATH = "/auth/local";
+const KNOWN_BROWSER_COOKIE = "gateway_known_browser";
+/** The signature of a cookie does not cover its name: a session's must not pass for one of a browser. */
+const KNOWN_BROWSER = "browser ";
+/** Browsers keep no cookie for longer. */
+const KNOWN_BROWSER_SECS = 400 * 86_400;
 const SIGN_IN_BODY_MAX_BYTES = 16 * 1024;
 /** A question with the conversation before it; a proposal that is run. */
 const ASSISTANT_BODY_MAX_BYTES = 2 * 1024 * 1024;
@@ -119,21 +127,25 @@ export function createDashboard(options: DashboardOptions): Hono {
     });
   });
 
-  app.post("/auth/local", bodyLimit({ maxSize: SIGN_IN_BODY_MAX_BYTES, onError: tooLarge }), async (c) => {
+  app.post(SIGN_IN_PATH, bodyLimit({ maxSize: SIGN_IN_BODY_MAX_BYTES, onError: tooLarge }), async (c) => {
     const address = addressOf(c) ?? "unknown";
-    const waitMs = attempts.waitMs(address);
+    const guesser = await guesserOf(c, address);
+    const waitMs = attempts.waitMs(guesser);
     if (waitMs > 0) throw new DashboardError("too_many_sign_ins", { "retry-after": String(Math.ceil(waitMs / 1000)) });
     const given = parse(credentialsSchema, await jsonOf(c));
     // No other request may come between the judgement and its count.
-    if (attempts.waitMs(address) > 0 || !isBreakGlass(env, given)) {
-      attempts.failed(address);
+    if (attempts.waitMs(guesser) > 0 || !isBreakGlass(env, given)) {
+      attempts.failed(guesser);
       const { line } = failures.note(address, nowMs());
       if (line !== null) log.warn({ event: "sign_in_failed", address, ...line });
       throw new DashboardError("sign_in_failed");
     }
-    attempts.succeeded(address);
+    attempts.succeeded(guesser);
     const user = await signInBreakGlass(db, env.adminEmail, now());
     await begin(c, user);
+    const known = KNOWN_BROWSER + Buffer.from(options.randomBytes(16)).toString("base64url");
+    const rules = { ...cookieRules(c), path: SIGN_IN_PATH, maxAge: KNOWN_BROWSER_SECS };
+    await setSignedCookie(c, KNOWN_BROWSER_COOKIE, known, env.sessionSecret, rules);
     return c.json({ user: shownUser(user) });
   });
 
@@ -278,6 +290,15 @@ export function createDashboard(options: DashboardOptions): Hono {
 
   async function tokenOf(c: Context): Promise<string | null> {
     return (await getSignedCookie(c, env.sessionSecret, SESSION_COOKIE)) || null;
+  }
+
+  /** Whose failures count: those of a browser that was once signed in, of a user of this machine, or of an address. */
+  async function guesserOf(c: Context, address: string): Promise<string> {
+    const known = await getSignedCookie(c, env.sessionSecret, KNOWN_BROWSER_COOKIE);
+    if (typeof known === "string" && known.startsWith(KNOWN_BROWSER)) return known;
+    const { incoming } = (c.env ?? {}) as Partial<HttpBindings>;
+    const user = isLoopbackAddress(address) && incoming !== undefined ? await loopbackUser(incoming.socket) : null;
+    return user === null ? address : `user ${user}`;
   }
 
   function addressOf(c: Context): string | null {

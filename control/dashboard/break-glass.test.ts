@@ -1,4 +1,7 @@
 /** The admin whom the environment names, and who guesses the password (docs/rules/console.md#break-glass). */
+import { once } from "node:events";
+import { type AddressInfo, connect } from "node:net";
+import { serve } from "@hono/node-server";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { User } from "../../shared/schema/user.ts";
 import { ADMIN, startConsole, type TestConsole } from "../../test/harness/console.ts";
@@ -39,6 +42,21 @@ async function signInFrom(address: string, password = ADMIN.password): Promise<n
   return status;
 }
 
+/** Signs in over a connection of this user of the machine; answers the status. */
+async function signInAs(user: number, port: number, credentials: object): Promise<number> {
+  const body = JSON.stringify(credentials);
+  process.seteuid?.(user); // a socket belongs to whoever the process is when it makes it
+  const socket = connect(port, "127.0.0.1");
+  await once(socket, "connect").finally(() => process.seteuid?.(0));
+  const origin = `http://127.0.0.1:${port}`;
+  socket.write(
+    `POST /auth/local HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\norigin: ${origin}\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+  );
+  const [answer] = (await once(socket, "data")) as [Buffer];
+  socket.destroy();
+  return Number(/^HTTP\/1.1 (\d{3})/.exec(answer.toString())?.[1]);
+}
+
 describe("behind a proxy", () => {
   it("failures are counted by who came through it, who cannot pass for another", async () => {
     const statuses: unknown[] = [];
@@ -56,9 +74,12 @@ describe("the break-glass admin", () => {
     expect(await userOf(browser)).toBeNull();
     const answer = await browser.send("POST", "/auth/local", { ...ADMIN, email: " ADMIN@example.org " });
     expect(answer.status).toBe(200);
-    expect(answer.headers.get("set-cookie")).toMatch(
-      /^gateway_session=[^;]+; Max-Age=43200; Path=\/; HttpOnly; SameSite=Lax$/,
-    );
+    expect(answer.headers.getSetCookie()).toEqual([
+      expect.stringMatching(/^gateway_session=[^;]+; Max-Age=43200; Path=\/; HttpOnly; SameSite=Lax$/),
+      expect.stringMatching(
+        /^gateway_known_browser=[^;]+; Max-Age=34560000; Path=\/auth\/local; HttpOnly; SameSite=Lax$/,
+      ),
+    ]);
     expect(await userOf(browser)).toMatchObject({ email: "admin@example.org", role: "admin", provider: "local" });
     expect((await browser.get("/api/live/tenants")).status).toBe(200);
     testing.aheadMs = 12 * 3_600_000 + 1;
@@ -129,6 +150,51 @@ describe("the break-glass admin", () => {
       another: 429,
       mapped: 429,
     });
+  });
+
+  it("signs in at once in a browser that has signed in before, whatever others of its address do", async () => {
+    const [browser, other] = [await testing.admin(), testing.browser()];
+    await browser.send("POST", "/auth/sign-out");
+    for (let nth = 0; nth < 8; nth += 1) await other.send("POST", "/auth/local", { ...ADMIN, password: "wrong" });
+    expect({
+      other: (await other.send("POST", "/auth/local", ADMIN)).status,
+      known: (await browser.send("POST", "/auth/local", ADMIN)).status,
+    }).toEqual({ other: 429, known: 200 });
+  });
+
+  it("is guessed no faster with the cookie of such a browser, nor with a forged one", async () => {
+    const browser = await testing.admin();
+    const guesses = async (): Promise<number[]> => {
+      const statuses: number[] = [];
+      for (let nth = 0; nth < 7; nth += 1)
+        statuses.push((await browser.send("POST", "/auth/local", { ...ADMIN, password: "wrong" })).status);
+      return statuses;
+    };
+    expect(await guesses()).toEqual([401, 401, 401, 401, 401, 429, 429]);
+    const session = /gateway_session=([^;]+)/.exec(browser.cookies)?.[1] ?? "";
+    testing.renew();
+    const forged = testing.browser();
+    for (let nth = 0; nth < 6; nth += 1) {
+      forged.cookies = `gateway_known_browser=${nth % 2 === 0 ? session : `x${nth}.${"A".repeat(43)}%3D`}`;
+      await forged.send("POST", "/auth/local", { ...ADMIN, password: "wrong" });
+    }
+    expect((await forged.send("POST", "/auth/local", ADMIN)).status).toBe(429);
+  });
+
+  it.runIf(process.getuid?.() === 0)("is kept out by no other user of the console's machine", async () => {
+    const server = serve({ fetch: testing.app.fetch, hostname: "127.0.0.1", port: 0 });
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    try {
+      const wrong = { ...ADMIN, password: "wrong" };
+      for (let nth = 0; nth < 6; nth += 1) await signInAs(65_534, port, wrong);
+      expect({ other: await signInAs(65_534, port, ADMIN), admin: await signInAs(0, port, ADMIN) }).toEqual({
+        other: 429,
+        admin: 200,
+      });
+    } finally {
+      server.close();
+    }
   });
 
   it("has one line in the log for the guesses of a second, with how many there were", async () => {

@@ -2,9 +2,10 @@
  * The energy settings as admins read and change them, with the last reading of the cluster's power
  * (docs/rules/settings.md#energy). Accounting cannot be on without an address to read the power from.
  */
-import { type EnergyValue, energyReadingSchema } from "../../shared/money/energy.ts";
+
 import { storeKeys } from "../../shared/records.ts";
 import { type Energy, energyBodySchema } from "../../shared/schema/settings/energy.ts";
+import { type EnergyValue, energyReadingSchema } from "../../shared/schema/settings/energy-value.ts";
 import type { HotStore } from "../kernel/hot-store/hot-store.ts";
 import { readStoredJson } from "../kernel/hot-store/stored-json.ts";
 import { dropUndefined, requireWhenEnabled } from "../kernel/parse.ts";

@@ -3,8 +3,8 @@
  * (docs/rules/energy.md#readings).
  */
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
-import { type EnergyValue, energyValueSchema } from "../../shared/money/energy.ts";
 import { storeKeys } from "../../shared/records.ts";
+import { type EnergyValue, energyValueSchema } from "../../shared/schema/settings/energy-value.ts";
 import { type HttpSink, startHttpSink } from "../../test/harness/http-sink.ts";
 import type { RaisedAlert } from "../kernel/alert-sink.ts";
 import { PowerPoll } from "./power-poll.ts";

@@ -4,8 +4,12 @@
  * in use, with the reason beside it, and an alert is raised. The alert sink suppresses repeats.
  */
 import { issueOf } from "../../shared/alerts.ts";
-import { type EnergyReading, type EnergyValue, energyReadingSchema } from "../../shared/money/energy.ts";
 import { storeKeys } from "../../shared/records.ts";
+import {
+  type EnergyReading,
+  type EnergyValue,
+  energyReadingSchema,
+} from "../../shared/schema/settings/energy-value.ts";
 import { type AlertSink, raisedNow } from "../kernel/alert-sink.ts";
 import type { HotStore } from "../kernel/hot-store/hot-store.ts";
 import { OutboundError } from "../kernel/outbound/bounded-fetch.ts";

@@ -55,6 +55,10 @@ export function errorDetailsOf(error: z.ZodError, under: readonly (string | numb
   return [...messages].map(([path, message]) => ({ path, message }));
 }
 
+/** For a line of the log. */
+export const inWords = (details: readonly ErrorDetail[]): string =>
+  details.map(({ path, message }) => `${path} ${message}`).join("; ");
+
 /**
  * The id of a path in lower case. Throws 404 `not_found` for a text that is not a UUID
  * (docs/rules/errors.md#management-codes).

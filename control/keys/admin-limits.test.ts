@@ -30,7 +30,9 @@ async function asUser(method: string, path: string, body: Fields) {
   const { error, ...record } = (await answer.json()) as ApiKey & {
     error?: { details?: readonly { path: string; message: string }[] };
   };
-  return { status: answer.status, paths: (error?.details ?? []).map(({ path: field }) => field), record };
+  const details = error?.details ?? [];
+  const [paths, messages] = [details.map(({ path: field }) => field), details.map(({ message }) => message)];
+  return { status: answer.status, paths, messages, record };
 }
 
 async function keyOfAdmin(body: Fields): Promise<ApiKey> {
@@ -115,6 +117,15 @@ describe("the limits of a key that an admin has set", () => {
     const key = await keyOfAdmin(LIMITS);
     expect(await put(key, { name: "mine", ...body })).toMatchObject({ status: 400, paths: [path] });
     expect(await control.must<ApiKey>("GET", `/keys/${key.id}`)).toEqual(key);
+  });
+
+  it.each<[string, unknown, message: string]>([
+    ["tokens_per_minute", 101, "is limited by an admin: a user can only lower it"],
+    ["budget_period", "lifetime", "cannot be changed by a user while an admin's cap is set"],
+    ["expires_at", null, "is limited by an admin: a user can only set an earlier time"],
+    ["allowed_models", ["c"], "is limited by an admin: a user can only take models out of the list"],
+  ])("tell a user what can be done with %s", async (field, value, message) => {
+    expect(await put(await keyOfAdmin(LIMITS), { [field]: value })).toMatchObject({ status: 400, messages: [message] });
   });
 
   it("are lowered by a user, and raised again up to what the admin has set", async () => {

@@ -29,6 +29,14 @@ const IS_WITHIN = {
     Array.isArray(value) && value.length > 0 && value.every((name) => (list as readonly unknown[]).includes(name)),
 } satisfies Record<keyof AdminLimits, Judge>;
 
+/** What a user can do instead; of the other limits: lower them. */
+const USER_CAN: Readonly<Partial<Record<Limit, string>>> = {
+  budget_period: "cannot be changed by a user while an admin's cap is set",
+  budget_started_at: "cannot be changed by a user while an admin's cap is set",
+  expires_at: "is limited by an admin: a user can only set an earlier time",
+  allowed_models: "is limited by an admin: a user can only take models out of the list",
+};
+
 /** With another period or start, counting begins at 0 again, which undoes a cap. */
 const WITH_A_CAP: readonly Limit[] = ["budget_period", "budget_started_at"];
 const LIMITS = Object.keys(IS_WITHIN) as Limit[];
@@ -63,7 +71,10 @@ export function changedByUser(before: ApiKeyRow, columns: Columns): Kept {
   });
   const enables = before.disabled && columns.disabled === false && before.disabled_by !== "user";
   refuseIfAny([
-    ...undone.map((path) => ({ path, message: "is limited by an admin: a user can only lower it" })),
+    ...undone.map((path) => ({
+      path,
+      message: USER_CAN[path] ?? "is limited by an admin: a user can only lower it",
+    })),
     ...(enables ? [{ path: "disabled", message: "was set by an admin: only an admin can enable the key" }] : []),
   ]);
   const stays = before.disabled && columns.disabled === true;

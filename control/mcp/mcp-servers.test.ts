@@ -112,6 +112,7 @@ describe("an MCP server", () => {
     [{ upstream_url: "" }, "upstream_url"],
     [{ upstream_url: "ftp://host/" }, "upstream_url"],
     [{ upstream_url: "http://user:word@host/" }, "upstream_url"],
+    [{ upstream_url: "http://host/mcp?readonly=true#part" }, "upstream_url"],
     [{ auth_header: "Bearer a\r\nx: y" }, "auth_header"],
     [{ auth_header: 5 }, "auth_header"],
     [{ enabled: "yes" }, "enabled"],

@@ -7,6 +7,7 @@ import { inArray } from "drizzle-orm";
 import { HOT_SETTINGS, type SettingsRecord, settingsRecordSchema } from "../../shared/records.ts";
 import type { Database, Transaction } from "../db/connect.ts";
 import { appSettings, revisionFloor } from "../db/schema/settings.ts";
+import { fittingFields } from "../kernel/settings/definitions.ts";
 
 /** Copies by names; names that the data plane does not read are absent. */
 export async function buildSettings(
@@ -22,7 +23,11 @@ export async function buildSettings(
       const saved = rows.find((row) => row.key === name);
       return [
         name,
-        settingsRecordSchema.parse({ v: 1, value: saved?.value ?? {}, rev: saved?.rev ?? floor?.rev ?? 0 }),
+        settingsRecordSchema.parse({
+          v: 1,
+          value: fittingFields(name, saved?.value),
+          rev: saved?.rev ?? floor?.rev ?? 0,
+        }),
       ];
     }),
   );

@@ -5,12 +5,24 @@ import { auditLog } from "../db/schema/journal.ts";
 import { appSettings } from "../db/schema/settings.ts";
 import type { VerbContext } from "../kernel/context.ts";
 import { withDatabaseErrors } from "../kernel/database-errors.ts";
+import { inWords } from "../kernel/parse.ts";
 import { retentionSetting, SETTINGS } from "../kernel/settings/definitions.ts";
+import { fitting } from "../kernel/settings/setting.ts";
 
 /** The actor of what the control service does at its start. */
 const AT_START = "system";
 /** A restored backup saves settings without an entry of their own: an older entry is of another save. */
 const SAME_SAVE_MS = 60_000;
+
+/** The stored values that a setting cannot have, with what is wrong; the defaults apply instead. Throws 503. */
+export async function unfitSettings({ db }: Pick<VerbContext, "db">) {
+  const rows = await withDatabaseErrors(async () => await db.select().from(appSettings));
+  return rows.flatMap(({ key, value }) => {
+    const setting = SETTINGS.find(({ name }) => name === key);
+    const wrong = setting === undefined ? [] : fitting(setting, value).wrong;
+    return wrong.length === 0 ? [] : [{ setting: key, reason: inWords(wrong) }];
+  });
+}
 
 /** Every setting, in the order of {@link SETTINGS}. Throws 503. */
 export async function listSettings({ db }: VerbContext): Promise<ListedSetting[]> {

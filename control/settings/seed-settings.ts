@@ -5,6 +5,7 @@
 import { GatewayError } from "../../shared/errors.ts";
 import { alertSettings } from "../alerts/alert-settings.ts";
 import type { VerbContext } from "../kernel/context.ts";
+import { inWords } from "../kernel/parse.ts";
 import { alertsSetting, autoRouterSetting } from "../kernel/settings/definitions.ts";
 import { autoRouterSettings } from "../kernel/settings/plain-settings.ts";
 import { readSetting, type Setting } from "../kernel/settings/setting.ts";
@@ -49,5 +50,5 @@ export async function seedSettings(ctx: VerbContext, { alerts, auto_router }: Se
 }
 
 function reasonOf({ message, options }: GatewayError): string {
-  return options.details?.map((detail) => `${detail.path} ${detail.message}`).join("; ") ?? message;
+  return options.details === undefined ? message : inWords(options.details);
 }

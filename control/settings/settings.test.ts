@@ -2,10 +2,13 @@ import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { settingsRecordSchema, storeKeys } from "../../shared/records.ts";
 import type { AuditEntry } from "../../shared/schema/audit.ts";
+import type { Backup } from "../../shared/schema/backup.ts";
 import type { Boons } from "../../shared/schema/settings/boons.ts";
 import type { Energy } from "../../shared/schema/settings/energy.ts";
 import type { ListedSetting } from "../../shared/schema/settings/listed.ts";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
+import { buildSettings } from "../publish/settings-copies.ts";
+import { unfitSettings } from "./list-settings.ts";
 import { seedSettings } from "./seed-settings.ts";
 
 let control: TestControl;
@@ -65,6 +68,38 @@ const BOONS: Omit<Boons, "rev"> = {
   compression_allow_lossy: false,
   compression_neural_keep_ratio: 0.5,
 };
+
+describe("a stored value that the setting cannot have", () => {
+  it("counts as absent: in reads, hot copies and exports, and a start names it", async () => {
+    const { db } = control.connection;
+    await db.execute(sql`INSERT INTO app_settings (key, value, rev) VALUES
+      ('usage_retention', '{"days": -5}', 1),
+      ('boons', '{"vision_max_images": -1, "vision_enabled": true}', 1),
+      ('energy', '{"poll_interval_secs": 0, "pue": 2}', 1)`);
+    try {
+      expect(await get("usage-retention")).toMatchObject({ days: 180 });
+      expect(await get("boons")).toMatchObject({ vision_max_images: 6, vision_enabled: true });
+      expect(await get("energy")).toMatchObject({ poll_interval_secs: 60, pue: 2 });
+      const copies = await buildSettings(db, ["boons", "energy"]);
+      expect([...copies.values()].map(({ value }) => value)).toEqual([{ vision_enabled: true }, { pue: 2 }]);
+      const file = (await (await control.request("GET", "/api/v1/backup/export")).json()) as Backup;
+      expect(Object.fromEntries(file.data.app_settings.map(({ key, value }) => [key, value]))).toEqual({
+        usage_retention: {},
+        boons: { vision_enabled: true },
+        energy: { pue: 2 },
+      });
+      expect(await unfitSettings(control.ctx)).toEqual(
+        expect.arrayContaining([
+          { setting: "usage_retention", reason: "days must be a whole number from 1 to 36500" },
+          { setting: "boons", reason: "vision_max_images must be a whole number from 1 to 32" },
+          { setting: "energy", reason: "poll_interval_secs must be a whole number of at least 5" },
+        ]),
+      );
+    } finally {
+      await db.execute(sql`DELETE FROM app_settings`);
+    }
+  });
+});
 
 describe("settings", () => {
   it("start with the documented defaults", async () => {

@@ -3,8 +3,9 @@
  * change of any setting. The last reading is kept as long as the shortest polling interval. While the store is down the
  * known values stay in use.
  */
-import { energyReadingSchema, energyValueSchema } from "../../shared/money/energy.ts";
+
 import { type SettingsRecord, storeKeys } from "../../shared/records.ts";
+import { energyReadingSchema, energyValueSchema } from "../../shared/schema/settings/energy-value.ts";
 import type { PowerReading } from "../domain/usage/energy.ts";
 import type { Clock, Directory, Energy, KnownTerms } from "../ports.ts";
 import type { RedisClient } from "./redis-client.ts";

@@ -1,32 +1,41 @@
 /**
  * Owners of MCP server sessions, in the key-value store (docs/rules/mcp.md#sessions), by the hash of the session id,
- * for 24 hours after the last use. What this isolate has seen is in its memory too: those sessions go on while the store is
- * away. For all others nobody knows then whose they are.
+ * for 24 hours after the last use. An index for each tenant bounds how many it has; those that were not used for longest go
+ * first. What this isolate has seen is in its memory too: those sessions go on while the store is away. For all others nobody
+ * knows then whose they are.
  */
 
 import { LRUCache } from "lru-cache";
 import { sha256Hex } from "../../shared/crypto/sha256.ts";
 import { storeKeys } from "../../shared/records.ts";
-import type { McpSessions } from "../ports.ts";
+import type { Clock, McpSessions } from "../ports.ts";
 import type { RedisClient } from "./redis-client.ts";
 
 const KEPT_SECS = 24 * 60 * 60;
 /** Sessions in the memory of an isolate. */
 const SEEN_MAX = 5_000;
+const FORGOTTEN_AT_ONCE = 1_000;
+
+interface McpSessionsOptions {
+  readonly client: Pick<RedisClient, "run">;
+  readonly clock: Clock;
+  /** Most sessions of one tenant. */
+  readonly perTenant: number;
+}
 
 export class RedisMcpSessions implements McpSessions {
-  readonly #client: Pick<RedisClient, "run">;
+  readonly #options: McpSessionsOptions;
   /** The tenants by the names of the store. */
   readonly #seen = new LRUCache<string, string>({ max: SEEN_MAX });
 
-  constructor(client: Pick<RedisClient, "run">) {
-    this.#client = client;
+  constructor(options: McpSessionsOptions) {
+    this.#options = options;
   }
 
   async owners(server: string, ids: readonly string[]): Promise<readonly string[]> {
     const names = namesOf(server, ids);
     const read = async (): Promise<readonly (string | null)[]> =>
-      await this.#client.run(async (redis) => await redis.mget<(string | null)[]>(...names), true);
+      await this.#options.client.run(async (redis) => await redis.mget<(string | null)[]>(...names), true);
     try {
       const found = await read();
       // A store that was emptied, or did not take an owner, does not make what is known here unknown.
@@ -38,20 +47,18 @@ export class RedisMcpSessions implements McpSessions {
   }
 
   async remember(server: string, ids: readonly string[], tenantId: string): Promise<void> {
-    for (const name of namesOf(server, ids)) this.#see(name, tenantId);
-    await this.#each(server, ids, (pipeline, name) => pipeline.set(name, tenantId, { ex: KEPT_SECS }));
+    const names = namesOf(server, ids);
+    for (const name of names) this.#see(name, tenantId);
+    await this.#keep(names, tenantId).catch(() => undefined);
   }
 
-  async renew(server: string, ids: readonly string[]): Promise<void> {
-    await this.#each(server, ids, (pipeline, name) => {
-      const owner = this.#seen.get(name);
-      return owner === undefined ? pipeline.expire(name, KEPT_SECS) : pipeline.set(name, owner, { ex: KEPT_SECS });
-    });
+  async renew(server: string, ids: readonly string[], tenantId: string): Promise<void> {
+    const own = namesOf(server, ids).filter((name) => this.#seen.get(name) === tenantId);
+    await this.#keep(own, tenantId).catch(() => undefined);
   }
 
-  async forget(server: string, ids: readonly string[]): Promise<void> {
-    for (const name of namesOf(server, ids)) this.#see(name, null);
-    await this.#client.run(async (redis) => await redis.del(...namesOf(server, ids))).catch(() => undefined);
+  async forget(server: string, ids: readonly string[], tenantId: string): Promise<void> {
+    await this.#drop(namesOf(server, ids), tenantId).catch(() => undefined);
   }
 
   #see(name: string, tenantId: string | null): void {
@@ -59,21 +66,54 @@ export class RedisMcpSessions implements McpSessions {
     else this.#seen.set(name, tenantId);
   }
 
-  async #each(
-    server: string,
-    ids: readonly string[],
-    add: (pipeline: Pipeline, name: string) => unknown,
-  ): Promise<void> {
-    const work = this.#client.run(async (redis) => {
-      const pipeline = redis.pipeline();
-      for (const name of namesOf(server, ids)) add(pipeline, name);
-      return await pipeline.exec();
+  async #keep(names: readonly string[], tenantId: string): Promise<void> {
+    const { client, clock, perTenant } = this.#options;
+    const index = storeKeys.mcpSessionsOf(tenantId);
+    const [first, ...others] = names.map((member) => ({ score: clock(), member }));
+    if (first === undefined) return;
+    const answers = await client.run(async (redis) => {
+      // The index comes first: what is not in it would not count.
+      const pipeline = redis
+        .pipeline()
+        .zadd(index, first, ...others)
+        .expire(index, KEPT_SECS);
+      for (const name of names) pipeline.set(name, tenantId, { ex: KEPT_SECS });
+      return await pipeline.zcard(index).exec<unknown[]>();
     }, true);
-    await work.catch(() => undefined);
+    if (Number(answers.at(-1)) <= perTenant) return;
+    // In one transaction: between the two, another isolate could forget some.
+    const [count, idlest] = await client.run(
+      async (redis) =>
+        await redis
+          .multi()
+          .zcard(index)
+          .zrange<string[]>(index, 0, FORGOTTEN_AT_ONCE - 1)
+          .exec(),
+    );
+    const surplus = idlest.slice(0, Math.max(0, Number(count) - perTenant));
+    if (surplus.length === 0) return;
+    // What has ended by its age may be another tenant's by now.
+    const owners = await client.run(async (redis) => await redis.mget<(string | null)[]>(...surplus));
+    await client.run(async (redis) => await redis.zrem(index, ...surplus));
+    await this.#drop(
+      surplus.filter((_, at) => owners[at] === tenantId),
+      tenantId,
+    );
+  }
+
+  async #drop(names: readonly string[], tenantId: string): Promise<void> {
+    for (const name of names) this.#see(name, null);
+    if (names.length === 0) return;
+    await this.#options.client.run(
+      async (redis) =>
+        await redis
+          .pipeline()
+          .del(...names)
+          .zrem(storeKeys.mcpSessionsOf(tenantId), ...names)
+          .exec(),
+    );
   }
 }
-
-type Pipeline = ReturnType<Parameters<Parameters<RedisClient["run"]>[0]>[0]["pipeline"]>;
 
 function namesOf(server: string, ids: readonly string[]): string[] {
   return ids.map((id) => storeKeys.mcpSession(server, sha256Hex(id)));

@@ -148,7 +148,10 @@ describe("readStackEnv", () => {
     ["GATEWAY_DATABASE_URL", "mysql://x"],
     ["GATEWAY_DATABASE_URL", "pglite:"],
     ["GATEWAY_REDIS_URL", "localhost"],
+    ["GATEWAY_REDIS_URL", "redis://127.0.0.1:1/notanumber"],
+    ["GATEWAY_REDIS_URL", "https://h/?x=1"],
     ["GATEWAY_CLICKHOUSE_URL", "tcp://x"],
+    ["GATEWAY_CLICKHOUSE_URL", "http://127.0.0.1:9/?user=a"],
     ["GATEWAY_ADMIN_TOKEN", "short"],
     ["GATEWAY_INTERNAL_TOKEN", "with a space in it"],
   ])("names %s when it is malformed, without its value", (name, value) => {

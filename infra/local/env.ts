@@ -8,6 +8,7 @@ import { resolve } from "node:path";
 import { z } from "zod";
 import { checkNames } from "../../control/kernel/check-names.ts";
 import { CONTROL_SOCKETS, handedSockets } from "../../control/process/handed-sockets.ts";
+import { envOptionalStoreUrl, envOptionalWebUrl } from "../../shared/env/env-fields.ts";
 import { isKnownVariable, strictVariables } from "../../shared/env/unknown-variables.ts";
 import { type ClusterConfig, readCluster } from "./cluster.ts";
 import type { CertificateFiles } from "./tls/certificate.ts";
@@ -139,15 +140,6 @@ const seconds = (fallback: number, min: number) =>
 /** How long requests that were interrupted at the end of a stop may take to be settled. */
 export const SETTLE_MS = 5_000;
 
-const urlOf = (protocols: readonly string[], wanted: string) =>
-  z
-    .string()
-    .optional()
-    .refine(
-      (text) => text === undefined || (URL.canParse(text) && protocols.includes(new URL(text).protocol)),
-      `must be ${wanted}`,
-    );
-
 const databaseUrl = z
   .string()
   .optional()
@@ -199,11 +191,9 @@ export const launcherVariables = {
     .meta({ values: "a folder", default: "in the data folder" })
     .describe("Storage of this machine's Durable Objects: admission state, and usage rows not yet in ClickHouse."),
   GATEWAY_DATABASE_URL: databaseUrl.meta({ default: "embedded" }),
-  GATEWAY_REDIS_URL: urlOf(["redis:", "rediss:", "http:", "https:"], "a redis://, rediss:// or https:// URL").meta({
-    default: "embedded",
-  }),
+  GATEWAY_REDIS_URL: envOptionalStoreUrl.meta({ default: "embedded" }),
   GATEWAY_REDIS_TOKEN: z.string().optional(),
-  GATEWAY_CLICKHOUSE_URL: urlOf(["http:", "https:"], "an http:// or https:// URL").meta({ default: "embedded" }),
+  GATEWAY_CLICKHOUSE_URL: envOptionalWebUrl.transform((url) => url ?? undefined).meta({ default: "embedded" }),
   GATEWAY_CLICKHOUSE_USER: z.string().default("default"),
   GATEWAY_CLICKHOUSE_PASSWORD: z.string().default(""),
   GATEWAY_DEMO: flag(false)
@@ -349,7 +339,7 @@ function certificateFiles(
 
 function redisChoice(url: string | undefined, restToken: string | undefined): RedisChoice {
   if (url === undefined) return { kind: "embedded" };
-  if (/^rediss?:/.test(url)) return { kind: "redis", url };
+  if (/^rediss?:/i.test(url)) return { kind: "redis", url };
   if (restToken === undefined)
     throw new StackEnvError("GATEWAY_REDIS_TOKEN is required with an https:// GATEWAY_REDIS_URL");
   return { kind: "rest", url: url.replace(/\/$/, ""), token: restToken };

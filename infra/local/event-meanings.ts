@@ -107,6 +107,7 @@ const CONTROL_EVENTS: Meanings = {
   recipe_unreadable: "a file in the recipes folder is not a recipe and was skipped, or the folder cannot be read",
   starting: "the control service is starting; the event has its version",
   setting_not_seeded: "a setting from the environment is invalid and was not stored",
+  setting_unfit: "a stored setting has a value that it cannot have; the default applies: save the setting again",
 };
 
 const LAUNCHER_EVENTS: Meanings = {

@@ -55,6 +55,7 @@ it("stops the start for a variable that the Worker would refuse, by its name", (
   for (const [name, value] of [
     ["GATEWAY_UPSTREAM_TIMEOUT_SECS", "soon"],
     ["GATEWAY_CELL", "Not a cell"],
+    ["GATEWAY_PASSTHROUGH_FIELDS", "no_such_field"],
     ["GATEWAY_ENCRYPTION_KEY", "c2hvcnQ="],
     ["GATEWAY_JWT_ISSUERS", '[{"issuer":"https://id.example","audience":"a","tenant":"t","algorithms":["HS256"]}]'],
   ] as const) {

@@ -101,13 +101,24 @@ export const envWebUrl = (fallback: string) =>
 /** Address of the key-value store when no variable sets it (docs/rules/configuration.md#variables). */
 const DEFAULT_STORE_URL = "redis://127.0.0.1:6379";
 
+const NO_STORE_URL =
+  "must be a redis:// or rediss:// URL, whose path can only be the number of a database, or the https:// URL of a REST endpoint";
+
+/** True for the address of a key-value store of either protocol. */
+function isStoreUrl(value: string): boolean {
+  const url = URL.parse(value);
+  return isWebUrl(value) || (url !== null && /^rediss?:$/.test(url.protocol) && /^\/?\d*$/.test(url.pathname));
+}
+
 /** Address of the key-value store for a service that supports both protocols. */
 export const envStoreUrl = envText(DEFAULT_STORE_URL)
-  .refine(
-    (value) => isWebUrl(value) || (URL.canParse(value) && /^rediss?:/i.test(value)),
-    "must be a redis:// or rediss:// URL, or the https:// URL of a REST endpoint",
-  )
+  .refine(isStoreUrl, NO_STORE_URL)
   .meta({ values: "a `redis://` or `rediss://` URL, or the `https://` URL of an Upstash REST endpoint" });
+
+/** The same without a default. */
+export const envOptionalStoreUrl = envText("")
+  .refine((value) => value === "" || isStoreUrl(value), NO_STORE_URL)
+  .transform((value) => value || undefined);
 
 /** Address of the key-value store for a Worker, which does not support the Redis protocol: it has no usable default. */
 export const envRestStoreUrl = envText(DEFAULT_STORE_URL).refine(

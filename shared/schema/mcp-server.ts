@@ -34,7 +34,8 @@ const mcpServerName = z
   .refine((text) => text !== "." && text !== "..", "must not be . or ..");
 
 /** The verb checks whether the address may be called. */
-const upstreamUrl = requiredText(2000).superRefine(refuseNoUrl);
+const storedUpstreamUrl = requiredText(2000).superRefine(refuseNoUrl);
+const upstreamUrl = storedUpstreamUrl.refine((text) => !text.includes("#"), "must not contain #");
 
 /** The complete Authorization value, scheme and token; it is sent in the header unchanged. */
 const authHeader = z
@@ -48,7 +49,7 @@ const authHeader = z
 export const storedMcpServer = {
   id: storedId,
   name: mcpServerName,
-  upstream_url: upstreamUrl,
+  upstream_url: storedUpstreamUrl,
   auth_header: storedSecret,
   enabled: flag.default(true),
   ...storedTimes,

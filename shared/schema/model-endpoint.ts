@@ -5,16 +5,18 @@ import * as z from "zod";
 import { ENDPOINT_FIELDS } from "../fields/endpoint-fields.ts";
 import { recordShape, type StoredShape } from "../fields/field-table.ts";
 import { flag, nameField, revField, storedId, storedSecret, storedTimes, warningsField, whole } from "./common.ts";
-import { apiBase, headerSecret } from "./upstream.ts";
+import { baseUrl, headerSecret, storedBaseUrl } from "./upstream.ts";
 
 export const modelEndpointSchema = z
   .object({ ...recordShape(ENDPOINT_FIELDS), rev: revField, warnings: warningsField })
   .meta({ id: "ModelEndpoint" });
 export type ModelEndpoint = z.infer<typeof modelEndpointSchema>;
 
+const notBlank = [(text: string) => text !== "", "must not be blank"] as const;
+
 const fields = {
   name: nameField,
-  api_base: apiBase.refine((text) => text !== "", "must not be blank"),
+  api_base: baseUrl.refine(...notBlank),
   api_key: headerSecret.nullable().optional(),
   /** The endpoint with the lowest number is tried first. */
   priority: whole(0),
@@ -27,7 +29,7 @@ export const storedEndpoint = {
   id: storedId,
   model_id: storedId,
   name: fields.name,
-  api_base: fields.api_base,
+  api_base: storedBaseUrl.refine(...notBlank),
   api_key: storedSecret,
   priority: fields.priority.default(100),
   weight: fields.weight.default(100),

@@ -31,7 +31,7 @@ import {
   whenValid,
   whole,
 } from "./common.ts";
-import { apiBase, headerSecret } from "./upstream.ts";
+import { baseUrl, headerSecret, storedBaseUrl } from "./upstream.ts";
 
 export const BOONS = ["vision", "structured_output", "compression"] as const;
 
@@ -177,7 +177,7 @@ const storedIdentity = {
   id: storedId,
   model_name: modelName,
   upstream_model: requiredText(300),
-  api_base: apiBase.default(""),
+  api_base: storedBaseUrl.default(""),
   api_key: storedSecret,
   ...storedTimes,
 };
@@ -196,7 +196,7 @@ export const createModelSchema = z
     ...modelFields,
     model_name: modelName,
     upstream_model: requiredText(300),
-    api_base: apiBase.default(""),
+    api_base: baseUrl.default(""),
     api_key: apiKey,
     health,
   })
@@ -209,7 +209,7 @@ export const createModelSchema = z
 export const updateModelSchema = z
   .object({ ...modelFields, model_name: modelName, api_key: apiKey, health })
   .partial()
-  .extend({ upstream_model: requiredText(300), api_base: apiBase })
+  .extend({ upstream_model: requiredText(300), api_base: baseUrl })
   .refine(isCacheTtlRight, cacheTtlRule)
   .meta({ id: "UpdateModel" });
 
@@ -219,7 +219,7 @@ export const patchModelSchema = z
     ...orNull(modelFields),
     model_name: modelName,
     upstream_model: requiredText(300).nullable(),
-    api_base: apiBase.nullable(),
+    api_base: baseUrl.nullable(),
     api_key: apiKey,
     health: z.object(orNull(healthFields)).partial().nullable(),
   })
@@ -270,7 +270,7 @@ export type CreateModel = z.infer<typeof createModelSchema>;
 /** POST /models/validate */
 export const validateModelSchema = z
   .object({
-    api_base: apiBase.refine((text) => text !== "", "must not be blank"),
+    api_base: baseUrl.refine((text) => text !== "", "must not be blank"),
     upstream_model: requiredText(300),
     api_key: apiKey.optional(),
     model_type: modelFields.model_type.optional(),

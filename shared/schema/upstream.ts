@@ -10,13 +10,16 @@ export function refuseNoUrl(text: string, context: z.core.$RefinementCtx<string>
   if (typeof url === "string") context.addIssue({ code: "custom", message: url });
 }
 
-/**
- * An upstream's base address without a trailing slash, or "" (docs/rules/models.md#addresses). The verb checks whether it
- * may be called.
- */
-export const apiBase = freeText(2000)
+/** A base address as it is stored: an earlier version accepted every URL. */
+export const storedBaseUrl = freeText(2000)
   .transform((text) => text.replace(/\/+$/, ""))
   .superRefine(refuseNoUrl);
+
+/**
+ * A base address without a trailing slash, or "" (docs/rules/models.md#addresses): paths are appended to it, so nothing of a
+ * URL that stands behind a path can be in it. The verb checks whether it may be called.
+ */
+export const baseUrl = storedBaseUrl.refine((text) => !/[?#]/.test(text), "must not contain ? or #");
 
 /**
  * A credential is sent in a header, so it has only characters that a header can carry, and nothing around it that was pasted

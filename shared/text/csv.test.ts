@@ -39,7 +39,13 @@ describe("a line of CSV", () => {
     ["+1", "'+1"],
     ["-1", "'-1"],
     ["@SUM(A1)", "'@SUM(A1)"],
-    ["\tx", "'\tx"],
+    ["\tx", `"'\tx"`],
+    ["a;=1+1", '"a;=1+1"'],
+    ["a\t=1+1", '"a\t=1+1"'],
+    ["＝1+1", "'＝1+1"],
+    ["＋1", "'＋1"],
+    ["－1", "'－1"],
+    ["＠SUM(A1)", "'＠SUM(A1)"],
     ["\rx", `"'\rx"`],
     ['=HYPERLINK("x","y")', `"'=HYPERLINK(""x"",""y"")"`],
     [" =1", " =1"],
@@ -58,7 +64,27 @@ describe("a line of CSV", () => {
   it("is read again as it was, and no cell is a formula, whatever the texts are", () => {
     const text = fc.oneof(
       fc.string({ unit: "binary" }),
-      fc.string({ unit: fc.constantFrom("=", "+", "-", "@", "\t", "\r", "\n", '"', ",", "'", "a", " ") }),
+      fc.string({
+        unit: fc.constantFrom(
+          "=",
+          "+",
+          "-",
+          "@",
+          "\t",
+          "\r",
+          "\n",
+          '"',
+          ",",
+          ";",
+          "＝",
+          "＋",
+          "－",
+          "＠",
+          "'",
+          "a",
+          " ",
+        ),
+      }),
     );
     // the last cell is not empty: a line without a comma and a text could be no cell or one
     const line = fc
@@ -67,8 +93,10 @@ describe("a line of CSV", () => {
     fc.assert(
       fc.property(fc.array(line, { maxLength: 4 }), (rows) => {
         const read = parsed(rows.map(csvLine).join(""));
-        expect(read).toEqual(rows.map((row) => row.map((cell) => (/^[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell))));
-        for (const cell of read.flat()) expect(cell).not.toMatch(/^[=+\-@\t\r]/);
+        expect(read).toEqual(
+          rows.map((row) => row.map((cell) => (/^[=+\-@\t\r＝＋－＠]/.test(cell) ? `'${cell}` : cell))),
+        );
+        for (const cell of read.flat()) expect(cell).not.toMatch(/^[=+\-@\t\r＝＋－＠]/);
       }),
     );
   });

@@ -7,9 +7,10 @@
 /** The media type of such a file. */
 export const CSV_TYPE = "text/csv";
 
-/** A cell that begins so is a formula to a spreadsheet, or may become one. */
-const FORMULA = /^[=+\-@\t\r]/;
-const NEEDS_QUOTES = /[",\r\n]/;
+/** A cell that begins so is a formula to a spreadsheet, or may become one; some read full-width signs as the plain ones. */
+const FORMULA = /^[=+\-@\t\r＝＋－＠]/;
+/** A spreadsheet can take semicolons and tabs for the ends of cells, also in a file with commas. */
+const NEEDS_QUOTES = /[",;\t\r\n]/;
 
 /** One line for these values of a row, with its end. */
 export function csvLine(values: readonly unknown[]): string {

@@ -7,18 +7,13 @@ import { envCells } from "../../../shared/env/cells.ts";
 import {
   envDatabaseName,
   envErrorText,
+  envOptionalStoreUrl,
   envOptionalUrl,
   envOptionalWhole,
   envSecret,
   envText,
 } from "../../../shared/env/env-fields.ts";
 import { EnvError } from "../../kernel/env-field.ts";
-
-/** A URL of one of these kinds, or undefined. */
-const urlOf = (kinds: RegExp, error: string) =>
-  envText("")
-    .refine((value) => value === "" || (URL.canParse(value) && kinds.test(value)), error)
-    .transform((value) => value || undefined);
 
 /** The variables of the control service that the doctor reads. */
 export const doctorVariables = {
@@ -28,7 +23,7 @@ export const doctorVariables = {
       "must be a postgres:// URL or pglite:<folder>",
     )
     .transform((value) => value || undefined),
-  GATEWAY_REDIS_URL: urlOf(/^(https?|rediss?):/i, "must be a redis://, rediss:// or https:// URL"),
+  GATEWAY_REDIS_URL: envOptionalStoreUrl,
   GATEWAY_REDIS_TOKEN: envText(""),
   GATEWAY_CLICKHOUSE_URL: envOptionalUrl.transform((value) => value || undefined),
   GATEWAY_CLICKHOUSE_DB: envDatabaseName("gateway"),

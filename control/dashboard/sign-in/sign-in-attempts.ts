@@ -1,17 +1,18 @@
 /**
- * How often the password may be guessed (docs/rules/console.md#break-glass): after five failures within 15 minutes an address
- * may try once in 30 seconds; after five of all addresses together, every address that has failed. Nobody is kept out for
- * longer: otherwise whoever knows the way to the console could keep its admin out.
+ * How often the password may be guessed (docs/rules/console.md#break-glass): after five failures within 15 minutes a guesser (a
+ * browser, a user of this machine, an address) may try once in 30 seconds; after five of all together, every guesser that has
+ * failed. Nobody is kept out for longer: otherwise whoever knows the way to the console could keep its admin out.
  */
 import ipaddr from "ipaddr.js";
 import { LRUCache } from "lru-cache";
+import { isLoopbackAddress } from "./loopback-user.ts";
 
 const FAILURES_MAX = 5;
 const WINDOW_MS = 15 * 60_000;
 const SPACING_MS = 30_000;
-/** Addresses that are remembered; the one that tried longest ago is forgotten first. */
+/** Guessers that are remembered; the one that tried longest ago is forgotten first. */
 const ADDRESSES_MAX = 10_000;
-/** Stands for the account among the addresses. */
+/** Stands for the account among the guessers. */
 const ACCOUNT = "";
 
 interface Failures {
@@ -30,22 +31,22 @@ export class SignInAttempts {
     this.#now = now;
   }
 
-  /** How long this address has to wait, in milliseconds; 0: it may try. */
-  waitMs(address: string): number {
-    const { count, lastMs } = this.#within(networkOf(address));
+  /** How long this guesser has to wait, in milliseconds; 0: it may try. */
+  waitMs(guesser: string): number {
+    const { count, lastMs } = this.#within(networkOf(guesser));
     const isAccountSlow = this.#within(ACCOUNT).count >= FAILURES_MAX;
     return count < (isAccountSlow ? 1 : FAILURES_MAX) ? 0 : Math.max(0, lastMs + SPACING_MS - this.#now());
   }
 
-  failed(address: string): void {
-    for (const name of [networkOf(address), ACCOUNT]) {
+  failed(guesser: string): void {
+    for (const name of [networkOf(guesser), ACCOUNT]) {
       const { count, firstMs } = this.#within(name);
       this.#failures.set(name, { count: count + 1, firstMs, lastMs: this.#now() });
     }
   }
 
-  succeeded(address: string): void {
-    this.#failures.delete(networkOf(address));
+  succeeded(guesser: string): void {
+    this.#failures.delete(networkOf(guesser));
   }
 
   #within(name: string): Failures {
@@ -60,7 +61,7 @@ export class SignInAttempts {
 /** Whoever has one address of IPv6 has all 2^64 of its network, and whoever is on this machine has all of 127.0.0.0/8. */
 function networkOf(address: string): string {
   if (!ipaddr.isValid(address)) return address;
+  if (isLoopbackAddress(address)) return "loopback";
   const parsed = ipaddr.process(address);
-  if (parsed.range() === "loopback") return "loopback";
   return parsed.kind() === "ipv6" ? parsed.toByteArray().slice(0, 8).join(".") : parsed.toString();
 }

@@ -2,15 +2,16 @@
  * All settings (docs/rules/settings.md#common-rules): the names of their rows, their audit actions, their stored shapes,
  * their secrets.
  */
-import { type EnergyValue, energyValueSchema } from "../../../shared/money/energy.ts";
+
 import { mailOrigin, originOf } from "../../../shared/network/origin.ts";
 import { type AlertsValue, alertsValueSchema } from "../../../shared/schema/settings/alerts.ts";
 import { type AssistantValue, assistantValueSchema } from "../../../shared/schema/settings/assistant.ts";
 import { type AutoRouterValue, autoRouterValueSchema } from "../../../shared/schema/settings/auto-router.ts";
 import { type BoonsValue, boonsValueSchema } from "../../../shared/schema/settings/boons.ts";
+import { type EnergyValue, energyValueSchema } from "../../../shared/schema/settings/energy-value.ts";
 import { type JobschedValue, jobschedValueSchema } from "../../../shared/schema/settings/jobsched.ts";
 import { type RetentionValue, usageRetentionValueSchema } from "../../../shared/schema/settings/usage-retention.ts";
-import type { Setting } from "./setting.ts";
+import { fitting, type Setting } from "./setting.ts";
 
 export const alertsSetting: Setting<AlertsValue> = {
   name: "alerts",
@@ -72,6 +73,12 @@ export const assistantSetting: Setting<AssistantValue> = {
   secrets: [],
   sealed: [],
 };
+
+/** The fields of a stored setting that fit it ({@link fitting}); nothing of one that does not exist. */
+export function fittingFields(name: string, stored: unknown): Readonly<Record<string, unknown>> {
+  const setting = SETTINGS.find((each) => each.name === name);
+  return setting === undefined ? {} : fitting(setting, stored).fields;
+}
 
 /** Every setting there is. */
 export const SETTINGS: readonly Setting<object>[] = [

@@ -5,13 +5,14 @@
  */
 import { eq } from "drizzle-orm";
 import type { z } from "zod";
+import type { ErrorDetail } from "../../../shared/errors.ts";
 import { HOT_SETTINGS } from "../../../shared/records.ts";
 import type { Database, Transaction } from "../../db/connect.ts";
 import { appSettings, revisionFloor } from "../../db/schema/settings.ts";
 import { changedFields } from "../changed-fields.ts";
 import type { VerbContext, Written } from "../context.ts";
 import { withDatabaseErrors } from "../database-errors.ts";
-import { dropUndefined, parse } from "../parse.ts";
+import { dropUndefined, errorDetailsOf, IN_WORDS, parse } from "../parse.ts";
 import { auditedWarnings, withWarnings } from "../warnings.ts";
 import { write } from "../write.ts";
 
@@ -138,10 +139,27 @@ async function held<Value extends object>(
 ): Promise<StoredSetting<Value>> {
   const [row] = await db.select().from(appSettings).where(eq(appSettings.key, setting.name));
   const [floor] = row === undefined ? await db.select().from(revisionFloor) : [row];
-  return { value: setting.schema.parse(row?.value ?? {}), rev: floor?.rev ?? 0, saved: row !== undefined };
+  const value = setting.schema.parse(fitting(setting, row?.value).fields);
+  return { value, rev: floor?.rev ?? 0, saved: row !== undefined };
 }
 
 type Fields = Record<string, unknown>;
+
+/**
+ * A stored value without the fields that the schema refuses, whose defaults then apply (docs/rules/settings.md#common-rules),
+ * and what is wrong with those.
+ */
+export function fitting(
+  setting: Setting<object>,
+  stored: unknown,
+): { readonly fields: Fields; readonly wrong: readonly ErrorDetail[] } {
+  const fields = { ...(stored as Fields | undefined) };
+  const { error } = setting.schema.safeParse(fields, IN_WORDS);
+  if (error === undefined) return { fields, wrong: [] };
+  const names = new Set(error.issues.map(({ path }) => path[0]));
+  const right = Object.entries(fields).filter(([name]) => !names.has(name));
+  return { fields: Object.fromEntries(right), wrong: errorDetailsOf(error) };
+}
 
 /** Both values with dotted names. Each has every name of the other, so that a removed field shows as null. */
 export function dottedFields(before: object, after: object): [Fields, Fields] {

@@ -267,6 +267,13 @@ describe("the rollup by quarters", () => {
     await other.close();
   });
 
+  it.each([-5, 0, 0.5, Number.NaN, 1e15])("loses nothing to a window of %d days", async (days) => {
+    const now = Date.now();
+    await ledger.insert([ledgerRow(now - 3 * DAY_MS)]);
+    await expect(dropExpired(ledger.store, days, now)).rejects.toThrow(RangeError);
+    expect(await countIn("usage_raw")).toBe(1);
+  });
+
   it("is kept for 400 days, by whole months", async () => {
     const now = Date.UTC(2026, 10, 23);
     const [young, old] = [ledgerRow(now - 400 * DAY_MS), ledgerRow(now - 433 * DAY_MS)];

@@ -148,13 +148,14 @@ export const NAMES = nameTable({
 });
 
 /**
- * Whether an object, the value of `member`, reports usage: `usage` or `meta_info` of the outermost object, `usage` of its
+ * Whether an object, the value of `member`, reports usage: `usage` or `meta_info` of the outermost object, `meta_info` of each
+ * object in an outermost list (where no member is under way), `usage` of the outermost object's
  * `response`, `message` or `x_groq`, or of a choice; `tokens` or `billed_units` of its `meta` or `usage`. `depth` is the number of objects and lists
  * that are open, `root` the member of the outermost object under way, `list` whether its value is a list.
  */
 export function isReport(member: number, depth: number, root: number, list: boolean): boolean {
   if (member === Name.Tokens) return depth === 2 && (root === Name.Meta || root === Name.Usage);
-  if (member === Name.MetaInfo) return depth === 1;
+  if (member === Name.MetaInfo) return depth === 1 || (depth === 2 && root === 0);
   if (member !== Name.Usage) return false;
   if (depth === 2) return root === Name.Response || root === Name.Message || root === Name.Groq;
   return depth === 1 || isInChoice(depth, root, list);

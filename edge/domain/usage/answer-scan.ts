@@ -36,7 +36,15 @@ import {
 } from "./answer-names.ts";
 import { type AnswerProgress, NOTHING_SEEN } from "./answer-progress.ts";
 import { OtherText } from "./other-text.ts";
-import { mergedCounts, NO_COUNTS, partsOf, type ReportedCounts, wholeInput, withCount } from "./reported-counts.ts";
+import {
+  addedCounts,
+  mergedCounts,
+  NO_COUNTS,
+  partsOf,
+  type ReportedCounts,
+  wholeInput,
+  withCount,
+} from "./reported-counts.ts";
 import { millisecondCount, tokenCount } from "./token-count.ts";
 
 /** What the current string is. */
@@ -94,6 +102,8 @@ export class AnswerScan {
   /** The type that the document states. */
   #type = 0;
   #counts: ReportedCounts = NO_COUNTS;
+  /** The sums of those answers of an outermost list that have ended. */
+  #sums: ReportedCounts = NO_COUNTS;
   /** The member of the outermost object that contains that output. */
   #outputRoot = 0;
   /** A choice has come; the list of choices has ended without one. */
@@ -124,9 +134,9 @@ export class AnswerScan {
     const sound = this.#type === Name.Sound;
     const characters = sound ? 0 : this.#content + Math.max(this.#reasoning, this.#reasoningContent);
     const some = characters > 0 || sound;
-    const { input, output } = this.#counts;
+    const { input, output } = this.#documentCounts();
     const past = this.#past;
-    const counts = mergedCounts(this.#pastCounts, this.#counts);
+    const counts = this.#allCounts();
     const reported = output !== null && !this.#isEarly();
     const lasting = past.ended && !some;
     return {
@@ -142,6 +152,14 @@ export class AnswerScan {
       known: this.#known || past.known || some || output !== null,
       ended: this.open ? lasting && input === null && output === null : lasting || this.#isLast(reported),
     };
+  }
+
+  #documentCounts(): ReportedCounts {
+    return this.#sums === NO_COUNTS ? this.#counts : addedCounts(this.#sums, this.#counts);
+  }
+
+  #allCounts(): ReportedCounts {
+    return mergedCounts(this.#pastCounts, this.#documentCounts());
   }
 
   /** A document states an error: as its `error`, or as its type. */
@@ -174,7 +192,7 @@ export class AnswerScan {
   end(): void {
     this.other.end();
     this.#past = this.progress();
-    this.#pastCounts = mergedCounts(this.#pastCounts, this.#counts);
+    this.#pastCounts = this.#allCounts();
     this.#depth = 0;
     this.#root = 0;
     this.#list = false;
@@ -188,6 +206,7 @@ export class AnswerScan {
     this.#reasoningContent = 0;
     this.#type = 0;
     this.#counts = NO_COUNTS;
+    this.#sums = NO_COUNTS;
     this.#outputRoot = 0;
     this.#choice = false;
     this.#noChoice = false;
@@ -276,6 +295,10 @@ export class AnswerScan {
     if (this.#depth === this.#reportFrom) {
       this.#reportFrom = this.#outerReport;
       this.#outerReport = 0;
+    }
+    if (this.#depth === 2 && this.#root === 0) {
+      this.#sums = this.#documentCounts();
+      this.#counts = NO_COUNTS;
     }
     if (this.#depth === 2 && this.#root === Name.Choices) this.#noChoice = this.#list && !this.#choice;
     this.#depth -= 1;

@@ -134,6 +134,20 @@ export function mergedCounts(earlier: ReportedCounts, later: ReportedCounts): Re
   };
 }
 
+/** The counts of two answers of one list: only whole counts are reported there. */
+export function addedCounts(one: ReportedCounts, other: ReportedCounts): ReportedCounts {
+  return {
+    ...other,
+    input: sumOf(one.input, other.input),
+    output: sumOf(one.output, other.output),
+    total: sumOf(one.total, other.total),
+  };
+}
+
+function sumOf(one: number | null, other: number | null): number | null {
+  return one === null ? other : saturated(one + (other ?? 0));
+}
+
 /** The tokens of the whole input, at most the largest amount; null when no input was reported. */
 export function wholeInput(counts: ReportedCounts): number | null {
   const { input, cacheRead, cacheWritten } = counts;

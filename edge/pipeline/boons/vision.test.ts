@@ -83,7 +83,7 @@ describe("images for a model that does not see", () => {
 
   it.each([
     ["is not set", { vision_fallback_model: null }, SEES],
-    ["is not registered", { vision_fallback_model: "" }, SEES],
+    ["is not registered", { vision_fallback_model: "nobody" }, SEES],
     ["is not enabled", {}, { ...SEES, enabled: false }],
     ["does not see either", {}, {}],
   ])("stay when the model that describes %s", async (_, settings, eye) => {

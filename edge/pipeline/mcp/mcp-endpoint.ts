@@ -51,7 +51,7 @@ function rewriting(call: Call, access: McpAccess, { rest }: McpTarget): Transfor
   const passed = async (bytes: Uint8Array, out: TransformStreamDefaultController<Uint8Array>): Promise<void> => {
     const { id } = principal.tenant;
     for (const own of named) {
-      await call.ports.mcpSessions.remember(server.name, [pageId(own.rest)], id);
+      await call.ports.mcpSessions.remember(server.name, [pageId(own.rest)], server.name);
       await ownIfNobodys(call, server.name, idsInQuery(own.search), id);
     }
     named = [];

@@ -28,7 +28,8 @@ export async function checkMcpSession(call: Call, { server, principal }: McpAcce
   const { mcpSessions } = call.ports;
   const owners = await ownersOf(call, server.name, ids);
   if (owners.some((owner) => owner !== tenantId)) throw new GatewayError("mcp_session_not_found");
-  if (owners.length > 0 && call.request.method !== "DELETE") call.waitUntil(mcpSessions.renew(server.name, ids));
+  if (owners.length > 0 && call.request.method !== "DELETE")
+    call.waitUntil(mcpSessions.renew(server.name, ids, tenantId));
   return { tenantId, ids };
 }
 
@@ -56,7 +57,7 @@ export async function noteMcpSession(
   answer: Response,
 ): Promise<void> {
   const ended = answer.ok && call.request.method === "DELETE" ? session.ids : [];
-  if (ended.length > 0) await call.ports.mcpSessions.forget(server.name, ended);
+  if (ended.length > 0) await call.ports.mcpSessions.forget(server.name, ended, session.tenantId);
   const given = (sessionIdsOf(answer.headers) ?? []).filter((id) => !ended.includes(id));
   await ownIfNobodys(call, server.name, given, session.tenantId);
 }

@@ -366,7 +366,7 @@ describe(
       await bridge.close();
       await backend.close();
       const why = "connect ECONNREFUSED 127.0.0.1:1: nothing listens there";
-      expect(refused).toBe(`ERR the store at 127.0.0.1:1 is not available: ${why}`);
+      expect(refused).toBe(`ERR the store of GATEWAY_REDIS_URL at 127.0.0.1:1 is not available: ${why}`);
     });
     if (!installed) return;
     conformance(async () => {

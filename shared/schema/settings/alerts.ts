@@ -10,20 +10,25 @@ const RECIPIENTS_MAX = 100;
 /** The longest time for which repeats of an alert can be held back. */
 export const MIN_INTERVAL_SECS_MAX = 86_400;
 
-const emailValue = z.object({
-  smtp_host: z.string(),
-  smtp_port: z.number().int(),
-  username: z.string(),
-  smtp_password: z.string().nullable(),
-  from_address: z.string(),
-  recipients: z.array(z.string()),
-  starttls: z.boolean(),
-});
+const emailFields = {
+  smtp_host: requiredText(253).regex(/^[^\s/@]+$/, "must be a host name or an address"),
+  smtp_port: whole(1, 65_535),
+  username: freeText(320),
+  from_address: mailAddress,
+  recipients: z
+    .array(mailAddress, { error: "must be a list of email addresses" })
+    .min(1, "must name at least one recipient")
+    .max(RECIPIENTS_MAX, `must have at most ${RECIPIENTS_MAX} entries`),
+  starttls: flag,
+};
+const minIntervalSecs = whole(0, MIN_INTERVAL_SECS_MAX);
+
+const emailValue = z.object({ ...emailFields, smtp_password: z.string().nullable() });
 
 /** The stored value, with sealed secrets. */
 export const alertsValueSchema = z.object({
   slack_webhook_url: z.string().nullable().default(null),
-  min_interval_secs: z.number().int().default(300),
+  min_interval_secs: minIntervalSecs.default(300),
   email: emailValue.nullable().default(null),
 });
 export type AlertsValue = z.infer<typeof alertsValueSchema>;
@@ -33,18 +38,10 @@ const secret = freeText(4000);
 
 const emailBody = z.object(
   {
-    smtp_host: requiredText(253).regex(/^[^\s/@]+$/, "must be a host name or an address"),
-    smtp_port: whole(1, 65_535),
-    username: freeText(320),
+    ...emailFields,
     smtp_password: secret.nullable().optional(),
     clear_smtp_password: flag,
-    from_address: mailAddress,
-    recipients: z
-      .array(mailAddress, { error: "must be a list of email addresses" })
-      .min(1, "must name at least one recipient")
-      .max(RECIPIENTS_MAX, `must have at most ${RECIPIENTS_MAX} entries`)
-      .transform((items) => [...new Set(items)]),
-    starttls: flag,
+    recipients: emailFields.recipients.transform((items) => [...new Set(items)]),
   },
   { error: "must be email settings or null" },
 );
@@ -54,7 +51,7 @@ export const alertsBodySchema = z
   .object({
     slack_webhook_url: secret.superRefine(refuseNoUrl).nullable().optional(),
     clear_slack_webhook: flag.optional(),
-    min_interval_secs: whole(0, MIN_INTERVAL_SECS_MAX).optional(),
+    min_interval_secs: minIntervalSecs.optional(),
     email: emailBody.partial().nullable().optional(),
     clear_smtp_password: flag.optional(),
   })

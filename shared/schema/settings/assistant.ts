@@ -3,16 +3,28 @@
  */
 import * as z from "zod";
 import { flag, freeText, revField, warningsField, whole } from "../common.ts";
-import { clearableName } from "./fields.ts";
+import { clearableName, storedName } from "./fields.ts";
+
+const fields = {
+  enabled: flag,
+  tools_enabled: z
+    .record(freeText(200), flag, {
+      error: "must map tool names to true or false",
+    })
+    .refine((tools) => Object.keys(tools).length <= 1000, "must have at most 1000 entries"),
+  bench_max_concurrency: whole(1, 256),
+  bench_max_duration_s: whole(1, 600),
+  bench_max_requests: whole(1, 20_000),
+};
 
 /** The stored value. A tool that is not listed is on. */
 export const assistantValueSchema = z.object({
-  enabled: z.boolean().default(true),
-  brain_model: z.string().nullable().default(null),
-  tools_enabled: z.record(z.string(), z.boolean()).default({}),
-  bench_max_concurrency: z.number().int().default(40),
-  bench_max_duration_s: z.number().int().default(120),
-  bench_max_requests: z.number().int().default(500),
+  enabled: fields.enabled.default(true),
+  brain_model: storedName,
+  tools_enabled: fields.tools_enabled.default({}),
+  bench_max_concurrency: fields.bench_max_concurrency.default(40),
+  bench_max_duration_s: fields.bench_max_duration_s.default(120),
+  bench_max_requests: fields.bench_max_requests.default(500),
 });
 export type AssistantValue = z.infer<typeof assistantValueSchema>;
 
@@ -29,17 +41,6 @@ export type Assistant = z.infer<typeof assistantSchema>;
 
 /** PUT /settings/assistant: what is omitted keeps its value; a map in the body replaces the stored one. */
 export const assistantBodySchema = z
-  .object({
-    enabled: flag.optional(),
-    brain_model: clearableName,
-    tools_enabled: z
-      .record(freeText(200), flag, {
-        error: "must map tool names to true or false",
-      })
-      .refine((tools) => Object.keys(tools).length <= 1000, "must have at most 1000 entries")
-      .optional(),
-    bench_max_concurrency: whole(1, 256).optional(),
-    bench_max_duration_s: whole(1, 600).optional(),
-    bench_max_requests: whole(1, 20_000).optional(),
-  })
+  .object({ ...fields, brain_model: clearableName })
+  .partial()
   .meta({ id: "SetAssistant" });

@@ -2,17 +2,18 @@
  * The classifier of the auto router (docs/rules/settings.md#auto-router).
  */
 import * as z from "zod";
-import { flag, revField, warningsField } from "../common.ts";
-import { clearableName, wholeOrKeep } from "./fields.ts";
+import { flag, revField, warningsField, whole } from "../common.ts";
+import { clearableName, storedName, wholeOrKeep } from "./fields.ts";
 
 /** The longest time for which the gateway waits for the classifier. */
 export const CLASSIFIER_TIMEOUT_MS_MAX = 10_000;
+const TIMEOUT_MS = [1, CLASSIFIER_TIMEOUT_MS_MAX] as const;
 
 /** The stored value, which the cells also read. */
 export const autoRouterValueSchema = z.object({
-  classifier_enabled: z.boolean().default(false),
-  classifier_model: z.string().nullable().default(null),
-  classifier_timeout_ms: z.number().int().default(250),
+  classifier_enabled: flag.default(false),
+  classifier_model: storedName,
+  classifier_timeout_ms: whole(...TIMEOUT_MS).default(250),
 });
 export type AutoRouterValue = z.infer<typeof autoRouterValueSchema>;
 
@@ -21,7 +22,7 @@ export const autoRouterBodySchema = z
   .object({
     classifier_enabled: flag.optional(),
     classifier_model: clearableName,
-    classifier_timeout_ms: wholeOrKeep(1, CLASSIFIER_TIMEOUT_MS_MAX),
+    classifier_timeout_ms: wholeOrKeep(...TIMEOUT_MS),
   })
   .meta({ id: "SetAutoRouter" });
 

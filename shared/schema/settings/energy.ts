@@ -5,7 +5,9 @@
 import * as z from "zod";
 import { shownTime } from "../../fields/common-fields.ts";
 import { amount, flag, freeText, revField } from "../common.ts";
-import { infrastructureUrl, wholeOrKeep } from "./fields.ts";
+import { baseUrl } from "../upstream.ts";
+import { pueField } from "./energy-value.ts";
+import { wholeOrKeep } from "./fields.ts";
 
 const powerQuery = freeText(4000);
 
@@ -13,12 +15,12 @@ const powerQuery = freeText(4000);
 export const energyBodySchema = z
   .object({
     enabled: flag.optional(),
-    prometheus_url: infrastructureUrl.optional(),
+    prometheus_url: baseUrl.optional(),
     power_query: powerQuery.optional(),
     poll_interval_secs: wholeOrKeep(5),
     energy_cost_per_kwh: amount.optional(),
     carbon_g_per_kwh: amount.optional(),
-    pue: z.number({ error: "must be a number above 0" }).gt(0, "must be a number above 0").optional(),
+    pue: pueField.optional(),
   })
   .meta({ id: "SetEnergy" });
 
@@ -47,7 +49,7 @@ export type Energy = z.infer<typeof energySchema>;
 
 /** POST /settings/energy/test: an omitted field has its stored value. */
 export const energyTestBodySchema = z
-  .object({ prometheus_url: infrastructureUrl.optional(), power_query: powerQuery.optional() })
+  .object({ prometheus_url: baseUrl.optional(), power_query: powerQuery.optional() })
   .meta({ id: "TestEnergy" });
 
 export const powerReadingSchema = z

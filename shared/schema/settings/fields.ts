@@ -3,8 +3,7 @@
  * contain, a stored value's schema what the value is when nothing was saved.
  */
 import * as z from "zod";
-import { freeText, whole } from "../common.ts";
-import { refuseNoUrl } from "../upstream.ts";
+import { freeText, requiredText, whole } from "../common.ts";
 
 /** A whole number where 0 keeps the stored value: 0 becomes undefined. */
 export const wholeOrKeep = (min: number, max?: number) => {
@@ -18,16 +17,11 @@ export const wholeOrKeep = (min: number, max?: number) => {
     .optional();
 };
 
+/** A name as it is stored; null: none. */
+export const storedName = requiredText(300).nullable().default(null);
+
 /** A name; null or "" clears it. */
 export const clearableName = freeText(300)
   .nullable()
   .transform((text) => (text === "" ? null : text))
   .optional();
-
-/**
- * The address of a part of the operator's own infrastructure, or "". The verb refuses only addresses that are always
- * blocked (docs/rules/network-safety.md#operator-infrastructure).
- */
-export const infrastructureUrl = freeText(2000)
-  .transform((text) => text.replace(/\/+$/, ""))
-  .superRefine(refuseNoUrl);

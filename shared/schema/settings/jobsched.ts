@@ -5,44 +5,42 @@
 import * as z from "zod";
 import { shownTime } from "../../fields/common-fields.ts";
 import { flag, freeText, oneOf, reportedText, requiredText, revField, warningsField } from "../common.ts";
-import { headerSecret } from "../upstream.ts";
-import { infrastructureUrl } from "./fields.ts";
+import { baseUrl, headerSecret, storedBaseUrl } from "../upstream.ts";
 
 export const TICK_OUTCOMES = ["ok", "idle", "error"] as const;
 const ALIASES_MAX = 10_000;
 
-const nodeAlias = z.object({ host: z.string(), ip: z.string() });
+const nodeAlias = z.object({ host: requiredText(253), ip: requiredText(253) });
+const fields = {
+  enabled: flag,
+  api_version: requiredText(32).regex(/^[A-Za-z0-9.]+$/, "must be letters, digits and dots"),
+  user: freeText(200).regex(/^[\x20-\x7e]*$/, "must be printable ASCII"),
+  node_aliases: z
+    .array(nodeAlias, { error: "must be a list of {host, ip}" })
+    .max(ALIASES_MAX, `must have at most ${ALIASES_MAX} entries`),
+};
 
 /** The stored value, with a sealed token. */
 export const jobschedValueSchema = z.object({
-  enabled: z.boolean().default(false),
-  url: z.string().default(""),
-  api_version: z.string().default("v0.0.40"),
-  user: z.string().default(""),
+  enabled: fields.enabled.default(false),
+  url: storedBaseUrl.default(""),
+  api_version: fields.api_version.default("v0.0.40"),
+  user: fields.user.default(""),
   token: z.string().nullable().default(null),
   token_last4: z.string().nullable().default(null),
-  node_aliases: z.array(nodeAlias).default([]),
+  node_aliases: fields.node_aliases.default([]),
 });
 export type JobschedValue = z.infer<typeof jobschedValueSchema>;
 
 /** PUT /settings/jobsched: what is omitted keeps its value, and so does a blank token. */
 export const jobschedBodySchema = z
   .object({
-    enabled: flag.optional(),
-    url: infrastructureUrl.optional(),
-    api_version: requiredText(32)
-      .regex(/^[A-Za-z0-9.]+$/, "must be letters, digits and dots")
-      .optional(),
-    user: freeText(200)
-      .regex(/^[\x20-\x7e]*$/, "must be printable ASCII")
-      .optional(),
-    token: headerSecret.nullable().optional(),
-    clear_token: flag.optional(),
-    node_aliases: z
-      .array(z.object({ host: requiredText(253), ip: requiredText(253) }), { error: "must be a list of {host, ip}" })
-      .max(ALIASES_MAX, `must have at most ${ALIASES_MAX} entries`)
-      .optional(),
+    ...fields,
+    url: baseUrl,
+    token: headerSecret.nullable(),
+    clear_token: flag,
   })
+  .partial()
   .meta({ id: "SetJobsched" });
 
 export const jobschedSchema = z

@@ -3,16 +3,21 @@
  * last good power reading of the cluster, which the control service writes to the key-value store.
  */
 import * as z from "zod";
+import { amount, flag, freeText, whole } from "../common.ts";
+import { storedBaseUrl } from "../upstream.ts";
+
+/** Power usage effectiveness. */
+export const pueField = z.number({ error: "must be a number above 0" }).gt(0, "must be a number above 0");
 
 /** The setting `energy`, as it is stored and as the cells read it. */
 export const energyValueSchema = z.object({
-  enabled: z.boolean().default(false),
-  prometheus_url: z.string().default(""),
-  power_query: z.string().default(""),
-  poll_interval_secs: z.number().int().default(60),
-  energy_cost_per_kwh: z.number().default(0),
-  carbon_g_per_kwh: z.number().default(0),
-  pue: z.number().default(1),
+  enabled: flag.default(false),
+  prometheus_url: storedBaseUrl.default(""),
+  power_query: freeText(4000).default(""),
+  poll_interval_secs: whole(5).default(60),
+  energy_cost_per_kwh: amount.default(0),
+  carbon_g_per_kwh: amount.default(0),
+  pue: pueField.default(1),
 });
 export type EnergyValue = z.infer<typeof energyValueSchema>;
 
