@@ -118,7 +118,7 @@ describe("what is billed", () => {
   });
 
   it("is the reserved minute of audio when neither seconds nor tokens are reported", () => {
-    const priced = { prices: { ...model.prices, input_second: 0.5 } };
+    const priced = { hidden_reasoning: false, prices: { ...model.prices, input_second: 0.5 } };
     const owed = (answer: BilledAnswer | null): number => bill(priced, estimate, { kind: "seconds" }, answer).costUsd;
     expect(owed(answered({}, true))).toBe(30);
     expect(owed(answered({ parts: { ...NO_PARTS, inputSeconds: 7 } }, true))).toBe(3.5);
@@ -144,7 +144,7 @@ describe("what is billed", () => {
     const heard = { ...many, reported: { inputTokens: 140, outputTokens: 45, totalTokens: null } };
     const heardParts = { ...NO_PARTS, audioInputTokens: 138 };
     const cost = (of: Partial<typeof prices>, measure: Measure, answer: BilledAnswer | null): number =>
-      nano(bill({ prices: { ...prices, ...of } }, none, measure, answer).costUsd);
+      nano(bill({ hidden_reasoning: false, prices: { ...prices, ...of } }, none, measure, answer).costUsd);
 
     it("is that of the tokens that are reported, an image's output being the image", () => {
       const made = answered({ ...image, parts: imageParts }, true);
@@ -216,7 +216,7 @@ describe("what is billed", () => {
           fc.boolean(),
           fc.boolean(),
           (priced, measure, seen, input, output, complete, isReported) => {
-            const record = { prices: { ...prices, ...priced } };
+            const record = { hidden_reasoning: false, prices: { ...prices, ...priced } };
             const reported = isReported ? { inputTokens: input, outputTokens: output, totalTokens: null } : null;
             const stated = { ...estimate, inputTokens: 1000, outputTokens: 1000, totalTokens: 2000 };
             const owed = bill(record, stated, measure, answered({ ...many, reported, parts: seen }, complete));
@@ -302,7 +302,7 @@ describe("what is billed", () => {
 
   it("is the minute that was reserved when the reported length of audio cannot be true", () => {
     const audio = { kind: "seconds" } as const;
-    const priced = { prices: { ...model.prices, input_second: 2 } };
+    const priced = { hidden_reasoning: false, prices: { ...model.prices, input_second: 2 } };
     const lasting = (inputSeconds: number) => answered({ parts: { ...NO_PARTS, inputSeconds } }, true);
     expect(bill(priced, estimate, audio, lasting(30_000)).costUsd).toBe(60_000);
     expect(bill(priced, estimate, audio, lasting(30_001)).costUsd).toBe(120);
@@ -310,7 +310,7 @@ describe("what is billed", () => {
 
   it("is the number of images, whatever form the answer has, and nothing for an empty answer", () => {
     const images = { kind: "images", count: 3 } as const;
-    const priced = { prices: { ...model.prices, image: 2 } };
+    const priced = { hidden_reasoning: false, prices: { ...model.prices, image: 2 } };
     expect(bill(priced, estimate, images, answered({ bytes: 0 }, true)).costUsd).toBe(0);
     expect(bill(priced, estimate, images, answered({}, true)).costUsd).toBe(6);
   });
@@ -325,7 +325,12 @@ describe("what is billed", () => {
         fc.double({ min: 0, max: 1e6, noNaN: true }),
         (all, usage, complete, price) => {
           const prices = { ...model.prices, input: price, output: price };
-          const owed = bill({ prices }, estimate, tokens, answered({ ...usage, reported: all }, complete));
+          const owed = bill(
+            { hidden_reasoning: false, prices },
+            estimate,
+            tokens,
+            answered({ ...usage, reported: all }, complete),
+          );
           expect(Number.isSafeInteger(owed.inputTokens + owed.outputTokens)).toBe(true);
           expect(Number.isFinite(owed.costUsd)).toBe(true);
           const seen = Math.min(usage.seenTokens, Number.MAX_SAFE_INTEGER - owed.inputTokens);
@@ -362,6 +367,7 @@ it("what is billed is amounts that budgets count, whatever an upstream reports a
   fc.assert(
     fc.property(price, price, reported, reported, stated, (input, output, inputTokens, outputTokens, statedTokens) => {
       const model = {
+        hidden_reasoning: false,
         prices: {
           input,
           output,

@@ -93,6 +93,7 @@ function seen(pieces: readonly Uint8Array[], content = true): SeenUsage {
 
 describe.each(Object.entries(answers))("an echo of the request in %s", (_, answerWith) => {
   const model = {
+    hidden_reasoning: false,
     prices: {
       input: 1,
       output: 1,

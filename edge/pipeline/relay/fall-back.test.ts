@@ -189,7 +189,7 @@ describe("an error that is kept while the request asks for the next model", () =
     const moving = new Moving();
     const isFree = Promise.withResolvers<void>();
     let left = pieces;
-    const body = new ReadableStream<Uint8Array>({
+    const body = new ReadableStream({
       type: "bytes",
       pull: (controller) => {
         left -= 1;
