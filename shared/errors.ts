@@ -35,6 +35,11 @@ export const ERROR_TABLE = {
   request_larger_than_quota: { status: 400, message: "request needs <x>: send less, or lower max_tokens" },
   request_blocked: { status: 400, message: "request blocked by content policy" },
   response_blocked: { status: 400, message: "response blocked by content policy" },
+  untranslatable_route: {
+    status: 400,
+    message: "model '<x>' is not served on this path: send a chat completion or a message",
+    param: "model",
+  },
   missing_api_key: { status: 401, message: "missing bearer token" },
   invalid_api_key: { status: 401, message: "invalid api key" },
   invalid_token: { status: 401, message: "invalid token" },

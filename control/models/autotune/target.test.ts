@@ -7,6 +7,7 @@ const endpoint = (name: string, more: Partial<EndpointSource> = {}): EndpointSou
   name,
   api_base: `http://${name}`,
   api_key: null,
+  auth_scheme: null,
   priority: 100,
   enabled: true,
   health_status: "unknown",
