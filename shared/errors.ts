@@ -23,10 +23,10 @@ interface ErrorRow {
 }
 
 /**
- * Codes of both planes. `<x>` in a message is replaced by `ErrorOptions.value`. Source:
- * docs/rules/errors.md#data-plane-codes and docs/rules/errors.md#management-codes.
+ * Codes of the data plane; the Management API has some of them too. `<x>` in a message is replaced by `ErrorOptions.value`
+ * (docs/rules/errors.md#data-plane-codes).
  */
-export const ERROR_TABLE = {
+export const DATA_PLANE_ERRORS = {
   invalid_path: { status: 400, message: "invalid request path" },
   invalid_json: { status: 400, message: "request body is not valid JSON" },
   invalid_multipart: { status: 400, message: "invalid multipart body" },
@@ -91,6 +91,11 @@ export const ERROR_TABLE = {
   key_store_unavailable: { status: 503, message: "key store unavailable" },
   identity_unavailable: { status: 503, message: "identity provisioning unavailable" },
   upstream_timeout: { status: 504, message: "upstream request timed out" },
+} as const satisfies Record<string, ErrorRow>;
+
+/** Codes of both planes (docs/rules/errors.md#management-codes). */
+export const ERROR_TABLE = {
+  ...DATA_PLANE_ERRORS,
   address_blocked: { status: 400, message: "<x> resolves to a blocked address" },
   unknown_field: { status: 400, message: "unknown field <x>" },
   unknown_fairshare_group: { status: 400, message: "fairshare group '<x>' does not exist", param: "fairshare_group" },
@@ -152,6 +157,11 @@ export interface ErrorOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** For the log only, never sent. */
   readonly cause?: unknown;
+}
+
+/** Whether a value is a code of the table. */
+export function isErrorCode(value: unknown): value is ErrorCode {
+  return typeof value === "string" && Object.hasOwn(ERROR_TABLE, value);
 }
 
 /** The status of a code. */

@@ -187,6 +187,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
   const transforms = events ? responseTransformsOf(forwarded.applied) : [];
   const job: RelayJob = {
     path: call.path,
+    requestId: call.requestId,
     body,
     head,
     cancellation,

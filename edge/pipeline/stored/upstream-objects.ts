@@ -173,8 +173,8 @@ function without(billed: Billed, others: TokenCounts, cost: number): Billed {
 }
 
 /** Whether an answer may have ids that later requests name. */
-function isKept({ route, path }: Call, root: Readonly<Record<string, unknown>>): boolean {
+function isKept({ route }: Call, root: Readonly<Record<string, unknown>>): boolean {
   if (route.requestType === "responses") return root["store"] !== false;
   if (route.requestType === "chat") return isJsonObject(root["audio"]);
-  return path.endsWith("/messages") && (root["container"] !== undefined || Array.isArray(root["tools"]));
+  return route.requestType === "messages" && (root["container"] !== undefined || Array.isArray(root["tools"]));
 }
