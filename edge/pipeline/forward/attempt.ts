@@ -82,6 +82,7 @@ export async function attempt(sending: AttemptInput, target: Target): Promise<At
   );
   const span = call.trace.begin("upstream", call.ports.clock());
   span.set({ endpoint: target.name, attempt: call.trace.count("upstream"), status: 0, ttft_ms: 0 });
+  if (sending.translation !== null) span.set({ translated_to: model.api_dialect });
   const { status: earlierStatus } = progress;
   progress.begin(target);
   try {
