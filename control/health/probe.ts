@@ -184,7 +184,7 @@ const usageSchema = z.object({
 });
 
 function usageOf({ text }: OutboundAnswer): Pick<ProbeUsage, "inputTokens" | "outputTokens"> {
-  const usage = usageSchema.safeParse(parsed(text)).data?.usage
+  const usage = usageSchema.safeParse(parsed(text)).data?.usage;
   if (usage === undefined) return { inputTokens: 0, outputTokens: 0 };
   return {
     inputTokens: usage.prompt_tokens || usage.input_tokens,

@@ -3,8 +3,8 @@
  * (docs/rules/models.md#validation). A blocked address is not called.
  */
 import { GatewayError } from "../../shared/errors.ts";
-import { type ModelValidation, validateModelSchema } from "../../shared/schema/model.ts";
 import type { UpstreamAccess } from "../../shared/network/upstream-access.ts";
+import { type ModelValidation, validateModelSchema } from "../../shared/schema/model.ts";
 import type { VerbContext } from "../kernel/context.ts";
 import { OutboundError } from "../kernel/outbound/bounded-fetch.ts";
 import { catalogUrl, readCatalog } from "../kernel/outbound/model-catalog.ts";
@@ -64,7 +64,9 @@ async function idsOf(
   credential: string | null,
 ): Promise<{ readonly ids: readonly string[] | null } | { readonly status: number } | { readonly reason: string }> {
   try {
-    return { ids: await readCatalog({ url: catalogUrl(apiBase), access, credential, timeoutMs: TIMEOUT_MS, policy: ssrf }) };
+    return {
+      ids: await readCatalog({ url: catalogUrl(apiBase), access, credential, timeoutMs: TIMEOUT_MS, policy: ssrf }),
+    };
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error;
     return error.status === null ? { reason: error.message } : { status: error.status };

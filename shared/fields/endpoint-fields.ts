@@ -3,8 +3,8 @@
  * no backup contains them.
  */
 import * as z from "zod";
-import { ID_FIELD, shownTime, TIME_FIELDS } from "./common-fields.ts";
 import { AUTH_SCHEMES } from "../network/upstream-access.ts";
+import { ID_FIELD, shownTime, TIME_FIELDS } from "./common-fields.ts";
 import type { FieldTable } from "./field-table.ts";
 
 export const ENDPOINT_FIELDS = {

@@ -2,8 +2,8 @@
  * The fields of a model (docs/rules/models.md#fields). Prices are in USD per token, image, character or second of audio.
  */
 import * as z from "zod";
-import { ID_FIELD, shownTime, TIME_FIELDS } from "./common-fields.ts";
 import { API_DIALECTS, AUTH_SCHEMES } from "../network/upstream-access.ts";
+import { ID_FIELD, shownTime, TIME_FIELDS } from "./common-fields.ts";
 import type { FieldTable } from "./field-table.ts";
 
 export const MODEL_TYPES = ["chat", "embedding", "audio_transcription", "audio_speech", "image"] as const;

@@ -5,7 +5,17 @@ import * as z from "zod";
 import { ENDPOINT_FIELDS } from "../fields/endpoint-fields.ts";
 import { recordShape, type StoredShape } from "../fields/field-table.ts";
 import { AUTH_SCHEMES } from "../network/upstream-access.ts";
-import { flag, nameField, oneOf, revField, storedId, storedSecret, storedTimes, warningsField, whole } from "./common.ts";
+import {
+  flag,
+  nameField,
+  oneOf,
+  revField,
+  storedId,
+  storedSecret,
+  storedTimes,
+  warningsField,
+  whole,
+} from "./common.ts";
 import { apiBase, headerSecret } from "./upstream.ts";
 
 export const modelEndpointSchema = z
@@ -17,7 +27,9 @@ const fields = {
   name: nameField,
   api_base: apiBase.refine((text) => text !== "", "must not be blank"),
   api_key: headerSecret.nullable().optional(),
-  auth_scheme: oneOf(AUTH_SCHEMES).nullable().meta({ description: "How the credential is sent. Null: as the model says" }),
+  auth_scheme: oneOf(AUTH_SCHEMES)
+    .nullable()
+    .meta({ description: "How the credential is sent. Null: as the model says" }),
   /** The endpoint with the lowest number is tried first. */
   priority: whole(0),
   weight: whole(1),

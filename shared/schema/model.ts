@@ -115,7 +115,9 @@ const modelFields = {
   description: descriptionField,
   model_type: oneOf(MODEL_TYPES),
   api_dialect: oneOf(API_DIALECTS).meta({ description: "API of the upstreams; calls in the other one are translated" }),
-  auth_scheme: oneOf(AUTH_SCHEMES).meta({ description: "How api_key is sent: bearer token, header of this name, or not" }),
+  auth_scheme: oneOf(AUTH_SCHEMES).meta({
+    description: "How api_key is sent: bearer token, header of this name, or not",
+  }),
   enabled: flag,
   ...priceFields,
   context_window: whole(0),

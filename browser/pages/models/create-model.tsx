@@ -50,7 +50,13 @@ export function CreateModel({
       <CreateForm
         specs={SPECS}
         schema={SCHEMA}
-        initial={{ model_type: "chat", api_dialect: "openai", auth_scheme: "bearer", input_cost_per_token: 0, output_cost_per_token: 0 }}
+        initial={{
+          model_type: "chat",
+          api_dialect: "openai",
+          auth_scheme: "bearer",
+          input_cost_per_token: 0,
+          output_cost_per_token: 0,
+        }}
         zone="UTC"
         submitLabel={(values) => text((test.answerTo(values)?.warnings.length ?? 0) > 0 ? "createAnyway" : "create")}
         controls={{

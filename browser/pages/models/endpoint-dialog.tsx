@@ -51,13 +51,7 @@ function askedOf({ upstream_model, api_dialect, auth_scheme }: Records["Model"],
   return { ...values, upstream_model, api_dialect, auth_scheme: values["auth_scheme"] || auth_scheme };
 }
 
-function CreateEndpoint({
-  model,
-  onDone,
-}: {
-  readonly model: Records["Model"];
-  readonly onDone: () => void;
-}) {
+function CreateEndpoint({ model, onDone }: { readonly model: Records["Model"]; readonly onDone: () => void }) {
   const { id } = model;
   const queries = useQueryClient();
   const test = useConnectionTest();

@@ -31,7 +31,11 @@ export interface LoadTarget {
 }
 
 /** There is always a target: models without any address use the default upstream. */
-export function loadTarget(model: TargetSource & UpstreamAccess, endpoints: readonly EndpointSource[], defaultBase: string): LoadTarget {
+export function loadTarget(
+  model: TargetSource & UpstreamAccess,
+  endpoints: readonly EndpointSource[],
+  defaultBase: string,
+): LoadTarget {
   const enabled = endpoints
     .filter((endpoint) => endpoint.enabled)
     .sort((a, b) => a.priority - b.priority || (a.name < b.name ? -1 : 1));

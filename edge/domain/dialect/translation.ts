@@ -30,6 +30,8 @@ export interface TranslationOptions {
 export interface StreamTranslation {
   /** One event of the upstream, `[DONE]` too. `name` is its `event` field. */
   event(name: string | null, data: string): Steps<string>;
+  /** The stream was none of its API, or ended before its own end. */
+  readonly isBroken: boolean;
   /** The upstream's body ended, with or without its own end. */
   end(): string;
 }

@@ -3,8 +3,9 @@
  * not decide how often: the retry plan does. Invariant: every endpoint is in the result at most once, and an order
  * without chance or sessions is the same for every request.
  */
-import type { ModelRecord, ResolvedEndpoint } from "../../../shared/records.ts";
+
 import { accessOf, type UpstreamAccess } from "../../../shared/network/upstream-access.ts";
+import type { ModelRecord, ResolvedEndpoint } from "../../../shared/records.ts";
 import { fnv1a64 } from "../wire/bytes/fnv1a.ts";
 
 /** One upstream of a model. */

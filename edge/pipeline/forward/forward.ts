@@ -22,8 +22,8 @@ import { madeBy } from "../stored/upstream-objects.ts";
 import { type AttemptInput, type AttemptResult, attempt, cancelAnswer, type UpstreamAnswer } from "./attempt.ts";
 import { diagnoseUpstream } from "./diagnose-upstream.ts";
 import { upstreamRetryAfterMs } from "./retry-after.ts";
-import { spokenCall } from "./translated-call.ts";
 import { planTransforms } from "./transform-plans.ts";
+import { spokenCall } from "./translated-call.ts";
 import type { UpstreamProgress } from "./upstream-progress.ts";
 
 /** Totals over the attempts of a request. */

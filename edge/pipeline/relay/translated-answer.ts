@@ -19,6 +19,7 @@ import { beginningOf, LOOK_MAX_BYTES } from "../forward/look-at-answer.ts";
 import { isEventStream } from "../reply/response-headers.ts";
 
 const JSON_TYPE = "application/json";
+const NOTHING = new Uint8Array(0);
 const encoder = new TextEncoder();
 
 /** The stage of a 2xx. A document that cannot be read is `upstream_failed`. */
@@ -53,7 +54,7 @@ function* parsed(bytes: Uint8Array): Steps<unknown> {
   }
 }
 
-/** Each event goes on as soon as it is complete. A stream that ends without its own end breaks off. */
+/** Each event goes on as soon as it is complete. A stream that is none, or ends before its own end, breaks off. */
 function translatedStream(
   call: Call,
   body: ReadableStream<Uint8Array>,
@@ -63,17 +64,22 @@ function translatedStream(
   const reader = body.getReader();
   const rest = function* (): Steps<Uint8Array> {
     const last = yield* filter.finishing();
-    return concat([last, encoder.encode(stream.end())]);
+    return concat([last, written(stream, stream.end())]);
   };
   return new ReadableStream(
     {
       pull: async (controller) => {
-        for (;;) {
-          const { done, value } = await reader.read();
-          const bytes = await inTurns(call, done ? rest() : filter.pushing(value));
-          if (bytes.byteLength > 0) controller.enqueue(bytes);
-          if (done) controller.close();
-          if (done || bytes.byteLength > 0) return;
+        try {
+          for (;;) {
+            const { done, value } = await reader.read();
+            const bytes = await inTurns(call, done ? rest() : filter.pushing(value));
+            if (bytes.byteLength > 0) controller.enqueue(bytes);
+            if (done) controller.close();
+            if (done || bytes.byteLength > 0) return;
+          }
+        } catch (error) {
+          await reader.cancel(error).catch(() => undefined);
+          throw error;
         }
       },
       cancel: async (reason) => await reader.cancel(reason),
@@ -94,9 +100,15 @@ function eventsOf(stream: StreamTranslation): ResponseTransform {
         if (line.startsWith("data:")) data.push(line.slice(line[5] === " " ? 6 : 5));
         else if (line.startsWith("event:")) name = line.slice("event:".length).trim();
       }
-      return data.length === 0 ? new Uint8Array(0) : encoder.encode(yield* stream.event(name, data.join("\n")));
+      return written(stream, data.length === 0 ? "" : yield* stream.event(name, data.join("\n")));
     },
   };
+}
+
+/** The events as bytes. A broken stream gets its end from the relay, which has to know of it. */
+function written({ isBroken }: StreamTranslation, events: string): Uint8Array {
+  if (isBroken) throw new Error("the upstream's stream is not complete, or not in its API");
+  return encoder.encode(events);
 }
 
 /** A refusal of the upstream. Only the beginning of a long one is read, which says nothing then. */
@@ -107,9 +119,11 @@ export async function translatedRefusal(
 ): Promise<UpstreamAnswer> {
   const { response, cancellation } = answer;
   const { status } = response;
-  const begun = await beginningOf(response, LOOK_MAX_BYTES, call.memory.answerMemory, cancellation.idle).catch(() => null);
+  const begun = await beginningOf(response, LOOK_MAX_BYTES, call.memory.answerMemory, cancellation.idle).catch(
+    () => null,
+  );
   response.body?.cancel().catch(() => undefined);
-  const said = await inTurns(call, parsed(concat([answer.head, begun?.head ?? new Uint8Array(0)])));
+  const said = await inTurns(call, parsed(concat([answer.head, begun?.head ?? NOTHING])));
   const headers = new Headers(response.headers);
   for (const name of ["content-length", "content-encoding", "transfer-encoding"]) headers.delete(name);
   headers.set("content-type", JSON_TYPE);

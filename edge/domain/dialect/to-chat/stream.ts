@@ -32,6 +32,7 @@ interface ChatStreamOptions {
 }
 
 export class ChatStream {
+  isBroken = false;
   readonly #options: ChatStreamOptions;
   #head: JsonObject = {};
   #block: Block | null = null;
@@ -76,6 +77,7 @@ export class ChatStream {
   }
 
   #broken(): string {
+    this.isBroken = true;
     this.#ended = true;
     return dataEvent(JSON.stringify(errorBody("upstream_stream_error")));
   }

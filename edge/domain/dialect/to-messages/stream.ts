@@ -12,6 +12,7 @@ import { callIdOf, endOf, headOf, messagesUsage, reasoningOf } from "./answer.ts
 import { BlockQueue } from "./block-queue.ts";
 
 export class MessagesStream {
+  isBroken = false;
   readonly #blocks = new BlockQueue();
   /** The first chunk. */
   #head: JsonObject | null = null;
@@ -45,6 +46,7 @@ export class MessagesStream {
   }
 
   #broken(): string {
+    this.isBroken = true;
     this.#ended = true;
     return written([messagesError(500, errorBody("upstream_stream_error"))]);
   }
