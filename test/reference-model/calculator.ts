@@ -20,7 +20,7 @@ const REQUEST_TYPES: Readonly<Record<CallRoute, string>> = {
   completions: "completion",
   embeddings: "embedding",
   responses: "responses",
-  messages: "other",
+  messages: "messages",
   rerank: "rerank",
   moderations: "moderation",
   speech: "audio",

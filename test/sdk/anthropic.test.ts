@@ -1,5 +1,5 @@
 /**
- * The Anthropic SDK on `/v1/messages`, which the gateway passes through: it is governed and billed like every other path.
+ * The Anthropic SDK on `/v1/messages`, which is governed and billed like chat.
  *
  * @module-tag check
  */
@@ -37,7 +37,7 @@ describe("the Anthropic SDK", () => {
     expect(call?.headers["anthropic-version"]).toMatch(/^\d{4}-\d\d-\d\d$/);
     expect(call?.headers).not.toHaveProperty("x-api-key");
     expect(await fixture.gateway.row(minted.tenant.id, response.headers.get("x-gateway-request-id"))).toMatchObject({
-      request_type: "other",
+      request_type: "messages",
       input_tokens: 11,
       output_tokens: 22,
       session_id_source: "derived",

@@ -9,6 +9,7 @@ import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import {
   aiSdkExample,
+  anthropicExample,
   curlExample,
   langchainExample,
   SECRET_VARIABLE,
@@ -17,8 +18,10 @@ import {
 import { typescriptCode } from "../../browser/pages/playground/code-of.ts";
 import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
+import { mintAt, useRouteUpstream } from "../harness/upstream-routes.ts";
 
 const fixture = useGateway();
+const routes = useRouteUpstream();
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, "../..");
 const MODEL_NAME = `it's "a" $MODEL`;
@@ -50,6 +53,11 @@ describe("the guide's code", () => {
 
   it("for OpenAI's package prints the answer", async () => {
     await printsTheAnswer(typescriptExample);
+  });
+
+  it("for Anthropic's package prints the message", async () => {
+    const minted = await mintAt(fixture.gateway, routes, { model_name: `${MODEL_NAME} ${crypto.randomUUID()}` });
+    await printsTheAnswer(anthropicExample, "[ { type: 'text', text: 'hello' } ]\n", minted);
   });
 
   it.each([
@@ -84,11 +92,15 @@ it("the code that the playground copies makes the same request, whatever is in i
   expect(fixture.upstream.seen(minted.mark)[0]?.body).toEqual({ ...body, model: "plain" });
 });
 
-async function printsTheAnswer(example: typeof typescriptExample): Promise<void> {
-  const minted = await mint();
-  const { stdout } = await run(process.execPath, ["--input-type=module", "-e", example(callOf(minted))], {
+async function printsTheAnswer(
+  example: typeof typescriptExample,
+  printed = "hello world\n",
+  minted?: Minted,
+): Promise<void> {
+  const used = minted ?? (await mint());
+  const { stdout } = await run(process.execPath, ["--input-type=module", "-e", example(callOf(used))], {
     cwd: ROOT,
-    env: withSecret(minted),
+    env: withSecret(used),
   });
-  expect(stdout).toBe("hello world\n");
+  expect(stdout).toBe(printed);
 }

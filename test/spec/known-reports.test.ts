@@ -166,7 +166,7 @@ describe("a refusal", () => {
     expect(answers.map(({ status, text }) => ({ status, body: JSON.parse(text) }))).toMatchObject([
       { status: 404, body: { type: "error", error: { type: "not_found_error" } } },
       { status: 401, body: { type: "error", error: { type: "authentication_error", code: "invalid_api_key" } } },
-      { status: 404, body: { type: "error", error: { type: "not_found_error" } } },
+      { status: 400, body: { type: "error", error: { type: "invalid_request_error" } } },
     ]);
   });
 

@@ -64,7 +64,7 @@ describe("a JSON route", () => {
     [
       "/v1/messages",
       { messages: [{ role: "user", content: text }], max_tokens: 7, stream: true },
-      { request_type: "other", estimated_tokens: 21, input_tokens: 11, output_tokens: 22, cost_usd: 0.231 },
+      { request_type: "messages", estimated_tokens: 21, input_tokens: 11, output_tokens: 22, cost_usd: 0.231 },
     ],
     [
       "/v1/completions",
@@ -89,7 +89,7 @@ describe("a JSON route", () => {
     [
       "/v1/messages?beta=true",
       { messages: [{ role: "user", content: text }], max_tokens: 7 },
-      { request_type: "other", estimated_tokens: 21, input_tokens: 11, output_tokens: 22, cost_usd: 0.231 },
+      { request_type: "messages", estimated_tokens: 21, input_tokens: 11, output_tokens: 22, cost_usd: 0.231 },
     ],
   ])("%s %j is forwarded with another model and nothing else, and billed", async (path, body, row) => {
     const minted = await mint();
