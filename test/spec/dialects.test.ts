@@ -98,7 +98,8 @@ describe("the OpenAI SDK at a model of Anthropic's API", () => {
   ])("streams %s, and is billed either way", async (_, more, promptTokens) => {
     const minted = await mintMessages("thinks");
     const stream = await openai(minted).chat.completions.create({ ...chat(minted), ...more, stream: true });
-    const chunks = await Array.fromAsync(stream);
+    const chunks: OpenAI.ChatCompletionChunk[] = [];
+    for await (const chunk of stream) chunks.push(chunk);
     const deltas = chunks.map(({ choices }) => choices[0]?.delta as { content?: string; reasoning_content?: string });
     expect({
       text: deltas.map((delta) => delta?.content ?? "").join(""),
@@ -173,14 +174,17 @@ describe("the OpenAI SDK at a model of Anthropic's API", () => {
     expect(messages().seen(minted.mark)).toHaveLength(1);
   });
 
-  it.each(["cut", "early", "late-error"])("never takes a stream for a whole one that ends so: %s", async (how) => {
-    const minted = await mintMessages(how);
-    const read = async (): Promise<unknown> =>
-      await openai(minted).chat.completions.stream(chat(minted)).finalChatCompletion();
-    await expect(read()).rejects.toThrow();
-    const row = await lastRow(minted);
-    expect(row).toMatchObject({ status_code: 200, error_code: "upstream_stream_error", input_tokens: PROMPT_TOKENS });
-  });
+  it.each(["pace=20,cut", "early", "late-error"])(
+    "never takes a stream for a whole one that ends so: %s",
+    async (how) => {
+      const minted = await mintMessages(how);
+      const read = async (): Promise<unknown> =>
+        await openai(minted).chat.completions.stream(chat(minted)).finalChatCompletion();
+      await expect(read()).rejects.toThrow();
+      const row = await lastRow(minted);
+      expect(row).toMatchObject({ status_code: 200, error_code: "upstream_stream_error", input_tokens: PROMPT_TOKENS });
+    },
+  );
 });
 
 describe("the Anthropic SDK at a model of chat completions", () => {
@@ -252,10 +256,14 @@ describe("the Anthropic SDK at a model of chat completions", () => {
     expect((await anthropic(minted).messages.countTokens(counted)).input_tokens).toBeGreaterThan(0);
   });
 
-  it.each(["cut", "late-error", "cut-mid"])("never takes a stream for a whole one that ends so: %s", async (how) => {
-    const minted = await fixture.gateway.mint(fixture.upstream.url, how);
-    const read = async (): Promise<unknown> => await anthropic(minted).messages.stream(message(minted)).finalMessage();
-    await expect(read()).rejects.toThrow();
-    expect(await lastRow(minted)).toMatchObject({ status_code: 200, error_code: "upstream_stream_error" });
-  });
+  it.each(["pace=20,cut", "late-error", "pace=20,cut-mid"])(
+    "never takes a stream for a whole one that ends so: %s",
+    async (how) => {
+      const minted = await fixture.gateway.mint(fixture.upstream.url, how);
+      const read = async (): Promise<unknown> =>
+        await anthropic(minted).messages.stream(message(minted)).finalMessage();
+      await expect(read()).rejects.toThrow();
+      expect(await lastRow(minted)).toMatchObject({ status_code: 200, error_code: "upstream_stream_error" });
+    },
+  );
 });

@@ -4,6 +4,7 @@ import type { Model } from "../../shared/schema/model.ts";
 import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
 import { mainRows } from "../harness/main-rows.ts";
+import { speaking } from "../harness/speaking.ts";
 import { mintAt, useRouteUpstream } from "../harness/upstream-routes.ts";
 
 const fixture = useGateway();
@@ -28,7 +29,7 @@ async function send({ secret, model }: Minted, path: string, isForm: boolean, bo
 
 /** The code of a refusal that came after a change of the tenant; "": it was no refusal. */
 async function codeAfter(route: Route, part: "budget" | "guardrails", change: object): Promise<string> {
-  const minted = await mintAt(fixture.gateway, upstream);
+  const minted = await mintAt(fixture.gateway, upstream, speaking(route.path));
   await fixture.gateway.must("PATCH", `/tenants/${minted.tenant.id}/${part}`, change);
   const { status, text } = await send(minted, route.path, route.isForm === true, route.body);
   return status < 400 ? "" : (JSON.parse(text) as { readonly error: { readonly code: string } }).error.code;
@@ -36,7 +37,7 @@ async function codeAfter(route: Route, part: "budget" | "guardrails", change: ob
 
 async function hasFallback({ path, isForm = false, body }: Route): Promise<boolean> {
   const minted = await fixture.gateway.mint("http://127.0.0.1:9");
-  const second = await mintAt(fixture.gateway, upstream);
+  const second = await mintAt(fixture.gateway, upstream, speaking(path));
   await fixture.gateway.must<Model>("PATCH", `/models/${minted.model.id}`, {
     fallback_models: [second.model.model_name],
   });
@@ -74,7 +75,7 @@ const ROUTES: readonly Route[] = [
 describe("a route", () => {
   mainRows(2)(ROUTES.map((route) => [route.path, route] as const))("%s has what the table says", async (_, route) => {
     const { path, isForm = false, body, works } = route;
-    const plain = await mintAt(fixture.gateway, upstream, { cache_enabled: true });
+    const plain = await mintAt(fixture.gateway, upstream, { cache_enabled: true, ...speaking(path) });
     const { headers } = await send(plain, path, isForm, body);
     const streamed = isForm ? null : await send(plain, path, false, { ...body, stream: true });
     const banned = (side: "input" | "output", word: string) => ({
