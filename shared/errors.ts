@@ -32,9 +32,16 @@ export const DATA_PLANE_ERRORS = {
   invalid_multipart: { status: 400, message: "invalid multipart body" },
   model_required: { status: 400, message: "model is required", param: "model" },
   validation_failed: { status: 400, message: "validation failed" },
+  /** A field that the dialect of the model cannot carry (docs/rules/dialects.md#what-is-lost). */
+  untranslatable_field: { status: 400, message: "a field cannot be translated for this model" },
   request_larger_than_quota: { status: 400, message: "request needs <x>: send less, or lower max_tokens" },
   request_blocked: { status: 400, message: "request blocked by content policy" },
   response_blocked: { status: 400, message: "response blocked by content policy" },
+  untranslatable_route: {
+    status: 400,
+    message: "model '<x>' is not served on this path: send a chat completion or a message",
+    param: "model",
+  },
   missing_api_key: { status: 401, message: "missing bearer token" },
   invalid_api_key: { status: 401, message: "invalid api key" },
   invalid_token: { status: 401, message: "invalid token" },
@@ -141,8 +148,8 @@ export interface ErrorOptions {
   readonly value?: string;
   readonly param?: string | null;
   /**
-   * With `validation_failed` on the data plane: the field and what to change; it replaces the table's message
-   * (docs/rules/budgets.md#amounts).
+   * With `validation_failed` on the data plane and `untranslatable_field`: the field and what to change; it replaces the
+   * table's message (docs/rules/budgets.md#amounts).
    */
   readonly complaint?: string;
   readonly details?: readonly ErrorDetail[];

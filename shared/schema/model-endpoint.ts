@@ -4,7 +4,18 @@
 import * as z from "zod";
 import { ENDPOINT_FIELDS } from "../fields/endpoint-fields.ts";
 import { recordShape, type StoredShape } from "../fields/field-table.ts";
-import { flag, nameField, revField, storedId, storedSecret, storedTimes, warningsField, whole } from "./common.ts";
+import { AUTH_SCHEMES } from "../network/upstream-access.ts";
+import {
+  flag,
+  nameField,
+  oneOf,
+  revField,
+  storedId,
+  storedSecret,
+  storedTimes,
+  warningsField,
+  whole,
+} from "./common.ts";
 import { apiBase, headerSecret } from "./upstream.ts";
 
 export const modelEndpointSchema = z
@@ -16,6 +27,9 @@ const fields = {
   name: nameField,
   api_base: apiBase.refine((text) => text !== "", "must not be blank"),
   api_key: headerSecret.nullable().optional(),
+  auth_scheme: oneOf(AUTH_SCHEMES)
+    .nullable()
+    .meta({ description: "How the credential is sent. Null: as the model says" }),
   /** The endpoint with the lowest number is tried first. */
   priority: whole(0),
   weight: whole(1),
@@ -29,6 +43,7 @@ export const storedEndpoint = {
   name: fields.name,
   api_base: fields.api_base,
   api_key: storedSecret,
+  auth_scheme: fields.auth_scheme.default(null),
   priority: fields.priority.default(100),
   weight: fields.weight.default(100),
   enabled: fields.enabled.default(true),
@@ -39,6 +54,7 @@ export const storedEndpoint = {
 export const createModelEndpointSchema = z
   .object({
     ...fields,
+    auth_scheme: storedEndpoint.auth_scheme,
     priority: storedEndpoint.priority,
     weight: storedEndpoint.weight,
     enabled: storedEndpoint.enabled,

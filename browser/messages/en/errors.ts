@@ -22,6 +22,8 @@ export const errorTexts = {
   request_blocked_fix: "Change the content. If the guardrails block too much, change them for this tenant.",
   response_blocked: "The tenant's guardrails blocked the response because of its content.",
   response_blocked_fix: "Rephrase the request. If the guardrails block too much, change them for this tenant.",
+  untranslatable_route: "The API of the model does not have this path.",
+  untranslatable_route_fix: "Send a chat completion or a message, or choose another model.",
   missing_api_key: "The request has no API key.",
   missing_api_key_fix: "Send the key in the header Authorization: Bearer <key>.",
   invalid_api_key: "The API key is unknown: it is mistyped, deleted, or replaced by a rotation.",
