@@ -3,7 +3,6 @@
  * gates of the tenant and the model, and needs no slot and no budget. Only an upstream that speaks this API is asked; for every
  * other one the gateway's own estimate is the answer.
  */
-import type { ModelRecord } from "../../shared/records.ts";
 import { estimateTokens } from "../domain/request/token-estimate.ts";
 import { authenticate } from "./authenticate/authenticate.ts";
 import { beforeAdmission } from "./authenticate/authenticate-now.ts";
@@ -32,17 +31,12 @@ export async function countTokens(received: PipelineInput): Promise<Response> {
     });
     const request = await resolveCurrent(call, asked, resolveModel);
     // What a policy would refuse or change goes to no upstream.
-    if (!answersCount(request.model) || guardsOf(request.principal.tenant, "input") !== null)
+    if (request.model.api_dialect !== "anthropic" || guardsOf(request.principal.tenant, "input") !== null)
       return await estimated(call, request);
     const objects = await withKnown(request, checkNamedObjects(call, request));
     return await forwardProbe(call, { ...request, objects }, PROBE);
   });
   return response;
-}
-
-/** Whether the upstream of a model has this route. */
-function answersCount(model: ModelRecord & { readonly api_dialect?: string }): boolean {
-  return model.api_dialect === "anthropic";
 }
 
 async function estimated(call: Call, request: Resolved): Promise<CallAnswer> {
