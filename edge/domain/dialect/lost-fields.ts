@@ -4,120 +4,95 @@
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import type { JsonObject } from "../wire/json/document.ts";
-import { listed } from "./values.ts";
 
 export type Dialect = "openai" | "anthropic";
 
-/** What happens to a field, and the fix of a refused one or the reason of a dropped one. */
-type Loss = readonly [outcome: "refused" | "dropped", why: string];
+/**
+ * Fields with one fate: what happens, the fix of refused ones or the reason of dropped ones, and their names; `[]` stands for
+ * the elements of a list.
+ */
+type Loss = readonly [outcome: "refused" | "dropped", why: string, fields: string];
 
-/** By the dialect of the client; `[]` stands for the elements of a list. */
-export const LOST_FIELDS = {
-  openai: {
-    n: ["refused", "ask for one choice"],
-    logprobs: ["refused", "leave it out"],
-    top_logprobs: ["refused", "leave it out"],
-    logit_bias: ["refused", "leave it out"],
-    audio: ["refused", "ask for text"],
-    modalities: ["refused", "ask for text"],
-    functions: ["refused", "use tools"],
-    function_call: ["refused", "use tool_choice"],
-    web_search_options: ["refused", "leave it out"],
-    moderation: ["refused", "leave it out"],
-    verbosity: ["refused", "ask for it in the prompt"],
-    frequency_penalty: ["dropped", "ignored"],
-    presence_penalty: ["dropped", "ignored"],
-    seed: ["dropped", "ignored"],
-    metadata: ["dropped", "ignored"],
-    prediction: ["dropped", "ignored"],
-    store: ["dropped", "ignored"],
-    prompt_cache_key: ["dropped", "hint"],
-    prompt_cache_options: ["dropped", "hint"],
-    prompt_cache_retention: ["dropped", "hint"],
-    tool_choice: ["refused", "use auto, required, none or a named function"],
-    response_format: ["refused", "use json_schema with a schema"],
-    "tools[]": ["refused", "define a function"],
-    "messages[].role": ["refused", "use system, developer, user, assistant or tool"],
-    "messages[].content[]": ["refused", "use text, image_url or file"],
-    "messages[].content[].image_url": ["refused", "use an http or data URL"],
-    "messages[].content[].image_url.detail": ["dropped", "hint"],
-    "messages[].content[].file": ["refused", "send a PDF as file_data"],
-    "messages[].tool_calls[]": ["refused", "call a function"],
-    "messages[].tool_calls[].function.arguments": ["refused", "write a JSON object"],
-    "messages[].name": ["dropped", "ignored"],
-    "messages[].audio": ["refused", "send text"],
-    "messages[].function_call": ["refused", "use tool_calls"],
-    "messages[].reasoning_content": ["dropped", "unsigned"],
-    "messages[].reasoning": ["dropped", "unsigned"],
-    "messages[].annotations": ["dropped", "answer only"],
-    "messages[].parsed": ["dropped", "answer only"],
-  },
-  anthropic: {
-    container: ["refused", "leave it out"],
-    mcp_servers: ["refused", "define tools"],
-    inference_geo: ["refused", "leave it out"],
-    n: ["refused", "ask for one choice"],
-    cache_control: ["dropped", "hint"],
-    context_management: ["dropped", "hint"],
-    diagnostics: ["dropped", "hint"],
-    speed: ["dropped", "hint"],
-    "thinking.display": ["dropped", "hint"],
-    "tools[].type": ["refused", "define the tool with an input_schema"],
-    "tools[].cache_control": ["dropped", "hint"],
-    "tools[].defer_loading": ["dropped", "hint"],
-    "tools[].eager_input_streaming": ["dropped", "hint"],
-    "tools[].input_examples": ["dropped", "hint"],
-    "tools[].allowed_callers": ["dropped", "hint"],
-    "messages[].role": ["refused", "use user, assistant or system"],
-    "messages[].content[]": ["refused", "use text, image, document, tool_use or tool_result"],
-    "messages[].content[].source": ["refused", "send it as base64, an image's URL or text"],
-    "messages[].content[].citations": ["refused", "leave them out"],
-    "messages[].content[].cache_control": ["dropped", "hint"],
-    "messages[].content[].context": ["dropped", "hint"],
-    "messages[].content[].signature": ["dropped", "Anthropic's own"],
-    "messages[].content[].data": ["dropped", "Anthropic's own"],
-  },
-} as const satisfies Readonly<Record<Dialect, Readonly<Record<string, Loss>>>>;
+/** By the dialect of the client. */
+export const LOST_FIELDS: Readonly<Record<Dialect, readonly Loss[]>> = {
+  openai: [
+    ["refused", "ask for one choice", "n"],
+    ["refused", "leave it out", "logprobs top_logprobs logit_bias web_search_options moderation verbosity"],
+    ["refused", "use text", "audio modalities messages[].audio"],
+    ["refused", "use tools", "functions function_call messages[].function_call"],
+    ["refused", "use auto, required, none or a named function", "tool_choice"],
+    ["refused", "use json_schema with a schema", "response_format"],
+    ["refused", "define a function", "tools[]"],
+    ["refused", "use system, developer, user, assistant or tool", "messages[].role"],
+    ["refused", "use text, image_url or file", "messages[].content[]"],
+    ["refused", "use an http or data URL", "messages[].content[].image_url"],
+    ["refused", "send a PDF as file_data", "messages[].content[].file"],
+    ["refused", "call a function with a JSON object", "messages[].tool_calls[]"],
+    [
+      "dropped",
+      "ignored",
+      "frequency_penalty presence_penalty seed metadata prediction store messages[].name " +
+        "messages[].content[].image_url.detail",
+    ],
+    ["dropped", "a hint", "prompt_cache_key prompt_cache_options prompt_cache_retention"],
+    ["dropped", "not signed", "messages[].reasoning_content messages[].reasoning"],
+    ["dropped", "of answers", "messages[].annotations messages[].parsed"],
+  ],
+  anthropic: [
+    ["refused", "ask for one choice", "n"],
+    ["refused", "leave it out", "container inference_geo messages[].content[].citations"],
+    ["refused", "define tools with an input_schema", "mcp_servers tools[].type"],
+    ["refused", "use user, assistant or system", "messages[].role"],
+    ["refused", "use text, image, document, tool_use or tool_result", "messages[].content[]"],
+    ["refused", "send base64, text or an image's URL", "messages[].content[].source"],
+    [
+      "dropped",
+      "a hint",
+      "cache_control context_management diagnostics speed thinking.display messages[].content[].cache_control " +
+        "messages[].content[].context tools[].allowed_callers tools[].cache_control tools[].defer_loading " +
+        "tools[].eager_input_streaming tools[].input_examples",
+    ],
+    ["dropped", "Anthropic's own", "messages[].content[].signature messages[].content[].data"],
+  ],
+};
 
-/** The refusal of a field of the table, at its place in the request. */
-export function cannotCarry<D extends Dialect>(dialect: D, field: keyof (typeof LOST_FIELDS)[D] & string, at: string) {
-  const losses: Readonly<Record<string, Loss>> = LOST_FIELDS[dialect];
-  return untranslatable(at, losses[field]?.[1] ?? "");
-}
-
-/** A 400 that names the field and what to change. */
-function untranslatable(field: string, fix: string): GatewayError {
+/** The 400 for a place in a request, which names it and what to change. */
+export function untranslatable(dialect: Dialect, at: string): GatewayError {
+  const fix = lossOf(dialect, at)?.[1] ?? "the model's API has no such field";
   return new GatewayError("untranslatable_field", {
-    param: field,
-    complaint: `${field} cannot be translated for this model: ${fix}`,
+    param: at,
+    complaint: `${at} cannot be translated for this model: ${fix}`,
   });
 }
 
 /**
  * The members of `body` that are neither translated (`known`) nor in the table. Throws for a refused one that asks for
- * something. `list` is the list whose element `body` is, `at` its place there.
+ * something; with `strict`, for any such member. `at`: the place of the body with a dot, or "".
  */
 export function restOf(
   dialect: Dialect,
   body: JsonObject,
   known: ReadonlySet<string>,
-  { list = "", at = "" } = {},
+  { at = "", strict = false } = {},
 ): JsonObject {
-  const losses: Readonly<Record<string, Loss>> = LOST_FIELDS[dialect];
   const rest: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(body)) {
     if (known.has(name)) continue;
-    const loss = listed(losses, list + name);
-    if (loss === undefined) rest[name] = value;
-    else if (loss[0] === "refused" && !asksNothing(name, value)) throw untranslatable(at + name, loss[1]);
+    const outcome = lossOf(dialect, at + name)?.[0] ?? (strict ? "refused" : null);
+    if (outcome === "refused" && !asksNothing(name, value)) throw untranslatable(dialect, at + name);
+    if (outcome === null) rest[name] = value;
   }
   return rest;
 }
 
-/** Messages refuse what they do not know: throws for a member that is left over. */
-export function refuseRest(rest: JsonObject, at = ""): void {
-  for (const [name, value] of Object.entries(rest))
-    if (!asksNothing(name, value)) throw untranslatable(at + name, "Anthropic's Messages have no such field");
+const LOSSES = { openai: byField(LOST_FIELDS.openai), anthropic: byField(LOST_FIELDS.anthropic) };
+
+function byField(losses: readonly Loss[]): ReadonlyMap<string, Loss> {
+  return new Map(losses.flatMap((loss) => loss[2].split(" ").map((field) => [field, loss])));
+}
+
+function lossOf(dialect: Dialect, at: string): Loss | undefined {
+  return LOSSES[dialect].get(at.replaceAll(/\.\d+/g, "[]"));
 }
 
 function asksNothing(name: string, value: unknown): boolean {

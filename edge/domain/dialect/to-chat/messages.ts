@@ -6,7 +6,7 @@
 import type { Steps } from "../../../../shared/steps.ts";
 import type { JsonObject } from "../../wire/json/document.ts";
 import { writtenInSteps } from "../../wire/json/write-in-steps.ts";
-import { cannotCarry } from "../lost-fields.ts";
+import { untranslatable } from "../lost-fields.ts";
 import { ITEM_UNITS, listOf, objectOf, textOf } from "../values.ts";
 
 const SHOWN_BELOW = "[shown in the next message]";
@@ -27,8 +27,7 @@ export function* chatMessages(system: unknown, turns: unknown): Steps<readonly J
     yield ITEM_UNITS;
     const { role, content } = objectOf(one);
     const at = `messages.${String(index)}`;
-    if (role !== "user" && role !== "assistant" && role !== "system")
-      throw cannotCarry("anthropic", "messages[].role", `${at}.role`);
+    if (role !== "user" && role !== "assistant" && role !== "system") throw untranslatable("anthropic", `${at}.role`);
     const { parts, results, calls, thinking } = yield* turnOf(content, `${at}.content`);
     for (const result of results) messages.push(result);
     const said = joined(parts, role === "assistant" ? "" : "\n");
@@ -96,14 +95,13 @@ function* partOf(block: JsonObject, at: string): Steps<readonly JsonObject[]> {
   const inline = `data:${textOf(media_type)};base64,${kind === "base64" ? textOf(data) : ""}`;
   if (type === "image" && (kind === "url" || kind === "base64"))
     return [{ type: "image_url", image_url: { url: kind === "url" ? url : inline } }];
-  if (type !== "document") throw cannotCarry("anthropic", "messages[].content[]", at);
-  if (objectOf(citations)["enabled"] === true)
-    throw cannotCarry("anthropic", "messages[].content[].citations", `${at}.citations`);
+  if (type !== "document") throw untranslatable("anthropic", type === "image" ? `${at}.source` : at);
+  if (objectOf(citations)["enabled"] === true) throw untranslatable("anthropic", `${at}.citations`);
   if (kind === "base64") return [{ type: "file", file: { filename: title ?? "document.pdf", file_data: inline } }];
   if (kind === "text") return [{ type: "text", text: textOf(data) }];
   // a document within a document would be a depth without bound
   if (kind !== "content" || listOf(content).some((inner) => objectOf(inner)["type"] === "document"))
-    throw cannotCarry("anthropic", "messages[].content[].source", `${at}.source`);
+    throw untranslatable("anthropic", `${at}.source`);
   return yield* partsOf(content, `${at}.source.content`);
 }
 

@@ -4,7 +4,7 @@
  */
 import type { Steps } from "../../../../shared/steps.ts";
 import { isJsonObject, type JsonObject } from "../../wire/json/document.ts";
-import { cannotCarry, restOf } from "../lost-fields.ts";
+import { restOf, untranslatable } from "../lost-fields.ts";
 import { given, ITEM_UNITS, listed, listOf, objectOf } from "../values.ts";
 import { chatMessages } from "./messages.ts";
 
@@ -47,7 +47,7 @@ function* toolsOf(tools: unknown): Steps<readonly JsonObject[]> {
   for (const [index, tool] of listOf(tools).entries()) {
     yield ITEM_UNITS;
     const { type, name, description, input_schema: parameters, strict } = objectOf(tool);
-    if ((type ?? "custom") !== "custom") throw cannotCarry("anthropic", "tools[].type", `tools.${String(index)}.type`);
+    if ((type ?? "custom") !== "custom") throw untranslatable("anthropic", `tools.${String(index)}.type`);
     translated.push({ type: "function", function: given({ name, description, parameters, strict }) });
   }
   return translated;

@@ -5,7 +5,7 @@
 import type { Steps } from "../../../../shared/steps.ts";
 import { isJsonObject, type JsonObject } from "../../wire/json/document.ts";
 import { parsedInSteps } from "../../wire/json/parse-in-steps.ts";
-import { cannotCarry, refuseRest, restOf } from "../lost-fields.ts";
+import { restOf, untranslatable } from "../lost-fields.ts";
 import { dataUrl, given, ITEM_UNITS, listOf, objectOf, textOf } from "../values.ts";
 
 const KNOWN: ReadonlySet<string> = new Set(
@@ -26,7 +26,7 @@ export function* messagesOf(given: unknown): Steps<MessagesTurns> {
     yield ITEM_UNITS;
     const at = `messages.${String(index)}.`;
     const message = objectOf(one);
-    refuseRest(restOf("openai", message, KNOWN, { list: "messages[].", at }), at);
+    restOf("openai", message, KNOWN, { at, strict: true });
     const { role } = message;
     const blocks = yield* blocksOf(message, at);
     if (role === "system" || role === "developer") system.push(...blocks);
@@ -44,7 +44,7 @@ export function* messagesOf(given: unknown): Steps<MessagesTurns> {
       if (results !== null) for (const block of blocks) results.push(block);
       else if (blocks.length > 0) messages.push({ role, content: blocks });
       results = null;
-    } else throw cannotCarry("openai", "messages[].role", `${at}role`);
+    } else throw untranslatable("openai", `${at}role`);
   }
   return { system, messages };
 }
@@ -68,17 +68,17 @@ function blockOf(part: JsonObject, at: string): JsonObject {
     return given({ type: "text", text: textOf(text ?? refusal), cache_control });
   if (type === "image_url") {
     const source = imageSource(textOf(isJsonObject(image) ? image["url"] : image));
-    if (source === null) throw cannotCarry("openai", "messages[].content[].image_url", `${at}.image_url`);
+    if (source === null) throw untranslatable("openai", `${at}.image_url`);
     return given({ type: "image", source, cache_control });
   }
   if (type === "file") {
     const { file_data: data, filename: title } = objectOf(file);
     const inline = dataUrl(textOf(data));
-    if (inline?.mediaType !== "application/pdf") throw cannotCarry("openai", "messages[].content[].file", `${at}.file`);
+    if (inline?.mediaType !== "application/pdf") throw untranslatable("openai", `${at}.file`);
     const source = { type: "base64", media_type: inline.mediaType, data: inline.data };
     return given({ type: "document", source, title, cache_control });
   }
-  throw cannotCarry("openai", "messages[].content[]", at);
+  throw untranslatable("openai", at);
 }
 
 function imageSource(url: string): JsonObject | null {
@@ -101,11 +101,9 @@ function* callsOf({ tool_calls: calls }: JsonObject, at: string): Steps<JsonObje
     yield ITEM_UNITS;
     const { id, function: called } = objectOf(call);
     const place = `${at}tool_calls.${String(index)}`;
-    if (!isJsonObject(called)) throw cannotCarry("openai", "messages[].tool_calls[]", place);
-    const { name, arguments: written } = called;
+    const { name, arguments: written } = objectOf(called);
     const input = typeof written === "string" && written !== "" ? yield* parsedInSteps(written) : written || {};
-    if (!isJsonObject(input))
-      throw cannotCarry("openai", "messages[].tool_calls[].function.arguments", `${place}.function.arguments`);
+    if (!isJsonObject(called) || !isJsonObject(input)) throw untranslatable("openai", place);
     blocks.push({ type: "tool_use", id: callId(id), name, input });
   }
   return blocks;

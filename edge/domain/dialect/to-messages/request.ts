@@ -1,7 +1,7 @@
 /** A request of chat completions as one of Anthropic's Messages. Throws for what Messages cannot carry. */
 import type { Steps } from "../../../../shared/steps.ts";
 import { isJsonObject, type JsonObject } from "../../wire/json/document.ts";
-import { cannotCarry, refuseRest, restOf } from "../lost-fields.ts";
+import { restOf, untranslatable } from "../lost-fields.ts";
 import { given, ITEM_UNITS, listed, listOf, objectOf, textOf } from "../values.ts";
 import { messagesOf } from "./messages.ts";
 
@@ -20,7 +20,7 @@ const EFFORTS = { minimal: "low", low: "low", medium: "medium", high: "high", xh
 
 /** `maxTokens`: the limit of a request that states none; null: 4,096. */
 export function* messagesRequest(chat: JsonObject, maxTokens: number | null): Steps<JsonObject> {
-  refuseRest(restOf("openai", chat, KNOWN));
+  restOf("openai", chat, KNOWN, { strict: true });
   const { temperature, stop, reasoning_effort: effort } = chat;
   const { system, messages } = yield* messagesOf(chat["messages"]);
   const tools = yield* toolsOf(chat["tools"]);
@@ -50,7 +50,7 @@ function* toolsOf(tools: unknown): Steps<readonly JsonObject[]> {
   for (const [index, tool] of listOf(tools).entries()) {
     yield ITEM_UNITS;
     const { type, function: called, cache_control } = objectOf(tool);
-    if (type !== "function" || !isJsonObject(called)) throw cannotCarry("openai", "tools[]", `tools.${String(index)}`);
+    if (type !== "function" || !isJsonObject(called)) throw untranslatable("openai", `tools.${String(index)}`);
     const { name, description, parameters, strict } = called;
     const schema = { type: "object", ...(isJsonObject(parameters) ? parameters : { properties: {} }) };
     translated.push(given({ name, description, input_schema: schema, strict, cache_control }));
@@ -61,8 +61,7 @@ function* toolsOf(tools: unknown): Steps<readonly JsonObject[]> {
 function choiceOf(choice: unknown, parallel: unknown): JsonObject | null {
   const { function: called } = objectOf(choice);
   const named = isJsonObject(called) ? { type: "tool", name: called["name"] } : listed(CHOICES, choice);
-  if (named === undefined && choice !== undefined && choice !== null)
-    throw cannotCarry("openai", "tool_choice", "tool_choice");
+  if (named === undefined && choice !== undefined && choice !== null) throw untranslatable("openai", "tool_choice");
   if (parallel !== false || named?.type === "none") return named ?? null;
   return { ...(named ?? CHOICES.auto), disable_parallel_tool_use: true };
 }
@@ -77,7 +76,6 @@ function formatOf(format: unknown): JsonObject | null {
   const { type, json_schema } = objectOf(format);
   if (format === undefined || format === null || type === "text") return null;
   const { schema } = objectOf(json_schema);
-  if (textOf(type) !== "json_schema" || !isJsonObject(schema))
-    throw cannotCarry("openai", "response_format", "response_format");
+  if (textOf(type) !== "json_schema" || !isJsonObject(schema)) throw untranslatable("openai", "response_format");
   return { type: "json_schema", schema };
 }
