@@ -59,6 +59,7 @@ interface Line {
 const AGENTS: readonly Agent[] = [
   {
     name: "codex",
+    dialect: "openai",
     command: ({ origin, model }) => {
       const provider = `model_providers.own={name="own",base_url="${origin}/v1",env_key="AGENT_KEY",wire_api="responses"}`;
       const rights = ["--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"];
@@ -77,6 +78,7 @@ const AGENTS: readonly Agent[] = [
   },
   {
     name: "claude",
+    dialect: "anthropic",
     command: ({ model }) => {
       const output = ["--output-format", "stream-json", "--verbose"];
       return ["--bare", "-p", "work", "--model", model, "--allowedTools", "Bash", ...output];
@@ -126,7 +128,7 @@ describe.each(AGENTS)("$name", (agent) => {
 
   const bothWays = async (behaviour: string) => {
     const [direct, behind] = [`${behaviour},${randomUUID()}`, `${behaviour},${randomUUID()}`];
-    const minted = await gateway.mint(upstream().url, behind);
+    const minted = await gateway.mint(upstream().url, behind, { api_dialect: agent.dialect });
     const access = { origin: gateway.proxyUrl, secret: minted.secret, model: minted.model.model_name };
     const [straight, through] = await Promise.all([
       runAgent(agent, { origin: new URL(upstream().url).origin, secret: "none", model: direct }),

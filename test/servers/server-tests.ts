@@ -39,17 +39,21 @@ export function testServer({ name, start, model, bodies, slots, reportsLess = []
     metricsUrl: inject("metricsUrl"),
   });
   let minted: Minted;
+  /** The same server, which answers messages itself. */
+  let ofMessages: Minted;
   beforeAll(async () => {
     minted = await gateway.mint(`${server().url}/v1`, model);
+    ofMessages = await gateway.mint(`${server().url}/v1`, model, { api_dialect: "anthropic" });
   });
 
   const straight = async ({ path, body }: Body): Promise<Spoken> =>
     await spoken(await post(`${server().url}${path}`, { ...body, model }));
   const through = async ({ path, body }: Body): Promise<{ answer: Spoken; row: UsageLog }> => {
-    const given = { ...body, model: minted.model.model_name };
-    const response = await post(`${gateway.proxyUrl}${path}`, given, minted.secret);
+    const caller = path.startsWith("/v1/messages") ? ofMessages : minted;
+    const given = { ...body, model: caller.model.model_name };
+    const response = await post(`${gateway.proxyUrl}${path}`, given, caller.secret);
     const answer = await spoken(response);
-    return { answer, row: await gateway.row(minted.tenant.id, response.headers.get("x-gateway-request-id")) };
+    return { answer, row: await gateway.row(caller.tenant.id, response.headers.get("x-gateway-request-id")) };
   };
   const counted = async (): Promise<{ input: number; output: number }> => ({
     input: await server().metric(metrics.input),

@@ -11,6 +11,8 @@ import { jsonAnswer } from "../harness/http-sink.ts";
 import { namedEvents, reportUpstream } from "../harness/report-upstream.ts";
 
 const fixture = useGateway();
+/** The upstream has the same API. */
+const SPOKEN = { api_dialect: "anthropic" };
 
 const USAGE = { input_tokens: 11, output_tokens: 22, cache_read_input_tokens: 5, cache_creation_input_tokens: 3 };
 const messageOf = (text: string, usage: object = USAGE) => ({
@@ -108,7 +110,7 @@ describe("a refusal on /v1/messages", () => {
 describe("a call of /v1/messages", () => {
   it("passes Anthropic's headers on, and has its own type and its parts of usage in its row", async () => {
     const sink = await reportUpstream(() => jsonAnswer(messageOf("hello")));
-    const minted = await fixture.gateway.mint(sink.url);
+    const minted = await fixture.gateway.mint(sink.url, "plain", SPOKEN);
     const call = clientOf(minted).beta.messages.create({ ...requestOf(minted), betas: ["context-1m-2025-08-07"] });
     const { data, response } = await call.withResponse();
     expect(data.content).toEqual([{ type: "text", text: "hello" }]);
@@ -130,7 +132,7 @@ describe("a call of /v1/messages", () => {
 
   it("is never taken for whole when its stream breaks", async () => {
     const sink = await reportUpstream(() => streaming((response) => setTimeout(() => response.destroy(), 0)));
-    const minted = await fixture.gateway.mint(sink.url);
+    const minted = await fixture.gateway.mint(sink.url, "plain", SPOKEN);
     const stream = clientOf(minted).messages.stream(requestOf(minted));
     const { seen } = await raisedBy(stream.finalMessage());
     expect(seen).toEqual({ name: "APIError", type: "api_error", code: "upstream_stream_error" });
@@ -139,7 +141,7 @@ describe("a call of /v1/messages", () => {
   it("that waits is kept open by comments, which the SDK leaves out", async () => {
     const begun = Promise.withResolvers<ServerResponse>();
     const sink = await reportUpstream(() => (response) => begun.resolve(response));
-    const minted = await fixture.gateway.mint(sink.url, "plain", { stream_keepalive_secs: 1 });
+    const minted = await fixture.gateway.mint(sink.url, "plain", { ...SPOKEN, stream_keepalive_secs: 1 });
     const calling = clientOf(minted)
       .messages.create({ ...requestOf(minted), stream: true })
       .withResponse();
@@ -164,36 +166,6 @@ describe("a call of /v1/messages", () => {
     });
     const { seen } = await raisedBy(clientOf(minted).messages.stream(requestOf(minted)).finalMessage());
     expect(seen).toEqual({ name: "APIError", type: "timeout_error", code: "upstream_timeout" });
-  });
-});
-
-describe("the count of tokens", () => {
-  const long = "x".repeat(400);
-
-  it("is the gateway's estimate for a model of OpenAI's form, and needs neither slot nor budget", async () => {
-    const held = Promise.withResolvers<ServerResponse>();
-    const sink = await reportUpstream(() => streaming(held.resolve));
-    const minted = await fixture.gateway.mint(sink.url, "plain", { max_in_flight: 1 });
-    const client = clientOf(minted);
-    const holder = client.messages.stream(requestOf(minted)).finalMessage();
-    const upstream = await held.promise;
-    const budget = { budget_tokens: 0, budget_cost_usd: null, budget_period: "monthly" };
-    await fixture.gateway.must("PATCH", `/tenants/${minted.tenant.id}/budget`, budget);
-    const { model } = requestOf(minted);
-    const { data, response } = await client.messages
-      .countTokens({ model, system: "Be brief.", messages: [{ role: "user", content: long }] })
-      .withResponse();
-    expect({ data, calls: sink.asked.length }).toEqual({ data: { input_tokens: 106 }, calls: 1 });
-    expect(await rowOf(minted, response.headers)).toMatchObject({
-      request_type: "other",
-      model,
-      status_code: 200,
-      admission: "fast",
-      total_tokens: 0,
-      cost_usd: 0,
-    });
-    upstream.end(END);
-    await holder;
   });
 });
 

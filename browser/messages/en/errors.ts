@@ -22,6 +22,8 @@ export const errorTexts = {
   request_blocked_fix: "Change the content. If the guardrails block too much, change them for this tenant.",
   response_blocked: "The tenant's guardrails blocked the response because of its content.",
   response_blocked_fix: "Rephrase the request. If the guardrails block too much, change them for this tenant.",
+  untranslatable_field: "The API of the model cannot carry a field of the request.",
+  untranslatable_field_fix: "Change or leave out the field that the error names.",
   untranslatable_route: "The API of the model does not have this path.",
   untranslatable_route_fix: "Send a chat completion or a message, or choose another model.",
   missing_api_key: "The request has no API key.",
