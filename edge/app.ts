@@ -17,6 +17,7 @@ import { MODEL_ROUTES } from "./domain/request/route-class.ts";
 import { errorDocument } from "./domain/wire/error-form.ts";
 import { allowedOrigin, allowOrigin, isPreflight, preflightAnswer } from "./routes/cors.ts";
 import {
+  countedTokens,
   limits,
   mcp,
   modelDetail,
@@ -24,7 +25,6 @@ import {
   models,
   otherRoute,
   storedAnswer,
-  tokenCount,
 } from "./routes/data-plane.ts";
 import { internal } from "./routes/internal.ts";
 import { openApiDocument } from "./routes/openapi.ts";
@@ -94,7 +94,7 @@ app.all("/internal/*", async (c) => await (c.env.OBJECTS?.fetch(c.req.raw) ?? in
 app.get("/v1/openapi.json", (c) => c.body(openApiDocument(), 200, { ...requestIds(), ...OPENAPI_HEADERS }));
 app.post(
   "/v1/messages/count_tokens",
-  async (c) => await tokenCount(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext),
+  async (c) => await countedTokens(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext),
 );
 app.get("/v1/models", async (c) => await models(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));
 app.get("/v1/limits", async (c) => await limits(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));

@@ -62,7 +62,7 @@ export async function modelRoute(
 }
 
 /** `POST /v1/messages/count_tokens` */
-export async function tokenCount(deps: Deps, request: Request, context: ExecutionContext): Promise<Response> {
+export async function countedTokens(deps: Deps, request: Request, context: ExecutionContext): Promise<Response> {
   return await countTokens(pipelineInputOf(deps, request, context));
 }
 
