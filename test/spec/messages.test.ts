@@ -1,6 +1,5 @@
 /**
- * `/v1/messages` and its count of tokens as Anthropic's own SDK meets them (docs/rules/errors.md#form-by-route,
- * docs/rules/streams.md#broken-streams, docs/rules/routes.md#counting-tokens).
+ * `/v1/messages` as Anthropic's own SDK meets it (docs/rules/errors.md#form-by-route, docs/rules/streams.md#broken-streams).
  */
 import type { ServerResponse } from "node:http";
 import Anthropic from "@anthropic-ai/sdk";
