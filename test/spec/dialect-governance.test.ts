@@ -1,5 +1,5 @@
 /**
- * A translated call is governed like every other one (docs/rules/dialects.md#routing): budgets, guardrails, the response cache,
+ * A translated call is governed like every other one (docs/rules/upstream-calls.md#translated-calls): budgets, guardrails, the response cache,
  * fallbacks, clients that leave, and keys that are revoked.
  */
 import { expect, it } from "vitest";

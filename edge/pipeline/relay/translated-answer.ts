@@ -1,5 +1,5 @@
 /**
- * The answer of an upstream that speaks another API, as the client's API has it (docs/rules/dialects.md#routing). It is the first
+ * The answer of an upstream that speaks another API, as the client's API has it (docs/rules/upstream-calls.md#translated-calls). It is the first
  * stage of the answer: usage is read below it, and everything above it sees the client's API only.
  */
 import { GatewayError } from "../../../shared/errors.ts";
