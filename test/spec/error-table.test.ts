@@ -314,6 +314,8 @@ const TABLE: Readonly<Record<string, Raised>> = {
  * call leaves behind.
  */
 const ELSEWHERE = {
+  untranslatable_field: "test/spec/dialects.test.ts",
+  untranslatable_route: "test/spec/dialects.test.ts",
   websocket_unsupported: "test/spec/known-reports.test.ts",
   request_timeout: "test/faults/held-uploads.test.ts",
   tenant_not_found: "edge/pipeline/run.test.ts",
