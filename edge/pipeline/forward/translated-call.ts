@@ -2,6 +2,7 @@
  * A call to a model whose API is another one than the client's (docs/rules/dialects.md#routing): its body is translated once for
  * each model that is tried, after its slot and its budgets are granted. Every other call goes on as it is.
  */
+import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { GatewayError } from "../../../shared/errors.ts";
 import type { ModelRecord } from "../../../shared/records.ts";
 import type { Steps } from "../../../shared/steps.ts";
@@ -38,7 +39,10 @@ export function isSpoken(path: string, { api_dialect }: Pick<ModelRecord, "api_d
   return api_dialect === "openai" || path === CHAT || /\/messages(?:\/count_tokens)?$/.test(path);
 }
 
-/** The call for the model's upstreams. Throws 400 `untranslatable_field`, 413, and ClientGone. */
+/**
+ * The call for the model's upstreams. Throws 400 `untranslatable_field`, 413, 503 `scheduler_unavailable`, and
+ * ClientGone.
+ */
 export async function spokenCall(
   call: Call,
   { model, parsed }: Pick<Resolved, "model" | "parsed">,
@@ -56,7 +60,12 @@ export async function spokenCall(
   const memory = call.memory.answerMemory.open();
   const release = (): void => memory.close();
   try {
-    if (!memory.grow(COPIES * size)) throw new GatewayError("request_too_large");
+    if (COPIES * size > LIMITS.answerMemory) throw new GatewayError("request_too_large");
+    if (!memory.grow(COPIES * size))
+      throw new GatewayError("scheduler_unavailable", {
+        cause: "no memory to translate the body",
+        headers: { "retry-after": "1" },
+      });
     const edits = plans.length === 0 ? parsed.edits : editsOf(plans);
     const written = await inTurns(call, translated(call, parsed, edits, translation));
     return { parsed: written, plans: isMessages ? upstreamPlans(call, model, written) : [], translation, release };

@@ -36,22 +36,13 @@ export function translationStage(call: Call, translation: Translation): AnswerSt
 }
 
 function* document(bytes: Uint8Array, translation: Translation): Steps<Uint8Array> {
-  const value = yield* parsed(bytes);
+  const value = yield* parsedInSteps(new TextDecoder().decode(bytes));
   if (!isJsonObject(value)) throw unreadable("is not a JSON object");
   return yield* writtenInSteps(yield* translation.answer(value));
 }
 
 function unreadable(reason: string): GatewayError {
   return new GatewayError("upstream_failed", { cause: `the answer cannot be translated: it ${reason}` });
-}
-
-/** Undefined: it is not JSON. */
-function* parsed(bytes: Uint8Array): Steps<unknown> {
-  try {
-    return yield* parsedInSteps(new TextDecoder().decode(bytes));
-  } catch {
-    return undefined;
-  }
 }
 
 /** Each event goes on as soon as it is complete. A stream that is none, or ends before its own end, breaks off. */
@@ -123,7 +114,8 @@ export async function translatedRefusal(
     () => null,
   );
   response.body?.cancel().catch(() => undefined);
-  const said = await inTurns(call, parsed(concat([answer.head, begun?.head ?? NOTHING])));
+  const text = new TextDecoder().decode(concat([answer.head, begun?.head ?? NOTHING]));
+  const said = await inTurns(call, parsedInSteps(text));
   const headers = new Headers(response.headers);
   for (const name of ["content-length", "content-encoding", "transfer-encoding"]) headers.delete(name);
   headers.set("content-type", JSON_TYPE);
