@@ -14,9 +14,12 @@ describe("the document of a refusal", () => {
     });
   });
 
-  it.each(["/v1/chat/completions", "/v1/mymessages", "/mcp/messages-of"])("is the error body on %s", (path) => {
-    expect(errorDocument(body, { path, requestId })).toEqual(body);
-  });
+  it.each(["/v1/chat/completions", "/v1/mymessages", "/mcp/tools/messages", "/v1/models/a/messages"])(
+    "is the error body on %s",
+    (path) => {
+      expect(errorDocument(body, { path, requestId })).toEqual(body);
+    },
+  );
 
   it.each<[ErrorCode, string]>([
     ["validation_failed", "invalid_request_error"],

@@ -14,7 +14,8 @@ interface Asked {
 
 type AnyError = ErrorBody["error"] | JsonObject;
 
-const MESSAGES = /\/messages(?:\/|$)/;
+/** Not what follows the name of an MCP server or of a model. */
+const MESSAGES = /^(?!\/mcp\/|\/v1\/models\/).*\/messages(?:\/|$)/;
 const RESPONSES = /\/responses$/;
 
 /** The document of a refusal. */
