@@ -28,8 +28,8 @@ export function* messagesAnswer(completion: JsonObject): Steps<JsonObject> {
     yield ITEM_UNITS;
     const { id, function: called } = objectOf(call);
     const { name, arguments: written } = objectOf(called);
-    const input = typeof written === "string" && written !== "" ? yield* parsedInSteps(written) : written;
-    content.push({ type: "tool_use", id: id ?? callIdOf(completion, index), name, input: input ?? written ?? {} });
+    const input = typeof written === "string" && written !== "" ? yield* parsedInSteps(written) : written || {};
+    content.push({ type: "tool_use", id: id ?? callIdOf(completion, index), name, input: input ?? written });
   }
   const called = content.at(-1)?.["type"] === "tool_use";
   return {
