@@ -1,6 +1,6 @@
 /**
- * A translated call is governed like every other one (docs/rules/upstream-calls.md#translated-calls): budgets, guardrails, the response cache,
- * fallbacks, clients that leave, and keys that are revoked.
+ * A translated call is governed like every other one (docs/rules/upstream-calls.md#translated-calls): budgets, guardrails, the
+ * response cache, fallbacks, clients that leave, and keys that are revoked.
  */
 import { expect, it } from "vitest";
 import type { BudgetUsage } from "../../shared/schema/budget.ts";

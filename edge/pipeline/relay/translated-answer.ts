@@ -1,6 +1,6 @@
 /**
- * The answer of an upstream that speaks another API, as the client's API has it (docs/rules/upstream-calls.md#translated-calls). It is the first
- * stage of the answer: usage is read below it, and everything above it sees the client's API only.
+ * The answer of an upstream that speaks another API, as the client's API has it (docs/rules/upstream-calls.md#translated-calls).
+ * It is the first stage of the answer: usage is read below it, and everything above it sees the client's API only.
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import type { Steps } from "../../../shared/steps.ts";
