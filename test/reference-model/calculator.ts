@@ -343,6 +343,7 @@ const CHANGEABLE: ReadonlySet<string> = new Set(["api_key_disabled", "tenant_not
 
 const NO_MODEL: ModelConfig = {
   enabled: true,
+  api_dialect: "openai",
   upstream_model: "",
   cache_enabled: false,
   max_retries: 0,

@@ -47,7 +47,7 @@ async function hasFallback({ path, isForm = false, body }: Route): Promise<boole
 
 interface Route {
   readonly path: string;
-  readonly isForm?: true;
+  readonly isForm?: boolean;
   readonly body: Body;
   /** What works, in the order of the columns. */
   readonly works: string;
