@@ -31,8 +31,6 @@ interface SeenMessage {
   cutOff: boolean;
 }
 
-export type MessagesUpstream = Awaited<ReturnType<typeof startMessagesUpstream>>;
-
 /** Of every answer: 11 tokens were new, 5 came from a cache and 3 went into it. */
 export const MESSAGES_USAGE = {
   input_tokens: 11,
