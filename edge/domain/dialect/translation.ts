@@ -17,7 +17,7 @@ import { MessagesStream } from "./to-messages/stream.ts";
 export type { Dialect };
 
 /** What a translation needs to know besides the documents. */
-export interface TranslationOptions {
+interface TranslationOptions {
   /** Unix time of the answer: Messages have none, chat completions need one. */
   readonly createdSecs: number;
   /** The output limit of a call that states none, because Messages require one. Null: 4,096. */

@@ -10,7 +10,7 @@ export function objectOf(value: unknown): JsonObject {
   return jsonObjectOf(value) ?? NOTHING;
 }
 
-export function listOf(value: unknown): readonly unknown[] {
+export function elementsOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 

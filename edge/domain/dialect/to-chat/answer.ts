@@ -43,14 +43,14 @@ export function* chatAnswer(message: JsonObject, createdSecs: number): Steps<Jso
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
   };
   return {
-    ...headOf(message, { object: "chat.completion", createdSecs }),
+    ...chunkHead(message, { object: "chat.completion", createdSecs }),
     choices: [{ ...reason, message: answer }],
     ...given({ usage: chatUsage(objectOf(usage)), service_tier: tierOf(usage) }),
   };
 }
 
 /** What an answer or a chunk has before its choices. */
-export function headOf(
+export function chunkHead(
   { id, model }: JsonObject,
   { object, createdSecs }: { readonly object: string; readonly createdSecs: number },
 ): JsonObject {

@@ -7,7 +7,7 @@ import type { Steps } from "../../../../shared/steps.ts";
 import type { JsonObject } from "../../wire/json/document.ts";
 import { writtenInSteps } from "../../wire/json/write-in-steps.ts";
 import { untranslatable } from "../lost-fields.ts";
-import { ITEM_UNITS, listOf, objectOf, textOf } from "../values.ts";
+import { elementsOf, ITEM_UNITS, objectOf, textOf } from "../values.ts";
 
 const SHOWN_BELOW = "[shown in the next message]";
 
@@ -23,7 +23,7 @@ export function* chatMessages(system: unknown, turns: unknown): Steps<readonly J
   const messages: JsonObject[] = [];
   const instructions = joined(yield* partsOf(system, "system"), "\n");
   if (instructions.length > 0) messages.push({ role: "system", content: instructions });
-  for (const [index, one] of listOf(turns).entries()) {
+  for (const [index, one] of elementsOf(turns).entries()) {
     yield ITEM_UNITS;
     const { role, content } = objectOf(one);
     const at = `messages.${String(index)}`;
@@ -47,7 +47,7 @@ export function* chatMessages(system: unknown, turns: unknown): Steps<readonly J
 function* turnOf(content: unknown, at: string): Steps<Turn> {
   const turn: Turn = { parts: [], results: [], calls: [], thinking: [] };
   if (typeof content === "string") turn.parts.push({ type: "text", text: content });
-  for (const [index, one] of listOf(content).entries()) {
+  for (const [index, one] of elementsOf(content).entries()) {
     yield ITEM_UNITS;
     const block = objectOf(one);
     const place = `${at}.${String(index)}`;
@@ -80,7 +80,7 @@ function* resultOf(result: JsonObject, at: string, shown: JsonObject[]): Steps<J
 function* partsOf(content: unknown, at: string): Steps<readonly JsonObject[]> {
   if (typeof content === "string") return [{ type: "text", text: content }];
   const parts: JsonObject[] = [];
-  for (const [index, block] of listOf(content).entries()) {
+  for (const [index, block] of elementsOf(content).entries()) {
     yield ITEM_UNITS;
     for (const part of yield* partOf(objectOf(block), `${at}.${String(index)}`)) parts.push(part);
   }
@@ -100,7 +100,7 @@ function* partOf(block: JsonObject, at: string): Steps<readonly JsonObject[]> {
   if (kind === "base64") return [{ type: "file", file: { filename: title ?? "document.pdf", file_data: inline } }];
   if (kind === "text") return [{ type: "text", text: textOf(data) }];
   // a document within a document would be a depth without bound
-  if (kind !== "content" || listOf(content).some((inner) => objectOf(inner)["type"] === "document"))
+  if (kind !== "content" || elementsOf(content).some((inner) => objectOf(inner)["type"] === "document"))
     throw untranslatable("anthropic", `${at}.source`);
   return yield* partsOf(content, `${at}.source.content`);
 }

@@ -9,7 +9,7 @@ import { isJsonObject, type JsonObject } from "../../wire/json/document.ts";
 import { parsedInSteps } from "../../wire/json/parse-in-steps.ts";
 import { chatError, statusOfEvent } from "../error-types.ts";
 import { given, objectOf, textOf } from "../values.ts";
-import { chatUsage, finishReason, headOf, refusalOf, tierOf } from "./answer.ts";
+import { chatUsage, chunkHead, finishReason, refusalOf, tierOf } from "./answer.ts";
 
 const DONE = dataEvent("[DONE]");
 /** Most of what is kept of a block of thinking: beyond it the block's signature is not sent. */
@@ -83,7 +83,7 @@ export class ChatStream {
   }
 
   #begin(message: JsonObject): string {
-    this.#head = headOf(message, { object: "chat.completion.chunk", createdSecs: this.#options.createdSecs });
+    this.#head = chunkHead(message, { object: "chat.completion.chunk", createdSecs: this.#options.createdSecs });
     this.#usage = objectOf(message["usage"]);
     return this.#chunk({ role: "assistant", content: "" });
   }

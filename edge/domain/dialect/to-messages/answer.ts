@@ -4,7 +4,7 @@ import type { Steps } from "../../../../shared/steps.ts";
 import { REASONING_NAMES } from "../../tools/turn.ts";
 import { isJsonObject, type JsonObject } from "../../wire/json/document.ts";
 import { parsedInSteps } from "../../wire/json/parse-in-steps.ts";
-import { countOf, given, ITEM_UNITS, listed, listOf, objectOf, textOf } from "../values.ts";
+import { countOf, elementsOf, given, ITEM_UNITS, listed, objectOf, textOf } from "../values.ts";
 
 const REASONS = {
   stop: "end_turn",
@@ -17,14 +17,14 @@ const TIERS = { default: "standard", priority: "priority" };
 
 /** Throws `upstream_failed` for what is no completion. */
 export function* messagesAnswer(completion: JsonObject): Steps<JsonObject> {
-  const choice = listOf(completion["choices"]).find((one) => (objectOf(one)["index"] ?? 0) === 0);
+  const choice = elementsOf(completion["choices"]).find((one) => (objectOf(one)["index"] ?? 0) === 0);
   if (!isJsonObject(choice)) throw new GatewayError("upstream_failed", { cause: "the answer has no choice" });
   const message = objectOf(choice["message"]);
   const [thinking, text, refusal] = [reasoningOf(message), textsOf(message["content"]), textOf(message["refusal"])];
   const content: JsonObject[] = [];
   if (thinking !== "") content.push({ type: "thinking", thinking, signature: "" });
   if (text + refusal !== "") content.push({ type: "text", text: text + refusal });
-  for (const [index, call] of listOf(message["tool_calls"]).entries()) {
+  for (const [index, call] of elementsOf(message["tool_calls"]).entries()) {
     yield ITEM_UNITS;
     const { id, function: called } = objectOf(call);
     const { name, arguments: written } = objectOf(called);
@@ -33,7 +33,7 @@ export function* messagesAnswer(completion: JsonObject): Steps<JsonObject> {
   }
   const called = content.at(-1)?.["type"] === "tool_use";
   return {
-    ...headOf(completion),
+    ...messageHead(completion),
     content,
     ...endOf(choice, { called, refusal }),
     usage: messagesUsage(completion),
@@ -41,7 +41,7 @@ export function* messagesAnswer(completion: JsonObject): Steps<JsonObject> {
 }
 
 /** What a message has before its content. */
-export function headOf({ id, model }: JsonObject): JsonObject {
+export function messageHead({ id, model }: JsonObject): JsonObject {
   return { id, type: "message", role: "assistant", model };
 }
 
@@ -91,7 +91,7 @@ export function messagesUsage({ usage, service_tier: tier }: JsonObject): JsonOb
 function textsOf(content: unknown): string {
   return (
     textOf(content) +
-    listOf(content)
+    elementsOf(content)
       .map((part) => textOf(objectOf(part)["text"]))
       .join("")
   );

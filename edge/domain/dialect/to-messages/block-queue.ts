@@ -11,7 +11,7 @@ const CALLS_MAX = 256;
 const WAITING_MAX_BLOCKS = 256;
 const WAITING_MAX_CHARACTERS = 4 * 1024 * 1024;
 
-export type BlockKind = "thinking" | "text" | "tool_use";
+type BlockKind = "thinking" | "text" | "tool_use";
 
 interface Block {
   readonly kind: BlockKind;

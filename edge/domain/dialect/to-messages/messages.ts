@@ -6,7 +6,7 @@ import type { Steps } from "../../../../shared/steps.ts";
 import { isJsonObject, type JsonObject } from "../../wire/json/document.ts";
 import { parsedInSteps } from "../../wire/json/parse-in-steps.ts";
 import { restOf, untranslatable } from "../lost-fields.ts";
-import { dataUrl, given, ITEM_UNITS, listOf, objectOf, textOf } from "../values.ts";
+import { dataUrl, elementsOf, given, ITEM_UNITS, objectOf, textOf } from "../values.ts";
 
 const KNOWN: ReadonlySet<string> = new Set(
   "role content tool_calls tool_call_id refusal thinking_blocks cache_control".split(" "),
@@ -22,7 +22,7 @@ export function* messagesOf(given: unknown): Steps<MessagesTurns> {
   const messages: JsonObject[] = [];
   /** The turn that collects results of tools, as long as it is the last one. */
   let results: JsonObject[] | null = null;
-  for (const [index, one] of listOf(given).entries()) {
+  for (const [index, one] of elementsOf(given).entries()) {
     yield ITEM_UNITS;
     const at = `messages.${String(index)}.`;
     const message = objectOf(one);
@@ -54,7 +54,7 @@ function* blocksOf({ content, refusal, cache_control }: JsonObject, at: string):
   const blocks: JsonObject[] = [];
   const text = textOf(content) + textOf(refusal);
   if (text !== "") blocks.push(given({ type: "text", text, cache_control }));
-  for (const [index, part] of listOf(content).entries()) {
+  for (const [index, part] of elementsOf(content).entries()) {
     yield ITEM_UNITS;
     const block = blockOf(objectOf(part), `${at}content.${String(index)}`);
     if (block["text"] !== "") blocks.push(block);
@@ -89,7 +89,7 @@ function imageSource(url: string): JsonObject | null {
 
 /** Thinking without Anthropic's own signature would be refused. */
 function thinkingOf({ thinking_blocks: blocks }: JsonObject): readonly unknown[] {
-  return listOf(blocks).filter((block) => {
+  return elementsOf(blocks).filter((block) => {
     const { signature, data } = objectOf(block);
     return textOf(signature ?? data) !== "";
   });
@@ -97,7 +97,7 @@ function thinkingOf({ thinking_blocks: blocks }: JsonObject): readonly unknown[]
 
 function* callsOf({ tool_calls: calls }: JsonObject, at: string): Steps<JsonObject[]> {
   const blocks: JsonObject[] = [];
-  for (const [index, call] of listOf(calls).entries()) {
+  for (const [index, call] of elementsOf(calls).entries()) {
     yield ITEM_UNITS;
     const { id, function: called } = objectOf(call);
     const place = `${at}tool_calls.${String(index)}`;

@@ -7,8 +7,8 @@ import type { Steps } from "../../../../shared/steps.ts";
 import { isJsonObject, type JsonObject } from "../../wire/json/document.ts";
 import { parsedInSteps } from "../../wire/json/parse-in-steps.ts";
 import { messagesError, statusOfEvent } from "../error-types.ts";
-import { given, listOf, objectOf, textOf } from "../values.ts";
-import { callIdOf, endOf, headOf, messagesUsage, reasoningOf } from "./answer.ts";
+import { elementsOf, given, objectOf, textOf } from "../values.ts";
+import { callIdOf, endOf, messageHead, messagesUsage, reasoningOf } from "./answer.ts";
 import { BlockQueue } from "./block-queue.ts";
 
 export class MessagesStream {
@@ -36,7 +36,7 @@ export class MessagesStream {
     if (!Array.isArray(choices)) return "";
     this.#report = { ...this.#report, ...given({ usage, service_tier }) };
     const started = this.#start(chunk);
-    const choice = listOf(choices).find((one) => (objectOf(one)["index"] ?? 0) === 0);
+    const choice = elementsOf(choices).find((one) => (objectOf(one)["index"] ?? 0) === 0);
     const events = this.#choice(objectOf(choice), chunk);
     return events === null ? this.#broken() : written([...started, ...events]);
   }
@@ -56,7 +56,7 @@ export class MessagesStream {
     this.#head = chunk;
     // the first numbers are what is known, and the last event has all
     const usage = { input_tokens: 0, output_tokens: 0, ...messagesUsage(chunk) };
-    const message = { ...headOf(chunk), content: [], stop_reason: null, stop_sequence: null, usage };
+    const message = { ...messageHead(chunk), content: [], stop_reason: null, stop_sequence: null, usage };
     return [{ type: "message_start", message }];
   }
 
@@ -70,7 +70,7 @@ export class MessagesStream {
     const said = this.#blocks.said("text", textOf(content) + textOf(refusal));
     if (thought === null || said === null) return null;
     events.push(...thought, ...said);
-    for (const call of listOf(calls)) {
+    for (const call of elementsOf(calls)) {
       const called = this.#call(objectOf(call), chunk);
       if (called === null) return null;
       events.push(...called);
