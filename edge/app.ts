@@ -14,9 +14,20 @@ import type { Bindings } from "./bindings.ts";
 import { type Deps, depsOf } from "./deps.ts";
 import { requestTargetOf } from "./domain/request/request-target.ts";
 import { MODEL_ROUTES } from "./domain/request/route-class.ts";
+import { errorDocument } from "./domain/wire/error-form.ts";
 import { allowedOrigin, allowOrigin, isPreflight, preflightAnswer } from "./routes/cors.ts";
-import { limits, mcp, modelDetail, modelRoute, models, otherRoute, storedAnswer } from "./routes/data-plane.ts";
+import {
+  countedTokens,
+  limits,
+  mcp,
+  modelDetail,
+  modelRoute,
+  models,
+  otherRoute,
+  storedAnswer,
+} from "./routes/data-plane.ts";
 import { internal } from "./routes/internal.ts";
+import { openApiDocument } from "./routes/openapi.ts";
 import { WELL_KNOWN, wellKnown } from "./routes/resource-metadata.ts";
 
 interface Types {
@@ -28,6 +39,8 @@ interface Types {
 const app = new HonoBase<Types>({ getPath, router: new TrieRouter() });
 /** They say that the Worker runs, and ask nothing else. */
 const LIVE_PATHS: readonly string[] = ["/health", "/livez"];
+/** The document changes with the version of the Worker alone. */
+const OPENAPI_HEADERS = { "content-type": "application/json", "cache-control": "public, max-age=300" };
 const modelRoutes: ReadonlySet<string> = new Set(MODEL_ROUTES);
 
 /** The data plane as a fetch handler. */
@@ -60,7 +73,7 @@ async function answer(request: Request, bindings: Bindings, context: ExecutionCo
   try {
     return await modelRoute(depsOf(bindings, request), request, context, target);
   } catch (error) {
-    return crashed(error, request.method);
+    return crashed(error, request);
   }
 }
 
@@ -78,6 +91,11 @@ app.use(async (c, next) => {
 for (const path of LIVE_PATHS) app.get(path, (c) => c.text("ok", 200, requestIds()));
 app.post(INTERNAL_PATHS.stop, async (c) => await internal(c.var.deps, c.req.raw));
 app.all("/internal/*", async (c) => await (c.env.OBJECTS?.fetch(c.req.raw) ?? internal(c.var.deps, c.req.raw)));
+app.get("/v1/openapi.json", (c) => c.body(openApiDocument(), 200, { ...requestIds(), ...OPENAPI_HEADERS }));
+app.post(
+  "/v1/messages/count_tokens",
+  async (c) => await countedTokens(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext),
+);
 app.get("/v1/models", async (c) => await models(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));
 app.get("/v1/limits", async (c) => await limits(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));
 app.get("/v1/models/*", async (c) => await modelDetail(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));
@@ -88,7 +106,7 @@ app.notFound(async (c) => {
   const deps = depsOf(c.env, c.req.raw);
   return await otherRoute(deps, c.req.raw, c.executionCtx as ExecutionContext);
 });
-app.onError((error, c) => crashed(error, c.req.method));
+app.onError((error, c) => crashed(error, c.req.raw));
 
 /** What the Worker waits for, in words; null: it can serve (docs/rules/routes.md#probes). */
 async function missingPart(bindings: Bindings, request: Request): Promise<string | null> {
@@ -100,19 +118,20 @@ async function missingPart(bindings: Bindings, request: Request): Promise<string
 }
 
 /** The answer when no call could answer: the configuration cannot be read, or the URL cannot be parsed. */
-function crashed(error: unknown, method: string): Response {
+function crashed(error: unknown, asked: Request): Response {
   const known = error instanceof GatewayError ? error : new GatewayError("internal_error", { cause: error });
   const headers = requestIds();
   const { status, code } = known;
+  const requestId = headers["x-request-id"];
   const request = {
-    request_id: headers["x-request-id"],
-    method,
+    request_id: requestId,
+    method: asked.method,
     status,
     error: code,
     reason: rootCause(error),
   };
   consoleLog.event("request", request, status >= 500 ? "error" : "info");
-  return Response.json(known.body, { status, headers });
+  return Response.json(errorDocument(known.body, { path: getPath(asked), requestId }), { status, headers });
 }
 
 /** The path that is routed is the path that is forwarded: as the client wrote it, without decoding. */

@@ -23,18 +23,25 @@ interface ErrorRow {
 }
 
 /**
- * Codes of both planes. `<x>` in a message is replaced by `ErrorOptions.value`. Source:
- * docs/rules/errors.md#data-plane-codes and docs/rules/errors.md#management-codes.
+ * Codes of the data plane; the Management API has some of them too. `<x>` in a message is replaced by `ErrorOptions.value`
+ * (docs/rules/errors.md#data-plane-codes).
  */
-export const ERROR_TABLE = {
+export const DATA_PLANE_ERRORS = {
   invalid_path: { status: 400, message: "invalid request path" },
   invalid_json: { status: 400, message: "request body is not valid JSON" },
   invalid_multipart: { status: 400, message: "invalid multipart body" },
   model_required: { status: 400, message: "model is required", param: "model" },
   validation_failed: { status: 400, message: "validation failed" },
+  /** A field that the dialect of the model cannot carry (docs/rules/dialects.md#what-is-lost). */
+  untranslatable_field: { status: 400, message: "a field cannot be translated for this model" },
   request_larger_than_quota: { status: 400, message: "request needs <x>: send less, or lower max_tokens" },
   request_blocked: { status: 400, message: "request blocked by content policy" },
   response_blocked: { status: 400, message: "response blocked by content policy" },
+  untranslatable_route: {
+    status: 400,
+    message: "model '<x>' is not served on this path: send a chat completion or a message",
+    param: "model",
+  },
   missing_api_key: { status: 401, message: "missing bearer token" },
   invalid_api_key: { status: 401, message: "invalid api key" },
   invalid_token: { status: 401, message: "invalid token" },
@@ -86,6 +93,11 @@ export const ERROR_TABLE = {
   key_store_unavailable: { status: 503, message: "key store unavailable" },
   identity_unavailable: { status: 503, message: "identity provisioning unavailable" },
   upstream_timeout: { status: 504, message: "upstream request timed out" },
+} as const satisfies Record<string, ErrorRow>;
+
+/** Codes of both planes (docs/rules/errors.md#management-codes). */
+export const ERROR_TABLE = {
+  ...DATA_PLANE_ERRORS,
   address_blocked: { status: 400, message: "<x> resolves to a blocked address" },
   unknown_field: { status: 400, message: "unknown field <x>" },
   unknown_fairshare_group: { status: 400, message: "fairshare group '<x>' does not exist", param: "fairshare_group" },
@@ -136,8 +148,8 @@ export interface ErrorOptions {
   readonly value?: string;
   readonly param?: string | null;
   /**
-   * With `validation_failed` on the data plane: the field and what to change; it replaces the table's message
-   * (docs/rules/budgets.md#amounts).
+   * With `validation_failed` on the data plane and `untranslatable_field`: the field and what to change; it replaces the
+   * table's message (docs/rules/budgets.md#amounts).
    */
   readonly complaint?: string;
   readonly details?: readonly ErrorDetail[];
@@ -147,6 +159,11 @@ export interface ErrorOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** For the log only, never sent. */
   readonly cause?: unknown;
+}
+
+/** Whether a value is a code of the table. */
+export function isErrorCode(value: unknown): value is ErrorCode {
+  return typeof value === "string" && Object.hasOwn(ERROR_TABLE, value);
 }
 
 /** The status of a code. */

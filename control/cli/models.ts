@@ -18,6 +18,16 @@ const FIELD_OPTIONS = {
     "chat, embedding, image, audio_speech or audio_transcription",
     (text) => text as Schemas["Model"]["model_type"],
   ],
+  api_dialect: [
+    "--dialect <dialect>",
+    "API of the upstream: openai or anthropic",
+    (text) => text as Schemas["Model"]["api_dialect"],
+  ],
+  auth_scheme: [
+    "--auth <scheme>",
+    "how the API key is sent: bearer, x-api-key, api-key or none",
+    (text) => text as Schemas["Model"]["auth_scheme"],
+  ],
   input_cost_per_token: ["--input-cost <usd>", "USD per input token", toNumber],
   output_cost_per_token: ["--output-cost <usd>", "USD per output token", toNumber],
   cached_input_cost_per_token: [

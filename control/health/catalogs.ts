@@ -4,6 +4,7 @@
  */
 import { LRUCache } from "lru-cache";
 import type { SsrfPolicy } from "../../shared/network/ssrf.ts";
+import type { UpstreamAccess } from "../../shared/network/upstream-access.ts";
 import { OutboundError } from "../kernel/outbound/bounded-fetch.ts";
 import { catalogUrl, readCatalog } from "../kernel/outbound/model-catalog.ts";
 
@@ -12,6 +13,7 @@ const REMEMBERED_MAX = 200;
 
 interface CatalogSource {
   readonly apiBase: string;
+  readonly access: UpstreamAccess;
   readonly credential: string | null;
   readonly timeoutMs: number;
   readonly policy: SsrfPolicy | undefined;
@@ -36,7 +38,7 @@ export class CatalogCache {
    * answer, or answers with an error.
    */
   async read(of: CatalogSource): Promise<readonly string[] | null> {
-    const name = `${of.apiBase} ${of.credential ?? ""}`;
+    const name = `${of.apiBase} ${of.access.auth_scheme} ${of.credential ?? ""}`;
     const known = this.#known.get(name);
     if (known !== undefined && Math.abs(this.#now() - known.atMs) < REMEMBERED_MS) return await this.#shared(known, of);
     const reading = { atMs: this.#now(), ids: readIds(of) };

@@ -27,10 +27,16 @@ async function upstreamsOf(tx: Transaction, ids: readonly string[]): Promise<Rea
   const upstreams = new Map<string, string>();
   for (let at = 0; at < ids.length; at += BATCH) {
     const rows = await tx
-      .select({ id: models.id, base: models.api_base, name: models.upstream_model, type: models.model_type })
+      .select({
+        id: models.id,
+        base: models.api_base,
+        name: models.upstream_model,
+        type: models.model_type,
+        dialect: models.api_dialect,
+      })
       .from(models)
       .where(inArray(models.id, ids.slice(at, at + BATCH)));
-    for (const { id, base, name, type } of rows) upstreams.set(id, JSON.stringify([base, name, type]));
+    for (const { id, ...upstream } of rows) upstreams.set(id, JSON.stringify(upstream));
   }
   return upstreams;
 }

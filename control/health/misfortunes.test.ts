@@ -100,7 +100,14 @@ describe("a catalog that two checks read at the same time", () => {
   let upstream: HttpSink;
   let nowMs = 0;
   const read = async (catalogs: CatalogCache, signal: AbortSignal): Promise<readonly string[] | null> =>
-    await catalogs.read({ apiBase: upstream.url, credential: null, timeoutMs: 5000, policy: undefined, signal });
+    await catalogs.read({
+      apiBase: upstream.url,
+      access: { api_dialect: "openai", auth_scheme: "bearer" },
+      credential: null,
+      timeoutMs: 5000,
+      policy: undefined,
+      signal,
+    });
 
   beforeAll(async () => {
     upstream = await startHttpSink();

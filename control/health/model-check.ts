@@ -6,6 +6,7 @@
 
 import { SealError, unseal } from "../../shared/crypto/seal.ts";
 import { GatewayError } from "../../shared/errors.ts";
+import { accessOf } from "../../shared/network/upstream-access.ts";
 import type { EndpointRow } from "../db/schema/endpoints.ts";
 import type { VerbContext } from "../kernel/context.ts";
 import { recentSuccess } from "../usage/analytics/recent-success.ts";
@@ -43,8 +44,8 @@ export async function checkModel(
   signal: AbortSignal,
 ): Promise<CheckFindings> {
   const usages: ProbeUsage[] = [];
-  const probeAddress = async (apiBase: string, secret: string | null): Promise<Finding> => {
-    const { finding, usages: used } = await probeAt(tools, plan, apiBase, secret, signal);
+  const probeAddress = async (apiBase: string, secret: string | null, scheme: string | null): Promise<Finding> => {
+    const { finding, usages: used } = await probeAt(tools, plan, { apiBase, secret, scheme }, signal);
     usages.push(...used);
     return finding;
   };
@@ -52,7 +53,8 @@ export async function checkModel(
     trigger === "manual" ? null : proofOf(tools, plan),
     Promise.all(
       plan.endpoints.map(
-        async (row) => [row.id, await probeAddress(row.api_base, secretOf(row) ?? plan.model.api_key)] as const,
+        async (row) =>
+          [row.id, await probeAddress(row.api_base, secretOf(row) ?? plan.model.api_key, row.auth_scheme)] as const,
       ),
     ),
   ]);
@@ -64,7 +66,7 @@ export async function checkModel(
           found.map(([, { outcome }]) => outcome),
           plan.minReplicas,
         )
-      : await probeAddress(plan.model.api_base, plan.model.api_key));
+      : await probeAddress(plan.model.api_base, plan.model.api_key, null));
   return { model, endpoints: new Map(found), usages };
 }
 
@@ -83,11 +85,17 @@ async function proofOf({ ctx, analytics }: CheckTools, { model, health }: CheckP
   }
 }
 
+interface ProbeAddress {
+  readonly apiBase: string;
+  readonly secret: string | null;
+  /** The endpoint's own; null: the model's. */
+  readonly scheme: string | null;
+}
+
 async function probeAt(
   { ctx, catalogs, timeoutMs, defaultBase }: CheckTools,
   { model }: CheckPlan,
-  apiBase: string,
-  secret: string | null,
+  { apiBase, secret, scheme }: ProbeAddress,
   signal: AbortSignal,
 ): Promise<{ readonly finding: Finding; readonly usages: readonly ProbeUsage[] }> {
   const tools: ProbeTools = { catalogs, timeoutMs, signal, nowMs: () => performance.now() };
@@ -95,6 +103,7 @@ async function probeAt(
     modelType: modelTypeOf(model.model_type),
     upstreamModel: model.upstream_model,
     apiBase: apiBase === "" ? defaultBase : apiBase,
+    access: accessOf(model, scheme),
     policy: apiBase === "" ? undefined : ctx.ssrf,
   };
   try {

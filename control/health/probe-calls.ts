@@ -34,16 +34,17 @@ export function modelTypeOf(text: string): ModelType {
 }
 
 /** The call for a model of this type; null for a type that is looked up in the catalog. */
-export function probeCall(type: ModelType, upstreamModel: string): ProbeCall | null {
+export function probeCall(type: ModelType, upstreamModel: string, dialect = "openai"): ProbeCall | null {
+  const chat = { model: upstreamModel, messages: [{ role: "user", content: "ping" }] };
+  if (dialect === "anthropic")
+    return type === "chat" ? { path: "/v1/messages", json: { ...chat, max_tokens: OUTPUT_TOKENS } } : null;
   switch (type) {
-    case "chat": {
-      const json = { model: upstreamModel, messages: [{ role: "user", content: "ping" }] };
+    case "chat":
       return {
         path: "/v1/chat/completions",
-        json: { ...json, max_tokens: OUTPUT_TOKENS },
-        otherLimit: { ...json, max_completion_tokens: OUTPUT_TOKENS },
+        json: { ...chat, max_tokens: OUTPUT_TOKENS },
+        otherLimit: { ...chat, max_completion_tokens: OUTPUT_TOKENS },
       };
-    }
     case "embedding":
       return { path: "/v1/embeddings", json: { model: upstreamModel, input: "ping" } };
     case "audio_speech":

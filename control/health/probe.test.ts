@@ -145,6 +145,26 @@ describe("a model", () => {
     expect(asked[1]?.body).toMatch(/name="model"\r\n\r\nwhisper[\s\S]*filename="silence.wav"[\s\S]*RIFF/);
   });
 
+  it("of Anthropic's API is asked for a message and its catalog, with the header of its credential", async () => {
+    const fields = { api_dialect: "anthropic", auth_scheme: "x-api-key", api_key: "k", upstream_model: "m" };
+    const model = await scene.model({ ...fields, health: { failure_threshold: 1 } });
+    scene.upstream.answer = ({ method }) => (method === "POST" ? { status: 404 } : { body: '{"data":[{"id":"m"}]}' });
+    await scene.tick();
+    expect((await detail(model)).checks).toMatchObject([{ status: "degraded" }]);
+    expect(scene.upstream.asked.map(({ method, url }) => `${method} ${url}`)).toEqual([
+      "POST /v1/messages",
+      "GET /v1/models?limit=1000",
+    ]);
+    const headers = { "x-api-key": "k", "anthropic-version": "2023-06-01" };
+    for (const asked of scene.upstream.asked) {
+      expect(asked.headers).toMatchObject(headers);
+      expect(asked.headers).not.toHaveProperty("authorization");
+    }
+    await scene.send("PATCH", `/models/${model.id}`, { auth_scheme: "none", api_dialect: "openai" });
+    await scene.tick();
+    expect(scene.upstream.asked.at(-1)?.headers).not.toHaveProperty("x-api-key");
+  });
+
   it.each<[HealthScene["answers"][string], string]>([
     [{ body: '{"data":[{"id":"m"}]}' }, "healthy"],
     [{ body: '{"data":[{"id":"n"}]}' }, "unhealthy"],

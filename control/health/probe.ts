@@ -7,9 +7,9 @@ import { setTimeout as pause } from "node:timers/promises";
 import { FormData } from "undici";
 import { z } from "zod";
 import type { SsrfPolicy } from "../../shared/network/ssrf.ts";
+import { accessHeaders, type UpstreamAccess } from "../../shared/network/upstream-access.ts";
 import { upstreamUrl } from "../../shared/network/upstream-url.ts";
 import { fetchAnswer, type OutboundAnswer, OutboundError } from "../kernel/outbound/bounded-fetch.ts";
-import { authorizationHeader } from "../kernel/outbound/model-catalog.ts";
 import type { CatalogCache } from "./catalogs.ts";
 import {
   type CatalogListing,
@@ -40,6 +40,7 @@ interface ProbeTarget {
   readonly modelType: ModelType;
   readonly upstreamModel: string;
   readonly apiBase: string;
+  readonly access: UpstreamAccess;
   readonly credential: string | null;
   /** Undefined for the operator's own default upstream. */
   readonly policy: SsrfPolicy | undefined;
@@ -68,7 +69,7 @@ interface ProbeResult {
 
 /** Probes a target. Throws ProbeCancelled. */
 export async function probe(target: ProbeTarget, tools: ProbeTools): Promise<ProbeResult> {
-  const call = probeCall(target.modelType, target.upstreamModel);
+  const call = probeCall(target.modelType, target.upstreamModel, target.access.api_dialect);
   return call === null
     ? { finding: await findInCatalog(target, tools), usages: [] }
     : await findByCall(target, call, tools);
@@ -124,11 +125,11 @@ async function judge(target: ProbeTarget, { status, text }: OutboundAnswer, tool
 type Silence = { readonly silence: string };
 
 async function listing(
-  { apiBase, credential, policy, upstreamModel }: ProbeTarget,
+  { apiBase, access, credential, policy, upstreamModel }: ProbeTarget,
   { catalogs, timeoutMs, signal }: ProbeTools,
 ): Promise<{ readonly listing: CatalogListing } | { readonly status: number } | Silence> {
   try {
-    const ids = await catalogs.read({ apiBase, credential, policy, timeoutMs, signal });
+    const ids = await catalogs.read({ apiBase, access, credential, policy, timeoutMs, signal });
     return { listing: listingOf(ids, upstreamModel) };
   } catch (error) {
     if (error instanceof OutboundError && error.status !== null) return { status: error.status };
@@ -137,12 +138,12 @@ async function listing(
 }
 
 async function sendCall(
-  { apiBase, credential, policy }: ProbeTarget,
+  { apiBase, access, credential, policy }: ProbeTarget,
   call: ProbeCall,
   { timeoutMs, signal }: ProbeTools,
 ): Promise<OutboundAnswer | Silence> {
   const headers = {
-    ...authorizationHeader(credential),
+    ...accessHeaders(access, credential),
     ...("json" in call ? { "content-type": "application/json" } : {}),
   };
   const request = { url: upstreamUrl(apiBase, call.path, ""), timeoutMs, headers, signal };
@@ -175,16 +176,20 @@ async function rest(ms: number, signal: AbortSignal): Promise<void> {
   }
 }
 
+const tokens = z.number().int().nonnegative().catch(0).default(0);
+
+/** In both dialects. */
 const usageSchema = z.object({
-  usage: z.object({
-    prompt_tokens: z.number().int().nonnegative().catch(0).default(0),
-    completion_tokens: z.number().int().nonnegative().catch(0).default(0),
-  }),
+  usage: z.object({ prompt_tokens: tokens, completion_tokens: tokens, input_tokens: tokens, output_tokens: tokens }),
 });
 
 function usageOf({ text }: OutboundAnswer): Pick<ProbeUsage, "inputTokens" | "outputTokens"> {
-  const { usage } = usageSchema.safeParse(parsed(text)).data ?? {};
-  return { inputTokens: usage?.prompt_tokens ?? 0, outputTokens: usage?.completion_tokens ?? 0 };
+  const usage = usageSchema.safeParse(parsed(text)).data?.usage;
+  if (usage === undefined) return { inputTokens: 0, outputTokens: 0 };
+  return {
+    inputTokens: usage.prompt_tokens || usage.input_tokens,
+    outputTokens: usage.completion_tokens || usage.output_tokens,
+  };
 }
 
 function parsed(text: string | null): unknown {

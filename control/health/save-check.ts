@@ -45,7 +45,15 @@ interface HealthChange {
 const NOTHING = { changes: [], raised: false };
 
 /** When one of these columns changes, the model has another upstream. */
-const SUBJECT = ["api_base", "upstream_model", "model_type", "api_key", "enabled"] as const;
+const SUBJECT = [
+  "api_base",
+  "upstream_model",
+  "model_type",
+  "api_dialect",
+  "auth_scheme",
+  "api_key",
+  "enabled",
+] as const;
 
 /** The clocks of two replicas differ by less. */
 const CLOCKS_DIFFER_MS = 60_000;

@@ -23,14 +23,21 @@ import { refuseFallbackCycle } from "./fallback-cycle.ts";
 import { fieldsOfUpdate } from "./model-fields.ts";
 import { lockModel, type ModelWithHealth, modelRecord } from "./model-record.ts";
 
+const MOVES = ["api_base", "upstream_model", "model_type", "api_dialect"] as const;
+const ACCESS = ["api_key", "auth_scheme"] as const;
+
 /** True when the model's upstream is another one, so that its known health says nothing. */
 function isMoved(before: ModelRow, after: ModelRow): boolean {
-  return (["api_base", "upstream_model", "model_type"] as const).some((field) => before[field] !== after[field]);
+  return MOVES.some((field) => before[field] !== after[field]);
 }
 
 /** True when the same upstream may answer differently: the health is kept, and a check is due. */
 function mayAnswerDifferently(before: ModelRow, after: ModelRow): boolean {
-  return before.enabled !== after.enabled || before.api_key !== after.api_key;
+  return before.enabled !== after.enabled || hasOtherAccess(before, after);
+}
+
+function hasOtherAccess(before: ModelRow, after: ModelRow): boolean {
+  return ACCESS.some((field) => before[field] !== after[field]);
 }
 
 /** The errors that only a comparison with the stored row can find. */
@@ -131,7 +138,7 @@ export async function changeModel(
   journal.modelChanged(row.model_name);
   const moved = isMoved(before.row, row);
   if (moved) await resetHealth(tx, id, now);
-  else if (row.api_key !== before.row.api_key) await forgetEvidence(tx, id, now);
+  else if (hasOtherAccess(before.row, row)) await forgetEvidence(tx, id, now);
   const isConcerned = body.health !== undefined || mayAnswerDifferently(before.row, row);
   if (isConcerned) await applyHealthConfig(tx, row, now);
   journal.checkIsDue = moved || isConcerned;

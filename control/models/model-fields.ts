@@ -14,6 +14,8 @@ type Fields = Omit<NewModelRow, "id" | "rev" | "created_at" | "updated_at" | "mo
 const DEFAULTS = {
   description: "",
   model_type: "chat",
+  api_dialect: "openai",
+  auth_scheme: "bearer",
   enabled: true,
   input_cost_per_token: 0,
   output_cost_per_token: 0,

@@ -1,4 +1,4 @@
-import { createServer } from "node:http";
+import { createServer, type IncomingHttpHeaders } from "node:http";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Listening, listen } from "../../infra/local/http/listen.ts";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
@@ -6,6 +6,7 @@ import { startControl, type TestControl } from "../../test/harness/control.ts";
 let control: TestControl;
 let upstream: Listening;
 const seen: (string | undefined)[] = [];
+let lastHeaders: IncomingHttpHeaders = {};
 
 /** The upstream's answers by the first segment of the path under which it is called. */
 const CATALOGS: Readonly<Record<string, readonly [status: number, body: string]>> = {
@@ -23,6 +24,7 @@ beforeAll(async () => {
   });
   const server = createServer((request, response) => {
     seen.push(request.headers.authorization);
+    lastHeaders = request.headers;
     const [status, body] = CATALOGS[request.url?.split("/")[1] ?? ""] ?? [404, ""];
     response.writeHead(status, { location: "/plain/v1/models" }).end(body);
   });
@@ -112,4 +114,11 @@ it.each([
     status: 400,
     body: { error: { param: field } },
   });
+});
+
+it("asks in the API and with the header that the body names", async () => {
+  const access = { api_dialect: "anthropic", auth_scheme: "x-api-key", api_key: "k" };
+  const response = await validate({ api_base: `${upstream.url}/plain/v1`, upstream_model: "a", ...access });
+  expect(await response.json()).toMatchObject({ reachable: true, listed: true });
+  expect(lastHeaders).toMatchObject({ "x-api-key": "k", "anthropic-version": "2023-06-01" });
 });

@@ -3,6 +3,7 @@
  * (docs/rules/models.md#validation). A blocked address is not called.
  */
 import { GatewayError } from "../../shared/errors.ts";
+import type { UpstreamAccess } from "../../shared/network/upstream-access.ts";
 import { type ModelValidation, validateModelSchema } from "../../shared/schema/model.ts";
 import type { VerbContext } from "../kernel/context.ts";
 import { OutboundError } from "../kernel/outbound/bounded-fetch.ts";
@@ -14,7 +15,7 @@ const TIMEOUT_MS = 5000;
 
 /** What the catalog says. Throws 400 only for a malformed body. */
 export async function validateModel(ctx: VerbContext, input: unknown): Promise<ModelValidation> {
-  const { api_base, upstream_model, api_key } = parse(validateModelSchema, input);
+  const { api_base, upstream_model, api_key, ...access } = parse(validateModelSchema, input);
   const unversioned = api_base.endsWith("/v1") ? [] : ["api_base does not end in /v1"];
   const refused = (warning: string): ModelValidation => ({
     reachable: false,
@@ -23,7 +24,7 @@ export async function validateModel(ctx: VerbContext, input: unknown): Promise<M
     warnings: [warning, ...unversioned],
   });
   if (await isBlocked(ctx, api_base)) return refused("api_base resolves to a blocked address");
-  const catalog = await idsOf(ctx, api_base, api_key === "" ? null : (api_key ?? null));
+  const catalog = await idsOf(ctx, api_base, access, api_key === "" ? null : (api_key ?? null));
   if ("reason" in catalog) return refused(`upstream is not reachable: ${catalog.reason}`);
   if ("status" in catalog)
     return { reachable: true, listed: null, wildcard: false, warnings: [statusText(catalog.status), ...unversioned] };
@@ -59,10 +60,13 @@ function statusText(status: number): string {
 async function idsOf(
   { ssrf }: VerbContext,
   apiBase: string,
+  access: UpstreamAccess,
   credential: string | null,
 ): Promise<{ readonly ids: readonly string[] | null } | { readonly status: number } | { readonly reason: string }> {
   try {
-    return { ids: await readCatalog({ url: catalogUrl(apiBase), credential, timeoutMs: TIMEOUT_MS, policy: ssrf }) };
+    return {
+      ids: await readCatalog({ url: catalogUrl(apiBase), access, credential, timeoutMs: TIMEOUT_MS, policy: ssrf }),
+    };
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error;
     return error.status === null ? { reason: error.message } : { status: error.status };

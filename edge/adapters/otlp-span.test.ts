@@ -80,7 +80,7 @@ describe("the root span of a call", () => {
 
   it.each([
     ["/v1/chat/completions", "chat", "chat"],
-    ["/v1/messages", "other", "chat"],
+    ["/v1/messages", "messages", "chat"],
     ["/v1/responses", "responses", "chat"],
     ["/v1/completions", "completion", "text_completion"],
     ["/v1/embeddings", "embedding", "embeddings"],

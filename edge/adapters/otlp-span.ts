@@ -105,7 +105,10 @@ function inferenceAttributes(call: FinishedCall): Attributes {
   const answer = Object.entries(answered === undefined ? {} : ownAttributes(answered, call));
   return {
     "gen_ai.operation.name": CHAT_PATH.test(route) ? "chat" : (OPERATIONS[row.request_type] ?? row.request_type),
-    "gen_ai.provider.name": providerOf(apiBase, route),
+    "gen_ai.provider.name": providerOf(
+      apiBase,
+      answered?.attributes["translated_to"] ?? (route.endsWith("/messages") ? "anthropic" : "openai"),
+    ),
     ...(row.model === "" ? {} : { "gen_ai.request.model": row.model }),
     ...Object.fromEntries(answer.filter(([name]) => name.startsWith("gen_ai."))),
     ...(answered?.attributes["stream"] === true ? { "gen_ai.response.time_to_first_chunk": row.ttft_ms / 1000 } : {}),
@@ -118,14 +121,10 @@ function inferenceAttributes(call: FinishedCall): Attributes {
   };
 }
 
-/** The provider by the upstream's host; of any other server the one whose format the route has. */
-function providerOf(apiBase: string, route: string): string {
+/** The provider by the upstream's host; of any other server the one whose API it has. */
+function providerOf(apiBase: string, dialect: unknown): string {
   const hostname = URL.canParse(apiBase) ? new URL(apiBase).hostname : "";
-  return (
-    PROVIDERS.find(([host]) => hostname.endsWith(host))?.[1] ??
-    NAMED_HOST.exec(hostname)?.[1] ??
-    (route.endsWith("/messages") ? "anthropic" : "openai")
-  );
+  return PROVIDERS.find(([host]) => hostname.endsWith(host))?.[1] ?? NAMED_HOST.exec(hostname)?.[1] ?? String(dialect);
 }
 
 /** The span's own attributes, by their conventional names or prefixed `gateway.`. */

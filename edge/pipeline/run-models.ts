@@ -54,7 +54,8 @@ export async function listModels(received: PipelineInput): Promise<Response> {
       checkHead(call);
       return await parseProbe(call, caller);
     });
-    return probe === null ? await listing(call, caller) : await forwardProbe(call, probe, PROBE);
+    if (probe === null) return await listing(call, caller);
+    return await forwardProbe(call, await resolveCurrent(call, probe, resolveProbe), PROBE);
   });
   return response;
 }
@@ -67,11 +68,7 @@ export async function describeModel(received: PipelineInput): Promise<Response> 
       checkHead(call, DETAIL);
       return parseDetail(call, caller, DETAIL);
     });
-    const read = async (reader: Parsed): Promise<Resolved> =>
-      await beforeAdmission(call, reader, async () => await resolveModel(call, reader));
-    const revsOf = (found: Resolved) => subjectRevs(call, found);
-    const again = async (before: Parsed): Promise<Resolved> => await read(await authenticate(call, before));
-    const resolved = await readUntilCurrent(call, await read(asked), revsOf, again);
+    const resolved = await resolveCurrent(call, asked, resolveModel);
     return await registryAnswer(call, resolved, listedModel(resolved.model));
   });
   return response;
@@ -114,8 +111,6 @@ async function resolveProbe(call: Call, probe: Parsed): Promise<Resolved> {
 
 /** What differs among requests that are forwarded without a slot. */
 interface ForwardedProbe {
-  /** The model that answers. */
-  readonly resolve: (call: Call, probe: Parsed) => Promise<Resolved>;
   readonly stagesOf: (call: Call, request: Resolved) => readonly AnswerStage[];
   readonly bill: (call: Call, request: Resolved, answered: BilledAnswer) => Billed;
   /** Whether it is one of the requests of a minute (docs/rules/budgets.md#per-minute-buckets). */
@@ -124,22 +119,30 @@ interface ForwardedProbe {
   readonly charge: (call: Call, request: Resolved & { readonly upstream: UpstreamProgress }, end: RequestEnd) => void;
 }
 
-const PROBE: ForwardedProbe = {
-  resolve: resolveProbe,
+/** A request that costs nothing. */
+export const PROBE: ForwardedProbe = {
   stagesOf: () => [],
   counts: false,
   bill: () => NOTHING_BILLED,
   charge: () => undefined,
 };
 
-/** The answer of the upstream to a request that needs no slot. It has passed every gate, and its row is written at its end. */
-export async function forwardProbe(call: Call, probe: Parsed, how: ForwardedProbe): Promise<CallAnswer> {
+/** The model that answers, by `resolve`, for a caller and by records that are current. */
+export async function resolveCurrent(
+  call: Call,
+  asked: Parsed,
+  resolve: (call: Call, asked: Parsed) => Promise<Resolved>,
+): Promise<Resolved> {
   const read = async (caller: Parsed): Promise<Resolved> =>
-    await beforeAdmission(call, caller, async () => await how.resolve(call, caller));
+    await beforeAdmission(call, caller, async () => await resolve(call, caller));
   const revsOf = (found: Resolved) =>
     found.model === DEFAULT_UPSTREAM ? principalRevs(call, found.principal) : subjectRevs(call, found);
   const again = async (before: Parsed): Promise<Resolved> => await read(await authenticate(call, before));
-  const resolved = await readUntilCurrent(call, await read(probe), revsOf, again);
+  return await readUntilCurrent(call, await read(asked), revsOf, again);
+}
+
+/** The answer of the upstream to a request that needs no slot. It has passed every gate, and its row is written at its end. */
+export async function forwardProbe(call: Call, resolved: Resolved, how: ForwardedProbe): Promise<CallAnswer> {
   watchCaller(call, resolved);
   const request = { ...resolved, level: await readLevel(call, resolved), upstream: new UpstreamProgress() };
   const isCounted = how.counts && isRequestCounted(call, request);

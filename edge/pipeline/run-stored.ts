@@ -27,7 +27,6 @@ import {
   AlreadySettled,
   type Authenticated,
   NO_EDITS,
-  type Parsed,
   type Prepared,
   type Resolved,
   StageFailure,
@@ -44,7 +43,7 @@ import { isRequestCounted, readLevel } from "./reply/rate-limit.ts";
 import { parseNamed } from "./resolve-model/parse-call.ts";
 import { NO_BODY } from "./resolve-model/passthrough-body.ts";
 import { checkModelHead, resolveModel } from "./resolve-model/resolve-model.ts";
-import { forwardProbe } from "./run-models.ts";
+import { forwardProbe, resolveCurrent } from "./run-models.ts";
 import { type RequestEnd, Settler } from "./settle/settle.ts";
 import { placeOfObject } from "./stored/upstream-objects.ts";
 
@@ -60,8 +59,11 @@ export async function runStored(received: PipelineInput, id: string): Promise<Re
     const objects = { named: new Map([[id, null]]), upstreams: [place.upstream] };
     // Whoever reads the answer, its end user has used it.
     const named = { ...parseNamed(call, caller, place.model), endUser: place.charged?.endUser ?? "" };
-    return await forwardProbe(call, named, {
-      resolve: async (_, reader: Parsed) => ({ ...(await resolveModel(call, reader)), objects }),
+    const resolved = await resolveCurrent(call, named, async (_, reader) => ({
+      ...(await resolveModel(call, reader)),
+      objects,
+    }));
+    return await forwardProbe(call, resolved, {
       counts: true,
       // A background answer was empty when it was made, so no guardrail has seen it yet.
       stagesOf: (_, read) => outputGuards(call, unestimated(call, read)),

@@ -22,6 +22,7 @@ import {
   type Resolved,
   StageFailure,
 } from "./call/known.ts";
+import { isSpoken } from "./forward/translated-call.ts";
 import { guardInput } from "./guardrails/guard-input.ts";
 import { outputGuards } from "./guardrails/guard-output.ts";
 import { prepare } from "./prepare/prepare.ts";
@@ -114,13 +115,20 @@ const besideOf = (examined: Prepared | null): (() => void) | null => examined?.g
 
 /** The model that the body names, or the one that the gateway chooses for it. */
 async function resolveNamed<K extends Parsed>(call: Call, request: K): Promise<K & Resolved> {
-  return isAutoRequest(call, request) ? await resolveAuto(call, request) : await resolveModel(call, request);
+  return isAutoRequest(call, request) ? await resolveAuto(call, request) : await resolveSpoken(call, request);
+}
+
+/** The model, whose API has this path or a translation of it. Throws the failure of 400 `untranslatable_route`. */
+async function resolveSpoken<K extends Parsed>(call: Call, request: K): Promise<K & Resolved> {
+  const resolved = await resolveModel(call, request);
+  if (isSpoken(call.path, resolved.model)) return resolved;
+  throw new StageFailure(new GatewayError("untranslatable_route", { value: resolved.model.model_name }), resolved);
 }
 
 /** The model of a path that is forwarded. Throws the failure of 404 `unknown_endpoint` when it is not registered. */
 async function resolveRegistered<K extends Parsed>(call: Call, request: K): Promise<K & Resolved> {
   try {
-    return await resolveModel(call, request);
+    return await resolveSpoken(call, request);
   } catch (error) {
     const { cause, known } = StageFailure.of(error, request);
     const absent = cause instanceof GatewayError && cause.code === "model_not_found";

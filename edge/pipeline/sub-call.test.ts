@@ -4,6 +4,7 @@
  */
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { GatewayError } from "../../shared/errors.ts";
+import type { ModelRecord } from "../../shared/records.ts";
 import type { UsageRow } from "../../shared/usage/usage-row.ts";
 import { IdentityTransform } from "../../test/harness/edge/pipeline/identity-transform.ts";
 import { modelOf } from "../../test/harness/edge/pipeline/records.ts";
@@ -333,6 +334,21 @@ describe("an unbilled call", () => {
       admitted: [],
       requests: [],
       rows: [],
+    });
+  });
+
+  it("to a model of Anthropic's API is translated, and its answer too", async () => {
+    const world = new SubCallWorld();
+    const model: ModelRecord = { ...HELPER, api_dialect: "anthropic", auth_scheme: "x-api-key" };
+    const content = [{ type: "text", text: "hi" }];
+    const usage = { input_tokens: 5, output_tokens: 7 };
+    world.upstream = async () => Response.json({ type: "message", id: "msg_1", model: "m", content, usage });
+    const made = await world.within(async (call, request) => await unbilledCall(call, request, { ...ASKED, model }));
+    expect(made).toMatchObject({ status: 200, value: { choices: [{ message: { content: "hi" } }] } });
+    const [sent] = world.upstreamCalls;
+    expect({ url: sent?.url, version: sent?.headers["anthropic-version"] }).toEqual({
+      url: "http://one.test/v1/messages",
+      version: "2023-06-01",
     });
   });
 

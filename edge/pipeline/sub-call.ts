@@ -7,14 +7,11 @@
  */
 import { GatewayError } from "../../shared/errors.ts";
 import type { ModelRecord } from "../../shared/records.ts";
-import type { Steps } from "../../shared/steps.ts";
 import type { RequestType } from "../../shared/usage/usage-row.ts";
 import { traceparentOf } from "../domain/trace/trace-context.ts";
 import { clientStatus } from "../domain/usage/billing.ts";
-import { type JsonObject, wholeDocument } from "../domain/wire/json/document.ts";
+import { isJsonObject, type JsonObject } from "../domain/wire/json/document.ts";
 import { parsedInSteps } from "../domain/wire/json/parse-in-steps.ts";
-import { scanTopLevel } from "../domain/wire/json/top-level.ts";
-import { writtenInSteps } from "../domain/wire/json/write-in-steps.ts";
 import { admitSubCall } from "./admit/admit-sub-call.ts";
 import { epochRev, modelRev } from "./authenticate/freshness.ts";
 import { ClientGone } from "./call/client-gone.ts";
@@ -24,10 +21,8 @@ import { Interruption } from "./call/interruption.ts";
 import {
   AlreadySettled,
   NO_BOONS,
-  NO_EDITS,
   NO_UPSTREAM,
   type Parsed,
-  type ParsedCall,
   type Prepared,
   type Resolved,
   StageFailure,
@@ -36,12 +31,13 @@ import { BoundedBuffer } from "./call/memory/bounded-buffer.ts";
 import { usageRowOf } from "./call/report/usage-row.ts";
 import { attempt, cancelAnswer, type UpstreamAnswer } from "./forward/attempt.ts";
 import { targetsOf } from "./forward/forward.ts";
+import { spokenCall } from "./forward/translated-call.ts";
 import { UpstreamProgress } from "./forward/upstream-progress.ts";
 import { prepare } from "./prepare/prepare.ts";
 import { handInRefusal } from "./receive/answer-call.ts";
 import { startCall } from "./receive/start-call.ts";
 import { serveAdmitted } from "./relay/serve-admitted.ts";
-import { JsonOutgoing } from "./resolve-model/json-outgoing.ts";
+import { writtenCall } from "./resolve-model/json-outgoing.ts";
 import { energyTermsOf } from "./resolve-model/resolve-model.ts";
 
 /** Every sub-call is a chat completion. */
@@ -137,22 +133,32 @@ export async function subCall(parent: Call, request: Prepared, asked: SubCall): 
 export async function unbilledCall(parent: Call, caller: Parsed, asked: OwnCall): Promise<SubCallAnswer> {
   const call = childOf(parent);
   const request = { ...caller, ...(await ownOf(call, asked)), energy: null, boons: null };
-  const { model, parsed } = request;
-  const sending = { call, model, parsed, plans: [], progress: new UpstreamProgress(), readsErrors: false };
-  for (const target of targetsOf(call, request)) {
-    const attempted = await attempt(sending, target);
-    if (attempted.kind === "answered") return await collectOnce(call, attempted.answer);
-    const { cause } = attempted;
-    if (attempted.kind === "timed-out") throw new GatewayError("upstream_timeout", { cause });
-    if (attempted.kind === "unreachable") throw new GatewayError("upstream_failed", { cause });
+  const { model } = request;
+  const spoken = await spokenCall(call, request, []);
+  try {
+    const sending = { call, model, ...spoken, progress: new UpstreamProgress(), readsErrors: false };
+    for (const target of targetsOf(call, request)) {
+      const attempted = await attempt(sending, target);
+      if (attempted.kind === "answered") return await collectOnce(call, attempted.answer);
+      const { cause } = attempted;
+      if (attempted.kind === "timed-out") throw new GatewayError("upstream_timeout", { cause });
+      if (attempted.kind === "unreachable") throw new GatewayError("upstream_failed", { cause });
+    }
+  } finally {
+    spoken.release();
   }
   throw new GatewayError("upstream_failed", { cause: "no endpoint can be called" });
 }
 
 async function collectOnce(call: Call, answer: UpstreamAnswer): Promise<SubCallAnswer> {
-  const { response, head, cancellation } = answer;
+  const { response, head, cancellation, translation } = answer;
   try {
-    return await collect(call, clientStatus(response.status), response.body, cancellation.signal, head);
+    const status = clientStatus(response.status);
+    const collected = await collect(call, status, response.body, cancellation.signal, head);
+    if (translation === null || collected.kind === "too-large") return collected;
+    const { value } = collected;
+    if (!response.ok) return { ...collected, value: translation.error(response.status, value) };
+    return isJsonObject(value) ? { ...collected, value: await inTurns(call, translation.answer(value)) } : collected;
   } catch (error) {
     if (cancellation.clientGone) throw new ClientGone();
     if (cancellation.timedOut !== null) throw new GatewayError("upstream_timeout", { cause: cancellation.timedOut });
@@ -215,22 +221,8 @@ async function ownOf(
   { model, body, timeoutMs }: OwnCall,
 ): Promise<Pick<Resolved, "parsed" | "modelText" | "model" | "boons">> {
   const modelText = model.model_name;
-  const parsed = await inTurns(call, parsedOf(call, { model: modelText, ...body }, modelText));
+  const parsed = await inTurns(call, writtenCall({ model: modelText, ...body }, modelText, call.ports.transforms));
   return { parsed, modelText, model: { ...model, request_timeout_secs: timeoutMs / 1000 }, boons: null };
-}
-
-function* parsedOf({ ports }: Call, body: JsonObject, modelName: string): Steps<ParsedCall> {
-  const bytes = yield* writtenInSteps(body);
-  const top = yield* scanTopLevel(bytes, (name) => name === "model" || ports.transforms.edits(name));
-  if (top === null) throw new Error("a body that was just written is an object");
-  const stream = body["stream"] === true;
-  return {
-    document: wholeDocument(body),
-    modelName,
-    stream,
-    outgoing: new JsonOutgoing([bytes], top),
-    edits: NO_EDITS,
-  };
 }
 
 /** Reads an answer after its `head` to its end, unless the signal ends it before. Rejects when the answer breaks off. */

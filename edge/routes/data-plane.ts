@@ -7,6 +7,7 @@ import { mcpTarget } from "../domain/tools/mcp.ts";
 import { runMcp } from "../pipeline/mcp/run-mcp.ts";
 import type { PipelineInput } from "../pipeline/receive/start-call.ts";
 import { run, runOther } from "../pipeline/run.ts";
+import { countTokens } from "../pipeline/run-count.ts";
 import { describeLimits } from "../pipeline/run-limits.ts";
 import { describeModel, listModels } from "../pipeline/run-models.ts";
 import { runStored } from "../pipeline/run-stored.ts";
@@ -58,6 +59,11 @@ export async function modelRoute(
   target: RequestTarget,
 ): Promise<Response> {
   return await run(pipelineInputOf(deps, request, context, target));
+}
+
+/** `POST /v1/messages/count_tokens` */
+export async function countedTokens(deps: Deps, request: Request, context: ExecutionContext): Promise<Response> {
+  return await countTokens(pipelineInputOf(deps, request, context));
 }
 
 /** Any other path: served when its body names a registered model. */

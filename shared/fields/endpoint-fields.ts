@@ -3,6 +3,7 @@
  * no backup contains them.
  */
 import * as z from "zod";
+import { AUTH_SCHEMES } from "../network/upstream-access.ts";
 import { ID_FIELD, shownTime, TIME_FIELDS } from "./common-fields.ts";
 import type { FieldTable } from "./field-table.ts";
 
@@ -13,6 +14,12 @@ export const ENDPOINT_FIELDS = {
   api_base: { column: "text", value: z.string(), hot: true },
   /** As it is stored: ciphertext when an encryption key is set. */
   api_key: { column: "text", value: z.string().nullable(), record: { api_key_set: z.boolean() }, hot: true },
+  /** Null: the model's. */
+  auth_scheme: {
+    column: "text",
+    value: z.enum(AUTH_SCHEMES).nullable(),
+    hot: { auth_scheme: z.enum(AUTH_SCHEMES).nullable().default(null) },
+  },
   priority: { column: "bigint", value: z.number().int(), hot: true },
   weight: { column: "bigint", value: z.number().int(), hot: true },
   enabled: { column: "boolean", value: z.boolean(), hot: true },

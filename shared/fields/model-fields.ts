@@ -2,6 +2,7 @@
  * The fields of a model (docs/rules/models.md#fields). Prices are in USD per token, image, character or second of audio.
  */
 import * as z from "zod";
+import { API_DIALECTS, AUTH_SCHEMES } from "../network/upstream-access.ts";
 import { ID_FIELD, shownTime, TIME_FIELDS } from "./common-fields.ts";
 import type { FieldTable } from "./field-table.ts";
 
@@ -70,6 +71,16 @@ export const MODEL_FIELDS = {
   api_base: { column: "text", value: z.string(), hot: true },
   /** As it is stored: ciphertext when an encryption key is set. */
   api_key: { column: "text", value: z.string().nullable(), record: { api_key_set: z.boolean() }, hot: true },
+  api_dialect: {
+    column: "text",
+    value: z.enum(API_DIALECTS),
+    hot: { api_dialect: z.enum(API_DIALECTS).default("openai") },
+  },
+  auth_scheme: {
+    column: "text",
+    value: z.enum(AUTH_SCHEMES),
+    hot: { auth_scheme: z.enum(AUTH_SCHEMES).default("bearer") },
+  },
   enabled: { column: "boolean", value: z.boolean(), hot: true },
   input_cost_per_token: { column: "double", value: amount, hot: prices },
   output_cost_per_token: { column: "double", value: amount, hot: prices },

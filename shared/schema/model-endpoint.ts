@@ -4,7 +4,18 @@
 import * as z from "zod";
 import { ENDPOINT_FIELDS } from "../fields/endpoint-fields.ts";
 import { recordShape, type StoredShape } from "../fields/field-table.ts";
-import { flag, nameField, revField, storedId, storedSecret, storedTimes, warningsField, whole } from "./common.ts";
+import { AUTH_SCHEMES } from "../network/upstream-access.ts";
+import {
+  flag,
+  nameField,
+  oneOf,
+  revField,
+  storedId,
+  storedSecret,
+  storedTimes,
+  warningsField,
+  whole,
+} from "./common.ts";
 import { baseUrl, headerSecret, storedBaseUrl } from "./upstream.ts";
 
 export const modelEndpointSchema = z
@@ -18,6 +29,9 @@ const fields = {
   name: nameField,
   api_base: baseUrl.refine(...notBlank),
   api_key: headerSecret.nullable().optional(),
+  auth_scheme: oneOf(AUTH_SCHEMES)
+    .nullable()
+    .meta({ description: "How the credential is sent. Null: as the model says" }),
   /** The endpoint with the lowest number is tried first. */
   priority: whole(0),
   weight: whole(1),
@@ -31,6 +45,7 @@ export const storedEndpoint = {
   name: fields.name,
   api_base: storedBaseUrl.refine(...notBlank),
   api_key: storedSecret,
+  auth_scheme: fields.auth_scheme.default(null),
   priority: fields.priority.default(100),
   weight: fields.weight.default(100),
   enabled: fields.enabled.default(true),
@@ -41,6 +56,7 @@ export const storedEndpoint = {
 export const createModelEndpointSchema = z
   .object({
     ...fields,
+    auth_scheme: storedEndpoint.auth_scheme,
     priority: storedEndpoint.priority,
     weight: storedEndpoint.weight,
     enabled: storedEndpoint.enabled,

@@ -12,6 +12,7 @@ import {
   MODEL_TYPES,
   SELECTION_MODES,
 } from "../fields/model-fields.ts";
+import { API_DIALECTS, AUTH_SCHEMES } from "../network/upstream-access.ts";
 import {
   amount,
   descriptionField,
@@ -113,6 +114,10 @@ export const priceFields = pricesOf(amount.max(PRICE_MAX_USD, `must be a number 
 const modelFields = {
   description: descriptionField,
   model_type: oneOf(MODEL_TYPES),
+  api_dialect: oneOf(API_DIALECTS).meta({ description: "API of the upstreams; calls in the other one are translated" }),
+  auth_scheme: oneOf(AUTH_SCHEMES).meta({
+    description: "How api_key is sent: bearer token, header of this name, or not",
+  }),
   enabled: flag,
   ...priceFields,
   context_window: whole(0),
@@ -274,6 +279,8 @@ export const validateModelSchema = z
     upstream_model: requiredText(300),
     api_key: apiKey.optional(),
     model_type: modelFields.model_type.optional(),
+    api_dialect: modelFields.api_dialect.default("openai"),
+    auth_scheme: modelFields.auth_scheme.default("bearer"),
   })
   .meta({ id: "ValidateModel" });
 

@@ -4,6 +4,7 @@ export const REQUEST_TYPES = [
   "chat",
   "completion",
   "responses",
+  "messages",
   "embedding",
   "audio",
   "image",

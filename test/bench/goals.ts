@@ -42,6 +42,7 @@ export function goalsOf(all: readonly Measured[], counted: PerRequest | null): r
     },
     { what: "added p50 / that of the floor, one at a time", value: summary.added_p50_over_floor_c1, atMost: 2 },
     { what: "unpaced streams / floor, usage asked for", value: overFloor("stream-asked"), atLeast: 0.65 },
+    { what: "translated streams / relayed streams", value: summary.stream_translated_over_relayed, atLeast: 0.8 },
     { what: "unpaced streams / floor, usage withheld", value: overFloor("stream-withheld"), atLeast: 0.4 },
     { what: "paced streams, gap p99 above the floor's, ms", value: gap, atMost: 1 },
     { what: "CPU of a chunk / floor, 150 streams", value: summary.stream_cpu_per_chunk_over_floor, atMost: 1.4 },

@@ -69,6 +69,7 @@ export async function startGoverned(
       model_name,
       upstream_model: model_name,
       api_base: `${origin}/${load.behaviour}/v1`,
+      api_dialect: load.behaviour === "messages" ? "anthropic" : "openai",
       input_cost_per_token: 0.000_001,
       output_cost_per_token: 0.000_002,
       ...(load.freshShare === null ? {} : { cache_enabled: true, cache_ttl_secs: 3600 }),

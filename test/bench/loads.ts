@@ -35,7 +35,7 @@ export interface Load {
   readonly name: string;
   readonly title: string;
   /** The behaviour of the upstream: see upstream.ts. */
-  readonly behaviour: "plain" | "paced" | "long" | "unpaced" | "slow" | "lasting";
+  readonly behaviour: "plain" | "paced" | "long" | "unpaced" | "messages" | "slow" | "lasting";
   readonly reading: SliceReading;
   readonly concurrency: number;
   readonly bodyBytes: number;
@@ -126,6 +126,12 @@ export const LOADS: readonly Load[] = [
   whole(32, true),
   whole(64, true),
   stream("stream-asked", "64 chunks unpaced, usage asked for", { ...unpaced, asksUsage: true, core: true }),
+  stream("stream-translated", "64 chunks unpaced, translated from Anthropic's API", {
+    ...unpaced,
+    behaviour: "messages",
+    asksUsage: true,
+    targets: ["governed"],
+  }),
   stream("stream-withheld", "64 chunks unpaced, usage withheld", unpaced),
   whole(4),
   whole(256),

@@ -48,9 +48,14 @@ export function difference(of: number | null | undefined, less: number | null | 
   return of === null || of === undefined || less === null || less === undefined ? null : of - less;
 }
 
+function ratio(of: number | null, by: number | null): number | null {
+  return of === null || by === null ? null : of / by;
+}
+
 /** The summary of a run: medians over the rounds; null where a target was not measured. */
 export function summaryOf(all: readonly Measured[]) {
   const overFloor = (name: string): number | null => governed(all, name)?.overFloor?.median ?? null;
+  const rate = (name: string): number | null => governed(all, name)?.rps?.median ?? null;
   const cpu = ({ cpuMsPerRequest }: Figures): number | undefined => cpuMsPerRequest?.median;
   return {
     governed_over_floor_c1: overFloor("c1"),
@@ -65,6 +70,8 @@ export function summaryOf(all: readonly Measured[]) {
     governed_over_peer_c32: governed(all, "c32")?.overPeer?.median ?? null,
     // the bare Worker passes streams on natively
     stream_over_native: overFloor("stream-asked"),
+    // the same chunks, to clients of the other API
+    stream_translated_over_relayed: ratio(rate("stream-translated"), rate("stream-asked")),
     // of the process with the objects, with many tenants
     object_process_cpu_ms: workers(all, "workers-many")?.cpuMsPerRequest?.median ?? null,
     object_process_cpu_ms_one_tenant: workers(all, "workers-one")?.cpuMsPerRequest?.median ?? null,

@@ -35,6 +35,31 @@ const event = (value: object): string => `data: ${JSON.stringify(value)}\n\n`;
 const PLAIN_EVENT = event({ ...CHUNK, choices });
 const LAST = `${event({ ...CHUNK, choices: [], usage })}data: [DONE]\n\n`;
 
+const named = (value: { readonly type: string; readonly [name: string]: unknown }): string =>
+  `event: ${value.type}\n${event(value)}`;
+const TEXT = { index: 0, delta: { type: "text_delta", text: "word " } };
+const MESSAGE = { id: "msg_bench", type: "message", role: "assistant", model: "bench", content: [], stop_reason: null };
+/** A stream of Anthropic's API with as many pieces of text: its first events, each of those, and its last ones. */
+const MESSAGE_EVENTS = {
+  first:
+    named({ type: "message_start", message: { ...MESSAGE, usage: { input_tokens: 200, output_tokens: 1 } } }) +
+    named({ type: "content_block_start", index: 0, content_block: { type: "text", text: "" } }),
+  each: named({ type: "content_block_delta", ...TEXT }),
+  last:
+    named({ type: "content_block_stop", index: 0 }) +
+    named({ type: "message_delta", delta: { stop_reason: "end_turn" }, usage: { output_tokens: 64 } }) +
+    named({ type: "message_stop" }),
+};
+
+async function messageStream(response: ServerResponse): Promise<void> {
+  response.writeHead(200, { "content-type": "text/event-stream" }).write(MESSAGE_EVENTS.first);
+  for (let at = 0; at < CHUNKS && !response.destroyed; at += 1) {
+    response.write(MESSAGE_EVENTS.each);
+    await turn();
+  }
+  response.end(MESSAGE_EVENTS.last);
+}
+
 async function stream(response: ServerResponse, chunks: number, paceMs: number): Promise<void> {
   response.writeHead(200, { "content-type": "text/event-stream" });
   for (let at = 0; at < chunks && !response.destroyed; at += 1) {
@@ -47,6 +72,7 @@ async function stream(response: ServerResponse, chunks: number, paceMs: number):
 async function answer(behaviour: string | undefined, response: ServerResponse): Promise<void> {
   if (behaviour === "paced") return await stream(response, CHUNKS, PACE_MS);
   if (behaviour === "long") return await stream(response, LONG_CHUNKS, PACE_MS);
+  if (behaviour === "messages") return await messageStream(response);
   if (behaviour === "unpaced") return await stream(response, CHUNKS, 0);
   if (behaviour === "lasting") return await stream(response, 1, LASTING_MS);
   if (behaviour === "slow") await pause(SLOW_MS);

@@ -116,7 +116,11 @@ describe.each([
     const waiting = await gateway.mint(upstream.url);
     const streamed = await gateway.chat(streams, { stream: true });
     await begun(streams);
-    const unanswered = gateway.chat(silent);
+    const unanswered = fetch(`${gateway.proxyUrl}/v1/messages`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${silent.secret}` },
+      body: JSON.stringify({ model: silent.model.model_name, messages: [{ role: "user", content: silent.mark }] }),
+    });
     await waitFor(
       () => upstream.seen(silent.mark).length,
       (seen) => seen === 1,
@@ -132,6 +136,7 @@ describe.each([
     const errors = await Promise.all([hung.json(), refused.json()]);
     const seen = upstream.seen(streams.mark)[0]?.chunksWritten ?? 0;
     const stopping = { error: { code: "gateway_stopping", type: "server_error" } };
+    const stoppingMessage = { type: "error", error: { code: "gateway_stopping", type: "overloaded_error" } };
     expect({ code: await ended, last: JSON.parse(eventsOf(text).at(-1)?.slice("data: ".length) ?? "") }).toMatchObject({
       code: 0,
       last: stopping,
@@ -140,7 +145,7 @@ describe.each([
       expect({ status, retryAfter: headers.get("retry-after"), body: errors[at] }).toMatchObject({
         status: 503,
         retryAfter: "1",
-        body: stopping,
+        body: at === 0 ? stoppingMessage : stopping,
       });
     const lines = stack.log().filter(({ event }) => event === "request");
     expect(lines.map(({ error }) => error)).not.toContain("client_gone");

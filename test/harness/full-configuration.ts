@@ -83,6 +83,8 @@ export async function fillConfiguration({ must: send }: Pick<TestControl, "must"
     model_name: "full-model",
     api_base: "http://10.0.0.1/v1",
     api_key: credentials.model,
+    api_dialect: "anthropic",
+    auth_scheme: "x-api-key",
     tags: ["fast"],
     boons: ["vision"],
     tool_servers: ["tools"],
@@ -109,6 +111,7 @@ export async function fillConfiguration({ must: send }: Pick<TestControl, "must"
     name: "north",
     api_base: "http://10.0.0.2/v1",
     api_key: credentials.endpoint,
+    auth_scheme: "api-key",
     priority: 5,
     weight: 50,
   });

@@ -20,7 +20,7 @@ const REQUEST_TYPES: Readonly<Record<CallRoute, string>> = {
   completions: "completion",
   embeddings: "embedding",
   responses: "responses",
-  messages: "other",
+  messages: "messages",
   rerank: "rerank",
   moderations: "moderation",
   speech: "audio",
@@ -343,6 +343,7 @@ const CHANGEABLE: ReadonlySet<string> = new Set(["api_key_disabled", "tenant_not
 
 const NO_MODEL: ModelConfig = {
   enabled: true,
+  api_dialect: "openai",
   upstream_model: "",
   cache_enabled: false,
   max_retries: 0,

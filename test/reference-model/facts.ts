@@ -96,6 +96,7 @@ export class Versions<T> {
 }
 
 export interface ModelConfig {
+  readonly api_dialect: "openai" | "anthropic";
   readonly enabled: boolean;
   readonly upstream_model: string;
   readonly cache_enabled: boolean;

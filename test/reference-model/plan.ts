@@ -208,9 +208,15 @@ interface CallOptions {
   readonly delaysMs?: readonly number[];
 }
 
+/** Calls go to a model in its own API: what a translation changes is tested elsewhere. */
+function routeOf({ config }: Model, route: CallRoute): CallRoute {
+  if (config.now.api_dialect === "anthropic") return "messages";
+  return route === "messages" ? "chat" : route;
+}
+
 /** A call of a key to a model; what the options leave open is drawn. */
 export function planCall(dice: Dice, id: string, key: Key, model: Model, options: CallOptions = {}): Call {
-  const route = options.route ?? dice.pick(ROUTES);
+  const route = routeOf(model, options.route ?? dice.pick(ROUTES));
   const isRepeated = options.repeated !== undefined;
   const stream = STREAMED.has(route) && (options.stream ?? (!isRepeated && dice.once(2)));
   const wrong = options.mayBeWrong === true && route === "chat" && dice.once(4) ? dice.pick(WRONG) : undefined;

@@ -31,6 +31,7 @@ interface Mixed {
 async function mixedCalls({ name, dice, world }: Round, how: { readonly isFault: boolean }): Promise<Mixed> {
   const models = [
     await world.model(randomPrices(dice)),
+    await world.model({ ...randomPrices(dice), api_dialect: "anthropic" }),
     await world.model({ ...randomPrices(dice), cache_enabled: true }),
     await world.model({ ...randomPrices(dice), max_retries: dice.between(1, 2) }),
     await world.model({ ...randomPrices(dice), request_timeout_secs: how.isFault ? null : 1 }),
@@ -89,6 +90,7 @@ export async function faultRound(round: Round, fault: () => Promise<void>): Prom
 /** Clients that leave at every moment of a call. */
 export async function leaversRound({ name, dice, bench, world }: Round): Promise<void> {
   const model = await world.model(randomPrices(dice));
+  const ofMessages = await world.model({ ...randomPrices(dice), api_dialect: "anthropic" });
   const keys = [await world.key(await world.tenant()), await world.key(await world.tenant())];
   const calls = Array.from({ length: 24 }, (_, at) => {
     const pieces = dice.between(1, 30);
@@ -102,7 +104,7 @@ export async function leaversRound({ name, dice, bench, world }: Round): Promise
     const route = stream ? dice.pick(["chat", "completions", "responses", "messages"] as const) : "chat";
     const limits = dice.pick([{}, { max_tokens: dice.between(1, 2000) }]);
     const script = [attempt({ pieces, end: "hold" })];
-    return planCall(dice, `${name}/${at}`, dice.pick(keys), model, {
+    return planCall(dice, `${name}/${at}`, dice.pick(keys), route === "messages" ? ofMessages : model, {
       route,
       stream,
       leave,
@@ -121,7 +123,7 @@ export async function pricedRound({ name, dice, bench, world }: Round): Promise<
   const byTokens = { cost_per_image: 0, input_cost_per_second: 0 };
   const models = [
     await world.model(randomPrices(dice)),
-    await world.model(randomPrices(dice)),
+    await world.model({ ...randomPrices(dice), api_dialect: "anthropic" }),
     await world.model({ ...randomPrices(dice), ...byTokens, output_cost_per_token: 1e-6 }),
   ];
   const tenant = await world.tenant();

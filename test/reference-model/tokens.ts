@@ -227,7 +227,7 @@ function countedOf(route: CallRoute, usage: Usage): Usage {
   if (route === "images" && counts.imageOut === 0) return { ...counts, input, output, imageOut: output };
   if (route !== "messages") return { ...counts, input, output };
   const { cached, written } = counts;
-  const uncached = Math.max(input - parts.cached - parts.written, 0);
+  const uncached = Math.max(Math.trunc(input - parts.cached - parts.written), 0);
   return { ...NO_PARTS, cached, written, input: uncached + cached + written, output };
 }
 

@@ -47,7 +47,7 @@ const transcriptionUsage = (usage: Usage) => ({
 });
 /** Without what its cache read and stored. */
 const anthropicUsage = ({ input, output, cached, written }: Usage) => ({
-  input_tokens: Math.max(input - cached - written, 0),
+  input_tokens: Math.max(Math.trunc(input - cached - written), 0),
   output_tokens: output,
   ...(cached === 0 ? {} : { cache_read_input_tokens: cached }),
   ...(written === 0 ? {} : { cache_creation_input_tokens: written }),

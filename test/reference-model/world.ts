@@ -107,6 +107,7 @@ export class ModelWorld {
     const name = `${this.#mark.replaceAll(" ", "-")}-model-${this.#next()}`;
     const config: ModelConfig = {
       enabled: true,
+      api_dialect: "openai",
       upstream_model: `upstream-of-${name}`,
       cache_enabled: false,
       max_retries: 0,

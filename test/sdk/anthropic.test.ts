@@ -1,5 +1,5 @@
 /**
- * The Anthropic SDK on `/v1/messages`, which the gateway passes through: it is governed and billed like every other path.
+ * The Anthropic SDK on `/v1/messages`, which is governed and billed like chat.
  *
  * @module-tag check
  */
@@ -26,7 +26,7 @@ const request = (minted: Minted) => ({
 
 describe("the Anthropic SDK", () => {
   it("gets a message; its key is not forwarded and its own headers are", async () => {
-    const minted = await mintAt(fixture.gateway, upstream);
+    const minted = await mintAt(fixture.gateway, upstream, { api_dialect: "anthropic" });
     const { data, response } = await clientOf(minted).messages.create(request(minted)).withResponse();
     expect({ content: data.content, usage: data.usage }).toMatchObject({
       content: [{ type: "text", text: "hello" }],
@@ -37,7 +37,7 @@ describe("the Anthropic SDK", () => {
     expect(call?.headers["anthropic-version"]).toMatch(/^\d{4}-\d\d-\d\d$/);
     expect(call?.headers).not.toHaveProperty("x-api-key");
     expect(await fixture.gateway.row(minted.tenant.id, response.headers.get("x-gateway-request-id"))).toMatchObject({
-      request_type: "other",
+      request_type: "messages",
       input_tokens: 11,
       output_tokens: 22,
       session_id_source: "derived",
@@ -45,7 +45,7 @@ describe("the Anthropic SDK", () => {
   });
 
   it("streams a message, whose usage is read from its first and last events", async () => {
-    const minted = await mintAt(fixture.gateway, upstream);
+    const minted = await mintAt(fixture.gateway, upstream, { api_dialect: "anthropic" });
     const stream = clientOf(minted).messages.stream(request(minted));
     const message = await stream.finalMessage();
     expect({ content: message.content[0], usage: message.usage }).toMatchObject({
@@ -75,7 +75,7 @@ describe("the Anthropic SDK", () => {
   });
 
   it("raises its own error classes", async () => {
-    const minted = await mintAt(fixture.gateway, upstream);
+    const minted = await mintAt(fixture.gateway, upstream, { api_dialect: "anthropic" });
     const unknown = clientOf(minted).messages.create({ ...request(minted), model: "absent" });
     await expect(unknown).rejects.toBeInstanceOf(Anthropic.NotFoundError);
     const stranger = new Anthropic({ baseURL: fixture.gateway.proxyUrl, apiKey: `sk_${"1".repeat(48)}` });

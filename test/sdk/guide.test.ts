@@ -9,6 +9,7 @@ import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import {
   aiSdkExample,
+  anthropicExample,
   curlExample,
   langchainExample,
   SECRET_VARIABLE,
@@ -52,6 +53,10 @@ describe("the guide's code", () => {
     await printsTheAnswer(typescriptExample);
   });
 
+  it("for Anthropic's package prints the message", async () => {
+    await printsTheAnswer(anthropicExample, "[ { type: 'text', text: 'hello world' } ]\n");
+  });
+
   it.each([
     ["LangChain", langchainExample],
     ["the AI SDK", aiSdkExample],
@@ -84,11 +89,11 @@ it("the code that the playground copies makes the same request, whatever is in i
   expect(fixture.upstream.seen(minted.mark)[0]?.body).toEqual({ ...body, model: "plain" });
 });
 
-async function printsTheAnswer(example: typeof typescriptExample): Promise<void> {
+async function printsTheAnswer(example: typeof typescriptExample, printed = "hello world\n"): Promise<void> {
   const minted = await mint();
   const { stdout } = await run(process.execPath, ["--input-type=module", "-e", example(callOf(minted))], {
     cwd: ROOT,
     env: withSecret(minted),
   });
-  expect(stdout).toBe("hello world\n");
+  expect(stdout).toBe(printed);
 }

@@ -10,6 +10,7 @@ import { join } from "node:path";
 import { describe, expect, inject, it, onTestFinished } from "vitest";
 import type { UsageLog } from "../../shared/schema/usage.ts";
 import { Gateway } from "../harness/gateway.ts";
+import { chatEvents, chatUsage, eventStream, reportUpstream } from "../harness/report-upstream.ts";
 import { useStarted } from "../harness/use-started.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { type Fault, startAgentUpstream, TURN_TOKENS } from "./agent-upstream.ts";
@@ -41,6 +42,8 @@ interface Access {
 
 interface Agent {
   readonly name: string;
+  /** Of what it speaks. */
+  readonly dialect: "openai" | "anthropic";
   readonly command: (access: Access) => readonly string[];
   readonly env: (access: Access) => Readonly<Record<string, string>>;
   /** The row of a call whose first event is the error of its API. */
@@ -59,6 +62,7 @@ interface Line {
 const AGENTS: readonly Agent[] = [
   {
     name: "codex",
+    dialect: "openai",
     command: ({ origin, model }) => {
       const provider = `model_providers.own={name="own",base_url="${origin}/v1",env_key="AGENT_KEY",wire_api="responses"}`;
       const rights = ["--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"];
@@ -77,6 +81,7 @@ const AGENTS: readonly Agent[] = [
   },
   {
     name: "claude",
+    dialect: "anthropic",
     command: ({ model }) => {
       const output = ["--output-format", "stream-json", "--verbose"];
       return ["--bare", "-p", "work", "--model", model, "--allowedTools", "Bash", ...output];
@@ -115,18 +120,21 @@ async function runAgent({ name, command, env, read }: Agent, access: Access) {
   return { code, ...read(lines) };
 }
 
-describe.each(AGENTS)("$name", (agent) => {
-  const upstream = useStarted(startAgentUpstream);
-  const gateway = new Gateway({
+const gatewayOf = (): Gateway =>
+  new Gateway({
     proxyUrl: inject("proxyUrl"),
     adminUrl: inject("adminUrl"),
     adminToken: inject("adminToken"),
     metricsUrl: inject("metricsUrl"),
   });
 
+describe.each(AGENTS)("$name", (agent) => {
+  const upstream = useStarted(startAgentUpstream);
+  const gateway = gatewayOf();
+
   const bothWays = async (behaviour: string) => {
     const [direct, behind] = [`${behaviour},${randomUUID()}`, `${behaviour},${randomUUID()}`];
-    const minted = await gateway.mint(upstream().url, behind);
+    const minted = await gateway.mint(upstream().url, behind, { api_dialect: agent.dialect });
     const access = { origin: gateway.proxyUrl, secret: minted.secret, model: minted.model.model_name };
     const [straight, through] = await Promise.all([
       runAgent(agent, { origin: new URL(upstream().url).origin, secret: "none", model: direct }),
@@ -163,6 +171,39 @@ describe.each(AGENTS)("$name", (agent) => {
     },
   );
 });
+
+it("claude works with a model of chat completions for twenty turns", async () => {
+  const agent = AGENTS.find(({ name }) => name === "claude");
+  if (agent === undefined) throw new Error("it is one of the agents");
+  const turns = 20;
+  const sink = await reportUpstream(({ body }) => eventStream(chatTurn(body, turns)));
+  const gateway = gatewayOf();
+  const minted = await gateway.mint(sink.url);
+  const access = { origin: gateway.proxyUrl, secret: minted.secret, model: minted.model.model_name };
+  const { code, said, results } = await runAgent(agent, access);
+  expect({ code, said, results }).toEqual({
+    code: 0,
+    said: "all done",
+    results: Array.from({ length: turns }, (_, at) => `step-${at}`),
+  });
+  const rows = await gateway.allRows(minted.tenant.id);
+  expect(new Set(rows.map(({ status_code, error_code }) => `${status_code} ${error_code}`))).toEqual(new Set(["200 "]));
+});
+
+/** A turn of a chat completion: another command until so many have run. */
+function chatTurn(body: string, turns: number): string {
+  const { messages } = JSON.parse(body) as { readonly messages: readonly { readonly role: string }[] };
+  const done = messages.filter(({ role }) => role === "tool").length;
+  const args = JSON.stringify({ command: `echo step-${done}`, description: "Says a word" });
+  const call = { index: 0, id: `call_${done}`, type: "function", function: { name: "Bash", arguments: args } };
+  const [delta, finish_reason] =
+    done < turns ? [{ tool_calls: [call] }, "tool_calls"] : [{ content: "all done" }, "stop"];
+  return chatEvents(
+    { choices: [{ index: 0, delta: { role: "assistant", ...delta }, finish_reason: null }] },
+    { choices: [{ index: 0, delta: {}, finish_reason }] },
+    { choices: [], usage: chatUsage(TURN_TOKENS.input, TURN_TOKENS.output) },
+  );
+}
 
 const attemptsOf = (rows: readonly UsageLog[]): number => rows.reduce((sum, { attempts }) => sum + attempts, 0);
 const tokensOf = (rows: readonly UsageLog[]) => ({

@@ -189,7 +189,9 @@ describe("an SDK ends faults as it should, and each call has its row", () => {
     for (const { behaviour } of cases) {
       // The upstream for messages knows its calls by the model.
       const upstreamModel = vendor === "openai" ? behaviour : `${behaviour},${crypto.randomUUID()}`;
-      const { model, mark } = await gateway.mint(url, upstreamModel);
+      const { model, mark } = await gateway.mint(url, upstreamModel, {
+        api_dialect: vendor,
+      });
       models.push({ ...owner, model, mark });
     }
     const calls = cases.map(({ stream }, at) => {

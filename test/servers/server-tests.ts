@@ -1,5 +1,6 @@
 /** What must hold behind the gateway for every real model server. */
 import { randomUUID } from "node:crypto";
+import Anthropic from "@anthropic-ai/sdk";
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import type { UsageLog } from "../../shared/schema/usage.ts";
 import { Gateway, type Minted } from "../harness/gateway.ts";
@@ -39,17 +40,21 @@ export function testServer({ name, start, model, bodies, slots, reportsLess = []
     metricsUrl: inject("metricsUrl"),
   });
   let minted: Minted;
+  /** The same server, which answers messages itself. */
+  let ofMessages: Minted;
   beforeAll(async () => {
     minted = await gateway.mint(`${server().url}/v1`, model);
+    ofMessages = await gateway.mint(`${server().url}/v1`, model, { api_dialect: "anthropic" });
   });
 
   const straight = async ({ path, body }: Body): Promise<Spoken> =>
     await spoken(await post(`${server().url}${path}`, { ...body, model }));
   const through = async ({ path, body }: Body): Promise<{ answer: Spoken; row: UsageLog }> => {
-    const given = { ...body, model: minted.model.model_name };
-    const response = await post(`${gateway.proxyUrl}${path}`, given, minted.secret);
+    const caller = path.startsWith("/v1/messages") ? ofMessages : minted;
+    const given = { ...body, model: caller.model.model_name };
+    const response = await post(`${gateway.proxyUrl}${path}`, given, caller.secret);
     const answer = await spoken(response);
-    return { answer, row: await gateway.row(minted.tenant.id, response.headers.get("x-gateway-request-id")) };
+    return { answer, row: await gateway.row(caller.tenant.id, response.headers.get("x-gateway-request-id")) };
   };
   const counted = async (): Promise<{ input: number; output: number }> => ({
     input: await server().metric(metrics.input),
@@ -105,6 +110,26 @@ export function testServer({ name, start, model, bodies, slots, reportsLess = []
     });
 
     if (slots === null) return;
+
+    it.each([false, true])("answers a message by a chat completion, streamed: %s", async (stream) => {
+      const client = new Anthropic({ baseURL: gateway.proxyUrl, apiKey: minted.secret, maxRetries: 0 });
+      const request = {
+        model: minted.model.model_name,
+        max_tokens: 8,
+        system: "be brief",
+        messages: [{ role: "user" as const, content: "a b c" }],
+      };
+      const { content, usage } = stream
+        ? await client.messages.stream(request).finalMessage()
+        : await client.messages.create(request);
+      expect(content.map(({ type }) => type)).toEqual(["text"]);
+      const rows = await waitFor(
+        async () => await gateway.rows(minted.tenant.id, "&request_type=messages"),
+        (found) => found.length === (stream ? 2 : 1),
+      );
+      const { cache_read_input_tokens: cached, input_tokens, output_tokens } = usage;
+      expect(rows[0]).toMatchObject({ input_tokens: input_tokens + (cached ?? 0), output_tokens, status_code: 200 });
+    });
 
     it("stops to generate when the client of a stream leaves", async () => {
       const before = await counted();

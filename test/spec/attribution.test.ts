@@ -6,6 +6,7 @@ import { describe, expect, it } from "vitest";
 import type { DailyUsage, UsageTotals } from "../../shared/schema/usage-reads.ts";
 import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
+import { speaking } from "../harness/speaking.ts";
 import { mintAt, useRouteUpstream } from "../harness/upstream-routes.ts";
 
 const fixture = useGateway();
@@ -89,7 +90,7 @@ describe("the end user of a request", () => {
     ["a response", "/v1/responses", { input: "x", safety_identifier: "s-1" }, "s-1"],
     ["a message", "/v1/messages", { messages: [], max_tokens: 1, metadata: { user_id: "m-1" } }, "m-1"],
   ])("of %s is in its row", async (_, path, body, endUser) => {
-    const minted = await mintAt(fixture.gateway, upstream, {});
+    const minted = await mintAt(fixture.gateway, upstream, speaking(path));
     const response = await post(minted, path, { model: minted.model.model_name, ...body });
     await response.text();
     expect(await rowOf(minted, response)).toMatchObject({ end_user: endUser, tags: "" });

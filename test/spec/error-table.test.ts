@@ -309,11 +309,10 @@ const TABLE: Readonly<Record<string, Raised>> = {
   },
 };
 
-/**
- * The test files of the other errors. Their causes need a part that is away, an identity provider, or a record that no API
- * call leaves behind.
- */
+/** The test files of the other errors. Their causes need a part that is away, a provider, or a record that no API call leaves behind. */
 const ELSEWHERE = {
+  untranslatable_field: "test/spec/dialects.test.ts",
+  untranslatable_route: "test/spec/dialects.test.ts",
   websocket_unsupported: "test/spec/known-reports.test.ts",
   request_timeout: "test/faults/held-uploads.test.ts",
   tenant_not_found: "edge/pipeline/run.test.ts",

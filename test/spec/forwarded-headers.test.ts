@@ -58,15 +58,7 @@ const DROPPED = [
   "proxy-connection",
   "x-named-by-connection",
 ];
-const KEPT = [
-  "accept",
-  "user-agent",
-  "openai-beta",
-  "anthropic-version",
-  "x-session-id",
-  "x-stainless-lang",
-  "x-custom",
-];
+const KEPT = ["accept", "user-agent", "openai-beta", "x-session-id", "x-stainless-lang", "x-custom"];
 const CLIENT = {
   ...Object.fromEntries([...DROPPED, ...KEPT].map((name) => [name, `client-${name}`])),
   connection: "keep-alive, X-Named-By-Connection, authorization, content-type",

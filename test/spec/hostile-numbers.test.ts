@@ -8,6 +8,7 @@ import { describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
 import { mainRows } from "../harness/main-rows.ts";
+import { speaking } from "../harness/speaking.ts";
 import { storePrices } from "../harness/stored-prices.ts";
 import { mintAt, useRouteUpstream } from "../harness/upstream-routes.ts";
 
@@ -26,8 +27,8 @@ async function post(minted: Minted, path: string, body: string | FormData): Prom
 }
 
 /** A tenant with every budget that a number could break, and a model with every price. */
-async function mint(): Promise<Minted> {
-  const prices = { cost_per_image: 0.04, cost_per_character: 0.01 };
+async function mint(path = ""): Promise<Minted> {
+  const prices = { cost_per_image: 0.04, cost_per_character: 0.01, ...speaking(path) };
   const minted = await mintAt(fixture.gateway, upstream, prices);
   const of = `/tenants/${minted.tenant.id}`;
   await fixture.gateway.must("PATCH", `${of}/budget`, { budget_cost_usd: 1_000_000, budget_tokens: 1_000_000_000 });
@@ -92,7 +93,7 @@ describe("a token limit", () => {
   });
 
   const judgesLimits = async (path: string): Promise<void> => {
-    const minted = await mint();
+    const minted = await mint(path);
     for (const limit of LIMITS) {
       for (const value of BAD_LIMITS) {
         const response = await post(minted, path, `{"model":"${minted.model.model_name}","${limit}":${value}}`);

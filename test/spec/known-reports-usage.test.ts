@@ -21,6 +21,7 @@ import {
   reportUpstream,
   rowOf,
 } from "../harness/report-upstream.ts";
+import { speaking } from "../harness/speaking.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 const fixture = useGateway();
@@ -30,7 +31,7 @@ const HELLO = { choices: [{ index: 0, delta: { content: "hello" }, finish_reason
 /** The row of a stream with this text. */
 async function rowOfStream(text: string, path = "/v1/chat/completions") {
   const sink = await reportUpstream(() => eventStream(text));
-  const minted = await fixture.gateway.mint(sink.url);
+  const minted = await fixture.gateway.mint(sink.url, "plain", speaking(path));
   const answer = await post(fixture.gateway, minted, path, { ...STREAM, input: "a" });
   return { text: answer.text, row: await rowOf(fixture.gateway, minted, answer) };
 }
@@ -242,8 +243,8 @@ describe("the response cache", () => {
 
 describe("guardrails", () => {
   const KEYWORD = "the blue falcon";
-  const guarded = async (url: string, scanners: object) => {
-    const minted = await fixture.gateway.mint(url);
+  const guarded = async (url: string, scanners: object, path = "") => {
+    const minted = await fixture.gateway.mint(url, "plain", speaking(path));
     const policy = { ban_keywords: ["blue falcon"], ...scanners };
     await fixture.gateway.must("PATCH", `/tenants/${minted.tenant.id}/guardrails`, { policy });
     return minted;
@@ -258,8 +259,10 @@ describe("guardrails", () => {
         ? eventStream(namedEvents(start, text, { type: "message_stop" }))
         : jsonAnswer({ ...CHAT_ANSWER, choices: [choice(0, "fine"), choice(1, KEYWORD)] }),
     );
-    const minted = await guarded(sink.url, { output_scanners: ["ban_keywords"] });
-    for (const answer of [await post(fixture.gateway, minted, "/v1/messages", STREAM), await chat(minted, { n: 2 })])
+    const scanners = { output_scanners: ["ban_keywords"] };
+    const minted = await guarded(sink.url, scanners);
+    const messages = await guarded(sink.url, scanners, "/v1/messages");
+    for (const answer of [await post(fixture.gateway, messages, "/v1/messages", STREAM), await chat(minted, { n: 2 })])
       expect({ status: answer.status, isShown: answer.text.includes("falcon") }).toEqual({
         status: 400,
         isShown: false,

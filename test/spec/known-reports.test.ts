@@ -20,6 +20,7 @@ import {
   reportUpstream,
   rowOf,
 } from "../harness/report-upstream.ts";
+import { speaking } from "../harness/speaking.ts";
 import { mintAt, useRouteUpstream } from "../harness/upstream-routes.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
@@ -76,7 +77,10 @@ describe("a request", () => {
 
   it("keeps the features it asks for in headers and query, and no secret of its caller", async () => {
     const sink = await reportUpstream(() => jsonAnswer(CHAT_ANSWER));
-    const minted = await fixture.gateway.mint(sink.url, "upstream-name", { api_key: "sk-upstream" });
+    const minted = await fixture.gateway.mint(sink.url, "upstream-name", {
+      api_key: "sk-upstream",
+      ...speaking(MESSAGES),
+    });
     const features = { "anthropic-beta": "claude-code-20250219,advanced-tool-use-2025-11-20" };
     const secrets = {
       cookie: "session=1",
@@ -166,7 +170,7 @@ describe("a refusal", () => {
     expect(answers.map(({ status, text }) => ({ status, body: JSON.parse(text) }))).toMatchObject([
       { status: 404, body: { type: "error", error: { type: "not_found_error" } } },
       { status: 401, body: { type: "error", error: { type: "authentication_error", code: "invalid_api_key" } } },
-      { status: 404, body: { type: "error", error: { type: "not_found_error" } } },
+      { status: 400, body: { type: "error", error: { type: "invalid_request_error" } } },
     ]);
   });
 
@@ -307,7 +311,11 @@ describe("requests that end in any way", () => {
     const sink = await reportUpstream(() =>
       status === 200 ? { ...eventStream("data: {}\n\n"), open: true } : jsonAnswer({ error: {} }, status),
     );
-    const minted = await fixture.gateway.mint(sink.url, "plain", { max_in_flight: 2, max_retries: 0 });
+    const minted = await fixture.gateway.mint(sink.url, "plain", {
+      max_in_flight: 2,
+      max_retries: 0,
+      ...speaking(path),
+    });
     const send = async (signal: AbortSignal | null = null) =>
       await fetch(`${fixture.gateway.proxyUrl}${path}`, {
         method: "POST",

@@ -7,14 +7,15 @@
 import { describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
+import { speaking } from "../harness/speaking.ts";
 import { mintAt, sha256, useRouteUpstream } from "../harness/upstream-routes.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 const fixture = useGateway();
 const upstream = useRouteUpstream();
 
-const mint = async (): Promise<Minted> =>
-  await mintAt(fixture.gateway, upstream, { cache_enabled: true, cost_per_image: 0.04 });
+const mint = async (path = ""): Promise<Minted> =>
+  await mintAt(fixture.gateway, upstream, { cache_enabled: true, cost_per_image: 0.04, ...speaking(path) });
 
 interface Seen {
   readonly cache: string | null;
@@ -55,7 +56,7 @@ describe("an answer to JSON", () => {
     ["/v1/images/generations", { prompt: "a cat", n: 2 }, 0],
     ["/v1/rerank", { query: "hi" }, 11],
   ])("of %s %j is replayed as it was, at no cost", async (path, body, tokens) => {
-    const minted = await mint();
+    const minted = await mint(path);
     const miss = await send(minted, path, json(minted, body));
     expect(miss.cache).toBe("miss");
     const hit = await waitFor(

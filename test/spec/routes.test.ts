@@ -8,6 +8,7 @@ import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
 import { mainRows } from "../harness/main-rows.ts";
 import { SPOKEN } from "../harness/route-answers.ts";
+import { speaking } from "../harness/speaking.ts";
 import { mintAt, sha256, useRouteUpstream } from "../harness/upstream-routes.ts";
 
 const fixture = useGateway();
@@ -64,7 +65,7 @@ describe("a JSON route", () => {
     [
       "/v1/messages",
       { messages: [{ role: "user", content: text }], max_tokens: 7, stream: true },
-      { request_type: "other", estimated_tokens: 21, input_tokens: 11, output_tokens: 22, cost_usd: 0.231 },
+      { request_type: "messages", estimated_tokens: 21, input_tokens: 11, output_tokens: 22, cost_usd: 0.231 },
     ],
     [
       "/v1/completions",
@@ -89,10 +90,10 @@ describe("a JSON route", () => {
     [
       "/v1/messages?beta=true",
       { messages: [{ role: "user", content: text }], max_tokens: 7 },
-      { request_type: "other", estimated_tokens: 21, input_tokens: 11, output_tokens: 22, cost_usd: 0.231 },
+      { request_type: "messages", estimated_tokens: 21, input_tokens: 11, output_tokens: 22, cost_usd: 0.231 },
     ],
   ])("%s %j is forwarded with another model and nothing else, and billed", async (path, body, row) => {
-    const minted = await mint();
+    const minted = await mint(speaking(path));
     const sent = { ...body, model: minted.model.model_name };
     const response = await send(minted, path, sent);
     expect({ status: response.status, hasBody: (await response.arrayBuffer()).byteLength > 0 }).toEqual({

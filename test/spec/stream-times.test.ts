@@ -9,6 +9,7 @@ import { dataOf, useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
 import { jsonAnswer, startHttpSink } from "../harness/http-sink.ts";
 import { mainRows } from "../harness/main-rows.ts";
+import { speaking } from "../harness/speaking.ts";
 import { useStarted } from "../harness/use-started.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
@@ -191,6 +192,7 @@ describe("the client of a stream whose upstream is silent", () => {
   ])("gets a failure on %s as an event of this route", async (path, behaviour, event, status) => {
     const minted = await fixture.gateway.mint(fixture.upstream.url, `delay=1500,${behaviour}`, {
       stream_keepalive_secs: 1,
+      ...speaking(path),
     });
     const response = await fetch(`${fixture.gateway.proxyUrl}${path}`, {
       method: "POST",

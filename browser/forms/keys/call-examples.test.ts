@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import {
   aiSdkExample,
+  anthropicExample,
   curlExample,
   langchainExample,
   langchainPythonExample,
@@ -13,7 +14,14 @@ import {
 
 const call = { baseUrl: "http://127.0.0.1:8080", secret: "sk_0", model: `it's "$HOME" \`x\` \\ ü` };
 
-const PROGRAMS = [pythonExample, typescriptExample, langchainPythonExample, langchainExample, aiSdkExample];
+const PROGRAMS = [
+  pythonExample,
+  typescriptExample,
+  langchainPythonExample,
+  langchainExample,
+  aiSdkExample,
+  anthropicExample,
+];
 
 describe("examples", () => {
   it("of curl give a shell the intended words", () => {
@@ -47,7 +55,7 @@ describe("examples", () => {
 
   it("of programs have every value as a text of the language", () => {
     for (const text of PROGRAMS.map((example) => example(call))) {
-      expect(text).toContain('"http://127.0.0.1:8080/v1"');
+      expect(text).toMatch(/"http:\/\/127\.0\.0\.1:8080(?:\/v1)?"/);
       expect(text).toContain(JSON.stringify(call.model));
     }
   });

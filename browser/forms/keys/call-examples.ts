@@ -104,6 +104,21 @@ export function aiSdkExample({ baseUrl, secret, model }: Call): string {
   ].join("\n");
 }
 
+/** For Anthropic's package in TypeScript. */
+export function anthropicExample({ baseUrl, secret, model }: Call): string {
+  return [
+    'import Anthropic from "@anthropic-ai/sdk";',
+    "",
+    `const client = new Anthropic({ baseURL: ${quoted(baseUrl)}, apiKey: ${scriptSecret(secret)} });`,
+    "const message = await client.messages.create({",
+    `  model: ${quoted(model)},`,
+    "  max_tokens: 1024,",
+    '  messages: [{ role: "user", content: "Hello" }],',
+    "});",
+    "console.log(message.content);",
+  ].join("\n");
+}
+
 function pythonEnvironment(secret: string | null): readonly string[] {
   return secret === null ? ["import os", ""] : [];
 }

@@ -69,6 +69,8 @@ export const fieldTexts = {
   choice_audio_transcription: "Transcription",
   choice_audio_speech: "Speech",
   choice_image: "Image",
+  choice_openai: "OpenAI",
+  choice_anthropic: "Anthropic",
   choice_failover: "By priority: the first healthy one",
   choice_load_balance: "Randomly, by weight",
   choice_session_hash: "Sticky: same session, same endpoint",
@@ -81,6 +83,8 @@ export const fieldTexts = {
   model_name: "Name",
   model_name_hint: "What clients send as model. It cannot be changed later.",
   api_base: "Base URL",
+  api_dialect: "Upstream API",
+  auth_scheme: "API key is sent as",
   api_base_hint:
     "Ends in /v1. Gets no requests while an enabled endpoint is healthy. Empty: endpoints, else the default upstream.",
   context_window_hint: "Prompt and response tokens together. 0: unknown.",

@@ -51,6 +51,7 @@ export const logsTexts = {
   typeChat: "Chat",
   typeCompletion: "Completion",
   typeResponses: "Responses",
+  typeMessages: "Messages",
   typeEmbedding: "Embedding",
   typeAudio: "Audio",
   typeImage: "Image",

@@ -75,7 +75,7 @@ export const portalTexts = {
   modelRefused: "{name} is not allowed for this key.",
   modelOff: "{name} is off or not allowed.",
   address: "Gateway address",
-  addressNote: "Base URL for OpenAI clients: this address followed by /v1.",
+  addressNote: "Base URL for OpenAI clients: this address followed by /v1. For Anthropic clients: this address.",
   code: "Code",
   noAddress: "The gateway's address is not known here. Ask an admin.",
   curl: "curl",
@@ -84,6 +84,7 @@ export const portalTexts = {
   langchainPython: "LangChain, Python",
   langchain: "LangChain, TypeScript",
   aiSdk: "AI SDK",
+  anthropic: "Anthropic, TypeScript",
   copy: "Copy code",
   modelsCsv: "All models that you can use, as CSV",
 } as const;

@@ -27,6 +27,7 @@ export const TYPE_TEXTS = {
   chat: "typeChat",
   completion: "typeCompletion",
   responses: "typeResponses",
+  messages: "typeMessages",
   embedding: "typeEmbedding",
   audio: "typeAudio",
   image: "typeImage",

@@ -14,6 +14,12 @@ it("asks for the upstream's name, else for the model's, with a key that was type
   });
 });
 
+it("asks in the API and by the header that the form says", () => {
+  const said = { api_base: "http://h/v1", upstream_model: "u", api_dialect: "anthropic", auth_scheme: "x-api-key" };
+  expect(questionOf(said)).toEqual(said);
+  expect(isSameQuestion(said as never, { ...said, auth_scheme: "bearer" } as never)).toBe(false);
+});
+
 it("asks nothing without an address or a name, whatever stands in their place", () => {
   for (const values of [{}, { api_base: "http://h" }, { upstream_model: "u" }, { api_base: 1, model_name: {} }])
     expect(questionOf(values)).toBeNull();

@@ -5,14 +5,17 @@ import type { FieldValues } from "../../forms/record/drafts.ts";
 
 export type ConnectionQuestion = Records["ValidateModel"];
 
+/** What a form may leave out. */
+const OPTIONS = ["api_key", "api_dialect", "auth_scheme"] as const;
+
 /** The question that a form asks; null: it lacks the address or a name. A blank upstream model is the model's name. */
 export function questionOf(values: FieldValues): ConnectionQuestion | null {
   const text = (name: string): string => (textOf(values[name]) ?? "").trim();
   const api_base = text("api_base");
   const upstream_model = text("upstream_model") || text("model_name");
   if (api_base === "" || upstream_model === "") return null;
-  const key = text("api_key");
-  return { api_base, upstream_model, ...(key === "" ? {} : { api_key: key }) };
+  const given = OPTIONS.map((name) => [name, text(name)] as const).filter(([, said]) => said !== "");
+  return { api_base, upstream_model, ...Object.fromEntries(given) };
 }
 
 /** True when the answer to one is the answer to the other. */
@@ -21,6 +24,6 @@ export function isSameQuestion(one: ConnectionQuestion, other: ConnectionQuestio
     other !== null &&
     one.api_base === other.api_base &&
     one.upstream_model === other.upstream_model &&
-    one.api_key === other.api_key
+    OPTIONS.every((name) => one[name] === other[name])
   );
 }

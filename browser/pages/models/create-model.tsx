@@ -23,6 +23,8 @@ const SPECS = fieldSpecs(
     "model_name",
     "model_type",
     "api_base",
+    "api_dialect",
+    "auth_scheme",
     "upstream_model",
     "api_key",
     "input_cost_per_token",
@@ -48,7 +50,13 @@ export function CreateModel({
       <CreateForm
         specs={SPECS}
         schema={SCHEMA}
-        initial={{ model_type: "chat", input_cost_per_token: 0, output_cost_per_token: 0 }}
+        initial={{
+          model_type: "chat",
+          api_dialect: "openai",
+          auth_scheme: "bearer",
+          input_cost_per_token: 0,
+          output_cost_per_token: 0,
+        }}
         zone="UTC"
         submitLabel={(values) => text((test.answerTo(values)?.warnings.length ?? 0) > 0 ? "createAnyway" : "create")}
         controls={{

@@ -20,10 +20,10 @@ import { SecretField } from "./secret-field.tsx";
 import { UpstreamKey } from "./upstream-key.tsx";
 
 const text = texts("models", modelsTexts);
-const NAMES = ["name", "api_base", "weight", "priority", "enabled"] as const;
+const NAMES = ["name", "api_base", "auth_scheme", "weight", "priority", "enabled"] as const;
 const EDIT_SPECS = fieldSpecs(NAMES, ENDPOINT_FIELDS);
 /** A blank key is the model's. */
-const CREATE_SPECS = fieldSpecs(["name", "api_base", "api_key", "weight", "priority", "enabled"], ENDPOINT_FIELDS);
+const CREATE_SPECS = fieldSpecs(["name", "api_base", "api_key", ...NAMES.slice(2)], ENDPOINT_FIELDS);
 
 interface EndpointDialogProps {
   readonly model: Records["Model"];
@@ -46,16 +46,15 @@ export function EndpointDialog({ model, endpoint, onClose }: EndpointDialogProps
   );
 }
 
-function CreateEndpoint({
-  model: { id, upstream_model },
-  onDone,
-}: {
-  readonly model: Records["Model"];
-  readonly onDone: () => void;
-}) {
+/** What the test of an endpoint asks: what it does not say is the model's. */
+function askedOf({ upstream_model, api_dialect, auth_scheme }: Records["Model"], values: FieldValues): FieldValues {
+  return { ...values, upstream_model, api_dialect, auth_scheme: values["auth_scheme"] || auth_scheme };
+}
+
+function CreateEndpoint({ model, onDone }: { readonly model: Records["Model"]; readonly onDone: () => void }) {
+  const { id } = model;
   const queries = useQueryClient();
   const test = useConnectionTest();
-  const asked = (values: FieldValues): FieldValues => ({ ...values, upstream_model });
   return (
     <CreateForm
       specs={CREATE_SPECS}
@@ -74,7 +73,7 @@ function CreateEndpoint({
           />
         ),
       }}
-      note={(values) => <ConnectionTest values={asked(values)} test={test} />}
+      note={(values) => <ConnectionTest values={askedOf(model, values)} test={test} />}
       onSubmit={async (body, idempotencyKey) => {
         const made = answerValue(
           await api.POST("/api/v1/models/{id}/endpoints", {
@@ -91,7 +90,7 @@ function CreateEndpoint({
 }
 
 function EditEndpoint({
-  model: { id, upstream_model },
+  model,
   endpoint,
   onDeleted,
 }: {
@@ -99,6 +98,7 @@ function EditEndpoint({
   readonly endpoint: Records["ModelEndpoint"];
   readonly onDeleted: () => void;
 }) {
+  const { id } = model;
   const queries = useQueryClient();
   const test = useConnectionTest();
   const path = { params: { path: { id, endpoint_id: endpoint.id } } };
@@ -127,7 +127,7 @@ function EditEndpoint({
           return now.find((one) => one.id === endpoint.id) ?? { rev: null };
         }}
         touches={MODEL_READS}
-        note={(values) => <ConnectionTest values={{ ...values, upstream_model }} test={test} />}
+        note={(values) => <ConnectionTest values={askedOf(model, values)} test={test} />}
       />
       <UpstreamKey owner={{ kind: "endpoint", endpoint }} />
       <div>

@@ -21,7 +21,15 @@ const PRICES = Object.keys(priceFields) as readonly (keyof typeof priceFields)[]
 
 /** The fields of each form. */
 const FORMS = {
-  details: specsOf("model_type", "api_base", "upstream_model", "context_window", "description"),
+  details: specsOf(
+    "model_type",
+    "api_base",
+    "api_dialect",
+    "auth_scheme",
+    "upstream_model",
+    "context_window",
+    "description",
+  ),
   // the price that is only stored is left out
   prices: specsOf(...PRICES.filter((name) => name !== "cost_per_audio_second")),
   energy: specsOf("energy_slots_per_node"),

@@ -5,6 +5,7 @@ import { changedSearch } from "../../data/search-params.ts";
 import { sessionQuery } from "../../data/session.ts";
 import {
   aiSdkExample,
+  anthropicExample,
   curlExample,
   langchainExample,
   langchainPythonExample,
@@ -37,6 +38,7 @@ const CODE = {
   langchainPython: langchainPythonExample,
   langchain: langchainExample,
   aiSdk: aiSdkExample,
+  anthropic: anthropicExample,
 } as const satisfies Readonly<Record<(typeof EXAMPLES)[number], unknown>>;
 
 /** How an application calls: code that is filled with the address, a model, and where the secret is. */

@@ -4,7 +4,7 @@ import { choiceParam, LIST_PARAMS, listParams, searchParams, textParam } from ".
 const NAME_MAX = 300;
 
 /** Of the guide, in their order. */
-export const EXAMPLES = ["curl", "python", "typescript", "langchainPython", "langchain", "aiSdk"] as const;
+export const EXAMPLES = ["curl", "python", "typescript", "langchainPython", "langchain", "aiSdk", "anthropic"] as const;
 
 export const portalModelsSearch = searchParams({ ...LIST_PARAMS, q: textParam(200) });
 

@@ -8,6 +8,7 @@ import { randomUUID } from "node:crypto";
 import { eq } from "drizzle-orm";
 import { SealError, unseal } from "../../../shared/crypto/seal.ts";
 import { GatewayError } from "../../../shared/errors.ts";
+import { accessHeaders } from "../../../shared/network/upstream-access.ts";
 import { upstreamUrl } from "../../../shared/network/upstream-url.ts";
 import { type AutotuneReport, autotuneSchema } from "../../../shared/schema/autotune.ts";
 import { applyAutotuneSchema } from "../../../shared/schema/model.ts";
@@ -16,7 +17,6 @@ import { modelEndpoints } from "../../db/schema/endpoints.ts";
 import { type ModelRow, models } from "../../db/schema/models.ts";
 import type { VerbContext, Written } from "../../kernel/context.ts";
 import { withDatabaseErrors } from "../../kernel/database-errors.ts";
-import { authorizationHeader } from "../../kernel/outbound/model-catalog.ts";
 import { fieldError, parse, parseId } from "../../kernel/parse.ts";
 import { checkUpstreamAddress } from "../../kernel/upstream-address.ts";
 import { write } from "../../kernel/write.ts";
@@ -117,14 +117,15 @@ async function senderOf(
   timeoutMs: number,
 ): Promise<(signal: AbortSignal) => Promise<LoadOutcome>> {
   const secret = target.credential === null ? null : await opened(target.credential, sealKey);
-  const path = modality === "chat" ? "/v1/chat/completions" : "/v1/embeddings";
+  const chatPath = target.access.api_dialect === "anthropic" ? "/v1/messages" : "/v1/chat/completions";
+  const path = modality === "chat" ? chatPath : "/v1/embeddings";
   const asked =
     modality === "chat"
       ? { messages: [{ role: "user", content: "ping" }], max_tokens: CHAT_MAX_TOKENS, stream: false }
       : { input: "ping" };
   const call = {
     url: upstreamUrl(target.apiBase, path, ""),
-    headers: authorizationHeader(secret),
+    headers: accessHeaders(target.access, secret),
     body: JSON.stringify({ model, ...asked }),
     timeoutMs,
     policy: target.isDefault ? null : ssrf,

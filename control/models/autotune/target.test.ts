@@ -2,11 +2,13 @@
 import { expect, it } from "vitest";
 import { type EndpointSource, loadTarget } from "./target.ts";
 
+const ACCESS = { api_dialect: "openai", auth_scheme: "bearer" };
 const model = { api_base: "http://own", api_key: "own key" };
 const endpoint = (name: string, more: Partial<EndpointSource> = {}): EndpointSource => ({
   name,
   api_base: `http://${name}`,
   api_key: null,
+  auth_scheme: null,
   priority: 100,
   enabled: true,
   health_status: "unknown",
@@ -21,6 +23,12 @@ it.each<[string, readonly EndpointSource[], typeof model | { api_base: ""; api_k
     [endpoint("a", { enabled: false }), endpoint("b", { health_status: "unhealthy" }), endpoint("c")],
     model,
     { apiBase: "http://c" },
+  ],
+  [
+    "with a scheme of its own",
+    [endpoint("a", { auth_scheme: "api-key" })],
+    model,
+    { access: { ...ACCESS, auth_scheme: "api-key" } },
   ],
   ["with a key of its own", [endpoint("a", { api_key: "its key" })], model, { credential: "its key" }],
   ["with the model's key otherwise", [endpoint("a", { api_key: "" })], model, { credential: "own key" }],
@@ -43,5 +51,5 @@ it.each<[string, readonly EndpointSource[], typeof model | { api_base: ""; api_k
     { apiBase: "http://default", isDefault: true, credential: null },
   ],
 ])("is %s", (_, endpoints, owner, expected) => {
-  expect(loadTarget(owner, endpoints, "http://default")).toMatchObject(expected);
+  expect(loadTarget({ ...ACCESS, ...owner }, endpoints, "http://default")).toMatchObject(expected);
 });

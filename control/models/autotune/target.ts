@@ -4,8 +4,12 @@
  * failover order. Pure.
  */
 
+import { accessOf, type UpstreamAccess } from "../../../shared/network/upstream-access.ts";
+
 /** An upstream as the record of the model or endpoint states it. */
 interface TargetSource {
+  /** Null: the model's. */
+  readonly auth_scheme: string | null;
   readonly api_base: string;
   readonly api_key: string | null;
 }
@@ -18,6 +22,7 @@ export interface EndpointSource extends TargetSource {
 }
 
 export interface LoadTarget {
+  readonly access: UpstreamAccess;
   readonly apiBase: string;
   /** As stored; null: none. */
   readonly credential: string | null;
@@ -26,13 +31,18 @@ export interface LoadTarget {
 }
 
 /** There is always a target: models without any address use the default upstream. */
-export function loadTarget(model: TargetSource, endpoints: readonly EndpointSource[], defaultBase: string): LoadTarget {
+export function loadTarget(
+  model: TargetSource & UpstreamAccess,
+  endpoints: readonly EndpointSource[],
+  defaultBase: string,
+): LoadTarget {
   const enabled = endpoints
     .filter((endpoint) => endpoint.enabled)
     .sort((a, b) => a.priority - b.priority || (a.name < b.name ? -1 : 1));
   const own = model.api_base === "" ? undefined : model;
   const chosen = enabled.find(({ health_status }) => health_status !== "unhealthy") ?? own ?? enabled[0];
   return {
+    access: accessOf(model, chosen?.auth_scheme),
     apiBase: chosen?.api_base ?? defaultBase,
     credential: chosen?.api_key || model.api_key || null,
     isDefault: chosen === undefined,

@@ -1,6 +1,6 @@
 /**
  * Updates an endpoint; what is omitted keeps its value. After a change of the address the health is unknown
- * (docs/rules/models.md#endpoints). A health check is due at once when the address or the credential changes, and when the
+ * (docs/rules/models.md#endpoints). A health check is due at once when the address, the credential or its header changes, and when the
  * endpoint is switched on or off.
  */
 import { eq } from "drizzle-orm";
@@ -37,7 +37,11 @@ export async function updateEndpoint(
     const wanted = { ...dropUndefined(body), api_key: await sealNewSecret(ctx, api_key, before.api_key) };
     const now = ctx.now();
     const moved = wanted.api_base !== undefined && wanted.api_base !== before.api_base;
-    const isDue = moved || wanted.api_key !== before.api_key || wanted.enabled === !before.enabled;
+    const isDue =
+      moved ||
+      wanted.api_key !== before.api_key ||
+      (wanted.auth_scheme !== undefined && wanted.auth_scheme !== before.auth_scheme) ||
+      wanted.enabled === !before.enabled;
     try {
       const [row] = await tx
         .update(modelEndpoints)

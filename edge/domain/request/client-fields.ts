@@ -42,7 +42,8 @@ export function isGuardedField(name: string): boolean {
 const TOKENS: Bounds = { min: 0, max: 2_147_483_647 };
 const CHOICES: Bounds = { min: 1, max: 1000 };
 
-const NUMBERS: ReadonlyMap<string, Bounds> = new Map([
+/** The numbers of a body that are checked, with the least and the largest that they can be. */
+export const CHECKED_NUMBERS: ReadonlyMap<string, Bounds> = new Map([
   ...TOKEN_LIMITS.map((name): [string, Bounds] => [name, TOKENS]),
   ["n", CHOICES],
 ]);
@@ -118,7 +119,7 @@ export function repeatedFault(field: string): FieldFault {
  * by how it is written.
  */
 export function numberFault(root: JsonObject): FieldFault | null {
-  for (const [name, bounds] of NUMBERS) {
+  for (const [name, bounds] of CHECKED_NUMBERS) {
     const value = Object.hasOwn(root, name) ? root[name] : undefined;
     if (value !== undefined && value !== null && !isWithin(value, bounds)) return outOfBounds(name, bounds);
   }
@@ -137,7 +138,7 @@ export function switchFault(route: RouteClass, root: JsonObject): FieldFault | n
  * Like {@link numberFault}, for a field of a form, whose numbers are texts: plain digits, which every parser reads alike.
  */
 export function numberTextFault(name: string, text: string): FieldFault | null {
-  const bounds = NUMBERS.get(name);
+  const bounds = CHECKED_NUMBERS.get(name);
   if (bounds === undefined) return null;
   return /^(?:0|[1-9]\d{0,9})$/.test(text) && isWithin(Number(text), bounds) ? null : outOfBounds(name, bounds);
 }

@@ -39,7 +39,9 @@ const INFERENCE =
 
 const DOCUMENTED: ReadonlySet<string> = new Set([
   ...MODEL_ROUTES,
+  "/v1/messages/count_tokens",
   "/v1/models",
+  "/v1/openapi.json",
   "/v1/limits",
   "/health",
   "/livez",

@@ -4,7 +4,7 @@ import { isKeySecret } from "../../../shared/access/api-key.ts";
 import { isSafePath, upstreamUrl } from "../../../shared/network/upstream-url.ts";
 import { atOnce } from "../../../shared/steps.ts";
 import { usagePlan } from "../../../test/harness/edge/usage-plan.ts";
-import { asJson, asPlain, clientHeaders, upstreamHeaders } from "../upstream/headers.ts";
+import { asJson, asPlain, clientHeaders, forwardedHeaders, upstreamHeaders } from "../upstream/headers.ts";
 import { rewriteBody } from "../upstream/request-body.ts";
 import { BytePieces, concat } from "../wire/bytes/byte-pieces.ts";
 import { fnv1a64 } from "../wire/bytes/fnv1a.ts";
@@ -75,8 +75,30 @@ describe("headers", () => {
       ["content-type", "application/json"],
       ["openai-beta", "b"],
     ]);
-    expect(upstreamHeaders(headers, null)).toEqual({ "content-type": "application/json", "openai-beta": "b" });
-    expect(upstreamHeaders(headers, "k")["authorization"]).toBe("Bearer k");
+    expect(forwardedHeaders(headers)).toEqual({ "content-type": "application/json", "openai-beta": "b" });
+  });
+
+  const ANTHROPIC = { "anthropic-version": "2023-06-01" };
+  it.each([
+    ["openai", "bearer", { authorization: "Bearer k" }],
+    ["openai", "api-key", { "api-key": "k" }],
+    ["openai", "none", {}],
+    ["anthropic", "x-api-key", { ...ANTHROPIC, "x-api-key": "k" }],
+    ["anthropic", "bearer", { ...ANTHROPIC, authorization: "Bearer k" }],
+  ])("carry the credential as a model of the API %s with the scheme %s says", (api_dialect, auth_scheme, expected) => {
+    const client = new Headers({ authorization: "Bearer own", "x-api-key": "own", "api-key": "own" });
+    const access = { api_dialect, auth_scheme };
+    expect(upstreamHeaders(client, access, "k")).toEqual(expected);
+    expect(Object.values(upstreamHeaders(client, access, ""))).not.toContain("k");
+  });
+
+  it("choose a version of Anthropic's API at its own models only", () => {
+    const client = new Headers({ "anthropic-version": "2099-01-01", "anthropic-beta": "b" });
+    const sent = (api_dialect: string) => upstreamHeaders(client, { api_dialect, auth_scheme: "bearer" }, null);
+    expect({ openai: sent("openai"), anthropic: sent("anthropic") }).toEqual({
+      openai: {},
+      anthropic: { "anthropic-version": "2099-01-01", "anthropic-beta": "b" },
+    });
   });
 
   it.each([
@@ -100,7 +122,7 @@ describe("headers", () => {
     ["users", ["remote-user", "x-remote-user", "x-auth-request-email", "x-ms-client-principal-id", "x-webauth-user"]],
   ])("that steer an upstream do not reach it: %s", (_, steering) => {
     const client = new Headers([...steering, "x-kept"].map((name) => [name, "v"]));
-    expect(Object.keys(upstreamHeaders(client, null))).toEqual(["x-kept"]);
+    expect(Object.keys(forwardedHeaders(client))).toEqual(["x-kept"]);
   });
 
   it("that only look like those reach it", () => {
@@ -132,7 +154,7 @@ describe("headers", () => {
       "x-dashscope-sse",
     ];
     const client = new Headers(honest.map((name) => [name, "v"]));
-    expect(Object.keys(upstreamHeaders(client, null)).toSorted()).toEqual(honest.toSorted());
+    expect(Object.keys(forwardedHeaders(client)).toSorted()).toEqual(honest.toSorted());
   });
 
   it("that the client's connection names end at the gateway", () => {
@@ -141,7 +163,7 @@ describe("headers", () => {
       "x-hop": "1",
       "x-end": "2",
     });
-    expect(upstreamHeaders(headers, null)).toEqual({ "x-end": "2" });
+    expect(forwardedHeaders(headers)).toEqual({ "x-end": "2" });
   });
 
   it("of a body that was read as JSON say so, whatever the client called it", () => {
@@ -175,7 +197,7 @@ describe("headers", () => {
       ["x-a", "3"],
       ["x-a", "4"],
     ]);
-    expect(Object.entries(upstreamHeaders(headers, null))).toEqual([
+    expect(Object.entries(forwardedHeaders(headers))).toEqual([
       ["constructor", "1"],
       ["x-a", "3, 4"],
     ]);

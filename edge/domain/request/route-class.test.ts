@@ -29,7 +29,7 @@ describe("the class of a path (docs/rules/routes.md#path-classes)", () => {
     ["/detokenize", "other", "nothing", false, false],
     ["/v1/models/org/embeddings", "other", "tokens", false, false],
     ["/mcp/search/rerank", "mcp", "tokens", false, false],
-    ["/v1/messages", "other", "tokens", false, false],
+    ["/v1/messages", "messages", "tokens", false, false],
     ["/v1/images/generation%73", "image", "images", false, false],
     ["/v1/images%2fgenerations", "other", "tokens", false, false],
     ["/v1/%ff/rerank", "rerank", "input-tokens", false, false],

@@ -27,6 +27,7 @@ export const MODEL_ROUTES = [
   "/v1/chat/completions",
   "/v1/completions",
   "/v1/responses",
+  "/v1/messages",
   "/v1/embeddings",
   "/v1/audio/transcriptions",
   "/v1/audio/translations",
@@ -67,6 +68,8 @@ function classOf(rawPath: string): RouteClass {
         : { ...OTHER, requestType: "completion", estimate: "prompt", usageOption: true };
     case "responses":
       return { ...OTHER, requestType: "responses", estimate: "responses" };
+    case "messages":
+      return { ...OTHER, requestType: "messages" };
     case "embeddings":
       return { ...OTHER, requestType: "embedding", estimate: "input", billedBy: "input-tokens" };
     case "rerank":

@@ -5,7 +5,7 @@
 
 import { CR, LF } from "../../../shared/wire/ascii.ts";
 import { queryNames, squashed, stepsOf } from "../request/steering-fields.ts";
-import { isPassable, upstreamHeaders } from "../upstream/headers.ts";
+import { forwardedHeaders, isPassable } from "../upstream/headers.ts";
 
 /** The name of a call's server, and the rest of its path: empty, or beginning with a slash. */
 export interface McpTarget {
@@ -60,7 +60,7 @@ function plain(name: string): string {
 
 /** The client's headers as they are sent to the server; the server's stored Authorization value replaces the client's. */
 export function mcpRequestHeaders(client: Headers, authorization: string | null): Record<string, string> {
-  const headers = upstreamHeaders(client, null);
+  const headers = forwardedHeaders(client);
   if (authorization !== null) headers["authorization"] = authorization;
   return headers;
 }

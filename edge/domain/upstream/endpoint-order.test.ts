@@ -12,6 +12,7 @@ function endpoint(name: string, changes: Partial<ResolvedEndpoint> = {}): Resolv
     name,
     api_base: `http://${name}.test/v1`,
     api_key: null,
+    auth_scheme: null,
     priority: 100,
     weight: 100,
     enabled: true,
@@ -23,7 +24,14 @@ function endpoint(name: string, changes: Partial<ResolvedEndpoint> = {}): Resolv
 type Mode = ModelRecord["endpoint_selection_mode"];
 
 function model(endpoints: readonly ResolvedEndpoint[], mode: Mode = "failover", apiBase = "") {
-  return { api_base: apiBase, api_key: "model-key", endpoints: [...endpoints], endpoint_selection_mode: mode };
+  return {
+    api_base: apiBase,
+    api_key: "model-key",
+    api_dialect: "openai",
+    auth_scheme: "bearer",
+    endpoints: [...endpoints],
+    endpoint_selection_mode: mode,
+  };
 }
 
 function options(changes: Partial<OrderOptions> = {}): OrderOptions {
@@ -232,4 +240,13 @@ describe("session_hash", () => {
     const heavy = Array.from({ length: 1000 }, () => names(model(endpoints, "session_hash"), options({ fraction }))[0]);
     expect(heavy.filter((name) => name === "heavy").length).toBeGreaterThan(950);
   });
+});
+
+it("sends each credential as its endpoint says, else as the model does", () => {
+  const own = endpoint("own", { auth_scheme: "x-api-key", priority: 1 });
+  const targets = orderTargets(model([own, endpoint("inherited")]), options());
+  expect(targets.map(({ name, access }) => ({ name, scheme: access.auth_scheme }))).toEqual([
+    { name: "own", scheme: "x-api-key" },
+    { name: "inherited", scheme: "bearer" },
+  ]);
 });

@@ -3,6 +3,8 @@
  * not decide how often: the retry plan does. Invariant: every endpoint is in the result at most once, and an order
  * without chance or sessions is the same for every request.
  */
+
+import { accessOf, type UpstreamAccess } from "../../../shared/network/upstream-access.ts";
 import type { ModelRecord, ResolvedEndpoint } from "../../../shared/records.ts";
 import { fnv1a64 } from "../wire/bytes/fnv1a.ts";
 
@@ -15,6 +17,7 @@ export interface Target {
   /** The operator's own default upstream, not an address that an admin registered. */
   readonly isDefault: boolean;
   readonly apiBase: string;
+  readonly access: UpstreamAccess;
   /** As stored; null: the request is sent without a credential. */
   readonly credential: string | null;
 }
@@ -33,13 +36,14 @@ export interface OrderOptions {
   readonly every?: boolean;
 }
 
-type OrderedModel = Pick<ModelRecord, "api_base" | "api_key" | "endpoints" | "endpoint_selection_mode">;
+type OrderedModel = UpstreamAccess &
+  Pick<ModelRecord, "api_base" | "api_key" | "endpoints" | "endpoint_selection_mode">;
 
 /** The upstreams of a model in the order in which they are tried; at least one. */
 export function orderTargets(model: OrderedModel, options: OrderOptions): readonly Target[] {
   const enabled = model.endpoints.filter((endpoint) => endpoint.enabled);
   const isOwn = model.api_base !== "";
-  const own = ownTarget(isOwn ? model.api_base : options.defaultBase, !isOwn, model.api_key);
+  const own = ownTarget(model, isOwn ? model.api_base : options.defaultBase, !isOwn);
   if (options.every === true) return [...targetsOf(model, enabled, options), own];
   const healthy = enabled.filter((endpoint) => endpoint.health_status !== "unhealthy");
   if (healthy.length > 0) return targetsOf(model, healthy, options);
@@ -56,6 +60,7 @@ function targetsOf(
     name: endpoint.name,
     isDefault: false,
     apiBase: endpoint.api_base,
+    access: accessOf(model, endpoint.auth_scheme),
     credential: present(endpoint.api_key) ?? present(model.api_key),
   }));
   const last = targets.filter((target) => options.isDemoted(target.key));
@@ -100,8 +105,9 @@ function bySession(endpoints: readonly ResolvedEndpoint[], sessionId: string): r
     .map((entry) => entry.endpoint);
 }
 
-function ownTarget(apiBase: string, isDefault: boolean, modelKey: string | null): Target {
-  return { key: apiBase, name: "", isDefault, apiBase, credential: present(modelKey) };
+function ownTarget(model: OrderedModel, apiBase: string, isDefault: boolean): Target {
+  const credential = present(model.api_key);
+  return { key: apiBase, name: "", isDefault, apiBase, access: accessOf(model), credential };
 }
 
 function present(secret: string | null): string | null {

@@ -4,6 +4,7 @@
  * sent on, and the upstream's own are never returned. A client's header cannot change which path, method or address the
  * upstream sees, or which model, server and account it uses.
  */
+import { accessHeaders, type UpstreamAccess } from "../../../shared/network/upstream-access.ts";
 
 /** What the operator has chosen with the endpoint, as a word in the name of a header. */
 const WORDS =
@@ -31,13 +32,15 @@ const DROPPED_PATTERN = new RegExp(
     "^x-(?:litellm|pass|portkey|openrouter|bt|bf|tfy|higress|vsr|msh)-|^helicone-",
   ].join("|"),
 );
+/** What choose a version of Anthropic's API. */
+const ANTHROPIC_ONLY = ["anthropic-version", "anthropic-beta"];
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json(?:\s*;\s*charset="?utf-8"?)?\s*$/i;
 
 /**
- * The client's headers as they are sent upstream, by their names in lower case; `credential` becomes the bearer token when
- * set. Plain data, because a Headers object needs one call per header, and fetch would then copy it.
+ * The client's headers as they are sent on, by their names in lower case. Plain data, because a Headers object needs one call per
+ * header, and fetch would then copy it.
  */
-export function upstreamHeaders(client: Headers, credential: string | null): Record<string, string> {
+export function forwardedHeaders(client: Headers): Record<string, string> {
   // without a prototype, because a client may name its headers as it likes
   const headers = Object.create(null) as Record<string, string>;
   let connection = "";
@@ -50,7 +53,18 @@ export function upstreamHeaders(client: Headers, credential: string | null): Rec
   });
   // The headers that the client's connection header lists are for this hop only (RFC 9110 section 7.6.1).
   if (connection !== "") for (const name of connection.split(",")) delete headers[name.trim().toLowerCase()];
-  if (credential !== null && credential !== "") headers["authorization"] = `Bearer ${credential}`;
+  return headers;
+}
+
+/** The same to a model's upstream, with what its API requires, and the `credential` if there is one. */
+export function upstreamHeaders(
+  client: Headers,
+  access: UpstreamAccess,
+  credential: string | null,
+): Record<string, string> {
+  const headers = forwardedHeaders(client);
+  if (access.api_dialect !== "anthropic") for (const name of ANTHROPIC_ONLY) delete headers[name];
+  for (const [name, value] of Object.entries(accessHeaders(access, credential))) headers[name] ??= value;
   return headers;
 }
 

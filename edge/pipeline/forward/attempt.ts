@@ -8,6 +8,7 @@ import { isUrlAllowed } from "../../../shared/network/ssrf.ts";
 import { upstreamUrl } from "../../../shared/network/upstream-url.ts";
 import type { ModelRecord } from "../../../shared/records.ts";
 import { rootCause } from "../../../shared/text/root-cause.ts";
+import type { Translation } from "../../domain/dialect/translation.ts";
 import type { OpenSpan } from "../../domain/trace/trace.ts";
 import { childSpanId, traceparentOf } from "../../domain/trace/trace-context.ts";
 import type { Target } from "../../domain/upstream/endpoint-order.ts";
@@ -36,6 +37,8 @@ export interface UpstreamAnswer extends BegunAnswer {
   readonly target: Target;
   /** The plans that were applied to the request, and are applied to its answer. */
   readonly applied: readonly TransformPlan[];
+  /** What makes it an answer in the client's API; null: it is one. */
+  readonly translation: Translation | null;
   /** When the answered attempt was sent, epoch ms. */
   readonly sentMs: number;
   readonly cancellation: AttemptCancellation;
@@ -55,6 +58,8 @@ export interface AttemptInput {
   readonly parsed: ParsedCall;
   /** The changes of transforms to the request, for every upstream. */
   readonly plans: readonly TransformPlan[];
+  /** By which the body was translated; null: it was not. */
+  readonly translation: Translation | null;
   readonly progress: UpstreamProgress;
   /** The body of a 400 says whether another model is asked: there is no answer without it. */
   readonly readsErrors: boolean;
@@ -77,6 +82,7 @@ export async function attempt(sending: AttemptInput, target: Target): Promise<At
   );
   const span = call.trace.begin("upstream", call.ports.clock());
   span.set({ endpoint: target.name, attempt: call.trace.count("upstream"), status: 0, ttft_ms: 0 });
+  if (sending.translation !== null) span.set({ translated_to: model.api_dialect });
   const { status: earlierStatus } = progress;
   progress.begin(target);
   try {
@@ -130,7 +136,7 @@ async function sendOnce(
   span: OpenSpan,
 ): Promise<UpstreamAnswer> {
   const { call, parsed } = sending;
-  const headers = upstreamHeaders(call.request.headers, credential);
+  const headers = upstreamHeaders(call.request.headers, target.access, credential);
   if (parsed.outgoing.form) asPlain(headers);
   else if (parsed.outgoing.clientBytes !== null) asJson(headers);
   const context = call.traceContext;
@@ -156,12 +162,15 @@ async function send(
   cancellation: AttemptCancellation,
   applied: readonly TransformPlan[],
 ): Promise<Omit<UpstreamAnswer, "span">> {
-  const { call, model, parsed, progress } = sending;
+  const { call, model, parsed, progress, translation } = sending;
   const body = parsed.outgoing.open(model.upstream_model, editsOf(applied), () => cancellation.abort());
   const sentMs = call.ports.clock();
   progress.sent(model, sentMs);
   const response = await call.ports.upstream.fetch({
-    url: upstreamUrl(target.apiBase, call.path, call.search),
+    url:
+      translation === null
+        ? upstreamUrl(target.apiBase, call.path, call.search)
+        : upstreamUrl(target.apiBase, `/v1/${translation.path}`, ""),
     method: call.request.method,
     headers,
     body,
@@ -173,7 +182,7 @@ async function send(
   if (!response.ok) progress.end();
   const begun = await begin(sending, response, applied, cancellation);
   progress.answered(begun.response.status);
-  return { ...begun, target, applied, sentMs, cancellation };
+  return { ...begun, target, applied, translation, sentMs, cancellation };
 }
 
 /** The answer with as much of its body as has to be known before the next attempt is decided. */

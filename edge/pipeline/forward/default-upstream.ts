@@ -14,6 +14,8 @@ export const DEFAULT_UPSTREAM: ModelRecord = {
   upstream_model: "",
   api_base: "",
   api_key: null,
+  api_dialect: "openai",
+  auth_scheme: "bearer",
   prices: {
     input: 0,
     output: 0,

@@ -23,6 +23,7 @@ import { type AttemptInput, type AttemptResult, attempt, cancelAnswer, type Upst
 import { diagnoseUpstream } from "./diagnose-upstream.ts";
 import { upstreamRetryAfterMs } from "./retry-after.ts";
 import { planTransforms } from "./transform-plans.ts";
+import { spokenCall } from "./translated-call.ts";
 import type { UpstreamProgress } from "./upstream-progress.ts";
 
 /** Totals over the attempts of a request. */
@@ -46,10 +47,11 @@ export async function forward(
   progress: UpstreamProgress,
   readsErrors = false,
 ): Promise<UpstreamAnswer> {
-  const { model, parsed } = request;
+  const { model } = request;
   const targets = targetsOf(call, request);
   const plans = await planTransforms(call, request);
-  const sending: AttemptInput = { call, model, parsed, plans, progress, readsErrors };
+  const spoken = await spokenCall(call, request, plans);
+  const sending: AttemptInput = { call, model, ...spoken, progress, readsErrors };
   const totals: AttemptTotals = {
     made: 0,
     timedOut: 0,
@@ -80,8 +82,12 @@ export async function forward(
   } catch (error) {
     if (kept !== null) cancelAnswer(kept);
     throw error;
+  } finally {
+    spoken.release();
   }
-  return conclude(call, request, progress, kept, totals);
+  const concluded = conclude(call, request, progress, kept, totals);
+  // Of a translated answer the client reads what was planned for its own body.
+  return spoken.translation === null ? concluded : { ...concluded, applied: plans };
 }
 
 /**

@@ -66,9 +66,8 @@ function hasText({ route }: Call): boolean {
 }
 
 /** Whether every answer of the route is text, whatever its upstream declares. */
-function isOfText({ route: { requestType, billedBy }, path }: Call): boolean {
-  if (requestType === "other") return /\/messages\/*$/.test(path);
-  return requestType !== "audio" || billedBy === "seconds";
+function isOfText({ route: { requestType, billedBy } }: Call): boolean {
+  return requestType !== "other" && (requestType !== "audio" || billedBy === "seconds");
 }
 
 /** Whether the text of an answer is its bytes in UTF-8, as far as its headers go. */

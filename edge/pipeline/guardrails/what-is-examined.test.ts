@@ -55,7 +55,8 @@ describe("a banned phrase", () => {
   const falcon = "blue falcon";
   const tool = { type: "function", function: { name: "f" } };
   const policy: Parameters<typeof worldOf>[0] = { input_scanners: ["ban_keywords"], fail_open: false };
-  const [chat, responses] = ["/v1/chat/completions", "/v1/responses"];
+  const [chat, responses, messages] = ["/v1/chat/completions", "/v1/responses", "/v1/messages"];
+  const userOf = (part: object) => ({ messages: [{ role: "user", content: [part] }] });
 
   it.each<[string, string, object]>([
     ["headers of a tool", chat, { tools: [{ ...tool, headers: falcon }] }],
@@ -74,6 +75,22 @@ describe("a banned phrase", () => {
     ["data of a score", "/v1/score", { data_1: falcon, data_2: ["a"] }],
     ["an instruction", "/v1/rerank", { query: "a", documents: ["b"], instruction: falcon }],
     ["a schema", "/v1/messages", { output_format: { type: "json_schema", schema: { description: falcon } } }],
+    ["a system block", messages, { system: [{ type: "text", text: falcon }] }],
+    [
+      "a tool's result",
+      messages,
+      userOf({ type: "tool_result", tool_use_id: "t", content: [{ type: "text", text: falcon }] }),
+    ],
+    [
+      "a document",
+      messages,
+      userOf({ type: "document", source: { type: "text", media_type: "text/plain", data: falcon } }),
+    ],
+    [
+      "the title of a document",
+      messages,
+      userOf({ type: "document", title: falcon, source: { type: "text", data: "a" } }),
+    ],
     ["a server of tools", "/v1/messages", { mcp_servers: [{ type: "url", url: "https://a.test", name: falcon }] }],
   ])("is refused in %s", async (_, path, more) => {
     const world = worldOf(policy);

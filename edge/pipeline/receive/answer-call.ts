@@ -8,7 +8,7 @@ import { type ErrorCode, GatewayError } from "../../../shared/errors.ts";
 import type { UsageRow } from "../../../shared/usage/usage-row.ts";
 import { readTags, TAGS_HEADER } from "../../domain/request/attribution.ts";
 import { sessionOfHeaders } from "../../domain/request/session-id.ts";
-import { errorDocument } from "../../domain/wire/sse/events.ts";
+import { errorDocument } from "../../domain/wire/error-form.ts";
 import { ClientGone } from "../call/client-gone.ts";
 import type { Call } from "../call/context.ts";
 import { AlreadySettled, type CallAnswer, type Known, NOTHING_KNOWN, StageFailure } from "../call/known.ts";
@@ -80,7 +80,7 @@ async function refuse(call: Call, failure: StageFailure): Promise<CallAnswer> {
   // A Cell that is unreachable is not called again for a header.
   const level = error.code === "scheduler_unavailable" ? known.level : await readLevel(call, known);
   const retry = error.status === 400 ? { "x-should-retry": "false" } : {};
-  const response = answerBeforeBodyRead(call, errorDocument(error.body, call.path), {
+  const response = answerBeforeBodyRead(call, errorDocument(error.body, call), {
     status: error.status,
     headers: { ...gatewayHeaders(call, { ...known, level }), ...retry, ...error.headers },
   });

@@ -4,8 +4,9 @@
  */
 import { errorBody } from "../../../shared/errors.ts";
 import type { Steps } from "../../../shared/steps.ts";
+import { errorEvent } from "../../domain/wire/error-form.ts";
 import { type JsonObject, jsonObjectOf } from "../../domain/wire/json/document.ts";
-import { errorEvent, KEEP_ALIVE } from "../../domain/wire/sse/events.ts";
+import { KEEP_ALIVE } from "../../domain/wire/sse/events.ts";
 import { collectAnswer } from "../call/boon/answer-stage.ts";
 import type { Call } from "../call/context.ts";
 import { inTurns } from "../call/in-turns.ts";
@@ -21,7 +22,7 @@ export function limitSilence(call: Call, request: Resolved): void {
   const { model, parsed } = request;
   const { requestType, billedBy } = call.route;
   // A spoken answer is no event stream, and an unknown path may have streams of another form.
-  const isEvents = billedBy !== "characters" && (requestType !== "other" || call.path.endsWith("/messages"));
+  const isEvents = billedBy !== "characters" && requestType !== "other";
   if (!parsed.stream || !isEvents || model.stream_keepalive_secs === 0) return;
   const leftMs = call.arrivedMs + model.stream_keepalive_secs * 1000 - call.ports.clock();
   call.cleanups.push(call.timer.after(Math.max(leftMs, 0), () => call.headDue.resolve(request)));
@@ -69,7 +70,7 @@ async function fill(
 async function eventOf(call: Call, response: Response): Promise<Uint8Array> {
   const text = response.body === null ? "" : await textOf(call, response.body);
   if (response.ok && text !== "") return await inTurns(call, oneEvent(text));
-  return errorEvent({ error: errorOf(text) ?? errorBody("upstream_failed").error }, call.path);
+  return errorEvent({ error: errorOf(text) ?? errorBody("upstream_failed").error }, call);
 }
 
 function* oneEvent(text: string): Steps<Uint8Array> {

@@ -4,7 +4,7 @@
  * long (docs/rules/streams.md#stalled-readers).
  */
 import { errorBody } from "../../../shared/errors.ts";
-import { errorEvent } from "../../domain/wire/sse/events.ts";
+import { errorEvent } from "../../domain/wire/error-form.ts";
 import { ClientGone } from "../call/client-gone.ts";
 import { StallWatch } from "../call/stall-watch.ts";
 import type { RelayJob } from "./relay-job.ts";
@@ -18,7 +18,7 @@ export async function writeStreamError(job: RelayJob, client: ClientWriter, befo
   client.limitWriteTime(REPORT_WITHIN_MS);
   try {
     const told = job.cancellation.interrupted?.body ?? errorBody("upstream_stream_error");
-    await client.write(errorEvent(told, job.path, before));
+    await client.write(errorEvent(told, job, before));
     await client.close();
     return true;
   } catch {

@@ -10,6 +10,7 @@ export type BodyEnd = "complete" | "broken" | "gone";
 export interface RelayJob {
   /** Of the request: its route decides the form of an in-band error. */
   readonly path: string;
+  readonly requestId: string;
   readonly body: ReadableStream<Uint8Array>;
   /** What has been read of the body. */
   readonly head: Uint8Array<ArrayBuffer>;

@@ -29,6 +29,7 @@ import type { BodyEnd, RelayedBody, RelayJob } from "./relay-job.ts";
 import { relayNative } from "./relay-native.ts";
 import { relayPump } from "./relay-pump.ts";
 import { runStages, StagedReader, TappedBody } from "./staged-answer.ts";
+import { translatedRefusal, translationStage } from "./translated-answer.ts";
 
 /** What routes are billed by whose streams are text. */
 const TEXT_BILLED: ReadonlySet<BilledBy> = new Set(["tokens", "seconds"]);
@@ -55,7 +56,14 @@ interface RelayInput {
  * ClientGone, after the request was settled by that.
  */
 export async function relay(call: Call, relayed: RelayInput): Promise<Response> {
-  const { request, forwarded, settler, miss, stages } = relayed;
+  const { request, settler, miss } = relayed;
+  const { translation } = relayed.forwarded;
+  const isRefusal = !relayed.forwarded.response.ok;
+  const forwarded =
+    translation !== null && isRefusal
+      ? await translatedRefusal(call, relayed.forwarded, translation)
+      : relayed.forwarded;
+  const stages = translation === null ? relayed.stages : [translationStage(call, translation), ...relayed.stages];
   const { response, head, cancellation, sentMs } = forwarded;
   const { headers: upstreamHeaders } = response;
   const status = clientStatus(response.status);
@@ -104,7 +112,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     const end = bodyEnd === "gone" && isWhole() && tapped === null && !readerStalled ? "complete" : bodyEnd;
     const ttftMs = firstByteMs === null ? 0 : Math.max(0, firstByteMs - sentMs);
     // A client that is interrupted did not leave, even if it does not take the error any more. A stage ends its stream in order.
-    const isCut = end !== "complete" || (events && relayed.stages.length > 0);
+    const isCut = end !== "complete" || (events && stages.length > 0);
     const stopped = isCut && ENDED_BY_GATEWAY.has(interrupted?.code ?? "") ? interrupted : null;
     const isFailed = events && response.ok && scan.hasError;
     // SDKs leave at an error: they do not read the body of a refusal, nor what follows an error event.
@@ -191,6 +199,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
   const transforms = events ? responseTransformsOf(forwarded.applied) : [];
   const job: RelayJob = {
     path: call.path,
+    requestId: call.requestId,
     body,
     head,
     cancellation,

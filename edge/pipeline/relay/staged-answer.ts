@@ -5,7 +5,7 @@
  */
 import type { AnswerReport, AnswerStage, StagedAnswer } from "../call/boon/answer-stage.ts";
 import type { AttemptCancellation } from "../forward/attempt-cancellation.ts";
-import { BegunBodyReader, type BodyReader } from "./body-reader.ts";
+import { BatchingBodyReader, BegunBodyReader, type BodyReader } from "./body-reader.ts";
 import type { RelayJob } from "./relay-job.ts";
 
 /** What goes to the client. */
@@ -27,11 +27,12 @@ export class TappedBody {
    * with the body.
    */
   constructor(
-    { body, head, isWhole }: Pick<RelayJob, "body" | "head" | "isWhole">,
+    { body, head, isWhole, events, clock }: Pick<RelayJob, "body" | "head" | "isWhole" | "events" | "clock">,
     cancellation: Pick<AttemptCancellation, "suspend" | "idle">,
     onUpstream: RelayJob["onUpstream"],
   ) {
-    const reader = new BegunBodyReader(head, new StagedReader(body), cancellation.idle, isWhole);
+    const rest = events ? new BatchingBodyReader(body, clock) : new StagedReader(body);
+    const reader = new BegunBodyReader(head, rest, cancellation.idle, isWhole);
     this.body = new ReadableStream(
       {
         pull: async (controller) => {
@@ -39,7 +40,8 @@ export class TappedBody {
             const value = await reader.next();
             if (value !== null) {
               await onUpstream(value);
-              controller.enqueue(value);
+              // the reader uses its buffer again
+              controller.enqueue(events ? value.slice() : value);
               return;
             }
             this.complete = true;

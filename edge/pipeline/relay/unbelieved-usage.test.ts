@@ -5,6 +5,7 @@ import { beforeEach, expect, it, vi } from "vitest";
 import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";
 import { modelOf } from "../../../test/harness/edge/pipeline/records.ts";
 import { TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
+import { speaking } from "../../../test/harness/speaking.ts";
 import { run, runOther } from "../run.ts";
 
 beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
@@ -35,6 +36,7 @@ it.each<[string, string, object, string]>([
   ["a reranking", "/v1/rerank", { query: "hello", documents: ["a"] }, `{"usage":{"prompt_tokens":${MUCH}}}`],
 ])("of %s is not believed: the estimate counts, and an alert says so", async (_what, path, body, answer) => {
   const world = new TestPipeline();
+  world.model = modelOf(speaking(path));
   const type = answer.startsWith("data:") ? "text/event-stream" : "application/json";
   world.upstream = async () => new Response(answer, { headers: { "content-type": type } });
   const received = world.received({ body: JSON.stringify({ model: "tiny", ...body }) }, path);

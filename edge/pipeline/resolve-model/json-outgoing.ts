@@ -5,14 +5,17 @@
 
 import type { Steps } from "../../../shared/steps.ts";
 import { rewriteBody } from "../../domain/upstream/request-body.ts";
-import type { MemberEdits } from "../../domain/upstream/transform.ts";
+import type { MemberEdits, Transforms } from "../../domain/upstream/transform.ts";
 import { BytePieces, concat, type Edit, offsetsAfter, spliceInSteps } from "../../domain/wire/bytes/byte-pieces.ts";
 import { sentPlaces } from "../../domain/wire/json/cut-strings.ts";
+import { type JsonObject, wholeDocument } from "../../domain/wire/json/document.ts";
 import { parsedInSteps } from "../../domain/wire/json/parse-in-steps.ts";
-import type { TopLevel } from "../../domain/wire/json/top-level.ts";
+import { scanTopLevel, type TopLevel } from "../../domain/wire/json/top-level.ts";
+import { writtenInSteps } from "../../domain/wire/json/write-in-steps.ts";
 import type { UpstreamBody } from "../../ports.ts";
 import { streamOf } from "../call/body-stream.ts";
 import type { OutgoingBody } from "../call/client-body.ts";
+import { NO_EDITS, type ParsedCall } from "../call/known.ts";
 
 /** A body above this is sent piece by piece. */
 const ONE_BUFFER_MAX_BYTES = 256 * 1024;
@@ -71,4 +74,14 @@ export class JsonOutgoing implements OutgoingBody {
   release(): void {
     this.#pieces = null;
   }
+}
+
+/** A call whose body the gateway writes itself. */
+export function* writtenCall(body: JsonObject, modelName: string, transforms: Transforms): Steps<ParsedCall> {
+  const bytes = yield* writtenInSteps(body);
+  const top = yield* scanTopLevel(bytes, (name) => name === "model" || transforms.edits(name));
+  if (top === null) throw new Error("a body that was just written is an object");
+  const stream = body["stream"] === true;
+  const outgoing = new JsonOutgoing([bytes], top);
+  return { document: wholeDocument(body), modelName, stream, outgoing, edits: NO_EDITS };
 }

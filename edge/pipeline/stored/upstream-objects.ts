@@ -159,8 +159,8 @@ function without(billed: Billed, beyond: BilledTokens, taken: BilledTokens): Bil
 }
 
 /** Whether an answer may have ids that later requests name. */
-function isKept({ route, path }: Call, root: Readonly<Record<string, unknown>>): boolean {
+function isKept({ route }: Call, root: Readonly<Record<string, unknown>>): boolean {
   if (route.requestType === "responses") return root["store"] !== false;
   if (route.requestType === "chat") return isJsonObject(root["audio"]);
-  return path.endsWith("/messages") && (root["container"] !== undefined || Array.isArray(root["tools"]));
+  return route.requestType === "messages" && (root["container"] !== undefined || Array.isArray(root["tools"]));
 }

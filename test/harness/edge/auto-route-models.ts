@@ -42,6 +42,8 @@ export function modelNamed(name: string, changes: Partial<ModelRecord> = {}): Mo
     first_token_timeout_secs: null,
     idle_timeout_secs: null,
     stream_keepalive_secs: 25,
+    api_dialect: "openai",
+    auth_scheme: "bearer",
     max_retries: 0,
     retry_backoff_ms: 0,
     endpoint_selection_mode: "failover",

@@ -1,8 +1,7 @@
 /**
  * Server-sent events (WHATWG HTML, "Server-sent events") that the gateway knows: the usage event that it asked for on
- * the client's behalf (docs/rules/streams.md#usage-event), and the in-band end of a stream that broke.
+ * the client's behalf (docs/rules/streams.md#usage-event), and the comment that keeps a silent stream open.
  */
-import type { ErrorBody } from "../../../../shared/errors.ts";
 import { isJsonObject, type JsonObject } from "../json/document.ts";
 
 /** A longer event reports more than usage. */
@@ -30,26 +29,3 @@ export function usageEventOf(event: Uint8Array): JsonObject | null {
 
 /** A comment, which clients ignore (docs/rules/streams.md#keep-alive). */
 export const KEEP_ALIVE = new TextEncoder().encode(": keep-alive\n\n");
-
-/** The document of a refusal: clients of messages take it for an error only by its `type` (docs/rules/errors.md#error-body). */
-export function errorDocument(body: ErrorBody, path: string): object {
-  return /\/messages(?:\/|$)/.test(path) ? { type: "error", ...body } : body;
-}
-
-/** The routes whose clients read an error only from an event of that name. */
-const NAMED_EVENTS = /\/(messages|responses)$/;
-
-/**
- * The in-band end of a stream that broke, in the form of its route (docs/rules/streams.md#broken-streams); `before` ends what may be
- * unfinished.
- */
-export function errorEvent(
-  { error }: ErrorBody | { readonly error: JsonObject },
-  path: string,
-  before = "",
-): Uint8Array {
-  const event = NAMED_EVENTS.test(path)
-    ? `event: error\ndata: ${JSON.stringify({ ...error, type: "error", error })}`
-    : `data: ${JSON.stringify({ error })}`;
-  return new TextEncoder().encode(`${before}${event}\n\n`);
-}

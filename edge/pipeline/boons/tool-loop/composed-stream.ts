@@ -6,7 +6,7 @@ import { GatewayError } from "../../../../shared/errors.ts";
 import { EventReader } from "../../../../shared/wire/event-reader.ts";
 import { StreamComposer } from "../../../domain/tools/stream-composer.ts";
 import { sumUsage } from "../../../domain/tools/usage-sum.ts";
-import { errorEvent } from "../../../domain/wire/sse/events.ts";
+import { errorEvent } from "../../../domain/wire/error-form.ts";
 import type { AnswerReport } from "../../call/boon/answer-stage.ts";
 import { ClientGone } from "../../call/client-gone.ts";
 import { inTurns } from "../../call/in-turns.ts";
@@ -87,10 +87,7 @@ export function composedStream(
       }
       if (next === null) {
         lost();
-        yield errorEvent(
-          (loop.call.interruption.failure ?? new GatewayError("upstream_stream_error")).body,
-          loop.call.path,
-        );
+        yield errorEvent((loop.call.interruption.failure ?? new GatewayError("upstream_stream_error")).body, loop.call);
         return;
       }
       body = next;

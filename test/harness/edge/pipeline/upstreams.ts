@@ -14,6 +14,7 @@ export function endpoint(name: string, changes: Partial<ResolvedEndpoint> = {}):
     name,
     api_base: `http://${name}.test/v1`,
     api_key: null,
+    auth_scheme: null,
     priority: 100,
     weight: 100,
     enabled: true,

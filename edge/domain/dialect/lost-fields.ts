@@ -1,0 +1,103 @@
+/**
+ * The fields of a request that the other dialect cannot carry (docs/rules/dialects.md#what-is-lost, which a test compares with
+ * this table). A refused field is a 400 that names it; a dropped one changes nothing that the target could do.
+ */
+import { GatewayError } from "../../../shared/errors.ts";
+import type { JsonObject } from "../wire/json/document.ts";
+
+export type Dialect = "openai" | "anthropic";
+
+/**
+ * Fields with one fate: what happens, the fix of refused ones or the reason of dropped ones, and their names; `[]` stands for
+ * the elements of a list.
+ */
+type Loss = readonly [outcome: "refused" | "dropped", why: string, fields: string];
+
+/** By the dialect of the client. */
+export const LOST_FIELDS: Readonly<Record<Dialect, readonly Loss[]>> = {
+  openai: [
+    ["refused", "ask for one choice", "n"],
+    ["refused", "leave it out", "logprobs top_logprobs logit_bias web_search_options moderation verbosity"],
+    ["refused", "use text", "audio modalities messages[].audio"],
+    ["refused", "use tools", "functions function_call messages[].function_call"],
+    ["refused", "use auto, required, none or a named function", "tool_choice"],
+    ["refused", "use json_schema with a schema", "response_format"],
+    ["refused", "define a function", "tools[]"],
+    ["refused", "use system, developer, user, assistant or tool", "messages[].role"],
+    ["refused", "use text, image_url or file", "messages[].content[]"],
+    ["refused", "use an http or data URL", "messages[].content[].image_url"],
+    ["refused", "send a PDF as file_data", "messages[].content[].file"],
+    ["refused", "call a function with a JSON object", "messages[].tool_calls[]"],
+    [
+      "dropped",
+      "ignored",
+      "frequency_penalty presence_penalty seed metadata prediction store messages[].name " +
+        "messages[].content[].image_url.detail",
+    ],
+    ["dropped", "a hint", "prompt_cache_key prompt_cache_options prompt_cache_retention"],
+    ["dropped", "not signed", "messages[].reasoning_content messages[].reasoning"],
+    ["dropped", "of answers", "messages[].annotations messages[].parsed"],
+  ],
+  anthropic: [
+    ["refused", "ask for one choice", "n"],
+    ["refused", "leave it out", "container inference_geo messages[].content[].citations"],
+    ["refused", "define tools with an input_schema", "mcp_servers tools[].type"],
+    ["refused", "use user, assistant or system", "messages[].role"],
+    ["refused", "use text, image, document, tool_use or tool_result", "messages[].content[]"],
+    ["refused", "send base64, text or an image's URL", "messages[].content[].source"],
+    [
+      "dropped",
+      "a hint",
+      "cache_control context_management diagnostics speed thinking.display messages[].content[].cache_control " +
+        "messages[].content[].context tools[].allowed_callers tools[].cache_control tools[].defer_loading " +
+        "tools[].eager_input_streaming tools[].input_examples",
+    ],
+    ["dropped", "Anthropic's own", "messages[].content[].signature messages[].content[].data"],
+  ],
+};
+
+/** The 400 for a place in a request, which names it and what to change. */
+export function untranslatable(dialect: Dialect, at: string): GatewayError {
+  const fix = lossOf(dialect, at)?.[1] ?? "the model's API has no such field";
+  return new GatewayError("untranslatable_field", {
+    param: at,
+    complaint: `${at} cannot be translated for this model: ${fix}`,
+  });
+}
+
+/**
+ * The members of `body` that are neither translated (`known`) nor in the table. Throws for a refused one that asks for
+ * something; with `strict`, for any such member. `at`: the place of the body with a dot, or "".
+ */
+export function restOf(
+  dialect: Dialect,
+  body: JsonObject,
+  known: ReadonlySet<string>,
+  { at = "", strict = false } = {},
+): JsonObject {
+  const rest: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(body)) {
+    if (known.has(name)) continue;
+    const outcome = lossOf(dialect, at + name)?.[0] ?? (strict ? "refused" : null);
+    if (outcome === "refused" && !asksNothing(name, value)) throw untranslatable(dialect, at + name);
+    if (outcome === null) rest[name] = value;
+  }
+  return rest;
+}
+
+const LOSSES = { openai: byField(LOST_FIELDS.openai), anthropic: byField(LOST_FIELDS.anthropic) };
+
+function byField(losses: readonly Loss[]): ReadonlyMap<string, Loss> {
+  return new Map(losses.flatMap((loss) => loss[2].split(" ").map((field) => [field, loss])));
+}
+
+function lossOf(dialect: Dialect, at: string): Loss | undefined {
+  return LOSSES[dialect].get(at.replaceAll(/\.\d+/g, "[]"));
+}
+
+function asksNothing(name: string, value: unknown): boolean {
+  if (name === "n" && value === 1) return true;
+  if (name === "modalities" && Array.isArray(value)) return value.every((one) => one === "text");
+  if (typeof value === "object" && value !== null) return Object.keys(value).length === 0;
+  return value === null || value === false || value === 0 || value === "";
+}

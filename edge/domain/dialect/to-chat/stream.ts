@@ -1,0 +1,151 @@
+/**
+ * The stream of a message of Anthropic's as chunks of a chat completion. The reason to finish is sent with the end only, so that
+ * a stream which breaks never looks complete.
+ */
+import { errorBody } from "../../../../shared/errors.ts";
+import type { Steps } from "../../../../shared/steps.ts";
+import { dataEvent } from "../../../../shared/wire/event-reader.ts";
+import { isJsonObject, type JsonObject } from "../../wire/json/document.ts";
+import { parsedInSteps } from "../../wire/json/parse-in-steps.ts";
+import { chatError, statusOfEvent } from "../error-types.ts";
+import { given, objectOf, textOf } from "../values.ts";
+import { chatUsage, chunkHead, finishReason, refusalOf, tierOf } from "./answer.ts";
+
+const DONE = dataEvent("[DONE]");
+/** Most of what is kept of a block of thinking: beyond it the block's signature is not sent. */
+const THINKING_MAX_CHARACTERS = 1024 * 1024;
+
+/** The block that is open. */
+interface Block {
+  readonly start: JsonObject;
+  /** Its index among the tool calls. */
+  readonly call: number;
+  hasInput: boolean;
+  thinking: string;
+  signature: string;
+}
+
+interface ChatStreamOptions {
+  readonly createdSecs: number;
+  /** The client wants the usage chunk. */
+  readonly usageAsked: boolean;
+}
+
+export class ChatStream {
+  isBroken = false;
+  readonly #options: ChatStreamOptions;
+  #head: JsonObject = {};
+  #block: Block | null = null;
+  #calls = 0;
+  #usage: JsonObject = {};
+  #stop: JsonObject = {};
+  #ended = false;
+
+  constructor(options: ChatStreamOptions) {
+    this.#options = options;
+  }
+
+  *event(_name: string | null, data: string): Steps<string> {
+    if (this.#ended) return "";
+    const event = yield* parsedInSteps(data);
+    if (!isJsonObject(event)) return this.#broken();
+    switch (event["type"]) {
+      case "message_start":
+        return this.#begin(objectOf(event["message"]));
+      case "content_block_start":
+        return this.#open(objectOf(event["content_block"]));
+      case "content_block_delta":
+        return this.#delta(objectOf(event["delta"]));
+      case "content_block_stop":
+        return this.#close();
+      case "message_delta":
+        this.#usage = { ...this.#usage, ...given(objectOf(event["usage"])) };
+        this.#stop = { ...this.#stop, ...given(objectOf(event["delta"])) };
+        return "";
+      case "message_stop":
+        return this.#finish();
+      case "error":
+        this.#ended = true;
+        return dataEvent(JSON.stringify(chatError(statusOfEvent(event), event)));
+      default:
+        return "";
+    }
+  }
+
+  end(): string {
+    return this.#ended ? "" : this.#broken();
+  }
+
+  #broken(): string {
+    this.isBroken = true;
+    this.#ended = true;
+    return dataEvent(JSON.stringify(errorBody("upstream_stream_error")));
+  }
+
+  #begin(message: JsonObject): string {
+    this.#head = chunkHead(message, { object: "chat.completion.chunk", createdSecs: this.#options.createdSecs });
+    this.#usage = objectOf(message["usage"]);
+    return this.#chunk({ role: "assistant", content: "" });
+  }
+
+  #open(start: JsonObject): string {
+    const { type, id, name, text, thinking, data } = start;
+    this.#block = { start, call: this.#calls, hasInput: false, thinking: "", signature: textOf(start["signature"]) };
+    if (type === "tool_use") {
+      this.#calls += 1;
+      return this.#call({ id, type: "function", function: { name, arguments: "" } });
+    }
+    if (type === "redacted_thinking") return this.#chunk({ thinking_blocks: [{ type, data }] });
+    return this.#delta({ text, thinking });
+  }
+
+  /** A delta of any type: each has a member of its own. */
+  #delta({ text, thinking, signature, partial_json: input }: JsonObject): string {
+    const block = this.#block;
+    if (block === null) return "";
+    block.signature += textOf(signature);
+    if (textOf(text) !== "") return this.#chunk({ content: text });
+    if (textOf(thinking) !== "") {
+      if (block.thinking.length < THINKING_MAX_CHARACTERS) block.thinking += textOf(thinking);
+      return this.#chunk({ reasoning_content: thinking });
+    }
+    if (textOf(input) === "") return "";
+    block.hasInput = true;
+    return this.#call({ function: { arguments: input } });
+  }
+
+  #close(): string {
+    const block = this.#block;
+    this.#block = null;
+    if (block === null) return "";
+    const { start, call, hasInput, thinking, signature } = block;
+    // clients parse the arguments, so none must be an object too
+    if (start["type"] === "tool_use" && !hasInput)
+      return this.#call({ function: { arguments: JSON.stringify(start["input"] ?? {}) } }, call);
+    if (start["type"] !== "thinking" || signature === "" || thinking.length >= THINKING_MAX_CHARACTERS) return "";
+    return this.#chunk({ thinking_blocks: [{ type: "thinking", thinking, signature }] });
+  }
+
+  #finish(): string {
+    if (this.#head["object"] === undefined) return this.#broken();
+    this.#ended = true;
+    const refusal = refusalOf(this.#stop["stop_details"]);
+    const usage = this.#options.usageAsked ? chatUsage(this.#usage) : null;
+    return (
+      this.#chunk(refusal === null ? {} : { refusal }, finishReason(this.#stop["stop_reason"])) +
+      (usage === null ? "" : dataEvent(JSON.stringify({ ...this.#head, choices: [], usage }))) +
+      DONE
+    );
+  }
+
+  #call(call: JsonObject, index = this.#calls - 1): string {
+    return this.#chunk({ tool_calls: [{ index, ...call }] });
+  }
+
+  #chunk(delta: JsonObject, reason: string | null = null): string {
+    const tier = reason === null ? {} : given({ service_tier: tierOf(this.#usage) });
+    return dataEvent(
+      JSON.stringify({ ...this.#head, choices: [{ index: 0, delta, finish_reason: reason, logprobs: null }], ...tier }),
+    );
+  }
+}

@@ -1,0 +1,98 @@
+/** An answer of chat completions as a message of Anthropic's. */
+import { GatewayError } from "../../../../shared/errors.ts";
+import type { Steps } from "../../../../shared/steps.ts";
+import { REASONING_NAMES } from "../../tools/turn.ts";
+import { isJsonObject, type JsonObject } from "../../wire/json/document.ts";
+import { parsedInSteps } from "../../wire/json/parse-in-steps.ts";
+import { countOf, elementsOf, given, ITEM_UNITS, listed, objectOf, textOf } from "../values.ts";
+
+const REASONS = {
+  stop: "end_turn",
+  length: "max_tokens",
+  tool_calls: "tool_use",
+  function_call: "tool_use",
+  content_filter: "refusal",
+};
+const TIERS = { default: "standard", priority: "priority" };
+
+/** Throws `upstream_failed` for what is no completion. */
+export function* messagesAnswer(completion: JsonObject): Steps<JsonObject> {
+  const choice = elementsOf(completion["choices"]).find((one) => (objectOf(one)["index"] ?? 0) === 0);
+  if (!isJsonObject(choice)) throw new GatewayError("upstream_failed", { cause: "the answer has no choice" });
+  const message = objectOf(choice["message"]);
+  const [thinking, text, refusal] = [reasoningOf(message), textsOf(message["content"]), textOf(message["refusal"])];
+  const content: JsonObject[] = [];
+  if (thinking !== "") content.push({ type: "thinking", thinking, signature: "" });
+  if (text + refusal !== "") content.push({ type: "text", text: text + refusal });
+  for (const [index, call] of elementsOf(message["tool_calls"]).entries()) {
+    yield ITEM_UNITS;
+    const { id, function: called } = objectOf(call);
+    const { name, arguments: written } = objectOf(called);
+    const input = typeof written === "string" && written !== "" ? yield* parsedInSteps(written) : written || {};
+    content.push({ type: "tool_use", id: id ?? callIdOf(completion, index), name, input: input ?? written });
+  }
+  const called = content.at(-1)?.["type"] === "tool_use";
+  return {
+    ...messageHead(completion),
+    content,
+    ...endOf(choice, { called, refusal }),
+    usage: messagesUsage(completion),
+  };
+}
+
+/** What a message has before its content. */
+export function messageHead({ id, model }: JsonObject): JsonObject {
+  return { id, type: "message", role: "assistant", model };
+}
+
+/** The text of a message or delta in which servers write reasoning. */
+export function reasoningOf(message: JsonObject): string {
+  return REASONING_NAMES.map((name) => textOf(message[name])).find((text) => text !== "") ?? "";
+}
+
+export function callIdOf({ id }: JsonObject, index: number): string {
+  return `${textOf(id)}_${String(index)}`;
+}
+
+/** How the answer ended. Some servers say `stop` for calls, and name the stop sequence in `stop_reason`. */
+export function endOf(
+  { finish_reason: reason, stop_reason: sequence }: JsonObject,
+  { called, refusal }: { readonly called: boolean; readonly refusal: string },
+): JsonObject {
+  if (reason === "stop" && called) return { stop_reason: "tool_use", stop_sequence: null };
+  if (reason === "stop" && typeof sequence === "string")
+    return { stop_reason: "stop_sequence", stop_sequence: sequence };
+  const refused = refusal !== "" || reason === "content_filter";
+  return {
+    stop_reason: refused ? "refusal" : (listed(REASONS, reason) ?? "end_turn"),
+    stop_sequence: null,
+    ...(refused ? { stop_details: { type: "refusal", category: null, explanation: refusal || null } } : {}),
+  };
+}
+
+/** Anthropic counts cached tokens apart from the input. Numbers that cannot be are left out. */
+export function messagesUsage({ usage, service_tier: tier }: JsonObject): JsonObject {
+  const { prompt_tokens, completion_tokens, prompt_tokens_details, completion_tokens_details } = objectOf(usage);
+  const { cached_tokens, cache_write_tokens } = objectOf(prompt_tokens_details);
+  const [prompt, read, written] = [countOf(prompt_tokens), countOf(cached_tokens), countOf(cache_write_tokens)];
+  const thinking = countOf(objectOf(completion_tokens_details)["reasoning_tokens"]);
+  const apart = (read ?? 0) + (written ?? 0);
+  const isWhole = prompt !== undefined && apart <= prompt;
+  return given({
+    input_tokens: isWhole ? prompt - apart : prompt,
+    cache_read_input_tokens: isWhole ? read : null,
+    cache_creation_input_tokens: isWhole ? written : null,
+    output_tokens: countOf(completion_tokens),
+    output_tokens_details: thinking === undefined ? null : { thinking_tokens: thinking },
+    service_tier: listed(TIERS, tier),
+  });
+}
+
+function textsOf(content: unknown): string {
+  return (
+    textOf(content) +
+    elementsOf(content)
+      .map((part) => textOf(objectOf(part)["text"]))
+      .join("")
+  );
+}

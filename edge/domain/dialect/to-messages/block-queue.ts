@@ -1,0 +1,120 @@
+/**
+ * The blocks of a streamed message. Messages have one block open at a time, while deltas of parallel calls may interleave: the
+ * first block is sent as it comes, and what belongs to later ones is kept until it is their turn. A call is over once its
+ * arguments are a whole JSON value, which calls without interleaving always are when the next one starts.
+ */
+import type { JsonObject } from "../../wire/json/document.ts";
+import { JsonEnd } from "./json-end.ts";
+
+/** Most calls of an answer, blocks that wait, and characters that are kept of them. */
+const CALLS_MAX = 256;
+const WAITING_MAX_BLOCKS = 256;
+const WAITING_MAX_CHARACTERS = 4 * 1024 * 1024;
+
+type BlockKind = "thinking" | "text" | "tool_use";
+
+interface Block {
+  readonly kind: BlockKind;
+  /** The index of a call. */
+  readonly call: number | null;
+  start: JsonObject;
+  readonly end: JsonEnd;
+  readonly kept: string[];
+  /** Its index in the message, once it is open. */
+  index: number | null;
+}
+
+export class BlockQueue {
+  readonly #waiting: Block[] = [];
+  readonly #calls = new Map<number, Block>();
+  #keptCharacters = 0;
+  #opened = 0;
+  #calledAny = false;
+
+  /** A tool was called. */
+  get calledAny(): boolean {
+    return this.#calledAny;
+  }
+
+  /** Adds text or thinking. Returns the events; null: more is kept than may be. */
+  said(kind: "thinking" | "text", text: string): readonly JsonObject[] | null {
+    if (text === "") return [];
+    let block = this.#waiting.at(-1);
+    if (block?.kind !== kind) {
+      const start = kind === "text" ? { type: kind, text: "" } : { type: kind, thinking: "", signature: "" };
+      block = this.#wait(kind, null, start);
+    }
+    return this.#take(block, text);
+  }
+
+  /** Adds to a call: its id and name with its first delta, or pieces of its name. Null as above, and after the call's end. */
+  called(call: number, { id, name }: { readonly id: string; readonly name: string }, input: string) {
+    let block = this.#calls.get(call);
+    if (block === undefined) {
+      block = this.#wait("tool_use", call, { type: "tool_use", id, name, input: {} });
+      this.#calls.set(call, block);
+      this.#calledAny = true;
+    } else if (block.index === null && name !== "" && name !== block.start["name"])
+      block.start = { ...block.start, name: `${String(block.start["name"])}${name}` };
+    if (!this.#waiting.includes(block)) return input.trim() === "" ? [] : null;
+    return this.#take(block, input);
+  }
+
+  /** The events that end all blocks. */
+  finish(): readonly JsonObject[] {
+    const events = this.#waiting.flatMap((block) => [...this.#open(block), this.#stop(block)]);
+    this.#waiting.length = 0;
+    return events;
+  }
+
+  #wait(kind: BlockKind, call: number | null, start: JsonObject): Block {
+    const block: Block = { kind, call, start, end: new JsonEnd(), kept: [], index: null };
+    this.#waiting.push(block);
+    return block;
+  }
+
+  #take(block: Block, text: string): readonly JsonObject[] | null {
+    if (block.kind === "tool_use") block.end.push(text);
+    if (text !== "") {
+      block.kept.push(text);
+      this.#keptCharacters += text.length;
+    }
+    const events: JsonObject[] = [];
+    for (let first = this.#waiting[0]; first !== undefined; first = this.#waiting[0]) {
+      const isLast = this.#waiting.length === 1;
+      // the start has the whole name only when the arguments start
+      if (first.kept.length > 0 || !isLast) events.push(...this.#open(first));
+      if (isLast || (first.kind === "tool_use" && !first.end.isWhole)) break;
+      events.push(this.#stop(first));
+      this.#waiting.shift();
+    }
+    const isTooMany = this.#calls.size > CALLS_MAX || this.#waiting.length > WAITING_MAX_BLOCKS;
+    return isTooMany || this.#keptCharacters > WAITING_MAX_CHARACTERS ? null : events;
+  }
+
+  /** Starts a block unless it has been, and sends what is kept of it. */
+  #open(block: Block): readonly JsonObject[] {
+    const events: JsonObject[] = [];
+    if (block.index === null) {
+      block.index = this.#opened;
+      this.#opened += 1;
+      events.push({ type: "content_block_start", index: block.index, content_block: block.start });
+    }
+    const text = block.kept.join("");
+    if (text !== "") events.push({ type: "content_block_delta", index: block.index, delta: deltaOf(block.kind, text) });
+    this.#keptCharacters -= text.length;
+    block.kept.length = 0;
+    return events;
+  }
+
+  #stop({ index }: Block): JsonObject {
+    return { type: "content_block_stop", index };
+  }
+}
+
+function deltaOf(kind: BlockKind, text: string): JsonObject {
+  if (kind === "text") return { type: "text_delta", text };
+  return kind === "thinking"
+    ? { type: "thinking_delta", thinking: text }
+    : { type: "input_json_delta", partial_json: text };
+}

@@ -1,0 +1,107 @@
+/**
+ * The stream of a chat completion as the events of a message of Anthropic's: one block after the other, and the end only after
+ * `[DONE]`, so that a stream which breaks never looks complete.
+ */
+import { errorBody } from "../../../../shared/errors.ts";
+import type { Steps } from "../../../../shared/steps.ts";
+import { isJsonObject, type JsonObject } from "../../wire/json/document.ts";
+import { parsedInSteps } from "../../wire/json/parse-in-steps.ts";
+import { messagesError, statusOfEvent } from "../error-types.ts";
+import { elementsOf, given, objectOf, textOf } from "../values.ts";
+import { callIdOf, endOf, messageHead, messagesUsage, reasoningOf } from "./answer.ts";
+import { BlockQueue } from "./block-queue.ts";
+
+export class MessagesStream {
+  isBroken = false;
+  readonly #blocks = new BlockQueue();
+  /** The first chunk. */
+  #head: JsonObject | null = null;
+  /** Members of later chunks that count for the whole answer. */
+  #report: JsonObject = {};
+  #finish: JsonObject = {};
+  #refusal = "";
+  #lastCall = { index: -1, id: "" };
+  #ended = false;
+
+  *event(_name: string | null, data: string): Steps<string> {
+    if (this.#ended) return "";
+    if (data === "[DONE]") return this.#end();
+    const chunk = yield* parsedInSteps(data);
+    if (!isJsonObject(chunk)) return this.#broken();
+    const { error, choices, object, usage, service_tier } = chunk;
+    if (isJsonObject(error) || object === "error") {
+      this.#ended = true;
+      return written([messagesError(statusOfEvent(chunk), chunk)]);
+    }
+    if (!Array.isArray(choices)) return "";
+    this.#report = { ...this.#report, ...given({ usage, service_tier }) };
+    const started = this.#start(chunk);
+    const choice = elementsOf(choices).find((one) => (objectOf(one)["index"] ?? 0) === 0);
+    const events = this.#choice(objectOf(choice), chunk);
+    return events === null ? this.#broken() : written([...started, ...events]);
+  }
+
+  end(): string {
+    return this.#ended ? "" : this.#broken();
+  }
+
+  #broken(): string {
+    this.isBroken = true;
+    this.#ended = true;
+    return written([messagesError(500, errorBody("upstream_stream_error"))]);
+  }
+
+  #start(chunk: JsonObject): readonly JsonObject[] {
+    if (this.#head !== null) return [];
+    this.#head = chunk;
+    // the first numbers are what is known, and the last event has all
+    const usage = { input_tokens: 0, output_tokens: 0, ...messagesUsage(chunk) };
+    const message = { ...messageHead(chunk), content: [], stop_reason: null, stop_sequence: null, usage };
+    return [{ type: "message_start", message }];
+  }
+
+  #choice(choice: JsonObject, chunk: JsonObject): readonly JsonObject[] | null {
+    const { delta, finish_reason } = choice;
+    if (finish_reason !== undefined && finish_reason !== null) this.#finish = choice;
+    const { content, refusal, tool_calls: calls } = objectOf(delta);
+    this.#refusal += textOf(refusal);
+    const events: JsonObject[] = [];
+    const thought = this.#blocks.said("thinking", reasoningOf(objectOf(delta)));
+    const said = this.#blocks.said("text", textOf(content) + textOf(refusal));
+    if (thought === null || said === null) return null;
+    events.push(...thought, ...said);
+    for (const call of elementsOf(calls)) {
+      const called = this.#call(objectOf(call), chunk);
+      if (called === null) return null;
+      events.push(...called);
+    }
+    return events;
+  }
+
+  #call(call: JsonObject, chunk: JsonObject): readonly JsonObject[] | null {
+    const { index, id, function: called } = call;
+    const { name, arguments: input } = objectOf(called);
+    // a server that gives no index starts a new call with each new id
+    const isNew = textOf(id) !== "" && id !== this.#lastCall.id;
+    const at = typeof index === "number" ? index : this.#lastCall.index + (isNew || this.#lastCall.index < 0 ? 1 : 0);
+    this.#lastCall = { index: at, id: textOf(id) || this.#lastCall.id };
+    const head = { id: textOf(id) || callIdOf(this.#head ?? chunk, at), name: textOf(name) };
+    return this.#blocks.called(at, head, isJsonObject(input) ? JSON.stringify(input) : textOf(input));
+  }
+
+  #end(): string {
+    if (this.#head === null) return this.#broken();
+    this.#ended = true;
+    const called = this.#blocks.calledAny;
+    const delta = endOf(this.#finish, { called, refusal: this.#refusal });
+    return written([
+      ...this.#blocks.finish(),
+      { type: "message_delta", delta, usage: messagesUsage(this.#report) },
+      { type: "message_stop" },
+    ]);
+  }
+}
+
+function written(events: readonly JsonObject[]): string {
+  return events.map((event) => `event: ${String(event["type"])}\ndata: ${JSON.stringify(event)}\n\n`).join("");
+}

@@ -1,0 +1,74 @@
+/**
+ * The translation between OpenAI's chat completions and Anthropic's Messages (docs/rules/dialects.md). Pure: it gets documents
+ * and the data of events and returns the same. It never decides whether a call is translated, and never sees headers. Each document is translated directly, not
+ * through an inner form: two dialects need two translations of each, and an inner form four.
+ */
+import type { Steps } from "../../../shared/steps.ts";
+import type { JsonObject } from "../wire/json/document.ts";
+import { chatError, messagesError } from "./error-types.ts";
+import type { Dialect } from "./lost-fields.ts";
+import { chatAnswer } from "./to-chat/answer.ts";
+import { chatRequest } from "./to-chat/request.ts";
+import { ChatStream } from "./to-chat/stream.ts";
+import { messagesAnswer } from "./to-messages/answer.ts";
+import { messagesRequest } from "./to-messages/request.ts";
+import { MessagesStream } from "./to-messages/stream.ts";
+
+export type { Dialect };
+
+/** What a translation needs to know besides the documents. */
+interface TranslationOptions {
+  /** Unix time of the answer: Messages have none, chat completions need one. */
+  readonly createdSecs: number;
+  /** The output limit of a call that states none, because Messages require one. Null: 4,096. */
+  readonly maxTokens: number | null;
+  /** The client of a stream asked for its usage chunk (`stream_options.include_usage`). */
+  readonly usageAsked: boolean;
+}
+
+/** Events of one stream as they come. Each call returns the text of the events for the client, or "". */
+export interface StreamTranslation {
+  /** One event of the upstream, `[DONE]` too. `name` is its `event` field. */
+  event(name: string | null, data: string): Steps<string>;
+  /** The stream was none of its API, or ended before its own end. */
+  readonly isBroken: boolean;
+  /** The upstream's body ended, with or without its own end. */
+  end(): string;
+}
+
+export interface Translation {
+  /** The path below the upstream's base: `chat/completions` or `messages`. */
+  readonly path: string;
+  /** The body for the upstream. Throws `untranslatable_field`, which names the field. */
+  request(body: JsonObject): Steps<JsonObject>;
+  /** A 2xx document in the client's form. Throws `upstream_failed` for what is no answer. */
+  answer(body: JsonObject): Steps<JsonObject>;
+  stream(): StreamTranslation;
+  /** A refusal of the upstream in the client's form. */
+  error(status: number, body: unknown): JsonObject;
+}
+
+/**
+ * The translation for a call of this path (`/v1/messages`, `/v1/chat/completions`) to a model of this dialect. Null: the model
+ * speaks the route's own dialect, or the route has no translation.
+ */
+export function translationOf(path: string, dialect: Dialect, options: TranslationOptions): Translation | null {
+  const { createdSecs, maxTokens } = options;
+  if (path === "/v1/messages" && dialect === "openai")
+    return {
+      path: "chat/completions",
+      request: chatRequest,
+      answer: messagesAnswer,
+      stream: () => new MessagesStream(),
+      error: messagesError,
+    };
+  if (path === "/v1/chat/completions" && dialect === "anthropic")
+    return {
+      path: "messages",
+      request: (body) => messagesRequest(body, maxTokens),
+      answer: (body) => chatAnswer(body, createdSecs),
+      stream: () => new ChatStream(options),
+      error: chatError,
+    };
+  return null;
+}

@@ -1,0 +1,74 @@
+/** What a translated call gets of bodies and answers that cannot be translated (docs/rules/upstream-calls.md#translated-calls). */
+import { beforeEach, expect, it, vi } from "vitest";
+import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";
+import { modelOf } from "../../../test/harness/edge/pipeline/records.ts";
+import { TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
+import { run } from "../run.ts";
+
+beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
+
+const MESSAGE = { type: "message", id: "msg_1", model: "m", content: [{ type: "text", text: "hi" }], usage: {} };
+const json = { "content-type": "application/json" };
+
+/** What the client of a chat completion gets from a model of Anthropic's API that answers so, and the row. */
+async function answered(answer: () => Response, more: object = {}) {
+  const world = new TestPipeline();
+  world.model = modelOf({ api_dialect: "anthropic" });
+  world.maxBodyBytes = 64 * 1024 * 1024;
+  world.upstream = async () => answer();
+  const body = { model: "tiny", messages: [{ role: "user", content: "hello" }], ...more };
+  const response = await run(world.received({ body: JSON.stringify(body) }));
+  const text = await response.text().catch(() => "broken");
+  await world.settled();
+  return { status: response.status, text, calls: world.upstreamCalls, row: world.permit.settlement?.row };
+}
+
+it("a body that would fill the memory is refused, and nothing is sent", async () => {
+  const content = "x".repeat(11 * 1024 * 1024);
+  const { status, text, calls } = await answered(() => Response.json(MESSAGE), {
+    messages: [{ role: "user", content }],
+  });
+  expect({ status, code: text.includes("request_too_large"), calls: calls.length }).toEqual({
+    status: 413,
+    code: true,
+    calls: 0,
+  });
+});
+
+it.each([
+  ["that is no JSON", () => new Response("hello", { headers: json })],
+  ["that is a list", () => Response.json([MESSAGE])],
+  ["of nothing that is known", () => Response.json({ id: "a" })],
+  ["in a coding that nobody reads", () => new Response("{}", { headers: { ...json, "content-encoding": "xz" } })],
+  ["that is too large", () => Response.json({ ...MESSAGE, more: "x".repeat(5 * 1024 * 1024) })],
+])("an answer %s is upstream_failed, and costs nothing", async (_, answer) => {
+  const { status, text, row } = await answered(answer);
+  expect({ status, code: text.includes("upstream_failed"), cost: row?.cost_usd }).toEqual({
+    status: 502,
+    code: true,
+    cost: 0,
+  });
+});
+
+it.each([
+  ["in HTML", 400, () => new Response("<html>", { status: 400, headers: { "content-type": "text/html" } })],
+  ["that never ends within 64 KiB", 404, () => new Response("x".repeat(100_000), { status: 404, headers: json })],
+  ["without a body", 403, () => new Response(null, { status: 403 })],
+])("a refusal %s keeps its status, in the client's form", async (_, expected, answer) => {
+  const { status, text } = await answered(answer);
+  expect({ status, error: (JSON.parse(text) as { error: object }).error }).toMatchObject({
+    status: expected,
+    error: { message: expect.stringContaining(String(expected)) },
+  });
+});
+
+it("a call in the API of its model goes byte for byte", async () => {
+  const world = new TestPipeline();
+  world.model = modelOf({ api_dialect: "anthropic", upstream_model: "tiny" });
+  world.upstream = async () => Response.json({ ...MESSAGE, odd: "é" });
+  const body = '{ "model":"tiny",  "messages":[{"role":"user","content":"\\u00e9"}], "max_tokens":1e1 }';
+  const response = await run(world.received({ body }, "/v1/messages"));
+  expect(await response.json()).toEqual({ ...MESSAGE, odd: "é" });
+  const sent = await new Response(world.upstreamCalls[0]?.body as Uint8Array<ArrayBuffer>).text();
+  expect(sent).toBe(body);
+});

@@ -1,0 +1,112 @@
+/**
+ * A call to a model whose API is another one than the client's (docs/rules/upstream-calls.md#translated-calls): its body is
+ * translated once for each model that is tried, after its slot and its budgets are granted. Every other call goes on as it is.
+ */
+import { LIMITS } from "../../../shared/catalogues/limits.ts";
+import { GatewayError } from "../../../shared/errors.ts";
+import type { ModelRecord } from "../../../shared/records.ts";
+import type { Steps } from "../../../shared/steps.ts";
+import { type Translation, translationOf } from "../../domain/dialect/translation.ts";
+import { routeClassOf } from "../../domain/request/route-class.ts";
+import type { MemberEdits, TransformPlan } from "../../domain/upstream/transform.ts";
+import { joined } from "../../domain/wire/bytes/byte-pieces.ts";
+import { isJsonObject, type JsonObject } from "../../domain/wire/json/document.ts";
+import { parsedInSteps } from "../../domain/wire/json/parse-in-steps.ts";
+import type { OutgoingBody } from "../call/client-body.ts";
+import type { Call } from "../call/context.ts";
+import { inTurns } from "../call/in-turns.ts";
+import type { ParsedCall, Resolved } from "../call/known.ts";
+import { writtenCall } from "../resolve-model/json-outgoing.ts";
+import { editsOf } from "./transform-plans.ts";
+
+const CHAT = "/v1/chat/completions";
+const MESSAGES = "/v1/messages";
+/** A body is held three times while it is translated: its text, its values, and what is written. */
+const COPIES = 3;
+
+/** A call as the model's upstreams get it. */
+interface SpokenCall {
+  readonly parsed: ParsedCall;
+  readonly plans: readonly TransformPlan[];
+  /** Null: it is not translated. */
+  readonly translation: Translation | null;
+  /** Frees what is held until the call has been sent. */
+  readonly release: () => void;
+}
+
+/** Whether the model can answer a call of this path, in its own API or by a translation. */
+export function isSpoken(path: string, { api_dialect }: Pick<ModelRecord, "api_dialect">): boolean {
+  return api_dialect === "openai" || path === CHAT || /\/messages(?:\/count_tokens)?$/.test(path);
+}
+
+/**
+ * The call for the model's upstreams. Throws 400 `untranslatable_field`, 413, 503 `scheduler_unavailable`, and
+ * ClientGone.
+ */
+export async function spokenCall(
+  call: Call,
+  { model, parsed }: Pick<Resolved, "model" | "parsed">,
+  plans: readonly TransformPlan[],
+): Promise<SpokenCall> {
+  const asItIs = { parsed, plans, translation: null, release: () => undefined };
+  const isMessages = call.path === MESSAGES;
+  if (isMessages === (model.api_dialect === "anthropic")) return asItIs;
+  const createdSecs = Math.floor(call.ports.clock() / 1000);
+  // The gateway needs the usage of every answer; the transform that asked for it withholds it.
+  const translation = translationOf(call.path, model.api_dialect, { createdSecs, maxTokens: null, usageAsked: true });
+  if (translation === null) return asItIs;
+  const { clientBytes } = parsed.outgoing;
+  const size = (clientBytes ?? []).reduce((sum, { byteLength }) => sum + byteLength, 0);
+  const memory = call.memory.answerMemory.open();
+  const release = (): void => memory.close();
+  try {
+    if (COPIES * size > LIMITS.answerMemory) throw new GatewayError("request_too_large");
+    if (!memory.grow(COPIES * size))
+      throw new GatewayError("scheduler_unavailable", {
+        cause: "no memory to translate the body",
+        headers: { "retry-after": "1" },
+      });
+    const edits = plans.length === 0 ? parsed.edits : editsOf(plans);
+    const written = await inTurns(call, translated(call, parsed, edits, translation));
+    return { parsed: written, plans: isMessages ? upstreamPlans(call, model, written) : [], translation, release };
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+function* translated(
+  { ports }: Call,
+  { outgoing, modelName }: ParsedCall,
+  edits: MemberEdits,
+  translation: Translation,
+): Steps<ParsedCall> {
+  // the usage of a stream is asked for as on every chat completion: an upstream may refuse it
+  const { stream_options: _, ...body } = yield* translation.request(yield* documentOf(outgoing, edits));
+  return yield* writtenCall(body, modelName, ports.transforms);
+}
+
+/** What goes upstream, as a document. */
+function* documentOf({ clientBytes }: OutgoingBody, edits: MemberEdits): Steps<JsonObject> {
+  const decoder = new TextDecoder();
+  const root = yield* parsedInSteps(decoder.decode(joined(clientBytes ?? [])));
+  if (!isJsonObject(root)) throw new GatewayError("invalid_json");
+  const edited: Record<string, unknown> = { ...root };
+  for (const [name, value] of edits) {
+    if (value === undefined) delete edited[name];
+    else edited[name] = value instanceof Uint8Array ? yield* parsedInSteps(decoder.decode(value)) : value;
+  }
+  return edited;
+}
+
+/** The plans for the translated body. The translation reads what they ask for, so that nothing is to be withheld. */
+function upstreamPlans(
+  { ports }: Call,
+  model: ModelRecord,
+  { document, stream }: ParsedCall,
+): readonly TransformPlan[] {
+  const member = (name: string): unknown => document.root[name];
+  const route = routeClassOf(CHAT);
+  const plans = ports.transforms.plan({ route, model, stream, document, member });
+  return plans.map((plan) => ({ ...plan, response: null }));
+}

@@ -1,0 +1,191 @@
+/**
+ * An upstream of Anthropic's Messages that keeps to the published grammar of its events, and refuses what the API refuses: roles
+ * other than user and assistant, no `max_tokens`, a result of no call. Its behaviour is in the name of the model, as words of
+ * upstream-behaviour.ts, and: `tools=<n>` (so many turns that call the first tool), `early` (a stream without its end), `thinks`.
+ */
+
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
+import { setTimeout as pause } from "node:timers/promises";
+import { listen } from "../../infra/local/http/listen.ts";
+import { type Behaviour, behaviourOf } from "./upstream-behaviour.ts";
+
+interface Block {
+  readonly type: string;
+  readonly [name: string]: unknown;
+}
+
+interface MessagesBody {
+  readonly model: string;
+  readonly max_tokens?: unknown;
+  readonly stream?: boolean;
+  readonly system?: unknown;
+  readonly messages: readonly { readonly role: string; readonly content: string | readonly Block[] }[];
+  readonly tools?: readonly { readonly name: string }[];
+}
+
+interface SeenMessage {
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: MessagesBody;
+  /** The connection was closed before the answer was complete. */
+  cutOff: boolean;
+}
+
+/** Of every answer: 11 tokens were new, 5 came from a cache and 3 went into it. */
+export const MESSAGES_USAGE = {
+  input_tokens: 11,
+  cache_read_input_tokens: 5,
+  cache_creation_input_tokens: 3,
+  output_tokens: 22,
+};
+
+export async function startMessagesUpstream() {
+  const seen: SeenMessage[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const text = Buffer.concat(chunks).toString();
+      const call: SeenMessage = {
+        path: request.url ?? "",
+        headers: request.headers,
+        body: (text === "" ? {} : JSON.parse(text)) as MessagesBody,
+        cutOff: false,
+      };
+      seen.push(call);
+      response.on("close", () => {
+        call.cutOff = !response.writableFinished;
+      });
+      void answer(call, response);
+    });
+  });
+  const listening = await listen(server, "127.0.0.1", 0);
+  return {
+    url: `${listening.url}/v1`,
+    /** The calls whose body has this text, in order. */
+    seen: (text: string): readonly SeenMessage[] => seen.filter(({ body }) => JSON.stringify(body).includes(text)),
+    close: async (): Promise<void> => await listening.close(),
+  };
+}
+
+async function answer({ path, headers, body }: SeenMessage, response: ServerResponse): Promise<void> {
+  const refuse = (status: number, type: string, message: string): void =>
+    void response
+      .writeHead(status, { "content-type": "application/json", "request-id": "req_fake" })
+      .end(JSON.stringify({ type: "error", error: { type, message }, request_id: "req_fake" }));
+  if (path !== "/v1/messages") return refuse(404, "not_found_error", `no ${path}`);
+  if (headers["anthropic-version"] === undefined) return refuse(400, "invalid_request_error", "anthropic-version");
+  if (headers["x-api-key"] !== "upstream-key") return refuse(401, "authentication_error", "invalid x-api-key");
+  const fault = faultOf(body);
+  if (fault !== null) return refuse(400, "invalid_request_error", fault);
+  const behaviour = behaviourOf(body.model);
+  const status = behaviour.number("status", 200);
+  if (status === 529) return refuse(529, "overloaded_error", "Overloaded");
+  if (status !== 200) return refuse(status, behaviour.text("type") ?? "api_error", "prompt is too long: 9 tokens");
+  const blocks = blocksOf(behaviour, body);
+  const isCall = blocks.at(-1)?.type === "tool_use";
+  const message = {
+    id: "msg_fake",
+    type: "message",
+    role: "assistant",
+    model: "claude-fake",
+    stop_reason: isCall ? "tool_use" : "end_turn",
+    stop_sequence: null,
+  };
+  if (body.stream === true) return await streamed(behaviour, message, blocks, response);
+  response
+    .writeHead(200, { "content-type": "application/json" })
+    .end(JSON.stringify({ ...message, content: blocks, usage: MESSAGES_USAGE }));
+}
+
+/** What the API refuses a request for; null: nothing. */
+function faultOf({ max_tokens, messages }: MessagesBody): string | null {
+  if (typeof max_tokens !== "number") return "max_tokens: Field required";
+  let called = new Set<unknown>();
+  for (const { role, content } of messages) {
+    if (role !== "user" && role !== "assistant") return `messages: unexpected role ${role}`;
+    const blocks = typeof content === "string" ? [] : content;
+    const results = blocks.filter(({ type }) => type === "tool_result").map(({ tool_use_id: id }) => id);
+    if (results.some((id) => !called.has(id)) || called.size !== results.length)
+      return "messages: each tool_use block must have one tool_result in the next message";
+    called = new Set(blocks.filter(({ type }) => type === "tool_use").map(({ id }) => id));
+  }
+  return null;
+}
+
+function blocksOf(behaviour: Behaviour, { messages, tools }: MessagesBody): readonly Block[] {
+  const turns = messages.filter(({ role }) => role === "assistant").length;
+  const thinking = { type: "thinking", thinking: "let me see", signature: "c2ln" };
+  const before = behaviour.words.has("thinks") ? [thinking] : [];
+  const tool = tools?.[0];
+  if (tool !== undefined && turns < behaviour.number("tools", 0))
+    return [
+      ...before,
+      { type: "text", text: `turn ${turns}` },
+      { type: "tool_use", id: `toolu_${turns}`, name: tool.name, input: { turn: turns, city: "Oslo" } },
+    ];
+  const text = behaviour.text("says")?.replaceAll("_", " ");
+  return [...before, { type: "text", text: text ?? (turns === 0 ? "hello world" : `done after ${turns}`) }];
+}
+
+async function streamed(
+  behaviour: Behaviour,
+  message: object,
+  blocks: readonly Block[],
+  response: ServerResponse,
+): Promise<void> {
+  response.writeHead(200, { "content-type": "text/event-stream" });
+  for (const [at, event] of eventsOf(behaviour, message, blocks).entries()) {
+    if (response.destroyed) return;
+    if (at === 4 && behaviour.words.has("cut")) return void response.socket?.resetAndDestroy();
+    if (at === 4 && behaviour.words.has("late-error"))
+      response.write(named({ type: "error", error: { type: "overloaded_error", message: "Overloaded" } }));
+    if (event.type === "message_delta" && behaviour.words.has("early")) return void response.end();
+    response.write(named(event));
+    const paceMs = behaviour.number("pace", 0);
+    if (paceMs > 0) await pause(paceMs);
+  }
+  response.end();
+}
+
+const named = (event: Block): string => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+
+function eventsOf(behaviour: Behaviour, message: object, blocks: readonly Block[]): readonly Block[] {
+  const { output_tokens, ...input } = MESSAGES_USAGE;
+  const start = { ...message, stop_reason: null, content: [], usage: { ...input, output_tokens: 1 } };
+  const delta = (index: number, of: Block): Block => ({ type: "content_block_delta", index, delta: of });
+  const deltas = (index: number, block: Block): readonly Block[] => {
+    const parts = (text: unknown): readonly string[] => String(text).match(/.{1,3}/gs) ?? [];
+    if (block.type === "tool_use")
+      return parts(JSON.stringify(block["input"])).map((partial_json) =>
+        delta(index, { type: "input_json_delta", partial_json }),
+      );
+    if (block.type === "thinking")
+      return [
+        ...parts(block["thinking"]).map((thinking) => delta(index, { type: "thinking_delta", thinking })),
+        delta(index, { type: "signature_delta", signature: block["signature"] }),
+      ];
+    const more = Array.from({ length: behaviour.number("chunks", 0) }, (_, at) => `w${at} `);
+    return [...parts(block["text"]), ...more].map((text) => delta(index, { type: "text_delta", text }));
+  };
+  const empty: Readonly<Record<string, object>> = {
+    text: { text: "" },
+    thinking: { thinking: "", signature: "" },
+    tool_use: { input: {} },
+  };
+  return [
+    { type: "message_start", message: start },
+    { type: "ping" },
+    ...blocks.flatMap((block, index) => [
+      { type: "content_block_start", index, content_block: { ...block, ...empty[block.type] } },
+      ...deltas(index, block),
+      { type: "content_block_stop", index },
+    ]),
+    {
+      type: "message_delta",
+      delta: { stop_reason: (message as { stop_reason: string }).stop_reason, stop_sequence: null },
+      usage: { output_tokens },
+    },
+    { type: "message_stop" },
+  ];
+}
