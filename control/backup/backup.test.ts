@@ -5,12 +5,8 @@ import { hashKeySecret } from "../../shared/access/api-key.ts";
 import { importSealKey, seal, unseal } from "../../shared/crypto/seal.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { storeKeys } from "../../shared/records.ts";
-import {
-  BACKUP_ENTITIES,
-  type Backup,
-  type RestoreDifferences,
-  type RestoreReport,
-} from "../../shared/schema/backup.ts";
+import type { RestoreDifferences, RestoreReport } from "../../shared/schema/backup.ts";
+import { BACKUP_ENTITIES, type Backup } from "../../shared/schema/backup.ts";
 import { newEncryptionKey, startControl, type TestControl } from "../../test/harness/control.ts";
 import { type FullConfiguration, fillConfiguration } from "../../test/harness/full-configuration.ts";
 import { UNPROVEN } from "../../test/harness/secret-backup.ts";

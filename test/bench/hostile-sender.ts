@@ -9,7 +9,7 @@ export interface Sending {
   readonly times: number;
 }
 
-parentPort?.on("message", async ({ url, secret, body, times }: Sending) => {
+async function sendAll({ url, secret, body, times }: Sending): Promise<string> {
   const send = async (): Promise<number> => {
     const { status } = await fetch(url, {
       method: "POST",
@@ -20,5 +20,9 @@ parentPort?.on("message", async ({ url, secret, body, times }: Sending) => {
     return status;
   };
   const sent = await Promise.allSettled(Array.from({ length: times }, send));
-  parentPort?.postMessage(sent.map((one) => (one.status === "fulfilled" ? one.value : "-")).join(" "));
+  return sent.map((one) => (one.status === "fulfilled" ? one.value : "-")).join(" ");
+}
+
+parentPort?.on("message", (sending: Sending) => {
+  void sendAll(sending).then((statuses) => parentPort?.postMessage(statuses));
 });
