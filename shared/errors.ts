@@ -32,11 +32,11 @@ export const DATA_PLANE_ERRORS = {
   invalid_multipart: { status: 400, message: "invalid multipart body" },
   model_required: { status: 400, message: "model is required", param: "model" },
   validation_failed: { status: 400, message: "validation failed" },
-  /** A field that the dialect of the model cannot carry (docs/rules/dialects.md#what-is-lost). */
-  untranslatable_field: { status: 400, message: "a field cannot be translated for this model" },
   request_larger_than_quota: { status: 400, message: "request needs <x>: send less, or lower max_tokens" },
   request_blocked: { status: 400, message: "request blocked by content policy" },
   response_blocked: { status: 400, message: "response blocked by content policy" },
+  /** A field that the dialect of the model cannot carry (docs/rules/dialects.md#what-is-lost). */
+  untranslatable_field: { status: 400, message: "a field cannot be translated for this model" },
   untranslatable_route: {
     status: 400,
     message: "model '<x>' is not served on this path: send a chat completion or a message",

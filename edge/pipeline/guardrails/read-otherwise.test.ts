@@ -10,6 +10,7 @@ import {
   guardedWorldOf as worldOf,
 } from "../../../test/harness/edge/pipeline/guarded-pipeline.ts";
 import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";
+import { modelOf } from "../../../test/harness/edge/pipeline/records.ts";
 
 beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 
@@ -117,7 +118,7 @@ describe("an answer in parts", () => {
     ]);
   });
 
-  it("is examined over the blocks of a stream", async () => {
+  it("is examined over the blocks of a stream, and is 502 when the stream is not in the model's API", async () => {
     const world = worldOf({ output_scanners: ["pii"] });
     const events = parts.map(({ text }, index) => ({
       type: "content_block_delta",
@@ -126,9 +127,11 @@ describe("an answer in parts", () => {
     }));
     const body = events.map((event) => `event: content_block_delta\ndata: ${JSON.stringify(event)}\n\n`).join("");
     world.upstream = async () => new Response(body, { headers: { "content-type": "text/event-stream" } });
-    expect(
-      (await answerOf(world, { body: JSON.stringify({ model: "tiny", stream: true, messages: [] }) }, "/v1/messages"))
-        .status,
-    ).toBe(400);
+    const statusOf = async (api_dialect: "openai" | "anthropic"): Promise<number> => {
+      world.model = modelOf({ api_dialect });
+      const asked = JSON.stringify({ model: "tiny", stream: true, max_tokens: 9, messages: [] });
+      return (await answerOf(world, { body: asked }, "/v1/messages")).status;
+    };
+    expect({ own: await statusOf("anthropic"), other: await statusOf("openai") }).toEqual({ own: 400, other: 502 });
   });
 });

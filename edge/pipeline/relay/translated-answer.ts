@@ -98,7 +98,7 @@ function eventsOf(stream: StreamTranslation): ResponseTransform {
 
 /** The events as bytes. A broken stream gets its end from the relay, which has to know of it. */
 function written({ isBroken }: StreamTranslation, events: string): Uint8Array {
-  if (isBroken) throw new Error("the upstream's stream is not complete, or not in its API");
+  if (isBroken) throw unreadable("is not a complete stream of the model's API");
   return encoder.encode(events);
 }
 

@@ -16,8 +16,9 @@ function parsedBy(parse: () => unknown): { readonly value: unknown } | "refused"
   }
 }
 
+/** None ends in a backslash: V8 13.6 reads the name `"\""` as `"\\"` if an object before it had that one. */
 const name = fc.oneof(
-  fc.string({ unit: "binary", maxLength: 4 }),
+  fc.string({ unit: "binary", maxLength: 4 }).filter((text) => !text.endsWith("\\")),
   fc.constantFrom("__proto__", "a", "b", "1", '"', "]"),
 );
 const { value } = fc.letrec<{ value: unknown }>((tie) => ({
