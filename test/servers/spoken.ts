@@ -39,10 +39,11 @@ export function usageIn(said: unknown): Readonly<Record<string, number>> | undef
 }
 
 function eventsOf(text: string): readonly unknown[] {
+  const texts: Record<string, string> = {};
   const events = text.split("\n\n").map((event) => {
     const field = (name: string): string | undefined => new RegExp(`^${name}: ?(.*)$`, "m").exec(event)?.[1];
     const data = field("data");
-    return data === undefined ? null : { event: field("event"), data: parsed(data, NOT_IN_EVENTS) };
+    return data === undefined ? null : { event: field("event"), data: withoutText(parsed(data, NOT_IN_EVENTS), texts) };
   });
   const kept: unknown[] = [];
   for (const event of events.filter((each) => each !== null && !isOnlyTimes(each.data))) {
@@ -50,7 +51,27 @@ function eventsOf(text: string): readonly unknown[] {
     if (both === undefined) kept.push(event);
     else kept[kept.length - 1] = both;
   }
-  return kept;
+  return [...kept, texts];
+}
+
+/**
+ * An event without the texts of its choices, which `texts` has then: a busy server may send the last token with the event that
+ * says why the answer ends, or before it.
+ */
+function withoutText(data: unknown, texts: Record<string, string>): unknown {
+  const { choices } = isObject(data) ? (data as { choices?: unknown }) : {};
+  if (!Array.isArray(choices)) return data;
+  const bare = choices.map((choice: { index?: number; text?: unknown; delta?: { content?: unknown } }) => {
+    const { index = 0, text, delta } = choice;
+    if (typeof text === "string") texts[index] = `${texts[index] ?? ""}${text}`;
+    if (typeof delta?.content === "string") texts[index] = `${texts[index] ?? ""}${delta.content}`;
+    return {
+      ...choice,
+      ...(typeof text === "string" && { text: "" }),
+      ...(typeof delta?.content === "string" && { delta: { ...delta, content: "" } }),
+    };
+  });
+  return { ...(data as object), choices: bare };
 }
 
 /** Where an answer's text is, and what is said of each of its tokens. */
