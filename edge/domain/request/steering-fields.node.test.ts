@@ -32,6 +32,7 @@ const STEERING = [
   ["IBM and llama.cpp", ["space_id", "wx_credentials", "id_slot"]],
   ["LiteLLM's router", ["specific_deployment", "allowed_model_region"]],
   ["prompts that are no text", ["prompt_embeds", "prompt_token_ids", "inputEmbeds", "nvext.token_data"]],
+  ["LocalAI", ["backend", "model_base_name"]],
   ["others", ["providerOptions", "compound_custom", "image_loras", "draft_model", "speculative_config"]],
 ] as const;
 

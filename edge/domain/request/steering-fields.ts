@@ -9,12 +9,12 @@ import { type FieldFault, foldedName, isJudgedName } from "./client-fields.ts";
 
 /** What fields can do, and their names, with a star for all that begin so. */
 const STEERING = {
-  // OpenRouter, LiteLLM, Vercel and Groq; old clients of OpenAI; SGLang, vLLM, TGI, LoRAX, llama.cpp and Together
+  // OpenRouter, LiteLLM, Vercel and Groq; old clients of OpenAI; SGLang, vLLM, TGI, LoRAX, llama.cpp, Together and LocalAI
   "choose another model":
-    "models model_list model_id target_model_names fallback* context_window_fallbacks content_policy_fallbacks default_fallbacks route router* routing* provider providers provider_options gateway preset plugins user_config custom_llm_provider compound_custom engine deployment deployment_id deployment_name safety_model lora* image_loras adapter* merged_adapters draft_model* speculative*",
-  // LiteLLM, LoRAX, Azure, IBM; Dynamo, vLLM, SGLang
+    "models model_list model_id target_model_names fallback* context_window_fallbacks content_policy_fallbacks default_fallbacks route router* routing* provider providers provider_options gateway preset plugins user_config custom_llm_provider compound_custom engine deployment deployment_id deployment_name safety_model lora* image_loras adapter* merged_adapters draft_model* speculative* model_base_name",
+  // LiteLLM, LoRAX, Azure, IBM; LocalAI; Dynamo, vLLM, SGLang
   "choose another server or account":
-    "api_base base_url api_key api_token api_type organization project project_id space_id wx_credentials specific_deployment allowed_model_region region_name headers extra_headers default_headers extra_query default_query litellm* use_litellm_proxy deployment_url sagemaker_base_url s3_endpoint_url data_sources openai_* aws_* azure_* vertex_* watsonx_* oci_* backend_instance_id worker_id prefill_worker_id decode_worker_id dp_rank routed_dp_rank data_parallel_rank prefill_dp_rank decode_dp_rank",
+    "api_base base_url api_key api_token api_type organization project project_id space_id wx_credentials specific_deployment allowed_model_region region_name headers extra_headers default_headers extra_query default_query litellm* use_litellm_proxy deployment_url sagemaker_base_url s3_endpoint_url data_sources openai_* aws_* azure_* vertex_* watsonx_* oci_* backend backend_instance_id worker_id prefill_worker_id decode_worker_id dp_rank routed_dp_rank data_parallel_rank prefill_dp_rank decode_dp_rank",
   // vLLM, SGLang, TensorRT-LLM, LMDeploy
   "make the model server connect to another one, or use the state of another request":
     "kv_transfer_params ec_transfer_params remote_* bootstrap_* disagg* migration_request session_params",
