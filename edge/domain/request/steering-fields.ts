@@ -160,7 +160,8 @@ function whatNameDoes(name: string, allowed: ReadonlySet<string>, above = ""): s
 function whatTextDoes(path: JsonPath, allowed: ReadonlySet<string>, text: typeof asItIs, above: string): string | null {
   let holder = above;
   for (const step of path) {
-    holder = typeof step === "string" ? squashed(text(step)) : "";
+    // an element of a list counts like the list
+    if (typeof step === "string") holder = squashed(text(step));
     if (!HOLDER.test(holder)) return null;
   }
   return allowed.has(holder) ? null : "hide others in a text";
