@@ -97,7 +97,8 @@ describe("a field that steers its upstream", () => {
       param: "extra_body.model",
       message: "field 'extra_body.model' can replace a field of the body; leave it out",
     });
-    expect(["n", "max_tokens", "stream", "store"].filter((name) => !isRefusedInForm(`extra_body.${name}`))).toEqual([]);
+    const names = ["n", "max_tokens", "stream", "store", "input", "messages", "Messages ", "prompt", "tools", "system"];
+    expect(names.filter((name) => !isRefusedInForm(`extra_body.${name}`))).toEqual([]);
   });
 
   it("passes if the operator allows it, alone and in another one", () => {
@@ -164,7 +165,7 @@ describe("the fields within another one", () => {
       '{"google":{"models":1},"parameters":{"adapter_id":"x"}}',
       '{"models":null,"models":["x"]}',
       '{"extra_body":{"extra_body":{"model":"x"}}}',
-      '{"tools":[{"api_key":1}],"metadata":{"models":1},"text":"models"}',
+      '{"stop":[{"api_key":1}],"metadata":{"models":1},"text":"models"}',
       '["a",{"models":1}]',
       '[[{"models":1}]]',
       '{"options":[["{}"]]}',

@@ -43,6 +43,8 @@ const HOLDER =
   /^(?:nvext|agenthints|parameters|options|(?:extra|additional|model|generation|sampling|request|engine|vllm|sglang)(?:body|x?args|kwargs|params|parameters|options|config|fields))$/;
 /** This one replaces fields of the body. */
 const REPLACING = "extrabody";
+/** What it may not replace either: policies read the texts of the body's own as one. */
+const READ_AS_ONE = /^(?:messages|prompt|input|tools|functions|system|instructions)$/;
 /** A holder deeper than this is one by which somebody hides fields. */
 const DEPTH_MAX = 4;
 /** The longest path in an error, in characters. */
@@ -139,7 +141,8 @@ function whatPathDoes(path: JsonPath, allowed: ReadonlySet<string>, text = asItI
     const name = squashed(own);
     const does = allowed.has(name) ? null : whatItDoes(name);
     if (does !== null) return does;
-    if (holder === REPLACING && isJudgedName(own.trim())) return "replace a field of the body";
+    if (holder === REPLACING && (isJudgedName(own.trim()) || READ_AS_ONE.test(name)))
+      return "replace a field of the body";
     if (!HOLDER.test(name)) return null;
     if (depth === DEPTH_MAX) return "hide others";
     holder = name;
