@@ -118,6 +118,9 @@ describe("headers", () => {
     ["Bifrost, TrueFoundry and vLLM's router", ["x-bf-vk", "x-bf-api-key", "x-tfy-metadata", "x-vsr-skip-processing"]],
     ["keys", ["x-any-api-key", "any-token", "x-any-authorization", "x-any-secret", "x-virtual-key", "x-any-auth"]],
     ["words", ["x-any-model-name", "x-tenant", "x-organisation-id", "x-user-id", "any-deployment-id", "x-models"]],
+    ["words alone", ["user", "tenant", "project", "region", "provider", "backend", "role", "model-id", "model-name"]],
+    ["front ends", ["x-amzn-oidc-data", "x-consumer-id", "x-userinfo", "x-jwt-assertion", "x-goog-iap-jwt-assertion"]],
+    ["certificates", ["x-client-cert", "client-cert-chain", "x-ssl-client-s-dn", "modal-key", "modal-secret"]],
     ["callers", ["client-ip", "x-client-ip", "x-cluster-client-ip", "fastly-client-ip", "x-original-host", "via"]],
     ["users", ["remote-user", "x-remote-user", "x-auth-request-email", "x-ms-client-principal-id", "x-webauth-user"]],
   ])("that steer an upstream do not reach it: %s", (_, steering) => {
@@ -139,6 +142,7 @@ describe("headers", () => {
       "tracestate",
       "baggage",
       "user-agent",
+      "x-user-agent",
       "accept-language",
       "http-referer",
       "x-ms-client-request-id",

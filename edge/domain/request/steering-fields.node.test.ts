@@ -32,6 +32,7 @@ const STEERING = [
   ["IBM and llama.cpp", ["space_id", "wx_credentials", "id_slot"]],
   ["LiteLLM's router", ["specific_deployment", "allowed_model_region"]],
   ["prompts that are no text", ["prompt_embeds", "prompt_token_ids", "inputEmbeds", "nvext.token_data"]],
+  ["LocalAI", ["backend", "model_base_name"]],
   ["others", ["providerOptions", "compound_custom", "image_loras", "draft_model", "speculative_config"]],
 ] as const;
 
@@ -96,7 +97,8 @@ describe("a field that steers its upstream", () => {
       param: "extra_body.model",
       message: "field 'extra_body.model' can replace a field of the body; leave it out",
     });
-    expect(["n", "max_tokens", "stream", "store"].filter((name) => !isRefusedInForm(`extra_body.${name}`))).toEqual([]);
+    const names = ["n", "max_tokens", "stream", "store", "input", "messages", "Messages ", "prompt", "tools", "system"];
+    expect(names.filter((name) => !isRefusedInForm(`extra_body.${name}`))).toEqual([]);
   });
 
   it("passes if the operator allows it, alone and in another one", () => {
@@ -163,8 +165,11 @@ describe("the fields within another one", () => {
       '{"google":{"models":1},"parameters":{"adapter_id":"x"}}',
       '{"models":null,"models":["x"]}',
       '{"extra_body":{"extra_body":{"model":"x"}}}',
-      '{"tools":[{"api_key":1}],"metadata":{"models":1},"text":"models"}',
-      '["models",{"models":1}]',
+      '{"stop":[{"api_key":1}],"metadata":{"models":1},"text":"models"}',
+      '["a",{"models":1}]',
+      '[[{"models":1}]]',
+      '{"options":[["{}"]]}',
+      '{"stop":["a"]}',
       '{"parameters":[[{"a":1},{"adapter_id":1}]]}',
       '{"google":[{"models":1}]}',
       '"models"',
@@ -179,7 +184,10 @@ describe("the fields within another one", () => {
       "extra_body.models",
       "extra_body.extra_body.extra_body.model",
       null,
-      "extra_body.1.models",
+      "extra_body.0",
+      "extra_body.0.0.models",
+      "extra_body.options.0.0",
+      null,
       "extra_body.parameters.0.1.adapter_id",
       null,
       "extra_body",

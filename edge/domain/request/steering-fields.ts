@@ -9,12 +9,12 @@ import { type FieldFault, foldedName, isJudgedName } from "./client-fields.ts";
 
 /** What fields can do, and their names, with a star for all that begin so. */
 const STEERING = {
-  // OpenRouter, LiteLLM, Vercel and Groq; old clients of OpenAI; SGLang, vLLM, TGI, LoRAX, llama.cpp and Together
+  // OpenRouter, LiteLLM, Vercel and Groq; old clients of OpenAI; SGLang, vLLM, TGI, LoRAX, llama.cpp, Together and LocalAI
   "choose another model":
-    "models model_list model_id target_model_names fallback* context_window_fallbacks content_policy_fallbacks default_fallbacks route router* routing* provider providers provider_options gateway preset plugins user_config custom_llm_provider compound_custom engine deployment deployment_id deployment_name safety_model lora* image_loras adapter* merged_adapters draft_model* speculative*",
-  // LiteLLM, LoRAX, Azure, IBM; Dynamo, vLLM, SGLang
+    "models model_list model_id target_model_names fallback* context_window_fallbacks content_policy_fallbacks default_fallbacks route router* routing* provider providers provider_options gateway preset plugins user_config custom_llm_provider compound_custom engine deployment deployment_id deployment_name safety_model lora* image_loras adapter* merged_adapters draft_model* speculative* model_base_name",
+  // LiteLLM, LoRAX, Azure, IBM; LocalAI; Dynamo, vLLM, SGLang
   "choose another server or account":
-    "api_base base_url api_key api_token api_type organization project project_id space_id wx_credentials specific_deployment allowed_model_region region_name headers extra_headers default_headers extra_query default_query litellm* use_litellm_proxy deployment_url sagemaker_base_url s3_endpoint_url data_sources openai_* aws_* azure_* vertex_* watsonx_* oci_* backend_instance_id worker_id prefill_worker_id decode_worker_id dp_rank routed_dp_rank data_parallel_rank prefill_dp_rank decode_dp_rank",
+    "api_base base_url api_key api_token api_type organization project project_id space_id wx_credentials specific_deployment allowed_model_region region_name headers extra_headers default_headers extra_query default_query litellm* use_litellm_proxy deployment_url sagemaker_base_url s3_endpoint_url data_sources openai_* aws_* azure_* vertex_* watsonx_* oci_* backend backend_instance_id worker_id prefill_worker_id decode_worker_id dp_rank routed_dp_rank data_parallel_rank prefill_dp_rank decode_dp_rank",
   // vLLM, SGLang, TensorRT-LLM, LMDeploy
   "make the model server connect to another one, or use the state of another request":
     "kv_transfer_params ec_transfer_params remote_* bootstrap_* disagg* migration_request session_params",
@@ -43,6 +43,8 @@ const HOLDER =
   /^(?:nvext|agenthints|parameters|options|(?:extra|additional|model|generation|sampling|request|engine|vllm|sglang)(?:body|x?args|kwargs|params|parameters|options|config|fields))$/;
 /** This one replaces fields of the body. */
 const REPLACING = "extrabody";
+/** What it may not replace either: policies read the texts of the body's own as one. */
+const READ_AS_ONE = /^(?:messages|prompt|input|tools|functions|system|instructions)$/;
 /** A holder deeper than this is one by which somebody hides fields. */
 const DEPTH_MAX = 4;
 /** The longest path in an error, in characters. */
@@ -139,7 +141,8 @@ function whatPathDoes(path: JsonPath, allowed: ReadonlySet<string>, text = asItI
     const name = squashed(own);
     const does = allowed.has(name) ? null : whatItDoes(name);
     if (does !== null) return does;
-    if (holder === REPLACING && isJudgedName(own.trim())) return "replace a field of the body";
+    if (holder === REPLACING && (isJudgedName(own.trim()) || READ_AS_ONE.test(name)))
+      return "replace a field of the body";
     if (!HOLDER.test(name)) return null;
     if (depth === DEPTH_MAX) return "hide others";
     holder = name;
@@ -160,7 +163,8 @@ function whatNameDoes(name: string, allowed: ReadonlySet<string>, above = ""): s
 function whatTextDoes(path: JsonPath, allowed: ReadonlySet<string>, text: typeof asItIs, above: string): string | null {
   let holder = above;
   for (const step of path) {
-    holder = typeof step === "string" ? squashed(text(step)) : "";
+    // an element of a list counts like the list
+    if (typeof step === "string") holder = squashed(text(step));
     if (!HOLDER.test(holder)) return null;
   }
   return allowed.has(holder) ? null : "hide others in a text";

@@ -25,6 +25,24 @@ describe("the sessions that headers name", () => {
     ]);
   });
 
+  it.each([
+    "sessionId[]=b",
+    "sessionId%5B0%5D=b",
+    "sessionId[0][]=b",
+    "[session_id]=b",
+    "x=1;session_id=b",
+    "session-id=b",
+    "+session%20id=b",
+    "sessionId%00x=b",
+    "%EF%BB%BFsessionId=b",
+  ])("are those of a parameter in any spelling: %s", (query) => {
+    expect(sessionIdsOf(headersOf(), `?${query}`)).toEqual(["b"]);
+  });
+
+  it("are what each reading of `;` in a query finds, each once", () => {
+    expect(sessionIdsOf(headersOf(), "?sessionId=a;b&x.sessionId=c&sessions=d")).toEqual(["a;b", "a"]);
+  });
+
   it("are one id as it is, however the header is spelled", () => {
     fc.assert(
       fc.property(id, (one) => {

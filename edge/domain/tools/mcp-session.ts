@@ -1,13 +1,16 @@
 /**
  * The session ids that a call to an MCP server, or its answer, names: the header `mcp-session-id` of MCP's streamable HTTP
- * transport, and the parameter `sessionId` or `session_id` of the older one (docs/rules/mcp.md#older-transport). A header that occurs several times reads as one value with commas; which of them a server uses is not known,
- * so that each counts, and the whole value too: an id may contain commas.
+ * transport, and the parameter `sessionId` or `session_id` of the older one, in any spelling that a server may take for it
+ * (docs/rules/mcp.md#older-transport). A header that occurs several times reads as one value with commas; which of them a
+ * server uses is not known, so that each counts, and the whole value too: an id may contain commas.
  */
+
+import { plainName } from "./mcp.ts";
 
 /** Most ids that one value can name; a server's own id has no commas. */
 export const SESSION_IDS_MAX = 8;
 
-/** The ids that the headers name, each once; null: more than {@link SESSION_IDS_MAX}, counting equal and empty ones. */
+/** The ids that the headers name, each once; null: more than {@link SESSION_IDS_MAX}, counting equal and empty ones of the header. */
 export function sessionIdsOf(headers: Headers, search = ""): readonly string[] | null {
   const value = headers.get("mcp-session-id")?.trim() ?? "";
   const parts = [...value.split(","), ...idsInQuery(search)];
@@ -15,7 +18,8 @@ export function sessionIdsOf(headers: Headers, search = ""): readonly string[] |
   return [...new Set([value, ...parts.map((part) => part.trim())].filter((id) => id !== ""))];
 }
 
-/** The session ids that a query names. */
+/** The session ids that a query names, each once; some servers separate parameters by `;` as well. */
 export function idsInQuery(search: string): readonly string[] {
-  return [...new URLSearchParams(search)].flatMap(([name, id]) => (/^session_?id$/i.test(name) ? [id] : []));
+  const read = [search, search.replaceAll(";", "&")].flatMap((each) => [...new URLSearchParams(each)]);
+  return [...new Set(read.flatMap(([name, id]) => (plainName(name) === "sessionid" ? [id] : [])))];
 }

@@ -49,12 +49,12 @@ export function mcpUrl(upstreamUrl: string, rest: string, search: string, beside
  * values a server takes is not known.
  */
 export function parametersOfServer(upstreamUrl: string, search: string): readonly string[] {
-  const own = new Set(queryNames(new URL(upstreamUrl).search).map(plain));
-  return queryNames(search).filter((name) => own.has(plain(name)));
+  const own = new Set(queryNames(new URL(upstreamUrl).search).map(plainName));
+  return queryNames(search).filter((name) => own.has(plainName(name)));
 }
 
 /** The name by which parameters are compared: that of `read_only[0]` is `readonly`. */
-function plain(name: string): string {
+export function plainName(name: string): string {
   return squashed(stepsOf(name)[0] ?? name);
 }
 

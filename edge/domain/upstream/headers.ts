@@ -8,21 +8,21 @@ import { accessHeaders, type UpstreamAccess } from "../../../shared/network/upst
 
 /** What the operator has chosen with the endpoint, as a word in the name of a header. */
 const WORDS =
-  "models?|account|workspace|deployment|project|organi[sz]ation|tenant|user|role|policy|provider|upstream|backend|endpoint|region";
+  "models?|account|workspace|deployment|project|organi[sz]ation|tenant|user(?!-agent$)|role|policy|provider|upstream|backend|endpoint|region";
 const DROPPED = new Set(
   `host content-length authorization cookie ocp-apim-subscription-key accept-encoding connection keep-alive te trailer
    transfer-encoding upgrade via forwarded x-forwarded x-host x-http-method x-http-method-override x-method-override
-   x-request-id model routing-strategy external-filter function-id target-pod ai-resource-group`.split(/\s+/),
+   x-request-id x-userinfo routing-strategy external-filter function-id target-pod ai-resource-group`.split(/\s+/),
 );
 const DROPPED_PATTERN = new RegExp(
   [
     // about the connection, the caller and this gateway; a router of inference takes an address from `x-gateway-*`
-    "^(?:proxy|cf|x-forwarded|x-gateway|x-envoy|x-original|x-rewrite|x-real|(?:x-)?remote)-|^x-(?:auth|authentik|webauth)-",
-    "^x-ms-client-principal|(?:^|-)client-ip$",
+    "^(?:proxy|cf|x-forwarded|x-gateway|x-envoy|x-original|x-rewrite|x-real|(?:x-)?remote)-",
+    "^x-(?:auth|authentik|webauth|consumer|ssl-client)-|^x-ms-client-principal|^x-amzn-oidc-|(?:^|-)client-(?:ip$|cert)",
     // credentials of any server
-    "(?:^|-)(?:(?:api|access|account|subscription|virtual)-?key|authorization|auth|token|secret|credentials?)$",
+    "(?:^|-)(?:(?:api|access|account|subscription|virtual|modal)-?key|jwt-assertion|authorization|auth|token|secret|credentials?)$",
     // name what a request may not choose, whoever reads them: a model, an account, a place
-    `^x-(?:.+-)?(?:${WORDS})(?:-|$)|-(?:${WORDS})(?:-?id|-name)?$`,
+    `^x-(?:.+-)?(?:${WORDS})(?:-|$)|(?:^|-)(?:${WORDS})(?:-?id|-name)?$`,
     // of one kind of server each: Google, Azure, Amazon, KubeAI, Envoy AI Gateway, NVIDIA, Hugging Face
     "^x-vertex-ai-|^azureml-|^x-amz-|^x-amzn-(?:sagemaker|bedrock)-|^x-label-selector$|^x-ai-eg-|^nvcf-|^x-hf-bill-",
     // choose the model server, a rank of it, or another server to which it connects: llm-d, vLLM, SGLang, Dynamo
