@@ -4,8 +4,8 @@
  */
 import type { Steps } from "../../../../shared/steps.ts";
 import { isJsonObject, type JsonObject } from "../../wire/json/document.ts";
-import { restOf, untranslatable } from "../lost-fields.ts";
-import { elementsOf, given, ITEM_UNITS, listed, objectOf } from "../values.ts";
+import { listAt, restOf, untranslatable } from "../lost-fields.ts";
+import { given, ITEM_UNITS, listed, objectOf } from "../values.ts";
 import { chatMessages } from "./messages.ts";
 
 const KNOWN: ReadonlySet<string> = new Set(
@@ -45,7 +45,7 @@ export function* chatRequest(request: JsonObject): Steps<JsonObject> {
 
 function* toolsOf(tools: unknown): Steps<readonly JsonObject[]> {
   const translated: JsonObject[] = [];
-  for (const [index, tool] of elementsOf(tools).entries()) {
+  for (const [index, tool] of listAt("anthropic", "tools", tools).entries()) {
     yield ITEM_UNITS;
     const { type, name, description, input_schema: parameters, strict } = objectOf(tool);
     if ((type ?? "custom") !== "custom") throw untranslatable("anthropic", `tools.${String(index)}.type`);
