@@ -4,6 +4,10 @@
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import type { JsonObject } from "../wire/json/document.ts";
+import { printable } from "../wire/text/printable.ts";
+
+/** The most that an error shows of a name that a client made up. */
+const NAME_MAX = 64;
 
 export type Dialect = "openai" | "anthropic";
 
@@ -57,12 +61,27 @@ export const LOST_FIELDS: Readonly<Record<Dialect, readonly Loss[]>> = {
 };
 
 /** The 400 for a place in a request, which names it and what to change. */
-export function untranslatable(dialect: Dialect, at: string): GatewayError {
-  const fix = lossOf(dialect, at)?.[1] ?? "the model's API has no such field";
+export function untranslatable(
+  dialect: Dialect,
+  at: string,
+  fix = lossOf(dialect, at)?.[1] ?? "the model's API has no such field",
+): GatewayError {
   return new GatewayError("untranslatable_field", {
     param: at,
     complaint: `${at} cannot be translated for this model: ${fix}`,
   });
+}
+
+/** The elements of a list in a request; null has none. Throws for anything else, because it would be lost. */
+export function listAt(dialect: Dialect, at: string, value: unknown, fix = "use a list"): readonly unknown[] {
+  if (Array.isArray(value)) return value;
+  if (value === undefined || value === null) return [];
+  throw untranslatable(dialect, at, fix);
+}
+
+/** As above, for content: it may be text, which has no elements. */
+export function partsAt(dialect: Dialect, at: string, content: unknown): readonly unknown[] {
+  return typeof content === "string" ? [] : listAt(dialect, at, content, "use text or a list");
 }
 
 /**
@@ -79,7 +98,8 @@ export function restOf(
   for (const [name, value] of Object.entries(body)) {
     if (known.has(name)) continue;
     const outcome = lossOf(dialect, at + name)?.[0] ?? (strict ? "refused" : null);
-    if (outcome === "refused" && !asksNothing(name, value)) throw untranslatable(dialect, at + name);
+    if (outcome === "refused" && !asksNothing(name, value))
+      throw untranslatable(dialect, at + printable(name, NAME_MAX));
     if (outcome === null) rest[name] = value;
   }
   return rest;

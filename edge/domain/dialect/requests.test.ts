@@ -33,6 +33,15 @@ const messages = (members: object = {}) => ({ model: "gpt", max_tokens: 9, messa
 const tool = { type: "function", function: { name: "f", parameters: { type: "object", properties: {} } } };
 const customTool = { name: "f", input_schema: { type: "object", properties: {} } };
 
+/** Members that a client of Messages may send for the server behind the translation. */
+const OPENAI_MEMBERS = {
+  stop: ["b"],
+  reasoning_effort: "low",
+  response_format: { type: "json_object" },
+  user: "u2",
+  parallel_tool_calls: true,
+};
+
 describe("which calls are translated", () => {
   it.each([
     ["/v1/messages", "openai", "chat/completions"],
@@ -193,6 +202,12 @@ describe("chat completions for a model of Anthropic", () => {
     ["messages.0.content.1", { messages: [user([text("a"), { type: "input_audio", input_audio: {} }])] }],
     ["messages.0.content.0.file", { messages: [user([{ type: "file", file: { file_id: "f" } }])] }],
     ["messages.0.content.0.image_url", { messages: [user([{ type: "image_url", image_url: { url: "a" } }])] }],
+    ["m".repeat(64), { ["m".repeat(10_000)]: 1 }],
+    ["messages", { messages: "hi" }],
+    ["messages.0.content", { messages: [user(text("a"))] }],
+    ["messages.0.content", { messages: [user(5)] }],
+    ["messages.0.tool_calls", { messages: [{ role: "assistant", tool_calls: {} }] }],
+    ["tools", { tools: tool }],
     [
       "messages.0.tool_calls.0",
       { messages: [{ role: "assistant", tool_calls: [{ id: "a", function: { name: "f", arguments: "[" } }] }] },
@@ -284,6 +299,11 @@ describe("Messages for a model of chat completions", () => {
       { min_p: 0.1, add_generation_prompt: false },
       { min_p: 0.1, add_generation_prompt: false },
     ],
+    [OPENAI_MEMBERS, OPENAI_MEMBERS],
+    [
+      { stop: ["b"], stop_sequences: ["a"], user: "u2", metadata: { user_id: "u1" } },
+      { stop: ["a"], user: "u1" },
+    ],
     [{ context_management: { edits: [1] }, speed: "fast", mcp_servers: [] }, {}],
   ])("translates %j", (members, expected) => {
     expect(sentTo("openai", messages(members))).toEqual({
@@ -328,6 +348,12 @@ describe("Messages for a model of chat completions", () => {
     ["messages.0.content.0", { messages: [user([{ type: "server_tool_use", id: "s", name: "web_search" }])] }],
     ["messages.0.content.0", { messages: [user([{ type: "search_result", source: "s", title: "t", content: [] }])] }],
     ["messages.0.content.0.source", { messages: [user([{ type: "image", source: { type: "file", file_id: "f" } }])] }],
+    ["messages", { messages: "hi" }],
+    ["messages.0.content", { messages: [user(text("a"))] }],
+    ["messages.0.content", { messages: [user(5)] }],
+    ["messages.0.content.0.content", { messages: [user([{ type: "tool_result", tool_use_id: "t", content: {} }])] }],
+    ["system", { system: text("a") }],
+    ["tools", { tools: customTool }],
     [
       "messages.0.content.0.source",
       { messages: [user([{ type: "document", source: { type: "content", content: [{ type: "document" }] } }])] },

@@ -263,3 +263,20 @@ describe("a message's stream, read by OpenAI's client", () => {
     );
   });
 });
+
+describe("a message's stream with very many names of counts", () => {
+  it("costs no more with each report", () => {
+    const stream = new ChatStream({ createdSecs: 5, usageAsked: true });
+    const costs = Array.from({ length: 1500 }, (_, event) => {
+      const members = Object.fromEntries(["a", "b", "c", "d", "e"].map((name) => [`${name}${String(event)}`, 1]));
+      const data = JSON.stringify({ type: "message_delta", delta: members, usage: members });
+      const before = process.cpuUsage().user;
+      atOnce(stream.event(null, data));
+      return process.cpuUsage().user - before;
+    });
+    const [first = 0, last = 0] = [costs.slice(0, 100), costs.slice(-100)].map((some) =>
+      some.reduce((total, one) => total + one),
+    );
+    expect(last).toBeLessThan(4 * first + 20_000);
+  });
+});

@@ -4,14 +4,15 @@ import { describe, expect, it } from "vitest";
 import { atOnce } from "../../../shared/steps.ts";
 import type { JsonObject } from "../wire/json/document.ts";
 import { ChatStream } from "./to-chat/stream.ts";
+import { JsonEnd } from "./to-messages/json-end.ts";
 import { MessagesStream } from "./to-messages/stream.ts";
 import type { StreamTranslation } from "./translation.ts";
 
 const chatStream = (usageAsked = false) => new ChatStream({ createdSecs: 5, usageAsked });
 
 /** The data of the events that one event of the upstream becomes. */
-function next(stream: StreamTranslation, event: object | string): unknown[] {
-  return dataOf(atOnce(stream.event(null, typeof event === "string" ? event : JSON.stringify(event))));
+function next(stream: StreamTranslation, event: object | string, name: string | null = null): unknown[] {
+  return dataOf(atOnce(stream.event(name, typeof event === "string" ? event : JSON.stringify(event))));
 }
 
 function dataOf(text: string): unknown[] {
@@ -125,6 +126,31 @@ describe("a message's stream as chunks", () => {
       { error: { message: "Overloaded", type: "server_error", param: null, code: "overloaded_error" } },
     ]);
     expect([next(stream, { type: "message_stop" }), stream.end()]).toEqual([[], ""]);
+  });
+
+  it.each([
+    ["an error that is text", null, { error: "Request failed" }, "Request failed"],
+    ["an event named error", "error", { message: "full" }, "full"],
+  ])("ends with %s", (_, name, event, message) => {
+    const stream = chatStream();
+    next(stream, started);
+    const error = { message, type: "server_error", param: null, code: null };
+    expect({ sent: next(stream, event, name), end: next(stream, { type: "message_stop" }) }).toEqual({
+      sent: [{ error }],
+      end: [],
+    });
+  });
+
+  it("does not send a block of thinking whose signature is too long to keep", () => {
+    const stream = chatStream();
+    const signed = { type: "signature_delta", signature: "s".repeat(300_000) };
+    const events = [
+      started,
+      { type: "content_block_start", index: 0, content_block: { type: "thinking", thinking: "a", signature: "" } },
+      ...Array.from({ length: 5 }, () => ({ type: "content_block_delta", index: 0, delta: signed })),
+      { type: "content_block_stop", index: 0 },
+    ];
+    expect(events.map((event) => next(stream, event).length)).toEqual([1, 1, 0, 0, 0, 0, 0, 0]);
   });
 });
 
@@ -241,6 +267,49 @@ describe("a chat completion's stream as events", () => {
   });
 
   it.each([
+    ["an error that is text", null, { error: "Request failed", error_type: "generation" }],
+    ["an event named error", "error", { message: "Request failed" }],
+  ])("ends with %s", (_, name, event) => {
+    const stream = new MessagesStream();
+    next(stream, chunk({ content: "a" }));
+    const error = { type: "error", error: { type: "api_error", message: "Request failed" } };
+    expect({ sent: next(stream, event, name), end: next(stream, "[DONE]") }).toEqual({ sent: [error], end: [] });
+  });
+
+  it("keeps the first KiB of a refusal for its end", () => {
+    const stream = new MessagesStream();
+    const refused = Array.from({ length: 3 }, () => next(stream, chunk({ refusal: "a".repeat(1000) })));
+    const [, end] = next(stream, "[DONE]") as JsonObject[];
+    const details = { type: "refusal", category: null, explanation: "a".repeat(1024) };
+    expect({ last: refused.at(-1), end }).toMatchObject({
+      last: [delta(0, { type: "text_delta", text: "a".repeat(1000) })],
+      end: { delta: { stop_details: details } },
+    });
+  });
+
+  it("takes its turns with very many calls of one event", () => {
+    const calls = Array.from({ length: 5000 }, () => ({ index: 0, id: "c", function: { name: "f", arguments: "[" } }));
+    const steps = new MessagesStream().event(null, JSON.stringify(chunk({ tool_calls: calls })));
+    const [ofEvent, ofText] = [steps, new JsonEnd().push("[".repeat(100_000))].map((all) => [...all]);
+    expect({ event: (ofEvent?.length ?? 0) > 10_000, text: ofText?.length, most: Math.max(...(ofText ?? [])) }).toEqual(
+      {
+        event: true,
+        text: 25,
+        most: 4096,
+      },
+    );
+  });
+
+  it.each([
+    [
+      "names of waiting calls that are too long to keep",
+      [
+        called(0, { id: "a" }, "{"),
+        ...Array.from({ length: 50 }, (_, index) =>
+          chunk({ tool_calls: [{ index: 1, id: "b", function: { name: `${String(index)}${"n".repeat(90_000)}` } }] }),
+        ),
+      ],
+    ],
     [
       "arguments behind the end of a call",
       [called(0, { id: "a" }, "{}"), called(1, { id: "b" }, "{}"), called(0, {}, "{}")],

@@ -6,7 +6,7 @@
 import type { Steps } from "../../../../shared/steps.ts";
 import type { JsonObject } from "../../wire/json/document.ts";
 import { writtenInSteps } from "../../wire/json/write-in-steps.ts";
-import { untranslatable } from "../lost-fields.ts";
+import { listAt, partsAt, untranslatable } from "../lost-fields.ts";
 import { elementsOf, ITEM_UNITS, objectOf, textOf } from "../values.ts";
 
 const SHOWN_BELOW = "[shown in the next message]";
@@ -23,7 +23,7 @@ export function* chatMessages(system: unknown, turns: unknown): Steps<readonly J
   const messages: JsonObject[] = [];
   const instructions = joined(yield* partsOf(system, "system"), "\n");
   if (instructions.length > 0) messages.push({ role: "system", content: instructions });
-  for (const [index, one] of elementsOf(turns).entries()) {
+  for (const [index, one] of listAt("anthropic", "messages", turns).entries()) {
     yield ITEM_UNITS;
     const { role, content } = objectOf(one);
     const at = `messages.${String(index)}`;
@@ -47,7 +47,7 @@ export function* chatMessages(system: unknown, turns: unknown): Steps<readonly J
 function* turnOf(content: unknown, at: string): Steps<Turn> {
   const turn: Turn = { parts: [], results: [], calls: [], thinking: [] };
   if (typeof content === "string") turn.parts.push({ type: "text", text: content });
-  for (const [index, one] of elementsOf(content).entries()) {
+  for (const [index, one] of partsAt("anthropic", at, content).entries()) {
     yield ITEM_UNITS;
     const block = objectOf(one);
     const place = `${at}.${String(index)}`;
@@ -80,7 +80,7 @@ function* resultOf(result: JsonObject, at: string, shown: JsonObject[]): Steps<J
 function* partsOf(content: unknown, at: string): Steps<readonly JsonObject[]> {
   if (typeof content === "string") return [{ type: "text", text: content }];
   const parts: JsonObject[] = [];
-  for (const [index, block] of elementsOf(content).entries()) {
+  for (const [index, block] of partsAt("anthropic", at, content).entries()) {
     yield ITEM_UNITS;
     for (const part of yield* partOf(objectOf(block), `${at}.${String(index)}`)) parts.push(part);
   }

@@ -4,14 +4,15 @@
  */
 import type { Steps } from "../../../../shared/steps.ts";
 import { isJsonObject, type JsonObject } from "../../wire/json/document.ts";
-import { restOf, untranslatable } from "../lost-fields.ts";
-import { elementsOf, given, ITEM_UNITS, listed, objectOf } from "../values.ts";
+import { listAt, restOf, untranslatable } from "../lost-fields.ts";
+import { given, ITEM_UNITS, listed, objectOf } from "../values.ts";
 import { chatMessages } from "./messages.ts";
 
 const KNOWN: ReadonlySet<string> = new Set(
-  "system messages tools tool_choice stop_sequences thinking output_config output_format metadata service_tier stream".split(
-    " ",
-  ),
+  (
+    "system messages tools tool_choice stop_sequences thinking output_config output_format metadata service_tier stream " +
+    "stream_options"
+  ).split(" "),
 );
 const CHOICES = { auto: "auto", any: "required", none: "none" };
 const TIERS = { auto: "auto", standard_only: "default" };
@@ -25,8 +26,7 @@ export function* chatRequest(request: JsonObject): Steps<JsonObject> {
   const { effort, format } = objectOf(output);
   const tools = yield* toolsOf(request["tools"]);
   const limited = tools.length > 0 && objectOf(choice)["disable_parallel_tool_use"] === true;
-  return given({
-    ...rest,
+  const translated = given({
     messages: yield* chatMessages(request["system"], request["messages"]),
     tools: tools.length === 0 ? null : tools,
     tool_choice: tools.length === 0 ? null : choiceOf(objectOf(choice)),
@@ -40,11 +40,12 @@ export function* chatRequest(request: JsonObject): Steps<JsonObject> {
     // the usage of a stream is what Messages report at its end
     stream_options: stream === true ? { include_usage: true } : null,
   });
+  return { ...given(rest), ...translated };
 }
 
 function* toolsOf(tools: unknown): Steps<readonly JsonObject[]> {
   const translated: JsonObject[] = [];
-  for (const [index, tool] of elementsOf(tools).entries()) {
+  for (const [index, tool] of listAt("anthropic", "tools", tools).entries()) {
     yield ITEM_UNITS;
     const { type, name, description, input_schema: parameters, strict } = objectOf(tool);
     if ((type ?? "custom") !== "custom") throw untranslatable("anthropic", `tools.${String(index)}.type`);

@@ -12,8 +12,19 @@ import { given, objectOf, textOf } from "../values.ts";
 import { chatUsage, chunkHead, finishReason, refusalOf, tierOf } from "./answer.ts";
 
 const DONE = dataEvent("[DONE]");
-/** Most of what is kept of a block of thinking: beyond it the block's signature is not sent. */
+/** Most of what is kept of a block of thinking, and of its signature: beyond it the signature is not sent. */
 const THINKING_MAX_CHARACTERS = 1024 * 1024;
+
+/** What counts for the end: an upstream may send any number of other names. */
+const USAGE_NAMES = [
+  "input_tokens",
+  "output_tokens",
+  "cache_read_input_tokens",
+  "cache_creation_input_tokens",
+  "output_tokens_details",
+  "service_tier",
+];
+const STOP_NAMES = ["stop_reason", "stop_details"];
 
 /** The block that is open. */
 interface Block {
@@ -45,10 +56,14 @@ export class ChatStream {
     this.#options = options;
   }
 
-  *event(_name: string | null, data: string): Steps<string> {
+  *event(name: string | null, data: string): Steps<string> {
     if (this.#ended) return "";
     const event = yield* parsedInSteps(data);
     if (!isJsonObject(event)) return this.#broken();
+    if (name === "error" || event["type"] === "error" || event["error"]) {
+      this.#ended = true;
+      return dataEvent(JSON.stringify(chatError(statusOfEvent(event), event)));
+    }
     switch (event["type"]) {
       case "message_start":
         return this.#begin(objectOf(event["message"]));
@@ -59,14 +74,11 @@ export class ChatStream {
       case "content_block_stop":
         return this.#close();
       case "message_delta":
-        this.#usage = { ...this.#usage, ...given(objectOf(event["usage"])) };
-        this.#stop = { ...this.#stop, ...given(objectOf(event["delta"])) };
+        this.#usage = { ...this.#usage, ...only(USAGE_NAMES, event["usage"]) };
+        this.#stop = { ...this.#stop, ...only(STOP_NAMES, event["delta"]) };
         return "";
       case "message_stop":
         return this.#finish();
-      case "error":
-        this.#ended = true;
-        return dataEvent(JSON.stringify(chatError(statusOfEvent(event), event)));
       default:
         return "";
     }
@@ -84,7 +96,7 @@ export class ChatStream {
 
   #begin(message: JsonObject): string {
     this.#head = chunkHead(message, { object: "chat.completion.chunk", createdSecs: this.#options.createdSecs });
-    this.#usage = objectOf(message["usage"]);
+    this.#usage = only(USAGE_NAMES, message["usage"]);
     return this.#chunk({ role: "assistant", content: "" });
   }
 
@@ -103,7 +115,7 @@ export class ChatStream {
   #delta({ text, thinking, signature, partial_json: input }: JsonObject): string {
     const block = this.#block;
     if (block === null) return "";
-    block.signature += textOf(signature);
+    if (block.signature.length < THINKING_MAX_CHARACTERS) block.signature += textOf(signature);
     if (textOf(text) !== "") return this.#chunk({ content: text });
     if (textOf(thinking) !== "") {
       if (block.thinking.length < THINKING_MAX_CHARACTERS) block.thinking += textOf(thinking);
@@ -122,7 +134,8 @@ export class ChatStream {
     // clients parse the arguments, so none must be an object too
     if (start["type"] === "tool_use" && !hasInput)
       return this.#call({ function: { arguments: JSON.stringify(start["input"] ?? {}) } }, call);
-    if (start["type"] !== "thinking" || signature === "" || thinking.length >= THINKING_MAX_CHARACTERS) return "";
+    const kept = Math.max(thinking.length, signature.length);
+    if (start["type"] !== "thinking" || signature === "" || kept >= THINKING_MAX_CHARACTERS) return "";
     return this.#chunk({ thinking_blocks: [{ type: "thinking", thinking, signature }] });
   }
 
@@ -148,4 +161,10 @@ export class ChatStream {
       JSON.stringify({ ...this.#head, choices: [{ index: 0, delta, finish_reason: reason, logprobs: null }], ...tier }),
     );
   }
+}
+
+/** The members of these names that have a value. */
+function only(names: readonly string[], members: unknown): JsonObject {
+  const all = objectOf(members);
+  return given(Object.fromEntries(names.map((name) => [name, all[name]])));
 }

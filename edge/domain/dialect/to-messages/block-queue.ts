@@ -3,7 +3,9 @@
  * first block is sent as it comes, and what belongs to later ones is kept until it is their turn. A call is over once its
  * arguments are a whole JSON value, which calls without interleaving always are when the next one starts.
  */
+import type { Steps } from "../../../../shared/steps.ts";
 import type { JsonObject } from "../../wire/json/document.ts";
+import { textOf } from "../values.ts";
 import { JsonEnd } from "./json-end.ts";
 
 /** Most calls of an answer, blocks that wait, and characters that are kept of them. */
@@ -48,15 +50,23 @@ export class BlockQueue {
   }
 
   /** Adds to a call: its id and name with its first delta, or pieces of its name. Null as above, and after the call's end. */
-  called(call: number, { id, name }: { readonly id: string; readonly name: string }, input: string) {
+  *called(
+    call: number,
+    { id, name }: { readonly id: string; readonly name: string },
+    input: string,
+  ): Steps<readonly JsonObject[] | null> {
     let block = this.#calls.get(call);
     if (block === undefined) {
       block = this.#wait("tool_use", call, { type: "tool_use", id, name, input: {} });
       this.#calls.set(call, block);
       this.#calledAny = true;
-    } else if (block.index === null && name !== "" && name !== block.start["name"])
-      block.start = { ...block.start, name: `${String(block.start["name"])}${name}` };
+      this.#keptCharacters += id.length + name.length;
+    } else if (block.index === null && name !== "" && name !== block.start["name"]) {
+      block.start = { ...block.start, name: textOf(block.start["name"]) + name };
+      this.#keptCharacters += name.length;
+    }
     if (!this.#waiting.includes(block)) return input.trim() === "" ? [] : null;
+    yield* block.end.push(input);
     return this.#take(block, input);
   }
 
@@ -74,7 +84,6 @@ export class BlockQueue {
   }
 
   #take(block: Block, text: string): readonly JsonObject[] | null {
-    if (block.kind === "tool_use") block.end.push(text);
     if (text !== "") {
       block.kept.push(text);
       this.#keptCharacters += text.length;
@@ -99,6 +108,8 @@ export class BlockQueue {
       block.index = this.#opened;
       this.#opened += 1;
       events.push({ type: "content_block_start", index: block.index, content_block: block.start });
+      this.#keptCharacters -= textOf(block.start["id"]).length + textOf(block.start["name"]).length;
+      block.start = {};
     }
     const text = block.kept.join("");
     if (text !== "") events.push({ type: "content_block_delta", index: block.index, delta: deltaOf(block.kind, text) });

@@ -5,7 +5,7 @@
 import type { Steps } from "../../../../shared/steps.ts";
 import { isJsonObject, type JsonObject } from "../../wire/json/document.ts";
 import { parsedInSteps } from "../../wire/json/parse-in-steps.ts";
-import { restOf, untranslatable } from "../lost-fields.ts";
+import { listAt, partsAt, restOf, untranslatable } from "../lost-fields.ts";
 import { dataUrl, elementsOf, given, ITEM_UNITS, objectOf, textOf } from "../values.ts";
 
 const KNOWN: ReadonlySet<string> = new Set(
@@ -22,7 +22,7 @@ export function* messagesOf(given: unknown): Steps<MessagesTurns> {
   const messages: JsonObject[] = [];
   /** The turn that collects results of tools, as long as it is the last one. */
   let results: JsonObject[] | null = null;
-  for (const [index, one] of elementsOf(given).entries()) {
+  for (const [index, one] of listAt("openai", "messages", given).entries()) {
     yield ITEM_UNITS;
     const at = `messages.${String(index)}.`;
     const message = objectOf(one);
@@ -54,7 +54,7 @@ function* blocksOf({ content, refusal, cache_control }: JsonObject, at: string):
   const blocks: JsonObject[] = [];
   const text = textOf(content) + textOf(refusal);
   if (text !== "") blocks.push(given({ type: "text", text, cache_control }));
-  for (const [index, part] of elementsOf(content).entries()) {
+  for (const [index, part] of partsAt("openai", `${at}content`, content).entries()) {
     yield ITEM_UNITS;
     const block = blockOf(objectOf(part), `${at}content.${String(index)}`);
     if (block["text"] !== "") blocks.push(block);
@@ -97,7 +97,7 @@ function thinkingOf({ thinking_blocks: blocks }: JsonObject): readonly unknown[]
 
 function* callsOf({ tool_calls: calls }: JsonObject, at: string): Steps<JsonObject[]> {
   const blocks: JsonObject[] = [];
-  for (const [index, call] of elementsOf(calls).entries()) {
+  for (const [index, call] of listAt("openai", `${at}tool_calls`, calls).entries()) {
     yield ITEM_UNITS;
     const { id, function: called } = objectOf(call);
     const place = `${at}tool_calls.${String(index)}`;

@@ -1,8 +1,8 @@
 /** A request of chat completions as one of Anthropic's Messages. Throws for what Messages cannot carry. */
 import type { Steps } from "../../../../shared/steps.ts";
 import { isJsonObject, type JsonObject } from "../../wire/json/document.ts";
-import { restOf, untranslatable } from "../lost-fields.ts";
-import { elementsOf, given, ITEM_UNITS, listed, objectOf, textOf } from "../values.ts";
+import { listAt, restOf, untranslatable } from "../lost-fields.ts";
+import { given, ITEM_UNITS, listed, objectOf, textOf } from "../values.ts";
 import { messagesOf } from "./messages.ts";
 
 const KNOWN: ReadonlySet<string> = new Set(
@@ -47,7 +47,7 @@ export function* messagesRequest(chat: JsonObject, maxTokens: number | null): St
 
 function* toolsOf(tools: unknown): Steps<readonly JsonObject[]> {
   const translated: JsonObject[] = [];
-  for (const [index, tool] of elementsOf(tools).entries()) {
+  for (const [index, tool] of listAt("openai", "tools", tools).entries()) {
     yield ITEM_UNITS;
     const { type, function: called, cache_control } = objectOf(tool);
     if (type !== "function" || !isJsonObject(called)) throw untranslatable("openai", `tools.${String(index)}`);

@@ -6,10 +6,14 @@ import { errorBody } from "../../../../shared/errors.ts";
 import type { Steps } from "../../../../shared/steps.ts";
 import { isJsonObject, type JsonObject } from "../../wire/json/document.ts";
 import { parsedInSteps } from "../../wire/json/parse-in-steps.ts";
+import { cutText } from "../../wire/text/printable.ts";
 import { messagesError, statusOfEvent } from "../error-types.ts";
-import { elementsOf, given, objectOf, textOf } from "../values.ts";
+import { elementsOf, given, ITEM_UNITS, objectOf, textOf } from "../values.ts";
 import { callIdOf, endOf, messageHead, messagesUsage, reasoningOf } from "./answer.ts";
 import { BlockQueue } from "./block-queue.ts";
+
+/** The most of a refusal that its end repeats. */
+const REFUSAL_MAX_CHARACTERS = 1024;
 
 export class MessagesStream {
   isBroken = false;
@@ -23,13 +27,13 @@ export class MessagesStream {
   #lastCall = { index: -1, id: "" };
   #ended = false;
 
-  *event(_name: string | null, data: string): Steps<string> {
+  *event(name: string | null, data: string): Steps<string> {
     if (this.#ended) return "";
     if (data === "[DONE]") return this.#end();
     const chunk = yield* parsedInSteps(data);
     if (!isJsonObject(chunk)) return this.#broken();
     const { error, choices, object, usage, service_tier } = chunk;
-    if (isJsonObject(error) || object === "error") {
+    if (name === "error" || error || object === "error") {
       this.#ended = true;
       return written([messagesError(statusOfEvent(chunk), chunk)]);
     }
@@ -37,8 +41,14 @@ export class MessagesStream {
     this.#report = { ...this.#report, ...given({ usage, service_tier }) };
     const started = this.#start(chunk);
     const choice = elementsOf(choices).find((one) => (objectOf(one)["index"] ?? 0) === 0);
-    const events = this.#choice(objectOf(choice), chunk);
-    return events === null ? this.#broken() : written([...started, ...events]);
+    const events = yield* this.#choice(objectOf(choice), chunk);
+    if (events === null) return this.#broken();
+    let text = written(started);
+    for (const event of events) {
+      yield ITEM_UNITS;
+      text += written([event]);
+    }
+    return text;
   }
 
   end(): string {
@@ -60,25 +70,26 @@ export class MessagesStream {
     return [{ type: "message_start", message }];
   }
 
-  #choice(choice: JsonObject, chunk: JsonObject): readonly JsonObject[] | null {
+  *#choice(choice: JsonObject, chunk: JsonObject): Steps<readonly JsonObject[] | null> {
     const { delta, finish_reason } = choice;
     if (finish_reason !== undefined && finish_reason !== null) this.#finish = choice;
     const { content, refusal, tool_calls: calls } = objectOf(delta);
-    this.#refusal += textOf(refusal);
+    this.#refusal = cutText(this.#refusal + textOf(refusal), REFUSAL_MAX_CHARACTERS);
     const events: JsonObject[] = [];
     const thought = this.#blocks.said("thinking", reasoningOf(objectOf(delta)));
     const said = this.#blocks.said("text", textOf(content) + textOf(refusal));
     if (thought === null || said === null) return null;
     events.push(...thought, ...said);
     for (const call of elementsOf(calls)) {
-      const called = this.#call(objectOf(call), chunk);
+      yield ITEM_UNITS;
+      const called = yield* this.#call(objectOf(call), chunk);
       if (called === null) return null;
       events.push(...called);
     }
     return events;
   }
 
-  #call(call: JsonObject, chunk: JsonObject): readonly JsonObject[] | null {
+  #call(call: JsonObject, chunk: JsonObject): Steps<readonly JsonObject[] | null> {
     const { index, id, function: called } = call;
     const { name, arguments: input } = objectOf(called);
     // a server that gives no index starts a new call with each new id
