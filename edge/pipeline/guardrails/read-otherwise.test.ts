@@ -57,6 +57,56 @@ it.each<[string, string, (json: string) => object]>([
   });
 });
 
+describe("escapes in arguments that are JSON only for their tool", () => {
+  const policy = { ban_keywords: ["falcon"], scan_assistant: true, fail_open: false };
+  const hidden = String.raw`"q":"\u0066alcon"`;
+  const all: [string, string][] = [
+    ["NaN", `{"a":NaN,${hidden}}`],
+    ["a comma at the end", `{${hidden},}`],
+    ["a raw line break", `{"a":"\n",${hidden}}`],
+    ["another escape", String.raw`{"a":"\x41",${hidden}}`],
+    ["a byte order mark", `\uFEFF{${hidden}}`],
+    ["text behind", `{${hidden}} done`],
+    ["two documents", `{}{${hidden}}`],
+    ["a code fence", `\`\`\`json\n{${hidden}}\n\`\`\``],
+  ];
+  const called = (json: string) => ({
+    role: "assistant",
+    tool_calls: [{ index: 0, id: "c", type: "function", function: { name: "f", arguments: json } }],
+  });
+
+  it.each(all)("are found in an answer, whole and streamed: %s", async (_, json) => {
+    const statusOf = async (body: string, type: string): Promise<number> => {
+      const world = worldOf({ ...policy, output_scanners: ["ban_keywords"] });
+      world.upstream = async () => new Response(body, { headers: { "content-type": type } });
+      return (await answerOf(world, { body: chatBody("hi") })).status;
+    };
+    const event = JSON.stringify({ choices: [{ index: 0, delta: called(json) }] });
+    expect({
+      whole: await statusOf(JSON.stringify({ choices: [{ index: 0, message: called(json) }] }), "application/json"),
+      streamed: await statusOf(`data: ${event}\n\ndata: [DONE]\n\n`, "text/event-stream"),
+    }).toEqual({ whole: 400, streamed: 400 });
+  });
+
+  it.each(all)("are taken out of a request and a whole answer: %s", async (_, json) => {
+    const world = worldOf({
+      ...policy,
+      action: "redact",
+      input_scanners: ["ban_keywords"],
+      output_scanners: ["ban_keywords"],
+    });
+    world.upstream = async () => Response.json({ choices: [{ index: 0, message: called(json) }] });
+    const { text } = await answerOf(world, { body: JSON.stringify({ model: "tiny", messages: [called(json)] }) });
+    const given = await sent(world);
+    for (const one of [given, text]) {
+      expect({ isLeft: /u0066/.test(one), isReplaced: one.includes("[REDACTED]") }).toEqual({
+        isLeft: false,
+        isReplaced: true,
+      });
+    }
+  });
+});
+
 it.each(["block", "redact"] as const)(
   "fields of a form are read as one, in the order of the form: %s",
   async (action) => {
