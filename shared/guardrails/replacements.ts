@@ -5,6 +5,9 @@
 import type { FoundSpans } from "./found-spans.ts";
 import { PII_LABELS } from "./pii.ts";
 
+/** What stands in place of a keyword. */
+export const REDACTED = "[REDACTED]";
+
 /** How many parts of a text were replaced, by what was found in them. */
 export interface RedactionCounts {
   readonly pii: number;
@@ -48,5 +51,5 @@ function personalData({ labels, starts, ends }: FoundSpans): readonly Replacemen
 }
 
 function bannedKeywords({ starts, ends }: FoundSpans): readonly Replacement[] {
-  return starts.map((start, at) => ({ start, end: ends[at] ?? start, scanner: "ban_keywords", text: "[REDACTED]" }));
+  return starts.map((start, at) => ({ start, end: ends[at] ?? start, scanner: "ban_keywords", text: REDACTED }));
 }

@@ -5,6 +5,7 @@
  * back passes byte for byte. The tokens that upstreams list beside a text (`logprobs`) are left out, because they would
  * show it.
  */
+import { REDACTED } from "../../../shared/guardrails/replacements.ts";
 import type { ScanRoom, TextScan } from "../../../shared/guardrails/text-scan.ts";
 import type { Steps } from "../../../shared/steps.ts";
 import { concat } from "../wire/bytes/byte-pieces.ts";
@@ -16,7 +17,13 @@ import { type EventParts, eventParts, type Fragment, readEvent, writeEvent } fro
 import { type AnswerText, answerParts, dropPieces, grouped, wholeOf } from "./answer-texts.ts";
 import { jsonLines } from "./collected-texts.ts";
 import { EventCarrier } from "./event-carrier.ts";
-import { ArgumentsRedaction, type RedactionTally, redactPlain, type TextRedaction } from "./text-redaction.ts";
+import {
+  ArgumentsRedaction,
+  type RedactionTally,
+  redactPlain,
+  type TextRedaction,
+  unescaped,
+} from "./text-redaction.ts";
 
 /** An answer has no more texts that are under way at once; more of them are an attack on memory. */
 const TEXTS_MAX = 4096;
@@ -210,7 +217,11 @@ export function* redactText(
 ): Steps<string> {
   if (json) {
     const redaction = new ArgumentsRedaction(scan, tally);
-    return (yield* pushed(redaction, text)) + redaction.finish();
+    const redacted = (yield* pushed(redaction, text)) + redaction.finish();
+    if (!redacted.includes("\\") || (yield* parsedInSteps(redacted)) !== undefined) return redacted;
+    const { counts } = yield* scan.redacting([{ text: yield* unescaped(redacted), user: false }], room);
+    tally.add(counts);
+    return counts.pii + counts.ban_keywords > 0 ? REDACTED : redacted;
   }
   const { texts, counts } = yield* scan.redacting([{ text, user: false }], room);
   tally.add(counts);

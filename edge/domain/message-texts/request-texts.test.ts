@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { atOnce } from "../../../shared/steps.ts";
 import { routeClassOf } from "../request/route-class.ts";
-import { guardedTexts, textScopeOf } from "./request-texts.ts";
+import { guardedTexts } from "./request-texts.ts";
+import { textScopeOf } from "./text-scopes.ts";
 
 function textsOf(path: string, body: unknown, ofModel = false) {
   const bytes = new TextEncoder().encode(typeof body === "string" ? body : JSON.stringify(body));
@@ -61,7 +62,7 @@ describe("where input guardrails look", () => {
           { type: "function_call", arguments: "{}" },
         ],
       },
-      ["system: i", "u", "system: r"],
+      ["system: r", "system: i", "u"],
     ],
     ["responses with a text", "/v1/responses", { input: "u" }, ["u"]],
     [
@@ -74,7 +75,7 @@ describe("where input guardrails look", () => {
         documents: ["d", { title: "t" }],
         other: "o",
       },
-      ["c", "system: s", "q", "d", "t"],
+      ["c", "d", "t", "system: s", "q"],
     ],
   ])("%s", (_, path, body, expected) => {
     expect(textsOf(path, body).prompts).toEqual(expected);
@@ -84,7 +85,7 @@ describe("where input guardrails look", () => {
     ["a prompt", { request: { prompt: "a", other: "o" } }, ["a"]],
     ["prompts in a list", { instances: [{ Prompt: "a" }, { inputs: ["b"] }] }, ["a", "b"]],
     ["messages", { body: { messages: [{ role: "assistant", content: "c" }] } }, ["c"]],
-    ["a prefix and a suffix", { input_prefix: "a", input_suffix: "b", input_extra: [{ text: "c" }] }, ["a", "b", "c"]],
+    ["a prefix and a suffix", { input_prefix: "a", input_suffix: "b", input_extra: [{ text: "c" }] }, ["c", "a", "b"]],
   ])("finds the known names at any depth of an unknown path: %s", (_, body, expected) => {
     expect(textsOf("/infill", body).prompts).toEqual(expected);
   });
@@ -96,7 +97,7 @@ describe("where input guardrails look", () => {
 
   it("takes a template and messages of embeddings, and what a server adds to responses", () => {
     const messages = [{ role: "user", content: "a" }];
-    expect(textsOf("/v1/embeddings", { messages, chat_template: "b" }).prompts).toEqual(["a", "b"]);
+    expect(textsOf("/v1/embeddings", { messages, chat_template: "b" }).prompts).toEqual(["b", "a"]);
     const body = { chat_template_kwargs: { c: "a" }, previous_input_messages: [{ content: [{ text: "b" }] }] };
     expect(textsOf("/v1/responses", body).prompts).toEqual(["a", "b"]);
   });
@@ -110,7 +111,7 @@ describe("where input guardrails look", () => {
       { role: "user", content: "u" },
     ];
     expect(textsOf(CHAT, { messages }).prompts).toEqual(["u"]);
-    const ofModel = ["a", "b", '{"q":"c"}', "d", "e"].map((text) => `system: ${text}`);
+    const ofModel = ["b", '{"q":"c"}', "d", "e", "a"].map((text) => `system: ${text}`);
     expect(textsOf(CHAT, { messages }, true).prompts).toEqual([...ofModel, "u"]);
     const input = [{ type: "shell_call", call_id: "i", action: { commands: ["a"] } }];
     expect(textsOf("/v1/responses", { input }).prompts).toEqual([]);
@@ -344,7 +345,7 @@ describe("where input guardrails look", () => {
     const parts = ["forbid", "denword"].map((text) => ({ type: "text", text, reasoning: "zz" }));
     const messages = [{ role: "user", content: parts }];
     for (const path of ["/v1/chat/completions", "/v1/messages"])
-      expect(textsOf(path, { messages }).prompts).toEqual(["forbid", "denword", "zz", "zz"]);
+      expect(textsOf(path, { messages }).prompts).toEqual(["zz", "zz", "forbid", "denword"]);
   });
 
   it("takes descriptions of tools that items of the conversation have", () => {

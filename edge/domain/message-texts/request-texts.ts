@@ -6,20 +6,13 @@
  * read them: in any case, and up to a NUL.
  */
 import type { Steps } from "../../../shared/steps.ts";
-import { MODEL_ROUTES, type RouteClass } from "../request/route-class.ts";
 import { BytePieces, type Span } from "../wire/bytes/byte-pieces.ts";
 import { type JsonPath, type StringPlace, stringAt, stringPlaces } from "../wire/json/string-places.ts";
 import { grouped, wholeOf } from "./answer-texts.ts";
 import { isDefinitionName, isDefinitionType } from "./definition-words.ts";
-import {
-  isIdOrBytes,
-  isOfFile,
-  isOfServer,
-  isProtocolWord,
-  leafOf,
-  MEMBER_DEPTH_MAX,
-  nameOf,
-} from "./unread-members.ts";
+import { RepeatedMembers } from "./repeated-members.ts";
+import { isOfEvery, memberOf, type TextScope } from "./text-scopes.ts";
+import { isIdOrBytes, isOfFile, isOfServer, isProtocolWord, leafOf, nameOf } from "./unread-members.ts";
 
 /** A text of a request; the span is that of its JSON string in the client's bytes, quotes included. */
 export interface RequestText {
@@ -33,7 +26,10 @@ export interface RequestText {
 
 /** The texts of a request. */
 export interface GuardedTexts {
+  /** What stands beside the contents (names, thoughts, templates), then the contents as they continue one another. */
   readonly prompts: readonly RequestText[];
+  /** The contents where the last of equal members counts; empty if none is repeated. */
+  readonly lastRead: readonly RequestText[];
   /** The client's words in answer formats and tools, and every other string. Each is read separately: none continues another. */
   readonly others: readonly RequestText[];
   /** The texts of each tool's result that the client sent back. */
@@ -44,69 +40,6 @@ export interface GuardedTexts {
   readonly isWhole: boolean;
 }
 
-/** How the strings of a member are read: those of messages by who speaks, all of them, or those of definitions. */
-type MemberRule = "messages" | "all" | "definitions";
-
-/** The members of a request that are examined, by name. */
-type TextScope = ReadonlyMap<string, MemberRule>;
-
-const scopeOf = (rules: Readonly<Record<string, MemberRule>>): TextScope => new Map(Object.entries(rules));
-
-/** What model servers (vLLM, SGLang, llama.cpp) take besides the fields of a route, and show their models or templates. */
-const OF_SERVERS = {
-  chat_template: "all",
-  chat_template_kwargs: "all",
-  prediction: "all",
-  guided_json: "definitions",
-  guided_choice: "definitions",
-  guided_regex: "all",
-  guided_grammar: "all",
-  structured_outputs: "definitions",
-  regex: "all",
-  ebnf: "all",
-  grammar: "all",
-  json_schema: "definitions",
-} as const;
-
-const CHAT = scopeOf({
-  ...OF_SERVERS,
-  messages: "messages",
-  documents: "all",
-  response_format: "definitions",
-  tools: "definitions",
-  functions: "definitions",
-});
-const COMPLETION = scopeOf({ ...OF_SERVERS, prompt: "all", suffix: "all", response_format: "definitions" });
-const RESPONSES = scopeOf({
-  ...OF_SERVERS,
-  instructions: "all",
-  input: "messages",
-  previous_input_messages: "all",
-  prompt: "all",
-  text: "definitions",
-  tools: "definitions",
-});
-const EMBEDDING = scopeOf({ ...OF_SERVERS, input: "all", messages: "messages" });
-const AUDIO = scopeOf({ input: "all", instructions: "all", prompt: "all" });
-const IMAGE = scopeOf({ prompt: "all", negative_prompt: "all" });
-/**
- * On a path without rules of its own, at any depth: what is examined on any path, and what the protocols of other servers name
- * so.
- */
-const ANY = new Map([
-  ...[CHAT, COMPLETION, RESPONSES, EMBEDDING, AUDIO, IMAGE].flatMap((scope) => [...scope]),
-  ...scopeOf(
-    Object.fromEntries(
-      "messages input text system query inputs texts queries contents message chat_history preamble system_instruction systeminstruction text_1 text_2 input_prefix input_suffix input_extra prefix template"
-        .split(" ")
-        .map((name) => [name, "all"]),
-    ),
-  ),
-  ...scopeOf({ output_format: "definitions", output_config: "definitions" }),
-]);
-
-const DOCUMENTED: ReadonlySet<string> = new Set(MODEL_ROUTES);
-
 /** Members of token ids or vectors, wherever they stand. */
 const TOKENS = new Set("prompt_token_ids input_ids token_ids token_data prompt_embeds input_embeds".split(" "));
 /** Members that take lists of token ids in place of texts, besides those of which every string is examined. */
@@ -116,7 +49,7 @@ const TEXTS_OR_TOKENS = new Set("prompt input inputs texts context tokens".split
 function isOfTokens(scope: TextScope, path: JsonPath, isNumber: boolean): boolean {
   const at = path.findLastIndex((step) => typeof step === "string");
   const name = nameOf(path[at]);
-  const isListed = at < path.length - 1 && scope.get(name) === "all";
+  const isListed = at < path.length - 1 && isOfEvery(scope.get(name));
   const isMixed = isNumber && (isListed || TEXTS_OR_TOKENS.has(name));
   if (!isMixed && !TOKENS.has(name)) return false;
   if (at === 0) return true;
@@ -128,27 +61,6 @@ function isOfTokens(scope: TextScope, path: JsonPath, isNumber: boolean): boolea
   return !isMixed || at < path.length - 1;
 }
 
-/** What is examined on a path of this class. */
-export function textScopeOf(path: string, { requestType }: RouteClass): TextScope {
-  if (!DOCUMENTED.has(path)) return ANY;
-  switch (requestType) {
-    case "chat":
-      return CHAT;
-    case "completion":
-      return COMPLETION;
-    case "responses":
-      return RESPONSES;
-    case "embedding":
-      return EMBEDDING;
-    case "audio":
-      return AUDIO;
-    case "image":
-      return IMAGE;
-    default:
-      return ANY;
-  }
-}
-
 /** Members whose text comes from the operator of an application, not from its user. */
 const SYSTEM_MEMBERS = new Set(["instructions", "system"]);
 const SYSTEM_ROLES = new Set(["system", "developer"]);
@@ -157,6 +69,8 @@ const TOOL_ROLES = new Set(["tool", "function"]);
 const LABELS = new Set(["role", "type"]);
 /** Names of members of a message, at any depth, whose strings are text. */
 const MESSAGE_TEXT = new Set(["content", "text", "output", "refusal", "thinking", "reasoning_content", "reasoning"]);
+/** The names below a member that lead to what is continued. */
+const CONTENT = new Set(["", "content", "content,text"]);
 /** Members of a message, or of its parts, whose strings at any depth are what a model asked a tool for. */
 const CALLED_WITH = new Set(["arguments", "input", "action", "code", "operation"]);
 /** How a tool is reached that is a server, which no model reads: members of an element of `tools`. */
@@ -174,6 +88,7 @@ const PLACE_UNITS = 8;
 export function* guardedTexts(pieces: readonly Uint8Array[], scope: TextScope, ofModel: boolean): Steps<GuardedTexts> {
   const body = new BytePieces(pieces);
   const unreadable = new Set<string>();
+  const repeated = new RepeatedMembers();
   let hasTokenIds = false;
   let room = PLACES_MAX;
   const isKept = (path: JsonPath, isName: boolean): boolean => {
@@ -183,7 +98,9 @@ export function* guardedTexts(pieces: readonly Uint8Array[], scope: TextScope, o
   };
   const places = yield* stringPlaces(
     pieces,
-    (path, isName) => {
+    (path, isName, { start }) => {
+      const isRead = isName && room > 0 && scope.has(nameOf(path[0])) && isContent(scope, path);
+      if (isRead && repeated.take(path, start)) room -= 1;
       if (isName || !isOfTokens(scope, path, false)) return isKept(path, isName);
       hasTokenIds = true;
       return false;
@@ -195,7 +112,10 @@ export function* guardedTexts(pieces: readonly Uint8Array[], scope: TextScope, o
       hasTokenIds ||= isOfTokens(scope, path, true);
     },
   );
-  const prompts: RequestText[] = [];
+  const beside: RequestText[] = [];
+  const contents: RequestText[] = [];
+  const later: RequestText[] = [];
+  const lastRead: RequestText[] = [];
   const others: RequestText[] = [];
   const toolResults: RequestText[][] = [];
   for (const [key, message] of yield* messagesOf(scope, places)) {
@@ -222,12 +142,20 @@ export function* guardedTexts(pieces: readonly Uint8Array[], scope: TextScope, o
       // the name of a tool says which result this is
       const isJoined = isTold ? !isName : isText(scope, path, isName) && !(speaker === "tool" && isSpeakersName(path));
       if ((!isJoined || isTold) && isIdOrBytes(path, text)) continue;
-      const texts = isDefinition || !isJoined ? others : isTold || speaker === "tool" ? result : prompts;
-      texts.push({ text, user, span, json: nameOf(path.at(-1)) === "arguments" });
+      const found = { text, user, span, json: nameOf(path.at(-1)) === "arguments" };
+      if (isDefinition || !isJoined) others.push(found);
+      else if (isTold || speaker === "tool") result.push(found);
+      else if (speaker === "thought" || !isContent(scope, path)) beside.push(found);
+      else {
+        const { inFirst, inLast } = repeated.readingsOf(path, span.start);
+        (inFirst ? contents : later).push(found);
+        if (inLast && !repeated.isEmpty) lastRead.push(found);
+      }
     }
     if (result.length > 0 || speaker === "tool") toolResults.push(result);
   }
-  return { prompts, others, toolResults, hasTokenIds, isWhole: room >= 0 };
+  const prompts = [...beside, ...contents, ...later];
+  return { prompts, lastRead, others, toolResults, hasTokenIds, isWhole: room >= 0 };
 }
 
 const NO_SERVERS: ReadonlyMap<string, boolean> = new Map();
@@ -268,7 +196,7 @@ function* partsTogether(places: readonly StringPlace[]): Steps<readonly StringPl
   return (yield* grouped(places, ({ path }) => wholeOf(path))).flat();
 }
 
-type Speaker = "user" | "system" | "tool" | "model";
+type Speaker = "user" | "system" | "tool" | "model" | "thought";
 
 /** What belongs together: one message, or a member that has none. */
 interface Message {
@@ -307,12 +235,26 @@ function isText(scope: TextScope, path: JsonPath, isName: boolean): boolean {
   const { name: member, at } = memberOf(scope, path);
   const rule = scope.get(member);
   if (rule === "definitions") return path.length > at + 1 || !isName;
-  if (isName || rule !== "messages") return !isName && rule === "all";
+  if (isName || rule !== "messages") return !isName && isOfEvery(rule);
   if (isLabel(path)) return false;
   if (isSpeakersName(path)) return true;
   const inner = leafOf(path);
   if (inner === member || MESSAGE_TEXT.has(inner) || nameOf(path[2]) === "output") return true;
   return isCalledWith(path);
+}
+
+/** True for a text that the next one continues, and for the name of a member that has such. */
+function isContent(scope: TextScope, path: JsonPath): boolean {
+  const { name, at } = memberOf(scope, path);
+  const rule = scope.get(name);
+  if ((rule !== "messages" && rule !== "all") || path.length > at + 5) return false;
+  return CONTENT.has(
+    path
+      .slice(at + 1)
+      .filter((step) => typeof step === "string")
+      .map(nameOf)
+      .join(),
+  );
 }
 
 /** True for a string of another place that a model may read. */
@@ -326,15 +268,6 @@ function isOther(scope: TextScope, path: JsonPath, isName: boolean): boolean {
 
 function isCalledWith(path: JsonPath): boolean {
   return path.some((step, at) => at > 1 && CALLED_WITH.has(nameOf(step)));
-}
-
-/** The member of the scope that a place belongs to, and which step of the path that is. */
-function memberOf(scope: TextScope, path: JsonPath): { readonly name: string; readonly at: number } {
-  for (let at = 0; scope === ANY && at < Math.min(path.length, MEMBER_DEPTH_MAX); at += 1) {
-    const name = nameOf(path[at]);
-    if (scope.has(name)) return { name, at };
-  }
-  return { name: nameOf(path[0]), at: 0 };
 }
 
 /** An element of a list of messages, or something in it. */
@@ -376,7 +309,7 @@ function* speakerOf(
   }
   if (isTold) return "tool";
   // a client can write any text into an item that passes for the model's thoughts
-  return types.includes(REASONING) ? "system" : "model";
+  return types.includes(REASONING) ? "thought" : "model";
 }
 
 /** The type of an item that is what a tool said. */

@@ -45,8 +45,8 @@ export function redactPlain(scan: TextScan, tally: RedactionTally): TextRedactio
   };
 }
 
-/** What JSON allows between strings, but for numbers; anything else makes the text no JSON. */
-const BETWEEN = /[\s{}[\],:truefalsn]/;
+/** What JSON, and NaN and Infinity, have between strings, but for numbers; anything else makes the text no JSON. */
+const BETWEEN = /[\s{}[\],:truefalsnNIiy]/;
 const IN_NUMBER = /[-+.\deE]/;
 const BLANK = /\s/;
 /** How a JSON text begins; a bare number, or a sentence, is redacted as plain text. */
@@ -185,8 +185,12 @@ export class ArgumentsRedaction implements TextRedaction {
   }
 }
 
-/** The texts of complete arguments: the strings and numbers in them, or the whole when they are not JSON (`value` undefined). */
+/**
+ * The texts of complete arguments: the strings and numbers in them, or the whole when they are not JSON (`value` undefined),
+ * with its escapes undone as well: other readers may take it for JSON.
+ */
 export function* argumentTexts(json: string, value: unknown): Steps<readonly string[]> {
+  if (value === undefined && json.includes("\\")) return [json, yield* unescaped(json)];
   if (typeof value !== "object" || value === null) return [typeof value === "string" ? value : json];
   const texts: string[] = [];
   const open: unknown[] = [value];

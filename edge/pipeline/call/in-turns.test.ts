@@ -14,7 +14,8 @@ import {
   toldBy,
 } from "../../../test/harness/edge/told-by.ts";
 import { propertyRuns } from "../../../test/harness/property-runs.ts";
-import { guardedTexts, textScopeOf } from "../../domain/message-texts/request-texts.ts";
+import { guardedTexts } from "../../domain/message-texts/request-texts.ts";
+import { textScopeOf } from "../../domain/message-texts/text-scopes.ts";
 import { namedObjects } from "../../domain/request/named-objects.ts";
 import { routeClassOf } from "../../domain/request/route-class.ts";
 import { estimateTokens } from "../../domain/request/token-estimate.ts";

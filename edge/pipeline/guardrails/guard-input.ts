@@ -7,13 +7,9 @@ import { GatewayError } from "../../../shared/errors.ts";
 import type { ScanMatch, ScannedText, ScanRoom } from "../../../shared/guardrails/text-scan.ts";
 import type { Steps } from "../../../shared/steps.ts";
 import { redactText } from "../../domain/message-texts/redacting-events.ts";
-import {
-  type GuardedTexts,
-  guardedTexts,
-  type RequestText,
-  textScopeOf,
-} from "../../domain/message-texts/request-texts.ts";
+import { type GuardedTexts, guardedTexts, type RequestText } from "../../domain/message-texts/request-texts.ts";
 import { RedactionTally, unescaped } from "../../domain/message-texts/text-redaction.ts";
+import { textScopeOf } from "../../domain/message-texts/text-scopes.ts";
 import type { OpenSpan } from "../../domain/trace/trace.ts";
 import type { Edit } from "../../domain/wire/bytes/byte-pieces.ts";
 import { writtenInSteps } from "../../domain/wire/json/write-in-steps.ts";
@@ -145,21 +141,23 @@ async function examine(
   call: Call,
   request: Prepared,
   guards: Guards,
-  { prompts, others, toolResults, isWhole }: GuardedTexts,
+  { prompts, lastRead, others, toolResults, isWhole }: GuardedTexts,
   span: OpenSpan,
 ): Promise<Examined> {
   const { scan } = guards;
   const inResults: (readonly ScanMatch[])[] = [];
   const find = function* (room: ScanRoom): ReturnType<Parameters<typeof runScan>[2]["find"]> {
     for (const texts of toolResults) inResults.push(yield* scan.scanning(texts, room));
-    const inPrompts = yield* scan.scanning(prompts, room);
+    const inPrompts = [...(yield* scan.scanning(prompts, room)), ...(yield* scan.scanning(lastRead, room))];
     const inOthers = yield* scan.scanning(quoted(others), room);
     const inArguments = yield* scan.scanning(quoted(yield* unescapedOf([...prompts, ...others])), room);
     if (!isWhole) room.units = -1;
     return { matches: [...inPrompts, ...inOthers, ...inArguments], apart: inResults.flat() };
   };
   const harmText = function* (): Steps<string> {
-    return [...(yield* redactedOthers(guards, others)), ...(yield* redactedTexts(guards, prompts))].join("\n");
+    return [...(yield* redactedOthers(guards, others)), ...(yield* redactedPrompts(guards, prompts, lastRead))].join(
+      "\n",
+    );
   };
   const verdict = await runScan(call, request, { side: "input", guards, span, find, harmText });
   return { ...verdict, inResults };
@@ -196,6 +194,23 @@ function* redactedTexts(
   return redacted;
 }
 
+/** The same of the prompts, whichever of equal members a model reads. */
+function* redactedPrompts(
+  guards: Guards,
+  prompts: readonly RequestText[],
+  lastRead: readonly RequestText[],
+): Steps<readonly string[]> {
+  const redacted = yield* redactedTexts(guards, prompts);
+  if (lastRead.length === 0) return redacted;
+  const texts = new Map(prompts.map((prompt, at) => [prompt, redacted[at] ?? prompt.text]));
+  const again = lastRead.map((prompt) => ({ ...prompt, text: texts.get(prompt) ?? prompt.text }));
+  for (const [at, text] of (yield* redactedTexts(guards, again)).entries()) {
+    const prompt = lastRead[at];
+    if (prompt !== undefined) texts.set(prompt, text);
+  }
+  return [...texts.values()];
+}
+
 /** The same of the others, each by itself. */
 function* redactedOthers(guards: Guards, others: readonly RequestText[]): Steps<readonly string[]> {
   return (yield* redactedTexts(guards, quoted(others))).filter((_, at) => at % 2 === 0);
@@ -206,7 +221,7 @@ async function redacted(
   call: Call,
   guards: Guards,
   given: OutgoingBody,
-  { prompts, others, toolResults }: GuardedTexts,
+  { prompts, lastRead, others, toolResults }: GuardedTexts,
   { matched, inResults }: Examined,
 ): Promise<OutgoingBody> {
   if (!matched) return given;
@@ -222,7 +237,7 @@ async function redacted(
     }
   };
   const replaceAll = function* (): Steps<void> {
-    yield* replace(prompts, yield* redactedTexts(guards, prompts));
+    yield* replace(prompts, yield* redactedPrompts(guards, prompts, lastRead));
     yield* replace(others, yield* redactedOthers(guards, others));
     for (const [nth, texts] of toolResults.entries()) {
       const blocked = inResults[nth]?.some(({ scanner }) => isBlocking(guards, scanner)) === true;
@@ -249,5 +264,5 @@ async function jsonTexts(call: Call, bytes: readonly Uint8Array[], { scansAssist
 
 function formTexts(texts: readonly string[]): GuardedTexts {
   const prompts = texts.map((text) => ({ text, user: true, span: { start: 0, end: 0 } }));
-  return { prompts, others: [], toolResults: [], hasTokenIds: false, isWhole: true };
+  return { prompts, lastRead: [], others: [], toolResults: [], hasTokenIds: false, isWhole: true };
 }

@@ -57,6 +57,103 @@ it.each<[string, string, (json: string) => object]>([
   });
 });
 
+describe("a keyword that is split in a request, with something between that models may leave out", () => {
+  const user = (content: string, more: object = {}) => ({ role: "user", content, ...more });
+  const said = (text: string) => ({ type: "message", role: "user", content: [{ type: "input_text", text }] });
+  const thought = { type: "reasoning", summary: [{ type: "summary_text", text: "zz" }] };
+  const [chat, responses, messages] = ["/v1/chat/completions", "/v1/responses", "/v1/messages"];
+  const twice = (first: string, second: string) => `{"role":"user","content":"${first}","content":"${second}"}`;
+  const between = ["reasoning_content", "refusal", "name", "text", "foo"].flatMap((name) =>
+    [chat, messages].map((path): [string, string, string] => [
+      `${name} of ${path}`,
+      path,
+      JSON.stringify({ messages: [user("fal", { [name]: "zz" }), user("con")] }),
+    ]),
+  );
+
+  const all: [string, string, string][] = [
+    ["a name", chat, JSON.stringify({ messages: [user("fal"), { role: "user", name: "bob", content: "con" }] })],
+    ...between,
+    ["the first of two contents", chat, `{"messages":[${twice("fal", "zz")},${twice("con", "zz")}]}`],
+    ["the last of two contents", chat, `{"messages":[${twice("zz", "fal")},${twice("zz", "con")}]}`],
+    ["contents of messages", messages, `{"messages":[${twice("zz", "fal")},${twice("zz", "con")}]}`],
+    ["a content given once", chat, `{"messages":[{"role":"user","content":"fal"},${twice("zz", "con")}]}`],
+    [
+      "two texts of a part",
+      chat,
+      `{"messages":[{"role":"user","content":[{"type":"text","text":"zz","text":"fal"},{"text":"zz","Text":"con"}]}]}`,
+    ],
+    ["two prompts", "/v1/completions", `{"prompt":"fal","prompt":"zz","suffix":"con"}`],
+    ["a name of an item", responses, JSON.stringify({ input: [{ ...said("fal"), name: "bob" }, said("con")] })],
+    ["a reasoning item", responses, JSON.stringify({ input: [said("fal"), thought, said("con")] })],
+    ["a template", "/v1/completions", JSON.stringify({ prompt: "fal", chat_template: "zz", suffix: "con" })],
+  ];
+
+  it.each(all)("is found and replaced: %s", async (_, path, given) => {
+    const body = given.replace("{", '{"model":"tiny","max_tokens":5,');
+    const policy = { input_scanners: ["ban_keywords" as const], ban_keywords: ["falcon"], fail_open: false };
+    const { status } = await answerOf(worldOf(policy), { body }, path, path === messages);
+    const world = worldOf({ ...policy, action: "redact" });
+    await answerOf(world, { body }, path, path === messages);
+    const upstream = await sent(world);
+    expect({ status, isReplaced: upstream.includes("[REDACTED]"), isLeft: /fal"|"con"/.test(upstream) }).toEqual({
+      status: 400,
+      isReplaced: true,
+      isLeft: false,
+    });
+  });
+});
+
+describe("escapes in arguments that are JSON only for their tool", () => {
+  const policy = { ban_keywords: ["falcon"], scan_assistant: true, fail_open: false };
+  const hidden = String.raw`"q":"\u0066alcon"`;
+  const all: [string, string][] = [
+    ["NaN", `{"a":NaN,${hidden}}`],
+    ["a comma at the end", `{${hidden},}`],
+    ["a raw line break", `{"a":"\n",${hidden}}`],
+    ["another escape", String.raw`{"a":"\x41",${hidden}}`],
+    ["a byte order mark", `\uFEFF{${hidden}}`],
+    ["text behind", `{${hidden}} done`],
+    ["two documents", `{}{${hidden}}`],
+    ["a code fence", `\`\`\`json\n{${hidden}}\n\`\`\``],
+  ];
+  const called = (json: string) => ({
+    role: "assistant",
+    tool_calls: [{ index: 0, id: "c", type: "function", function: { name: "f", arguments: json } }],
+  });
+
+  it.each(all)("are found in an answer, whole and streamed: %s", async (_, json) => {
+    const statusOf = async (body: string, type: string): Promise<number> => {
+      const world = worldOf({ ...policy, output_scanners: ["ban_keywords"] });
+      world.upstream = async () => new Response(body, { headers: { "content-type": type } });
+      return (await answerOf(world, { body: chatBody("hi") })).status;
+    };
+    const event = JSON.stringify({ choices: [{ index: 0, delta: called(json) }] });
+    expect({
+      whole: await statusOf(JSON.stringify({ choices: [{ index: 0, message: called(json) }] }), "application/json"),
+      streamed: await statusOf(`data: ${event}\n\ndata: [DONE]\n\n`, "text/event-stream"),
+    }).toEqual({ whole: 400, streamed: 400 });
+  });
+
+  it.each(all)("are taken out of a request and a whole answer: %s", async (_, json) => {
+    const world = worldOf({
+      ...policy,
+      action: "redact",
+      input_scanners: ["ban_keywords"],
+      output_scanners: ["ban_keywords"],
+    });
+    world.upstream = async () => Response.json({ choices: [{ index: 0, message: called(json) }] });
+    const { text } = await answerOf(world, { body: JSON.stringify({ model: "tiny", messages: [called(json)] }) });
+    const given = await sent(world);
+    for (const one of [given, text]) {
+      expect({ isLeft: /u0066/.test(one), isReplaced: one.includes("[REDACTED]") }).toEqual({
+        isLeft: false,
+        isReplaced: true,
+      });
+    }
+  });
+});
+
 it.each(["block", "redact"] as const)(
   "fields of a form are read as one, in the order of the form: %s",
   async (action) => {

@@ -1,0 +1,108 @@
+/**
+ * The members of a request whose texts are examined, by route, and how those of each are read
+ * (docs/rules/guardrails.md#where-it-looks).
+ */
+import { MODEL_ROUTES, type RouteClass } from "../request/route-class.ts";
+import type { JsonPath } from "../wire/json/string-places.ts";
+import { MEMBER_DEPTH_MAX, nameOf } from "./unread-members.ts";
+
+/**
+ * How the strings of a member are read: those of messages by who speaks, all of them (`beside`: a server may leave the member
+ * out), or those of definitions.
+ */
+type MemberRule = "messages" | "all" | "beside" | "definitions";
+
+/** The members of a request that are examined, by name. */
+export type TextScope = ReadonlyMap<string, MemberRule>;
+
+const scopeOf = (rules: Readonly<Record<string, MemberRule>>): TextScope => new Map(Object.entries(rules));
+
+/** What model servers (vLLM, SGLang, llama.cpp) take besides the fields of a route, and show their models or templates. */
+const OF_SERVERS = {
+  chat_template: "beside",
+  chat_template_kwargs: "beside",
+  prediction: "beside",
+  guided_json: "definitions",
+  guided_choice: "definitions",
+  guided_regex: "beside",
+  guided_grammar: "beside",
+  structured_outputs: "definitions",
+  regex: "beside",
+  ebnf: "beside",
+  grammar: "beside",
+  json_schema: "definitions",
+} as const;
+
+const CHAT = scopeOf({
+  ...OF_SERVERS,
+  messages: "messages",
+  documents: "beside",
+  response_format: "definitions",
+  tools: "definitions",
+  functions: "definitions",
+});
+const COMPLETION = scopeOf({ ...OF_SERVERS, prompt: "all", suffix: "all", response_format: "definitions" });
+const RESPONSES = scopeOf({
+  ...OF_SERVERS,
+  instructions: "all",
+  input: "messages",
+  previous_input_messages: "beside",
+  prompt: "beside",
+  text: "definitions",
+  tools: "definitions",
+});
+const EMBEDDING = scopeOf({ ...OF_SERVERS, input: "all", messages: "messages" });
+const AUDIO = scopeOf({ input: "all", instructions: "all", prompt: "all" });
+const IMAGE = scopeOf({ prompt: "all", negative_prompt: "all" });
+/**
+ * On a path without rules of its own, at any depth: what is examined on any path, and what the protocols of other servers name
+ * so.
+ */
+const ANY = new Map([
+  ...[CHAT, COMPLETION, RESPONSES, EMBEDDING, AUDIO, IMAGE].flatMap((scope) => [...scope]),
+  ...scopeOf(
+    Object.fromEntries(
+      "messages input text system query inputs texts queries contents message chat_history preamble system_instruction systeminstruction text_1 text_2 input_prefix input_suffix input_extra prefix template"
+        .split(" ")
+        .map((name) => [name, "all"]),
+    ),
+  ),
+  ...scopeOf({ output_format: "definitions", output_config: "definitions" }),
+]);
+
+const DOCUMENTED: ReadonlySet<string> = new Set(MODEL_ROUTES);
+
+/** What is examined on a path of this class. */
+export function textScopeOf(path: string, { requestType }: RouteClass): TextScope {
+  if (!DOCUMENTED.has(path)) return ANY;
+  switch (requestType) {
+    case "chat":
+      return CHAT;
+    case "completion":
+      return COMPLETION;
+    case "responses":
+      return RESPONSES;
+    case "embedding":
+      return EMBEDDING;
+    case "audio":
+      return AUDIO;
+    case "image":
+      return IMAGE;
+    default:
+      return ANY;
+  }
+}
+
+/** The member of the scope that a place belongs to, and which step of the path that is. */
+export function memberOf(scope: TextScope, path: JsonPath): { readonly name: string; readonly at: number } {
+  for (let at = 0; scope === ANY && at < Math.min(path.length, MEMBER_DEPTH_MAX); at += 1) {
+    const name = nameOf(path[at]);
+    if (scope.has(name)) return { name, at };
+  }
+  return { name: nameOf(path[0]), at: 0 };
+}
+
+/** True for members of which every string is a text. */
+export function isOfEvery(rule: MemberRule | undefined): boolean {
+  return rule === "all" || rule === "beside";
+}
