@@ -79,7 +79,8 @@ export function* eventParts(value: unknown): Steps<EventParts> {
   const event = isRecord(value) ? value : {};
   const type = typeof event["type"] === "string" ? event["type"] : null;
   const ids = idsOf(event);
-  if (type !== null && !type.endsWith("delta"))
+  // the end of a message of Anthropic's is called a delta, and its texts are complete
+  if (type !== null && (!type.endsWith("delta") || type === "message_delta"))
     return { ...parts, fragments: [], wholes: parts.texts, ends: endsByType(type, ids) };
   const finished = finishedChoices(event["choices"]);
   const item = [type, event["item_id"]].map((id) => (typeof id === "string" ? id.slice(0, ID_MAX) : numberOf(id)));

@@ -35,6 +35,7 @@ const TEXT_NAMES = new Set([
   "text",
   "output_text",
   "refusal",
+  "explanation",
   "reasoning",
   "reasoning_content",
   "thinking",
