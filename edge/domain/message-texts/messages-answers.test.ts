@@ -47,3 +47,33 @@ describe("the explanation of a refusal of messages", () => {
     expect(redactedEvents(ended("no zanzibarx"), end)).toEqual([ended("no [REDACTED]"), end]);
   });
 });
+
+describe("what a tool is asked for as an object", () => {
+  const used = (input: unknown) => ({ type: "tool_use", id: "i", name: "n", input });
+  const given = { card: 4111111111111111, list: [-7, 4111111111111111], zanzibarx: 1, q: { deep: "zanzibarx" } };
+  const clean = {
+    card: "[REDACTED:CREDIT_CARD]",
+    list: [-7, "[REDACTED:CREDIT_CARD]"],
+    "[REDACTED]": 1,
+    q: { deep: "[REDACTED]" },
+  };
+  const started = (input: unknown) => ({ type: "content_block_start", index: 1, content_block: used(input) });
+
+  it("is examined with its numbers and names, in a document and in an event", () => {
+    const expected = ["zanzibarx", "4111111111111111", "deep"];
+    expect(collected({ content: [used(given)] }, false)).toEqual(expect.arrayContaining(expected));
+    expect(collected(started(given), true)).toEqual(expect.arrayContaining(expected));
+  });
+
+  it("is redacted with its numbers and names, and stays an object", () => {
+    expect(redacted({ content: [used(given)] })).toEqual({ content: [used(clean)] });
+    expect(redacted({ content: [used(4111111111111111)] })).toEqual({ content: [used("[REDACTED:CREDIT_CARD]")] });
+    expect(redactedEvents(started(given))).toEqual([started(clean)]);
+    expect(redactedEvents(started({}))).toEqual([started({})]);
+  });
+
+  it("is whole in an event without a type, and is not repeated with the rest of another text", () => {
+    const line = (content: string, calls: unknown) => ({ message: { content, tool_calls: [{ arguments: calls }] } });
+    expect(redactedEvents(line("a zanzi", given))).toEqual([line("a ", clean), line("zanzi", {})]);
+  });
+});
