@@ -5,6 +5,7 @@ export const CR = 0x0d;
 export const SPACE = 0x20;
 export const QUOTE = 0x22;
 export const COMMA = 0x2c;
+export const MINUS = 0x2d;
 export const COLON = 0x3a;
 export const OPEN_BRACKET = 0x5b;
 export const BACKSLASH = 0x5c;

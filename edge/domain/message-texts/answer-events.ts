@@ -79,18 +79,24 @@ export function* eventParts(value: unknown): Steps<EventParts> {
   const event = isRecord(value) ? value : {};
   const type = typeof event["type"] === "string" ? event["type"] : null;
   const ids = idsOf(event);
-  if (type !== null && !type.endsWith("delta"))
+  // the end of a message of Anthropic's is called a delta, and its texts are complete
+  if (type !== null && (!type.endsWith("delta") || type === "message_delta"))
     return { ...parts, fragments: [], wholes: parts.texts, ends: endsByType(type, ids) };
   const finished = finishedChoices(event["choices"]);
   const item = [type, event["item_id"]].map((id) => (typeof id === "string" ? id.slice(0, ID_MAX) : numberOf(id)));
   const fragments: Fragment[] = [];
+  const wholes: AnswerText[] = [];
   for (const found of parts.texts) {
     yield TEXT_UNITS;
+    if (found.ofValue) {
+      wholes.push(found);
+      continue;
+    }
     const choice = found.place[0] === "choices" ? Number(found.place[1]) : null;
     const key = JSON.stringify([...item, ...ids, ...found.place]);
     fragments.push({ ...found, key, owner: { choice, ids } });
   }
-  return { ...parts, fragments, wholes: [], ends: ({ choice }) => choice !== null && finished.has(choice) };
+  return { ...parts, fragments, wholes, ends: ({ choice }) => choice !== null && finished.has(choice) };
 }
 
 function endsByType(type: string, ids: readonly (number | null)[]): EventParts["ends"] {

@@ -14,10 +14,18 @@ it.each<[string, object, readonly string[]]>([
   [
     "a tool of messages",
     { content: [{ type: "tool_use", input: { prompt: "a", metadata: { error: "b" } } }] },
-    ["a", "b"],
+    ['{"prompt":"a","metadata":{"error":"b"}}'],
   ],
-  ["a shell of responses", { output: [{ type: "shell_call", action: { commands: ["a"] }, id: "i" }] }, ["a"]],
-  ["code of responses", { item: { type: "code_interpreter_call", code: "a", outputs: [{ logs: "b" }] } }, ["a", "b"]],
+  [
+    "a shell of responses",
+    { output: [{ type: "shell_call", action: { commands: ["a"] }, id: "i" }] },
+    ['{"commands":["a"]}'],
+  ],
+  [
+    "code of responses",
+    { item: { type: "code_interpreter_call", code: "a", outputs: [{ logs: "b" }] } },
+    ["a", '[{"logs":"b"}]'],
+  ],
   ["a server of responses", { output: [{ type: "mcp_call", arguments: "{}", output: "a" }] }, ["{}", "a"]],
   ["an image of responses", { output: [{ type: "image_generation_call", result: "AAAA" }] }, []],
   ["what another type calls output", { output: "a", code: "b", results: [{ id: "c" }] }, []],
@@ -37,6 +45,7 @@ it("leaves out the words of a transcription, as it leaves out tokens", () => {
   expect(parts.texts.map(({ text }) => text)).toEqual(["a b", "a b"]);
   expect(atOnce(dropPieces(parts))).toBe(true);
   expect(document).toEqual({ text: "a b", words: null, segments: [{ text: "a b", words: null }] });
-  const called = { content: [{ type: "tool_use", input: { words: ["w"], logprobs: { x: "y" } } }] };
-  expect(atOnce(answerParts(called))).toMatchObject({ texts: [{ text: "w" }, { text: "y" }], withLogprobs: [] });
+  const input = { words: ["w"], logprobs: { x: "y" } };
+  const called = atOnce(answerParts({ content: [{ type: "tool_use", input }] }));
+  expect(called).toMatchObject({ texts: [{ text: JSON.stringify(input) }], withLogprobs: [] });
 });

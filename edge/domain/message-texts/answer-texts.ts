@@ -5,14 +5,17 @@
  */
 
 import type { Steps } from "../../../shared/steps.ts";
+import { writtenInSteps } from "../wire/json/write-in-steps.ts";
 
-/** A text in a parsed document: `holder[name]` is it. */
+/** A text in a parsed document: `holder[name]` is it, or what it is the JSON of. */
 export interface AnswerText {
   readonly holder: Record<string | number, unknown>;
   readonly name: string | number;
   readonly text: string;
-  /** JSON inside a string: the arguments of a tool call. */
+  /** JSON: the arguments of a tool call. */
   readonly json: boolean;
+  /** The JSON stands for a value that is no string. No later text continues it. */
+  readonly ofValue?: boolean;
   /**
    * Where it stands, from the root: names, and for an element of a list its own `index`, or else its position. The same
    * place in the next event of a stream continues the text. Of what is deeper than {@link PLACE_MAX} steps it is the place
@@ -35,6 +38,7 @@ const TEXT_NAMES = new Set([
   "text",
   "output_text",
   "refusal",
+  "explanation",
   "reasoning",
   "reasoning_content",
   "thinking",
@@ -64,6 +68,9 @@ const CALL_MEMBERS = new Set(["input", "action", "operation", "code", "output", 
 /** Types of events whose `delta` is sound, not text. */
 const SOUND = /audio\.delta$/;
 
+/** The JSON of what a tool is asked for without a text. */
+const NO_TEXT: ReadonlySet<string> = new Set(["{}", "[]", "null", "true", "false"]);
+
 const PLACE_MAX = 64;
 const NAME_MAX = 128;
 /** Work for a member or an element, in units. */
@@ -71,13 +78,13 @@ const ENTRY_UNITS = 12;
 /** A step is taken after so many units. */
 const STEP_UNITS = 1024;
 
+const decoder = new TextDecoder();
+
 interface Open {
   readonly value: object;
   readonly place: readonly (string | number)[];
   /** The last step of its place, however deep; null: it is the document. */
   readonly step: string | number | null;
-  /** Every string below is text: the arguments of a tool call that are an object, whatever their names are. */
-  readonly all: boolean;
 }
 
 /** The texts of a parsed answer or event, in order. A value of any shape and depth is walked in linear time. */
@@ -85,10 +92,10 @@ export function* answerParts(document: unknown): Steps<AnswerParts> {
   const texts: AnswerText[] = [];
   const withLogprobs: Record<string, unknown>[] = [];
   if (!isObject(document)) return { texts, withLogprobs };
-  const open: Open[] = [{ value: document, place: [], step: null, all: false }];
+  const open: Open[] = [{ value: document, place: [], step: null }];
   let units = 0;
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    const { value, place, step, all } = next;
+    const { value, place, step } = next;
     const holder = value as Record<string | number, unknown>;
     const inside: Open[] = [];
     for (const name of Array.isArray(value) ? value.keys() : Object.keys(value)) {
@@ -98,7 +105,7 @@ export function* answerParts(document: unknown): Steps<AnswerParts> {
         yield units;
         units = 0;
       }
-      if (typeof name === "string" && !all) {
+      if (typeof name === "string") {
         if (NOT_EXAMINED.has(name)) continue;
         if (PIECE_LISTS.has(name) && isObject(inner)) {
           withLogprobs.push(holder as Record<string, unknown>);
@@ -106,12 +113,16 @@ export function* answerParts(document: unknown): Steps<AnswerParts> {
         }
       }
       if (typeof inner === "string") {
-        if (inner !== "" && (all || isText(holder, name, step)))
+        if (inner !== "" && isText(holder, name, step))
           texts.push({ holder, name, text: inner, json: isJson(holder, name), place: placeIn(place, name) });
+      } else if (name === "arguments" || isOfCall(holder, name, step)) {
+        // numbers and names in it are texts, too
+        const text = decoder.decode(yield* writtenInSteps(inner));
+        if (!NO_TEXT.has(text))
+          texts.push({ holder, name, text, json: true, ofValue: true, place: placeIn(place, name) });
       } else if (isObject(inner)) {
-        const ofCall = name === "arguments" || isOfCall(holder, name, step);
         const ofInner = stepOf(name, inner);
-        inside.push({ value: inner, place: placeIn(place, ofInner), step: ofInner, all: all || ofCall });
+        inside.push({ value: inner, place: placeIn(place, ofInner), step: ofInner });
       }
     }
     for (let one = inside.pop(); one !== undefined; one = inside.pop()) open.push(one);

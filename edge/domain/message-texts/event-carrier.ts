@@ -67,7 +67,7 @@ export class EventCarrier {
 /** The JSON of a document with a placeholder for each of its texts; null: it is too long. */
 function withoutTexts(value: unknown): string | null {
   const copy: unknown = JSON.parse(JSON.stringify(value));
-  for (const { holder, name } of atOnce(answerParts(copy)).texts) holder[name] = PLACEHOLDER;
+  for (const { holder, name, ofValue } of atOnce(answerParts(copy)).texts) holder[name] = ofValue ? {} : PLACEHOLDER;
   const json = JSON.stringify(copy);
   return json.length > KEPT_MAX ? null : json;
 }

@@ -286,9 +286,9 @@ function* redactEach(scan: TextScan, tally: RedactionTally, texts: readonly Answ
   const wholes = yield* grouped(texts, ({ json, place }, at) => (json ? `${at}` : wholeOf(place)));
   for (const parts of wholes)
     for (const [at, redacted] of (yield* redactParts(scan, tally, parts, room)).entries()) {
-      const { holder, name, text } = parts[at] as AnswerText;
+      const { holder, name, text, ofValue } = parts[at] as AnswerText;
       if (redacted === text) continue;
-      holder[name] = redacted;
+      holder[name] = (ofValue ? yield* parsedInSteps(redacted) : undefined) ?? redacted;
       changed = true;
     }
   return changed;

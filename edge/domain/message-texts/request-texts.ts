@@ -110,6 +110,7 @@ export function* guardedTexts(pieces: readonly Uint8Array[], scope: TextScope, o
     },
     (path) => {
       hasTokenIds ||= isOfTokens(scope, path, true);
+      return ofModel && isCalledWith(path) && isKept(path, true);
     },
   );
   const beside: RequestText[] = [];

@@ -177,6 +177,18 @@ describe("what the model said earlier", () => {
     });
   });
 
+  it("is redacted in numbers of a tool's input, which become strings", async () => {
+    const world = worldOf({ action: "redact", input_scanners: ["pii"], scan_assistant: true });
+    const used = { type: "tool_use", id: "i", name: "f", input: { n: [-1, 4111111111111111], m: 2 } };
+    const asked = JSON.stringify({ model: "tiny", messages: [{ role: "assistant", content: [used] }] });
+    await answerOf(world, { body: asked }, "/v1/messages");
+    const [said] = JSON.parse(await sent(world)).messages;
+    expect(JSON.parse(said.tool_calls[0].function.arguments)).toEqual({
+      n: [-1, "[REDACTED:CREDIT_CARD]"],
+      m: 2,
+    });
+  });
+
   it("is examined in reasoning items, which a client can write itself", async () => {
     const input = [
       { type: "reasoning", id: "r", summary: [{ type: "summary_text", text: INJECTION }] },

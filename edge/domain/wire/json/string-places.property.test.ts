@@ -50,6 +50,23 @@ describe("string places", () => {
     );
   });
 
+  it("have numbers between them, each as it is written, however the bytes are cut", () => {
+    const json = '{"a":[1, -2.5E+3 ,40],"b":{"c":-0,"d":"x"},"e":12345 }';
+    fc.assert(
+      fc.property(fc.array(fc.nat(60)), (cuts) => {
+        const pieces = cutAt(json, cuts);
+        const found = stringPlaces(
+          pieces,
+          () => false,
+          () => undefined,
+          ([name]) => name !== "e",
+        );
+        const texts = found.map(({ span }) => stringAt(new BytePieces(pieces), span));
+        expect(texts).toEqual(["1", "-2.5E+3", "40", "-0"]);
+      }),
+    );
+  });
+
   it("report the members whose value is no string", () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 5 }), fc.array(fc.nat(500)), fc.constantFrom(0, 3), (json, cuts, space) => {

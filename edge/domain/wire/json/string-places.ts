@@ -12,13 +12,14 @@ import {
   COMMA,
   CR,
   LF,
+  MINUS,
   OPEN_BRACE,
   OPEN_BRACKET,
   QUOTE,
   SPACE,
   TAB,
 } from "../../../../shared/wire/ascii.ts";
-import { IN_ESCAPE, numbersEnd, stringEnd } from "../../../../shared/wire/json-skip.ts";
+import { IN_ESCAPE, isOfNumbers, numbersEnd, stringEnd } from "../../../../shared/wire/json-skip.ts";
 import { BytePieces, type Span } from "../bytes/byte-pieces.ts";
 import { wholeUntil } from "./cut-strings.ts";
 
@@ -28,10 +29,11 @@ import { wholeUntil } from "./cut-strings.ts";
  */
 export type JsonPath = readonly (string | number)[];
 
-/** A string value, or the name of a member; the span includes its quotes. The path of a name ends with the name. */
+/** A string value, the name of a member, or a number; the span includes quotes. The path of a name ends with the name. */
 export interface StringPlace {
   readonly path: JsonPath;
   readonly span: Span;
+  /** True for a number, too: like a name it stands by itself. */
   readonly isName: boolean;
 }
 
@@ -57,13 +59,13 @@ const decoder = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true });
 /**
  * The string values and names of a document in these pieces, in order, that are `wanted`. `notString` gets the path of
  * every member whose value is no string, `number` that of numbers: of the first at least, where several follow one another in
- * a list. A path given to one of them is only valid during the call.
+ * a list. Numbers for which it is true are found, too. A path given to one of them is only valid during the call.
  */
 export function* stringPlaces(
   pieces: readonly Uint8Array[],
   wanted: (path: JsonPath, isName: boolean, span: Span) => boolean,
   notString: (path: JsonPath) => void = () => undefined,
-  number: (path: JsonPath) => void = () => undefined,
+  number: (path: JsonPath) => boolean = () => false,
 ): Steps<readonly StringPlace[]> {
   const document = new BytePieces(pieces);
   const cursor = new Cursor(pieces);
@@ -113,15 +115,18 @@ export function* stringPlaces(
         break;
       }
       default:
-        if (byte < 0x30 || byte > 0x39) break;
-        number(path);
-        cursor.skipNumbers();
+        if (byte !== MINUS && (byte < 0x30 || byte > 0x39)) break;
+        if (number(path)) {
+          told += STRING_UNITS;
+          while (!cursor.skippedNumber()) yield PART_BYTES / BYTES_PER_UNIT;
+          found.push({ path: path.slice(), span: { start, end: cursor.at }, isName: true });
+        } else cursor.skipNumbers();
     }
   }
   return found;
 }
 
-/** The text of a string of a document. */
+/** The text of a string of a document, or a number as it is written. */
 export function* stringAt(document: BytePieces, { start, end }: Span, partBytes = PART_BYTES): Steps<string> {
   if (end - start <= partBytes) return parsedString(document.slice(start, end));
   let text = "";
@@ -142,7 +147,8 @@ function nameAt(document: BytePieces, { start, end }: Span): string {
 }
 
 function parsedString(bytes: Uint8Array): string {
-  return String(JSON.parse(decoder.decode(bytes)));
+  const json = decoder.decode(bytes);
+  return bytes[0] === QUOTE ? String(JSON.parse(json)) : json;
 }
 
 /** Reads the pieces in order, in parts of a bounded length. */
@@ -206,6 +212,16 @@ class Cursor {
     const part = this.#part;
     let at = this.#offset;
     while (part[at] === SPACE || part[at] === LF || part[at] === CR || part[at] === TAB) at += 1;
+    this.#offset = at;
+    return at < part.byteLength || this.peek() === -1;
+  }
+
+  /** Goes on in a number, within one part. True: something else follows. */
+  skippedNumber(): boolean {
+    this.peek();
+    const part = this.#part;
+    let at = this.#offset;
+    for (let byte = part[at] ?? 0; byte > SPACE && byte !== COMMA && isOfNumbers(byte); byte = part[at] ?? 0) at += 1;
     this.#offset = at;
     return at < part.byteLength || this.peek() === -1;
   }

@@ -1,0 +1,79 @@
+import { describe, expect, it } from "vitest";
+import { compileScan } from "../../../shared/guardrails/text-scan.ts";
+import { atOnce } from "../../../shared/steps.ts";
+import { CollectedTexts } from "./collected-texts.ts";
+import { RedactingEvents, redactDocument } from "./redacting-events.ts";
+import { RedactionTally } from "./text-redaction.ts";
+
+const scan = compileScan({ scanners: ["pii", "ban_keywords"], banKeywords: ["zanzibarx"] });
+const encoder = new TextEncoder();
+
+/** A document as a client gets it. */
+function redacted(document: unknown): unknown {
+  return JSON.parse(atOnce(redactDocument(scan, new RedactionTally(), JSON.stringify(document))));
+}
+
+/** The data of the events that a client gets for these. */
+function redactedEvents(...events: readonly unknown[]): readonly unknown[] {
+  const stream = new RedactingEvents(scan, new RedactionTally());
+  const written = events.map((data) => atOnce(stream.event(encoder.encode(`data: ${JSON.stringify(data)}\n\n`))));
+  const text = [...written, atOnce(stream.finish())].map((bytes) => new TextDecoder().decode(bytes)).join("");
+  return [...text.matchAll(/^data: (.*)$/gm)].map(([, data = ""]) => JSON.parse(data));
+}
+
+/** The texts that are examined before the client gets anything. */
+function collected(document: unknown, isEvent: boolean): readonly string[] {
+  const texts = new CollectedTexts();
+  const json = JSON.stringify(document);
+  atOnce(isEvent ? texts.event(encoder.encode(`data: ${json}\n\n`)) : texts.document(json));
+  return atOnce(texts.texts()).flat();
+}
+
+describe("the explanation of a refusal of messages", () => {
+  const stop = (explanation: string) => ({
+    stop_reason: "refusal",
+    stop_details: { type: "refusal", category: null, explanation },
+  });
+  const ended = (explanation: string) => ({ type: "message_delta", delta: stop(explanation), usage: {} });
+
+  it("is examined in a document and in the event that ends a stream", () => {
+    expect(collected({ content: [], ...stop("zanzibarx is secret") }, false)).toEqual(["zanzibarx is secret"]);
+    expect(collected(ended("zanzibarx is secret"), true)).toEqual(["zanzibarx is secret"]);
+  });
+
+  it("is redacted, in a stream within its own event", () => {
+    expect(redacted({ content: [], ...stop("no zanzibarx") })).toEqual({ content: [], ...stop("no [REDACTED]") });
+    const end = { type: "message_stop" };
+    expect(redactedEvents(ended("no zanzibarx"), end)).toEqual([ended("no [REDACTED]"), end]);
+  });
+});
+
+describe("what a tool is asked for as an object", () => {
+  const used = (input: unknown) => ({ type: "tool_use", id: "i", name: "n", input });
+  const given = { card: 4111111111111111, list: [-7, 4111111111111111], zanzibarx: 1, q: { deep: "zanzibarx" } };
+  const clean = {
+    card: "[REDACTED:CREDIT_CARD]",
+    list: [-7, "[REDACTED:CREDIT_CARD]"],
+    "[REDACTED]": 1,
+    q: { deep: "[REDACTED]" },
+  };
+  const started = (input: unknown) => ({ type: "content_block_start", index: 1, content_block: used(input) });
+
+  it("is examined with its numbers and names, in a document and in an event", () => {
+    const expected = ["zanzibarx", "4111111111111111", "deep"];
+    expect(collected({ content: [used(given)] }, false)).toEqual(expect.arrayContaining(expected));
+    expect(collected(started(given), true)).toEqual(expect.arrayContaining(expected));
+  });
+
+  it("is redacted with its numbers and names, and stays an object", () => {
+    expect(redacted({ content: [used(given)] })).toEqual({ content: [used(clean)] });
+    expect(redacted({ content: [used(4111111111111111)] })).toEqual({ content: [used("[REDACTED:CREDIT_CARD]")] });
+    expect(redactedEvents(started(given))).toEqual([started(clean)]);
+    expect(redactedEvents(started({}))).toEqual([started({})]);
+  });
+
+  it("is whole in an event without a type, and is not repeated with the rest of another text", () => {
+    const line = (content: string, calls: unknown) => ({ message: { content, tool_calls: [{ arguments: calls }] } });
+    expect(redactedEvents(line("a zanzi", given))).toEqual([line("a ", clean), line("zanzi", {})]);
+  });
+});
