@@ -118,6 +118,15 @@ describe("a message's stream as chunks", () => {
     expect(next(stream, { type: "message_stop" })).toEqual([toChunk({ refusal: "No." }, "content_filter"), "[DONE]"]);
   });
 
+  it("sends no call of a tool that the upstream runs itself", () => {
+    const stream = chatStream();
+    next(stream, started);
+    const block = { type: "server_tool_use", id: "s", name: "web_search", input: {} };
+    next(stream, { type: "content_block_start", index: 0, content_block: block });
+    const delta = { type: "input_json_delta", partial_json: '{"q":1}' };
+    expect(next(stream, { type: "content_block_delta", index: 0, delta })).toEqual([]);
+  });
+
   it("ends with an error event of the upstream", () => {
     const stream = chatStream();
     next(stream, started);

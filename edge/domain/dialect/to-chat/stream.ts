@@ -121,7 +121,8 @@ export class ChatStream {
       if (block.thinking.length < THINKING_MAX_CHARACTERS) block.thinking += textOf(thinking);
       return this.#chunk({ reasoning_content: thinking });
     }
-    if (textOf(input) === "") return "";
+    // a tool of the upstream's own is called by no client
+    if (textOf(input) === "" || block.start["type"] !== "tool_use") return "";
     block.hasInput = true;
     return this.#call({ function: { arguments: input } });
   }
