@@ -4,6 +4,7 @@ import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-
 import { modelOf } from "../../../test/harness/edge/pipeline/records.ts";
 import { TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
 import { run } from "../run.ts";
+import { isSpoken } from "./translated-call.ts";
 
 beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 
@@ -60,6 +61,26 @@ it.each([
     status: expected,
     error: { message: expect.stringContaining(String(expected)) },
   });
+});
+
+it("a refusal that becomes 502 has the type of that status", async () => {
+  const world = new TestPipeline();
+  world.upstream = async () => new Response("{}", { status: 503 });
+  const response = await run(world.received({}, "/v1/messages"));
+  expect({ status: response.status, body: await response.json() }).toMatchObject({
+    status: 502,
+    body: { type: "error", error: { type: "api_error" } },
+  });
+});
+
+it.each([
+  ["/v1/chat/completions", true],
+  ["/v1/messages", true],
+  ["/v1/messages/count_tokens", true],
+  ["/v1/threads/a/messages", false],
+  ["/v1/completions", false],
+])("whether a model of Anthropic's API answers %s: %s", (path, spoken) => {
+  expect(isSpoken(path, { api_dialect: "anthropic" })).toBe(spoken);
 });
 
 it("a call in the API of its model goes byte for byte", async () => {

@@ -36,7 +36,7 @@ interface SpokenCall {
 
 /** Whether the model can answer a call of this path, in its own API or by a translation. */
 export function isSpoken(path: string, { api_dialect }: Pick<ModelRecord, "api_dialect">): boolean {
-  return api_dialect === "openai" || path === CHAT || /\/messages(?:\/count_tokens)?$/.test(path);
+  return api_dialect === "openai" || [CHAT, MESSAGES, `${MESSAGES}/count_tokens`].includes(path);
 }
 
 /**

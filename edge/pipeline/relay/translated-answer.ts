@@ -5,6 +5,7 @@
 import { GatewayError } from "../../../shared/errors.ts";
 import type { Steps } from "../../../shared/steps.ts";
 import type { StreamTranslation, Translation } from "../../domain/dialect/translation.ts";
+import { clientStatus } from "../../domain/usage/billing.ts";
 import { concat } from "../../domain/wire/bytes/byte-pieces.ts";
 import { isJsonObject } from "../../domain/wire/json/document.ts";
 import { parsedInSteps } from "../../domain/wire/json/parse-in-steps.ts";
@@ -119,6 +120,6 @@ export async function translatedRefusal(
   const headers = new Headers(response.headers);
   for (const name of ["content-length", "content-encoding", "transfer-encoding"]) headers.delete(name);
   headers.set("content-type", JSON_TYPE);
-  const head = new Uint8Array(encoder.encode(JSON.stringify(translation.error(status, said))));
+  const head = new Uint8Array(encoder.encode(JSON.stringify(translation.error(clientStatus(status), said))));
   return { ...answer, response: new Response("", { status, headers }), head };
 }
