@@ -17,11 +17,22 @@ async function answered(answer: () => Response, more: object = {}) {
   world.model = modelOf({ api_dialect: "anthropic" });
   world.maxBodyBytes = 64 * 1024 * 1024;
   world.upstream = async () => answer();
+  let failed = 0;
+  world.memory.endpoints.failed = () => {
+    failed += 1;
+  };
   const body = { model: "tiny", messages: [{ role: "user", content: "hello" }], ...more };
   const response = await run(world.received({ body: JSON.stringify(body) }));
   const text = await response.text().catch(() => "broken");
   await world.settled();
-  return { status: response.status, text, calls: world.upstreamCalls, row: world.permit.settlement?.row };
+  return {
+    status: response.status,
+    text,
+    calls: world.upstreamCalls,
+    row: world.permit.settlement?.row,
+    alerts: world.alerts,
+    failed,
+  };
 }
 
 it("a body that would fill the memory is refused, and nothing is sent", async () => {
@@ -60,6 +71,30 @@ it.each([
   expect({ status, error: (JSON.parse(text) as { error: object }).error }).toMatchObject({
     status: expected,
     error: { message: expect.stringContaining(String(expected)) },
+  });
+});
+
+it("a stream that ends without its own end owes what was seen of it, and its endpoint has failed", async () => {
+  const event = (type: string, more: object): string =>
+    `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`;
+  const content = { index: 0, delta: { type: "text_delta", text: "hi" } };
+  const begun = [
+    event("message_start", { message: { ...MESSAGE, content: [] } }),
+    event("content_block_start", { index: 0, content_block: { type: "text", text: "" } }),
+    event("content_block_delta", content),
+  ].join("");
+  const { text, row, alerts, failed } = await answered(
+    () => new Response(begun, { headers: { "content-type": "text/event-stream" } }),
+    { stream: true, max_tokens: 8_000 },
+  );
+  expect({ isTold: text.includes("upstream_stream_error"), isSeenOnly: (row?.output_tokens ?? 8_000) < 100 }).toEqual({
+    isTold: true,
+    isSeenOnly: true,
+  });
+  expect({ code: row?.error_code, alerts, failed }).toMatchObject({
+    code: "upstream_stream_error",
+    alerts: [{ detail: expect.stringContaining("connection broke") }],
+    failed: 1,
   });
 });
 

@@ -23,11 +23,14 @@ const JSON_TYPE = "application/json";
 const NOTHING = new Uint8Array(0);
 const encoder = new TextEncoder();
 
-/** The stage of a 2xx. A document that cannot be read is `upstream_failed`. */
-export function translationStage(call: Call, translation: Translation): AnswerStage {
+/**
+ * The stage of a 2xx. A document that cannot be read is `upstream_failed`. `onBroken` is called when a stream is none of its API,
+ * or ends before its own end.
+ */
+export function translationStage(call: Call, translation: Translation, onBroken: () => void): AnswerStage {
   return async (answer, report) => {
     if (!answer.coding && isEventStream(answer.contentType))
-      return { ...answer, body: translatedStream(call, answer.body, translation.stream()) };
+      return { ...answer, body: translatedStream(call, answer.body, translation.stream(), onBroken) };
     const collected = await collectAnswer(call, answer.body, report);
     const bytes = collected.kind === "whole" && !answer.coding ? collected.bytes : null;
     if (collected.kind === "too-large") await collected.body.cancel().catch(() => undefined);
@@ -51,6 +54,7 @@ function translatedStream(
   call: Call,
   body: ReadableStream<Uint8Array>,
   stream: StreamTranslation,
+  onBroken: () => void,
 ): ReadableStream<Uint8Array> {
   const filter = new SseFilter([eventsOf(stream)], true);
   const reader = body.getReader();
@@ -70,6 +74,7 @@ function translatedStream(
             if (done || bytes.byteLength > 0) return;
           }
         } catch (error) {
+          if (stream.isBroken) onBroken();
           await reader.cancel(error).catch(() => undefined);
           throw error;
         }
