@@ -64,18 +64,6 @@ describe("a request for auto", () => {
     });
   });
 
-  it("passes over a model whose API cannot carry it, and is refused if no other is left", async () => {
-    const others = [named("small", { ...priced(1), api_dialect: "anthropic" })];
-    const body = chatOf("hello", { n: 2 });
-    const { status, model } = await ask(worldOf({ others }), body);
-    const alone = await ask(worldOf({ others, model: null }), body);
-    expect({ status, model, alone }).toMatchObject({
-      status: 200,
-      model: "large",
-      alone: { status: 400, code: "untranslatable_field" },
-    });
-  });
-
   it("is in the whole trace of a traced key", async () => {
     const world = worldOf({ key: keyOf({ tracing_enabled: true }) });
     await ask(world);

@@ -3,6 +3,7 @@ import { beforeEach, expect, it, vi } from "vitest";
 import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";
 import { modelOf } from "../../../test/harness/edge/pipeline/records.ts";
 import { TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
+import { MemoryBudget } from "../call/memory/memory-budget.ts";
 import { run } from "../run.ts";
 import { isSpoken } from "./translated-call.ts";
 
@@ -44,6 +45,92 @@ it("a body that would fill the memory is refused, and nothing is sent", async ()
     status: 413,
     code: true,
     calls: 0,
+  });
+});
+
+it.each([
+  ["text", "x".repeat(2 * 1024 * 1024), 2 * 1024 * 1024],
+  ["many values", Array.from({ length: 40_000 }, () => ({ type: "text", text: "x" })), 8 * 1024 * 1024],
+])("a body of %s takes memory of its tenant's bodies, less after it is translated", async (_, content, leastBytes) => {
+  const world = new TestPipeline();
+  world.model = modelOf({ api_dialect: "anthropic" });
+  world.maxBodyBytes = 64 * 1024 * 1024;
+  const { bodyMemory, answerMemory } = world.memory;
+  let mostBytes = 0;
+  const open = bodyMemory.open.bind(bodyMemory);
+  bodyMemory.open = (...terms) => {
+    const opened = open(...terms);
+    const reserve = async (bytes: number) => {
+      const isReserved = await opened.reserve(bytes);
+      mostBytes = Math.max(mostBytes, bodyMemory.usedBytes);
+      return isReserved;
+    };
+    return { ...opened, reserve };
+  };
+  let held = { bodyBytes: 0, answerBytes: 0 };
+  world.upstream = async () => {
+    held = { bodyBytes: bodyMemory.usedBytes, answerBytes: answerMemory.usedBytes };
+    return Response.json(MESSAGE);
+  };
+  const body = JSON.stringify({ model: "tiny", messages: [{ role: "user", content }] });
+  const response = await run(world.received({ body }));
+  await response.text();
+  const [sent] = world.upstreamCalls;
+  const sentBytes = (await new Response(sent?.body as ReadableStream<Uint8Array>).arrayBuffer()).byteLength;
+  expect({ status: response.status, answerBytes: held.answerBytes, leftBytes: bodyMemory.usedBytes }).toEqual({
+    status: 200,
+    answerBytes: 0,
+    leftBytes: 0,
+  });
+  const { bodyBytes } = held;
+  const countedBytes = bodyBytes - sentBytes;
+  expect({
+    countedBytes,
+    mostBytes,
+    isCounted: countedBytes >= leastBytes,
+    isTwice: mostBytes >= 2 * countedBytes,
+  }).toEqual({
+    countedBytes,
+    mostBytes,
+    isCounted: true,
+    isTwice: true,
+  });
+});
+
+it("bodies of one tenant that do not fit together are translated one after the other", async () => {
+  const { memory } = new TestPipeline();
+  const content = "x".repeat(9 * 1024 * 1024);
+  let mostBytes = 0;
+  const statuses = [1, 2, 3].map(async () => {
+    const world = Object.assign(new TestPipeline(), { memory, maxBodyBytes: 64 * 1024 * 1024 });
+    world.model = modelOf({ api_dialect: "anthropic" });
+    world.upstream = async () => {
+      mostBytes = Math.max(mostBytes, memory.bodyMemory.usedBytes);
+      return Response.json(MESSAGE);
+    };
+    const body = JSON.stringify({ model: "tiny", messages: [{ role: "user", content }] });
+    return (await run(world.received({ body }))).status;
+  });
+  expect(await Promise.all(statuses)).toEqual([200, 200, 200]);
+  expect({ mostBytes, isBounded: mostBytes < 64 * 1024 * 1024, leftBytes: memory.bodyMemory.usedBytes }).toEqual({
+    mostBytes,
+    isBounded: true,
+    leftBytes: 0,
+  });
+});
+
+it("an answer that there is no memory to translate is 503, and costs nothing", async () => {
+  const world = new TestPipeline();
+  world.model = modelOf({ api_dialect: "anthropic" });
+  world.memory.answerMemory = new MemoryBudget(1_000);
+  world.upstream = async () => Response.json({ ...MESSAGE, more: "x".repeat(2_000) });
+  const response = await run(world.received());
+  await world.settled();
+  const retryAfter = response.headers.get("retry-after");
+  expect({ status: response.status, retryAfter, row: world.permit.settlement?.row }).toMatchObject({
+    status: 503,
+    retryAfter: "1",
+    row: { status_code: 503, error_code: "scheduler_unavailable", cost_usd: 0 },
   });
 });
 

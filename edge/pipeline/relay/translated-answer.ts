@@ -17,6 +17,7 @@ import type { Call } from "../call/context.ts";
 import { inTurns } from "../call/in-turns.ts";
 import type { UpstreamAnswer } from "../forward/attempt.ts";
 import { beginningOf, LOOK_MAX_BYTES } from "../forward/look-at-answer.ts";
+import { noMemory } from "../forward/translated-call.ts";
 import { isEventStream } from "../reply/response-headers.ts";
 
 const JSON_TYPE = "application/json";
@@ -33,7 +34,10 @@ export function translationStage(call: Call, translation: Translation, onBroken:
       return { ...answer, body: translatedStream(call, answer.body, translation.stream(), onBroken) };
     const collected = await collectAnswer(call, answer.body, report);
     const bytes = collected.kind === "whole" && !answer.coding ? collected.bytes : null;
-    if (collected.kind === "too-large") await collected.body.cancel().catch(() => undefined);
+    if (collected.kind === "too-large") {
+      await collected.body.cancel().catch(() => undefined);
+      if (collected.noMemory) throw noMemory("the answer");
+    }
     if (bytes === null) throw unreadable(answer.coding ? `is in the coding ${answer.coding}` : "is too large");
     return { ...answer, contentType: JSON_TYPE, body: bodyOfBytes(await inTurns(call, document(bytes, translation))) };
   };
