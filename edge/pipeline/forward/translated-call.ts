@@ -87,7 +87,8 @@ async function memoryFor(
   if (memory === null) {
     const own = call.memory.answerMemory.open();
     if (!own.grow(COPIES * size)) throw noMemory("the body");
-    return { keep: own.close, release: own.close };
+    const close = (): void => own.close();
+    return { keep: close, release: close };
   }
   const before = memory.countedBytes;
   await memory.reserveForm(Math.min(2 * (before + size), LIMITS.tenantBodyMemory));
