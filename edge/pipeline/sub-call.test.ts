@@ -337,14 +337,16 @@ describe("an unbilled call", () => {
     });
   });
 
-  it("to a model of Anthropic's API is translated, and its answer too", async () => {
+  it("to a model of Anthropic's API is translated as work of its tenant, and its answer too", async () => {
     const world = new SubCallWorld();
+    const belongs = vi.spyOn(world.memory.turns, "belongs");
     const model: ModelRecord = { ...HELPER, api_dialect: "anthropic", auth_scheme: "x-api-key" };
     const content = [{ type: "text", text: "hi" }];
     const usage = { input_tokens: 5, output_tokens: 7 };
     world.upstream = async () => Response.json({ type: "message", id: "msg_1", model: "m", content, usage });
     const made = await world.within(async (call, request) => await unbilledCall(call, request, { ...ASKED, model }));
     expect(made).toMatchObject({ status: 200, value: { choices: [{ message: { content: "hi" } }] } });
+    expect(belongs.mock.lastCall?.[0]).not.toBe(belongs.mock.calls[0]?.[0]);
     const [sent] = world.upstreamCalls;
     expect({ url: sent?.url, version: sent?.headers["anthropic-version"] }).toEqual({
       url: "http://one.test/v1/messages",

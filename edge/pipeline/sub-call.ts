@@ -20,6 +20,7 @@ import { inTurns } from "./call/in-turns.ts";
 import { Interruption } from "./call/interruption.ts";
 import {
   AlreadySettled,
+  type Authenticated,
   NO_BOONS,
   NO_UPSTREAM,
   type Parsed,
@@ -107,7 +108,7 @@ export async function currentModel(call: Call, name: string): Promise<ModelRecor
  * A client that leaves later, or an upstream that breaks off, ends the body as it ends a client's answer.
  */
 export async function openSubCall(parent: Call, request: Prepared, asked: SubCall): Promise<Response> {
-  return await openAs(childOf(parent, asked.requestType, asked.signal), request, asked);
+  return await openAs(childOf(parent, request, asked.requestType, asked.signal), request, asked);
 }
 
 /**
@@ -115,7 +116,7 @@ export async function openSubCall(parent: Call, request: Prepared, asked: SubCal
  * {@link openSubCall} throws; an answer that breaks off is `upstream_failed`.
  */
 export async function subCall(parent: Call, request: Prepared, asked: SubCall): Promise<SubCallAnswer> {
-  const call = childOf(parent, asked.requestType, asked.signal);
+  const call = childOf(parent, request, asked.requestType, asked.signal);
   const { status, body } = await openAs(call, request, asked);
   try {
     return await collect(call, status, body);
@@ -131,7 +132,7 @@ export async function subCall(parent: Call, request: Prepared, asked: SubCall): 
  * GatewayError `upstream_failed` or `upstream_timeout`, and ClientGone.
  */
 export async function unbilledCall(parent: Call, caller: Parsed, asked: OwnCall): Promise<SubCallAnswer> {
-  const call = childOf(parent);
+  const call = childOf(parent, caller);
   const request = { ...caller, ...(await ownOf(call, asked)), energy: null, boons: null };
   const { model } = request;
   const spoken = await spokenCall(call, request, []);
@@ -157,7 +158,7 @@ async function collectOnce(call: Call, answer: UpstreamAnswer): Promise<SubCallA
     const collected = await collect(call, status, response.body, cancellation.signal, head);
     if (translation === null || collected.kind === "too-large") return collected;
     const { value } = collected;
-    if (!response.ok) return { ...collected, value: translation.error(response.status, value) };
+    if (!response.ok) return { ...collected, value: translation.error(status, value) };
     return isJsonObject(value) ? { ...collected, value: await inTurns(call, translation.answer(value)) } : collected;
   } catch (error) {
     if (cancellation.clientGone) throw new ClientGone();
@@ -189,11 +190,17 @@ async function openAs(call: Call, parent: Prepared, asked: SubCall): Promise<Res
 }
 
 /** A call of its own, whose client counts as gone when the parent's client leaves. */
-function childOf(parent: Call, requestType: RequestType = "chat", signal = parent.request.signal): Call {
+function childOf(
+  parent: Call,
+  { principal }: Authenticated,
+  requestType: RequestType = "chat",
+  signal = parent.request.signal,
+): Call {
   const { ports, config, memory, waitUntil, traceContext, requestId } = parent;
   const headers = traceContext === null ? {} : { traceparent: traceparentOf(traceContext, traceContext.spanId) };
   const url = new URL(PATH, parent.request.url);
   const request = new Request(url, { method: "POST", headers, signal });
+  memory.turns.belongs(request, principal.tenant.id);
   const call = startCall({ ports, config, memory, waitUntil, request, place: { path: PATH, search: "" } });
   const interruption = new Interruption(parent.interruption);
   return { ...call, interruption, route: { ...call.route, requestType }, parentId: requestId };

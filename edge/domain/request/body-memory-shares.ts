@@ -97,6 +97,13 @@ export class BodyMemoryShares {
     return this.#tenants.get(body.tenant)?.has(body) ?? false;
   }
 
+  /** Frees some memory of the body, which is not waiting. */
+  give(body: HeldBody, bytes: number): void {
+    if (!this.holds(body)) return;
+    body.receivedBytes -= bytes;
+    this.#usedBytes -= bytes;
+  }
+
   /** Frees all memory of the body. */
   close(body: HeldBody): void {
     const bodies = this.#tenants.get(body.tenant);

@@ -16,6 +16,15 @@ interface UnreadBody {
   discard(): Promise<void>;
 }
 
+/** What a body that is held takes of its tenant's share of the memory for bodies. */
+interface HeldBodyMemory {
+  readonly countedBytes: number;
+  /** Counts so many bytes in all, once there is memory for them. Throws ClientGone. */
+  reserveForm(bytes: number): Promise<void>;
+  /** Counts no more than so many bytes in all from here on. */
+  keep(bytes: number): void;
+}
+
 /**
  * The client's body as it goes upstream: the client's own bytes except for `model`
  * (docs/rules/request-bodies.md#what-goes-upstream).
@@ -55,6 +64,8 @@ export interface OutgoingBody {
 
 /** The client's body as it arrives: knows its reader, and so how much of it is unread. */
 export class ClientBody {
+  /** Null: nothing of it is held. */
+  memory: HeldBodyMemory | null = null;
   readonly #request: Request;
   #reader: UnreadBody | null = null;
 

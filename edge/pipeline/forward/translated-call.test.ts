@@ -3,7 +3,9 @@ import { beforeEach, expect, it, vi } from "vitest";
 import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";
 import { modelOf } from "../../../test/harness/edge/pipeline/records.ts";
 import { TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
+import { MemoryBudget } from "../call/memory/memory-budget.ts";
 import { run } from "../run.ts";
+import { isSpoken } from "./translated-call.ts";
 
 beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 
@@ -16,11 +18,22 @@ async function answered(answer: () => Response, more: object = {}) {
   world.model = modelOf({ api_dialect: "anthropic" });
   world.maxBodyBytes = 64 * 1024 * 1024;
   world.upstream = async () => answer();
+  let failed = 0;
+  world.memory.endpoints.failed = () => {
+    failed += 1;
+  };
   const body = { model: "tiny", messages: [{ role: "user", content: "hello" }], ...more };
   const response = await run(world.received({ body: JSON.stringify(body) }));
   const text = await response.text().catch(() => "broken");
   await world.settled();
-  return { status: response.status, text, calls: world.upstreamCalls, row: world.permit.settlement?.row };
+  return {
+    status: response.status,
+    text,
+    calls: world.upstreamCalls,
+    row: world.permit.settlement?.row,
+    alerts: world.alerts,
+    failed,
+  };
 }
 
 it("a body that would fill the memory is refused, and nothing is sent", async () => {
@@ -32,6 +45,92 @@ it("a body that would fill the memory is refused, and nothing is sent", async ()
     status: 413,
     code: true,
     calls: 0,
+  });
+});
+
+it.each([
+  ["text", "x".repeat(2 * 1024 * 1024), 2 * 1024 * 1024],
+  ["many values", Array.from({ length: 40_000 }, () => ({ type: "text", text: "x" })), 8 * 1024 * 1024],
+])("a body of %s takes memory of its tenant's bodies, less after it is translated", async (_, content, leastBytes) => {
+  const world = new TestPipeline();
+  world.model = modelOf({ api_dialect: "anthropic" });
+  world.maxBodyBytes = 64 * 1024 * 1024;
+  const { bodyMemory, answerMemory } = world.memory;
+  let mostBytes = 0;
+  const open = bodyMemory.open.bind(bodyMemory);
+  bodyMemory.open = (...terms) => {
+    const opened = open(...terms);
+    const reserve = async (bytes: number) => {
+      const isReserved = await opened.reserve(bytes);
+      mostBytes = Math.max(mostBytes, bodyMemory.usedBytes);
+      return isReserved;
+    };
+    return { ...opened, reserve };
+  };
+  let held = { bodyBytes: 0, answerBytes: 0 };
+  world.upstream = async () => {
+    held = { bodyBytes: bodyMemory.usedBytes, answerBytes: answerMemory.usedBytes };
+    return Response.json(MESSAGE);
+  };
+  const body = JSON.stringify({ model: "tiny", messages: [{ role: "user", content }] });
+  const response = await run(world.received({ body }));
+  await response.text();
+  const [sent] = world.upstreamCalls;
+  const sentBytes = (await new Response(sent?.body as ReadableStream<Uint8Array>).arrayBuffer()).byteLength;
+  expect({ status: response.status, answerBytes: held.answerBytes, leftBytes: bodyMemory.usedBytes }).toEqual({
+    status: 200,
+    answerBytes: 0,
+    leftBytes: 0,
+  });
+  const { bodyBytes } = held;
+  const countedBytes = bodyBytes - sentBytes;
+  expect({
+    countedBytes,
+    mostBytes,
+    isCounted: countedBytes >= leastBytes,
+    isTwice: mostBytes >= 2 * countedBytes,
+  }).toEqual({
+    countedBytes,
+    mostBytes,
+    isCounted: true,
+    isTwice: true,
+  });
+});
+
+it("bodies of one tenant that do not fit together are translated one after the other", async () => {
+  const { memory } = new TestPipeline();
+  const content = "x".repeat(9 * 1024 * 1024);
+  let mostBytes = 0;
+  const statuses = [1, 2, 3].map(async () => {
+    const world = Object.assign(new TestPipeline(), { memory, maxBodyBytes: 64 * 1024 * 1024 });
+    world.model = modelOf({ api_dialect: "anthropic" });
+    world.upstream = async () => {
+      mostBytes = Math.max(mostBytes, memory.bodyMemory.usedBytes);
+      return Response.json(MESSAGE);
+    };
+    const body = JSON.stringify({ model: "tiny", messages: [{ role: "user", content }] });
+    return (await run(world.received({ body }))).status;
+  });
+  expect(await Promise.all(statuses)).toEqual([200, 200, 200]);
+  expect({ mostBytes, isBounded: mostBytes < 64 * 1024 * 1024, leftBytes: memory.bodyMemory.usedBytes }).toEqual({
+    mostBytes,
+    isBounded: true,
+    leftBytes: 0,
+  });
+});
+
+it("an answer that there is no memory to translate is 503, and costs nothing", async () => {
+  const world = new TestPipeline();
+  world.model = modelOf({ api_dialect: "anthropic" });
+  world.memory.answerMemory = new MemoryBudget(1_000);
+  world.upstream = async () => Response.json({ ...MESSAGE, more: "x".repeat(2_000) });
+  const response = await run(world.received());
+  await world.settled();
+  const retryAfter = response.headers.get("retry-after");
+  expect({ status: response.status, retryAfter, row: world.permit.settlement?.row }).toMatchObject({
+    status: 503,
+    retryAfter: "1",
+    row: { status_code: 503, error_code: "scheduler_unavailable", cost_usd: 0 },
   });
 });
 
@@ -60,6 +159,50 @@ it.each([
     status: expected,
     error: { message: expect.stringContaining(String(expected)) },
   });
+});
+
+it("a stream that ends without its own end owes what was seen of it, and its endpoint has failed", async () => {
+  const event = (type: string, more: object): string =>
+    `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`;
+  const content = { index: 0, delta: { type: "text_delta", text: "hi" } };
+  const begun = [
+    event("message_start", { message: { ...MESSAGE, content: [] } }),
+    event("content_block_start", { index: 0, content_block: { type: "text", text: "" } }),
+    event("content_block_delta", content),
+  ].join("");
+  const { text, row, alerts, failed } = await answered(
+    () => new Response(begun, { headers: { "content-type": "text/event-stream" } }),
+    { stream: true, max_tokens: 8_000 },
+  );
+  expect({ isTold: text.includes("upstream_stream_error"), isSeenOnly: (row?.output_tokens ?? 8_000) < 100 }).toEqual({
+    isTold: true,
+    isSeenOnly: true,
+  });
+  expect({ code: row?.error_code, alerts, failed }).toMatchObject({
+    code: "upstream_stream_error",
+    alerts: [{ detail: expect.stringContaining("connection broke") }],
+    failed: 1,
+  });
+});
+
+it("a refusal that becomes 502 has the type of that status", async () => {
+  const world = new TestPipeline();
+  world.upstream = async () => new Response("{}", { status: 503 });
+  const response = await run(world.received({}, "/v1/messages"));
+  expect({ status: response.status, body: await response.json() }).toMatchObject({
+    status: 502,
+    body: { type: "error", error: { type: "api_error" } },
+  });
+});
+
+it.each([
+  ["/v1/chat/completions", true],
+  ["/v1/messages", true],
+  ["/v1/messages/count_tokens", true],
+  ["/v1/threads/a/messages", false],
+  ["/v1/completions", false],
+])("whether a model of Anthropic's API answers %s: %s", (path, spoken) => {
+  expect(isSpoken(path, { api_dialect: "anthropic" })).toBe(spoken);
 });
 
 it("a call in the API of its model goes byte for byte", async () => {

@@ -30,13 +30,13 @@ interface SpokenCall {
   readonly plans: readonly TransformPlan[];
   /** Null: it is not translated. */
   readonly translation: Translation | null;
-  /** Frees what is held until the call has been sent. */
+  /** Frees the memory of what was written for the upstreams. */
   readonly release: () => void;
 }
 
 /** Whether the model can answer a call of this path, in its own API or by a translation. */
 export function isSpoken(path: string, { api_dialect }: Pick<ModelRecord, "api_dialect">): boolean {
-  return api_dialect === "openai" || path === CHAT || /\/messages(?:\/count_tokens)?$/.test(path);
+  return api_dialect === "openai" || [CHAT, MESSAGES, `${MESSAGES}/count_tokens`].includes(path);
 }
 
 /**
@@ -55,24 +55,50 @@ export async function spokenCall(
   // The gateway needs the usage of every answer; the transform that asked for it withholds it.
   const translation = translationOf(call.path, model.api_dialect, { createdSecs, maxTokens: null, usageAsked: true });
   if (translation === null) return asItIs;
-  const { clientBytes } = parsed.outgoing;
-  const size = (clientBytes ?? []).reduce((sum, { byteLength }) => sum + byteLength, 0);
-  const memory = call.memory.answerMemory.open();
-  const release = (): void => memory.close();
+  const size = sizeOf(parsed.outgoing);
+  if (COPIES * size > LIMITS.tenantBodyMemory) throw new GatewayError("request_too_large");
+  const memory = await memoryFor(call, size);
   try {
-    if (COPIES * size > LIMITS.answerMemory) throw new GatewayError("request_too_large");
-    if (!memory.grow(COPIES * size))
-      throw new GatewayError("scheduler_unavailable", {
-        cause: "no memory to translate the body",
-        headers: { "retry-after": "1" },
-      });
     const edits = plans.length === 0 ? parsed.edits : editsOf(plans);
     const written = await inTurns(call, translated(call, parsed, edits, translation));
-    return { parsed: written, plans: isMessages ? upstreamPlans(call, model, written) : [], translation, release };
+    memory.keep(sizeOf(written.outgoing));
+    const sent = isMessages ? upstreamPlans(call, model, written) : [];
+    return { parsed: written, plans: sent, translation, release: memory.release };
   } catch (error) {
-    release();
+    memory.release();
     throw error;
   }
+}
+
+function sizeOf({ clientBytes }: OutgoingBody): number {
+  return (clientBytes ?? []).reduce((sum, { byteLength }) => sum + byteLength, 0);
+}
+
+/**
+ * Memory to translate a body: of its tenant's share, which counts the larger of its bytes and its values already. Its values are
+ * there a second time while it is translated, and its text and what is written besides. The body of a sub-call counts nowhere: only its
+ * translation does, while it lasts.
+ */
+async function memoryFor(
+  call: Call,
+  size: number,
+): Promise<{ readonly keep: (bytes: number) => void; readonly release: () => void }> {
+  const { memory } = call.body;
+  if (memory === null) {
+    const own = call.memory.answerMemory.open();
+    if (!own.grow(COPIES * size)) throw noMemory("the body");
+    const close = (): void => own.close();
+    return { keep: close, release: close };
+  }
+  const before = memory.countedBytes;
+  await memory.reserveForm(Math.min(2 * (before + size), LIMITS.tenantBodyMemory));
+  return { keep: (bytes) => memory.keep(before + bytes), release: () => memory.keep(before) };
+}
+
+/** There is not enough memory of the isolate for a translation now. */
+export function noMemory(translated: string): GatewayError {
+  const cause = `no memory to translate ${translated}`;
+  return new GatewayError("scheduler_unavailable", { cause, headers: { "retry-after": "1" } });
 }
 
 function* translated(

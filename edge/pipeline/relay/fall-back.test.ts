@@ -133,6 +133,41 @@ describe("a request that waits for a slot of the next model", () => {
   });
 });
 
+describe("a fallback whose API cannot carry the request", () => {
+  async function served(fallback_models: string[], model = "tiny") {
+    const world = new TestPipeline();
+    world.model = modelOf({
+      fallback_models,
+      fallback_on: ["failure"],
+      maintenance_until_ms: Number(model === "auto") * 1e15,
+    });
+    world.otherModels.set("messages", modelOf({ model_name: "messages", api_dialect: "anthropic" }));
+    world.otherModels.set("third", modelOf({ model_name: "third" }));
+    world.upstream = async () =>
+      model === "tiny" && world.upstreamCalls.length === 1
+        ? new Response("of tiny", { status: 429 })
+        : Response.json({ choices: [] });
+    const body = { model, n: 2, messages: [{ role: "user", content: "hello" }] };
+    const response = await run(world.received({ body: JSON.stringify(body) }));
+    const text = await response.text();
+    await world.settled();
+    const { served_model } = world.permit.settlement?.row ?? {};
+    return { status: response.status, text, served_model, slots: world.requests.length };
+  }
+
+  it("is passed over without a slot, and the next one is asked", async () => {
+    expect(await served(["messages", "third"])).toMatchObject({ status: 200, served_model: "third", slots: 2 });
+  });
+
+  it("leaves the answer of the last model to the client", async () => {
+    expect(await served(["messages"])).toEqual({ status: 429, text: "of tiny", served_model: "tiny", slots: 1 });
+  });
+
+  it("is passed over though auto has chosen it", async () => {
+    expect(await served([], "auto")).toMatchObject({ status: 200, served_model: "third", slots: 2 });
+  });
+});
+
 it("a row names the model whose upstream was called, though the next one admitted the request", async () => {
   const moving = new Moving();
   moving.world.otherModels.set(

@@ -13,6 +13,7 @@ import { StageFailure } from "../call/known.ts";
 import type { UpstreamAnswer } from "../forward/attempt.ts";
 import { statusOf } from "../forward/forward.ts";
 import { heldError } from "../forward/held-error.ts";
+import { spokenCall } from "../forward/translated-call.ts";
 
 /** What follows an answer. */
 interface Moved {
@@ -80,7 +81,10 @@ export class Fallbacks {
       const auto = request.auto && { ...request.auto, settingsRev: null };
       const asking = { ...request, parsed, auto, asked: request.asked ?? request.model };
       try {
-        return await admit(this.#call, await reload(asking), reload, request);
+        const candidate = await reload(asking);
+        // One that cannot carry the request is passed over before the slot and the answer of the last one are given up.
+        (await spokenCall(this.#call, candidate, [])).release();
+        return await admit(this.#call, candidate, reload, request);
       } catch (error) {
         const { cause } = StageFailure.of(error, asking);
         if (this.#call.interruption.failure !== null) throw this.#call.interruption.failure;

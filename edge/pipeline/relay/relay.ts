@@ -63,7 +63,10 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     translation !== null && isRefusal
       ? await translatedRefusal(call, relayed.forwarded, translation)
       : relayed.forwarded;
-  const stages = translation === null ? relayed.stages : [translationStage(call, translation), ...relayed.stages];
+  const stages =
+    translation === null
+      ? relayed.stages
+      : [translationStage(call, translation, () => tapped?.breakOff()), ...relayed.stages];
   const { response, head, cancellation, sentMs } = forwarded;
   const { headers: upstreamHeaders } = response;
   const status = clientStatus(response.status);

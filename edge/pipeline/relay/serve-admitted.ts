@@ -51,6 +51,8 @@ const FOR_SUB_CALL: ForClient = { guard: async (request) => request, reload: nul
 
 /** What a model's upstreams fail with. */
 const NO_ANSWER: ReadonlySet<string> = new Set<ErrorCode>(["upstream_failed", "upstream_timeout"]);
+/** What a model fails with whose API cannot carry the request, so that one that the client did not name is passed over. */
+const NOT_CARRIED: ReadonlySet<string> = new Set<ErrorCode>(["untranslatable_field", "request_too_large"]);
 
 type Admitted = AdmittedRequest & { readonly upstream: UpstreamProgress };
 
@@ -115,7 +117,7 @@ export async function serveAdmitted(
   }
 }
 
-/** The last answer of the model's upstreams, or what it failed with when there is none. Throws every other failure. */
+/** The last answer of the model's upstreams, or what failed when there is none. Throws every other failure. */
 async function askModel(
   call: Call,
   request: Admitted,
@@ -126,7 +128,9 @@ async function askModel(
   try {
     return { answer: await forward(call, sent, request.upstream, readsErrors), failure: null };
   } catch (error) {
-    if (!(error instanceof GatewayError) || !NO_ANSWER.has(error.code)) throw error;
+    if (!(error instanceof GatewayError)) throw error;
+    const isNamed = request.auto === null && request.asked === null;
+    if (!NO_ANSWER.has(error.code) && (isNamed || !NOT_CARRIED.has(error.code))) throw error;
     return { answer: null, failure: error };
   } finally {
     request.guarded?.beside?.();

@@ -59,6 +59,12 @@ export class TappedBody {
       { highWaterMark: 0 },
     );
   }
+
+  /** What was read to its end was no whole answer. */
+  breakOff(): void {
+    this.complete = false;
+    this.broken = true;
+  }
 }
 
 /** Runs the stages one after another. `onEnd` collects what is to be freed at the end of the answer. Throws what a stage throws. */

@@ -5,6 +5,7 @@
 import { GatewayError } from "../../../shared/errors.ts";
 import type { Steps } from "../../../shared/steps.ts";
 import type { StreamTranslation, Translation } from "../../domain/dialect/translation.ts";
+import { clientStatus } from "../../domain/usage/billing.ts";
 import { concat } from "../../domain/wire/bytes/byte-pieces.ts";
 import { isJsonObject } from "../../domain/wire/json/document.ts";
 import { parsedInSteps } from "../../domain/wire/json/parse-in-steps.ts";
@@ -16,20 +17,27 @@ import type { Call } from "../call/context.ts";
 import { inTurns } from "../call/in-turns.ts";
 import type { UpstreamAnswer } from "../forward/attempt.ts";
 import { beginningOf, LOOK_MAX_BYTES } from "../forward/look-at-answer.ts";
+import { noMemory } from "../forward/translated-call.ts";
 import { isEventStream } from "../reply/response-headers.ts";
 
 const JSON_TYPE = "application/json";
 const NOTHING = new Uint8Array(0);
 const encoder = new TextEncoder();
 
-/** The stage of a 2xx. A document that cannot be read is `upstream_failed`. */
-export function translationStage(call: Call, translation: Translation): AnswerStage {
+/**
+ * The stage of a 2xx. A document that cannot be read is `upstream_failed`. `onBroken` is called when a stream is none of its API,
+ * or ends before its own end.
+ */
+export function translationStage(call: Call, translation: Translation, onBroken: () => void): AnswerStage {
   return async (answer, report) => {
     if (!answer.coding && isEventStream(answer.contentType))
-      return { ...answer, body: translatedStream(call, answer.body, translation.stream()) };
+      return { ...answer, body: translatedStream(call, answer.body, translation.stream(), onBroken) };
     const collected = await collectAnswer(call, answer.body, report);
     const bytes = collected.kind === "whole" && !answer.coding ? collected.bytes : null;
-    if (collected.kind === "too-large") await collected.body.cancel().catch(() => undefined);
+    if (collected.kind === "too-large") {
+      await collected.body.cancel().catch(() => undefined);
+      if (collected.noMemory) throw noMemory("the answer");
+    }
     if (bytes === null) throw unreadable(answer.coding ? `is in the coding ${answer.coding}` : "is too large");
     return { ...answer, contentType: JSON_TYPE, body: bodyOfBytes(await inTurns(call, document(bytes, translation))) };
   };
@@ -50,6 +58,7 @@ function translatedStream(
   call: Call,
   body: ReadableStream<Uint8Array>,
   stream: StreamTranslation,
+  onBroken: () => void,
 ): ReadableStream<Uint8Array> {
   const filter = new SseFilter([eventsOf(stream)], true);
   const reader = body.getReader();
@@ -69,6 +78,7 @@ function translatedStream(
             if (done || bytes.byteLength > 0) return;
           }
         } catch (error) {
+          if (stream.isBroken) onBroken();
           await reader.cancel(error).catch(() => undefined);
           throw error;
         }
@@ -119,6 +129,6 @@ export async function translatedRefusal(
   const headers = new Headers(response.headers);
   for (const name of ["content-length", "content-encoding", "transfer-encoding"]) headers.delete(name);
   headers.set("content-type", JSON_TYPE);
-  const head = new Uint8Array(encoder.encode(JSON.stringify(translation.error(status, said))));
+  const head = new Uint8Array(encoder.encode(JSON.stringify(translation.error(clientStatus(status), said))));
   return { ...answer, response: new Response("", { status, headers }), head };
 }

@@ -59,6 +59,7 @@ export async function openDecoded(
   if (coding === undefined) throw unreadableCoding();
   const source = openBody(call, maxBytes);
   const memory = new BodyMemoryUse(call, caller, source);
+  call.body.memory = memory;
   if (coding === null) return { source, memory };
   const decoded = new DecodedSource(call.ports.decode(coding, await readAll(source, memory)), maxBytes);
   memory.continueWith(decoded);
@@ -143,6 +144,18 @@ export class BodyMemoryUse {
   /** Counts what the read body takes in another form, where that is more than its bytes. Throws ClientGone. */
   async reserveForm(bytes: number): Promise<void> {
     await this.#reserve(bytes);
+  }
+
+  get countedBytes(): number {
+    return this.#countedBytes;
+  }
+
+  /** Counts no more than this from here on. */
+  keep(bytes: number): void {
+    const given = this.#countedBytes - bytes;
+    if (given <= 0) return;
+    this.#reservation?.give(given);
+    this.#countedBytes = bytes;
   }
 
   async #reserve(inAll: number): Promise<void> {

@@ -58,6 +58,10 @@ export class RequestBodyMemory {
         if (client.aborted) return false;
         return this.#shares.take(body, bytes, this.#clock()) || (await this.#turn(body, call));
       },
+      give: (bytes) => {
+        this.#shares.give(body, bytes);
+        this.#resumeNext();
+      },
       complete: () => {
         this.#shares.complete(body);
         this.#resumeNext();
@@ -104,6 +108,8 @@ export class RequestBodyMemory {
 export interface BodyReservation {
   /** Counts bytes that have arrived, once there is memory for them. False: the client has left meanwhile. */
   reserve(bytes: number): Promise<boolean>;
+  /** Frees some of the bytes that were counted. */
+  give(bytes: number): void;
   /** Reports that nothing more will come. */
   complete(): void;
   /** Frees everything that is reserved; calls after the first do nothing. */
