@@ -162,7 +162,7 @@ async function readCall(call: Call, caller: Authenticated): Promise<ReadCall | n
   const weighed = await inTurns(call, weighedJson(pieces, call.requestId));
   if (weighed === null) return null;
   // the more values live at once, the longer the runtime stops when it collects garbage
-  await memory.reserveForm(Math.min(weighed.weightBytes, LIMITS.tenantBodyMemory));
+  await memory.reserveValues(Math.min(weighed.weightBytes, LIMITS.tenantBodyMemory));
   const read = await inTurns(call, readJson(weighed, call));
   if (read === null) return null;
   call.cleanups.push(() => read.outgoing.release());

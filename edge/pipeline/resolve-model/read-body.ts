@@ -140,16 +140,16 @@ export class BodyMemoryUse {
     await this.#reserve(this.#source.readBytes);
   }
 
-  /** Counts what the read body takes in another form, where that is more than its bytes. Throws ClientGone. */
-  async reserveForm(bytes: number): Promise<void> {
-    await this.#reserve(bytes);
+  /** Counts what the values of the read body take, where that is more than its bytes. Throws ClientGone. */
+  async reserveValues(bytes: number): Promise<void> {
+    await this.#reserve(bytes, true);
   }
 
-  async #reserve(inAll: number): Promise<void> {
+  async #reserve(inAll: number, isForValues = false): Promise<void> {
     const bytes = inAll - this.#countedBytes;
     if (bytes <= (this.#reservation === null ? UNRESERVED_MAX_BYTES : 0)) return;
     this.#reservation ??= this.#open();
-    if (!(await this.#reservation.reserve(bytes)))
+    if (!(await this.#reservation.reserve(bytes, isForValues)))
       throw new ClientGone("the client left while its body waited for memory");
     this.#countedBytes += bytes;
   }

@@ -54,9 +54,9 @@ export class RequestBodyMemory {
     };
     client.addEventListener("abort", release, { once: true });
     return {
-      reserve: async (bytes) => {
+      reserve: async (bytes, isForValues) => {
         if (client.aborted) return false;
-        return this.#shares.take(body, bytes, this.#clock()) || (await this.#turn(body, call));
+        return this.#shares.take(body, bytes, this.#clock(), isForValues) || (await this.#turn(body, call));
       },
       complete: () => {
         this.#shares.complete(body);
@@ -102,8 +102,8 @@ export class RequestBodyMemory {
 
 /** The memory that one body has. */
 export interface BodyReservation {
-  /** Counts bytes that have arrived, once there is memory for them. False: the client has left meanwhile. */
-  reserve(bytes: number): Promise<boolean>;
+  /** Counts bytes that have arrived, or values, once there is memory for them. False: the client has left meanwhile. */
+  reserve(bytes: number, isForValues?: boolean): Promise<boolean>;
   /** Reports that nothing more will come. */
   complete(): void;
   /** Frees everything that is reserved; calls after the first do nothing. */
