@@ -34,7 +34,10 @@ export class HeldBody {
   readonly tenant: string;
   /** Its length, if the client states it. */
   readonly expectedBytes: number | null;
+  /** With its values. */
   receivedBytes = 0;
+  /** What of that is for its values. */
+  valuesBytes = 0;
   isComplete = false;
   /**
    * What it waits for, and since when only other tenants keep it waiting, or the oldest waiting body of its tenant (null: it
@@ -87,7 +90,7 @@ export class BodyMemoryShares {
     const wanted = { bytes, isForValues };
     const granted = this.#shareFor(body, wanted, nowMs);
     if (granted !== null && this.#fitsTotal(body, granted)) {
-      this.#grow(body, granted, nowMs);
+      this.#grow(body, { bytes: granted, isForValues }, nowMs);
       return true;
     }
     body.waiting = { ...wanted, othersSinceMs: granted === null ? null : nowMs };
@@ -102,6 +105,14 @@ export class BodyMemoryShares {
   /** True when the body has been opened and not closed. */
   holds(body: HeldBody): boolean {
     return this.#tenants.get(body.tenant)?.has(body) ?? false;
+  }
+
+  /** Frees the memory of the body's values. */
+  closeValues(body: HeldBody): void {
+    if (!this.holds(body)) return;
+    this.#usedBytes -= body.valuesBytes;
+    body.receivedBytes -= body.valuesBytes;
+    body.valuesBytes = 0;
   }
 
   /** Frees all memory of the body. */
@@ -119,6 +130,7 @@ export class BodyMemoryShares {
       const queue = [...bodies].filter(({ waiting }) => waiting !== null);
       const [first] = queue;
       if (first?.waiting == null) continue;
+      const { isForValues } = first.waiting;
       const granted = this.#shareFor(first, first.waiting, nowMs);
       if (granted === null) {
         for (const body of queue) endWaitForOthers(body, nowMs);
@@ -130,14 +142,15 @@ export class BodyMemoryShares {
       first.waiting = null;
       // The gateway held it up, not its client.
       first.arrivingUntilMs = nowMs + PACE_MS;
-      this.#grow(first, granted, nowMs);
+      this.#grow(first, { bytes: granted, isForValues }, nowMs);
       return first;
     }
     return null;
   }
 
-  #grow(body: HeldBody, bytes: number, nowMs: number): void {
+  #grow(body: HeldBody, { bytes, isForValues }: WantedMemory, nowMs: number): void {
     body.receivedBytes += bytes;
+    if (isForValues) body.valuesBytes += bytes;
     this.#usedBytes += bytes;
     body.paceBytes += bytes;
     const tookMs = nowMs - body.paceStartMs;

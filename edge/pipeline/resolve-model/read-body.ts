@@ -140,18 +140,19 @@ export class BodyMemoryUse {
     await this.#reserve(this.#source.readBytes);
   }
 
-  /** Counts what the values of the read body take, where that is more than its bytes. Throws ClientGone. */
-  async reserveValues(bytes: number): Promise<void> {
-    await this.#reserve(bytes, true);
+  /** Counts what the values of the read body take; false: that is not more than its bytes. Throws ClientGone. */
+  async reserveValues(bytes: number): Promise<boolean> {
+    return await this.#reserve(bytes, true);
   }
 
-  async #reserve(inAll: number, isForValues = false): Promise<void> {
+  async #reserve(inAll: number, isForValues = false): Promise<boolean> {
     const bytes = inAll - this.#countedBytes;
-    if (bytes <= (this.#reservation === null ? UNRESERVED_MAX_BYTES : 0)) return;
+    if (bytes <= (this.#reservation === null ? UNRESERVED_MAX_BYTES : 0)) return false;
     this.#reservation ??= this.#open();
     if (!(await this.#reservation.reserve(bytes, isForValues)))
       throw new ClientGone("the client left while its body waited for memory");
     this.#countedBytes += bytes;
+    return true;
   }
 
   /** Counts what is read of `source` from here on, as well as what was read before. */
@@ -163,6 +164,11 @@ export class BodyMemoryUse {
   /** Reports that nothing more will be read. */
   complete(): void {
     this.#reservation?.complete();
+  }
+
+  /** Frees what is counted for values. */
+  releaseValues(): void {
+    this.#reservation?.releaseValues();
   }
 
   release(): void {

@@ -62,6 +62,10 @@ export class RequestBodyMemory {
         this.#shares.complete(body);
         this.#resumeNext();
       },
+      releaseValues: () => {
+        this.#shares.closeValues(body);
+        this.#resumeNext();
+      },
       release,
     };
   }
@@ -106,6 +110,8 @@ export interface BodyReservation {
   reserve(bytes: number, isForValues?: boolean): Promise<boolean>;
   /** Reports that nothing more will come. */
   complete(): void;
+  /** Frees what is reserved for values. */
+  releaseValues(): void;
   /** Frees everything that is reserved; calls after the first do nothing. */
   release(): void;
 }
