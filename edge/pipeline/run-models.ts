@@ -160,6 +160,7 @@ export async function forwardProbe(call: Call, resolved: Resolved, how: Forwarde
     call.waitUntil(call.ports.admission.record(row));
   };
   try {
+    request.parsed.dropValues?.();
     const forwarded = await forward(call, request, request.upstream).finally(() => request.parsed.outgoing.release());
     const settler = { end, abandon: () => end({ statusCode: 500 }) };
     const response = await relay(call, {

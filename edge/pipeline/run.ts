@@ -95,7 +95,10 @@ async function steps(call: Call, known: Known, route: ModelRoute): Promise<CallA
   const reload = async (request: Prepared): Promise<Prepared> =>
     await guardEarly(await route.resolve(call, await authenticate(call, request)));
   try {
-    const cached = await lookupResponse(call, await guardEarly(await prepare(call, resolved)), reload);
+    const early = await guardEarly(await prepare(call, resolved));
+    // a model is chosen again by the messages
+    if (early.auto === null) early.parsed.dropValues?.();
+    const cached = await lookupResponse(call, early, reload);
     if (cached.kind === "hit") return cached.answer;
     const admitted = await admit(call, cached.request, reload);
     return await serveAdmitted(call, admitted, cached.key, {

@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
 import { atOnce } from "../../../shared/steps.ts";
 import { routeClassOf } from "../request/route-class.ts";
-import { guardedTexts, textScopeOf } from "./request-texts.ts";
+import { guardedTexts } from "./request-texts.ts";
+import { textScopeOf } from "./text-scopes.ts";
 
 const input = { card: 4111111111111111, list: [1, -2.5e3], zanzibarx: { deep: 7 } };
 const messages = [

@@ -4,8 +4,8 @@
  *
  * If bodies of one tenant arrived together, their first parts could fill the share, and none would ever be complete. So a body
  * leaves room for the rest of every older body of its tenant that is still arriving. If all other bodies of its tenant wait, the
- * oldest one continues beyond the share, because no other body would free memory. A body that has waited long enough for other
- * tenants continues beyond the total.
+ * oldest one continues beyond the share, because no other body would free memory: with its values it takes then only what is left
+ * of the share. If a body of a tenant has waited long enough for other tenants, the tenant continues beyond the total.
  *
  * Invariants: waiting bodies of a tenant continue oldest first, and none is refused. A tenant has at most its share and the rest
  * of one body. Bodies that may not exceed the total have together no more than it, or no other body has any bytes. So the total
@@ -23,18 +23,27 @@ export const PACE_MS = 1000;
 /** A body waits at most this long for other tenants in all, ms. Waiting for its own tenant's share does not count. */
 export const OTHERS_MAX_MS = 30_000;
 
+/** Memory for bytes that a body has received, or for its values (docs/rules/request-bodies.md#memory). */
+interface WantedMemory {
+  readonly bytes: number;
+  readonly isForValues: boolean;
+}
+
 /** A body that is held; only {@link BodyMemoryShares} changes its fields. */
 export class HeldBody {
   readonly tenant: string;
   /** Its length, if the client states it. */
   readonly expectedBytes: number | null;
+  /** With its values. */
   receivedBytes = 0;
+  /** What of that is for its values. */
+  valuesBytes = 0;
   isComplete = false;
   /**
-   * The bytes that it waits for, and since when only other tenants keep it waiting (null: it waits for its own tenant's share or
-   * older bodies). Null: it does not wait.
+   * What it waits for, and since when only other tenants keep it waiting, or the oldest waiting body of its tenant (null: it
+   * waits for its own tenant's share). Null: it does not wait.
    */
-  waiting: { readonly bytes: number; readonly othersSinceMs: number | null } | null = null;
+  waiting: (WantedMemory & { readonly othersSinceMs: number | null }) | null = null;
   /** How long it waited for other tenants before, ms. */
   othersWaitMs = 0;
   /** It has waited for other tenants as long as a body may, so the total no longer holds it back. */
@@ -76,14 +85,15 @@ export class BodyMemoryShares {
     return body;
   }
 
-  /** Counts received bytes. False: there is no memory for them, and the body waits. */
-  take(body: HeldBody, bytes: number, nowMs: number): boolean {
-    const fitsShare = this.#fitsShare(body, bytes, nowMs);
-    if (fitsShare && this.#fitsTotal(body, bytes)) {
-      this.#grow(body, bytes, nowMs);
+  /** Counts received bytes, or those of values. False: there is no memory for them, and the body waits. */
+  take(body: HeldBody, bytes: number, nowMs: number, isForValues = false): boolean {
+    const wanted = { bytes, isForValues };
+    const granted = this.#shareFor(body, wanted, nowMs);
+    if (granted !== null && this.#fitsTotal(body, granted)) {
+      this.#grow(body, { bytes: granted, isForValues }, nowMs);
       return true;
     }
-    body.waiting = { bytes, othersSinceMs: fitsShare ? nowMs : null };
+    body.waiting = { ...wanted, othersSinceMs: granted === null ? null : nowMs };
     return false;
   }
 
@@ -97,11 +107,13 @@ export class BodyMemoryShares {
     return this.#tenants.get(body.tenant)?.has(body) ?? false;
   }
 
-  /** Frees some memory of the body, which is not waiting. */
-  give(body: HeldBody, bytes: number): void {
-    if (!this.holds(body)) return;
-    body.receivedBytes -= bytes;
-    this.#usedBytes -= bytes;
+  /** Frees the memory of the body's values but for so many bytes. */
+  keepValues(body: HeldBody, bytes: number): void {
+    const freedBytes = body.valuesBytes - bytes;
+    if (freedBytes <= 0 || !this.holds(body)) return;
+    this.#usedBytes -= freedBytes;
+    body.receivedBytes -= freedBytes;
+    body.valuesBytes = bytes;
   }
 
   /** Frees all memory of the body. */
@@ -116,30 +128,30 @@ export class BodyMemoryShares {
   /** Lets a waiting body continue, and counts the bytes that it waited for. Null: none may continue. */
   resumeNext(nowMs: number): HeldBody | null {
     for (const bodies of this.#tenants.values()) {
-      const [first, ...younger] = [...bodies].filter(({ waiting }) => waiting !== null);
-      for (const body of younger) endWaitForOthers(body, nowMs);
+      const queue = [...bodies].filter(({ waiting }) => waiting !== null);
+      const [first] = queue;
       if (first?.waiting == null) continue;
-      const { bytes } = first.waiting;
-      if (!this.#fitsShare(first, bytes, nowMs)) {
-        endWaitForOthers(first, nowMs);
+      const { isForValues } = first.waiting;
+      const granted = this.#shareFor(first, first.waiting, nowMs);
+      if (granted === null) {
+        for (const body of queue) endWaitForOthers(body, nowMs);
         continue;
       }
-      const othersSinceMs = first.waiting.othersSinceMs ?? nowMs;
-      first.waiting = { bytes, othersSinceMs };
-      if (first.othersWaitMs + nowMs - othersSinceMs >= OTHERS_MAX_MS) first.mayExceedTotal = true;
-      if (!this.#fitsTotal(first, bytes)) continue;
+      for (const body of queue) if (hasWaitedLong(body, nowMs)) first.mayExceedTotal = true;
+      if (!this.#fitsTotal(first, granted)) continue;
       endWaitForOthers(first, nowMs);
       first.waiting = null;
       // The gateway held it up, not its client.
       first.arrivingUntilMs = nowMs + PACE_MS;
-      this.#grow(first, bytes, nowMs);
+      this.#grow(first, { bytes: granted, isForValues }, nowMs);
       return first;
     }
     return null;
   }
 
-  #grow(body: HeldBody, bytes: number, nowMs: number): void {
+  #grow(body: HeldBody, { bytes, isForValues }: WantedMemory, nowMs: number): void {
     body.receivedBytes += bytes;
+    if (isForValues) body.valuesBytes += bytes;
     this.#usedBytes += bytes;
     body.paceBytes += bytes;
     const tookMs = nowMs - body.paceStartMs;
@@ -154,20 +166,31 @@ export class BodyMemoryShares {
     return isAlone || body.mayExceedTotal || this.#usedBytes + bytes <= this.#bounds.totalBytes;
   }
 
-  #fitsShare(body: HeldBody, bytes: number, nowMs: number): boolean {
-    let usedBytes = bytes;
+  /** How much of what it wants the body may have within the rules of its tenant; null: it waits. */
+  #shareFor(body: HeldBody, { bytes, isForValues }: WantedMemory, nowMs: number): number | null {
+    let excessBytes = bytes - this.#bounds.tenantBytes;
     let isOlder = true;
     let othersWait = true;
     for (const other of this.#tenants.get(body.tenant) ?? []) {
-      usedBytes += other.receivedBytes;
+      excessBytes += other.receivedBytes;
       if (other === body) isOlder = false;
       else if (other.waiting === null) {
         othersWait = false;
-        if (isOlder && nowMs < other.arrivingUntilMs) usedBytes += restOf(other);
-      } else if (isOlder) return false;
+        if (isOlder && nowMs < other.arrivingUntilMs) excessBytes += restOf(other);
+      } else if (isOlder) return null;
     }
-    return othersWait || usedBytes <= this.#bounds.tenantBytes;
+    if (excessBytes <= 0) return bytes;
+    if (!othersWait) return null;
+    return isForValues ? Math.max(0, bytes - excessBytes) : bytes;
   }
+}
+
+/** Whether other tenants have kept a waiting body as long as they may; its wait for them goes on. */
+function hasWaitedLong(body: HeldBody, nowMs: number): boolean {
+  if (body.waiting === null) return false;
+  const othersSinceMs = body.waiting.othersSinceMs ?? nowMs;
+  body.waiting = { ...body.waiting, othersSinceMs };
+  return body.othersWaitMs + nowMs - othersSinceMs >= OTHERS_MAX_MS;
 }
 
 /** Adds a body's present wait for other tenants, if any, to its earlier ones. */

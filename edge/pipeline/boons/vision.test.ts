@@ -47,6 +47,15 @@ describe("images for a model that does not see", () => {
     expect(span).toMatchObject({ status: "ok", attributes: { images: 2, described: 2, model: "eye" } });
   });
 
+  it("become descriptions also beside so many values that the parsed ones are not kept", async () => {
+    const world = worldOf([says("a cat")]);
+    world.maxBodyBytes = 4096 * 1024;
+    const many = Array.from({ length: 20_000 }, () => text("x"));
+    const answer = await world.chat(asks(image("https://x.test/d"), ...many));
+    expect(answer).toMatchObject({ status: 200, boons: "vision" });
+    expect((seen(world) as unknown[])[0]).toEqual(text("[Image description: a cat]"));
+  });
+
   it.each([
     ["redact", "card 4111 1111 1111 1111", "card [REDACTED:CREDIT_CARD]"],
     ["block", "card 4111 1111 1111 1111", "error: blocked by content policy"],

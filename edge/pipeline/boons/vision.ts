@@ -25,8 +25,9 @@ export const vision: Boon = {
     const { model, parsed } = work.request;
     if (!work.settings.vision_enabled || !model.boons.includes("vision") || model.supports.vision) return null;
     // The parsed document has cut strings, and is enough to see whether there is an image at all.
-    const { call } = work;
-    if ((await inTurns(call, imagePartsOf(parsed.document.root["messages"]))).length === 0) return null;
+    const { call, draft } = work;
+    const seen = parsed.document.root["messages"] ?? (draft.isLarge ? null : await draft.get("messages"));
+    if ((await inTurns(call, imagePartsOf(seen))).length === 0) return null;
     return await withSpan(work.call, "boon:vision", async (span) => {
       const tooLarge = work.draft.isLarge;
       const messages = tooLarge ? parsed.document.root["messages"] : await work.draft.get("messages");

@@ -18,11 +18,14 @@ interface UnreadBody {
 
 /** What a body that is held takes of its tenant's share of the memory for bodies. */
 interface HeldBodyMemory {
-  readonly countedBytes: number;
-  /** Counts so many bytes in all, once there is memory for them. Throws ClientGone. */
-  reserveForm(bytes: number): Promise<void>;
-  /** Counts no more than so many bytes in all from here on. */
-  keep(bytes: number): void;
+  /** The larger of its bytes and its values. */
+  readonly weightBytes: number;
+  /** What is counted beyond its bytes. */
+  readonly valuesBytes: number;
+  /** Counts so many bytes in all, once there is memory for them. False: it had them. Throws ClientGone. */
+  reserveValues(bytes: number): Promise<boolean>;
+  /** Counts no more than so many bytes beyond its own from here on. */
+  keepValues(bytes: number): void;
 }
 
 /**

@@ -142,6 +142,8 @@ export interface ParsedCall {
   readonly outgoing: OutgoingBody;
   /** What boons have changed of a JSON document. */
   readonly edits: MemberEdits;
+  /** Once the body is estimated: takes lists that weigh more than it out of the document, and frees their memory. */
+  readonly dropValues?: () => void;
 }
 
 /** The settings of boons, with their revision. */

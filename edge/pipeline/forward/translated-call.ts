@@ -75,8 +75,7 @@ function sizeOf({ clientBytes }: OutgoingBody): number {
 }
 
 /**
- * Memory to translate a body: of its tenant's share, which counts the larger of its bytes and its values already. Its values are
- * there a second time while it is translated, and its text and what is written besides. The body of a sub-call counts nowhere: only its
+ * Memory to translate a body: of its tenant's share, for its values while it is translated, its text and what is written. The body of a sub-call counts nowhere: only its
  * translation does, while it lasts.
  */
 async function memoryFor(
@@ -90,9 +89,9 @@ async function memoryFor(
     const close = (): void => own.close();
     return { keep: close, release: close };
   }
-  const before = memory.countedBytes;
-  await memory.reserveForm(Math.min(2 * (before + size), LIMITS.tenantBodyMemory));
-  return { keep: (bytes) => memory.keep(before + bytes), release: () => memory.keep(before) };
+  const before = memory.valuesBytes;
+  await memory.reserveValues(Math.min(2 * (memory.weightBytes + size), LIMITS.tenantBodyMemory));
+  return { keep: (bytes) => memory.keepValues(before + bytes), release: () => memory.keepValues(before) };
 }
 
 /** There is not enough memory of the isolate for a translation now. */

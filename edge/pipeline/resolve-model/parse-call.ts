@@ -52,6 +52,8 @@ const JSON_MAX_BYTES = LIMITS.jsonBodyMemory;
  * admitted.
  */
 const FORM_AHEAD_BYTES = 256 * 1024;
+/** Members whose lists are read again from the body where they are needed after it is estimated. */
+const DROPPED_LISTS = ["messages", "input", "prompt", "tools", "documents"];
 /** Work for a field that may steer, in units. */
 const STEERING_UNITS = 64;
 
@@ -63,12 +65,18 @@ interface FieldNames {
   readonly steering: FieldFault | null;
 }
 
-/** A JSON body that has been read; its fields have not been checked. */
-interface ReadCall extends FieldNames {
-  /** Who sent it, in the session to which it belongs. */
-  readonly caller: Authenticated;
+interface ReadJson extends FieldNames {
   readonly document: JsonDocument;
   readonly outgoing: JsonOutgoing;
+  /** Bytes of what is not dropped. */
+  readonly restBytes: number;
+}
+
+/** A JSON body that has been read; its fields have not been checked. */
+interface ReadCall extends ReadJson {
+  /** Who sent it, in the session to which it belongs. */
+  readonly caller: Authenticated;
+  readonly dropValues: () => void;
 }
 
 /** The parsed call of a route whose body must name a model. Throws 400 or 413. */
@@ -162,11 +170,18 @@ async function readCall(call: Call, caller: Authenticated): Promise<ReadCall | n
   const weighed = await inTurns(call, weighedJson(pieces, call.requestId));
   if (weighed === null) return null;
   // the more values live at once, the longer the runtime stops when it collects garbage
-  await memory.reserveForm(Math.min(weighed.weightBytes, LIMITS.tenantBodyMemory));
+  const isHeavy = await memory.reserveValues(Math.min(weighed.weightBytes, LIMITS.tenantBodyMemory));
   const read = await inTurns(call, readJson(weighed, call));
   if (read === null) return null;
   call.cleanups.push(() => read.outgoing.release());
-  return { ...read, caller: inSession(call, caller, read.document) };
+  const dropValues = (): void => {
+    if (!isHeavy) return;
+    // whoever holds the document must not keep them
+    const root: Record<string, unknown> = read.document.root;
+    for (const name of DROPPED_LISTS) if (typeof root[name] === "object") delete root[name];
+    if (read.restBytes <= PARSE_WHOLE_MAX_BYTES) memory.keepValues(0);
+  };
+  return { ...read, dropValues, caller: inSession(call, caller, read.document) };
 }
 
 /** A JSON body that has not been parsed. */
@@ -194,15 +209,17 @@ function* weighedJson(received: readonly Uint8Array<ArrayBuffer>[], requestId: s
 function* readJson(
   { cut, pieces }: WeighedJson,
   { requestId, config, ports: { transforms } }: Call,
-): Steps<Omit<ReadCall, "caller"> | null> {
+): Steps<ReadJson | null> {
   const document = yield* readCut(cut, requestId);
   if (document === null) return null;
   const top = yield* scanTopLevel(cut.bytes, (name) => isLookedAt(transforms, document.text(name)));
   if (top === null) return null;
   const names = top.members.map(({ name }) => document.text(name));
   let steering: FieldFault | null = null;
+  let restBytes = cut.bytes.byteLength;
   for (const [at, { value }] of top.members.entries()) {
     const name = names[at] ?? "";
+    if (DROPPED_LISTS.includes(name)) restBytes -= value.end - value.start;
     if (steering !== null || !mayConcernSteering(name)) continue;
     yield STEERING_UNITS;
     const held = cut.bytes.subarray(value.start, value.end);
@@ -210,7 +227,7 @@ function* readJson(
     const { passthroughFields } = config;
     steering = steeringFault(name, passthroughFields) ?? (yield* steeringWithin(name, held, text, passthroughFields));
   }
-  return { document, names, steering, outgoing: new JsonOutgoing(pieces, sentPlaces(cut, top)) };
+  return { document, names, steering, restBytes, outgoing: new JsonOutgoing(pieces, sentPlaces(cut, top)) };
 }
 
 function isLookedAt(transforms: Transforms, name: string): boolean {
@@ -226,13 +243,18 @@ function inSession(call: Call, caller: Authenticated, document: JsonDocument): A
   return { ...caller, session, endUser: endUserOf(document) };
 }
 
-function parsedOf({ caller, document, outgoing }: ReadCall, modelName: string, sent: OutgoingBody = outgoing): Parsed {
+function parsedOf(
+  { caller, document, outgoing, dropValues }: ReadCall,
+  modelName: string,
+  sent: OutgoingBody = outgoing,
+): Parsed {
   const parsed: ParsedCall = {
     document,
     modelName,
     stream: document.root["stream"] === true,
     outgoing: sent,
     edits: NO_EDITS,
+    dropValues,
   };
   return { ...caller, modelText: modelName, parsed };
 }

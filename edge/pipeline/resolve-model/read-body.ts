@@ -125,6 +125,7 @@ export class BodyMemoryUse {
   #source: PulledBody;
   #reservation: BodyReservation | null = null;
   #countedBytes = 0;
+  #weightBytes = 0;
 
   /** The body's bytes count for the tenant of `caller`. */
   constructor(call: Call, caller: Authenticated, source: BodySource) {
@@ -141,30 +142,37 @@ export class BodyMemoryUse {
     await this.#reserve(this.#source.readBytes);
   }
 
-  /** Counts what the read body takes in another form, where that is more than its bytes. Throws ClientGone. */
-  async reserveForm(bytes: number): Promise<void> {
-    await this.#reserve(bytes);
+  /** Counts what the values of the read body take; false: that is not more than its bytes. Throws ClientGone. */
+  async reserveValues(bytes: number): Promise<boolean> {
+    this.#weightBytes ||= bytes;
+    return await this.#reserve(bytes, true);
   }
 
-  get countedBytes(): number {
-    return this.#countedBytes;
+  /** What the body takes when its values are there: the larger of both. */
+  get weightBytes(): number {
+    return Math.max(this.#source.readBytes, this.#weightBytes);
   }
 
-  /** Counts no more than this from here on. */
-  keep(bytes: number): void {
-    const given = this.#countedBytes - bytes;
-    if (given <= 0) return;
-    this.#reservation?.give(given);
-    this.#countedBytes = bytes;
+  /** What is counted beyond the bytes of the body. */
+  get valuesBytes(): number {
+    return Math.max(0, this.#countedBytes - this.#source.readBytes);
   }
 
-  async #reserve(inAll: number): Promise<void> {
+  /** Counts no more than this for values from here on. */
+  keepValues(bytes: number): void {
+    if (bytes >= this.valuesBytes) return;
+    this.#reservation?.keepValues(bytes);
+    this.#countedBytes = this.#source.readBytes + bytes;
+  }
+
+  async #reserve(inAll: number, isForValues = false): Promise<boolean> {
     const bytes = inAll - this.#countedBytes;
-    if (bytes <= (this.#reservation === null ? UNRESERVED_MAX_BYTES : 0)) return;
+    if (bytes <= (this.#reservation === null ? UNRESERVED_MAX_BYTES : 0)) return false;
     this.#reservation ??= this.#open();
-    if (!(await this.#reservation.reserve(bytes)))
+    if (!(await this.#reservation.reserve(bytes, isForValues)))
       throw new ClientGone("the client left while its body waited for memory");
     this.#countedBytes += bytes;
+    return true;
   }
 
   /** Counts what is read of `source` from here on, as well as what was read before. */

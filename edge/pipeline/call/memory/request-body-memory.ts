@@ -54,16 +54,16 @@ export class RequestBodyMemory {
     };
     client.addEventListener("abort", release, { once: true });
     return {
-      reserve: async (bytes) => {
+      reserve: async (bytes, isForValues) => {
         if (client.aborted) return false;
-        return this.#shares.take(body, bytes, this.#clock()) || (await this.#turn(body, call));
-      },
-      give: (bytes) => {
-        this.#shares.give(body, bytes);
-        this.#resumeNext();
+        return this.#shares.take(body, bytes, this.#clock(), isForValues) || (await this.#turn(body, call));
       },
       complete: () => {
         this.#shares.complete(body);
+        this.#resumeNext();
+      },
+      keepValues: (bytes) => {
+        this.#shares.keepValues(body, bytes);
         this.#resumeNext();
       },
       release,
@@ -106,12 +106,12 @@ export class RequestBodyMemory {
 
 /** The memory that one body has. */
 export interface BodyReservation {
-  /** Counts bytes that have arrived, once there is memory for them. False: the client has left meanwhile. */
-  reserve(bytes: number): Promise<boolean>;
-  /** Frees some of the bytes that were counted. */
-  give(bytes: number): void;
+  /** Counts bytes that have arrived, or values, once there is memory for them. False: the client has left meanwhile. */
+  reserve(bytes: number, isForValues?: boolean): Promise<boolean>;
   /** Reports that nothing more will come. */
   complete(): void;
+  /** Frees what is reserved for values but for so many bytes. */
+  keepValues(bytes: number): void;
   /** Frees everything that is reserved; calls after the first do nothing. */
   release(): void;
 }
