@@ -25,7 +25,8 @@ function redactedEvents(...events: readonly unknown[]): readonly unknown[] {
 function collected(document: unknown, isEvent: boolean): readonly string[] {
   const texts = new CollectedTexts();
   const json = JSON.stringify(document);
-  atOnce(isEvent ? texts.event(encoder.encode(`data: ${json}\n\n`)) : texts.document(json));
+  if (isEvent) atOnce(texts.event(encoder.encode(`data: ${json}\n\n`)));
+  else atOnce(texts.document(json));
   return atOnce(texts.texts()).flat();
 }
 
