@@ -1,5 +1,5 @@
 /**
- * Odd values in the other parts of a request besides its body: headers, ids, cursors, limits, names in its path.
+ * Odd values in every part of a request but its body: headers, ids, cursors, limits, names in its path.
  *
  * @module-tag check
  */

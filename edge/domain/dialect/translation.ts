@@ -16,7 +16,7 @@ import { MessagesStream } from "./to-messages/stream.ts";
 
 export type { Dialect };
 
-/** What a translation needs to know besides the documents. */
+/** What a translation needs to know apart from the documents. */
 interface TranslationOptions {
   /** Unix time of the answer: Messages have none, chat completions need one. */
   readonly createdSecs: number;

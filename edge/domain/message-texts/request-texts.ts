@@ -42,7 +42,7 @@ export interface GuardedTexts {
 
 /** Members of token ids or vectors, wherever they stand. */
 const TOKENS = new Set("prompt_token_ids input_ids token_ids token_data prompt_embeds input_embeds".split(" "));
-/** Members that take lists of token ids in place of texts, besides those of which every string is examined. */
+/** Members that take lists of token ids in place of texts, apart from those whose every string is examined. */
 const TEXTS_OR_TOKENS = new Set("prompt input inputs texts context tokens".split(" "));
 
 /** True for a number or string that gives a model token ids or vectors, with or without lists around it. */

@@ -17,7 +17,7 @@ export type TextScope = ReadonlyMap<string, MemberRule>;
 
 const scopeOf = (rules: Readonly<Record<string, MemberRule>>): TextScope => new Map(Object.entries(rules));
 
-/** What model servers (vLLM, SGLang, llama.cpp) take besides the fields of a route, and show their models or templates. */
+/** What model servers (vLLM, SGLang, llama.cpp) take beyond the fields of a route, and show their models or templates. */
 const OF_SERVERS = {
   chat_template: "beside",
   chat_template_kwargs: "beside",

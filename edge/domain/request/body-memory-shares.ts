@@ -185,7 +185,7 @@ export class BodyMemoryShares {
   }
 }
 
-/** Whether other tenants have kept a waiting body as long as they may; its wait for them goes on. */
+/** Whether other tenants have kept a waiting body as long as they may; it keeps waiting for them. */
 function hasWaitedLong(body: HeldBody, nowMs: number): boolean {
   if (body.waiting === null) return false;
   const othersSinceMs = body.waiting.othersSinceMs ?? nowMs;

@@ -220,7 +220,7 @@ describe("long work", () => {
     expect({ own, isBeside: own > 800 }).toEqual({ own, isBeside: true });
   });
 
-  it("goes on when the work before it ends, is given up, or has had no turn for long", () => {
+  it("continues when the work before it ends, is given up, or has had no turn for long", () => {
     const turns = new Turns();
     const [works, request] = [Array.from({ length: 4 }, () => ({})), {}];
     turns.belongs(request, "a");

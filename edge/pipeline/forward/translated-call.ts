@@ -1,6 +1,6 @@
 /**
  * A call to a model whose API is another one than the client's (docs/rules/upstream-calls.md#translated-calls): its body is
- * translated once for each model that is tried, after its slot and its budgets are granted. Every other call goes on as it is.
+ * translated once for each model that is tried, after its slot and its budgets are granted. Every other call is sent as it is.
  */
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { GatewayError } from "../../../shared/errors.ts";

@@ -99,7 +99,7 @@ it.each([
   ["an answer", 200, "application/json"],
   ["a refusal", 400, "application/json"],
   ["a stream whose usage is withheld", 200, "text/event-stream"],
-])("%s that goes on past its time is the upstream's failure, however slow its reader", async (_, status, type) => {
+])("%s that passes its time is the upstream's failure, however slow its reader", async (_, status, type) => {
   const world = new TestPipeline();
   world.model = modelOf({ request_timeout_secs: 3 });
   const head = { status, headers: { "content-type": type } };

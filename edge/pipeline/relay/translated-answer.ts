@@ -25,7 +25,7 @@ const NOTHING = new Uint8Array(0);
 const encoder = new TextEncoder();
 
 /**
- * The stage of a 2xx. A document that cannot be read is `upstream_failed`. `onBroken` is called when a stream is none of its API,
+ * The stage of a 2xx. A document that cannot be read is `upstream_failed`. `onBroken` is called when a stream is not of its API,
  * or ends before its own end.
  */
 export function translationStage(call: Call, translation: Translation, onBroken: () => void): AnswerStage {
@@ -53,7 +53,7 @@ function unreadable(reason: string): GatewayError {
   return new GatewayError("upstream_failed", { cause: `the answer cannot be translated: it ${reason}` });
 }
 
-/** Each event goes on as soon as it is complete. A stream that is none, or ends before its own end, breaks off. */
+/** Each event is sent as soon as it is complete. What is no event stream, or ends before its own end, breaks off. */
 function translatedStream(
   call: Call,
   body: ReadableStream<Uint8Array>,

@@ -52,7 +52,7 @@ function* membersOf(value: unknown): Steps<number> {
   return members;
 }
 
-/** Adds the objects of a part of a list. As a loop within that of its caller the engine would compile it anew for short lists. */
+/** Adds the objects of a part of a list. As a loop within that of its caller the engine would compile it again for short lists. */
 function addObjects(values: readonly unknown[], from: number, end: number, open: object[]): void {
   for (let at = from; at < end; at += 1) {
     const one = values[at];

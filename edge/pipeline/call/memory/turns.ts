@@ -4,8 +4,8 @@
 const TURN_UNITS = 32 * 1024;
 const TURN_UNITS_MIN = 1024;
 /**
- * Work of more units is long. What it has made by then lives as long as it goes on, and the runtime stops for all that live
- * whenever it collects garbage: so of one tenant's long works only the first has turns.
+ * Work of more units is long. What it has made lives until it ends, and whenever the runtime collects garbage it stops for the longer,
+ * the more objects live: so of one tenant's long works only the first has turns.
  */
 const LONG_UNITS = 1024 * 1024;
 /** How long a work waits for each that is before it, and at most, ms. */
@@ -39,7 +39,7 @@ export class Turns {
     return Math.max(TURN_UNITS / sharing, TURN_UNITS_MIN);
   }
 
-  /** Notes a turn of a request's work, which has done so many units by now. Returns how long it waits for others, ms; 0: it goes on. */
+  /** Notes a turn of a request's work, which has done so many units by now. Returns how long it waits for others, ms; 0: it continues. */
   had(work: object, request: object, units: number, nowMs: number): number {
     // those that had their turn last come last
     this.#works.delete(work);
