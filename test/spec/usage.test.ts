@@ -82,9 +82,14 @@ describe("the request log", () => {
       key_prefix: minted.key.key_prefix,
       total_tokens: 33,
     });
-    const byKey = await fixture.gateway.must<readonly unknown[]>(
-      "GET",
-      `/usage/daily?group_by=key_model&key_id=${minted.key.id}`,
+    // The sums of a day are written after the row.
+    const byKey = await waitFor(
+      async () =>
+        await fixture.gateway.must<readonly unknown[]>(
+          "GET",
+          `/usage/daily?group_by=key_model&key_id=${minted.key.id}`,
+        ),
+      (sums) => sums.length > 0,
     );
     expect(byKey).toMatchObject([{ tenant_name: minted.tenant.name, key_name: minted.key.name }]);
   });

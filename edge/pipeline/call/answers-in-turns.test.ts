@@ -29,7 +29,7 @@ const eventOf = (data: string): Uint8Array => new TextEncoder().encode(`data: ${
 const SCHEMA = { type: "object", properties: { messages: { type: "array", items: { type: "object" } } } };
 
 /** The most of one step: a string of an answer is parsed by the engine at once, which takes a unit for 16 bytes at most. */
-const mostOf = (json: string): number => STEP_MAX + json.length / 8;
+const mostOf = (json: string): number => STEP_MAX + new TextEncoder().encode(json).byteLength / 8;
 
 const readers: Readonly<Record<string, (json: string) => Steps<unknown>>> = {
   parse: parsedInSteps,
