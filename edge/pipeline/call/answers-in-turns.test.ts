@@ -28,8 +28,8 @@ const scan = compileScan({ scanners: ["pii", "ban_keywords"], banKeywords: ["a b
 const eventOf = (data: string): Uint8Array => new TextEncoder().encode(`data: ${data}\n\n`);
 const SCHEMA = { type: "object", properties: { messages: { type: "array", items: { type: "object" } } } };
 
-/** The most of one step: a string of an answer is parsed by the engine at once, which takes a unit for 16 bytes at most. */
-const mostOf = (json: string): number => STEP_MAX + new TextEncoder().encode(json).byteLength / 8;
+/** The most of one step: the end of a string of an answer is looked for at once, which takes a unit for 4 bytes. */
+const mostOf = (json: string): number => STEP_MAX + new TextEncoder().encode(json).byteLength / 4;
 
 const readers: Readonly<Record<string, (json: string) => Steps<unknown>>> = {
   parse: parsedInSteps,

@@ -22,7 +22,9 @@ export function realBackend(url: string): Backend {
   const failure = (error: unknown): Error => {
     if (isReplyError(error)) return new RedisError(error.message);
     const isLost = error instanceof Error && error.name === "MaxRetriesPerRequestError";
-    return new RedisUnavailable(`the store of GATEWAY_REDIS_URL at ${place} is not available: ${rootCause(isLost ? lastError : error)}`);
+    return new RedisUnavailable(
+      `the store of GATEWAY_REDIS_URL at ${place} is not available: ${rootCause(isLost ? lastError : error)}`,
+    );
   };
   const connect = () => {
     const client = new Redis(url, {
