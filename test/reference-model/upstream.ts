@@ -6,7 +6,7 @@ import type { Attempt, Call, CallRoute, Served } from "./facts.ts";
 import { answerOf } from "./wire.ts";
 
 /** The header by which a call is known here. The gateway forwards headers that it does not know. */
-export const CALL_HEADER = "x-model-call";
+export const CALL_HEADER = "x-scripted-call";
 
 const KEEP_ALIVE_MS = 3_600_000;
 
