@@ -155,7 +155,7 @@ describe("two admins who change a tenant", () => {
     expect({ status: again.status, body: await again.json() }).toMatchObject({ status: 200, body: { weight: 7 } });
   });
 
-  it.each(["5", 5.5, null, 1e300, [5]])("are told of a rev %j in a body that is no revision", async (rev) => {
+  it.each(["5", 5.5, null, 1e300, [5]])("get 400 for a rev in the body that is not a revision: %j", async (rev) => {
     const { id } = await make();
     const answer = await control.request("PATCH", `/api/v1/tenants/${id}`, { weight: 7, rev });
     expect({ status: answer.status, body: await answer.json() }).toMatchObject({

@@ -145,7 +145,7 @@ describe("a model", () => {
     expect(asked[1]?.body).toMatch(/name="model"\r\n\r\nwhisper[\s\S]*filename="silence.wav"[\s\S]*RIFF/);
   });
 
-  it("of Anthropic's API is asked for a message and its catalog, with the header of its credential", async () => {
+  it("of Anthropic's API is asked for a message and its models, with its own key header", async () => {
     const fields = { api_dialect: "anthropic", auth_scheme: "x-api-key", api_key: "k", upstream_model: "m" };
     const model = await scene.model({ ...fields, health: { failure_threshold: 1 } });
     scene.upstream.answer = ({ method }) => (method === "POST" ? { status: 404 } : { body: '{"data":[{"id":"m"}]}' });

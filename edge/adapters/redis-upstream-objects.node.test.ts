@@ -309,7 +309,7 @@ describe("while the store is away", () => {
   });
 });
 
-it("waits for a store that hangs once, not for each object, and saves them when it answers again", async () => {
+it("waits once for a store that hangs, and saves all objects when it answers again", async () => {
   const isolate = isolateOf();
   hanging = Promise.withResolvers();
   const sinceMs = performance.now();

@@ -248,7 +248,7 @@ describe("a chat completion's stream as events", () => {
     ]);
   });
 
-  it("starts a call for each new id of a server without indexes, and puts a name in pieces together", () => {
+  it("starts a call for each new id without an index, and joins the pieces of a name", () => {
     const stream = new MessagesStream();
     const call = (id: string | undefined, name: string, input: string) =>
       chunk({ tool_calls: [{ id, function: { name, arguments: input } }] });

@@ -161,7 +161,7 @@ it.each([
   });
 });
 
-it("a stream that ends without its own end owes what was seen of it, and its endpoint has failed", async () => {
+it("a stream without its own end owes what was seen, and its endpoint has failed", async () => {
   const event = (type: string, more: object): string =>
     `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`;
   const content = { index: 0, delta: { type: "text_delta", text: "hi" } };

@@ -215,7 +215,7 @@ describe("an answer in parts", () => {
     ]);
   });
 
-  it("is examined over the blocks of a stream, and is 502 when the stream is not in the model's API", async () => {
+  it("is examined over the blocks of a stream, or is 502 for a stream of another API", async () => {
     const world = worldOf({ output_scanners: ["pii"] });
     const events = parts.map(({ text }, index) => ({
       type: "content_block_delta",
