@@ -12,29 +12,40 @@ const ZSTD_WINDOW_LOG_MAX = 23;
 
 export const decodeBody: Decode = async function* (coding, source) {
   const [zlib, { pipeline }] = await Promise.all([import("node:zlib"), import("node:stream")]);
-  const options = { chunkSize: CHUNK_BYTES };
+  // a chunk is only looked at when all that was before it is read
+  const options = { chunkSize: CHUNK_BYTES, highWaterMark: 1 };
   const decoder = {
     gzip: () => zlib.createGunzip(options),
     deflate: () => zlib.createInflate(options),
-    br: () => heldBack(zlib.createBrotliDecompress(options)),
+    br: () => zlib.createBrotliDecompress(options),
     zstd: () =>
       zlib.createZstdDecompress({
         ...options,
         params: { [zlib.constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG_MAX },
       }),
   }[coding]();
+  let decodedBytes = 0;
   let turnBytes = 0;
-  // a failure of either ends the reading below
-  for await (const chunk of pipeline(source, decoder, () => undefined)) {
-    yield new Uint8Array(chunk);
-    turnBytes += chunk.byteLength;
-    if (turnBytes < TURN_BYTES) continue;
-    turnBytes = 0;
-    const turn = Promise.withResolvers<void>();
-    setTimeout(turn.resolve, 0);
-    await turn.promise;
+  try {
+    // a failure of either ends the reading
+    for await (const chunk of pipeline(source, heldBack(decoder), () => undefined)) {
+      yield new Uint8Array(chunk);
+      decodedBytes += chunk.byteLength;
+      turnBytes += chunk.byteLength;
+      if (turnBytes < TURN_BYTES) continue;
+      turnBytes = 0;
+      const turn = Promise.withResolvers<void>();
+      setTimeout(turn.resolve, 0);
+      await turn.promise;
+    }
+  } catch (cause) {
+    if (decodedBytes === 0 || !followsEnd(cause)) throw cause;
   }
 };
+
+/** Unlike the other decoders, that of zstd takes what follows in a chunk of its own for another frame. */
+const followsEnd = (cause: unknown): boolean =>
+  cause instanceof Error && cause.message.endsWith("Unknown frame descriptor");
 
 /** The inner part of a decoder. */
 interface Inner {
@@ -42,8 +53,8 @@ interface Inner {
 }
 
 /**
- * The platform's decoder of brotli is called back within its call, and so makes all of its output, however little is
- * read. With a call that is made later, as it is with the other decoders, its reader holds it back.
+ * The platform's decoders are called back within their call: that of brotli so makes all of its output, however little is
+ * read, and a failure of the others may overtake what was decoded before it. A call that is made later does neither.
  */
 function heldBack<T extends { readonly destroyed: boolean }>(decoder: T): T {
   const { _handle: handle } = decoder as T & Inner;

@@ -37,3 +37,13 @@ it.each(["br", "zstd", "gzip", "deflate"] as const)(
     expect(turns).toBeGreaterThanOrEqual(10);
   },
 );
+
+it.each(["br", "zstd", "deflate"] as const)("%s is read up to its end, however what follows is cut", async (coding) => {
+  const coded = await CODED[coding]();
+  const all = new Uint8Array([...coded, ...new TextEncoder().encode("more than it")]);
+  for (let at = coded.byteLength - 9; at <= coded.byteLength + 5; at++) {
+    let bytes = 0;
+    for await (const piece of decodeBody(coding, [all.slice(0, at), all.slice(at)])) bytes += piece.byteLength;
+    expect({ at, bytes }).toEqual({ at, bytes: DECODED_BYTES });
+  }
+});
