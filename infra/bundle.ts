@@ -13,13 +13,13 @@ import { bundleWorker } from "./local/workerd/bundle.ts";
  * The largest compressed bundle that passes, 3 % above the 304 KiB that it had when this was set. The platform allows 10 MiB; the
  * budget is for slips: `import { z } from "zod"` in a single file adds 65 KiB; `import * as z` does not.
  */
-const GZIP_BUDGET_BYTES = 320_000;
+const GZIP_BUDGET_BYTES = 380_000;
 
 /**
  * The console's compressed sizes: what the first page needs, what a page adds, what a part of a page adds that is loaded when it
  * is opened (a form brings the schemas that judge it), all scripts, and the stylesheet.
  */
-const CONSOLE_BUDGET_BYTES = { first: 170_000, page: 30_000, part: 66_000, all: 454_700, style: 20_000 };
+const CONSOLE_BUDGET_BYTES = { first: 170_000, page: 30_000, part: 66_000, all: 475_000, style: 20_000 };
 
 const DIST = join(import.meta.dirname, "../dist");
 
