@@ -82,7 +82,12 @@ it("restores lost records, removes forged ones, and counts the ledger's usage wi
     (rows) => rows.length === 1,
   );
 
-  // The mark stays, or the control service would fill the store by itself.
+  // The job that compares the copies runs soon after the start, and would remove the forged one itself.
+  await waitFor(
+    async () => await (await fetch(`${stack.metricsUrl}/metrics`)).text(),
+    (text) => /^gateway_job_runs_total\{(?=[^}]*name="compare")(?=[^}]*outcome="ok")[^}]*\} [1-9]/m.test(text),
+  );
+  // The mark stays, or the control service would fill the store.
   const [, names] = await redis.scan(0, { count: 1000 });
   await redis.del(...names.filter((name) => name !== storeKeys.ready));
   await redis.set("model:forged", "{}");
