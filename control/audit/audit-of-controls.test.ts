@@ -1,3 +1,4 @@
+/** @module-tag check */
 import { asc } from "drizzle-orm";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { CreatedKey } from "../../shared/schema/api-key.ts";

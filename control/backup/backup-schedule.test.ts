@@ -1,4 +1,8 @@
-/** Scheduled backups of a really stored configuration, into a real folder. */
+/**
+ * Scheduled backups of a really stored configuration, into a real folder.
+ *
+ * @module-tag check
+ */
 import {
   copyFileSync,
   mkdirSync,

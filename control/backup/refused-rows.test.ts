@@ -1,4 +1,8 @@
-/** What of a file a restore refuses, because the Management API would refuse it too (docs/rules/backup.md#file). */
+/**
+ * What of a file a restore refuses, because the Management API would refuse it too (docs/rules/backup.md#file).
+ *
+ * @module-tag check
+ */
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { ErrorBody } from "../../shared/errors.ts";

@@ -1,6 +1,8 @@
 /**
  * Credentials that were stored before there was an encryption key: the first start with a key seals them, they open to the
  * same text, and the cells learn of the change.
+ *
+ * @module-tag check
  */
 import { randomBytes } from "node:crypto";
 import { sql } from "drizzle-orm";

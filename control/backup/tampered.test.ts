@@ -1,6 +1,8 @@
 /**
  * A backup that was tampered with: no secret goes to an address that it does not belong to
  * (docs/rules/backup.md#secrets-belong-to-entries).
+ *
+ * @module-tag check
  */
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import type { RestoreReport } from "../../shared/schema/backup.ts";

@@ -1,6 +1,8 @@
 /**
  * How configuration changes health, and how health changes rotation, over time (docs/rules/models.md#endpoints,
  * docs/rules/health.md#states).
+ *
+ * @module-tag check
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { modelRecordSchema, storeKeys } from "../../shared/records.ts";

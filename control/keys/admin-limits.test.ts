@@ -1,4 +1,8 @@
-/** A `user` never undoes what an admin has set of a key (docs/rules/keys.md#admins-and-users). */
+/**
+ * A `user` never undoes what an admin has set of a key (docs/rules/keys.md#admins-and-users).
+ *
+ * @module-tag check
+ */
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ApiKey, CreatedKey } from "../../shared/schema/api-key.ts";

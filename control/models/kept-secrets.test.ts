@@ -1,6 +1,8 @@
 /**
  * A stored secret whose address changes is kept, as the contract says, and the answer and the audit log say so
  * (docs/rules/secrets.md#secrets-and-addresses).
+ *
+ * @module-tag check
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { AuditEntry } from "../../shared/schema/audit.ts";

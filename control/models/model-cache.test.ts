@@ -1,6 +1,8 @@
 /**
  * The time that cached answers live has limits while the cache is on (docs/rules/models.md#fields), on every route that
  * writes it.
+ *
+ * @module-tag check
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { modelRecordSchema, storeKeys } from "../../shared/records.ts";

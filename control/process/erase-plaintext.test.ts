@@ -1,6 +1,8 @@
 /**
  * The files of the database after the first start with a key: rewritten once, again after a failure, and never those of a
  * server.
+ *
+ * @module-tag check
  */
 import { pino } from "pino";
 import { afterAll, beforeAll, expect, it } from "vitest";

@@ -1,6 +1,8 @@
 /**
  * The laws of the provisioner (docs/rules/provisioner.md#laws) under random histories: states of jobs, failed calls, kills
  * between any two effects, edits of specs and rows. The laws themselves are checked at every call by the world.
+ *
+ * @module-tag check
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

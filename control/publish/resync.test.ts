@@ -1,3 +1,4 @@
+/** @module-tag check */
 import { sql } from "drizzle-orm";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { modelRecordSchema, settingsRecordSchema, storeKeys } from "../../shared/records.ts";

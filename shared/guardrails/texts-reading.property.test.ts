@@ -1,4 +1,8 @@
-/** What is read at once decides how much a scan holds, and nothing else. */
+/**
+ * What is read at once decides how much a scan holds, and nothing else.
+ *
+ * @module-tag check
+ */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { propertyRuns } from "../../test/harness/property-runs.ts";

@@ -1,4 +1,8 @@
-/** Fairness on random cells and loads, as the simulator measures it: shares, equality, and waits bounded by weights. */
+/**
+ * Fairness on random cells and loads, as the simulator measures it: shares, equality, and waits bounded by weights.
+ *
+ * @module-tag check
+ */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { propertyRuns } from "../harness/property-runs.ts";

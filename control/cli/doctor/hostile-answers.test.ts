@@ -1,4 +1,8 @@
-/** The doctor before servers that answer anything: it ends, in its time, and blames them and not itself. */
+/**
+ * The doctor before servers that answer anything: it ends, in its time, and blames them and not itself.
+ *
+ * @module-tag check
+ */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, it } from "vitest";

@@ -1,6 +1,8 @@
 /**
  * Buckets that Cells share, beside buckets as they are defined (docs/rules/budgets.md#per-minute-buckets): each holds its
  * capacity at most, whatever of it is out on lease, and whichever capacity it had before.
+ *
+ * @module-tag check
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

@@ -2,6 +2,8 @@
  * Several Cells against one authority, with messages lost, repeated and delayed, crashes on both sides, requests that lose
  * contact and come back, clocks that are set, and amounts up to the largest: what must hold at every moment, and what must
  * have come back when everything is delivered.
+ *
+ * @module-tag check
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

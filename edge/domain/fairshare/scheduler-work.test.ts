@@ -1,6 +1,8 @@
 /**
  * A decision costs O(h log n + slots), whatever waits and whatever is full; h: models that one tenant waits for.
  * Comparisons are counted, never time.
+ *
+ * @module-tag check
  */
 import { describe, expect, it } from "vitest";
 import type { FairshareAlgorithm } from "../../../shared/fairshare/entitled-slots.ts";

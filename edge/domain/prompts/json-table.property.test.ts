@@ -1,4 +1,8 @@
-/** JSON compaction keeps every value: what it writes reads back as the same tree, over all of JSON. */
+/**
+ * JSON compaction keeps every value: what it writes reads back as the same tree, over all of JSON.
+ *
+ * @module-tag check
+ */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { atOnce } from "../../../shared/steps.ts";

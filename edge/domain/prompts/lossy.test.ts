@@ -1,4 +1,8 @@
-/** What the lossy passes leave out, and what they never do (docs/rules/compression.md#lossy-passes). */
+/**
+ * What the lossy passes leave out, and what they never do (docs/rules/compression.md#lossy-passes).
+ *
+ * @module-tag check
+ */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { atOnce } from "../../../shared/steps.ts";

@@ -1,3 +1,4 @@
+/** @module-tag check */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { propertyRuns } from "../../../test/harness/property-runs.ts";

@@ -1,6 +1,8 @@
 /**
  * No reader of an answer, and no boon, does much between two of its steps (docs/rules/request-bodies.md#work), whatever JSON it
  * gets. Steps are counted, never timed.
+ *
+ * @module-tag check
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

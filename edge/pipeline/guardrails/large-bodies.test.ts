@@ -1,4 +1,8 @@
-/** What a policy examines when the request has its slot, and how far (docs/rules/guardrails.md#when). */
+/**
+ * What a policy examines when the request has its slot, and how far (docs/rules/guardrails.md#when).
+ *
+ * @module-tag check
+ */
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import {
   answeringText as answering,

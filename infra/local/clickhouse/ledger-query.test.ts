@@ -1,4 +1,8 @@
-/** What the ledger says that a budget has used, on the tables as they are, in the embedded engine. */
+/**
+ * What the ledger says that a budget has used, on the tables as they are, in the embedded engine.
+ *
+ * @module-tag check
+ */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { dropExpired } from "../../../control/usage/analytics/retention.ts";

@@ -1,6 +1,8 @@
 /**
  * An insert that is sent again to an engine that was started again meanwhile reaches every rollup once
  * (docs/rules/storage-layouts.md#analytics-tables): its ledger never learned whether it had arrived.
+ *
+ * @module-tag check
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

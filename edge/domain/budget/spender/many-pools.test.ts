@@ -1,4 +1,8 @@
-/** What a request costs a Cell that holds leases of many keys of one tenant. Looks at pools are counted, never time. */
+/**
+ * What a request costs a Cell that holds leases of many keys of one tenant. Looks at pools are counted, never time.
+ *
+ * @module-tag check
+ */
 import { expect, it, vi } from "vitest";
 import { BudgetSimulation, limitsWith } from "../../../../test/harness/edge/budget/simulation.ts";
 import { LeasePool } from "./lease-pool.ts";
