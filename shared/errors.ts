@@ -112,6 +112,7 @@ export const ERROR_TABLE = {
   builtin_recipe: { status: 403, message: "built-in recipes cannot be changed" },
   not_found: { status: 404, message: "not found" },
   method_not_allowed: { status: 405, message: "method not allowed" },
+  too_many_keys: { status: 409, message: "the tenant has <x> keys; delete one that is not used" },
   already_exists: { status: 409, message: "<x> already exists" },
   autotune_running: { status: 409, message: "autotune is already running" },
   idempotency_key_reuse: { status: 409, message: "idempotency key was used with a different request" },

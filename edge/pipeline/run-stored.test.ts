@@ -8,7 +8,7 @@ import { runStored } from "./run-stored.ts";
 
 beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 
-async function read(key: ResolvedKey, failOpen: boolean) {
+async function read(key: ResolvedKey, failOpen: boolean, query = "") {
   const world = new TestPipeline();
   world.key = key;
   world.failOpen = failOpen;
@@ -19,7 +19,10 @@ async function read(key: ResolvedKey, failOpen: boolean) {
     requests += need.requests ?? 0;
     return new TestPermit();
   };
-  const response = await runStored(world.received({ method: "GET", body: null }, "/v1/responses/resp_1"), "resp_1");
+  const response = await runStored(
+    world.received({ method: "GET", body: null }, `/v1/responses/resp_1${query}`),
+    "resp_1",
+  );
   const text = await response.text();
   await world.settled();
   const { code = null } = (JSON.parse(text) as { error?: { code: string } }).error ?? {};
@@ -48,4 +51,10 @@ describe("a read of a stored answer whose limit cannot be read", () => {
   it("does not count, and is not refused, if there is no limit", async () => {
     expect(await read(keyOf(), false)).toEqual({ status: 200, code: null, requests: 0, calls: 1, alerts: [] });
   });
+});
+
+it("a read of a stored answer may not name another server or model in its query", async () => {
+  for (const query of ["?api_base=http://evil.test", "?custom_llm_provider=x", "?include[]=reasoning&lora_path=x"])
+    expect({ query, ...(await read(keyOf(), true, query)) }).toMatchObject({ query, status: 400, calls: 0 });
+  expect(await read(keyOf(), true, "?include[]=reasoning&limit=1&order=asc")).toMatchObject({ status: 200, calls: 1 });
 });

@@ -100,7 +100,7 @@ async function steps(call: Call, known: Known, route: ModelRoute): Promise<CallA
     if (early.auto === null) early.parsed.dropValues?.();
     const cached = await lookupResponse(call, early, reload);
     if (cached.kind === "hit") return cached.answer;
-    const admitted = await admit(call, cached.request, reload);
+    const admitted = await admitKnown(call, cached.request, reload);
     return await serveAdmitted(call, admitted, cached.key, {
       guard,
       reload,
@@ -109,12 +109,31 @@ async function steps(call: Call, known: Known, route: ModelRoute): Promise<CallA
     });
   } catch (error) {
     // What a policy only logs is logged of a refused request too (docs/rules/guardrails.md#actions).
-    besideOf(examined)?.();
+    besideOf(examined)?.("refused");
     throw StageFailure.of(error, resolved);
   }
 }
 
-const besideOf = (examined: Prepared | null): (() => void) | null => examined?.guarded?.beside ?? null;
+/**
+ * Admission, which is remembered of a caller of `auto`: a classifier is not asked for one whose requests are refused
+ * (docs/rules/auto-router.md#classifier).
+ */
+async function admitKnown(...[call, request, reload]: Parameters<typeof admit>): ReturnType<typeof admit> {
+  if (request.auto === null) return await admit(call, request, reload);
+  const { refusedCallers } = call.memory.autoRouter;
+  const { key_id: id } = request.principal.key;
+  try {
+    const admitted = await admit(call, request, reload);
+    refusedCallers.answered(id);
+    return admitted;
+  } catch (error) {
+    refusedCallers.failed(id, call.ports.clock());
+    throw error;
+  }
+}
+
+const besideOf = (examined: Prepared | null): NonNullable<Prepared["guarded"]>["beside"] =>
+  examined?.guarded?.beside ?? null;
 
 /** The model that the body names, or the one that the gateway chooses for it. */
 async function resolveNamed<K extends Parsed>(call: Call, request: K): Promise<K & Resolved> {

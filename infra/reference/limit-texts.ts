@@ -25,6 +25,7 @@ export const LIMIT_TEXTS: Readonly<Record<keyof typeof LIMITS, LimitText>> = {
   tenantBodyMemory: { limit: "memory of a Worker for the request bodies of one tenant", unit: "bytes" },
   answerMemory: { limit: "memory of a Worker for responses that are buffered whole", unit: "bytes" },
   cacheMemory: { limit: "memory of a Worker for the response cache", unit: "bytes" },
+  usersKeys: { limit: "keys of a tenant up to which users of the tenant create further ones", unit: "count" },
   cachedAnswer: { limit: "size of a response in the response cache", unit: "bytes" },
   unsavedObjects: { limit: "memory of a Worker for stored objects that wait for the key-value store", unit: "bytes" },
   tenantUnsavedObjects: { limit: "the same, for those of one tenant", unit: "bytes" },

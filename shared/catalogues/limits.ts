@@ -39,6 +39,7 @@ export const LIMITS = {
   deadLetterBytes: 4 * MIB,
   waitingAlerts: 1000,
   amount: AMOUNT_MAX,
+  usersKeys: 500,
   listRows: 100,
   listRowsMost: 1000,
 } as const;

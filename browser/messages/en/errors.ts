@@ -141,6 +141,8 @@ export const errorTexts = {
   not_found_fix: "Go back to the list and find it there.",
   method_not_allowed: "This path does not support this method.",
   method_not_allowed_fix: "The allow header of the response lists the supported methods.",
+  too_many_keys: "This tenant has as many keys as its users may create.",
+  too_many_keys_fix: "Delete a key that is not used, or ask an admin to create this one.",
   already_exists: "This name is already taken.",
   already_exists_fix: "Choose another name, or change the existing object.",
   autotune_running: "Auto-tune is already running for this model.",
