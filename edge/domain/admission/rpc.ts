@@ -55,7 +55,7 @@ export interface AdmissionRequest extends Arrival {
 
 /** The slot that a request got by fairshare. */
 export interface SlotTaken {
-  readonly admission: "fast" | "queued";
+  readonly admission: "fast" | "queued" | "batch";
   /** Whole ms; 0 when fast. */
   readonly queueWaitMs: number;
 }
