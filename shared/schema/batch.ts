@@ -1,7 +1,7 @@
 /** Files and batches: what clients of the data plane send and get, and batches on the Management API (docs/rules/batches.md). */
 import * as z from "zod";
 import { LIMITS } from "../catalogues/limits.ts";
-import { oneOf, queryText, timestamp, uuidQuery } from "./common.ts";
+import { isStorable, NOT_STORABLE, oneOf, queryText, timestamp, uuidQuery } from "./common.ts";
 
 export const FILE_PURPOSES = ["batch", "batch_output"] as const;
 export type FilePurpose = (typeof FILE_PURPOSES)[number];
@@ -60,12 +60,15 @@ export const batchLineSchema = z.object({
     .string({ error: "must be a text" })
     .min(1, "must not be blank")
     .max(LIMITS.batchCustomIdChars, `must be at most ${LIMITS.batchCustomIdChars} characters`)
-    .refine((id) => !id.includes("\0") && id.isWellFormed(), "must not contain NUL or an unpaired surrogate"),
+    .refine(isStorable, NOT_STORABLE),
   method: z.literal("POST", { error: "must be POST" }),
   url: z.string({ error: "must be a path" }),
   body: z.looseObject(
     {
-      model: z.string({ error: "must be the name of a model" }).min(1, "must be the name of a model"),
+      model: z
+        .string({ error: "must be the name of a model" })
+        .min(1, "must be the name of a model")
+        .refine(isStorable, NOT_STORABLE),
       stream: z.literal(false, { error: "must not be true in a batch" }).nullish(),
     },
     { error: "must be an object" },
