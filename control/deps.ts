@@ -21,6 +21,7 @@ import { createApp } from "./app.ts";
 import { backupGauges } from "./backup/backup-gauges.ts";
 import { BackupSchedule } from "./backup/backup-schedule.ts";
 import { sealPlainSecrets } from "./backup/seal-plain-secrets.ts";
+import { batchGauges } from "./batches/batch-gauges.ts";
 import { BatchRuns } from "./batches/batch-runs.ts";
 import { LineSender } from "./batches/line-sender.ts";
 import { createDashboard } from "./dashboard/app.ts";
@@ -273,6 +274,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
       ...provisionerCounters.all,
       ...provisionerGauges(db),
       ...backupGauges(db),
+      ...batchGauges(db),
       ...diskGauges(env.dataFolders),
       certificateGauge(env.tlsAddress),
     ],

@@ -58,7 +58,11 @@ export async function cancelBatch(ctx: VerbContext, given: string): Promise<Writ
 
 /** The batch, if it was not ending already; null: it was. */
 export async function markCancelled(db: Database | Transaction, id: string, now: Date): Promise<BatchRow | null> {
-  const open = and(eq(batches.id, id), isNull(batches.ended_at), inArray(batches.status, ["validating", "in_progress"]));
+  const open = and(
+    eq(batches.id, id),
+    isNull(batches.ended_at),
+    inArray(batches.status, ["validating", "in_progress"]),
+  );
   const marked = { status: "cancelling", cancelling_at: now, updated_at: now } as const;
   const [row] = await db.update(batches).set(marked).where(open).returning();
   return row ?? null;
