@@ -1,0 +1,106 @@
+/**
+ * The control service or the runtime is killed while a batch runs: every line has one result, no settled line is paid for twice,
+ * and all slots come back (docs/rules/batches.md#exactly-once).
+ *
+ * @module-tag long
+ */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Stack } from "../../infra/local/stack.ts";
+import { Gateway, type Minted } from "../harness/gateway.ts";
+import { startedAgain } from "../harness/started-again.ts";
+import { startTestStack } from "../harness/test-stack.ts";
+import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
+import { waitFor } from "../harness/wait-for.ts";
+
+const LINES = 60;
+const SLOTS = 4;
+/** After so many calls of the upstream a part is killed, each time at another moment of its lines. */
+const KILLED_AFTER = [5, 19, 34];
+
+let stack: Stack;
+let gateway: Gateway;
+let upstream: TestUpstream;
+
+beforeAll(async () => {
+  [stack, upstream] = await Promise.all([startTestStack(), startTestUpstream()]);
+  gateway = new Gateway(stack);
+});
+afterAll(async () => {
+  await stack.stop();
+  await upstream.close();
+});
+
+interface BatchAnswer {
+  readonly id: string;
+  readonly status: string;
+  readonly output_file_id: string | null;
+  readonly request_counts: Readonly<Record<string, number>>;
+}
+
+async function asked(minted: Minted, method: string, path: string, body?: FormData | string): Promise<Response> {
+  const headers = { authorization: `Bearer ${minted.secret}` };
+  return await fetch(`${gateway.proxyUrl}/v1${path}`, { method, headers, ...(body === undefined ? {} : { body }) });
+}
+
+async function startBatch(minted: Minted): Promise<BatchAnswer> {
+  const lines = Array.from({ length: LINES }, (_, at) => ({
+    custom_id: `line-${at}`,
+    method: "POST",
+    url: "/v1/chat/completions",
+    body: { model: minted.model.model_name, messages: [{ role: "user", content: `${minted.mark} ${at}` }] },
+  }));
+  const form = new FormData();
+  form.append("purpose", "batch");
+  form.append("file", new Blob([lines.map((line) => JSON.stringify(line)).join("\n")]), "in.jsonl");
+  const file = (await (await asked(minted, "POST", "/files", form)).json()) as { readonly id: string };
+  const made = { input_file_id: file.id, endpoint: "/v1/chat/completions", completion_window: "24h" };
+  return (await (await asked(minted, "POST", "/batches", JSON.stringify(made))).json()) as BatchAnswer;
+}
+
+describe.each(["control", "workerd"])("%s is killed while a batch runs", (part) => {
+  it("no line is lost or paid for twice, and slots come back", async () => {
+    const minted = await gateway.mint(upstream.url, "delay=250", { max_in_flight: SLOTS });
+    const { id } = await startBatch(minted);
+    for (const calls of KILLED_AFTER) {
+      await waitFor(
+        () => upstream.seen(minted.mark).length,
+        (seen) => seen >= calls,
+      );
+      const pid = stack.parts.get(part)?.pid as number;
+      process.kill(pid, "SIGKILL");
+      await startedAgain(stack.parts.get(part), pid);
+    }
+    const batch = await waitFor(
+      async () => {
+        const response = await asked(minted, "GET", `/batches/${id}`).catch(() => null);
+        return response?.ok === true ? ((await response.json()) as BatchAnswer) : null;
+      },
+      (read) => read?.status === "completed",
+    );
+    expect(batch?.request_counts).toEqual({ total: LINES, completed: LINES, failed: 0 });
+    const output = await (await asked(minted, "GET", `/files/${batch?.output_file_id}/content`)).text();
+    const results = output
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { custom_id: string; response: { request_id: string; status_code: number } });
+    expect(results.map(({ custom_id }) => custom_id)).toEqual(Array.from({ length: LINES }, (_, at) => `line-${at}`));
+    expect(results.every(({ response }) => response.status_code === 200)).toBe(true);
+    const ids = new Set(results.map(({ response }) => response.request_id));
+    expect(ids.size).toBe(LINES);
+    await waitFor(
+      async () => await gateway.loadOf(minted.model.model_name),
+      ({ inFlight, queued }) => inFlight === 0 && queued === 0,
+    );
+    // The ledger has the row of each line that counts. Its other rows are of calls that were killed.
+    const rows = await waitFor(
+      async () => await gateway.allRows(minted.tenant.id),
+      (found) => found.filter(({ request_id }) => ids.has(request_id)).length >= (part === "control" ? LINES : 0),
+    );
+    const settled = rows.filter(({ status_code }) => status_code === 200);
+    expect(settled.every(({ request_id }) => ids.has(request_id))).toBe(true);
+    expect(new Set(rows.map(({ request_id }) => request_id)).size).toBe(rows.length);
+    if (part !== "control") return;
+    // Calls go on when the control service has gone: none is made again.
+    expect({ rows: rows.length, calls: upstream.seen(minted.mark).length }).toEqual({ rows: LINES, calls: LINES });
+  });
+});
