@@ -46,6 +46,8 @@ const ASK_EVERY_MS = 1000;
 /** A request may not have come to its cell yet when it is asked for. */
 const GONE_TWICE = 2;
 const CLAIMED_AT_ONCE = 16;
+/** No line is taken while those under way have so many characters. */
+const HELD_MAX_CHARS = 64 * 1024 * 1024;
 const OTHERS_AT_ONCE = 256;
 const ENDS_AT_ONCE = 100;
 const ENDS_MAX_CHARS = 4_000_000;
@@ -59,6 +61,8 @@ export class BatchRuns {
   #open: readonly OpenBatch[] = [];
   #ownedUntilMs = 0;
   #prunedAtMs = Number.NEGATIVE_INFINITY;
+  /** Characters of the lines under way. */
+  #heldChars = 0;
   #filling = false;
   #saving = false;
   /** What lines came to that is not stored yet. */
@@ -127,12 +131,15 @@ export class BatchRuns {
     let sent = 0;
     for (const model of batch.models) {
       const room = Math.min(this.#windows.room(cell, model), CLAIMED_AT_ONCE);
-      if (room === 0 || !this.#isOwner) continue;
+      if (room === 0 || this.#heldChars > HELD_MAX_CHARS || !this.#isOwner) continue;
       const lines = await claimLines(ctx.db, { batchId: batch.row.id, model, cell, holder }, room);
       if (lines.length < room) batch.models.delete(model);
       for (const line of lines) {
         this.#windows.sent(cell, model);
-        void this.#run(batch, line);
+        this.#heldChars += line.body.length;
+        void this.#run(batch, line).finally(() => {
+          this.#heldChars -= line.body.length;
+        });
       }
       sent += lines.length;
     }

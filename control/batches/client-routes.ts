@@ -5,6 +5,7 @@
 import { and, desc, eq, type SQL, sql } from "drizzle-orm";
 import type { Context } from "hono";
 import { z } from "zod";
+import { LIMITS } from "../../shared/catalogues/limits.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { createBatchSchema, FILE_PURPOSES } from "../../shared/schema/batch.ts";
 import { CALLER_HEADERS, CLIENT_PATHS } from "../../shared/wire/batch-lines.ts";
@@ -73,9 +74,10 @@ async function uploadFile(c: Context<ApiTypes>, { ctx, tenantId }: Caller): Prom
   const { body } = c.req.raw;
   if (body === null) throw new GatewayError("invalid_multipart");
   const fields = new Map<string, string>();
+  const pieces = body[Symbol.asyncIterator]();
   let id: string | null = null;
   try {
-    for await (const part of formParts(c.req.header("content-type") ?? "", body)) {
+    for await (const part of formParts(c.req.header("content-type") ?? "", pieces)) {
       if (part.filename === null) fields.set(part.name, await fieldText(part.body));
       else if (part.name !== "file" || id !== null) throw fieldError("file", "must be the one file of the form");
       else id = await storeUpload(ctx.db, { tenantId, purpose: "batch", filename: nameOf(part.filename) }, part.body);
@@ -89,7 +91,21 @@ async function uploadFile(c: Context<ApiTypes>, { ctx, tenantId }: Caller): Prom
     return c.json(fileForm(await completeFile(ctx.db, id, expiresAt)));
   } catch (error) {
     if (id !== null) await ctx.db.delete(files).where(eq(files.id, id));
+    await discard(pieces);
     throw error;
+  }
+}
+
+/** Most clients read no answer while they send. */
+async function discard(pieces: AsyncIterator<Uint8Array>): Promise<void> {
+  try {
+    for (let bytes = 0; bytes < LIMITS.fileBytes; ) {
+      const { done, value } = await pieces.next();
+      if (done === true) return;
+      bytes += value.byteLength;
+    }
+  } catch {
+    // the client has closed the connection
   }
 }
 

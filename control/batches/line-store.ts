@@ -55,13 +55,15 @@ export async function claimLines(
   most: number,
 ): Promise<readonly ClaimedLine[]> {
   const { batchId, model, cell, holder } = which;
+  // As a subquery of the condition it might run once for each row, and take more lines than it may.
   const claimed = await rowsOf<RawLine>(
     db.execute(sql`
-      UPDATE batch_lines SET state = 'sent', tries = tries + 1, holder = ${holder}, cell = ${cell}
-      WHERE batch_id = ${batchId} AND state = 'waiting' AND n IN (
+      WITH next AS MATERIALIZED (
         SELECT n FROM batch_lines WHERE batch_id = ${batchId} AND model = ${model} AND state = 'waiting'
         ORDER BY n LIMIT ${most} FOR UPDATE SKIP LOCKED)
-      RETURNING batch_id, n, tries, cell, model, body`),
+      UPDATE batch_lines l SET state = 'sent', tries = l.tries + 1, holder = ${holder}, cell = ${cell}
+      FROM next WHERE l.batch_id = ${batchId} AND l.n = next.n
+      RETURNING l.batch_id, l.n, l.tries, l.cell, l.model, l.body`),
   );
   return claimed.map(lineOf).toSorted((one, other) => one.n - other.n);
 }

@@ -9,6 +9,7 @@ import { admit } from "./admit/admit.ts";
 import { authenticate, checkTime } from "./authenticate/authenticate.ts";
 import { beforeAdmission } from "./authenticate/authenticate-now.ts";
 import { watchCaller } from "./authenticate/watch-caller.ts";
+import { atPricesOf } from "./batch-line/batch-prices.ts";
 import { keepAnswer } from "./batch-line/keep-answer.ts";
 import { BOONS } from "./boons/boon-list.ts";
 import { isAutoRequest, resolveAuto } from "./boons/resolve-auto.ts";
@@ -124,7 +125,8 @@ const besideOf = (examined: Prepared | null): (() => void) | null => examined?.g
 
 /** The model that the body names, or the one that the gateway chooses for it. */
 async function resolveNamed<K extends Parsed>(call: Call, request: K): Promise<K & Resolved> {
-  return isAutoRequest(call, request) ? await resolveAuto(call, request) : await resolveSpoken(call, request);
+  const isAuto = isAutoRequest(call, request);
+  return atPricesOf(call, isAuto ? await resolveAuto(call, request) : await resolveSpoken(call, request));
 }
 
 /** The model, whose API has this path or a translation of it. Throws the failure of 400 `untranslatable_route`. */

@@ -29,7 +29,7 @@ export async function batchLine(deps: Deps, request: Request, context: Execution
     if (request.method !== "POST") throw new GatewayError("unknown_endpoint");
     const work = run(cell, request, context, requestId);
     // It goes on when who asked has gone: its answer is kept.
-    context.waitUntil(deps.underWay.during(work));
+    context.waitUntil(deps.underWay.during(work.catch(() => undefined)));
     return await work;
   });
 }

@@ -74,7 +74,7 @@ describe("a batch of the OpenAI SDK", () => {
       { custom_id: "bad", response: { status_code: 404, body: { error: { code: "model_not_found" } } } },
     ]);
     const rows = await waitFor(
-      async () => await fixture.gateway.rows(minted.tenant.id, "&limit=100"),
+      async () => await fixture.gateway.rows(minted.tenant.id),
       (found) => found.length === 13,
     );
     const ran = rows.filter(({ status_code }) => status_code === 200);
@@ -100,7 +100,7 @@ describe("a batch of the OpenAI SDK", () => {
   });
 
   it("is cancelled: lines that have not begun do not run", async () => {
-    const minted = await fixture.gateway.mint(fixture.upstream.url, "delay=1500");
+    const minted = await fixture.gateway.mint(fixture.upstream.url, "delay=1500", { max_in_flight: 2 });
     const client = clientOf(minted);
     const made = await batchOf(
       client,

@@ -12,7 +12,7 @@ interface FormPart {
 }
 
 /** The parts of a form in their order. Throws 400 `invalid_multipart`. */
-export async function* formParts(contentType: string, body: AsyncIterable<Uint8Array>): AsyncGenerator<FormPart> {
+export async function* formParts(contentType: string, body: AsyncIterator<Uint8Array>): AsyncGenerator<FormPart> {
   const boundary = /^multipart\/form-data\s*;(?:.*;)?\s*boundary=(?:"([^"]{1,70})"|([^\s;]{1,70}))/i.exec(contentType);
   if (boundary === null) throw new GatewayError("invalid_multipart");
   const mark = Buffer.from(`\r\n--${boundary[1] ?? boundary[2] ?? ""}`);
@@ -54,8 +54,8 @@ class MarkedBytes {
   #held: Buffer = Buffer.from("\r\n");
   readonly #rest: AsyncIterator<Uint8Array>;
 
-  constructor(body: AsyncIterable<Uint8Array>) {
-    this.#rest = body[Symbol.asyncIterator]();
+  constructor(rest: AsyncIterator<Uint8Array>) {
+    this.#rest = rest;
   }
 
   /** What comes before the mark; the mark is passed over. */

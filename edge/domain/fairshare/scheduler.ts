@@ -150,8 +150,7 @@ class FairshareScheduler implements Scheduler, Slots {
   snapshot(nowMs: number): SchedulerSnapshot {
     const { algorithm } = this.#options;
     const { maxInFlight, headroom, inFlight, queued } = this;
-    const lines = { linesInFlight: this.#lines.inFlight, linesQueued: this.#lines.queued };
-    return snapshotOf({ algorithm, maxInFlight, headroom, inFlight, queued, ...lines, known: this.#known }, nowMs);
+    return snapshotOf({ algorithm, maxInFlight, headroom, inFlight, queued, known: this.#known }, nowMs);
   }
 
   waiting(nowMs: number): readonly WaitingQueue[] {

@@ -110,9 +110,6 @@ export interface SchedulerSnapshot {
   /** Lines of batches included. */
   readonly inFlight: number;
   readonly queued: number;
-  /** Lines of batches that hold a slot, and that wait. */
-  readonly linesInFlight: number;
-  readonly linesQueued: number;
   readonly groups: readonly GroupSnapshot[];
   readonly tenants: readonly TenantSnapshot[];
   readonly modelInFlight: Readonly<Record<string, number>>;

@@ -74,20 +74,10 @@ export async function resolveModel<K extends Parsed>(call: Call, request: K): Pr
     }
     const energy = await energyTermsOf(call, model);
     const boons = await boonSettingsOf(call, model);
-    const priced = call.line === undefined ? model : atBatchPrices(model);
-    return { ...request, principal: caller.principal, identity: caller.identity, model: priced, energy, boons };
+    return { ...request, principal: caller.principal, identity: caller.identity, model, energy, boons };
   } catch (error) {
     throw StageFailure.of(error, known);
   }
-}
-
-/** The model with what lines of batches cost. */
-function atBatchPrices(model: ModelRecord): ModelRecord {
-  const { prices, batch_price_factor: factor } = model;
-  const reduced = Object.entries(prices).map(
-    ([name, price]) => [name, price === null ? null : price * factor] as const,
-  );
-  return { ...model, prices: Object.fromEntries(reduced) as ModelRecord["prices"] };
 }
 
 /** The energy terms of a model; null when it takes no part in energy accounting. */
