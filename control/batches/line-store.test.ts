@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(async () => await control.close());
 
 async function batchOf(status: "in_progress" | "cancelling") {
-  const { db } = control.context("system");
+  const { db } = control.ctx;
   const made = await control.request("POST", "/api/v1/tenants", { name: `of-lines-${randomUUID()}` });
   const tenant = (await made.json()) as Tenant;
   const [batch] = await db

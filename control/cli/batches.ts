@@ -40,6 +40,6 @@ export function batchCommands(program: Command): void {
 async function findBatch(session: Session, word: string) {
   const query = { q: word };
   const [batch] = await session.bodyOf(session.client.GET("/api/v1/batches", { params: { query } }));
-  if (batch === undefined) throw new CliError(`no batch '${word}'`);
+  if (batch === undefined) throw new CliError(`there is no batch '${word}'`);
   return batch;
 }
