@@ -1,11 +1,13 @@
 /** Lines in the database: no more are claimed than asked for, and each is ended once (docs/rules/batches.md#exactly-once). */
 import { randomUUID } from "node:crypto";
+import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Tenant } from "../../shared/schema/tenant.ts";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
+import { linesOf, piecesOf } from "./files/file-store.ts";
 import { finishBatch } from "./finish-batch.ts";
 import { claimLines, endLines, linesOfOthers } from "./line-store.ts";
-import { batches, batchLines } from "./tables.ts";
+import { batches, batchLines, files } from "./tables.ts";
 
 const LINES = 40;
 let control: TestControl;
@@ -15,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(async () => await control.close());
 
-async function batchOf(status: "in_progress" | "cancelling") {
+async function batchOf(status: "in_progress" | "cancelling", lastsMs = 60_000) {
   const { db } = control.ctx;
   const made = await control.request("POST", "/api/v1/tenants", { name: `of-lines-${randomUUID()}` });
   const tenant = (await made.json()) as Tenant;
@@ -29,7 +31,7 @@ async function batchOf(status: "in_progress" | "cancelling") {
       status,
       cancelling_at: status === "cancelling" ? new Date() : null,
       lines_total: LINES,
-      expires_at: new Date(Date.now() + 60_000),
+      expires_at: new Date(Date.now() + lastsMs),
     })
     .returning();
   if (batch === undefined) throw new Error("no batch");
@@ -69,4 +71,15 @@ it("a cancelled batch keeps what has run, and says of every other line that it d
   expect(await finishBatch(db, batch, new Date())).toBe("cancelled");
   const shown = await control.request("GET", `/api/v1/batches/${batch.id}`);
   expect(await shown.json()).toMatchObject({ status: "cancelled", lines_completed: 1, lines_failed: LINES - 1 });
+});
+
+it("a batch whose time is over says of the lines that did not run that they expired", async () => {
+  const { db, batch } = await batchOf("in_progress", -1);
+  expect(await finishBatch(db, batch, new Date())).toBe("expired");
+  const shown = await control.request("GET", `/api/v1/batches/${batch.id}`);
+  expect(await shown.json()).toMatchObject({ status: "expired", lines_completed: 0, lines_failed: LINES });
+  const [file] = await db.select().from(files).where(eq(files.tenant_id, batch.tenant_id));
+  const read = await Array.fromAsync(linesOf(piecesOf(db, file?.id ?? "")));
+  expect(read).toHaveLength(LINES);
+  expect(JSON.parse(read[0]?.text ?? "")).toMatchObject({ custom_id: "line-0", error: { code: "batch_expired" } });
 });

@@ -121,6 +121,99 @@ describe("a batch of the OpenAI SDK", () => {
   });
 });
 
+describe("lines of a batch", () => {
+  it("wait while any request waits, and run when none does", async () => {
+    const minted = await fixture.gateway.mint(fixture.upstream.url, "delay=150", { max_in_flight: 1 });
+    const client = clientOf(minted);
+    let answered = 0;
+    let goesOn = true;
+    const people = Array.from({ length: 4 }, async () => {
+      while (goesOn) {
+        const response = await fixture.gateway.chat(minted);
+        await response.text();
+        answered += 1;
+      }
+    });
+    const answersAfter = async (more: number): Promise<number> => {
+      const before = answered;
+      return await waitFor(
+        () => answered,
+        (now) => now >= before + more,
+      );
+    };
+    await answersAfter(4);
+    const made = await batchOf(
+      client,
+      ["a", "b", "c"].map((id) => lineOf(minted, id)),
+    );
+    await waitFor(
+      async () => await client.batches.retrieve(made.id),
+      ({ status }) => status === "in_progress",
+    );
+    await answersAfter(20);
+    const { request_counts: counts } = await client.batches.retrieve(made.id);
+    expect(counts).toEqual({ total: 3, completed: 0, failed: 0 });
+    goesOn = false;
+    await Promise.all(people);
+    expect((await ended(client, made.id)).request_counts).toEqual({ total: 3, completed: 3, failed: 0 });
+  });
+
+  it("fail like calls of a key that is disabled, and of a tenant whose budget is used up", async () => {
+    const minted = await fixture.gateway.mint(fixture.upstream.url);
+    const { key, tenant } = minted;
+    const made = await fixture.gateway.must<{ key: { id: string }; secret: string }>(
+      "POST",
+      `/tenants/${tenant.id}/keys`,
+      { name: "reader" },
+    );
+    const reader = clientOf(made);
+    const codesOf = async (id: string) =>
+      (await linesOf(reader, (await ended(reader, id)).error_file_id)).map(
+        ({ response }) => (response as { body: { error: { code: string } } }).body.error.code,
+      );
+    const model = { max_in_flight: 1 };
+    const slow = await fixture.gateway.mint(fixture.upstream.url, "delay=3000", model);
+    const held = fixture.gateway.chat({ ...slow, secret: made.secret });
+    await waitFor(
+      async () => await fixture.gateway.loadOf(slow.model.model_name),
+      ({ inFlight }) => inFlight === 1,
+    );
+    // The line waits for the one slot of its model while its key is disabled.
+    const batch = await batchOf(clientOf(minted), [lineOf(minted, "a", slow.model.model_name)]);
+    await fixture.gateway.must("PATCH", `/keys/${key.id}`, { disabled: true });
+    expect(await codesOf(batch.id)).toEqual(["api_key_disabled"]);
+    await (await held).text();
+    await fixture.gateway.must("PATCH", `/tenants/${tenant.id}/budget`, { budget_tokens: 1 });
+    const over = await batchOf(reader, [lineOf(minted, "b")]);
+    expect(await codesOf(over.id)).toEqual(["tenant_budget_exhausted"]);
+  });
+
+  it("cannot be sent by a client: their headers and their route mean nothing without the token", async () => {
+    const minted = await fixture.gateway.mint(fixture.upstream.url);
+    const other = await fixture.gateway.mint(fixture.upstream.url);
+    const headers = {
+      "x-gateway-line-request": crypto.randomUUID(),
+      "x-gateway-line-key": other.key.id,
+      "x-gateway-line-path": "/v1/chat/completions",
+      "x-gateway-tenant-id": other.tenant.id,
+    };
+    const response = await fixture.gateway.chat(minted, { headers });
+    await response.text();
+    expect(response.headers.get("x-gateway-request-id")).not.toBe(headers["x-gateway-line-request"]);
+    const row = await fixture.gateway.row(minted.tenant.id, response.headers.get("x-gateway-request-id"));
+    expect(row).toMatchObject({ key_id: minted.key.id, admission: "fast" });
+    const asLine = await fetch(`${fixture.gateway.proxyUrl}/internal/lines`, {
+      method: "POST",
+      headers: { ...headers, authorization: `Bearer ${minted.secret}` },
+      body: "{}",
+    });
+    expect({ status: asLine.status, body: await asLine.json() }).toMatchObject({
+      status: 404,
+      body: { error: { code: "unknown_endpoint" } },
+    });
+  });
+});
+
 describe("a file of the OpenAI SDK", () => {
   it("is listed, read and deleted by its tenant, and is not found by another", async () => {
     const [minted, other] = [
