@@ -2,7 +2,7 @@
  * Lines of batches, which the control service sends with the token between the planes (docs/rules/batches.md#lines): each is a
  * call of the key that it names, under a request id that is its own. `GET` asks what has become of a line.
  */
-import { GatewayError } from "../../shared/errors.ts";
+import { errorBody, GatewayError } from "../../shared/errors.ts";
 import { BATCH_ENDPOINTS } from "../../shared/schema/batch.ts";
 import { LINE_HEADERS } from "../../shared/wire/batch-lines.ts";
 import { CELL_HEADER } from "../../shared/wire/internal.ts";
@@ -11,7 +11,7 @@ import type { LineAnswer } from "../ports.ts";
 import { lineRoute } from "./data-plane.ts";
 import { asInternal } from "./internal.ts";
 
-const ANSWER_MAX_BYTES = 4 * 1024 * 1024;
+const ANSWER_MAX_BYTES = 8 * 1024 * 1024;
 /** Its request still waits or runs. */
 const IS_LIVE = 202;
 /** Its request is over, and nothing is known of an answer. */
@@ -55,13 +55,12 @@ async function run(deps: Deps, request: Request, context: ExecutionContext, requ
   });
   const { response, known } = await lineRoute(deps, called, context, { requestId, keyHash });
   const retryAfter = response.headers.get("retry-after");
-  return answerOf(
-    { status: response.status, text: await textOf(response) },
-    {
-      ...(retryAfter === null ? {} : { "retry-after": retryAfter }),
-      ...(known.upstream.calledMs === null ? {} : { [LINE_HEADERS.waitedMs]: String(known.queueWaitMs) }),
-    },
-  );
+  const text = await textOf(response);
+  const tooLarge = { status: 502, text: JSON.stringify(errorBody("upstream_failed")) };
+  return answerOf(text === null ? tooLarge : { status: response.status, text }, {
+    ...(retryAfter === null ? {} : { "retry-after": retryAfter }),
+    ...(known.upstream.calledMs === null ? {} : { [LINE_HEADERS.waitedMs]: String(known.queueWaitMs) }),
+  });
 }
 
 function answerOf({ status, text }: LineAnswer, more: Readonly<Record<string, string>> = {}): Response {
@@ -70,8 +69,8 @@ function answerOf({ status, text }: LineAnswer, more: Readonly<Record<string, st
   });
 }
 
-/** The body; one that is too large is cut, and then no JSON. */
-async function textOf({ body }: Response): Promise<string> {
+/** The body; null: it is too large. */
+async function textOf({ body }: Response): Promise<string | null> {
   if (body === null) return "";
   const decoder = new TextDecoder();
   let text = "";
@@ -79,7 +78,7 @@ async function textOf({ body }: Response): Promise<string> {
   for await (const piece of body as AsyncIterable<Uint8Array>) {
     text += decoder.decode(piece, { stream: true });
     bytes += piece.byteLength;
-    if (bytes > ANSWER_MAX_BYTES) break;
+    if (bytes > ANSWER_MAX_BYTES) return null;
   }
   return text + decoder.decode();
 }
