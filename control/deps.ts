@@ -194,7 +194,6 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     ctx: context("system"),
     sender: new LineSender(env.cells, internalToken),
     store,
-    holder: randomUUID(),
     usageRetentionDays: env.usageRetentionDays,
     log,
   });

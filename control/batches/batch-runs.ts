@@ -16,7 +16,7 @@ import { deleteOldFiles } from "./files/file-store.ts";
 import { finishBatch } from "./finish-batch.ts";
 import { judged } from "./judge-line.ts";
 import { type LineResult, type LineSender, lineRequestId } from "./line-sender.ts";
-import { type ClaimedLine, claimLines, endLines, type LineEnd, linesOfOthers, waitingModels } from "./line-store.ts";
+import { type ClaimedLine, claimLines, endLines, type LineEnd, sentLines, waitingModels } from "./line-store.ts";
 import { LineWindows } from "./line-windows.ts";
 import { type BatchRow, batches } from "./tables.ts";
 import { validateBatch } from "./validate-batch.ts";
@@ -26,8 +26,6 @@ interface BatchRunsOptions {
   readonly ctx: VerbContext;
   readonly sender: LineSender;
   readonly store: Pick<HotStore, "put">;
-  /** Names this process among all that have ever run. */
-  readonly holder: string;
   readonly usageRetentionDays: number;
   readonly log: Logger;
 }
@@ -48,7 +46,6 @@ const GONE_TWICE = 2;
 const CLAIMED_AT_ONCE = 16;
 /** No line is taken while those under way have so many characters. */
 const HELD_MAX_CHARS = 64 * 1024 * 1024;
-const OTHERS_AT_ONCE = 256;
 const ENDS_AT_ONCE = 100;
 const ENDS_MAX_CHARS = 4_000_000;
 const AGAIN_AFTER_MS = 500;
@@ -67,8 +64,10 @@ export class BatchRuns {
   #saving = false;
   /** What lines came to that is not stored yet. */
   readonly #ends: LineEnd[] = [];
-  /** Lines of other processes that are being looked after. */
-  readonly #adopted = new Set<string>();
+  /** Requests of lines that this process sends or looks after, until what they came to is stored. */
+  readonly #known = new Set<string>();
+  /** Those that the last run of the job did not know. */
+  #unknown = new Set<string>();
 
   constructor(options: BatchRunsOptions) {
     this.#options = options;
@@ -127,16 +126,17 @@ export class BatchRuns {
   }
 
   async #send(batch: OpenBatch, cell: string): Promise<number> {
-    const { ctx, holder } = this.#options;
+    const { ctx } = this.#options;
     let sent = 0;
     for (const model of batch.models) {
       const room = Math.min(this.#windows.room(cell, model), CLAIMED_AT_ONCE);
       if (room === 0 || this.#heldChars > HELD_MAX_CHARS || !this.#isOwner) continue;
-      const lines = await claimLines(ctx.db, { batchId: batch.row.id, model, cell, holder }, room);
+      const lines = await claimLines(ctx.db, { batchId: batch.row.id, model, cell }, room);
       if (lines.length < room) batch.models.delete(model);
       for (const line of lines) {
         this.#windows.sent(cell, model);
         this.#heldChars += line.body.length;
+        this.#known.add(lineRequestId(line));
         void this.#run(batch, line).finally(() => {
           this.#heldChars -= line.body.length;
         });
@@ -181,18 +181,25 @@ export class BatchRuns {
     return null;
   }
 
-  /** Looks after lines that other processes have sent. */
+  /**
+   * Looks after lines that are said to be sent, and that this process does not know at two runs of the job: another process has sent
+   * them, or the answer to their claim was lost.
+   */
   async #adopt(): Promise<void> {
-    const { ctx, holder } = this.#options;
-    for (const line of await linesOfOthers(ctx.db, holder, OTHERS_AT_ONCE)) {
+    const unknown = new Set<string>();
+    for (const line of await sentLines(this.#options.ctx.db)) {
       const id = lineRequestId(line);
-      if (this.#adopted.has(id) || this.#adopted.size >= OTHERS_AT_ONCE) continue;
-      this.#adopted.add(id);
+      if (this.#known.has(id)) continue;
+      unknown.add(id);
+      if (!this.#unknown.has(id)) continue;
+      this.#known.add(id);
       void this.#whatBecame(line)
         .then((result) => this.#save(judged(line, result)))
-        .catch((error: unknown) => this.#failed({ event: "batch_line_left", batch: line.batchId, line: line.n }, error))
-        .finally(() => this.#adopted.delete(id));
+        .catch((error: unknown) =>
+          this.#failed({ event: "batch_line_left", batch: line.batchId, line: line.n }, error),
+        );
     }
+    this.#unknown = unknown;
   }
 
   #save(end: LineEnd): void {
@@ -214,7 +221,9 @@ export class BatchRuns {
         continue;
       }
       this.#ends.splice(0, ends.length);
-      const kept = ends.map((end) => ({ hotKey: storeKeys.lineAnswer(lineRequestId(end)), text: null }));
+      const ids = ends.map(lineRequestId);
+      for (const id of ids) this.#known.delete(id);
+      const kept = ids.map((id) => ({ hotKey: storeKeys.lineAnswer(id), text: null }));
       await store.put(kept).catch(() => undefined);
       void this.#fill();
     }

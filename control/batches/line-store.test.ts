@@ -6,7 +6,7 @@ import type { Tenant } from "../../shared/schema/tenant.ts";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
 import { linesOf, piecesOf } from "./files/file-store.ts";
 import { finishBatch } from "./finish-batch.ts";
-import { claimLines, endLines, linesOfOthers } from "./line-store.ts";
+import { claimLines, endLines, sentLines } from "./line-store.ts";
 import { batches, batchLines, files } from "./tables.ts";
 
 const LINES = 40;
@@ -49,12 +49,12 @@ async function batchOf(status: "in_progress" | "cancelling", lastsMs = 60_000) {
 
 it("takes no more lines than asked for, and ends each once", async () => {
   const { db, batch } = await batchOf("in_progress");
-  const which = { batchId: batch.id, model: "m", cell: "eu", holder: "one" };
+  const which = { batchId: batch.id, model: "m", cell: "eu" };
   const lines = await claimLines(db, which, 3);
   expect(lines.map(({ n, tries }) => ({ n, tries }))).toEqual([1, 2, 3].map((n) => ({ n, tries: 1 })));
   expect((await claimLines(db, which, 2)).map(({ n }) => n)).toEqual([4, 5]);
-  expect((await linesOfOthers(db, "two", 100)).map(({ n }) => n).toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5]);
-  expect(await linesOfOthers(db, "one", 100)).toEqual([]);
+  const sent = (await sentLines(db)).filter(({ batchId }) => batchId === batch.id);
+  expect(sent.map(({ n }) => n).toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5]);
   const ends = lines.map((line) => ({ ...line, state: "completed" as const, status: 200, answer: '{"a":1}' }));
   expect(await endLines(db, ends)).toBe(3);
   expect(await endLines(db, ends)).toBe(0);
@@ -63,7 +63,7 @@ it("takes no more lines than asked for, and ends each once", async () => {
 
 it("a cancelled batch keeps what has run, and says of every other line that it did not", async () => {
   const { db, batch } = await batchOf("cancelling");
-  const which = { batchId: batch.id, model: "m", cell: "eu", holder: "one" };
+  const which = { batchId: batch.id, model: "m", cell: "eu" };
   const [line] = await claimLines(db, which, 1);
   if (line === undefined) throw new Error("no line");
   expect(await finishBatch(db, batch, new Date())).toBe(null);

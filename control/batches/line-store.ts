@@ -51,30 +51,30 @@ export async function waitingModels(db: Database, batchId: string): Promise<read
 /** Takes the next lines of a batch for a model; they are to be sent to this cell. */
 export async function claimLines(
   db: Database,
-  which: { readonly batchId: string; readonly model: string; readonly cell: string; readonly holder: string },
+  which: { readonly batchId: string; readonly model: string; readonly cell: string },
   most: number,
 ): Promise<readonly ClaimedLine[]> {
-  const { batchId, model, cell, holder } = which;
+  const { batchId, model, cell } = which;
   // As a subquery of the condition it might run once for each row, and take more lines than it may.
   const claimed = await rowsOf<RawLine>(
     db.execute(sql`
       WITH next AS MATERIALIZED (
         SELECT n FROM batch_lines WHERE batch_id = ${batchId} AND model = ${model} AND state = 'waiting'
         ORDER BY n LIMIT ${most} FOR UPDATE SKIP LOCKED)
-      UPDATE batch_lines l SET state = 'sent', tries = l.tries + 1, holder = ${holder}, cell = ${cell}
+      UPDATE batch_lines l SET state = 'sent', tries = l.tries + 1, cell = ${cell}
       FROM next WHERE l.batch_id = ${batchId} AND l.n = next.n
       RETURNING l.batch_id, l.n, l.tries, l.cell, l.model, l.body`),
   );
   return claimed.map(lineOf).toSorted((one, other) => one.n - other.n);
 }
 
-/** Lines that other processes have sent and not ended. */
-export async function linesOfOthers(db: Database, holder: string, most: number): Promise<readonly ClaimedLine[]> {
+/** Lines that some process has sent and not ended. */
+export async function sentLines(db: Database): Promise<readonly ClaimedLine[]> {
   const left = await rowsOf<RawLine>(
     db.execute(sql`
       SELECT l.batch_id, l.n, l.tries, l.cell, l.model, '' AS body FROM batch_lines l
       JOIN batches b ON b.id = l.batch_id AND b.ended_at IS NULL
-      WHERE l.state = 'sent' AND l.holder <> ${holder} LIMIT ${most}`),
+      WHERE l.state = 'sent'`),
   );
   return left.map(lineOf);
 }

@@ -64,8 +64,6 @@ export const batchLines = pgTable(
     state: text("state").$type<"waiting" | "sent" | "completed" | "failed">().notNull().default("waiting"),
     /** How often it was sent: the ids of its requests follow from it. */
     tries: integer("tries").notNull().default(0),
-    /** The process that has sent it. */
-    holder: text("holder").notNull().default(""),
     cell: text("cell").notNull().default(""),
     status: integer("status"),
     answer: text("answer"),

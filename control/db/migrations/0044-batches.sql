@@ -50,7 +50,6 @@ CREATE TABLE IF NOT EXISTS batch_lines (
   body text NOT NULL,
   state text NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'sent', 'completed', 'failed')),
   tries integer NOT NULL DEFAULT 0,
-  holder text NOT NULL DEFAULT '',
   cell text NOT NULL DEFAULT '',
   status integer,
   answer text,
