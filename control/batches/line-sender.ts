@@ -79,6 +79,8 @@ export class LineSender {
 
   /** `live`: it waits or runs; `gone`: it is over without an answer. Rejects when the cell does not say. */
   async ask(line: SentLine): Promise<LineResult | "live" | "gone"> {
+    // a cell that is no longer listed has ended with its lines
+    if (!this.cells.includes(line.cell)) return "gone";
     const response = await this.#fetch(line, { method: "GET", signal: AbortSignal.timeout(ASK_WITHIN_MS) });
     if (response.status === 200) return await resultOf(response);
     await response.body?.cancel();
