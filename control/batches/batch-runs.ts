@@ -15,7 +15,7 @@ import { failureLevel } from "../kernel/store-watch.ts";
 import { deleteOldFiles } from "./files/file-store.ts";
 import { finishBatch } from "./finish-batch.ts";
 import { judged } from "./judge-line.ts";
-import { type LineResult, type LineSender, lineRequestId } from "./line-sender.ts";
+import type { LineResult, LineSender } from "./line-sender.ts";
 import { type ClaimedLine, claimLines, endLines, type LineEnd, sentLines, waitingModels } from "./line-store.ts";
 import { LineWindows } from "./line-windows.ts";
 import { type BatchRow, batches } from "./tables.ts";
@@ -136,7 +136,7 @@ export class BatchRuns {
       for (const line of lines) {
         this.#windows.sent(cell, model);
         this.#heldChars += line.body.length;
-        this.#known.add(lineRequestId(line));
+        this.#known.add(line.requestId);
         void this.#run(batch, line).finally(() => {
           this.#heldChars -= line.body.length;
         });
@@ -188,7 +188,7 @@ export class BatchRuns {
   async #adopt(): Promise<void> {
     const unknown = new Set<string>();
     for (const line of await sentLines(this.#options.ctx.db)) {
-      const id = lineRequestId(line);
+      const id = line.requestId;
       if (this.#known.has(id)) continue;
       unknown.add(id);
       if (!this.#unknown.has(id)) continue;
@@ -221,7 +221,7 @@ export class BatchRuns {
         continue;
       }
       this.#ends.splice(0, ends.length);
-      const ids = ends.map(lineRequestId);
+      const ids = ends.map(({ requestId }) => requestId);
       for (const id of ids) this.#known.delete(id);
       const kept = ids.map((id) => ({ hotKey: storeKeys.lineAnswer(id), text: null }));
       await store.put(kept).catch(() => undefined);

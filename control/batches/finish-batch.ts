@@ -3,7 +3,6 @@ import { and, asc, eq, gt, inArray, sql } from "drizzle-orm";
 import type { Database, Transaction } from "../db/connect.ts";
 import { publicId } from "./batch-record.ts";
 import { storeResults } from "./files/file-store.ts";
-import { lineRequestId } from "./line-sender.ts";
 import { type BatchRow, batches, batchLines } from "./tables.ts";
 
 const ROWS_AT_ONCE = 100;
@@ -92,8 +91,9 @@ async function* results(
 }
 
 function resultLine(row: LineRow, notRun: keyof typeof NOT_RUN | null): string {
-  const requestId = lineRequestId({ batchId: row.batch_id, n: row.n, tries: row.tries });
-  const id = `"id":"batch_req_${requestId.replaceAll("-", "")}","custom_id":${JSON.stringify(row.custom_id)}`;
+  const { request_id: requestId } = row;
+  const name = `batch_req_${(requestId ?? `${row.batch_id}${row.n}`).replaceAll("-", "")}`;
+  const id = `"id":"${name}","custom_id":${JSON.stringify(row.custom_id)}`;
   if (row.status === null || row.answer === null || row.state === "waiting")
     return `{${id},"response":null,"error":${JSON.stringify(NOT_RUN[notRun ?? "expired"])}}`;
   const response = `{"status_code":${row.status},"request_id":"${requestId}","body":${inOneLine(row.answer)}}`;

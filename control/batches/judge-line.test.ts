@@ -1,9 +1,8 @@
-/** What answers mean for lines (docs/rules/batches.md#repeats), and the ids of their requests. */
+/** What answers mean for lines (docs/rules/batches.md#repeats). */
 import { describe, expect, it } from "vitest";
 import { judged } from "./judge-line.ts";
-import { lineRequestId } from "./line-sender.ts";
 
-const line = { batchId: "b2c7f2f0-0000-4000-8000-000000000001", n: 7, tries: 1, cell: "eu" };
+const line = { batchId: "b2c7f2f0-0000-4000-8000-000000000001", n: 7, tries: 1, requestId: "r", cell: "eu" };
 const answerOf = (status: number, code = "") => ({
   status,
   text: JSON.stringify(code === "" ? {} : { error: { code } }),
@@ -30,14 +29,5 @@ describe("the answer to a line", () => {
 
   it("that does not exist lets the line run again", () => {
     expect(judged(line, null)).toMatchObject({ state: "waiting", status: null, answer: null });
-  });
-});
-
-describe("the id of a line's request", () => {
-  it("is a UUID of its own for each line and try, and always the same", () => {
-    const ids = [line, { ...line, tries: 2 }, { ...line, n: 8 }].map(lineRequestId);
-    expect(new Set(ids).size).toBe(3);
-    expect(lineRequestId({ ...line })).toBe(ids[0]);
-    for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   });
 });

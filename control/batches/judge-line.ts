@@ -23,8 +23,8 @@ const PASSING: ReadonlySet<string> = new Set<ErrorCode>([
 const FAILED_BY_CHANCE: ReadonlySet<number> = new Set([408, 409, 425, 429, 499]);
 
 /** `result` null: the line is over without an answer. */
-export function judged({ batchId, n, tries, cell }: SentLine, result: LineResult | null): LineEnd {
-  const line = { batchId, n, tries, cell };
+export function judged({ batchId, n, tries, requestId, cell }: SentLine, result: LineResult | null): LineEnd {
+  const line = { batchId, n, tries, requestId, cell };
   if (result === null) return { ...line, state: "waiting", status: null, answer: null };
   const { status } = result;
   const answer = result.text.replaceAll("\0", "\ufffd").toWellFormed();

@@ -1,5 +1,4 @@
 /** Sends lines of batches to the data plane, and asks what has become of them (docs/rules/batches.md#lines). */
-import { createHash } from "node:crypto";
 import { Agent, fetch, type RequestInit, type Response } from "undici";
 import { z } from "zod";
 import { LINE_HEADERS } from "../../shared/wire/batch-lines.ts";
@@ -13,6 +12,7 @@ export interface SentLine {
   readonly batchId: string;
   readonly n: number;
   readonly tries: number;
+  readonly requestId: string;
   readonly cell: string;
 }
 
@@ -22,13 +22,6 @@ export interface LineResult {
   readonly text: string;
   readonly waitedMs: number | null;
   readonly retryAfterMs: number | null;
-}
-
-/** The id of the request of a line: the same for the same try, whoever sends it. */
-export function lineRequestId({ batchId, n, tries }: Pick<SentLine, "batchId" | "n" | "tries">): string {
-  const digest = createHash("sha256").update(`${batchId}:${n}:${tries}`).digest("hex");
-  const variant = ((Number.parseInt(digest.slice(16, 18), 16) & 0x3f) | 0x80).toString(16);
-  return `${digest.slice(0, 8)}-${digest.slice(8, 12)}-8${digest.slice(13, 16)}-${variant}${digest.slice(18, 20)}-${digest.slice(20, 32)}`;
 }
 
 const errorSchema = z.object({ error: z.object({ code: z.string() }) });
@@ -100,7 +93,7 @@ export class LineSender {
         ...(init.headers as Record<string, string> | undefined),
         authorization: `Bearer ${this.#token}`,
         [CELL_HEADER]: line.cell,
-        [LINE_HEADERS.requestId]: lineRequestId(line),
+        [LINE_HEADERS.requestId]: line.requestId,
       },
     });
   }

@@ -1,6 +1,6 @@
 /**
- * Lines of batches in the database. A line is claimed before it is sent, and what it came to is stored only for the try that is
- * under way: two processes never both end a line (docs/rules/batches.md#exactly-once).
+ * Lines of batches in the database. A line is claimed before it is sent, and what it came to is stored only for its newest
+ * request: two processes never both end a line (docs/rules/batches.md#exactly-once).
  */
 import { sql } from "drizzle-orm";
 import type { Database } from "../db/connect.ts";
@@ -22,15 +22,17 @@ interface RawLine {
   readonly batch_id: string;
   readonly n: number;
   readonly tries: number;
+  readonly request_id: string;
   readonly cell: string;
   readonly model: string;
   readonly body: string;
 }
 
-const lineOf = ({ batch_id: batchId, n, tries, cell, model, body }: RawLine): ClaimedLine => ({
+const lineOf = ({ batch_id: batchId, n, tries, request_id: requestId, cell, model, body }: RawLine): ClaimedLine => ({
   batchId,
   n,
   tries,
+  requestId,
   cell,
   model,
   body,
@@ -61,9 +63,9 @@ export async function claimLines(
       WITH next AS MATERIALIZED (
         SELECT n FROM batch_lines WHERE batch_id = ${batchId} AND model = ${model} AND state = 'waiting'
         ORDER BY n LIMIT ${most} FOR UPDATE SKIP LOCKED)
-      UPDATE batch_lines l SET state = 'sent', tries = l.tries + 1, cell = ${cell}
+      UPDATE batch_lines l SET state = 'sent', tries = l.tries + 1, request_id = gen_random_uuid(), cell = ${cell}
       FROM next WHERE l.batch_id = ${batchId} AND l.n = next.n
-      RETURNING l.batch_id, l.n, l.tries, l.cell, l.model, l.body`),
+      RETURNING l.batch_id, l.n, l.tries, l.request_id, l.cell, l.model, l.body`),
   );
   return claimed.map(lineOf).toSorted((one, other) => one.n - other.n);
 }
@@ -72,20 +74,20 @@ export async function claimLines(
 export async function sentLines(db: Database): Promise<readonly ClaimedLine[]> {
   const left = await rowsOf<RawLine>(
     db.execute(sql`
-      SELECT l.batch_id, l.n, l.tries, l.cell, l.model, '' AS body FROM batch_lines l
+      SELECT l.batch_id, l.n, l.tries, l.request_id, l.cell, l.model, '' AS body FROM batch_lines l
       JOIN batches b ON b.id = l.batch_id AND b.ended_at IS NULL
       WHERE l.state = 'sent'`),
   );
   return left.map(lineOf);
 }
 
-/** Stores what lines came to, with the counts of their batches. Returns the lines whose try was still the newest. */
+/** Stores what lines came to, with the counts of their batches. Returns the lines whose request was still the newest. */
 export async function endLines(db: Database, ends: readonly LineEnd[]): Promise<number> {
   const given = JSON.stringify(
-    ends.map(({ batchId, n, tries, state, status, answer }) => ({
+    ends.map(({ batchId, n, requestId, state, status, answer }) => ({
       batch_id: batchId,
       n,
-      tries,
+      request_id: requestId,
       state,
       status,
       answer,
@@ -95,12 +97,12 @@ export async function endLines(db: Database, ends: readonly LineEnd[]): Promise<
     db.execute(sql`
       WITH given AS (
         SELECT * FROM jsonb_to_recordset(${given}::jsonb)
-          AS g(batch_id uuid, n integer, tries integer, state text, status integer, answer text)
+          AS g(batch_id uuid, n integer, request_id uuid, state text, status integer, answer text)
       ), ended AS (
         UPDATE batch_lines l SET state = g.state, status = g.status, answer = g.answer,
           body = CASE WHEN g.state = 'waiting' THEN l.body ELSE '' END
         FROM given g
-        WHERE l.batch_id = g.batch_id AND l.n = g.n AND l.tries = g.tries AND l.state = 'sent'
+        WHERE l.batch_id = g.batch_id AND l.n = g.n AND l.request_id = g.request_id AND l.state = 'sent'
         RETURNING l.batch_id, l.n, l.state
       ), counted AS (
         UPDATE batches b SET lines_completed = lines_completed + c.completed, lines_failed = lines_failed + c.failed,

@@ -62,8 +62,10 @@ export const batchLines = pgTable(
     model: text("model").notNull(),
     body: text("body").notNull(),
     state: text("state").$type<"waiting" | "sent" | "completed" | "failed">().notNull().default("waiting"),
-    /** How often it was sent: the ids of its requests follow from it. */
+    /** How often it was sent. */
     tries: integer("tries").notNull().default(0),
+    /** Its newest request. */
+    request_id: uuid("request_id"),
     cell: text("cell").notNull().default(""),
     status: integer("status"),
     answer: text("answer"),

@@ -4,6 +4,7 @@
  *
  * @module-tag long
  */
+import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Stack } from "../../infra/local/stack.ts";
 import { Gateway, type Minted } from "../harness/gateway.ts";
@@ -27,6 +28,11 @@ let keyStore: KillableStore;
 
 beforeAll(async () => {
   [postgres, keyStore, upstream] = await Promise.all([startPostgres(), startKillableStore(), startTestUpstream()]);
+  // Servers of tests may lose what they committed last, for speed; a batch relies on it.
+  const client = new pg.Client({ connectionString: postgres.url("postgres") });
+  await client.connect();
+  await client.query("ALTER DATABASE postgres SET synchronous_commit = on");
+  await client.end();
   stack = await startTestStack({
     GATEWAY_DATABASE_URL: postgres.url("postgres"),
     GATEWAY_REDIS_URL: keyStore.url,

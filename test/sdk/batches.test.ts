@@ -171,9 +171,10 @@ describe("lines of a batch", () => {
       (await linesOf(reader, (await ended(reader, id)).error_file_id)).map(
         ({ response }) => (response as { body: { error: { code: string } } }).body.error.code,
       );
-    const model = { max_in_flight: 1 };
-    const slow = await fixture.gateway.mint(fixture.upstream.url, "delay=3000", model);
-    const held = fixture.gateway.chat({ ...slow, secret: made.secret });
+    const slow = await fixture.gateway.mint(fixture.upstream.url, "hang", { max_in_flight: 1 });
+    const leave = new AbortController();
+    const held = fixture.gateway.chat({ ...slow, secret: made.secret }, { signal: leave.signal });
+    held.catch(() => undefined);
     await waitFor(
       async () => await fixture.gateway.loadOf(slow.model.model_name),
       ({ inFlight }) => inFlight === 1,
@@ -181,8 +182,8 @@ describe("lines of a batch", () => {
     // The line waits for the one slot of its model while its key is disabled.
     const batch = await batchOf(clientOf(minted), [lineOf(minted, "a", slow.model.model_name)]);
     await fixture.gateway.must("PATCH", `/keys/${key.id}`, { disabled: true });
+    leave.abort();
     expect(await codesOf(batch.id)).toEqual(["api_key_disabled"]);
-    await (await held).text();
     await fixture.gateway.must("PATCH", `/tenants/${tenant.id}/budget`, { budget_tokens: 1 });
     const over = await batchOf(reader, [lineOf(minted, "b")]);
     expect(await codesOf(over.id)).toEqual(["tenant_budget_exhausted"]);

@@ -50,6 +50,7 @@ CREATE TABLE IF NOT EXISTS batch_lines (
   body text NOT NULL,
   state text NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'sent', 'completed', 'failed')),
   tries integer NOT NULL DEFAULT 0,
+  request_id uuid,
   cell text NOT NULL DEFAULT '',
   status integer,
   answer text,
