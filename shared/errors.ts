@@ -57,6 +57,7 @@ export const DATA_PLANE_ERRORS = {
   tenant_budget_exhausted: { status: 403, message: "tenant term budget exhausted" },
   key_budget_exhausted: { status: 403, message: "api key term budget exhausted" },
   end_user_budget_exhausted: { status: 403, message: "end user term budget exhausted" },
+  file_quota_exceeded: { status: 403, message: "files of the tenant would exceed <x>: delete some", param: "file" },
   mcp_server_disabled: { status: 403, message: "mcp server is disabled" },
   model_not_found: { status: 404, message: "model '<x>' is not registered", param: "model" },
   mcp_server_not_found: { status: 404, message: "mcp server '<x>' is not registered" },
@@ -91,6 +92,8 @@ export const DATA_PLANE_ERRORS = {
   /** Also in-band: the last event of a stream that still ran at the end of a stop (docs/rules/local-stack.md#stop). */
   gateway_stopping: { status: 503, message: "the gateway is stopping; try again" },
   key_store_unavailable: { status: 503, message: "key store unavailable" },
+  /** `/v1/files` and `/v1/batches` need the control service. */
+  files_unavailable: { status: 503, message: "files and batches are unavailable; try again" },
   identity_unavailable: { status: 503, message: "identity provisioning unavailable" },
   upstream_timeout: { status: 504, message: "upstream request timed out" },
 } as const satisfies Record<string, ErrorRow>;

@@ -9,6 +9,7 @@ it("leads a tenant's people to every page of theirs", () => {
     "/portal",
     "/logs",
     "/reports",
+    "/batches",
     "/portal/usage",
     "/portal/models",
     "/keys",

@@ -8,6 +8,7 @@ import {
   Gauge,
   History,
   KeyRound,
+  ListChecks,
   type LucideIcon,
   MessagesSquare,
   Plug,
@@ -37,6 +38,7 @@ const NAVIGATION = [
     { to: "/fairshare", text: "fairshare", icon: Scale, roles: ["admin"] },
     { to: "/logs", text: "logs", icon: ScrollText, roles: ["admin", "user"] },
     { to: "/reports", text: "reports", icon: ChartColumn, roles: ["admin", "user"] },
+    { to: "/batches", text: "batches", icon: ListChecks, roles: ["admin", "user"] },
     { to: "/portal/usage", text: "portalUsage", icon: ChartLine, roles: ["user"] },
   ],
   [

@@ -6,6 +6,7 @@ import type { QueryClient } from "@tanstack/react-query";
 import { createRootRouteWithContext, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
 import { assistantSearch } from "../pages/assistant/assistant-search.ts";
 import { auditSearch } from "../pages/audit/audit-search.ts";
+import { batchesSearch } from "../pages/batches/batches-search.ts";
 import { deploymentSearch, deploymentsSearch, newDeploymentSearch } from "../pages/deployments/deployments-search.ts";
 import { fairshareSearch } from "../pages/fairshare/fairshare-search.ts";
 import { keysSearch } from "../pages/keys/keys-search.ts";
@@ -87,6 +88,13 @@ const keys = createRoute({
   path: "/keys",
   validateSearch: keysSearch,
   component: lazyRouteComponent(async () => await import("../pages/keys/keys-page.tsx"), "KeysPage"),
+});
+
+const batches = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/batches",
+  validateSearch: batchesSearch,
+  component: lazyRouteComponent(async () => await import("../pages/batches/batches-page.tsx"), "BatchesPage"),
 });
 
 const models = createRoute({
@@ -236,6 +244,7 @@ const routeTree = root.addChildren([
     logs,
     tenant,
     keys,
+    batches,
     reports,
     statement,
     playground,

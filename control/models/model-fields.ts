@@ -38,6 +38,7 @@ const DEFAULTS = {
   supports_tool_choice: false,
   supports_vision: false,
   hidden_reasoning: false,
+  batch_price_factor: 1,
   tags: [],
   boons: [],
   tool_servers: [],

@@ -9,9 +9,11 @@ import { admit } from "./admit/admit.ts";
 import { authenticate, checkTime } from "./authenticate/authenticate.ts";
 import { beforeAdmission } from "./authenticate/authenticate-now.ts";
 import { watchCaller } from "./authenticate/watch-caller.ts";
+import { atPricesOf } from "./batch-line/batch-prices.ts";
+import { keepAnswer } from "./batch-line/keep-answer.ts";
 import { BOONS } from "./boons/boon-list.ts";
 import { isAutoRequest, resolveAuto } from "./boons/resolve-auto.ts";
-import type { Call } from "./call/context.ts";
+import type { Call, CalledLine } from "./call/context.ts";
 import { isExaminedLate } from "./call/guards.ts";
 import {
   type Authenticated,
@@ -67,6 +69,11 @@ export async function run(received: PipelineInput): Promise<Response> {
   return response;
 }
 
+/** The same for a line of a batch, with what is known of it. */
+export async function runLine(received: PipelineInput & { readonly line: CalledLine }): Promise<CallAnswer> {
+  return await answer(received, async (call, known) => await steps(call, known, DOCUMENTED));
+}
+
 /**
  * Answers a request on any other path: 404 `unknown endpoint` unless it is a POST to a path that is forwarded, and its
  * body names a registered model (docs/rules/routes.md#unknown-paths). Never throws.
@@ -105,7 +112,7 @@ async function steps(call: Call, known: Known, route: ModelRoute): Promise<CallA
       guard,
       reload,
       boons: BOONS,
-      lastStages: outputGuards,
+      lastStages: (served, request) => [...outputGuards(served, request), ...keepAnswer(served)],
     });
   } catch (error) {
     // What a policy only logs is logged of a refused request too (docs/rules/guardrails.md#actions).
@@ -137,7 +144,8 @@ const besideOf = (examined: Prepared | null): NonNullable<Prepared["guarded"]>["
 
 /** The model that the body names, or the one that the gateway chooses for it. */
 async function resolveNamed<K extends Parsed>(call: Call, request: K): Promise<K & Resolved> {
-  return isAutoRequest(call, request) ? await resolveAuto(call, request) : await resolveSpoken(call, request);
+  const isAuto = isAutoRequest(call, request);
+  return atPricesOf(call, isAuto ? await resolveAuto(call, request) : await resolveSpoken(call, request));
 }
 
 /** The model, whose API has this path or a translation of it. Throws the failure of 400 `untranslatable_route`. */

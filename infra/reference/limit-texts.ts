@@ -51,6 +51,15 @@ export const LIMIT_TEXTS: Readonly<Record<keyof typeof LIMITS, LimitText>> = {
     limit: "largest cap or cost, in tokens or nano-USD (9,007,199.25 USD); a larger one counts as this",
     unit: "count",
   },
+  fileBytes: { limit: "size of a file of a tenant", unit: "bytes" },
+  fileLines: { limit: "lines of a batch", unit: "count" },
+  filesOfTenantBytes: {
+    limit: "size of all files of a tenant",
+    unit: "bytes",
+    changedBy: "`files_bytes` of the tenant",
+  },
+  batchLineBytes: { limit: "size of a line of a batch", unit: "bytes" },
+  batchCustomIdChars: { limit: "characters of the `custom_id` of a line of a batch", unit: "count" },
   listRows: {
     limit: "default number of rows in a list of the Management API",
     unit: "count",

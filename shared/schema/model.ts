@@ -120,6 +120,11 @@ const modelFields = {
   }),
   enabled: flag,
   ...priceFields,
+  batch_price_factor: z
+    .number({ error: "must be a number from 0 to 1" })
+    .min(0, "must be a number from 0 to 1")
+    .max(1, "must be a number from 0 to 1")
+    .meta({ description: "Lines of batches cost this part of the prices" }),
   context_window: whole(0),
   admission_weight: whole(1, 10_000),
   supports_function_calling: flag,

@@ -120,6 +120,7 @@ const PAGES: readonly ListedPage[] = [
     isThere: heading("Assistant"),
   },
   { name: "keys", as: "user", path: "/keys", isThere: heading("Keys") },
+  { name: "batches", as: "user", path: "/batches", isThere: heading("Batches") },
   { name: "playground", as: "user", path: "/playground", isThere: heading("Playground") },
   { name: "mcp", as: "admin", path: "/mcp", isThere: heading("MCP servers") },
   {

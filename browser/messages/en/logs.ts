@@ -43,6 +43,7 @@ export const logsTexts = {
   admissionQueued: "Queued",
   admissionRejected: "Refused",
   admissionBoon: "Add-on (boon)",
+  admissionBatch: "Batch",
   cache: "Cache",
   cacheHit: "Hit",
   cacheMiss: "Miss",

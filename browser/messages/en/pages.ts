@@ -30,6 +30,8 @@ export const pageTexts = {
   playgroundQuestion: "How does a model answer, and what does it cost?",
   assistant: "Assistant",
   assistantQuestion: "What do you want to know or change?",
+  batches: "Batches",
+  batchesQuestion: "Which batches run, and how far are they?",
   mcp: "MCP servers",
   mcpQuestion: "Which tools are available, and do they work?",
   settings: "Settings",

@@ -241,6 +241,7 @@ export function admissionMessage(call: Call, request: Prepared, waitedMs: number
     group: { name: tenant.fairshare_group, weight: tenant.group_weight },
     model: { name: model.model_name, admissionWeight: model.admission_weight, maxInFlight: model.max_in_flight },
     costTokens: estimate.totalTokens,
+    batch: call.line === undefined ? undefined : true,
     revs: subjectRevs(call, request),
     openUntilMs: servedUntilMs(principal, call.ports.clock()),
     waitedMs,

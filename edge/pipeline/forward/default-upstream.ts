@@ -36,6 +36,7 @@ export const DEFAULT_UPSTREAM: ModelRecord = {
     vision: false,
   },
   hidden_reasoning: false,
+  batch_price_factor: 1,
   tags: [],
   boons: [],
   tool_servers: [],

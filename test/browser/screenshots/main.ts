@@ -50,6 +50,7 @@ const SHOTS: readonly Shot[] = [
     path: ({ managedId }) => `/deployments/${managedId}?tab=spec`,
   },
   { name: "keys", title: "Keys", path: () => "/keys" },
+  { name: "batches", title: "Batches: how far they are", path: () => "/batches" },
   { name: "playground", title: "Playground: models with a pasted key", path: () => "/playground" },
   { name: "mcp", title: "MCP servers", path: () => "/mcp" },
   { name: "settings", title: "Settings: where alerts go", path: () => "/settings" },

@@ -32,6 +32,7 @@ export function modelNamed(name: string, changes: Partial<ModelRecord> = {}): Mo
       vision: true,
     },
     hidden_reasoning: false,
+    batch_price_factor: 1,
     tags: [],
     boons: [],
     tool_servers: [],
