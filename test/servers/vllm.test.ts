@@ -39,6 +39,7 @@ testServer({
   start: async () => await ModelServer.started(serve, ENV),
   model: "text",
   slots: SLOTS,
+  callsTools: true,
   metrics: {
     input: "vllm:prompt_tokens_total",
     output: "vllm:generation_tokens_total",
