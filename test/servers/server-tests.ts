@@ -171,8 +171,9 @@ export function testServer({
           messages: history,
           ...(callsTools ? { tools: [LOOK], tool_choice: { type: "any" as const } } : {}),
         };
-        const { content } =
+        const answer =
           turn % 2 === 0 ? await client.messages.create(request) : await client.messages.stream(request).finalMessage();
+        const content: Anthropic.ContentBlockParam[] = [...answer.content];
         if (!callsTools) content.push({ type: "tool_use", id: `call_${turn}`, name: LOOK.name, input: { at: "here" } });
         const calls = content.filter((block) => block.type === "tool_use");
         inputs.push(...calls.map(({ input }) => input));
