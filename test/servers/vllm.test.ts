@@ -26,6 +26,11 @@ const serve = (port: number): Command => [
   "--enable-auto-tool-choice",
   "--tool-call-parser",
   "hermes",
+  // A model of random weights would write little else than white space.
+  "--structured-outputs-config.backend",
+  "xgrammar",
+  "--structured-outputs-config.disable_any_whitespace",
+  "true",
 ];
 
 const ENV = {
