@@ -221,6 +221,21 @@ describe("the Anthropic SDK at a model of chat completions", () => {
     }
   });
 
+  it("limits a model that knows max_completion_tokens only", async () => {
+    const minted = await fixture.gateway.mint(fixture.upstream.url, "newer-limit");
+    const answer = await anthropic(minted).messages.create(message(minted));
+    const streamed = await anthropic(minted).messages.stream(message(minted)).finalMessage();
+    expect({ plain: answer.stop_reason, streamed: streamed.stop_reason }).toEqual({
+      plain: "end_turn",
+      streamed: "end_turn",
+    });
+    const limits = fixture.upstream
+      .seen(minted.mark)
+      .map(({ body }) => [body["max_tokens"], body["max_completion_tokens"]]);
+    expect(limits.at(-1)).toEqual([undefined, 64]);
+    expect(await lastRow(minted)).toMatchObject({ status_code: 200, attempts: 1 });
+  });
+
   it("runs a loop of 20 turns with a tool, streamed and not", async () => {
     const minted = await fixture.gateway.mint(toolModel().url, `turns=${TURNS}`);
     const client = anthropic(minted);

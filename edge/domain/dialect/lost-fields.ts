@@ -45,9 +45,16 @@ export const LOST_FIELDS: Readonly<Record<Dialect, readonly Loss[]>> = {
   anthropic: [
     ["refused", "ask for one choice", "n"],
     ["refused", "leave it out", "container inference_geo messages[].content[].citations"],
-    ["refused", "define tools with an input_schema", "mcp_servers tools[].type"],
+    ["refused", "define tools with an input_schema", "mcp_servers tools[].type tools[].function tools[].parameters"],
+    ["refused", "use auto, any, tool or none", "tool_choice"],
+    ["refused", "use json_schema with a schema", "output_config.format output_format"],
     ["refused", "use user, assistant or system", "messages[].role"],
     ["refused", "use text, image, document, tool_use or tool_result", "messages[].content[]"],
+    [
+      "refused",
+      "use tool_use and tool_result",
+      "messages[].tool_calls messages[].function_call messages[].tool_call_id",
+    ],
     ["refused", "send base64, text or an image's URL", "messages[].content[].source"],
     [
       "dropped",
@@ -56,6 +63,7 @@ export const LOST_FIELDS: Readonly<Record<Dialect, readonly Loss[]>> = {
         "messages[].content[].context tools[].allowed_callers tools[].cache_control tools[].defer_loading " +
         "tools[].eager_input_streaming tools[].input_examples",
     ],
+    ["dropped", "but for user_id", "metadata"],
     ["dropped", "Anthropic's own", "messages[].content[].signature messages[].content[].data"],
   ],
 };

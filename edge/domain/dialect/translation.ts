@@ -11,17 +11,18 @@ import { chatAnswer } from "./to-chat/answer.ts";
 import { chatRequest } from "./to-chat/request.ts";
 import { ChatStream } from "./to-chat/stream.ts";
 import { messagesAnswer } from "./to-messages/answer.ts";
-import { messagesRequest } from "./to-messages/request.ts";
+import { messagesRequest, UNSTATED_MAX_TOKENS } from "./to-messages/request.ts";
 import { MessagesStream } from "./to-messages/stream.ts";
 
 export type { Dialect };
+
+const CHAT = "/v1/chat/completions";
+const MESSAGES = "/v1/messages";
 
 /** What a translation needs to know apart from the documents. */
 interface TranslationOptions {
   /** Unix time of the answer: Messages have none, chat completions need one. */
   readonly createdSecs: number;
-  /** The output limit of a call that states none, because Messages require one. Null: 4,096. */
-  readonly maxTokens: number | null;
   /** The client of a stream asked for its usage chunk (`stream_options.include_usage`). */
   readonly usageAsked: boolean;
 }
@@ -53,8 +54,8 @@ export interface Translation {
  * speaks the route's own dialect, or the route has no translation.
  */
 export function translationOf(path: string, dialect: Dialect, options: TranslationOptions): Translation | null {
-  const { createdSecs, maxTokens } = options;
-  if (path === "/v1/messages" && dialect === "openai")
+  const { createdSecs } = options;
+  if (path === MESSAGES && dialect === "openai")
     return {
       path: "chat/completions",
       request: chatRequest,
@@ -62,13 +63,18 @@ export function translationOf(path: string, dialect: Dialect, options: Translati
       stream: () => new MessagesStream(),
       error: messagesError,
     };
-  if (path === "/v1/chat/completions" && dialect === "anthropic")
+  if (path === CHAT && dialect === "anthropic")
     return {
       path: "messages",
-      request: (body) => messagesRequest(body, maxTokens),
+      request: messagesRequest,
       answer: (body) => chatAnswer(body, createdSecs),
       stream: () => new ChatStream(options),
       error: chatError,
     };
   return null;
+}
+
+/** The output limit that a call of this path gets by its translation if it states none, in tokens; null: none. */
+export function impliedLimitTokens(path: string, dialect: Dialect): number | null {
+  return path === CHAT && dialect === "anthropic" ? UNSTATED_MAX_TOKENS : null;
 }

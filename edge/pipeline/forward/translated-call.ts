@@ -20,6 +20,8 @@ import { writtenCall } from "../resolve-model/json-outgoing.ts";
 import { editsOf } from "./transform-plans.ts";
 
 const CHAT = "/v1/chat/completions";
+/** The limit as newer models call it; {@link limitPlan} writes the name that most servers know. */
+const NEWER_LIMIT = "max_completion_tokens";
 const MESSAGES = "/v1/messages";
 /** A body is held three times while it is translated: its text, its values, and what is written. */
 const COPIES = 3;
@@ -53,7 +55,7 @@ export async function spokenCall(
   if (isMessages === (model.api_dialect === "anthropic")) return asItIs;
   const createdSecs = Math.floor(call.ports.clock() / 1000);
   // The gateway needs the usage of every answer; the transform that asked for it withholds it.
-  const translation = translationOf(call.path, model.api_dialect, { createdSecs, maxTokens: null, usageAsked: true });
+  const translation = translationOf(call.path, model.api_dialect, { createdSecs, usageAsked: true });
   if (translation === null) return asItIs;
   const size = sizeOf(parsed.outgoing);
   if (COPIES * size > LIMITS.tenantBodyMemory) throw new GatewayError("request_too_large");
@@ -108,7 +110,7 @@ function* translated(
 ): Steps<ParsedCall> {
   // the usage of a stream is asked for as on every chat completion: an upstream may refuse it
   const { stream_options: _, ...body } = yield* translation.request(yield* documentOf(outgoing, edits));
-  return yield* writtenCall(body, modelName, ports.transforms);
+  return yield* writtenCall(body, modelName, (name) => name === NEWER_LIMIT || ports.transforms.edits(name));
 }
 
 /** What goes upstream, as a document. */
@@ -133,5 +135,18 @@ function upstreamPlans(
   const member = (name: string): unknown => document.root[name];
   const route = routeClassOf(CHAT);
   const plans = ports.transforms.plan({ route, model, stream, document, member });
-  return plans.map((plan) => ({ ...plan, response: null }));
+  return [...limitPlan(document.root), ...plans.map((plan) => ({ ...plan, response: null }))];
+}
+
+/**
+ * Most servers know `max_tokens`, and some would ignore another name. An upstream that refuses it and names the other one, as
+ * OpenAI's reasoning models do, is asked without this plan.
+ */
+function limitPlan({ [NEWER_LIMIT]: limit }: JsonObject): readonly TransformPlan[] {
+  if (limit === undefined) return [];
+  const edits = new Map([
+    [NEWER_LIMIT, undefined],
+    ["max_tokens", limit],
+  ]);
+  return [{ name: "output_limit", edits, optional: true, response: null }];
 }

@@ -6,9 +6,10 @@
 import type { Steps } from "../../../../shared/steps.ts";
 import type { JsonObject } from "../../wire/json/document.ts";
 import { writtenInSteps } from "../../wire/json/write-in-steps.ts";
-import { listAt, partsAt, untranslatable } from "../lost-fields.ts";
+import { listAt, partsAt, restOf, untranslatable } from "../lost-fields.ts";
 import { elementsOf, ITEM_UNITS, objectOf, textOf } from "../values.ts";
 
+const KNOWN: ReadonlySet<string> = new Set(["role", "content"]);
 const SHOWN_BELOW = "[shown in the next message]";
 
 /** What one turn of Anthropic's becomes. */
@@ -25,8 +26,10 @@ export function* chatMessages(system: unknown, turns: unknown): Steps<readonly J
   if (instructions.length > 0) messages.push({ role: "system", content: instructions });
   for (const [index, one] of listAt("anthropic", "messages", turns).entries()) {
     yield ITEM_UNITS;
-    const { role, content } = objectOf(one);
+    const message = objectOf(one);
+    const { role, content } = message;
     const at = `messages.${String(index)}`;
+    restOf("anthropic", message, KNOWN, { at: `${at}.` });
     if (role !== "user" && role !== "assistant" && role !== "system") throw untranslatable("anthropic", `${at}.role`);
     const { parts, results, calls, thinking } = yield* turnOf(content, `${at}.content`);
     for (const result of results) messages.push(result);
