@@ -6,7 +6,7 @@ import { GatewayError } from "../../../shared/errors.ts";
 import type { JsonObject } from "../wire/json/document.ts";
 import { printable } from "../wire/text/printable.ts";
 
-/** The most that an error shows of a name that a client made up. */
+/** The most that an error shows of a name that a client made up; the table has no longer ones. */
 const NAME_MAX = 64;
 
 export type Dialect = "openai" | "anthropic";
@@ -95,9 +95,11 @@ export function restOf(
   { at = "", strict = false } = {},
 ): JsonObject {
   const rest: Record<string, unknown> = {};
+  const place = placeOf(at);
   for (const [name, value] of Object.entries(body)) {
     if (known.has(name)) continue;
-    const outcome = lossOf(dialect, at + name)?.[0] ?? (strict ? "refused" : null);
+    const loss = name.length > NAME_MAX ? undefined : LOSSES[dialect].get(place + name);
+    const outcome = loss?.[0] ?? (strict ? "refused" : null);
     if (outcome === "refused" && !asksNothing(name, value))
       throw untranslatable(dialect, at + printable(name, NAME_MAX));
     if (outcome === null) rest[name] = value;
@@ -112,12 +114,18 @@ function byField(losses: readonly Loss[]): ReadonlyMap<string, Loss> {
 }
 
 function lossOf(dialect: Dialect, at: string): Loss | undefined {
-  return LOSSES[dialect].get(at.replaceAll(/\.\d+/g, "[]"));
+  return LOSSES[dialect].get(placeOf(at));
+}
+
+/** A place of the gateway's own, as the table writes it. */
+function placeOf(at: string): string {
+  return at.replaceAll(/\.\d+/g, "[]");
 }
 
 function asksNothing(name: string, value: unknown): boolean {
   if (name === "n" && value === 1) return true;
-  if (name === "modalities" && Array.isArray(value)) return value.every((one) => one === "text");
+  if (Array.isArray(value))
+    return value.length === 0 || (name === "modalities" && value.every((one) => one === "text"));
   if (typeof value === "object" && value !== null) return Object.keys(value).length === 0;
   return value === null || value === false || value === 0 || value === "";
 }
