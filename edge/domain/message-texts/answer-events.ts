@@ -99,6 +99,21 @@ export function* eventParts(value: unknown): Steps<EventParts> {
   return { ...parts, fragments, wholes, ends: ({ choice }) => choice !== null && finished.has(choice) };
 }
 
+/**
+ * A block of Anthropic's messages that begins with text, as one that begins without and the delta with its text, which the deltas
+ * that follow continue; null: it is none.
+ */
+export function emptyStart(value: unknown): readonly [start: object, delta: object] | null {
+  if (!isRecord(value) || value["type"] !== "content_block_start" || !isRecord(value["content_block"])) return null;
+  const { index, content_block: block } = value;
+  const name = ["text", "thinking"].find((one) => block["type"] === one && typeof block[one] === "string");
+  if (name === undefined || block[name] === "") return null;
+  return [
+    { ...value, content_block: { ...block, [name]: "" } },
+    { type: "content_block_delta", index, delta: { type: `${name}_delta`, [name]: block[name] } },
+  ];
+}
+
 function endsByType(type: string, ids: readonly (number | null)[]): EventParts["ends"] {
   if (/(?:completed|incomplete|failed|message_stop)$/.test(type)) return () => true;
   if (!/(?:done|stop)$/.test(type)) return () => false;

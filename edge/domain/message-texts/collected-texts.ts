@@ -7,7 +7,7 @@ import type { Steps } from "../../../shared/steps.ts";
 import { isUnreadJson, parsedInSteps } from "../wire/json/parse-in-steps.ts";
 import { hasRepeatedName } from "../wire/json/repeated-names.ts";
 import type { ResponseTransform } from "../wire/sse/response-transform.ts";
-import { eventParts, readEvent } from "./answer-events.ts";
+import { emptyStart, eventParts, readEvent } from "./answer-events.ts";
 import { answerParts, grouped, wholeOf } from "./answer-texts.ts";
 import { argumentTexts } from "./text-redaction.ts";
 
@@ -57,7 +57,7 @@ export class CollectedTexts implements ResponseTransform {
     if (typeof text === "string") this.#addAlone(text, false);
     else {
       yield* this.#judge(data, text);
-      yield* this.#addParts(text);
+      for (const part of emptyStart(text) ?? [text]) yield* this.#addParts(part);
     }
     return NOTHING;
   }

@@ -13,7 +13,7 @@ import { isUnreadJson, parsedInSteps } from "../wire/json/parse-in-steps.ts";
 import { hasRepeatedName } from "../wire/json/repeated-names.ts";
 import { writtenInSteps } from "../wire/json/write-in-steps.ts";
 import type { ResponseTransform } from "../wire/sse/response-transform.ts";
-import { type EventParts, eventParts, type Fragment, readEvent, writeEvent } from "./answer-events.ts";
+import { type EventParts, emptyStart, eventParts, type Fragment, readEvent, writeEvent } from "./answer-events.ts";
 import { type AnswerText, answerParts, dropPieces, grouped, wholeOf } from "./answer-texts.ts";
 import { jsonLines } from "./collected-texts.ts";
 import { EventCarrier } from "./event-carrier.ts";
@@ -96,6 +96,12 @@ export class RedactingEvents implements ResponseTransform {
     if (value === undefined || typeof value === "string") {
       const redacted = yield* redactWhole(this.#scan, this.#tally, data, value);
       return redacted === data ? event : encoder.encode(writeEvent(fields, redacted));
+    }
+    const start = emptyStart(value);
+    if (start !== null) {
+      const written: Uint8Array[] = [];
+      for (const part of start) written.push(yield* this.event(eventOf(part)));
+      return concat(written);
     }
     const parts = yield* eventParts(value);
     const changed = [
@@ -192,6 +198,12 @@ export class RedactingEvents implements ResponseTransform {
     }
     return events;
   }
+}
+
+/** An event of Anthropic's messages. */
+function eventOf(value: object): Uint8Array {
+  const { type } = value as { readonly type: string };
+  return encoder.encode(writeEvent([`event: ${type}`], JSON.stringify(value)));
 }
 
 /** Data that is one text without what matches: JSON with this value, or, without a value, no JSON. */
