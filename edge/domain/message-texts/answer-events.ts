@@ -60,6 +60,8 @@ export interface Fragment extends AnswerText {
 /** What a text belongs to: a choice, or a part of an item of output. */
 interface TextOwner {
   readonly choice: number | null;
+  /** The type of the events that bring it; null: it has none, or is a choice's. */
+  readonly type: string | null;
   readonly ids: readonly (number | null)[];
 }
 
@@ -81,9 +83,9 @@ export function* eventParts(value: unknown): Steps<EventParts> {
   const ids = idsOf(type, event);
   // the end of a message of Anthropic's is called a delta, and its texts are complete
   const isWhole = type !== null && (!type.endsWith("delta") || type === "message_delta");
-  const item = [type, isKnown(type) ? null : event["item_id"]].map((id) =>
-    typeof id === "string" ? id.slice(0, ID_MAX) : numberOf(id),
-  );
+  const named = type?.slice(0, ID_MAX) ?? null;
+  const { item_id } = event;
+  const item = isKnown(type) ? null : typeof item_id === "string" ? item_id.slice(0, ID_MAX) : numberOf(item_id);
   const fragments: Fragment[] = [];
   const wholes: AnswerText[] = [];
   for (const found of parts.texts) {
@@ -92,8 +94,9 @@ export function* eventParts(value: unknown): Steps<EventParts> {
     const choice = found.place[0] === "choices" ? Number(found.place[1]) : null;
     if (found.ofValue || isSigned(found) || (isWhole && choice === null)) wholes.push(found);
     else {
-      const key = JSON.stringify([...(choice === null ? [...item, ...ids] : []), ...found.place]);
-      fragments.push({ ...found, key, owner: { choice, ids: choice === null ? ids : NO_IDS } });
+      const owner = choice === null ? { choice, type: named, ids } : { choice, type: null, ids: NO_IDS };
+      const key = JSON.stringify([...(choice === null ? [named, item, ...ids] : []), ...found.place]);
+      fragments.push({ ...found, key, owner });
     }
   }
   const finished = finishedChoices(event["choices"]);

@@ -118,7 +118,7 @@ export class CollectedTexts implements ResponseTransform {
     const { fragments, wholes } = yield* eventParts(event);
     yield TEXT_UNITS;
     for (const { key, text, json, place, owner } of fragments)
-      this.#add(key, text, json, `${owner.choice} ${owner.ids[0]} ${wholeOf(place)}`);
+      this.#add(key, text, json, `${owner.choice} ${owner.type} ${wholeOf(place)}`);
     const nth = this.#texts.size;
     for (const { text, json, place } of wholes) {
       yield TEXT_UNITS;

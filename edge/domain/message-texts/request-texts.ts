@@ -78,7 +78,6 @@ const MESSAGE_TEXT = new Set(["content", "text", "output", "refusal", "thinking"
 /** The names below a member that lead to what is continued. */
 const CONTENT = new Set([
   "",
-  "text",
   "content",
   "content,text",
   "content,refusal",
@@ -286,7 +285,8 @@ function isContent(scope: TextScope, path: JsonPath): boolean {
     .slice(at + 1)
     .filter((step) => typeof step === "string")
     .map(nameOf);
-  return (depth <= CONTENT_DEPTH || names[1] === "source") && CONTENT.has(names.join());
+  if (depth > CONTENT_DEPTH && names[1] !== "source") return false;
+  return CONTENT.has(names.join()) || (READ_FIRST.has(name) && names.join() === "text");
 }
 
 /** True for a string of another place that a model may read. */
