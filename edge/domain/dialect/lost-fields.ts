@@ -95,7 +95,8 @@ export function restOf(
   { at = "", strict = false } = {},
 ): JsonObject {
   const rest: Record<string, unknown> = {};
-  const place = placeOf(at);
+  // the numbers of the gateway, not those in a name of the client
+  const place = at.replaceAll(/\.\d+/g, "[]");
   for (const [name, value] of Object.entries(body)) {
     if (known.has(name)) continue;
     const loss = name.length > NAME_MAX ? undefined : LOSSES[dialect].get(place + name);
@@ -114,18 +115,13 @@ function byField(losses: readonly Loss[]): ReadonlyMap<string, Loss> {
 }
 
 function lossOf(dialect: Dialect, at: string): Loss | undefined {
-  return LOSSES[dialect].get(placeOf(at));
-}
-
-/** A place of the gateway's own, as the table writes it. */
-function placeOf(at: string): string {
-  return at.replaceAll(/\.\d+/g, "[]");
+  return LOSSES[dialect].get(at.replaceAll(/\.\d+/g, "[]"));
 }
 
 function asksNothing(name: string, value: unknown): boolean {
   if (name === "n" && value === 1) return true;
-  if (Array.isArray(value))
-    return value.length === 0 || (name === "modalities" && value.every((one) => one === "text"));
+  if (name === "modalities" && Array.isArray(value)) return value.every((one) => one === "text");
+  if (Array.isArray(value)) return value.length === 0;
   if (typeof value === "object" && value !== null) return Object.keys(value).length === 0;
   return value === null || value === false || value === 0 || value === "";
 }
