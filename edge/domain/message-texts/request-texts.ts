@@ -147,8 +147,8 @@ export function* guardedTexts(pieces: readonly Uint8Array[], scope: TextScope, o
         ? "user"
         : yield* speakerOf(body, message.labels, (name) => unreadable.has(`${key} ${name}`));
     const user = !isDefinition && (speaker === "user" || speaker === "tool") && !SYSTEM_MEMBERS.has(message.member);
-    const isSystem = speaker === "system" ? "system" : "others";
-    const from = READ_FIRST.has(message.member) ? "instructions" : isSystem;
+    const ofMessage = speaker === "system" ? "system" : "others";
+    const from = READ_FIRST.has(message.member) ? "instructions" : ofMessage;
     const result: RequestText[] = [];
     for (const { path, span, isName } of yield* partsTogether(message.texts)) {
       yield PLACE_UNITS + path.length;
