@@ -6,7 +6,7 @@ import { GatewayError } from "../../../shared/errors.ts";
 import type { JsonObject } from "../wire/json/document.ts";
 import { printable } from "../wire/text/printable.ts";
 
-/** The most that an error shows of a name that a client made up. */
+/** The most that an error shows of a name that a client made up; the table has no longer ones. */
 const NAME_MAX = 64;
 
 export type Dialect = "openai" | "anthropic";
@@ -103,9 +103,12 @@ export function restOf(
   { at = "", strict = false } = {},
 ): JsonObject {
   const rest: Record<string, unknown> = {};
+  // the numbers of the gateway, not those in a name of the client
+  const place = at.replaceAll(/\.\d+/g, "[]");
   for (const [name, value] of Object.entries(body)) {
     if (known.has(name)) continue;
-    const outcome = lossOf(dialect, at + name)?.[0] ?? (strict ? "refused" : null);
+    const loss = name.length > NAME_MAX ? undefined : LOSSES[dialect].get(place + name);
+    const outcome = loss?.[0] ?? (strict ? "refused" : null);
     if (outcome === "refused" && !asksNothing(name, value))
       throw untranslatable(dialect, at + printable(name, NAME_MAX));
     if (outcome === null) rest[name] = value;
@@ -126,6 +129,7 @@ function lossOf(dialect: Dialect, at: string): Loss | undefined {
 function asksNothing(name: string, value: unknown): boolean {
   if (name === "n" && value === 1) return true;
   if (name === "modalities" && Array.isArray(value)) return value.every((one) => one === "text");
+  if (Array.isArray(value)) return value.length === 0;
   if (typeof value === "object" && value !== null) return Object.keys(value).length === 0;
   return value === null || value === false || value === 0 || value === "";
 }

@@ -139,11 +139,16 @@ function placeIn(place: readonly (string | number)[], step: string | number): re
 /** Lists of choices and messages, whose elements are no parts of one text. */
 const APART: ReadonlySet<string | number | undefined> = new Set(["choices", "messages", "input", "contents", "output"]);
 
-/** What the parts of one text have in common, such as those of a message's content. */
+/**
+ * What the parts of one text have in common, such as those of a message's content, and the messages of an answer of the Responses
+ * API: clients join them.
+ */
 export function wholeOf(place: readonly (string | number)[]): string {
   const at = place.length - 2;
   const isPart = typeof place[at] === "number" && !APART.has(place[at - 1]);
-  return JSON.stringify(isPart ? place.filter((_, step) => step !== at) : place);
+  const output = place[0] === "response" ? 1 : 0;
+  const item = place[output] === "output" && place[output + 2] === "content" ? output + 1 : at;
+  return JSON.stringify(isPart ? place.filter((_, step) => step !== at && step !== item) : place);
 }
 
 /** Lists of those that have a key in common, in the order of their first ones. */

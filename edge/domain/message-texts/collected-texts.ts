@@ -7,8 +7,9 @@ import type { Steps } from "../../../shared/steps.ts";
 import { isUnreadJson, parsedInSteps } from "../wire/json/parse-in-steps.ts";
 import { hasRepeatedName } from "../wire/json/repeated-names.ts";
 import type { ResponseTransform } from "../wire/sse/response-transform.ts";
-import { emptyStart, eventParts, readEvent } from "./answer-events.ts";
+import { eventParts, readEvent } from "./answer-events.ts";
 import { answerParts, grouped, wholeOf } from "./answer-texts.ts";
+import { startedTexts } from "./started-texts.ts";
 import { argumentTexts } from "./text-redaction.ts";
 
 const NOTHING = new Uint8Array(0);
@@ -57,7 +58,7 @@ export class CollectedTexts implements ResponseTransform {
     if (typeof text === "string") this.#addAlone(text, false);
     else {
       yield* this.#judge(data, text);
-      for (const part of emptyStart(text) ?? [text]) yield* this.#addParts(part);
+      for (const part of (yield* startedTexts(text)) ?? [text]) yield* this.#addParts(part);
     }
     return NOTHING;
   }
@@ -117,7 +118,7 @@ export class CollectedTexts implements ResponseTransform {
     const { fragments, wholes } = yield* eventParts(event);
     yield TEXT_UNITS;
     for (const { key, text, json, place, owner } of fragments)
-      this.#add(key, text, json, `${owner.choice} ${owner.ids[0]} ${wholeOf(place)}`);
+      this.#add(key, text, json, `${owner.choice} ${owner.type} ${wholeOf(place)}`);
     const nth = this.#texts.size;
     for (const { text, json, place } of wholes) {
       yield TEXT_UNITS;

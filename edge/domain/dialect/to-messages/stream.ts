@@ -18,7 +18,7 @@ const REFUSAL_MAX_CHARACTERS = 1024;
 export class MessagesStream {
   isBroken = false;
   readonly #blocks = new BlockQueue();
-  /** The first chunk. */
+  /** What the message has of the first chunk. */
   #head: JsonObject | null = null;
   /** Members of later chunks that count for the whole answer. */
   #report: JsonObject = {};
@@ -63,10 +63,10 @@ export class MessagesStream {
 
   #start(chunk: JsonObject): readonly JsonObject[] {
     if (this.#head !== null) return [];
-    this.#head = chunk;
+    this.#head = messageHead(chunk);
     // the first numbers are what is known, and the last event has all
     const usage = { input_tokens: 0, output_tokens: 0, ...messagesUsage(chunk) };
-    const message = { ...messageHead(chunk), content: [], stop_reason: null, stop_sequence: null, usage };
+    const message = { ...this.#head, content: [], stop_reason: null, stop_sequence: null, usage };
     return [{ type: "message_start", message }];
   }
 
