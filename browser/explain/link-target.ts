@@ -36,7 +36,7 @@ export type LinkTarget =
   | {
       readonly to: "/models/$modelId";
       readonly params: { readonly modelId: string };
-      readonly search: { readonly tab: "connection" | "health" };
+      readonly search: { readonly tab: "connection" | "health"; readonly endpoint?: string };
     };
 
 /** The tabs of a tenant's page that sentences lead to. */
@@ -62,9 +62,9 @@ export function tenantTarget(tenantId: string, tab: TenantTab): LinkTarget {
   return { to: "/tenants/$tenantId", params: { tenantId }, search: { tab } };
 }
 
-/** A target on a model's page. */
-export function modelTarget(modelId: string, tab: "connection" | "health"): LinkTarget {
-  return { to: "/models/$modelId", params: { modelId }, search: { tab } };
+/** A target on the page of a model, by its id or name; `endpoint`: the id of one that is open there. */
+export function modelTarget(modelId: string, tab: "connection" | "health", endpoint?: string): LinkTarget {
+  return { to: "/models/$modelId", params: { modelId }, search: endpoint === undefined ? { tab } : { tab, endpoint } };
 }
 
 /** A target on a page with its parameters. */

@@ -15,6 +15,7 @@ import { Button } from "../../ui/button.tsx";
 import { SelectField } from "../../ui/fields.tsx";
 import { PageHead, Panel, Row } from "../../ui/layout.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
+import { useUnsaved } from "../../ui/unsaved.tsx";
 import classes from "./fairshare-page.module.css";
 import { ModelSlotsTable } from "./model-slots-table.tsx";
 import { OPEN_CAPACITY } from "./queues.ts";
@@ -43,6 +44,7 @@ export function FairsharePage() {
   const { cell } = search;
   // Here, so that they outlast the choice of another cell.
   const [typed, setTyped] = useState<TypedWeights>(new Map());
+  useUnsaved(typed.size > 0);
   const live = useQuery(
     read(
       "/api/v1/fairshare/live",

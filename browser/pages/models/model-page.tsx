@@ -14,6 +14,7 @@ import { PageHead, Stack } from "../../ui/layout.tsx";
 import { Empty, Loaded, Notice } from "../../ui/states.tsx";
 import { Tabs } from "../../ui/tabs.tsx";
 import { HealthBadge } from "./health-badge.tsx";
+import { endpointsRead } from "./model-reads.ts";
 import { shownHealth } from "./model-rows.ts";
 import type { ModelTabProps } from "./model-tab.ts";
 import { MODEL_TABS } from "./models-search.ts";
@@ -104,13 +105,7 @@ function ModelOfId({ modelId }: { readonly modelId: string }) {
     LOADS[tab]().catch(() => undefined); // a failure is told where the part is shown
   }, [tab]);
   // Asked for while the part that shows them is still being loaded.
-  useQuery(
-    read(
-      "/api/v1/models/{id}/endpoints",
-      { params: { path: { id: modelId }, query: { limit: "1000" } } },
-      { everyMs: EVERY_MS, enabled: tab === "connection" },
-    ),
-  );
+  useQuery(endpointsRead(modelId, tab === "connection"));
   const shown = model.data?.id === modelId.toLowerCase() ? model.data : undefined;
   const isGone = model.error?.status === 404;
   if (isGone && shown === undefined) return <Gone />;
