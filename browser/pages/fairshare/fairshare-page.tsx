@@ -9,8 +9,7 @@ import { fairshareTexts } from "../../messages/en/fairshare.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { texts } from "../../messages/texts.ts";
 import { serverTimeOf } from "../../time/server-time.ts";
-import { Age, useNow } from "../../time/use-clock.tsx";
-import { ZoneProvider } from "../../time/zone-context.tsx";
+import { Age } from "../../time/use-clock.tsx";
 import { Button } from "../../ui/button.tsx";
 import { SelectField } from "../../ui/fields.tsx";
 import { PageHead, Panel, Row } from "../../ui/layout.tsx";
@@ -32,8 +31,6 @@ const route = getRouteApi("/signed-in/admin/fairshare");
 const LIVE_EVERY_MS = 2000;
 const CELLS_EVERY_MS = 15_000;
 const GROUPS_EVERY_MS = 60_000;
-const HOUR_MS = 3_600_000;
-const keepZone = (): void => undefined;
 
 type Search = ReturnType<typeof route.useSearch>;
 
@@ -63,13 +60,7 @@ export function FairsharePage() {
   const failed = cell === undefined ? text("cellGoneOwn") : text("cellGone", { cell });
   const isGone = live.error?.code === "cell_unreachable";
   return (
-    <ZoneProvider
-      tenantZone={null}
-      browserZone={Intl.DateTimeFormat().resolvedOptions().timeZone}
-      choice={null}
-      onChoose={keepZone}
-      nowMs={useNow(HOUR_MS)}
-    >
+    <>
       <PageHead
         title={pageText("fairshare")}
         question={pageText("fairshareQuestion")}
@@ -108,7 +99,7 @@ export function FairsharePage() {
           )}
         </Loaded>
       )}
-    </ZoneProvider>
+    </>
   );
 }
 

@@ -8,7 +8,6 @@ import { modelsTexts } from "../../messages/en/models.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { texts } from "../../messages/texts.ts";
 import { useNow } from "../../time/use-clock.tsx";
-import { ZoneProvider } from "../../time/zone-context.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { PageHead, Stack } from "../../ui/layout.tsx";
 import { Empty, Loaded, Notice } from "../../ui/states.tsx";
@@ -23,9 +22,8 @@ const text = texts("models", modelsTexts);
 const pageText = texts("pages", pageTexts);
 const route = getRouteApi("/signed-in/admin/models/$modelId");
 const EVERY_MS = 20_000;
-const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
 const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-const keepZone = (): void => undefined;
 
 type ModelTab = (typeof MODEL_TABS)[number];
 
@@ -60,17 +58,7 @@ const ModelActions = lazy(async () => ({ default: (await import("./model-actions
 /** One model, by its id; the name of a model leads to it too. */
 export function ModelPage() {
   const { modelId } = route.useParams();
-  return (
-    <ZoneProvider
-      tenantZone={null}
-      browserZone={Intl.DateTimeFormat().resolvedOptions().timeZone}
-      choice={null}
-      onChoose={keepZone}
-      nowMs={useNow(HOUR_MS)}
-    >
-      {ID.test(modelId) ? <ModelOfId modelId={modelId} /> : <ModelOfName name={modelId} />}
-    </ZoneProvider>
-  );
+  return ID.test(modelId) ? <ModelOfId modelId={modelId} /> : <ModelOfName name={modelId} />;
 }
 
 function ModelOfName({ name }: { readonly name: string }) {
@@ -124,6 +112,7 @@ function ModelOfId({ modelId }: { readonly modelId: string }) {
 function ModelParts({ model }: ModelTabProps) {
   const { tab = "connection" } = route.useSearch();
   const navigate = useNavigate({ from: "/models/$modelId" });
+  const nowMs = useNow(MINUTE_MS);
   const Part = PARTS[tab];
   return (
     <>
@@ -132,7 +121,7 @@ function ModelParts({ model }: ModelTabProps) {
         question={model.description === "" ? pageText("modelsQuestion") : <bdi>{model.description}</bdi>}
         actions={
           <>
-            {model.enabled ? <HealthBadge status={shownHealth(model)} /> : <Badge>{text("off")}</Badge>}
+            {model.enabled ? <HealthBadge status={shownHealth(model, nowMs)} /> : <Badge>{text("off")}</Badge>}
             <Suspense fallback={null}>
               <ModelActions model={model} />
             </Suspense>

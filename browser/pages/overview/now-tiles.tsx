@@ -45,18 +45,21 @@ export function NowTiles() {
       <div className={classes["tiles"]}>
         <FigureTile
           label={text("running")}
+          isLoading={stats.isPending}
           value={formatCount(load.inFlight)}
           note={load.maxInFlight === null ? text("loadUnknown") : text("runningNote", { capacity: load.maxInFlight })}
           target={pageTarget("/fairshare", {})}
         />
         <FigureTile
           label={text("waiting")}
+          isLoading={stats.isPending || live.isPending}
           value={formatCount(load.queued)}
           note={waitingNote(load.queued, live.data?.waiting)}
           target={pageTarget("/fairshare", {})}
         />
         <FigureTile
           label={text("modelsDown")}
+          isLoading={attention.isPending || summary.isPending}
           value={downCount === ATTENTION_MAX ? `${formatCount(downCount)}+` : formatCount(downCount)}
           note={
             summary.data === undefined
@@ -67,6 +70,7 @@ export function NowTiles() {
         />
         <FigureTile
           label={text("tenants")}
+          isLoading={summary.isPending}
           value={formatCount(summary.data?.active_tenants)}
           note={
             summary.data === undefined
