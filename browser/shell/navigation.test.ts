@@ -9,6 +9,7 @@ it("leads a tenant's people to every page of theirs", () => {
     "/portal",
     "/logs",
     "/reports",
+    "/portal/limits",
     "/portal/usage",
     "/portal/models",
     "/keys",

@@ -15,6 +15,7 @@ import {
   ScrollText,
   Server,
   Settings,
+  SlidersHorizontal,
   UserCog,
   Users,
 } from "lucide-react";
@@ -37,6 +38,7 @@ const NAVIGATION = [
     { to: "/fairshare", text: "fairshare", icon: Scale, roles: ["admin"] },
     { to: "/logs", text: "logs", icon: ScrollText, roles: ["admin", "user"] },
     { to: "/reports", text: "reports", icon: ChartColumn, roles: ["admin", "user"] },
+    { to: "/portal/limits", text: "portalLimits", icon: SlidersHorizontal, roles: ["user"] },
     { to: "/portal/usage", text: "portalUsage", icon: ChartLine, roles: ["user"] },
   ],
   [

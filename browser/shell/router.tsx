@@ -14,7 +14,7 @@ import { mcpSearch } from "../pages/mcp/mcp-search.ts";
 import { modelSearch, modelsSearch } from "../pages/models/models-search.ts";
 import { overviewSearch } from "../pages/overview/overview-search.ts";
 import { playgroundSearch } from "../pages/playground/playground-search.ts";
-import { guideSearch, portalModelsSearch, portalUsageSearch } from "../pages/portal/portal-search.ts";
+import { guideSearch, portalLimitsSearch, portalModelsSearch, portalUsageSearch } from "../pages/portal/portal-search.ts";
 import { reportsSearch } from "../pages/reports/reports-search.ts";
 import { statementSearch } from "../pages/reports/statement-search.ts";
 import { settingsSearch } from "../pages/settings/settings-search.ts";
@@ -150,6 +150,13 @@ const portal = createRoute({
   component: pagePart(async () => await import("../pages/portal/portal-page.tsx"), "PortalPage"),
 });
 
+const portalLimits = createRoute({
+  getParentRoute: () => forUsers,
+  path: "/portal/limits",
+  validateSearch: portalLimitsSearch,
+  component: pagePart(async () => await import("../pages/portal/limits-page.tsx"), "PortalLimitsPage"),
+});
+
 const portalModels = createRoute({
   getParentRoute: () => forUsers,
   path: "/portal/models",
@@ -245,7 +252,7 @@ const routeTree = root.addChildren([
       newDeployment,
       deployment,
     ]),
-    forUsers.addChildren([portal, portalModels, portalUsage, portalGuide]),
+    forUsers.addChildren([portal, portalLimits, portalModels, portalUsage, portalGuide]),
     logs,
     tenant,
     keys,

@@ -93,7 +93,7 @@ export const explainTexts = {
   attention_alert: "{name}",
   alert_upstream:
     "Requests for this model fail at its upstream. Open its failed requests, then check the upstream's own log.",
-  alert_queue: "Requests wait long for a slot. Open the queues: each names the limit that blocks it.",
+  alert_queue: "Requests wait a long time for a slot. Open the queues: each names the limit that blocks it.",
   alert_mcp: "Test the connection of the MCP server, then check its own log.",
   alert_guardrails: "Check the tenant's guardrails, and its requests if you did not expect this.",
   alert_objects: "The oldest stored responses of this tenant can no longer be fetched. Ask it to delete what it does not need.",

@@ -101,7 +101,7 @@ function Portal({ tenant }: { readonly tenant: Records["Tenant"] }) {
               note={access.change ?? (access.isServed ? text("accessAlways") : access.sentence)}
             />
             <Tile
-              label={text("left")}
+              label={<Link to="/portal/limits">{text("left")}</Link>}
               value={budget.data === undefined ? formatShare(null) : leftText(budget.data)}
               note={
                 budget.data === undefined || budgetLeft(budget.data) === null
