@@ -7,6 +7,7 @@
 type PagePath =
   | "/fairshare"
   | "/logs"
+  | "/reports"
   | "/tenants"
   | "/keys"
   | "/users"

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { expect, it } from "vitest";
 import type { Model } from "../../shared/schema/model.ts";
 import { useConsole } from "../harness/browser/use-console.ts";
+import { waitFor } from "../harness/wait-for.ts";
 
 const fixture = useConsole();
 
@@ -33,6 +34,30 @@ it("shows where requests go before and after an endpoint is saved, and keeps the
   await table.getByRole("row", { name: /second.* 0%/ }).waitFor();
   const served = await gateway.chat(minted);
   expect({ status: served.status, ended: (await served.text()).length > 0 }).toEqual({ status: 200, ended: true });
+  expect(problems()).toEqual([]);
+});
+
+it("opens a model and a tenant on their last day: requests, failures, spend, and what is left", async () => {
+  const { gateway, upstream } = fixture;
+  const minted = await gateway.mint(upstream.url, "plain", { health: { checks_enabled: false } });
+  await gateway.must("PATCH", `/tenants/${minted.tenant.id}`, { budget_tokens: 1_000_000, budget_period: "monthly" });
+  expect((await gateway.chat(minted)).status).toBe(200);
+  expect((await gateway.chat(minted, { body: { stream: "no" } })).status).toBe(400);
+  await waitFor(
+    async () => await gateway.requestIds(minted.tenant.id),
+    (ids) => ids.length === 2,
+  );
+  const { page, problems } = await fixture.open({ as: "admin" });
+  const tile = (label: string) => page.getByRole("main").locator("div").filter({ has: page.getByRole("link", { name: label, exact: true }) }).last();
+  await page.goto(`/tenants/${minted.tenant.id}`);
+  await tile("Requests, 24 h").getByText("2", { exact: true }).waitFor();
+  await tile("Refused or failed, 24 h").getByText("Last: 400 ").waitFor();
+  await tile("Budget left").getByText(/^(99\.9|100)%$/).waitFor();
+  await tile("Running now").getByText("0 waiting").waitFor();
+  await page.goto(`/models/${minted.model.id}`);
+  await tile("Spend, 24 h").getByText(/^\$\d/).waitFor();
+  await tile("Refused or failed, 24 h").getByRole("link").click();
+  await page.waitForURL((url) => url.pathname === "/logs" && url.searchParams.get("model") === minted.model.model_name);
   expect(problems()).toEqual([]);
 });
 

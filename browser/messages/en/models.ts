@@ -9,6 +9,8 @@ export const modelsTexts = {
   off: "Disabled",
   endpointsDown: "{count, plural, one {# endpoint} other {# endpoints}} down",
   running: "Running",
+  runningNow: "Running now",
+  waitingNow: "{waiting} waiting",
   runningIn: "Cell {cell}: requests running / max concurrency",
   runningOf: "{running} / {max}",
   price: "In / out per 1M tokens",

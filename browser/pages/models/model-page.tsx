@@ -16,6 +16,7 @@ import { HealthBadge } from "./health-badge.tsx";
 import { endpointsRead } from "./model-reads.ts";
 import { shownHealth } from "./model-rows.ts";
 import type { ModelTabProps } from "./model-tab.ts";
+import { ModelTiles } from "./model-tiles.tsx";
 import { MODEL_TABS } from "./models-search.ts";
 
 const text = texts("models", modelsTexts);
@@ -128,6 +129,7 @@ function ModelParts({ model }: ModelTabProps) {
           </>
         }
       />
+      <ModelTiles model={model} />
       <Tabs
         label={text("tabs")}
         chosen={tab}

@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { pageTarget } from "../../explain/link-target.ts";
+import { FigureTile } from "../../forms/usage/figure-tile.tsx";
 import { STATE_TEXTS } from "../../messages/common.ts";
 import { overviewTexts } from "../../messages/en/overview.ts";
 import { texts } from "../../messages/texts.ts";
@@ -9,7 +10,6 @@ import { formatCount, formatMs } from "../../ui/format.ts";
 import { Failure } from "../../ui/states.tsx";
 import { ATTENTION_MAX } from "./attention-list.tsx";
 import { cellRows, loadOfAll } from "./cell-rows.ts";
-import { FigureTile } from "./figure-tile.tsx";
 import classes from "./overview-page.module.css";
 import { attentionRead, liveRead, statsRead, summaryRead } from "./reads.ts";
 

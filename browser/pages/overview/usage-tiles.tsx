@@ -2,6 +2,8 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { dayIn } from "../../../shared/time/zone-days.ts";
 import { pageTarget } from "../../explain/link-target.ts";
+import { BUCKET_MS, dayFigures, daySummary, slowestTargets } from "../../forms/usage/day-figures.ts";
+import { FigureTile } from "../../forms/usage/figure-tile.tsx";
 import { STATE_TEXTS } from "../../messages/common.ts";
 import { overviewTexts } from "../../messages/en/overview.ts";
 import { texts } from "../../messages/texts.ts";
@@ -10,8 +12,6 @@ import { useNow } from "../../time/use-clock.tsx";
 import { useZone } from "../../time/zone-context.tsx";
 import { formatMs, formatShare, formatShortCount, formatUsd } from "../../ui/format.ts";
 import { Failure, Notice } from "../../ui/states.tsx";
-import { BUCKET_MS, dayFigures, daySummary, slowestTargets } from "./day-figures.ts";
-import { FigureTile } from "./figure-tile.tsx";
 import classes from "./overview-page.module.css";
 import { daysRead, seriesRead, summaryRead } from "./reads.ts";
 

@@ -4,7 +4,7 @@ import type { LinkTarget } from "../../explain/link-target.ts";
 import { TargetLink } from "../../links/target-link.tsx";
 import { STATE_TEXTS } from "../../messages/common.ts";
 import { Tile } from "../../ui/layout.tsx";
-import classes from "./overview-page.module.css";
+import classes from "./figure-tile.module.css";
 
 /** One figure, the line of its day, and the view that explains it. */
 export function FigureTile({
