@@ -3,7 +3,7 @@ import type { BudgetUsage } from "../../shared/schema/budget.ts";
 import { explainTexts } from "../messages/en/explain.ts";
 import { texts } from "../messages/texts.ts";
 import { resetSentence } from "../time/next-reset.ts";
-import { formatCount, formatUsd, formatShare } from "../ui/format.ts";
+import { formatCount, formatShare, formatUsd } from "../ui/format.ts";
 
 const text = texts("explain", explainTexts);
 

@@ -1,6 +1,7 @@
 /** Every code, reason, kind and state of the API has its words, and every row of usage can be said. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { ALERT_TITLES } from "../../shared/catalogues/alerts.ts";
 import { ERROR_TABLE, type ErrorCode } from "../../shared/errors.ts";
 import { ATTENTION_KINDS, type AttentionItem } from "../../shared/schema/attention.ts";
 import type { BudgetUsage } from "../../shared/schema/budget.ts";
@@ -8,7 +9,6 @@ import { fairshareLiveSchema } from "../../shared/schema/load.ts";
 import { zeroUsageRow } from "../../shared/usage/usage-row.ts";
 import { ADMISSION_CLASSES, CACHE_STATUSES } from "../../shared/usage/usage-values.ts";
 import { errorTexts } from "../messages/en/errors.ts";
-import { ALERT_TITLES } from "../../shared/catalogues/alerts.ts";
 import { explainAttention } from "./explain-attention.ts";
 import { explainBudget } from "./explain-budget.ts";
 import { explainError, ROW_ERROR_CODES } from "./explain-error.ts";
@@ -243,9 +243,14 @@ describe("attention", () => {
       link: { to: "/logs", search: { model: "team/phi:4", status: "error" } },
     });
     expect(of("queue_wait_long:eu:team/phi:4").link).toMatchObject({ to: "/fairshare", search: { cell: "eu" } });
-    expect(of("guardrails_input_harm_t1").link).toMatchObject({ params: { tenantId: "t1" }, search: { tab: "guardrails" } });
+    expect(of("guardrails_input_harm_t1").link).toMatchObject({
+      params: { tenantId: "t1" },
+      search: { tab: "guardrails" },
+    });
     expect(of("mcp_upstream_5xx_response:files").link).toMatchObject({ to: "/mcp", search: { q: "files" } });
-    const unexplained = Object.keys(ALERT_TITLES).filter((key) => of(`${key}:x`).sentence.includes("reference of alerts"));
+    const unexplained = Object.keys(ALERT_TITLES).filter((key) =>
+      of(`${key}:x`).sentence.includes("reference of alerts"),
+    );
     // events, and alerts of which the list has an entry of its own
     expect(unexplained).toEqual([
       "backup_failed",
@@ -265,7 +270,13 @@ describe("attention", () => {
   });
 
   it("about an endpoint leads to the endpoint on its model's page", () => {
-    const item = { kind: "endpoint_down", entity_type: "model_endpoint", entity_id: "e1", detail: "", since: null } as const;
+    const item = {
+      kind: "endpoint_down",
+      entity_type: "model_endpoint",
+      entity_id: "e1",
+      detail: "",
+      since: null,
+    } as const;
     expect(explainAttention({ ...item, name: "team: phi: second" }).link).toEqual({
       to: "/models/$modelId",
       params: { modelId: "team: phi" },

@@ -14,7 +14,12 @@ import { mcpSearch } from "../pages/mcp/mcp-search.ts";
 import { modelSearch, modelsSearch } from "../pages/models/models-search.ts";
 import { overviewSearch } from "../pages/overview/overview-search.ts";
 import { playgroundSearch } from "../pages/playground/playground-search.ts";
-import { guideSearch, portalLimitsSearch, portalModelsSearch, portalUsageSearch } from "../pages/portal/portal-search.ts";
+import {
+  guideSearch,
+  portalLimitsSearch,
+  portalModelsSearch,
+  portalUsageSearch,
+} from "../pages/portal/portal-search.ts";
 import { reportsSearch } from "../pages/reports/reports-search.ts";
 import { statementSearch } from "../pages/reports/statement-search.ts";
 import { settingsSearch } from "../pages/settings/settings-search.ts";
@@ -214,10 +219,7 @@ const deployments = createRoute({
   getParentRoute: () => forAdmins,
   path: "/deployments",
   validateSearch: deploymentsSearch,
-  component: pagePart(
-    async () => await import("../pages/deployments/deployments-page.tsx"),
-    "DeploymentsPage",
-  ),
+  component: pagePart(async () => await import("../pages/deployments/deployments-page.tsx"), "DeploymentsPage"),
 });
 
 const newDeployment = createRoute({

@@ -1,15 +1,7 @@
 /** Numbers read as people write them, whatever the number. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  formatCount,
-  formatMs,
-  formatPrice,
-  formatShare,
-  formatShortCount,
-  formatText,
-  formatUsd,
-} from "./format.ts";
+import { formatCount, formatMs, formatPrice, formatShare, formatShortCount, formatText, formatUsd } from "./format.ts";
 
 const ALL = { formatCount, formatMs, formatShare, formatShortCount, formatUsd, formatPrice };
 

@@ -29,7 +29,10 @@ const FAILED_MIN = 3;
  * The finding of a probe beside what users got meanwhile: where every one of at least three requests failed, a model whose probe
  * passed is degraded, and one that answers with errors is unhealthy.
  */
-export function findingWithTraffic(found: Finding, { requests, served }: { readonly requests: number; readonly served: number }): Finding {
+export function findingWithTraffic(
+  found: Finding,
+  { requests, served }: { readonly requests: number; readonly served: number },
+): Finding {
   if (served > 0 || requests < FAILED_MIN) return found;
   if (found.outcome !== "healthy" && found.outcome !== "degraded") return found;
   const message = `${found.message}; all ${requests} requests since the last check failed`.slice(0, MESSAGE_MAX);

@@ -12,8 +12,8 @@ import { containing } from "../kernel/search.ts";
 import { keyRecord } from "./key-record.ts";
 
 /** A subquery for each row of the page, so that the planner cannot choose a join over all keys. */
-const ofTenant = <C extends typeof tenants.name | typeof tenants.status>(column: C) =>
-  sql<C["_"]["data"]>`(SELECT ${column} FROM ${tenants} WHERE ${tenants.id} = ${apiKeys.tenant_id})`;
+const ofTenant = <T extends string>(column: typeof tenants.name | typeof tenants.status) =>
+  sql<T>`(SELECT ${column} FROM ${tenants} WHERE ${tenants.id} = ${apiKeys.tenant_id})`;
 
 /** One page. Throws 400. */
 export async function listAllKeys(ctx: VerbContext, query: unknown): Promise<Page<ListedKey>> {
@@ -28,7 +28,7 @@ export async function listAllKeys(ctx: VerbContext, query: unknown): Promise<Pag
       .select({
         ...getTableColumns(apiKeys),
         tenant_name: ofTenant(tenants.name),
-        tenant_status: ofTenant(tenants.status),
+        tenant_status: ofTenant<ListedKey["tenant_status"]>(tenants.status),
         micros: createdMicros(apiKeys.created_at),
       })
       .from(apiKeys)

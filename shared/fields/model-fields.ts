@@ -52,7 +52,9 @@ const supports = {
  */
 const health = {
   health_status: z.string(),
-  maintenance_until: shownTime.nullable().meta({ description: "Same as health.maintenance_until, which users cannot read" }),
+  maintenance_until: shownTime
+    .nullable()
+    .meta({ description: "Same as health.maintenance_until, which users cannot read" }),
   health: z.object({
     checks_enabled: z.boolean(),
     alerts_enabled: z.boolean(),

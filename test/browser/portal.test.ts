@@ -101,7 +101,10 @@ it("the limits of a tenant are listed with what is left and when it resets", asy
   await row("Budget in USD No limit").waitFor();
   await row("Tokens per minute 90,000").waitFor();
   await row("Concurrent requests 7 in each region").waitFor();
-  await page.getByRole("table", { name: "Each key" }).getByRole("row", { name: "bounded 30 requests No limit" }).waitFor();
+  await page
+    .getByRole("table", { name: "Each key" })
+    .getByRole("row", { name: "bounded 30 requests No limit" })
+    .waitFor();
   expect(visit.problems()).toEqual([]);
 });
 

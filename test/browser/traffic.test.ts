@@ -48,11 +48,18 @@ it("opens a model and a tenant on their last day: requests, failures, spend, and
     (ids) => ids.length === 2,
   );
   const { page, problems } = await fixture.open({ as: "admin" });
-  const tile = (label: string) => page.getByRole("main").locator("div").filter({ has: page.getByRole("link", { name: label, exact: true }) }).last();
+  const tile = (label: string) =>
+    page
+      .getByRole("main")
+      .locator("div")
+      .filter({ has: page.getByRole("link", { name: label, exact: true }) })
+      .last();
   await page.goto(`/tenants/${minted.tenant.id}`);
   await tile("Requests, 24 h").getByText("2", { exact: true }).waitFor();
   await tile("Refused or failed, 24 h").getByText("Last: 400 ").waitFor();
-  await tile("Budget left").getByText(/^(99\.9|100)%$/).waitFor();
+  await tile("Budget left")
+    .getByText(/^(99\.9|100)%$/)
+    .waitFor();
   await tile("Running now").getByText("0 waiting").waitFor();
   await page.goto(`/models/${minted.model.id}`);
   await tile("Spend, 24 h").getByText(/^\$\d/).waitFor();

@@ -37,7 +37,7 @@ interface CreateFormProps<B> {
    * Makes it. `idempotencyKey` stays the same until something else is typed, so that a request whose answer was lost can be
    * sent again. False: nothing was made. Throws ApiError.
    */
-  readonly onSubmit: (body: B, idempotencyKey: string) => Promise<boolean | void>;
+  readonly onSubmit: (body: B, idempotencyKey: string) => Promise<unknown>;
   readonly offered?: Readonly<Record<string, readonly string[]>>;
   readonly controls?: Readonly<Record<string, OwnControl>>;
   /** Headings of parts of the form, by the first field of each. */

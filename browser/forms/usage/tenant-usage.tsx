@@ -110,7 +110,6 @@ function columnsOf(): readonly ListColumn<Usage>[] {
     head: text(id),
     align: "right",
     sortBy: FIGURES[id],
-    cell: (row) =>
-      id === "cost" ? <Cost usd={FIGURES.cost(row)} /> : formatCount(FIGURES[id](row)),
+    cell: (row) => (id === "cost" ? <Cost usd={FIGURES.cost(row)} /> : formatCount(FIGURES[id](row))),
   }));
 }

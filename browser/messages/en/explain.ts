@@ -96,9 +96,11 @@ export const explainTexts = {
   alert_queue: "Requests wait a long time for a slot. Open the queues: each names the limit that blocks it.",
   alert_mcp: "Test the connection of the MCP server, then check its own log.",
   alert_guardrails: "Check the tenant's guardrails, and its requests if you did not expect this.",
-  alert_objects: "The oldest stored responses of this tenant can no longer be fetched. Ask it to delete what it does not need.",
+  alert_objects:
+    "The oldest stored responses of this tenant can no longer be fetched. Ask it to delete what it does not need.",
   alert_cell: "Check that the cell's Worker is running. Requests are refused until it answers.",
-  alert_amount: "A usage report or budget amount was not plausible. Compare the model's usage with its upstream's bill.",
+  alert_amount:
+    "A usage report or budget amount was not plausible. Compare the model's usage with its upstream's bill.",
   alert_budgetCheck: "Budgets could not be checked or settled. Check that the cell's Worker is running.",
   alert_cache: "Check the key-value store. Requests are served without the response cache.",
   alert_store: "Check the key-value store: the gateway reads keys and models from it.",

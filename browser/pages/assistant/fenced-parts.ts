@@ -1,7 +1,7 @@
 /** An answer cut at its fences (CommonMark: fenced code blocks), so that code is shown as code. Pure. */
 
 /** From an opening fence to the closing one, or to the end while the answer is still being written. */
-const FENCED = /^ {0,3}(`{3,}|~{3,})[^\n]*\n?([^]*?)(?:^ {0,3}\1[`~]*[ \t]*(?:\n|$(?![^]))|$(?![^]))/gm;
+const FENCED = /^ {0,3}(`{3,}|~{3,})[^\n]*\n?([\s\S]*?)(?:^ {0,3}\1[`~]*[ \t]*(?:\n|$(?![\s\S]))|$(?![\s\S]))/gm;
 
 /** Prose and code in turn; empty prose is left out. */
 export function fencedParts(text: string): readonly { readonly isCode: boolean; readonly text: string }[] {

@@ -40,7 +40,9 @@ export function LogTotals({ query, isListed }: LogTotalsProps) {
       <strong>{text("total", { requests: sums?.requests ?? Number.NaN })}</strong>
       <span>{text("totalErrors", { errors: sums?.errors ?? Number.NaN })}</span>
       <span>{text("totalTokens", { tokens: formatCount(sums?.total_tokens) })}</span>
-      <span><Usd usd={sumCostUsd(sums)} /></span>
+      <span>
+        <Usd usd={sumCostUsd(sums)} />
+      </span>
       <span className={classes["muted"]}>{text("timesIn", { zone: label })}</span>
     </section>
   );

@@ -144,7 +144,11 @@ function Requests({ search, role, tenantName, onChange }: RequestsProps) {
                 isOver={isPast}
                 isHeld={isHeld}
                 reading={
-                  feed.liveError !== null || list.error !== null ? "failed" : list.data === undefined ? "loading" : "good"
+                  feed.liveError !== null || list.error !== null
+                    ? "failed"
+                    : list.data === undefined
+                      ? "loading"
+                      : "good"
                 }
                 waiting={feed.waiting}
                 onShow={showNew}

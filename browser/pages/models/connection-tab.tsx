@@ -64,7 +64,9 @@ function SavedConnectionTest({ values, model }: ModelTabProps & { readonly value
   const [key, setKey] = useState("");
   return (
     <>
-      {model.api_key_set && <SecretField label={text("testKey")} hint={text("testKeyHint")} value={key} onChange={setKey} />}
+      {model.api_key_set && (
+        <SecretField label={text("testKey")} hint={text("testKeyHint")} value={key} onChange={setKey} />
+      )}
       <ConnectionTest values={{ ...values, api_key: key }} test={test} />
       {endpoints.data !== undefined && trafficShares(model, endpoints.data).own === 0 && <p>{text("testOwnUnused")}</p>}
     </>

@@ -55,14 +55,11 @@ function downOf(attention: NonNullable<Known["attention"]>, names: ReadonlySet<s
 }
 
 /** The rows of a kind and a health; what the search does not name is not filtered by. */
-export function filteredRows(
-  rows: readonly ModelRow[],
-  { type, health }: Search,
-  nowMs: number,
-): readonly ModelRow[] {
+export function filteredRows(rows: readonly ModelRow[], { type, health }: Search, nowMs: number): readonly ModelRow[] {
   return rows.filter(
     ({ model }) =>
-      (type === undefined || model.model_type === type) && (health === undefined || shownHealth(model, nowMs) === health),
+      (type === undefined || model.model_type === type) &&
+      (health === undefined || shownHealth(model, nowMs) === health),
   );
 }
 

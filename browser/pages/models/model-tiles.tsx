@@ -22,7 +22,11 @@ export function ModelTiles({ model }: ModelTabProps) {
       <FigureTile
         label={text("runningNow")}
         isLoading={live.isPending}
-        value={max === null ? formatCount(running) : text("runningOf", { running: formatCount(running), max: formatCount(max) })}
+        value={
+          max === null
+            ? formatCount(running)
+            : text("runningOf", { running: formatCount(running), max: formatCount(max) })
+        }
         note={text("waitingNow", { waiting: formatCount(waiting) })}
         target={pageTarget("/fairshare", {})}
       />

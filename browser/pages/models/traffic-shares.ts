@@ -7,7 +7,10 @@ import type { Records } from "../../data/api.ts";
 type Model = Pick<Records["Model"], "api_base" | "endpoint_selection_mode">;
 
 /** An endpoint as far as it decides; one that is not stored yet has no id. */
-export type SharedEndpoint = Pick<Records["ModelEndpoint"], "name" | "priority" | "weight" | "enabled" | "health_status"> & {
+export type SharedEndpoint = Pick<
+  Records["ModelEndpoint"],
+  "name" | "priority" | "weight" | "enabled" | "health_status"
+> & {
   readonly id: string;
 };
 

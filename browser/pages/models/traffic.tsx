@@ -80,7 +80,10 @@ export function TrafficPreview({
   const after = trafficShares(model, next);
   const line = (label: string, id: string | null) => {
     const [from, to] = [before, after].map((shares) => (id === null ? shares.own : (shares.endpoints.get(id) ?? 0)));
-    return [<bdi key={label}>{label}</bdi>, text("shareChange", { from: formatShare(from), to: formatShare(to) })] as const;
+    return [
+      <bdi key={label}>{label}</bdi>,
+      text("shareChange", { from: formatShare(from), to: formatShare(to) }),
+    ] as const;
   };
   const losesAll = before.own > 0 && after.own === 0 && isBaseApart({ model, endpoints });
   return (

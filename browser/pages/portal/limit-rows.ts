@@ -46,7 +46,14 @@ export function limitRows(
   const ofUser = (id: "userTokens" | "userUsd", cap: number | null, format: (amount: number) => string): LimitRow[] =>
     cap === null
       ? []
-      : [{ id, allowed: format(cap), left: text("leftOfUser"), resets: text(`every_${tenant.end_user_budget_period ?? "lifetime"}`) }];
+      : [
+          {
+            id,
+            allowed: format(cap),
+            left: text("leftOfUser"),
+            resets: text(`every_${tenant.end_user_budget_period ?? "lifetime"}`),
+          },
+        ];
   const rate = (id: "tokensPerMinute" | "requestsPerMinute", cap: number): LimitRow =>
     cap === 0
       ? { id, allowed: none, left: none, resets: "" }

@@ -16,7 +16,7 @@ import { resetSentence } from "../../time/next-reset.ts";
 import { useNow } from "../../time/use-clock.tsx";
 import { useIsLate } from "../../time/use-is-late.ts";
 import { usableZone, zoneLabel } from "../../time/zones.ts";
-import { formatCount, formatUsd, formatShare } from "../../ui/format.ts";
+import { formatCount, formatShare, formatUsd } from "../../ui/format.ts";
 import { Grid, PageHead, Panel, Stack, Tile } from "../../ui/layout.tsx";
 import { Failure, Loaded, Notice } from "../../ui/states.tsx";
 import { budgetLeft, canCall, keyCounts, modelCounts } from "./can-call.ts";

@@ -42,7 +42,8 @@ export function TenantTiles({ tenant }: TenantTabProps) {
 function Running({ tenant: { id } }: TenantTabProps) {
   const live = useQuery(read("/api/v1/fairshare/live", {}, { everyMs: LIVE_EVERY_MS }));
   const own = live.data?.tenants.find(({ tenant_id }) => tenant_id === id);
-  const of = (field: "in_flight" | "queued"): string => formatCount(live.data === undefined ? null : (own?.[field] ?? 0));
+  const of = (field: "in_flight" | "queued"): string =>
+    formatCount(live.data === undefined ? null : (own?.[field] ?? 0));
   return (
     <FigureTile
       label={text("runningNow")}
