@@ -8,6 +8,7 @@ type PagePath =
   | "/fairshare"
   | "/logs"
   | "/reports"
+  | "/models"
   | "/tenants"
   | "/keys"
   | "/users"
@@ -47,6 +48,7 @@ const FOR_ADMINS: ReadonlySet<LinkTarget["to"]> = new Set([
   "/fairshare",
   "/tenants",
   "/users",
+  "/models",
   "/deployments",
   "/models/$modelId",
   "/deployments/$modelId",

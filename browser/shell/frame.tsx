@@ -13,7 +13,6 @@ import classes from "./frame.module.css";
 import { navigationOf } from "./navigation.ts";
 import { useSignOut } from "./signed-out.ts";
 import { applyTheme, storedTheme, THEMES, type Theme } from "./theme.ts";
-import { UnsavedQuestion } from "./unsaved-question.tsx";
 
 const text = texts("shell", shellTexts);
 const pageName = texts("pages", pageTexts);
@@ -111,7 +110,6 @@ export function Frame({
         <NewBuild build={build} />
         {children}
       </main>
-      <UnsavedQuestion />
       <Suspense fallback={null}>
         {over === "palette" && <Palette role={user.role} onClose={() => setOver(null)} />}
         {over === "shortcuts" && <ShortcutList onClose={() => setOver(null)} />}

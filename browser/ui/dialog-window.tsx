@@ -2,14 +2,10 @@ import { AlertDialog } from "@base-ui/react/alert-dialog";
 import { Dialog as BaseDialog } from "@base-ui/react/dialog";
 import { X } from "lucide-react";
 import { type ReactNode, useContext, useState } from "react";
-import { shellTexts } from "../messages/en/shell.ts";
-import { texts } from "../messages/texts.ts";
 import { Button, IconButton } from "./button.tsx";
 import { classNames } from "./class-names.ts";
 import classes from "./dialog.module.css";
-import { UnsavedContext, type UnsavedScope } from "./unsaved.tsx";
-
-const text = texts("shell", shellTexts);
+import { UnsavedContext, type UnsavedScope, UnsavedTexts } from "./unsaved.tsx";
 
 export interface DialogProps {
   readonly isOpen: boolean;
@@ -38,6 +34,7 @@ export function DialogWindow({
   isKept = false,
 }: DialogProps) {
   const parent = useContext(UnsavedContext);
+  const question = useContext(UnsavedTexts);
   const [scope] = useState<UnsavedScope>(() => ({ forms: new Set(), parent }));
   const [isAsking, setAsking] = useState(false);
   const close = (): void => {
@@ -66,11 +63,11 @@ export function DialogWindow({
               setAsking(false);
               onClose();
             }}
-            title={text("unsavedTitle")}
-            confirmLabel={text("unsavedDiscard")}
-            cancelLabel={text("unsavedKeep")}
+            title={question.title}
+            confirmLabel={question.discard}
+            cancelLabel={question.keep}
           >
-            {text("unsavedText")}
+            {question.text}
           </ConfirmWindow>
         </BaseDialog.Popup>
       </BaseDialog.Portal>

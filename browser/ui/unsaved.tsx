@@ -1,6 +1,6 @@
 /**
  * What is typed and not saved. Forms say so, and whoever is about to take a form away asks first: a dialog about its own forms,
- * the router (shell/unsaved-question.tsx) about all of the page.
+ * the router (shell/asking-before-loss.tsx) about all of the page.
  */
 import { createContext, useContext, useLayoutEffect } from "react";
 
@@ -15,6 +15,9 @@ const PAGE: UnsavedScope = { forms: new Set(), parent: null };
 
 /** The part of the page that a form is in. */
 export const UnsavedContext = createContext<UnsavedScope>(PAGE);
+
+/** The words of the question; who draws the page gives them. */
+export const UnsavedTexts = createContext({ title: "", text: "", discard: "", keep: "" });
 
 /** True while anything on the page is unsaved. */
 export function hasUnsaved(): boolean {

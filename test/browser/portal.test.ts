@@ -177,7 +177,7 @@ it("a model without a price is said to have none, and never to be free", async (
   await page.getByRole("row", { name: model }).getByText("No price set").waitFor();
   for (const path of ["/portal/models", "/portal/usage", "/reports", "/logs", `/keys?key_id=${key.id}`]) {
     await page.goto(path);
-    await page.getByRole("heading", { level: 1 }).waitFor();
+    await page.locator("h1").waitFor();
     await page.waitForLoadState("networkidle");
     const shown = page.getByRole("main").or(page.getByRole("complementary"));
     const lines = (await shown.allInnerTexts()).join("\n").split("\n");
@@ -263,7 +263,7 @@ it("every page of a user has links, no admin controls and nothing of others or u
   const linked = new Map<string, string>();
   for (const path of pages) {
     await page.goto(path);
-    await page.getByRole("heading", { level: 1 }).waitFor();
+    await page.locator("h1").waitFor();
     await page.waitForLoadState("networkidle");
     // all at once: a link may go while they are read one by one
     const hrefs = await page

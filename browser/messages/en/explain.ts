@@ -91,6 +91,7 @@ export const explainTexts = {
   attention_budget_exhausted: "The budget of {name} is used up",
   attention_budget_exhausted_text: "Its requests are refused until the budget is raised or resets.",
   attention_alert: "{name}",
+  attention_alert_text: "This alert is active.",
   alert_upstream:
     "Requests for this model fail at its upstream. Open its failed requests, then check the upstream's own log.",
   alert_queue: "Requests wait a long time for a slot. Open the queues: each names the limit that blocks it.",

@@ -1,5 +1,6 @@
 /** Which address really gets a model's requests: now, and after a change of its endpoints. */
 import { api, type Records } from "../../data/api.ts";
+import { textOf } from "../../data/untyped.ts";
 import type { FieldValues } from "../../forms/record/drafts.ts";
 import { useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
 import { modelsTexts } from "../../messages/en/models.ts";
@@ -112,7 +113,7 @@ function typedEndpoint(endpoint: Records["ModelEndpoint"] | null, values: FieldV
     typeof values[field] === "number" ? values[field] : (endpoint?.[field] ?? USUAL_PRIORITY);
   return {
     id: endpoint?.id ?? NEW_ID,
-    name: String(values["name"] ?? ""),
+    name: textOf(values["name"]) ?? "",
     priority: number("priority"),
     weight: number("weight"),
     enabled: values["enabled"] === true,

@@ -66,7 +66,7 @@ export function NowTiles() {
               ? text("modelsDownUnknown")
               : text("modelsDownNote", { count: summary.data.enabled_models })
           }
-          target={pageTarget("/logs", { status: "error" })}
+          target={pageTarget("/models", { health: "unhealthy" })}
         />
         <FigureTile
           label={text("tenants")}
