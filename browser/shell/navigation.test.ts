@@ -10,6 +10,7 @@ it("leads a tenant's people to every page of theirs", () => {
     "/logs",
     "/reports",
     "/batches",
+    "/portal/limits",
     "/portal/usage",
     "/portal/models",
     "/keys",

@@ -16,6 +16,7 @@ import {
   ScrollText,
   Server,
   Settings,
+  SlidersHorizontal,
   UserCog,
   Users,
 } from "lucide-react";
@@ -39,6 +40,7 @@ const NAVIGATION = [
     { to: "/logs", text: "logs", icon: ScrollText, roles: ["admin", "user"] },
     { to: "/reports", text: "reports", icon: ChartColumn, roles: ["admin", "user"] },
     { to: "/batches", text: "batches", icon: ListChecks, roles: ["admin", "user"] },
+    { to: "/portal/limits", text: "portalLimits", icon: SlidersHorizontal, roles: ["user"] },
     { to: "/portal/usage", text: "portalUsage", icon: ChartLine, roles: ["user"] },
   ],
   [

@@ -52,6 +52,9 @@ const supports = {
  */
 const health = {
   health_status: z.string(),
+  maintenance_until: shownTime
+    .nullable()
+    .meta({ description: "Same as health.maintenance_until, which users cannot read" }),
   health: z.object({
     checks_enabled: z.boolean(),
     alerts_enabled: z.boolean(),
@@ -191,4 +194,5 @@ export const MODEL_FIELDS_OF_USERS = [
   "supports_vision",
   "tags",
   "health_status",
+  "maintenance_until",
 ] as const satisfies readonly (keyof typeof MODEL_FIELDS | keyof typeof health)[];

@@ -112,6 +112,7 @@ const PAGES: readonly ListedPage[] = [
     path: "/portal/usage",
     isThere: async ({ page }) => await page.getByText("No requests in this period").first().waitFor(),
   },
+  { name: "limits of the portal", as: "user", path: "/portal/limits", isThere: heading("Limits") },
   { name: "guide of the portal", as: "user", path: "/portal/guide", isThere: heading("Guide") },
   {
     name: "assistant, with its benchmarks",

@@ -20,6 +20,8 @@ export const pageTexts = {
   keysQuestion: "Which keys are in use, and when were they last used?",
   portal: "Home",
   portalQuestion: "Can my applications call, and how much is left?",
+  portalLimits: "Limits",
+  portalLimitsQuestion: "What are my limits, what is left, and when do they reset?",
   portalModels: "Models",
   portalModelsQuestion: "What can I call, and what does it cost?",
   portalUsage: "Usage",
