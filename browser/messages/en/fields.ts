@@ -84,6 +84,7 @@ export const fieldTexts = {
   model_name_hint: "What clients send as model. It cannot be changed later.",
   api_base: "Base URL",
   api_dialect: "Upstream API",
+  responses_api: "Responses API",
   auth_scheme: "API key is sent as",
   api_base_hint:
     "Ends in /v1. Gets no requests while an enabled endpoint is healthy. Empty: endpoints, else the default upstream.",

@@ -1,12 +1,14 @@
 /**
  * The translation between OpenAI's chat completions and Anthropic's Messages (docs/rules/dialects.md). Pure: it gets documents
  * and the data of events and returns the same. It never decides whether a call is translated, and never sees headers. Each document is translated directly, not
- * through an inner form: two dialects need two translations of each, and an inner form four.
+ * through an inner form: two dialects need two translations of each, and an inner form four. The Responses API is translated to chat
+ * completions, and through them to Messages.
  */
 import type { Steps } from "../../../shared/steps.ts";
 import type { JsonObject } from "../wire/json/document.ts";
 import { chatError, messagesError } from "./error-types.ts";
 import type { Dialect } from "./lost-fields.ts";
+import { responsesTranslation } from "./responses/translation.ts";
 import { chatAnswer } from "./to-chat/answer.ts";
 import { chatRequest } from "./to-chat/request.ts";
 import { ChatStream } from "./to-chat/stream.ts";
@@ -32,6 +34,8 @@ export interface StreamTranslation {
   event(name: string | null, data: string): Steps<string>;
   /** The stream was none of its API, or ended before its own end. */
   readonly isBroken: boolean;
+  /** Memory of what is kept until the end, if it grows with the answer. */
+  readonly keptBytes?: number;
   /** The upstream's body ended, with or without its own end. */
   end(): string;
 }
@@ -39,7 +43,7 @@ export interface StreamTranslation {
 export interface Translation {
   /** The path below the upstream's base: `chat/completions` or `messages`. */
   readonly path: string;
-  /** The body for the upstream. Throws `untranslatable_field`, which names the field. */
+  /** The body for the upstream, before anything else is asked of the translation. Throws `untranslatable_field`, which names the field. */
   request(body: JsonObject): Steps<JsonObject>;
   /** A 2xx document in the client's form. Throws `upstream_failed` for what is no answer. */
   answer(body: JsonObject): Steps<JsonObject>;
@@ -49,11 +53,15 @@ export interface Translation {
 }
 
 /**
- * The translation for a call of this path (`/v1/messages`, `/v1/chat/completions`) to a model of this dialect. Null: the model
- * speaks the route's own dialect, or the route has no translation.
+ * The translation for a call of this path (`/v1/messages`, `/v1/chat/completions`, `/v1/responses`) to a model of this dialect,
+ * which has not the Responses API. Null: the model speaks the route's own dialect, or the route has no translation.
  */
 export function translationOf(path: string, dialect: Dialect, options: TranslationOptions): Translation | null {
   const { createdSecs, maxTokens } = options;
+  if (path === "/v1/responses") {
+    const messages = translationOf("/v1/chat/completions", dialect, { ...options, usageAsked: true });
+    return responsesTranslation(createdSecs, messages);
+  }
   if (path === "/v1/messages" && dialect === "openai")
     return {
       path: "chat/completions",

@@ -9,7 +9,7 @@ import { writtenInSteps } from "../../wire/json/write-in-steps.ts";
 import { listAt, partsAt, untranslatable } from "../lost-fields.ts";
 import { elementsOf, ITEM_UNITS, objectOf, textOf } from "../values.ts";
 
-const SHOWN_BELOW = "[shown in the next message]";
+export const SHOWN_BELOW = "[shown in the next message]";
 
 /** What one turn of Anthropic's becomes. */
 interface Turn {
@@ -106,7 +106,7 @@ function* partOf(block: JsonObject, at: string): Steps<readonly JsonObject[]> {
 }
 
 /** Text alone as one string; else the parts, without empty texts. */
-function joined(parts: readonly JsonObject[], between: string): string | readonly JsonObject[] {
+export function joined(parts: readonly JsonObject[], between: string): string | readonly JsonObject[] {
   if (parts.every(({ type }) => type === "text")) return parts.map(({ text }) => text).join(between);
   return parts.filter(({ text }) => text !== "");
 }
