@@ -52,19 +52,25 @@ describe("an input guardrail", () => {
     ["a tool's schema", { input: "hi", tools: [{ ...tool, parameters: { type: "object", description: WORD } }] }],
     [
       "a tool's grammar",
-      { input: "hi", tools: [{ type: "custom", name: "f", format: { type: "grammar", syntax: "lark", definition: WORD } }] },
+      {
+        input: "hi",
+        tools: [{ type: "custom", name: "f", format: { type: "grammar", syntax: "lark", definition: WORD } }],
+      },
     ],
     [
       "an answer's schema",
       { input: "hi", text: { format: { type: "json_schema", name: "n", schema: { type: "object", title: WORD } } } },
     ],
     ["a member that is passed on", { input: "hi", documents: [{ text: WORD }] }],
-    ["the name of a file", { input: user([{ type: "input_file", filename: WORD, file_data: "data:application/pdf;base64,AAAA" }]) }],
+    [
+      "the name of a file",
+      { input: user([{ type: "input_file", filename: WORD, file_data: "data:application/pdf;base64,AAAA" }]) },
+    ],
   ])("sees %s", async (_, body) => {
     const minted = await mint();
     await guard(minted, { input_scanners: ["ban_keywords"], ban_keywords: [WORD], scan_assistant: true });
     const response = await post(minted, body);
-    const seen = fixture.upstream.calls().filter(({ body: sent }) => String(sent).includes(WORD)).length;
+    const seen = fixture.upstream.seen(WORD).length;
     expect({ status: response.status, code: await codeOf(response), seen }).toEqual({
       status: 400,
       code: "request_blocked",
@@ -78,7 +84,7 @@ describe("an input guardrail", () => {
     for (const output of [`${minted.mark} ${WORD}`, [part(minted.mark), part(WORD)]])
       await (await post(minted, { input: [...user(minted.mark), { type, call_id: "c_1", output }] })).text();
     const sent = fixture.upstream.seen(minted.mark);
-    expect({ calls: sent.length, told: sent.some(({ json }) => JSON.stringify(json).includes(WORD)) }).toEqual({
+    expect({ calls: sent.length, told: sent.some(({ body }) => JSON.stringify(body).includes(WORD)) }).toEqual({
       calls: 2,
       told: false,
     });
@@ -88,7 +94,7 @@ describe("an input guardrail", () => {
 describe("an output guardrail", () => {
   it.each([false, true])("sees what the model says, with stream %s", async (stream) => {
     const minted = await mint();
-    await guard(minted, { output_scanners: ["ban_keywords"], ban_keywords: ["hello"] });
+    await guard(minted, { output_scanners: ["ban_keywords"], ban_keywords: [stream ? "w1" : "hello"] });
     const response = await post(minted, { input: "hi", stream });
     expect(await codeOf(response)).toBe("response_blocked");
   });

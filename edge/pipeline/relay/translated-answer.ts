@@ -14,8 +14,8 @@ import type { ResponseTransform } from "../../domain/wire/sse/response-transform
 import { SseFilter } from "../../domain/wire/sse/sse-filter.ts";
 import { type AnswerStage, bodyOfBytes, collectAnswer } from "../call/boon/answer-stage.ts";
 import type { Call } from "../call/context.ts";
-import type { MemoryReservation } from "../call/memory/memory-budget.ts";
 import { inTurns } from "../call/in-turns.ts";
+import type { MemoryReservation } from "../call/memory/memory-budget.ts";
 import type { UpstreamAnswer } from "../forward/attempt.ts";
 import { beginningOf, LOOK_MAX_BYTES } from "../forward/look-at-answer.ts";
 import { noMemory } from "../forward/translated-call.ts";
@@ -31,8 +31,7 @@ const encoder = new TextEncoder();
  */
 export function translationStage(call: Call, translation: Translation, onBroken: () => void): AnswerStage {
   return async (answer, report) => {
-    if (!answer.coding && isEventStream(answer.contentType))
-{
+    if (!answer.coding && isEventStream(answer.contentType)) {
       const kept = call.memory.answerMemory.open();
       report.onEnd(() => kept.close());
       return { ...answer, body: translatedStream(call, answer.body, translation.stream(), kept, onBroken) };

@@ -63,7 +63,8 @@ export function* responsesAnswer(completion: JsonObject, asked: ResponsesAsked):
   }
   const { finish_reason: reason } = choice;
   yield* output.finish(statusOf(reason));
-  if (output.isTooLarge) throw new GatewayError("upstream_failed", { cause: "the answer is too large to be translated" });
+  if (output.isTooLarge)
+    throw new GatewayError("upstream_failed", { cause: "the answer is too large to be translated" });
   return responseOf(completion, asked, { output: output.items, reason, report: completion });
 }
 

@@ -22,11 +22,7 @@ interface Turn {
   readonly calls: JsonObject[];
 }
 
-export function* chatMessagesOf(
-  instructions: unknown,
-  input: unknown,
-  signs: boolean,
-): Steps<readonly JsonObject[]> {
+export function* chatMessagesOf(instructions: unknown, input: unknown, signs: boolean): Steps<readonly JsonObject[]> {
   if (typeof (instructions ?? "") !== "string") throw untranslatable("responses", "instructions", "use text");
   const chat = new ChatMessages();
   if (textOf(instructions) !== "") chat.told([{ type: "text", text: instructions }]);
@@ -52,7 +48,10 @@ function* addItem(chat: ChatMessages, item: JsonObject, at: string, signs: boole
       return;
     }
     case "reasoning": {
-      const texts = [...(yield* partsOf(item["summary"], `${at}.summary`)), ...(yield* partsOf(content, `${at}.content`))];
+      const texts = [
+        ...(yield* partsOf(item["summary"], `${at}.summary`)),
+        ...(yield* partsOf(content, `${at}.content`)),
+      ];
       const text = texts.map((part) => textOf(part["text"])).join("\n");
       const { reasoning, thinking } = chat.turn();
       if (text !== "") reasoning.push(text);

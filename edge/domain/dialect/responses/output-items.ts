@@ -81,7 +81,11 @@ export class OutputItems {
   }
 
   /** Adds to a call: its id and name with its first piece, or pieces of its name. */
-  called(at: number, { id, name }: { readonly id: string; readonly name: string }, input: string): readonly JsonObject[] {
+  called(
+    at: number,
+    { id, name }: { readonly id: string; readonly name: string },
+    input: string,
+  ): readonly JsonObject[] {
     const events: JsonObject[] = [];
     let item = this.#calls.get(at);
     if (item === undefined) {
@@ -131,7 +135,11 @@ export class OutputItems {
   #open(item: Item): readonly JsonObject[] {
     item.index = this.#opened.length;
     this.#opened.push(item);
-    const added = { type: "response.output_item.added", output_index: item.index, item: this.#itemOf(item, "in_progress") };
+    const added = {
+      type: "response.output_item.added",
+      output_index: item.index,
+      item: this.#itemOf(item, "in_progress"),
+    };
     if (item.kind === "function" || item.kind === "custom") return [added];
     return [added, { ...this.#place(item), ...PARTS[item.kind].added }];
   }
@@ -142,7 +150,10 @@ export class OutputItems {
     if (item === null || item.kind === "function" || item.kind === "custom") return [];
     const place = this.#place(item);
     const done = PARTS[item.kind].done(item.text).map((event) => ({ ...place, ...event }));
-    return [...done, this.#end(item, { ...this.#itemOf(item, status), ...(seal === null ? {} : { encrypted_content: seal }) })];
+    return [
+      ...done,
+      this.#end(item, { ...this.#itemOf(item, status), ...(seal === null ? {} : { encrypted_content: seal }) }),
+    ];
   }
 
   *#endCall(item: Item, status: string): Steps<readonly JsonObject[]> {
@@ -239,5 +250,8 @@ const PARTS: Readonly<Record<SaidKind, PartEvents>> = {
     (text) => ({ type: "output_text", text, annotations: [], ...NO_LOGPROBS }),
     NO_LOGPROBS,
   ),
-  refusal: partEvents({ part: "content_part", text: "refusal" }, IN_CONTENT, (refusal) => ({ type: "refusal", refusal })),
+  refusal: partEvents({ part: "content_part", text: "refusal" }, IN_CONTENT, (refusal) => ({
+    type: "refusal",
+    refusal,
+  })),
 };

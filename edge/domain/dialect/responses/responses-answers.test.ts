@@ -111,7 +111,9 @@ describe("an answer of chat completions", () => {
       { type: "redacted_thinking", data: "D" },
       { type: "text", text: "hi" },
     ];
-    const answer = atOnce(translation("anthropic").answer({ id: "msg_1", model: "c", content, stop_reason: "end_turn" }));
+    const answer = atOnce(
+      translation("anthropic").answer({ id: "msg_1", model: "c", content, stop_reason: "end_turn" }),
+    );
     expect(answer["output"]).toMatchObject([
       { type: "reasoning", summary: [{ text: "hm" }], encrypted_content: "anthropic:signature:S" },
       { type: "reasoning", summary: [], encrypted_content: "anthropic:redacted:D" },
@@ -121,8 +123,12 @@ describe("an answer of chat completions", () => {
 
   it("keeps the error of an upstream, with its code", () => {
     const error = { message: "too long", code: "context_length_exceeded" };
-    expect(translation().error(400, { error })).toEqual({ error: { ...error, type: "invalid_request_error", param: null } });
-    expect(translation().error(500, "x")).toMatchObject({ error: { message: "the upstream answered with status 500" } });
+    expect(translation().error(400, { error })).toEqual({
+      error: { ...error, type: "invalid_request_error", param: null },
+    });
+    expect(translation().error(500, "x")).toMatchObject({
+      error: { message: "the upstream answered with status 500" },
+    });
   });
 });
 
@@ -163,14 +169,17 @@ describe("a stream of chat completions", () => {
       piece(1, {}, '"x\\ny"}'),
       chunk({}, "tool_calls"),
     ]);
-    expect(events.filter(({ type }) => /arguments|input/.test(type)).map(({ type, delta, item_id }) => [type, delta, item_id]))
-      .toEqual([
-        ["response.function_call_arguments.delta", '{"a"', "fc_chatcmpl-1_1"],
-        ["response.function_call_arguments.delta", ":1}", "fc_chatcmpl-1_1"],
-        ["response.function_call_arguments.done", undefined, "fc_chatcmpl-1_1"],
-        ["response.custom_tool_call_input.delta", "x\ny", "ctc_chatcmpl-1_2"],
-        ["response.custom_tool_call_input.done", undefined, "ctc_chatcmpl-1_2"],
-      ]);
+    expect(
+      events
+        .filter(({ type }) => /arguments|input/.test(type))
+        .map(({ type, delta, item_id }) => [type, delta, item_id]),
+    ).toEqual([
+      ["response.function_call_arguments.delta", '{"a"', "fc_chatcmpl-1_1"],
+      ["response.function_call_arguments.delta", ":1}", "fc_chatcmpl-1_1"],
+      ["response.function_call_arguments.done", undefined, "fc_chatcmpl-1_1"],
+      ["response.custom_tool_call_input.delta", "x\ny", "ctc_chatcmpl-1_2"],
+      ["response.custom_tool_call_input.done", undefined, "ctc_chatcmpl-1_2"],
+    ]);
     expect(response).toMatchObject({
       output: [
         { type: "reasoning", summary: [{ text: "hm" }] },
@@ -184,7 +193,11 @@ describe("a stream of chat completions", () => {
   it.each<[string, readonly object[], boolean]>([
     ["has no end", [chunk({ content: "a" })], false],
     ["has nothing", [], true],
-    ["has more calls than are kept", [chunk({ tool_calls: Array.from({ length: 600 }, (_, index) => ({ index })) })], true],
+    [
+      "has more calls than are kept",
+      [chunk({ tool_calls: Array.from({ length: 600 }, (_, index) => ({ index })) })],
+      true,
+    ],
     ["is larger than is kept", [chunk({ content: "a".repeat(5_000_000) })], true],
   ])("is broken if it %s", (_, chunks, hasEnd) => {
     const { isBroken, types } = streamed(chunks, translation(), hasEnd);
@@ -205,7 +218,11 @@ describe("a stream of chat completions", () => {
         { type: "content_block_delta", index: 0, delta: { type: "thinking_delta", thinking: "hm" } },
         { type: "content_block_delta", index: 0, delta: { type: "signature_delta", signature: "S" } },
         { type: "content_block_stop", index: 0 },
-        { type: "content_block_start", index: 1, content_block: { type: "tool_use", id: "t1", name: "patch", input: {} } },
+        {
+          type: "content_block_start",
+          index: 1,
+          content_block: { type: "tool_use", id: "t1", name: "patch", input: {} },
+        },
         { type: "content_block_delta", index: 1, delta: { type: "input_json_delta", partial_json: '{"input":"x"}' } },
         { type: "content_block_stop", index: 1 },
         { type: "message_delta", delta: { stop_reason: "tool_use" }, usage: { output_tokens: 5 } },

@@ -59,7 +59,13 @@ describe("a request of the Responses API becomes one of chat completions", () =>
       [
         { role: "user", content: "hi" },
         { type: "reasoning", id: "rs_1", summary: [{ type: "summary_text", text: "hm" }], encrypted_content: "gAAA" },
-        { role: "assistant", content: [{ type: "output_text", text: "I " }, { type: "output_text", text: "look" }] },
+        {
+          role: "assistant",
+          content: [
+            { type: "output_text", text: "I " },
+            { type: "output_text", text: "look" },
+          ],
+        },
         call,
         { ...call, call_id: "c2" },
         { type: "function_call_output", call_id: "c1", output: "7" },
@@ -268,7 +274,13 @@ describe("any input", () => {
   const words = fc.string({ minLength: 1, maxLength: 8 });
   const item = fc.oneof(
     fc.record({ role: fc.constantFrom("user", "system", "developer", "assistant"), content: words }),
-    fc.record({ type: fc.constant("reasoning"), summary: fc.array(words.map((said) => ({ type: "summary_text", text: said })), { maxLength: 2 }) }),
+    fc.record({
+      type: fc.constant("reasoning"),
+      summary: fc.array(
+        words.map((said) => ({ type: "summary_text", text: said })),
+        { maxLength: 2 },
+      ),
+    }),
     fc.record({ type: fc.constant("function_call"), call_id: words, name: words, arguments: words }),
     fc.record({ type: fc.constant("custom_tool_call"), call_id: words, name: words, input: words }),
     fc.record({ type: fc.constant("function_call_output"), call_id: words, output: words }),
