@@ -87,7 +87,7 @@ function write(answer: BackgroundAnswer): void {
 function answerOf(id: string): BackgroundAnswer {
   const item = { type: "message", id: `msg_${id}`, role: "assistant" };
   const part = (text: string) => ({ type: "output_text", text, annotations: [], logprobs: [] });
-  const text = "the number is 4711 0815";
+  const text = "the name is blue falcon";
   const done = { ...item, status: "completed", content: [part(text)] };
   const place = { item_id: item.id, output_index: 0, content_index: 0 };
   const document = (status: string) => ({
@@ -104,7 +104,7 @@ function answerOf(id: string): BackgroundAnswer {
     { type: "response.in_progress", response: document("in_progress") },
     { type: "response.output_item.added", output_index: 0, item: { ...item, status: "in_progress", content: [] } },
     { type: "response.content_part.added", ...place, part: part("") },
-    ...["the number is ", "4711", " 0815"].map((delta) => ({
+    ...["the name is ", "blue", " falcon"].map((delta) => ({
       type: "response.output_text.delta",
       ...place,
       delta,

@@ -71,6 +71,8 @@ export const fieldTexts = {
   choice_image: "Image",
   choice_openai: "OpenAI",
   choice_anthropic: "Anthropic",
+  choice_native: "The upstream has it",
+  choice_translated: "Translated to chat completions",
   choice_failover: "By priority: the first healthy one",
   choice_load_balance: "Randomly, by weight",
   choice_session_hash: "Sticky: same session, same endpoint",

@@ -42,12 +42,15 @@ export function fromBeginning(search: string): string {
 
 /** Leaves out the events up to this one. */
 export function laterEvents(call: Call, startingAfter: number): AnswerStage {
+  let isLater = false;
   const later: ResponseTransform = {
     concerns: () => true,
     event: function* (bytes): Steps<Uint8Array> {
       const { value } = yield* readEvent(bytes);
       const at = isJsonObject(value) ? value["sequence_number"] : null;
-      return typeof at === "number" && at <= startingAfter ? NOTHING : bytes;
+      // what a policy has held back comes with the number of the event that it began in
+      isLater ||= typeof at !== "number" || at > startingAfter;
+      return isLater ? bytes : NOTHING;
     },
   };
   return async (answer) => {
