@@ -219,8 +219,15 @@ describe("an agent for code at a model of chat completions", () => {
           description: "Edits files",
           format: { type: "grammar", syntax: "lark", definition: "start: begin_patch" },
         },
+        {
+          type: "namespace",
+          name: "agents",
+          description: "Other agents",
+          tools: [{ type: "function", name: "spawn", strict: false, parameters: { type: "object" } }],
+        },
         { type: "web_search", external_web_access: false },
       ],
+      client_metadata: { session_id: "session-1" },
       tool_choice: "auto",
       parallel_tool_calls: true,
       reasoning: { effort: "medium", summary: "auto" },
@@ -238,7 +245,7 @@ describe("an agent for code at a model of chat completions", () => {
       last: "response.completed",
     });
     const [sent] = toolModel().seen(minted.mark);
-    expect(sent?.tools?.map(({ function: { name } }) => name)).toEqual(["shell", "apply_patch"]);
+    expect(sent?.tools?.map(({ function: { name } }) => name)).toEqual(["shell", "apply_patch", "agents__spawn"]);
     expect(JSON.stringify(sent)).toContain("start: begin_patch");
     expect(await rowOf(minted, response)).toMatchObject({
       input_tokens: TURN_USAGE.prompt_tokens,

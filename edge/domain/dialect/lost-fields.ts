@@ -69,7 +69,7 @@ export const LOST_FIELDS: Readonly<Record<ClientApi, readonly Loss[]>> = {
     ["refused", "leave it out", "top_logprobs truncation"],
     ["refused", "leave out message.output_text.logprobs", "include"],
     ["refused", "use text", "instructions"],
-    ["refused", "use function, custom or web_search, with a name", "tools[]"],
+    ["refused", "use function, custom, namespace or web_search, with a name", "tools[] tools[].tools[]"],
     ["refused", "use auto, required, none or a named tool", "tool_choice"],
     ["refused", "use text, json_object or json_schema with a schema", "text.format"],
     ["refused", "use message, reasoning, function_call, custom_tool_call and their outputs", "input[]"],
@@ -82,7 +82,7 @@ export const LOST_FIELDS: Readonly<Record<ClientApi, readonly Loss[]>> = {
     [
       "dropped",
       "a hint",
-      "metadata prompt_cache_key prompt_cache_options prompt_cache_retention context_management reasoning.summary " +
+      "metadata prompt_cache_key prompt_cache_options prompt_cache_retention context_management client_metadata reasoning.summary " +
         "reasoning.generate_summary text.verbosity stream_options",
     ],
     ["dropped", "another API's own", "input[].encrypted_content"],

@@ -6,11 +6,12 @@ import { callIdOf, reasoningOf, textsOf } from "../to-messages/answer.ts";
 import { countOf, elementsOf, ITEM_UNITS, listed, objectOf, textOf } from "../values.ts";
 import { OutputItems } from "./output-items.ts";
 import { sealOf } from "./sealed.ts";
+import type { ClientTool } from "./tools.ts";
 
 /** What an answer has of its request. */
 export interface ResponsesAsked {
   readonly settings: JsonObject;
-  readonly textTools: ReadonlySet<string>;
+  readonly clientTools: ReadonlyMap<string, ClientTool>;
   readonly createdSecs: number;
 }
 
@@ -69,8 +70,8 @@ export function* responsesAnswer(completion: JsonObject, asked: ResponsesAsked):
 }
 
 /** `head`: the completion, or its first chunk. */
-export function outputOf({ id }: JsonObject, { textTools }: ResponsesAsked): OutputItems {
-  return new OutputItems(textOf(id), textTools);
+export function outputOf({ id }: JsonObject, { clientTools }: ResponsesAsked): OutputItems {
+  return new OutputItems(textOf(id), clientTools);
 }
 
 export function statusOf(reason: unknown): "completed" | "incomplete" {

@@ -10,7 +10,7 @@ import { listAt, partsAt, untranslatable } from "../lost-fields.ts";
 import { joined, SHOWN_BELOW } from "../to-chat/messages.ts";
 import { given, ITEM_UNITS, listed, objectOf, textOf } from "../values.ts";
 import { thinkingBlockOf } from "./sealed.ts";
-import { TEXT_ARGUMENT } from "./tools.ts";
+import { chatNameOf, TEXT_ARGUMENT } from "./tools.ts";
 
 const DETAILS = { auto: "auto", low: "low", high: "high" };
 
@@ -36,7 +36,8 @@ export function* chatMessagesOf(instructions: unknown, input: unknown, signs: bo
 }
 
 function* addItem(chat: ChatMessages, item: JsonObject, at: string, signs: boolean): Steps<void> {
-  const { type, role, content, call_id: id, name } = item;
+  const { type, role, content, call_id: id } = item;
+  const name = chatNameOf(item["name"], item["namespace"]);
   switch (type ?? "message") {
     case "message": {
       if (role !== "user" && role !== "assistant" && role !== "system" && role !== "developer")

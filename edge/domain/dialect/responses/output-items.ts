@@ -6,7 +6,7 @@ import type { Steps } from "../../../../shared/steps.ts";
 import type { JsonObject } from "../../wire/json/document.ts";
 import { parsedInSteps } from "../../wire/json/parse-in-steps.ts";
 import { ITEM_UNITS, objectOf } from "../values.ts";
-import { TEXT_ARGUMENT } from "./tools.ts";
+import { type ClientTool, TEXT_ARGUMENT } from "./tools.ts";
 
 /** Most items of an answer, and characters of their texts, names and ids: the last event repeats them. */
 const ITEMS_MAX = 512;
@@ -18,6 +18,7 @@ interface Item {
   /** Of a call it is known with its whole name. */
   kind: SaidKind | "function" | "custom";
   readonly callId: string;
+  /** That of the function. */
   name: string;
   text: string;
   /** Its place in the output, once it is open. */
@@ -28,16 +29,16 @@ interface Item {
 
 export class OutputItems {
   readonly #id: string;
-  readonly #textTools: ReadonlySet<string>;
+  readonly #clientTools: ReadonlyMap<string, ClientTool>;
   readonly #opened: Item[] = [];
   readonly #calls = new Map<number, Item>();
   #said: Item | null = null;
   #characters = 0;
 
   /** `id`: that of the answer, of which the ids of the items are made. */
-  constructor(id: string, textTools: ReadonlySet<string>) {
+  constructor(id: string, clientTools: ReadonlyMap<string, ClientTool>) {
     this.#id = id;
-    this.#textTools = textTools;
+    this.#clientTools = clientTools;
   }
 
   /** More came than is kept. */
@@ -123,7 +124,7 @@ export class OutputItems {
   }
 
   #openCall(call: Item): readonly JsonObject[] {
-    call.kind = this.#textTools.has(call.name) ? "custom" : "function";
+    call.kind = this.#clientTools.get(call.name)?.takesText === true ? "custom" : "function";
     return this.#open(call);
   }
 
@@ -159,7 +160,8 @@ export class OutputItems {
   *#endCall(item: Item, status: string): Steps<readonly JsonObject[]> {
     const place = this.#place(item);
     if (item.kind === "function") {
-      const { name, text } = item;
+      const { text } = item;
+      const { name } = this.#toolOf(item);
       const done = { ...place, type: "response.function_call_arguments.done", name, arguments: text };
       return [done, this.#end(item, this.#itemOf(item, status))];
     }
@@ -178,6 +180,12 @@ export class OutputItems {
     return { type: "response.output_item.done", output_index: item.index, item: done };
   }
 
+  /** The names of a called tool, as its client gave them. */
+  #toolOf({ name: called }: Item): { readonly name: string; readonly namespace?: string } {
+    const { name, namespace } = this.#clientTools.get(called) ?? { name: called, namespace: null };
+    return namespace === null ? { name } : { name, namespace };
+  }
+
   #argumentsDelta(item: Item, delta: string): JsonObject {
     return { ...this.#place(item), type: "response.function_call_arguments.delta", delta };
   }
@@ -191,13 +199,12 @@ export class OutputItems {
   }
 
   #itemOf(item: Item, status: string): JsonObject {
-    const { kind, name, text, callId } = item;
+    const { kind, text, callId } = item;
     const isDone = status !== "in_progress";
     const id = this.#idOf(item);
-    if (kind === "function")
-      return { type: "function_call", id, call_id: callId, name, arguments: isDone ? text : "", status };
-    if (kind === "custom")
-      return { type: "custom_tool_call", id, call_id: callId, name, input: isDone ? text : "", status };
+    const call = { id, call_id: callId, ...this.#toolOf(item) };
+    if (kind === "function") return { type: "function_call", ...call, arguments: isDone ? text : "", status };
+    if (kind === "custom") return { type: "custom_tool_call", ...call, input: isDone ? text : "", status };
     const parts = isDone && text !== "" ? [PARTS[kind].part(text)] : [];
     if (kind === "reasoning") return { type: "reasoning", id, summary: parts };
     return { type: "message", id, role: "assistant", status, content: parts };

@@ -7,7 +7,7 @@ import { isJsonObject, type JsonObject } from "../../wire/json/document.ts";
 import { restOf, untranslatable } from "../lost-fields.ts";
 import { elementsOf, given, listed, objectOf } from "../values.ts";
 import { chatMessagesOf } from "./items.ts";
-import { chatToolsOf } from "./tools.ts";
+import { type ClientTool, chatNameOf, chatToolsOf } from "./tools.ts";
 
 const KNOWN: ReadonlySet<string> = new Set(
   (
@@ -21,8 +21,7 @@ const LOGPROBS = "message.output_text.logprobs";
 /** A chat completion to ask for. */
 interface ChatCall {
   readonly request: JsonObject;
-  /** The tools whose input is a text: a chat completion has it as the only argument of a function. */
-  readonly textTools: ReadonlySet<string>;
+  readonly clientTools: ReadonlyMap<string, ClientTool>;
 }
 
 /** Throws for what a request states beside its texts that only an upstream with this API could do. */
@@ -35,7 +34,7 @@ export function* chatCallOf(request: JsonObject, signs: boolean): Steps<ChatCall
   const rest = restOf("responses", request, KNOWN);
   if (elementsOf(request["include"]).includes(LOGPROBS)) throw untranslatable("responses", "include");
   const { instructions, input, stream, tool_choice: choice } = request;
-  const { tools, textTools } = yield* chatToolsOf(request["tools"]);
+  const { tools, clientTools } = yield* chatToolsOf(request["tools"]);
   const isOffered = tools.length > 0;
   const translated = given({
     messages: yield* chatMessagesOf(instructions, input, signs),
@@ -47,14 +46,16 @@ export function* chatCallOf(request: JsonObject, signs: boolean): Steps<ChatCall
     response_format: formatOf(objectOf(objectOf(request["text"])["format"])),
     stream,
   });
-  return { request: { ...given(rest), ...translated }, textTools };
+  return { request: { ...given(rest), ...translated }, clientTools };
 }
 
 function choiceOf(choice: unknown): unknown {
   if (choice === undefined || choice === null) return null;
-  const { type, name } = objectOf(choice);
+  const { type, name, namespace } = objectOf(choice);
   const chosen =
-    type === "function" || type === "custom" ? { type: "function", function: { name } } : listed(CHOICES, choice);
+    type === "function" || type === "custom"
+      ? { type: "function", function: { name: chatNameOf(name, namespace) } }
+      : listed(CHOICES, choice);
   if (chosen === undefined) throw untranslatable("responses", "tool_choice");
   return chosen;
 }

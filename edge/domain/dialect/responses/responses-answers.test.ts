@@ -5,10 +5,15 @@ import { atOnce } from "../../../../shared/steps.ts";
 import type { JsonObject } from "../../wire/json/document.ts";
 import { type Dialect, type Translation, translationOf } from "../translation.ts";
 
+const TOOLS = [
+  { type: "custom", name: "patch" },
+  { type: "namespace", name: "ns", tools: [{ type: "function", name: "f" }] },
+];
+
 function translation(dialect: Dialect = "openai", body: JsonObject = {}): Translation {
   const made = translationOf("/v1/responses", dialect, { createdSecs: 5, maxTokens: null, usageAsked: true });
   if (made === null) throw new Error("no translation");
-  atOnce(made.request({ model: "m", input: "hi", tools: [{ type: "custom", name: "patch" }], ...body }));
+  atOnce(made.request({ model: "m", input: "hi", tools: TOOLS, ...body }));
   return made;
 }
 
@@ -61,7 +66,7 @@ const message = (text: string, index: number) => ({
 
 describe("an answer of chat completions", () => {
   it("has its reasoning, text and calls as items, and what it used", () => {
-    const calls = [called("c1", "f", ""), called("c2", "patch", '{"input":"*** x"}')];
+    const calls = [called("c1", "f", ""), called("c2", "patch", '{"input":"*** x"}'), called("c3", "ns__f", "{}")];
     const answer = atOnce(
       translation().answer(completion({ reasoning_content: "hm", content: "I look", tool_calls: calls }, "tool_calls")),
     );
@@ -79,6 +84,7 @@ describe("an answer of chat completions", () => {
         message("I look", 1),
         { type: "function_call", call_id: "c1", name: "f", arguments: "{}", status: "completed" },
         { type: "custom_tool_call", call_id: "c2", name: "patch", input: "*** x", status: "completed" },
+        { type: "function_call", call_id: "c3", name: "f", namespace: "ns", arguments: "{}" },
       ],
       usage: {
         input_tokens: 10,
@@ -251,7 +257,7 @@ describe("there and back", () => {
     reasoning_content: fc.option(words, { nil: undefined }),
     content: fc.option(words, { nil: null }),
     tool_calls: fc.array(
-      fc.record({ name: fc.constantFrom("f", "patch"), value: words }).map(({ name, value }) => ({ name, value })),
+      fc.record({ name: fc.constantFrom("f", "patch", "ns__f"), value: words }).map(({ name, value }) => ({ name, value })),
       { maxLength: 3 },
     ),
   });

@@ -29,6 +29,7 @@ const chatCall = { id: "c1", type: "function", function: { name: "f", arguments:
 const image = { type: "input_image", image_url: "data:image/png;base64,AAAA", detail: "high" };
 const seen = { type: "image_url", image_url: { url: "data:image/png;base64,AAAA", detail: "high" } };
 const tool = { type: "function", name: "f", description: "d", parameters: { type: "object" }, strict: true };
+const namespace = { type: "namespace", name: "ns", tools: [{ type: "function", name: "g", description: "e" }] };
 const patch = {
   type: "custom",
   name: "apply_patch",
@@ -117,6 +118,7 @@ describe("a request of the Responses API becomes one of chat completions", () =>
       "a call of a tool that gets a text",
       [
         { type: "custom_tool_call", call_id: "c1", name: "apply_patch", input: '*** "x"' },
+        { type: "function_call", call_id: "c2", namespace: "ns", name: "f", arguments: "{}" },
         { type: "custom_tool_call_output", call_id: "c1", output: "ok" },
       ],
       {},
@@ -126,6 +128,7 @@ describe("a request of the Responses API becomes one of chat completions", () =>
           content: null,
           tool_calls: [
             { id: "c1", type: "function", function: { name: "apply_patch", arguments: '{"input":"*** \\"x\\""}' } },
+            { id: "c2", type: "function", function: { name: "ns__f", arguments: "{}" } },
           ],
         },
         { role: "tool", tool_call_id: "c1", content: "ok" },
@@ -138,7 +141,8 @@ describe("a request of the Responses API becomes one of chat completions", () =>
   it("with its settings; what only a store or a hint is for is left out", () => {
     const { messages: _, ...body } = translated({
       input: "hi",
-      tools: [tool, patch, { type: "web_search", external_web_access: false }],
+      tools: [tool, patch, namespace, { type: "web_search", external_web_access: false }],
+      client_metadata: { session_id: "s" },
       tool_choice: { type: "function", name: "f" },
       parallel_tool_calls: false,
       text: { format: { type: "json_schema", name: "n", schema: { type: "object" }, strict: true }, verbosity: "low" },
@@ -173,6 +177,7 @@ describe("a request of the Responses API becomes one of chat completions", () =>
             },
           },
         },
+        { type: "function", function: { name: "ns__g", description: "e" } },
       ],
       tool_choice: { type: "function", function: { name: "f" } },
       parallel_tool_calls: false,
@@ -209,6 +214,7 @@ describe("a request of the Responses API becomes one of chat completions", () =>
     ["tools", { tools: {} }],
     ["tools.0", { tools: [{ type: "file_search", vector_store_ids: ["v"] }] }],
     ["tools.0", { tools: [{ type: "function" }] }],
+    ["tools.0.tools.1", { tools: [{ ...namespace, tools: [tool, { type: "mcp" }] }] }],
     ["tool_choice", { tools: [tool], tool_choice: { type: "allowed_tools", mode: "auto", tools: [] } }],
     ["text.format", { text: { format: { type: "grammar" } } }],
   ])("or is refused at %s of %j", (param, body) => {

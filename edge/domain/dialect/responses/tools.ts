@@ -14,26 +14,52 @@ const TEXT_PARAMETERS: JsonObject = {
   additionalProperties: false,
 };
 
+/** A tool as its client knows it, where the function that stands for it is another. */
+export interface ClientTool {
+  readonly name: string;
+  readonly namespace: string | null;
+  /** Its input is a text. */
+  readonly takesText: boolean;
+}
+
 interface ChatTools {
   readonly tools: readonly JsonObject[];
-  readonly textTools: ReadonlySet<string>;
+  /** By the names of functions. */
+  readonly clientTools: ReadonlyMap<string, ClientTool>;
+}
+
+/** The name of the function that stands for a tool. */
+export function chatNameOf(name: unknown, namespace: unknown): string {
+  return textOf(namespace) === "" ? textOf(name) : `${textOf(namespace)}__${textOf(name)}`;
 }
 
 export function* chatToolsOf(given: unknown): Steps<ChatTools> {
   const tools: JsonObject[] = [];
-  const textTools = new Set<string>();
+  const clientTools = new Map<string, ClientTool>();
+  const add = (tool: JsonObject, at: string, namespace: string | null): void => {
+    const { type, name } = tool;
+    const takesText = type === "custom";
+    if ((type !== "function" && !takesText) || textOf(name) === "") throw untranslatable("responses", at);
+    const chatName = chatNameOf(name, namespace);
+    if (takesText || namespace !== null) clientTools.set(chatName, { name: textOf(name), namespace, takesText });
+    const called = { ...tool, name: chatName };
+    tools.push({ type: "function", function: takesText ? textFunction(called) : plainFunction(called) });
+  };
   for (const [index, one] of listAt("responses", "tools", given).entries()) {
     yield ITEM_UNITS;
     const tool = objectOf(one);
-    const { type, name } = tool;
+    const at = `tools.${String(index)}`;
+    const { type, name, tools: inner } = tool;
     // agents offer a search to every model, and a model without it answers as well as it can
     if (textOf(type).startsWith("web_search")) continue;
-    if ((type !== "function" && type !== "custom") || textOf(name) === "")
-      throw untranslatable("responses", `tools.${String(index)}`);
-    if (type === "custom") textTools.add(textOf(name));
-    tools.push({ type: "function", function: type === "custom" ? textFunction(tool) : plainFunction(tool) });
+    if (type !== "namespace" || textOf(name) === "") add(tool, at, null);
+    else
+      for (const [nth, each] of listAt("responses", `${at}.tools`, inner).entries()) {
+        yield ITEM_UNITS;
+        add(objectOf(each), `${at}.tools.${String(nth)}`, textOf(name));
+      }
   }
-  return { tools, textTools };
+  return { tools, clientTools };
 }
 
 function plainFunction({ name, description, parameters, strict }: JsonObject): JsonObject {

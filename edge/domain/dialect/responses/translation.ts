@@ -7,18 +7,18 @@ import type { Steps } from "../../../../shared/steps.ts";
 import { isJsonObject, type JsonObject } from "../../wire/json/document.ts";
 import { chatError } from "../error-types.ts";
 import type { StreamTranslation, Translation } from "../translation.ts";
-import { responsesAnswer, settingsOf } from "./answer.ts";
+import { type ResponsesAsked, responsesAnswer, settingsOf } from "./answer.ts";
 import { chatCallOf } from "./request.ts";
 import { ResponsesStream } from "./stream.ts";
 
 /** `messages`: the translation of a chat completion to Messages; null: the upstream has chat completions. */
 export function responsesTranslation(createdSecs: number, messages: Translation | null): Translation {
-  let asked = { settings: {}, textTools: new Set<string>() as ReadonlySet<string>, createdSecs };
+  let asked: ResponsesAsked = { settings: {}, clientTools: new Map(), createdSecs };
   return {
     path: messages?.path ?? "chat/completions",
     request: function* (body): Steps<JsonObject> {
-      const { request, textTools } = yield* chatCallOf(body, messages !== null);
-      asked = { ...asked, settings: settingsOf(body), textTools };
+      const { request, clientTools } = yield* chatCallOf(body, messages !== null);
+      asked = { ...asked, settings: settingsOf(body), clientTools };
       if (messages === null) return request;
       try {
         return yield* messages.request(request);
