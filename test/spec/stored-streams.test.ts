@@ -135,12 +135,8 @@ describe("a policy for answers", () => {
     await guard(minted, { action: "redact", output_scanners: ["ban_keywords"], ban_keywords: [SPLIT] });
     const response = await read(minted, id, "?stream=true&starting_after=5");
     const text = await response.text();
-    expect({ after: eventsOf(text).every(({ sequence_number: at }) => at > 5), told: text.includes("falcon") }).toEqual(
-      {
-        after: true,
-        told: false,
-      },
-    );
+    const [first] = eventsOf(text);
+    expect({ first: first?.sequence_number, told: text.includes("falcon") }).toEqual({ first: 6, told: false });
     expect(eventsOf(text).at(-1)?.type).toBe("response.completed");
     expect(await rowOf(minted, response)).toMatchObject({ output_tokens: OUTPUT_TOKENS - 1 });
   });
