@@ -4,7 +4,7 @@
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import type { Steps } from "../../../shared/steps.ts";
-import type { StreamTranslation, Translation } from "../../domain/dialect/translation.ts";
+import type { StreamTranslation, Translation } from "../../domain/dialect/contract.ts";
 import { clientStatus } from "../../domain/usage/billing.ts";
 import { concat } from "../../domain/wire/bytes/byte-pieces.ts";
 import { isJsonObject } from "../../domain/wire/json/document.ts";

@@ -63,7 +63,7 @@ export function* responsesAnswer(completion: JsonObject, asked: ResponsesAsked):
     output.called(index, head, isJsonObject(input) ? JSON.stringify(input) : textOf(input) || "{}");
   }
   const { finish_reason: reason } = choice;
-  yield* output.finish(statusOf(reason));
+  yield* output.finish(endStatusOf(reason));
   if (output.isTooLarge)
     throw new GatewayError("upstream_failed", { cause: "the answer is too large to be translated" });
   return responseOf(completion, asked, { output: output.items, reason, report: completion });
@@ -74,7 +74,7 @@ export function outputOf({ id }: JsonObject, { clientTools }: ResponsesAsked): O
   return new OutputItems(textOf(id), clientTools);
 }
 
-export function statusOf(reason: unknown): "completed" | "incomplete" {
+export function endStatusOf(reason: unknown): "completed" | "incomplete" {
   return listed(INCOMPLETE, reason) === undefined ? "completed" : "incomplete";
 }
 
@@ -90,7 +90,7 @@ export function responseOf(
     id: `resp_${textOf(id)}`,
     object: "response",
     created_at: createdSecs,
-    status: ended === null ? "in_progress" : statusOf(ended.reason),
+    status: ended === null ? "in_progress" : endStatusOf(ended.reason),
     background: false,
     error: null,
     incomplete_details: incomplete === undefined ? null : { reason: incomplete },

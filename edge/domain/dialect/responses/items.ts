@@ -7,7 +7,7 @@ import type { Steps } from "../../../../shared/steps.ts";
 import type { JsonObject } from "../../wire/json/document.ts";
 import { writtenInSteps } from "../../wire/json/write-in-steps.ts";
 import { listAt, partsAt, untranslatable } from "../lost-fields.ts";
-import { joined, SHOWN_BELOW } from "../to-chat/messages.ts";
+import { SHOWN_BELOW, textOrParts } from "../to-chat/messages.ts";
 import { given, ITEM_UNITS, listed, objectOf, textOf } from "../values.ts";
 import { thinkingBlockOf } from "./sealed.ts";
 import { chatNameOf, TEXT_ARGUMENT } from "./tools.ts";
@@ -102,7 +102,7 @@ class ChatMessages {
   add(role: string, parts: readonly JsonObject[]): void {
     this.#endTurn();
     this.#show();
-    if (parts.length > 0) this.#messages.push({ role, content: joined(parts, "\n") });
+    if (parts.length > 0) this.#messages.push({ role, content: textOrParts(parts, "\n") });
   }
 
   result(id: unknown, parts: readonly JsonObject[]): void {
@@ -115,7 +115,7 @@ class ChatMessages {
   finish(): readonly JsonObject[] {
     this.#endTurn();
     this.#show();
-    const system = this.#system.length === 0 ? [] : [{ role: "system", content: joined(this.#system, "\n") }];
+    const system = this.#system.length === 0 ? [] : [{ role: "system", content: textOrParts(this.#system, "\n") }];
     return [...system, ...this.#messages];
   }
 

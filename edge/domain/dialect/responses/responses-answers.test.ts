@@ -3,7 +3,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { atOnce } from "../../../../shared/steps.ts";
 import type { JsonObject } from "../../wire/json/document.ts";
-import { type Dialect, type Translation, translationOf } from "../translation.ts";
+import type { Translation } from "../contract.ts";
+import { type Dialect, translationOf } from "../translation.ts";
 
 const TOOLS = [
   { type: "custom", name: "patch" },
@@ -257,7 +258,9 @@ describe("there and back", () => {
     reasoning_content: fc.option(words, { nil: undefined }),
     content: fc.option(words, { nil: null }),
     tool_calls: fc.array(
-      fc.record({ name: fc.constantFrom("f", "patch", "ns__f"), value: words }).map(({ name, value }) => ({ name, value })),
+      fc
+        .record({ name: fc.constantFrom("f", "patch", "ns__f"), value: words })
+        .map(({ name, value }) => ({ name, value })),
       { maxLength: 3 },
     ),
   });

@@ -9,7 +9,7 @@ import { chatError, statusOfEvent } from "../error-types.ts";
 import { reasoningOf } from "../to-messages/answer.ts";
 import { CallPlaces } from "../to-messages/call-places.ts";
 import { elementsOf, given, ITEM_UNITS, objectOf, textOf } from "../values.ts";
-import { outputOf, type ResponsesAsked, responseOf, statusOf } from "./answer.ts";
+import { endStatusOf, outputOf, type ResponsesAsked, responseOf } from "./answer.ts";
 import type { OutputItems } from "./output-items.ts";
 import { sealOf } from "./sealed.ts";
 
@@ -102,7 +102,7 @@ export class ResponsesStream {
     const output = this.#output;
     if (output === null) return this.#broken();
     this.#ended = true;
-    const status = statusOf(this.#reason);
+    const status = endStatusOf(this.#reason);
     const events = yield* output.finish(status);
     const ended = { output: output.items, reason: this.#reason, report: this.#report };
     const response = responseOf(this.#head, this.#asked, ended);

@@ -5,8 +5,8 @@
 import { errorType, GatewayError } from "../../../../shared/errors.ts";
 import type { Steps } from "../../../../shared/steps.ts";
 import { isJsonObject, type JsonObject } from "../../wire/json/document.ts";
+import type { StreamTranslation, Translation } from "../contract.ts";
 import { chatError } from "../error-types.ts";
-import type { StreamTranslation, Translation } from "../translation.ts";
 import { type ResponsesAsked, responsesAnswer, settingsOf } from "./answer.ts";
 import { chatCallOf } from "./request.ts";
 import { ResponsesStream } from "./stream.ts";

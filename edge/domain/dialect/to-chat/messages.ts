@@ -21,7 +21,7 @@ interface Turn {
 
 export function* chatMessages(system: unknown, turns: unknown): Steps<readonly JsonObject[]> {
   const messages: JsonObject[] = [];
-  const instructions = joined(yield* partsOf(system, "system"), "\n");
+  const instructions = textOrParts(yield* partsOf(system, "system"), "\n");
   if (instructions.length > 0) messages.push({ role: "system", content: instructions });
   for (const [index, one] of listAt("anthropic", "messages", turns).entries()) {
     yield ITEM_UNITS;
@@ -30,7 +30,7 @@ export function* chatMessages(system: unknown, turns: unknown): Steps<readonly J
     if (role !== "user" && role !== "assistant" && role !== "system") throw untranslatable("anthropic", `${at}.role`);
     const { parts, results, calls, thinking } = yield* turnOf(content, `${at}.content`);
     for (const result of results) messages.push(result);
-    const said = joined(parts, role === "assistant" ? "" : "\n");
+    const said = textOrParts(parts, role === "assistant" ? "" : "\n");
     if (role === "assistant") {
       if (said.length + calls.length + thinking.length === 0) continue;
       messages.push({
@@ -106,7 +106,7 @@ function* partOf(block: JsonObject, at: string): Steps<readonly JsonObject[]> {
 }
 
 /** Text alone as one string; else the parts, without empty texts. */
-export function joined(parts: readonly JsonObject[], between: string): string | readonly JsonObject[] {
+export function textOrParts(parts: readonly JsonObject[], between: string): string | readonly JsonObject[] {
   if (parts.every(({ type }) => type === "text")) return parts.map(({ text }) => text).join(between);
   return parts.filter(({ text }) => text !== "");
 }
