@@ -39,7 +39,7 @@ export const DATA_PLANE_ERRORS = {
   untranslatable_field: { status: 400, message: "a field cannot be translated for this model" },
   untranslatable_route: {
     status: 400,
-    message: "model '<x>' is not served on this path: send a chat completion or a message",
+    message: "model '<x>' is not served on this path: send a chat completion, a message or a response",
     param: "model",
   },
   missing_api_key: { status: 401, message: "missing bearer token" },

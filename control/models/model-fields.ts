@@ -15,6 +15,7 @@ const DEFAULTS = {
   description: "",
   model_type: "chat",
   api_dialect: "openai",
+  responses_api: "native",
   auth_scheme: "bearer",
   enabled: true,
   input_cost_per_token: 0,

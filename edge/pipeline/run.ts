@@ -3,6 +3,7 @@
  * before it and returns that with what it has found out. The order can be read here and nowhere else.
  */
 import { GatewayError } from "../../shared/errors.ts";
+import { checkResponsesRequest } from "../domain/dialect/responses/request.ts";
 import { isPassedThrough } from "../domain/request/path-rules.ts";
 import { MODEL_ROUTES } from "../domain/request/route-class.ts";
 import { admit } from "./admit/admit.ts";
@@ -24,7 +25,7 @@ import {
   type Resolved,
   StageFailure,
 } from "./call/known.ts";
-import { isSpoken } from "./forward/translated-call.ts";
+import { isSpoken, translatesResponses } from "./forward/translated-call.ts";
 import { guardInput } from "./guardrails/guard-input.ts";
 import { outputGuards } from "./guardrails/guard-output.ts";
 import { prepare } from "./prepare/prepare.ts";
@@ -148,11 +149,21 @@ async function resolveNamed<K extends Parsed>(call: Call, request: K): Promise<K
   return atPricesOf(call, isAuto ? await resolveAuto(call, request) : await resolveSpoken(call, request));
 }
 
-/** The model, whose API has this path or a translation of it. Throws the failure of 400 `untranslatable_route`. */
+/**
+ * The model, whose API has this path or a translation of it. Throws the failure of 400 `untranslatable_route`, and of 400
+ * `untranslatable_field` for what only a store of answers could do.
+ */
 async function resolveSpoken<K extends Parsed>(call: Call, request: K): Promise<K & Resolved> {
   const resolved = await resolveModel(call, request);
-  if (isSpoken(call.path, resolved.model)) return resolved;
-  throw new StageFailure(new GatewayError("untranslatable_route", { value: resolved.model.model_name }), resolved);
+  const { model, parsed } = resolved;
+  if (!isSpoken(call.path, model))
+    throw new StageFailure(new GatewayError("untranslatable_route", { value: model.model_name }), resolved);
+  try {
+    if (translatesResponses(call.path, model)) checkResponsesRequest(parsed.document.root);
+  } catch (error) {
+    throw StageFailure.of(error, resolved);
+  }
+  return resolved;
 }
 
 /** The model of a path that is forwarded. Throws the failure of 404 `unknown_endpoint` when it is not registered. */

@@ -2,7 +2,7 @@
  * The fields of a model (docs/rules/models.md#fields). Prices are in USD per token, image, character or second of audio.
  */
 import * as z from "zod";
-import { API_DIALECTS, AUTH_SCHEMES } from "../network/upstream-access.ts";
+import { API_DIALECTS, AUTH_SCHEMES, RESPONSES_APIS } from "../network/upstream-access.ts";
 import { ID_FIELD, shownTime, TIME_FIELDS } from "./common-fields.ts";
 import type { FieldTable } from "./field-table.ts";
 
@@ -78,6 +78,11 @@ export const MODEL_FIELDS = {
     column: "text",
     value: z.enum(API_DIALECTS),
     hot: { api_dialect: z.enum(API_DIALECTS).default("openai") },
+  },
+  responses_api: {
+    column: "text",
+    value: z.enum(RESPONSES_APIS),
+    hot: { responses_api: z.enum(RESPONSES_APIS).default("native") },
   },
   auth_scheme: {
     column: "text",

@@ -12,7 +12,7 @@ import {
   MODEL_TYPES,
   SELECTION_MODES,
 } from "../fields/model-fields.ts";
-import { API_DIALECTS, AUTH_SCHEMES } from "../network/upstream-access.ts";
+import { API_DIALECTS, AUTH_SCHEMES, RESPONSES_APIS } from "../network/upstream-access.ts";
 import {
   amount,
   descriptionField,
@@ -115,6 +115,9 @@ const modelFields = {
   description: descriptionField,
   model_type: oneOf(MODEL_TYPES),
   api_dialect: oneOf(API_DIALECTS).meta({ description: "API of the upstreams; calls in the other one are translated" }),
+  responses_api: oneOf(RESPONSES_APIS).meta({
+    description: "The upstreams have the Responses API, or its calls are translated to chat completions",
+  }),
   auth_scheme: oneOf(AUTH_SCHEMES).meta({
     description: "How api_key is sent: bearer token, header of this name, or not",
   }),

@@ -85,6 +85,7 @@ export async function fillConfiguration({ must: send }: Pick<TestControl, "must"
     api_base: "http://10.0.0.1/v1",
     api_key: credentials.model,
     api_dialect: "anthropic",
+    responses_api: "translated",
     auth_scheme: "x-api-key",
     tags: ["fast"],
     boons: ["vision"],

@@ -169,7 +169,7 @@ describe("the OpenAI SDK at a model of Anthropic's API", () => {
     const embed = openai(minted).embeddings.create({ model: minted.model.model_name, input: "a" });
     await expect(embed).rejects.toMatchObject({ status: 400, code: "untranslatable_route", param: "model" });
     await expect(openai(minted).completions.create({ model: minted.model.model_name, prompt: "a" })).rejects.toThrow(
-      "send a chat completion or a message",
+      "send a chat completion, a message or a response",
     );
     expect(messages().seen(minted.mark)).toHaveLength(1);
   });

@@ -25,7 +25,7 @@ export const errorTexts = {
   untranslatable_field: "The API of the model cannot carry a field of the request.",
   untranslatable_field_fix: "Change or leave out the field that the error names.",
   untranslatable_route: "The API of the model does not have this path.",
-  untranslatable_route_fix: "Send a chat completion or a message, or choose another model.",
+  untranslatable_route_fix: "Send a chat completion, a message or a response, or choose another model.",
   missing_api_key: "The request has no API key.",
   missing_api_key_fix: "Send the key in the header Authorization: Bearer <key>.",
   invalid_api_key: "The API key is unknown: it is mistyped, deleted, or replaced by a rotation.",

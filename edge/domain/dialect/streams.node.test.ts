@@ -8,11 +8,11 @@ import OpenAI from "openai";
 import { describe, expect, it } from "vitest";
 import { atOnce } from "../../../shared/steps.ts";
 import type { JsonObject } from "../wire/json/document.ts";
+import type { StreamTranslation } from "./contract.ts";
 import { chatAnswer } from "./to-chat/answer.ts";
 import { ChatStream } from "./to-chat/stream.ts";
 import { messagesAnswer } from "./to-messages/answer.ts";
 import { MessagesStream } from "./to-messages/stream.ts";
-import type { StreamTranslation } from "./translation.ts";
 
 const RUNS = { numRuns: 60 };
 

@@ -15,6 +15,7 @@ export const DEFAULT_UPSTREAM: ModelRecord = {
   api_base: "",
   api_key: null,
   api_dialect: "openai",
+  responses_api: "native",
   auth_scheme: "bearer",
   prices: {
     input: 0,

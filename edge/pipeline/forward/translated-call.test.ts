@@ -201,9 +201,11 @@ it.each([
   ["/v1/messages", true],
   ["/v1/messages/count_tokens", true],
   ["/v1/threads/a/messages", false],
+  ["/v1/responses", true],
+  ["/v1/responses/input_tokens", false],
   ["/v1/completions", false],
 ])("whether a model of Anthropic's API answers %s: %s", (path, spoken) => {
-  expect(isSpoken(path, { api_dialect: "anthropic" })).toBe(spoken);
+  expect(isSpoken(path, { api_dialect: "anthropic", responses_api: "native" })).toBe(spoken);
 });
 
 it("a call in the API of its model goes byte for byte", async () => {

@@ -6,7 +6,8 @@ import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { GatewayError } from "../../../shared/errors.ts";
 import type { ModelRecord } from "../../../shared/records.ts";
 import type { Steps } from "../../../shared/steps.ts";
-import { type Translation, translationOf } from "../../domain/dialect/translation.ts";
+import type { Translation } from "../../domain/dialect/contract.ts";
+import { translationOf } from "../../domain/dialect/translation.ts";
 import { routeClassOf } from "../../domain/request/route-class.ts";
 import type { MemberEdits, TransformPlan } from "../../domain/upstream/transform.ts";
 import { joined } from "../../domain/wire/bytes/byte-pieces.ts";
@@ -23,6 +24,7 @@ const CHAT = "/v1/chat/completions";
 /** The limit as newer models call it; {@link limitPlan} writes the name that most servers know. */
 const NEWER_LIMIT = "max_completion_tokens";
 const MESSAGES = "/v1/messages";
+const RESPONSES = "/v1/responses";
 /** A body is held three times while it is translated: its text, its values, and what is written. */
 const COPIES = 3;
 
@@ -36,9 +38,18 @@ interface SpokenCall {
   readonly release: () => void;
 }
 
+type Speaks = Pick<ModelRecord, "api_dialect" | "responses_api">;
+
+/** Whether a call of the Responses API is translated for the model. */
+export function translatesResponses(path: string, { api_dialect, responses_api }: Speaks): boolean {
+  return path === RESPONSES && (api_dialect === "anthropic" || responses_api === "translated");
+}
+
 /** Whether the model can answer a call of this path, in its own API or by a translation. */
-export function isSpoken(path: string, { api_dialect }: Pick<ModelRecord, "api_dialect">): boolean {
-  return api_dialect === "openai" || [CHAT, MESSAGES, `${MESSAGES}/count_tokens`].includes(path);
+export function isSpoken(path: string, model: Speaks): boolean {
+  if (path === RESPONSES || path === CHAT || path === MESSAGES) return true;
+  if (model.api_dialect === "anthropic") return path === `${MESSAGES}/count_tokens`;
+  return model.responses_api === "native" || !path.startsWith(`${RESPONSES}/`);
 }
 
 /**
@@ -51,8 +62,7 @@ export async function spokenCall(
   plans: readonly TransformPlan[],
 ): Promise<SpokenCall> {
   const asItIs = { parsed, plans, translation: null, release: () => undefined };
-  const isMessages = call.path === MESSAGES;
-  if (isMessages === (model.api_dialect === "anthropic")) return asItIs;
+  if (call.path === RESPONSES && !translatesResponses(call.path, model)) return asItIs;
   const createdSecs = Math.floor(call.ports.clock() / 1000);
   // The gateway needs the usage of every answer; the transform that asked for it withholds it.
   const translation = translationOf(call.path, model.api_dialect, { createdSecs, usageAsked: true });
@@ -64,7 +74,7 @@ export async function spokenCall(
     const edits = plans.length === 0 ? parsed.edits : editsOf(plans);
     const written = await inTurns(call, translated(call, parsed, edits, translation));
     memory.keep(sizeOf(written.outgoing));
-    const sent = isMessages ? upstreamPlans(call, model, written) : [];
+    const sent = translation.path === "messages" ? [] : upstreamPlans(call, model, written);
     return { parsed: written, plans: sent, translation, release: memory.release };
   } catch (error) {
     memory.release();

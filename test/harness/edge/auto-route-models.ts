@@ -44,6 +44,7 @@ export function modelNamed(name: string, changes: Partial<ModelRecord> = {}): Mo
     idle_timeout_secs: null,
     stream_keepalive_secs: 25,
     api_dialect: "openai",
+    responses_api: "native",
     auth_scheme: "bearer",
     max_retries: 0,
     retry_backoff_ms: 0,
