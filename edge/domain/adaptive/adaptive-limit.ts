@@ -24,19 +24,19 @@ const SAMPLES_FEW = 4;
 const SAMPLES_MAX = 60;
 
 /** Delay grows with this power of the load at the knee. */
-const KNEE_SLOPE = 0.52;
+const KNEE_SLOPE = 0.56;
 /** Until a window is too high, the capacity doubles. */
 const RAMP = Math.log(2);
 /** A step up is small at first, and larger after each success. */
 const STEP_FIRST = 0.04;
-const STEP_MAX = Math.log(1.3);
+const STEP_MAX = Math.log(1.15);
 /** A step down for an excess of 1 of the slope. */
 const GAIN = 0.5;
 /** A probe goes down: fewer requests for a while cost little, more than the knee delay every first token. */
 const PROBE = -0.09;
 /** Standard errors by which a slope must differ from that of the knee. */
 const SURE_DOWN = 1.5;
-const SURE_UP = 1;
+const SURE_UP = 0.5;
 const REFUSED_STEP = Math.log(0.75);
 /** So many requests may wait inside an upstream: a part of them, and in small capacities half a request. */
 const WAITING_PART = 0.04;
@@ -145,7 +145,9 @@ export class AdaptiveLimit {
     this.#ramps = false;
     this.#up = STEP_FIRST;
     this.#rest = 1;
-    return this.#step(by, reason, nowMs);
+    const change = this.#step(by, reason, nowMs);
+    this.#curve.forgetAbove(Math.log(this.#base + 0.5));
+    return change;
   }
 
   /** The part of the requests that wait inside the upstream, by how late first tokens are. */

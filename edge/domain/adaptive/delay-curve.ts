@@ -6,7 +6,7 @@ const KEEP_MS = 120_000;
 /** A window of this age counts e times less. */
 const FADE_MS = 45_000;
 /** So does one whose load differs by this factor. */
-const NEAR = Math.log(1.6);
+const NEAR = Math.log(1.45);
 
 export interface Slope {
   /** The power of the load with which delay grows: 0 below the knee of an upstream, 1 far above. */
@@ -22,6 +22,11 @@ export class DelayCurve {
       ...this.#levels.slice(1 - LEVELS_KEPT).filter(({ endedMs }) => endedMs > level.endedMs - KEEP_MS),
       level,
     ];
+  }
+
+  /** Forgets levels of higher loads: the steep part of the curve, which says nothing about the part below. */
+  forgetAbove(load: number): void {
+    this.#levels = this.#levels.filter((level) => level.load <= load);
   }
 
   clear(): void {

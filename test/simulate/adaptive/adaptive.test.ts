@@ -50,8 +50,8 @@ function expectLaws(worlds: readonly JudgedWorld[]): void {
 }
 
 describe("an adaptive capacity before a server that batches", () => {
-  it("comes near the knee in most of 12 random worlds, and keeps shares, caps and order", () => {
-    const worlds = judgedWorlds(12);
+  it("comes near the knee in most of 6 random worlds, and keeps shares, caps and order", () => {
+    const worlds = judgedWorlds(6);
     expectLaws(worlds);
     const { throughput, shareError } = spreadsOf(worlds);
     expect(throughput.median).toBeGreaterThanOrEqual(0.9);
@@ -59,8 +59,8 @@ describe("an adaptive capacity before a server that batches", () => {
     expect(shareError.median).toBeLessThanOrEqual(0.05);
   });
 
-  it("comes near the knee in most of 1,000 random worlds", { tags: ["long"], timeout: 3_600_000 }, () => {
-    const worlds = judgedWorlds(1_000);
+  it("comes near the knee in most of 250 random worlds", { tags: ["long"], timeout: 3_600_000 }, () => {
+    const worlds = judgedWorlds(250);
     expectLaws(worlds);
     const { throughput, firstToken, shareError } = spreadsOf(worlds);
     expect(throughput.median).toBeGreaterThanOrEqual(0.95);
@@ -77,7 +77,7 @@ describe("an adaptive capacity before a server that lies", () => {
     "only refusals": () => ({ upstreamMs: 5, ttftMs: 0, outcome: "refused" }),
     "no delay": () => ({ upstreamMs: 0, ttftMs: 0 }),
   };
-  const UNTIL_MS = 240_000;
+  const UNTIL_MS = 160_000;
 
   it.each(Object.keys(LIES))("keeps its bounds and does not swing with %s", (name) => {
     const lie = LIES[name];

@@ -64,12 +64,14 @@ export function runLoaded(world: World, capacity: number | AdaptiveLimit, plan: 
 
   const grant = (grants: ReturnType<Scheduler["apply"]>): void => {
     for (const { requestId } of grants) {
+      const [tenant, order] = [tenantOf.get(requestId) ?? 0, Number(requestId.slice(1))];
+      inOrder &&= order > (lastGranted.get(tenant) ?? 0);
+      lastGranted.set(tenant, order);
+    }
+    for (const { requestId } of grants) {
       const tenant = tenantOf.get(requestId) ?? 0;
       jobs.set(server.submit(...drawnLengths(world, random), server.nowMs), { requestId, tenant });
       inFlight += 1;
-      const order = Number(requestId.slice(1));
-      inOrder &&= order > (lastGranted.get(tenant) ?? 0);
-      lastGranted.set(tenant, order);
       overCap = Math.max(overCap, inFlight - limitNow());
       arrive(tenant);
     }
@@ -151,9 +153,9 @@ export interface Knee extends Figures {
   readonly limit: number;
 }
 
-const KNEE_WARM_MS = 15_000;
-const KNEE_MS = 60_000;
-const GRID = 1.1;
+const KNEE_WARM_MS = 8_000;
+const KNEE_MS = 30_000;
+const GRID = 1.15;
 
 /**
  * The knee: the fixed capacity at which the server has the greatest power, throughput by time in the server (Kleinrock). By
@@ -171,7 +173,7 @@ export function kneeOf(world: World, others: number, random: Random): Knee {
     const power = Math.log((figures.tokensPerSec + tokensPerSec(run.others, span)) ** 2 / (limit + others));
     measured.push({ limit, ...figures, power });
     best = Math.max(best, power);
-    if (power < best - 0.5) break;
+    if (power < best - 0.3) break;
   }
   const smooth = measured.map((_, at) => {
     const near = measured.slice(Math.max(0, at - 1), at + 2);
