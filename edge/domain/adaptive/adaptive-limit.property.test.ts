@@ -68,6 +68,39 @@ describe("the adaptive limit", () => {
     );
   });
 
+  it("goes down when a load below it is above the knee", () => {
+    const limit = new AdaptiveLimit({ min: 2, max: 64 }, null, 0);
+    const [knee, clients] = [8, 31];
+    let nowMs = 0;
+    for (let at = 0; at < 4_000; at += 1) {
+      const inFlight = Math.min(clients, limit.limit);
+      const upstreamMs = 200 * Math.max(1, inFlight / knee);
+      nowMs += upstreamMs / inFlight;
+      const call = {
+        upstreamMs,
+        ttftMs: upstreamMs,
+        inputTokens: 10,
+        outputTokens: 10,
+        outcome: "served",
+        inFlight,
+      } as const;
+      limit.ended(call, nowMs, () => 0.5);
+    }
+    expect(limit.limit).toBeGreaterThanOrEqual(6);
+    expect(limit.limit).toBeLessThanOrEqual(10);
+  });
+
+  it("takes a first token that was measured as 0 ms for no reference of all later ones", () => {
+    const limit = new AdaptiveLimit({ min: 4, max: 4_000 }, 64, 0);
+    const served = { upstreamMs: 500, inputTokens: 10, outputTokens: 50, outcome: "served" as const, inFlight: 4_000 };
+    const ended = Array.from({ length: 2_000 }, (_, at) => ({
+      call: { ...served, ttftMs: at < 200 ? 0 : 1 },
+      afterMs: 50,
+    }));
+    const changes = changesOf(limit, ended, () => undefined);
+    expect(changes.filter(({ reason }) => reason === "first_token")).toEqual([]);
+  });
+
   it("follows new bounds at once", () => {
     fc.assert(
       fc.property(bounds, bounds, fc.nat(300), (before, after, start) => {

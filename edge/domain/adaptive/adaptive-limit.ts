@@ -3,7 +3,7 @@
  * of measuring windows at different loads. Below its knee an upstream serves more requests in the same time, so delay stays;
  * above the knee delay grows with the load. The capacity goes to where delay grows half as fast as the load does, where
  * throughput by delay is greatest. Time and chance are arguments. Invariants: the capacity never leaves its bounds; it
- * changes at most once per window; it grows only when its slots are in use.
+ * changes at most once per window; it grows only when its slots are in use, but for the end of a probe.
  */
 import type { CapacityBounds, CapacityReason } from "../../../shared/fields/model-fields.ts";
 import { CapacityWindow, type EndedCall, type Level } from "./capacity-window.ts";
@@ -50,6 +50,8 @@ const CEILING_MS = 45_000;
 /** Delays that change by so much at the same load: another load came to the upstream, or went. */
 const SHIFT = 0.18;
 const SHIFT_SIGMAS = 3;
+/** A load of at least this part of the capacity can show that the capacity is too high. */
+const LOAD_PART = 0.5;
 /** Windows between two probes, at least. */
 const REST_WINDOWS = 3;
 
@@ -111,7 +113,8 @@ export class AdaptiveLimit {
     if (shifted) this.#curve.clear();
     this.#curve.add(level);
     const waiting = this.#waitingPart(level, nowMs);
-    if (!isUsed) return this.#moveTo(this.#base, "probe", nowMs);
+    // A load far below the capacity says nothing about the capacity.
+    if (!isUsed && Math.exp(level.load) < LOAD_PART * this.#limit) return this.#moveTo(this.#base, "probe", nowMs);
     if (waiting > Math.max(WAITING_PART, WAITING_REQUESTS / this.#limit))
       return this.#down(Math.log(1 - Math.min(0.5, waiting)), "first_token", nowMs);
     if (shifted && shift.by > 0) return this.#down(-SHIFT, "delay", nowMs);
@@ -122,6 +125,7 @@ export class AdaptiveLimit {
     const { slope, error } = this.#curve.slopeAt(level.load, nowMs);
     if (slope - SURE_DOWN * error > KNEE_SLOPE)
       return this.#down(Math.max(-STEP_MAX, GAIN * (KNEE_SLOPE - slope)), "delay", nowMs);
+    if (!isUsed) return this.#moveTo(this.#base, "probe", nowMs);
     if (this.#ramps) return this.#step(RAMP, "throughput", nowMs);
     const ceiling =
       this.#ceiling === null || this.#ceiling.untilMs <= nowMs ? Number.POSITIVE_INFINITY : this.#ceiling.limit;

@@ -98,7 +98,7 @@ export class CapacityWindow {
     this.#delay.add(upstreamMs, 1 + call.outputTokens + INPUT_WORK * call.inputTokens);
     if (call.ttftMs > STREAMED_PART * upstreamMs) return;
     const streamed = this.#streamed;
-    streamed.ttftMs += call.ttftMs;
+    streamed.ttftMs += Math.max(LEAST_MS, call.ttftMs);
     streamed.upstreamMs += upstreamMs;
     streamed.input += INPUT_BASE_TOKENS + call.inputTokens;
   }

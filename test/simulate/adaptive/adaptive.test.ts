@@ -50,8 +50,8 @@ function expectLaws(worlds: readonly JudgedWorld[]): void {
 }
 
 describe("an adaptive capacity before a server that batches", () => {
-  it("comes near the knee in most of 6 random worlds, and keeps shares, caps and order", () => {
-    const worlds = judgedWorlds(6);
+  it("comes near the knee in most of 4 random worlds, and keeps shares, caps and order", () => {
+    const worlds = judgedWorlds(4);
     expectLaws(worlds);
     const { throughput, shareError } = spreadsOf(worlds);
     expect(throughput.median).toBeGreaterThanOrEqual(0.9);
@@ -77,7 +77,7 @@ describe("an adaptive capacity before a server that lies", () => {
     "only refusals": () => ({ upstreamMs: 5, ttftMs: 0, outcome: "refused" }),
     "no delay": () => ({ upstreamMs: 0, ttftMs: 0 }),
   };
-  const UNTIL_MS = 160_000;
+  const UNTIL_MS = 120_000;
 
   it.each(Object.keys(LIES))("keeps its bounds and does not swing with %s", (name) => {
     const lie = LIES[name];
