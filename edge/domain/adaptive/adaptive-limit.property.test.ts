@@ -68,9 +68,9 @@ describe("the adaptive limit", () => {
     );
   });
 
-  it("goes down when a load below it is above the knee", () => {
-    const limit = new AdaptiveLimit({ min: 2, max: 64 }, null, 0);
-    const [knee, clients] = [8, 31];
+  it.each([32, 40, 300])("finds the knee from above, with %i clients", (clients) => {
+    const limit = new AdaptiveLimit({ min: 2, max: 64 }, 64, 0);
+    const knee = 8;
     let nowMs = 0;
     for (let at = 0; at < 4_000; at += 1) {
       const inFlight = Math.min(clients, limit.limit);

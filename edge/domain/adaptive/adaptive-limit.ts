@@ -125,11 +125,10 @@ export class AdaptiveLimit {
     const { slope, error } = this.#curve.slopeAt(level.load, nowMs);
     if (slope - SURE_DOWN * error > KNEE_SLOPE)
       return this.#down(Math.max(-STEP_MAX, GAIN * (KNEE_SLOPE - slope)), "delay", nowMs);
-    if (!isUsed) return this.#moveTo(this.#base, "probe", nowMs);
-    if (this.#ramps) return this.#step(RAMP, "throughput", nowMs);
+    if (this.#ramps && isUsed) return this.#step(RAMP, "throughput", nowMs);
     const ceiling =
       this.#ceiling === null || this.#ceiling.untilMs <= nowMs ? Number.POSITIVE_INFINITY : this.#ceiling.limit;
-    if (this.#base + 1 < ceiling && (shifted || slope + SURE_UP * error < KNEE_SLOPE)) {
+    if (isUsed && this.#base + 1 < ceiling && (shifted || slope + SURE_UP * error < KNEE_SLOPE)) {
       const up = this.#up;
       this.#up = Math.min(STEP_MAX, 2 * up);
       return this.#step(Math.min(up, Math.log((ceiling - 1) / this.#base)), "throughput", nowMs);
@@ -140,7 +139,8 @@ export class AdaptiveLimit {
       return this.#moveTo(this.#base, "probe", nowMs);
     }
     this.#rest = REST_WINDOWS + Math.floor(random() * REST_WINDOWS);
-    return this.#moveTo(Math.min(this.#base - 1, Math.round(this.#base * Math.exp(PROBE))), "probe", nowMs);
+    const load = Math.min(this.#base, Math.exp(level.load));
+    return this.#moveTo(Math.min(this.#base - 1, Math.round(load * Math.exp(PROBE))), "probe", nowMs);
   }
 
   /** The capacity was too high. */
