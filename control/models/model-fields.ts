@@ -46,6 +46,8 @@ const DEFAULTS = {
   energy_slots_per_node: 0,
   max_in_flight: null,
   capacity_mode: "static",
+  adaptive_min: 1,
+  adaptive_max: 256,
   capacity_tuned_at: null,
   cache_enabled: false,
   cache_ttl_secs: 300,

@@ -7,7 +7,26 @@ import { ID_FIELD, shownTime, TIME_FIELDS } from "./common-fields.ts";
 import type { FieldTable } from "./field-table.ts";
 
 export const MODEL_TYPES = ["chat", "embedding", "audio_transcription", "audio_speech", "image"] as const;
-export const CAPACITY_MODES = ["static", "tuned"] as const;
+export const CAPACITY_MODES = ["static", "tuned", "adaptive"] as const;
+/** Why the capacity of a model in the mode `adaptive` changed (docs/rules/adaptive-capacity.md#reasons). */
+export const CAPACITY_REASONS = ["start", "bounds", "throughput", "delay", "first_token", "refused", "probe"] as const;
+export type CapacityReason = (typeof CAPACITY_REASONS)[number];
+
+/** Between which the capacity of a model moves. */
+export interface CapacityBounds {
+  readonly min: number;
+  readonly max: number;
+}
+
+/** Null: the capacity of the model is fixed. */
+export function adaptiveBounds(model: {
+  readonly capacity_mode: string;
+  readonly adaptive_min: number;
+  readonly adaptive_max: number;
+}): CapacityBounds | null {
+  return model.capacity_mode === "adaptive" ? { min: model.adaptive_min, max: model.adaptive_max } : null;
+}
+
 export const SELECTION_MODES = ["failover", "load_balance", "session_hash"] as const;
 /** After what a request goes on to another model (docs/rules/models.md#fallback-models). */
 export const FALLBACK_REASONS = ["failure", "context_length"] as const;
@@ -125,7 +144,13 @@ export const MODEL_FIELDS = {
   tool_servers: { column: "texts", value: z.array(z.string()), hot: true },
   energy_slots_per_node: { column: "bigint", value: count, hot: true },
   max_in_flight: { column: "bigint", value: count.nullable(), hot: true },
-  capacity_mode: { column: "text", value: z.enum(CAPACITY_MODES) },
+  capacity_mode: {
+    column: "text",
+    value: z.enum(CAPACITY_MODES),
+    hot: { capacity_mode: z.enum(CAPACITY_MODES).default("static") },
+  },
+  adaptive_min: { column: "integer", value: count, hot: { adaptive_min: count.default(1) } },
+  adaptive_max: { column: "integer", value: count, hot: { adaptive_max: count.default(256) } },
   capacity_tuned_at: { column: "instant", value: shownTime.nullable() },
   cache_enabled: { column: "boolean", value: z.boolean(), hot: true },
   cache_ttl_secs: { column: "integer", value: count, hot: true },

@@ -31,7 +31,13 @@ const changeSchema = revItemSchema.extend({
     })
     .optional(),
   group: z.object({ weight: z.number().int() }).optional(),
-  model: z.object({ max_in_flight: z.number().int().nullable(), admission_weight: z.number().int() }).optional(),
+  model: z
+    .object({
+      max_in_flight: z.number().int().nullable(),
+      admission_weight: z.number().int(),
+      adaptive: z.object({ min: z.number().int(), max: z.number().int() }).nullable().default(null),
+    })
+    .optional(),
   /** Of a tenant or a key with a term budget: its limits, by which alerts are judged (docs/rules/budgets.md#alerts). */
   budget: budgetSubjectSchema.optional(),
 });

@@ -132,6 +132,8 @@ describe("the command line", () => {
       expect(applied.out).toMatch(/^concurrency +throughput_rps +p50_ms +p99_ms +requests +errors\n1 /);
       expect(applied.out).toContain(`model '${name}' has max concurrency 1 now\n`);
       expect(await json("models", "show", name)).toMatchObject({ max_in_flight: 1, capacity_mode: "tuned" });
+      await json("models", "set", name, "--capacity-mode", "adaptive", "--adaptive-max", "9");
+      expect((await gateway(["models", "capacity", name])).out).toContain("capacity now: 1 (adaptive)\n");
     } finally {
       await upstream.close();
     }

@@ -55,7 +55,7 @@ const FORMS = {
     { name: "fallback_on", kind: "choices", isNullable: false, choices: FALLBACK_REASONS },
   ],
   capacity: specsOf("max_in_flight"),
-  mode: specsOf("capacity_mode"),
+  mode: specsOf("capacity_mode", "adaptive_min", "adaptive_max"),
   weight: specsOf("admission_weight"),
   cache: specsOf("cache_enabled", "cache_ttl_secs"),
   health: objectSpecs(MODEL_FIELDS.health_checks_enabled.record.health).map((spec) =>

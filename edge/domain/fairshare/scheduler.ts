@@ -70,7 +70,7 @@ class FairshareScheduler implements Scheduler, Slots {
     const makePolicy = options.algorithm === "weighted" ? weightedPolicy : hierarchicalPolicy;
     const position = () => this.#known.order();
     this.#policy = makePolicy(this.#known.busyPeriod, position, options.probe ?? (() => undefined));
-    this.#values = new RecordUpdates(this.#known, this.#policy);
+    this.#values = new RecordUpdates(this.#known, this.#policy, options.capOf ?? (({ maxInFlight }) => maxInFlight));
   }
 
   get inFlight(): number {
@@ -91,6 +91,10 @@ class FairshareScheduler implements Scheduler, Slots {
 
   queuedOf(tenantId: string): number {
     return this.#known.knownTenant(tenantId)?.queued ?? 0;
+  }
+
+  inFlightOf(modelName: string): number {
+    return this.#known.knownModel(modelName)?.inFlight ?? 0;
   }
 
   inFlightByModel(): readonly (readonly [modelName: string, inFlight: number])[] {

@@ -98,11 +98,11 @@ export class CellObject extends DurableObject<Bindings> implements CellApi, Exch
   }
 
   async fairshareLive(): Promise<LiveSnapshot> {
-    const { scheduler, history, admission } = this.#parts;
+    const { scheduler, history, admission, adaptive } = this.#parts;
     const nowMs = this.#ports.now();
     const forBudgets = [...admission.entries].flatMap((entry) => waitingForBudget(entry, nowMs));
     const waiting = mergedWaiting([scheduler.waiting(nowMs), forBudgets]);
-    return { ...history.live(scheduler.snapshot(nowMs), nowMs), waiting };
+    return { ...history.live(scheduler.snapshot(nowMs), nowMs), waiting, adaptive: adaptive.view() };
   }
 
   async fairshareHistory(sinceMs: number): Promise<readonly HistorySample[]> {

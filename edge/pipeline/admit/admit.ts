@@ -7,6 +7,7 @@
  */
 import { servedUntilMs } from "../../../shared/access/caller-access.ts";
 import { GatewayError } from "../../../shared/errors.ts";
+import { adaptiveBounds } from "../../../shared/fields/model-fields.ts";
 import type { RevItem } from "../../../shared/wire/internal.ts";
 import type { AdmissionRequest, Decision, Grant, Stale } from "../../domain/admission/rpc.ts";
 import { nanoUsdOf } from "../../domain/budget/amounts.ts";
@@ -241,7 +242,12 @@ export function admissionMessage(call: Call, request: Prepared, waitedMs: number
     requestId: call.requestId,
     tenant: { id: tenant.id, name: tenant.name, weight: tenant.weight, maxInFlight: tenant.max_in_flight },
     group: { name: tenant.fairshare_group, weight: tenant.group_weight },
-    model: { name: model.model_name, admissionWeight: model.admission_weight, maxInFlight: model.max_in_flight },
+    model: {
+      name: model.model_name,
+      admissionWeight: model.admission_weight,
+      maxInFlight: model.max_in_flight,
+      adaptive: adaptiveBounds(model),
+    },
     costTokens: estimate.totalTokens,
     batch: call.line === undefined ? undefined : true,
     revs: subjectRevs(call, request),

@@ -178,6 +178,7 @@ async function send(
     trusted: target.isDefault,
   });
   progress.answered(response.status);
+  if (response.status === 429 || response.status === 503) progress.count("refused");
   // A client that leaves now owes nothing.
   if (!response.ok) progress.end();
   const begun = await begin(sending, response, applied, cancellation);

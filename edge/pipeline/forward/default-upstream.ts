@@ -29,6 +29,9 @@ export const DEFAULT_UPSTREAM: ModelRecord = {
   context_window: 0,
   admission_weight: 1,
   max_in_flight: null,
+  capacity_mode: "static",
+  adaptive_min: 1,
+  adaptive_max: 256,
   supports: {
     function_calling: false,
     system_messages: false,
