@@ -115,6 +115,11 @@ export function isSubCall({ row }: AdmissionRequest): boolean {
   return row.admission === "boon";
 }
 
+/** Whether the request is a sub-call that reserves nothing, so that no gate and no budget is asked. */
+export function runsAtOnce(request: AdmissionRequest): boolean {
+  return isSubCall(request) && request.reserves !== true;
+}
+
 /** What the scheduler decides about. */
 export function arrivalOf({ requestId, tenant, group, model, costTokens }: AdmissionRequest): Arrival {
   return { requestId, tenant, group, model, costTokens };
