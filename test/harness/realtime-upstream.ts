@@ -116,8 +116,8 @@ function speak(connection: SeenConnection, model: string, words: ReadonlyMap<str
   const respond = (): void => {
     const response = { object: "realtime.response", id: idOf("resp"), status: "in_progress", output: [] };
     const text = words.get("text") ?? "hello brave world";
-    const answer = { ...item("assistant", []), status: "in_progress" };
-    const at = { response_id: response.id, item_id: answer.id, output_index: 0, content_index: 0 };
+    const answer: Event = { ...item("assistant", []), status: "in_progress" };
+    const at = { response_id: response.id, item_id: answer["id"], output_index: 0, content_index: 0 };
     const isAudio = words.has("audio");
     const kind = isAudio ? "output_audio_transcript" : "output_text";
     const part = isAudio ? { type: "output_audio", transcript: text } : { type: "output_text", text };

@@ -23,23 +23,22 @@ const open = async (minted: Minted, opening = {}): Promise<RealtimeClient> =>
 
 const seenBy = ({ model }: Minted) => upstream().seen(model.upstream_model ?? "");
 
-/** The rows of a tenant, oldest first, once there are so many. */
+/** The rows of a tenant once there are so many: those of responses, oldest first, and then those of sessions. */
 async function rowsOf({ tenant }: Minted, count: number) {
   const rows = await waitFor(
     async () => await fixture.gateway.rows(tenant.id),
     (found) => found.length >= count,
   );
-  return rows
-    .toReversed()
-    .map(
-      ({ request_type: type, status_code: status, error_code: error, input_tokens: input, output_tokens: output }) => ({
-        type,
-        status,
-        error,
-        input,
-        output,
-      }),
-    );
+  const isSession = (row: (typeof rows)[0]): boolean => row.status_code === 101;
+  return [...rows.toReversed().filter((row) => !isSession(row)), ...rows.filter(isSession)].map(
+    ({ request_type: type, status_code: status, error_code: error, input_tokens: input, output_tokens: output }) => ({
+      type,
+      status,
+      error,
+      input,
+      output,
+    }),
+  );
 }
 
 const SESSION = { type: "realtime", status: 101, error: "", input: 0, output: 0 };
@@ -151,7 +150,7 @@ describe("a session", () => {
     const minted = await mint("hold");
     const client = await open(minted);
     await client.got("session.created");
-    await fixture.gateway.must("PATCH", `/keys/${minted.key.id}`, { enabled: false });
+    await fixture.gateway.must("PUT", `/keys/${minted.key.id}/disabled`, { disabled: true });
     expect(await client.end()).toEqual({ code: 1008, reason: "api_key_disabled" });
     expect(await rowsOf(minted, 1)).toEqual([{ ...SESSION, error: "api_key_disabled" }]);
   });
@@ -256,14 +255,15 @@ describe("an upgrade", () => {
 
 describe("budgets", () => {
   const capped = async (minted: Minted, tokens: number): Promise<void> => {
-    await fixture.gateway.must("PATCH", `/tenants/${minted.tenant.id}`, { budget_tokens: tokens });
+    const budget = { budget_tokens: tokens, budget_cost_usd: null, budget_period: "lifetime" };
+    await fixture.gateway.must("PATCH", `/tenants/${minted.tenant.id}/budget`, budget);
   };
 
   it("end the session before a response that they do not cover, with an error that names them", async () => {
-    const minted = await mint("usage=400/400");
+    const minted = await mint("usage=600/600");
     await capped(minted, 1_000);
     const client = await open(minted);
-    const ask = { type: "response.create", response: { max_output_tokens: 600 } };
+    const ask = { type: "response.create" };
     client.send(ask);
     await client.got("response.done");
     client.send(ask);
@@ -281,12 +281,15 @@ describe("budgets", () => {
   });
 
   it("end the session when the upstream answers by itself what they do not cover", async () => {
-    const minted = await mint("vad");
-    await capped(minted, 300);
+    const minted = await mint("vad,usage=600/600");
+    await capped(minted, 1_000);
     const client = await open(minted);
-    client.send({ type: "input_audio_buffer.append", audio: "A".repeat(1_200) });
+    const heard = { type: "input_audio_buffer.append", audio: "A".repeat(1_200) };
+    client.send(heard);
+    await client.got("response.done");
+    client.send(heard);
     expect(await client.end()).toEqual({ code: 1008, reason: "tenant_budget_exhausted" });
-    expect(client.of("response.created")).toEqual([]);
+    expect(client.of("response.created")).toHaveLength(1);
   });
 
   it("of a minute refuse the one response, and not its session", async () => {
@@ -307,12 +310,12 @@ describe("budgets", () => {
     const minted = await mint("refuses-responses");
     await capped(minted, 1_000);
     const client = await open(minted);
-    for (const nth of [1, 2, 3]) {
+    for (const nth of [1, 2, 3, 4]) {
       client.send({ type: "response.create", response: { max_output_tokens: 900 } });
       await client.got("error", nth);
     }
     expect(client.of("error").map(({ error }) => (error as { readonly code: string }).code)).toEqual(
-      Array.from({ length: 3 }, () => "invalid_value"),
+      Array.from({ length: 4 }, () => "invalid_value"),
     );
     client.socket.close();
   });

@@ -278,8 +278,10 @@ export class AdmissionMachine implements GrantCheck {
   #arrive(entry: AdmissionEntry, waitedMs: number | null, needsPlace = false): void {
     const { request } = entry;
     move(entry, "asks");
-    if (isSubCall(request)) return this.#reserve(entry, NO_SLOT);
-    this.apply({ type: "arrive", arrival: arrivalOf(request), waitedMs });
+    if (isSubCall(request)) {
+      this.#reserve(entry, NO_SLOT);
+      this.#options.changed();
+    } else this.apply({ type: "arrive", arrival: arrivalOf(request), waitedMs });
     if (entry.state !== "waiting") return;
     const { maxQueuedPerTenant, budget } = this.#options;
     const queuedOfTenant = this.#scheduler.queuedOf(request.tenant.id);
