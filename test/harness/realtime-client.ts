@@ -1,5 +1,5 @@
 /** A client of `/v1/realtime` that keeps every event it gets. */
-import { WebSocket } from "ws";
+import { type ClientOptions, WebSocket } from "ws";
 import type { Minted } from "./gateway.ts";
 import { waitFor } from "./wait-for.ts";
 
@@ -63,13 +63,15 @@ interface Opening {
   readonly headers?: Readonly<Record<string, string>>;
   readonly protocols?: readonly string[];
   readonly query?: string;
+  /** How TLS is spoken. */
+  readonly over?: ClientOptions;
 }
 
 /** The socket of a minted tenant. */
 export function realtimeSocket(proxyUrl: string, minted: Minted, opening: Opening = {}): WebSocket {
-  const { headers = { authorization: `Bearer ${minted.secret}` }, protocols = [], query } = opening;
+  const { headers = { authorization: `Bearer ${minted.secret}` }, protocols = [], query, over } = opening;
   const url = `${proxyUrl.replace("http", "ws")}/v1/realtime${query ?? `?model=${minted.model.model_name}`}`;
-  return new WebSocket(url, [...protocols], { headers, perMessageDeflate: false });
+  return new WebSocket(url, [...protocols], { headers, perMessageDeflate: false, ...over });
 }
 
 /** An open session. Rejects with what refuses it. */

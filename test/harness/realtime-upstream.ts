@@ -2,7 +2,7 @@
  * An upstream that speaks OpenAI's Realtime API as its documents describe it. Its behaviour is written in the model's name: words,
  * separated by commas. It records every connection and what it was sent.
  */
-import { randomUUID } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import { type WebSocket, WebSocketServer } from "ws";
 import { listen } from "../../infra/local/http/listen.ts";
@@ -23,6 +23,10 @@ const idOf = (kind: string): string => `${kind}_${randomUUID().replaceAll("-", "
 
 /** How many characters of audio the upstream hears before it takes a turn by itself. */
 const TURN_CHARACTERS = 1_000;
+
+/** What an upstream sends that never waits, and how much of it waits at the most. */
+const FLOOD = randomBytes(64 * 1024);
+const FLOOD_BYTES = 1024 * 1024;
 
 export async function startRealtimeUpstream() {
   const seen: SeenConnection[] = [];
@@ -164,6 +168,12 @@ function speak(connection: SeenConnection, model: string, words: ReadonlyMap<str
   };
 
   send({ type: "session.created", session });
+  if (words.has("floods")) {
+    const flooding = setInterval(() => {
+      while (socket.readyState === socket.OPEN && socket.bufferedAmount < FLOOD_BYTES) socket.send(FLOOD);
+    }, 5);
+    socket.on("close", () => clearInterval(flooding));
+  }
   socket.on("message", (data: Buffer, isBinary) => {
     if (isBinary) {
       binary.push(data);
