@@ -168,6 +168,23 @@ describe("a session", () => {
     client.socket.close();
   });
 
+  it("refuses events with fields that steer, and with objects that the tenant was not given", async () => {
+    const minted = await mint();
+    const client = await open(minted);
+    const id = `pmpt_${minted.mark}`;
+    client.send({ type: "session.update", event_id: "prompt", session: { type: "realtime", prompt: { id } } });
+    client.send({ type: "response.create", event_id: "models", response: { models: ["another"] } });
+    await client.got("error", 2);
+    client.send({ type: "response.create", response: { conversation: "none", input: [itemOf("hello").item] } });
+    await client.got("response.done");
+    const told = client.of("error").map(({ error }) => error as Readonly<Record<string, unknown>>);
+    expect({
+      told: told.map(({ code, event_id: event }) => `${String(event)} ${String(code)}`),
+      sent: seenBy(minted)[0]?.events.map(({ type }) => type),
+    }).toEqual({ told: ["prompt object_not_found", "models validation_failed"], sent: ["response.create"] });
+    client.socket.close();
+  });
+
   it("charges the transcription of what the client said", async () => {
     const minted = await mint("vad,transcribes");
     const client = await open(minted);

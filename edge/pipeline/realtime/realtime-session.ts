@@ -38,6 +38,7 @@ import { reportBrokenStream } from "../call/report/upstream-alerts.ts";
 import { StallWatch } from "../call/stall-watch.ts";
 import { fieldError } from "../resolve-model/field-error.ts";
 import type { Settler } from "../settle/settle.ts";
+import { checkEvent } from "./check-event.ts";
 import { type GuardedEvents, guardedEvent, guardedEvents } from "./guard-event.ts";
 import { type Message, MessageQueue } from "./message-queue.ts";
 import { type OpenSession, ResponseCall } from "./response-call.ts";
@@ -59,6 +60,8 @@ interface Underway {
 const OF_ONE_EVENT: ReadonlySet<string> = new Set<ErrorCode>([
   "invalid_json",
   "validation_failed",
+  "object_not_found",
+  "key_store_unavailable",
   "request_blocked",
   "content_policy_unavailable",
   "request_larger_than_quota",
@@ -149,6 +152,7 @@ export class RealtimeSession {
   async #examined(event: RealtimeEvent): Promise<RealtimeEvent> {
     const { principal, identity } = await authenticate(this.#call, this.#request);
     this.#request = { ...this.#request, principal, identity };
+    await checkEvent(this.#call, this.#request, event);
     return await guardedEvent(this.#call, this.#request, event);
   }
 
