@@ -7,6 +7,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Stack } from "../../infra/local/stack.ts";
 import { Gateway } from "../harness/gateway.ts";
+import { type KillableStore, STORE_TOKEN, startKillableStore } from "../harness/killable-store.ts";
 import { openRealtime, type RealtimeClient } from "../harness/realtime-client.ts";
 import { startRealtimeUpstream } from "../harness/realtime-upstream.ts";
 import { startedAgain } from "../harness/started-again.ts";
@@ -20,14 +21,20 @@ const EACH = 2;
 const REPORTED = { status: 200, tokens: 30 };
 
 const upstream = useStarted(startRealtimeUpstream);
+let store: KillableStore;
 let stack: Stack;
 let gateway: Gateway;
 
 beforeAll(async () => {
-  stack = await startTestStack({ GATEWAY_WORKERS: String(WORKERS) });
+  store = await startKillableStore();
+  const env = { GATEWAY_REDIS_URL: store.url, GATEWAY_REDIS_TOKEN: STORE_TOKEN };
+  stack = await startTestStack({ GATEWAY_WORKERS: String(WORKERS), ...env });
   gateway = new Gateway(stack);
 });
-afterAll(async () => await stack.stop());
+afterAll(async () => {
+  await stack.stop();
+  await store.stop();
+});
 
 /** Has the nth response begun. */
 async function begin(client: RealtimeClient, nth: number): Promise<void> {
@@ -44,6 +51,7 @@ it.each([
   ["one of three Worker processes", "worker-1", EACH],
   ["the object process", "workerd", 0],
   ["the control service", "control", 0],
+  ["the key-value store", null, 0],
 ])("kill -9 of %s: rows are right and slots come back", async (name, part, lostCount) => {
   const minted = await gateway.mint(upstream().url, `hold,part=${part}`);
   const rowsOf = async () =>
@@ -66,9 +74,12 @@ it.each([
   await waitFor(rowsOf, (rows) => rows.length === 2 * clients.length);
   await Promise.all(clients.map(async (client) => await begin(client, 3)));
 
-  const pid = stack.parts.get(part)?.pid as number;
-  process.kill(pid, "SIGKILL");
-  await startedAgain(stack.parts.get(part), pid);
+  if (part === null) await store.crash();
+  else {
+    const pid = stack.parts.get(part)?.pid as number;
+    process.kill(pid, "SIGKILL");
+    await startedAgain(stack.parts.get(part), pid);
+  }
   await waitFor(
     () => clients.filter(({ closed }) => closed !== null).length,
     (closed) => closed === lostCount,

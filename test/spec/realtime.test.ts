@@ -64,7 +64,8 @@ describe("a session", () => {
     expect(await fixture.gateway.loadOf(name)).toEqual({ inFlight: 1, queued: 0 });
     for (const nth of [1, 2]) {
       client.send(itemOf("hello"));
-      client.send({ type: "response.create" });
+      // Bytes that are an event are one.
+      client.socket.send(Buffer.from(JSON.stringify({ type: "response.create" })), { binary: nth === 2 });
       await client.got("response.done", nth);
     }
     client.socket.close(1000, "bye");
