@@ -1,6 +1,6 @@
 /**
- * `npm run bench:realtime`: 1,000 realtime sessions at once on one machine, through a stack of its own. Each sends audio for a while
- * and gets one response. Beside the gateway's figures are those of the same sessions at the upstream alone. It is void when a
+ * `npm run bench:realtime`: 1,000 realtime sessions at once on one machine, through a stack of its own. Each sends audio for a
+ * while and gets one response. Beside the gateway's figures are those of the same sessions at the upstream alone. It is void when a
  * session ended by itself, or a row is missing.
  */
 import { setTimeout as pause } from "node:timers/promises";

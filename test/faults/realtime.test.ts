@@ -1,6 +1,6 @@
 /**
- * Realtime sessions while a part of the gateway is killed (docs/rules/realtime.md#slot-and-rows): sessions of other processes go on,
- * every response and every session has its row once, and all slots come back.
+ * Realtime sessions while a part of the gateway is killed (docs/rules/realtime.md#slot-and-rows): sessions of other processes go
+ * on, every response and every session has its row once, and all slots come back.
  *
  * @module-tag long
  */

@@ -68,7 +68,7 @@ interface Opening {
 }
 
 /** The socket of a minted tenant. */
-export function realtimeSocket(proxyUrl: string, minted: Minted, opening: Opening = {}): WebSocket {
+function realtimeSocket(proxyUrl: string, minted: Minted, opening: Opening = {}): WebSocket {
   const { headers = { authorization: `Bearer ${minted.secret}` }, protocols = [], query, over } = opening;
   const url = `${proxyUrl.replace("http", "ws")}/v1/realtime${query ?? `?model=${minted.model.model_name}`}`;
   return new WebSocket(url, [...protocols], { headers, perMessageDeflate: false, ...over });

@@ -66,7 +66,6 @@ export async function startRealtimeUpstream() {
     /** The connections with this name of the model. */
     seen: (model: string): readonly SeenConnection[] =>
       seen.filter(({ url }) => new URL(url, "http://upstream").searchParams.get("model") === model),
-    open: (): number => sockets.clients.size,
     close: async (): Promise<void> => {
       for (const client of sockets.clients) client.terminate();
       await listening.close();

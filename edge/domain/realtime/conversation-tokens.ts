@@ -3,7 +3,6 @@
  * and what was added since. Until one has reported, what was said to the model counts as well.
  */
 import { saturated } from "../../../shared/money/amount.ts";
-import { textTokens } from "../request/token-estimate.ts";
 
 /** Base64 characters of a token of audio, which is 100 ms: PCM of 16 bits at 24 kHz, and G.711. */
 const PCM_CHARACTERS = 6_400;
@@ -50,9 +49,4 @@ export class ConversationTokens {
 /** The least tokens of spoken output of so many base64 characters. */
 export function spokenTokens(characters: number): number {
   return Math.floor(characters / SPOKEN_CHARACTERS);
-}
-
-/** The least tokens of a text. */
-export function writtenTokens(text: string): number {
-  return textTokens(text.length);
 }
