@@ -101,3 +101,9 @@ export class RefusedUpgrade extends Error {
     this.code = body.startsWith("{") ? (JSON.parse(body) as { error: { code: unknown } }).error.code : body;
   }
 }
+
+/** The event that adds a text of the user to the conversation. */
+export const itemOf = (text: string) => ({
+  type: "conversation.item.create",
+  item: { type: "message", role: "user", content: [{ type: "input_text", text }] },
+});

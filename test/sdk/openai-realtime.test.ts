@@ -91,5 +91,5 @@ it("talks in audio, whose turns the upstream detects, and pays for each of them"
     async () => await fixture.gateway.rows(minted.tenant.id),
     (found) => found.length >= 2,
   );
-  expect(rows.map(({ total_tokens: tokens }) => tokens).toSorted()).toEqual([0, 30]);
+  expect(rows.map(({ total_tokens: tokens }) => tokens).toSorted((a, b) => a - b)).toEqual([0, 30]);
 });

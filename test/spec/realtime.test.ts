@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
-import { openRealtime, type RealtimeClient, RefusedUpgrade } from "../harness/realtime-client.ts";
+import { itemOf, openRealtime, type RealtimeClient, RefusedUpgrade } from "../harness/realtime-client.ts";
 import { startRealtimeUpstream } from "../harness/realtime-upstream.ts";
 import { useStarted } from "../harness/use-started.ts";
 import { waitFor } from "../harness/wait-for.ts";
@@ -50,11 +50,6 @@ async function refusalOf(minted: Minted, opening = {}): Promise<{ readonly statu
   return { status: refused.status, code: refused.code };
 }
 
-const itemOf = (text: string) => ({
-  type: "conversation.item.create",
-  item: { type: "message", role: "user", content: [{ type: "input_text", text }] },
-});
-
 describe("a session", () => {
   it("has a row for each response and one for itself, and its slot for as long as it lasts", async () => {
     const minted = await mint();
@@ -73,7 +68,9 @@ describe("a session", () => {
     expect(await rowsOf(minted, 3)).toEqual([RESPONSE, RESPONSE, SESSION]);
     const rows = await fixture.gateway.rows(minted.tenant.id);
     expect(new Set(rows.map(({ session_id: session }) => session))).toEqual(new Set([client.requestId]));
-    expect(rows.map(({ cost_usd: cost }) => Number(cost.toFixed(3))).toSorted()).toEqual([0, 0.12, 0.12]);
+    expect(rows.map(({ cost_usd: cost }) => Number(cost.toFixed(3))).toSorted((a, b) => a - b)).toEqual([
+      0, 0.12, 0.12,
+    ]);
     expect(rows.at(-1)).toMatchObject({ cached_tokens: 2, audio_input_tokens: 4, audio_output_tokens: 3 });
     await waitFor(
       async () => await fixture.gateway.loadOf(name),
@@ -335,88 +332,6 @@ describe("budgets", () => {
     expect(client.of("error").map(({ error }) => (error as { readonly code: string }).code)).toEqual(
       Array.from({ length: 4 }, () => "invalid_value"),
     );
-    client.socket.close();
-  });
-});
-
-describe("guardrails", () => {
-  const policy = async (minted: Minted, given: Readonly<Record<string, unknown>>): Promise<void> => {
-    const ban_keywords = ["brave", "secretword"];
-    await fixture.gateway.must("PATCH", `/tenants/${minted.tenant.id}/guardrails`, {
-      policy: { ban_keywords, ...given },
-    });
-  };
-  const BANS = ["ban_keywords"];
-
-  it("keep a blocked item, instructions and tools from the upstream", async () => {
-    const minted = await mint();
-    await policy(minted, { action: "block", input_scanners: BANS });
-    const client = await open(minted);
-    const instructions = "say secretword";
-    const tools = [{ type: "function", name: "f", description: "secretword", parameters: {} }];
-    client.send({ ...itemOf("a secretword"), event_id: "item" });
-    client.send({ type: "session.update", event_id: "settings", session: { type: "realtime", instructions } });
-    client.send({ type: "session.update", event_id: "tools", session: { type: "realtime", tools } });
-    client.send({ type: "response.create", event_id: "response", response: { instructions } });
-    await client.got("error", 4);
-    client.send(itemOf("harmless"));
-    await client.got("conversation.item.done");
-    const told = client.of("error").map(({ error }) => error as Readonly<Record<string, unknown>>);
-    expect(told.map(({ code, event_id: id }) => `${String(code)} ${String(id)}`)).toEqual(
-      ["item", "settings", "tools", "response"].map((id) => `request_blocked ${id}`),
-    );
-    expect(JSON.stringify(seenBy(minted)[0]?.events)).not.toContain("secretword");
-    client.socket.close();
-  });
-
-  it("redact an item on its way", async () => {
-    const minted = await mint();
-    await policy(minted, { action: "redact", input_scanners: BANS });
-    const client = await open(minted);
-    client.send(itemOf("a secretword here"));
-    await client.got("conversation.item.done");
-    const sent = JSON.stringify(seenBy(minted)[0]?.events);
-    expect({ has: sent.includes("secretword"), kept: sent.includes("a ") && sent.includes(" here") }).toEqual({
-      has: false,
-      kept: true,
-    });
-    client.socket.close();
-  });
-
-  it.each(["plain", "audio"])("redact the text of an answer in each of its events: %s", async (words) => {
-    const minted = await mint(words);
-    await policy(minted, { action: "redact", output_scanners: BANS });
-    const client = await open(minted);
-    client.send({ type: "response.create" });
-    await client.got("response.done");
-    const got = JSON.stringify(client.events);
-    expect({ hello: got.includes("hello"), brave: got.includes("brave") }).toEqual({ hello: true, brave: false });
-    client.socket.close();
-  });
-
-  it("let nothing pass of an answer that is blocked, and charge nothing", async () => {
-    const minted = await mint();
-    await policy(minted, { action: "block", output_scanners: BANS });
-    const client = await open(minted);
-    client.send({ type: "response.create" });
-    const { response } = (await client.got("response.done")) as {
-      readonly response: Readonly<Record<string, unknown>>;
-    };
-    expect(response).toMatchObject({ status: "failed", output: [] });
-    expect(client.of("error")[0]).toMatchObject({ error: { code: "response_blocked" } });
-    expect(JSON.stringify(client.events)).not.toContain("brave");
-    client.socket.close();
-    expect((await rowsOf(minted, 2))[0]).toMatchObject({ status: 400, error: "response_blocked" });
-  });
-
-  it("hold an answer until it is whole, and pass what they allow", async () => {
-    const minted = await mint("text=all is well");
-    await policy(minted, { action: "block", output_scanners: BANS });
-    const client = await open(minted);
-    client.send({ type: "response.create" });
-    await client.got("response.done");
-    const words = client.of("response.output_text.delta").map(({ delta }) => delta);
-    expect(words.join("")).toBe("all is well");
     client.socket.close();
   });
 });

@@ -35,7 +35,7 @@ export function spokenCharacters({ type, delta }: RealtimeEvent): number {
 }
 
 /** The largest output that a session or a response is limited to; null: none is stated. */
-export function statedOutput(settings: JsonObject | null): number | null {
+export function outputLimitOf(settings: JsonObject | null): number | null {
   const stated = settings?.["max_output_tokens"] ?? settings?.["max_response_output_tokens"];
   return typeof stated === "number" && Number.isInteger(stated) && stated > 0 ? stated : null;
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { type ErrorCode, errorStatus } from "../../../shared/errors.ts";
 import { closingOf, passedOn } from "./close-codes.ts";
 import { ConversationTokens } from "./conversation-tokens.ts";
-import { eventOf, isTextless, statedOutput } from "./realtime-events.ts";
+import { eventOf, isTextless, outputLimitOf } from "./realtime-events.ts";
 
 describe("a close", () => {
   it.each([
@@ -52,7 +52,7 @@ describe("an event", () => {
 
   it("states its output as a number above 0", () => {
     const stated = [{ max_output_tokens: 9 }, { max_response_output_tokens: 8 }, { max_output_tokens: "inf" }, null];
-    expect(stated.map(statedOutput)).toEqual([9, 8, null, null]);
+    expect(stated.map(outputLimitOf)).toEqual([9, 8, null, null]);
   });
 });
 

@@ -15,9 +15,9 @@ import {
   heardCharacters,
   isTextless,
   mayShowAnswer,
+  outputLimitOf,
   type RealtimeEvent,
   responseIdOf,
-  statedOutput,
 } from "../../domain/realtime/realtime-events.ts";
 import { estimateTokens, withOutput } from "../../domain/request/token-estimate.ts";
 import {
@@ -173,7 +173,7 @@ export class RealtimeSession {
     const settings = jsonObjectOf(event["response"]);
     const { instructions, tools, input } = settings ?? {};
     const own = await this.#tokensOf({ instructions, tools, input });
-    const response = await this.#reserve(own, statedOutput(settings));
+    const response = await this.#reserve(own, outputLimitOf(settings));
     if (this.#hasEnded) response.notBegun(new ClientGone());
     else this.#asked.set(given, response);
     return { ...event, event_id: given };
@@ -193,7 +193,7 @@ export class RealtimeSession {
     const { parsed, model: record } = this.#request;
     if (model !== undefined && model !== parsed.modelName && model !== record.upstream_model)
       throw fieldError({ param: "session.model", message: "session.model must be the model of the connection" });
-    this.#maxOutputTokens = statedOutput(session) ?? this.#maxOutputTokens;
+    this.#maxOutputTokens = outputLimitOf(session) ?? this.#maxOutputTokens;
     this.#tokens.configured(session, await this.#tokensOf({ instructions, tools }));
     return model === undefined ? event : { ...event, session: { ...session, model: record.upstream_model } };
   }

@@ -85,7 +85,7 @@ async function open(call: Call, admitted: AdmittedRequest, reload: Reload): Prom
   try {
     const search = `?${new URLSearchParams({ model: request.model.upstream_model }).toString()}`;
     forwarded = await forward({ ...call, search }, request, upstream);
-    const { webSocket: socket = null, ok } = forwarded.response;
+    const { webSocket: socket, ok } = forwarded.response;
     if (socket === null) {
       if (ok) throw new GatewayError("upstream_failed", { cause: "the upstream did not switch to WebSocket" });
       const bill = () => NOTHING_BILLED;
