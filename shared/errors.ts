@@ -76,10 +76,15 @@ export const DATA_PLANE_ERRORS = {
     message: "content-encoding must be gzip, deflate, br or zstd, and the body must be in it",
   },
   websocket_unsupported: { status: 426, message: "WebSocket is not served here: send the request with POST" },
+  realtime_upgrade_required: { status: 426, message: "this path serves WebSockets only: connect with an upgrade" },
   token_budget_exceeded: { status: 429, message: "token budget exceeded" },
   request_rate_exceeded: { status: 429, message: "request rate exceeded" },
   queue_full: { status: 429, message: "queue is full" },
   internal_error: { status: 500, message: "internal error" },
+  /** In-band only, before a realtime session is closed (docs/rules/realtime.md#close-codes). */
+  realtime_session_expired: { status: 408, message: "the session has reached its time limit: open another one" },
+  realtime_session_idle: { status: 408, message: "the session was idle for too long: open another one" },
+  realtime_backlog: { status: 429, message: "messages come faster than they are taken" },
   upstream_failed: { status: 502, message: "upstream request failed" },
   /** In-band only: the last event of a stream that broke off (docs/rules/streams.md#broken-streams). */
   upstream_stream_error: { status: 502, message: "upstream stream interrupted" },

@@ -7,6 +7,7 @@ import { mcpTarget } from "../domain/tools/mcp.ts";
 import type { CalledLine } from "../pipeline/call/context.ts";
 import type { CallAnswer } from "../pipeline/call/known.ts";
 import { runMcp } from "../pipeline/mcp/run-mcp.ts";
+import { runRealtime } from "../pipeline/realtime/run-realtime.ts";
 import type { PipelineInput } from "../pipeline/receive/start-call.ts";
 import { run, runLine, runOther } from "../pipeline/run.ts";
 import { countTokens } from "../pipeline/run-count.ts";
@@ -38,6 +39,7 @@ function pipelineInputOf(
       upstreamBaseUrl: env.upstreamBaseUrl,
       upstreamTimeoutMs: env.upstreamTimeoutMs,
       stalledReaderMs: env.stalledReaderMs,
+      realtimeMaxMs: env.realtimeMaxMs,
       sessionIdDerivation: env.sessionIdDerivation,
       listsAllModels: env.listsAllModels,
       passthroughPaths: env.passthroughPaths,
@@ -104,6 +106,11 @@ export async function models(deps: Deps, request: Request, context: ExecutionCon
 /** `GET /v1/models/{id}` */
 export async function modelDetail(deps: Deps, request: Request, context: ExecutionContext): Promise<Response> {
   return await describeModel(pipelineInputOf(deps, request, context));
+}
+
+/** `GET /v1/realtime` */
+export async function realtime(deps: Deps, request: Request, context: ExecutionContext): Promise<Response> {
+  return await runRealtime(pipelineInputOf(deps, request, context));
 }
 
 /** `GET /v1/limits` */

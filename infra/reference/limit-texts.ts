@@ -13,6 +13,10 @@ export const LIMIT_TEXTS: Readonly<Record<keyof typeof LIMITS, LimitText>> = {
     limit: "memory for the values of JSON, of a request or an answer, in addition to its text",
     unit: "bytes",
   },
+  realtimeMessage: { limit: "largest message of a realtime session", unit: "bytes" },
+  realtimeBacklog: { limit: "what waits for one side of a realtime session, beside one message", unit: "bytes" },
+  realtimeSilence: { limit: "longest time without a message in a realtime session", unit: "ms" },
+  realtimeResponses: { limit: "responses of a realtime session that are under way at once", unit: "count" },
   bodySilence: { limit: "longest pause while a request body arrives", unit: "ms" },
   bodyTime: { limit: "time for a whole request body to arrive", unit: "ms" },
   guardrailsScan: {

@@ -10,6 +10,7 @@ export const REQUEST_TYPES = [
   "image",
   "rerank",
   "moderation",
+  "realtime",
   "mcp",
   "other",
   "vision_boon",

@@ -60,6 +60,7 @@ export const logsTexts = {
   typeImage: "Image",
   typeRerank: "Rerank",
   typeModeration: "Moderation",
+  typeRealtime: "Realtime",
   typeMcp: "MCP",
   typeOther: "Other",
   typeVisionBoon: "Boon: vision",

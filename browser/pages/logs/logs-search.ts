@@ -34,6 +34,7 @@ export const TYPE_TEXTS = {
   image: "typeImage",
   rerank: "typeRerank",
   moderation: "typeModeration",
+  realtime: "typeRealtime",
   mcp: "typeMcp",
   other: "typeOther",
   vision_boon: "typeVisionBoon",

@@ -45,6 +45,8 @@ export interface AdmissionRequest extends Arrival {
   /** The budget of its end user. Null, or absent in messages of older releases: none binds it. */
   readonly endUserLimits?: BudgetLimits | null;
   readonly need: Amounts;
+  /** A sub-call that reserves `need` before it runs: a response on the slot of its session (docs/rules/realtime.md#budgets). */
+  readonly reserves?: true;
   /** What the row is billed at when the request is lost while it runs (docs/rules/budgets.md#settlement). */
   readonly estimate: {
     readonly inputTokens: number;

@@ -200,7 +200,8 @@ function inputOnly(inputTokens: number): TokenEstimate {
   return estimateOf(inputTokens, 0, { limitTokens: null, answers: 1 });
 }
 
-function withOutput(inputTokens: number, stated: StatedOutput): TokenEstimate {
+/** The estimate of a request with this input. */
+export function withOutput(inputTokens: number, stated: StatedOutput): TokenEstimate {
   const output = stated.limitTokens ?? Math.max(inputTokens, OUTPUT_MIN);
   return estimateOf(inputTokens, Math.min(output, OUTPUT_MAX), stated);
 }

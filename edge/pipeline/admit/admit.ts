@@ -186,7 +186,10 @@ class SlotSeeker {
   /** The request with its slot. Throws AlreadySettled with the budgets' refusal. */
   #admitted(decision: Decision, message: AdmissionRequest, permit: Permit): AdmittedRequest {
     const request = { ...this.#request, queueWaitMs: this.#waitedMs ?? this.#request.queueWaitMs };
-    if (decision.verdict === "granted") return { ...request, message, permit, ...decision.grant };
+    if (decision.verdict === "granted") {
+      const { grant } = decision;
+      return { ...request, message, permit, ...grant, admission: this.#call.sharesSlot ? "boon" : grant.admission };
+    }
     const { refusal } = decision;
     const error = refusalError(refusal, message);
     throw this.#ended({ ...request, level: refusal.level }, permit, refused(error.status, error));
@@ -262,7 +265,8 @@ export function admissionMessage(call: Call, request: Prepared, waitedMs: number
       termTokens: Math.max(totalTokens(stated), 1),
       nanoUsd: nanoUsdOf(reservedCostUsd(model, stated, measure)),
     },
-    row: usageRowOf(call, request, left(new ClientGone())),
+    row: usageRowOf(call, request, { ...left(new ClientGone()), ...(call.sharesSlot ? { admission: "boon" } : {}) }),
+    ...(call.sharesSlot ? { reserves: true } : {}),
     estimate: billed,
   };
 }

@@ -223,6 +223,7 @@ export class TestPipeline {
         upstreamBaseUrl: this.upstreamBaseUrl,
         upstreamTimeoutMs: this.upstreamTimeoutMs,
         stalledReaderMs: this.stalledReaderMs,
+        realtimeMaxMs: 3_600_000,
         sessionIdDerivation: true,
         listsAllModels: this.listsAllModels,
         passthroughPaths: this.passthroughPaths,
