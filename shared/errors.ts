@@ -39,7 +39,7 @@ export const DATA_PLANE_ERRORS = {
   untranslatable_field: { status: 400, message: "a field cannot be translated for this model" },
   untranslatable_route: {
     status: 400,
-    message: "model '<x>' is not served on this path: send a chat completion or a message",
+    message: "model '<x>' is not served on this path: send a chat completion, a message or a response",
     param: "model",
   },
   missing_api_key: { status: 401, message: "missing bearer token" },
@@ -57,6 +57,7 @@ export const DATA_PLANE_ERRORS = {
   tenant_budget_exhausted: { status: 403, message: "tenant term budget exhausted" },
   key_budget_exhausted: { status: 403, message: "api key term budget exhausted" },
   end_user_budget_exhausted: { status: 403, message: "end user term budget exhausted" },
+  file_quota_exceeded: { status: 403, message: "files of the tenant would exceed <x>: delete some", param: "file" },
   mcp_server_disabled: { status: 403, message: "mcp server is disabled" },
   model_not_found: { status: 404, message: "model '<x>' is not registered", param: "model" },
   mcp_server_not_found: { status: 404, message: "mcp server '<x>' is not registered" },
@@ -91,6 +92,8 @@ export const DATA_PLANE_ERRORS = {
   /** Also in-band: the last event of a stream that still ran at the end of a stop (docs/rules/local-stack.md#stop). */
   gateway_stopping: { status: 503, message: "the gateway is stopping; try again" },
   key_store_unavailable: { status: 503, message: "key store unavailable" },
+  /** `/v1/files` and `/v1/batches` need the control service. */
+  files_unavailable: { status: 503, message: "files and batches are unavailable; try again" },
   identity_unavailable: { status: 503, message: "identity provisioning unavailable" },
   upstream_timeout: { status: 504, message: "upstream request timed out" },
 } as const satisfies Record<string, ErrorRow>;
@@ -112,6 +115,7 @@ export const ERROR_TABLE = {
   builtin_recipe: { status: 403, message: "built-in recipes cannot be changed" },
   not_found: { status: 404, message: "not found" },
   method_not_allowed: { status: 405, message: "method not allowed" },
+  too_many_keys: { status: 409, message: "the tenant has <x> keys; delete one that is not used" },
   already_exists: { status: 409, message: "<x> already exists" },
   autotune_running: { status: 409, message: "autotune is already running" },
   idempotency_key_reuse: { status: 409, message: "idempotency key was used with a different request" },

@@ -23,6 +23,11 @@ const FIELD_OPTIONS = {
     "API of the upstream: openai or anthropic",
     (text) => text as Schemas["Model"]["api_dialect"],
   ],
+  responses_api: [
+    "--responses <who>",
+    "who answers the Responses API: native (the upstream) or translated (to chat completions)",
+    (text) => text as Schemas["Model"]["responses_api"],
+  ],
   auth_scheme: [
     "--auth <scheme>",
     "how the API key is sent: bearer, x-api-key, api-key or none",

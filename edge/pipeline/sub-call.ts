@@ -228,7 +228,10 @@ async function ownOf(
   { model, body, timeoutMs }: OwnCall,
 ): Promise<Pick<Resolved, "parsed" | "modelText" | "model" | "boons">> {
   const modelText = model.model_name;
-  const parsed = await inTurns(call, writtenCall({ model: modelText, ...body }, modelText, call.ports.transforms));
+  const parsed = await inTurns(
+    call,
+    writtenCall({ model: modelText, ...body }, modelText, (name) => call.ports.transforms.edits(name)),
+  );
   return { parsed, modelText, model: { ...model, request_timeout_secs: timeoutMs / 1000 }, boons: null };
 }
 

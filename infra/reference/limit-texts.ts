@@ -25,6 +25,7 @@ export const LIMIT_TEXTS: Readonly<Record<keyof typeof LIMITS, LimitText>> = {
   tenantBodyMemory: { limit: "memory of a Worker for the request bodies of one tenant", unit: "bytes" },
   answerMemory: { limit: "memory of a Worker for responses that are buffered whole", unit: "bytes" },
   cacheMemory: { limit: "memory of a Worker for the response cache", unit: "bytes" },
+  usersKeys: { limit: "keys of a tenant up to which users of the tenant create further ones", unit: "count" },
   cachedAnswer: { limit: "size of a response in the response cache", unit: "bytes" },
   unsavedObjects: { limit: "memory of a Worker for stored objects that wait for the key-value store", unit: "bytes" },
   tenantUnsavedObjects: { limit: "the same, for those of one tenant", unit: "bytes" },
@@ -50,6 +51,15 @@ export const LIMIT_TEXTS: Readonly<Record<keyof typeof LIMITS, LimitText>> = {
     limit: "largest cap or cost, in tokens or nano-USD (9,007,199.25 USD); a larger one counts as this",
     unit: "count",
   },
+  fileBytes: { limit: "size of a file of a tenant", unit: "bytes" },
+  fileLines: { limit: "lines of a batch", unit: "count" },
+  filesOfTenantBytes: {
+    limit: "size of all files of a tenant",
+    unit: "bytes",
+    changedBy: "`files_bytes` of the tenant",
+  },
+  batchLineBytes: { limit: "size of a line of a batch", unit: "bytes" },
+  batchCustomIdChars: { limit: "characters of the `custom_id` of a line of a batch", unit: "count" },
   listRows: {
     limit: "default number of rows in a list of the Management API",
     unit: "count",

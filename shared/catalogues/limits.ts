@@ -39,6 +39,12 @@ export const LIMITS = {
   deadLetterBytes: 4 * MIB,
   waitingAlerts: 1000,
   amount: AMOUNT_MAX,
+  usersKeys: 500,
+  fileBytes: 200_000_000,
+  fileLines: 50_000,
+  filesOfTenantBytes: 2_000_000_000,
+  batchLineBytes: 4 * MIB,
+  batchCustomIdChars: 512,
   listRows: 100,
   listRowsMost: 1000,
 } as const;

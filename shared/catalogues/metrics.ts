@@ -224,6 +224,12 @@ const CONTROL_METRICS = {
     of: "control",
     help: "When the last scheduled backup was stored and read back, as a Unix timestamp; 0: never.",
   },
+  gateway_batch_lines: {
+    type: "gauge",
+    of: "control",
+    help: "Lines of batches that wait for a slot, and that were sent and have not ended.",
+    labels: { state: ["waiting", "sent"] },
+  },
   gateway_backup_interval_seconds: {
     type: "gauge",
     of: "control",

@@ -2,7 +2,7 @@
  * The fields of a model (docs/rules/models.md#fields). Prices are in USD per token, image, character or second of audio.
  */
 import * as z from "zod";
-import { API_DIALECTS, AUTH_SCHEMES } from "../network/upstream-access.ts";
+import { API_DIALECTS, AUTH_SCHEMES, RESPONSES_APIS } from "../network/upstream-access.ts";
 import { ID_FIELD, shownTime, TIME_FIELDS } from "./common-fields.ts";
 import type { FieldTable } from "./field-table.ts";
 
@@ -52,6 +52,9 @@ const supports = {
  */
 const health = {
   health_status: z.string(),
+  maintenance_until: shownTime
+    .nullable()
+    .meta({ description: "Same as health.maintenance_until, which users cannot read" }),
   health: z.object({
     checks_enabled: z.boolean(),
     alerts_enabled: z.boolean(),
@@ -76,6 +79,11 @@ export const MODEL_FIELDS = {
     value: z.enum(API_DIALECTS),
     hot: { api_dialect: z.enum(API_DIALECTS).default("openai") },
   },
+  responses_api: {
+    column: "text",
+    value: z.enum(RESPONSES_APIS),
+    hot: { responses_api: z.enum(RESPONSES_APIS).default("native") },
+  },
   auth_scheme: {
     column: "text",
     value: z.enum(AUTH_SCHEMES),
@@ -95,6 +103,11 @@ export const MODEL_FIELDS = {
   cost_per_character: { column: "double", value: amount, hot: prices },
   cost_per_audio_second: { column: "double", value: amount, hot: prices },
   input_cost_per_second: { column: "double", value: amount, hot: prices },
+  batch_price_factor: {
+    column: "double",
+    value: amount,
+    hot: { batch_price_factor: amount.default(1) },
+  },
   context_window: { column: "bigint", value: count, hot: true },
   admission_weight: { column: "integer", value: count, hot: true },
   supports_function_calling: { column: "boolean", value: z.boolean(), hot: supports },
@@ -175,6 +188,7 @@ export const MODEL_FIELDS_OF_USERS = [
   "image_input_cost_per_token",
   "image_output_cost_per_token",
   "input_cost_per_second",
+  "batch_price_factor",
   "cost_per_image",
   "cost_per_character",
   "cost_per_audio_second",
@@ -185,4 +199,5 @@ export const MODEL_FIELDS_OF_USERS = [
   "supports_vision",
   "tags",
   "health_status",
+  "maintenance_until",
 ] as const satisfies readonly (keyof typeof MODEL_FIELDS | keyof typeof health)[];

@@ -12,7 +12,7 @@ import {
   MODEL_TYPES,
   SELECTION_MODES,
 } from "../fields/model-fields.ts";
-import { API_DIALECTS, AUTH_SCHEMES } from "../network/upstream-access.ts";
+import { API_DIALECTS, AUTH_SCHEMES, RESPONSES_APIS } from "../network/upstream-access.ts";
 import {
   amount,
   descriptionField,
@@ -115,11 +115,19 @@ const modelFields = {
   description: descriptionField,
   model_type: oneOf(MODEL_TYPES),
   api_dialect: oneOf(API_DIALECTS).meta({ description: "API of the upstreams; calls in the other one are translated" }),
+  responses_api: oneOf(RESPONSES_APIS).meta({
+    description: "The upstreams have the Responses API, or its calls are translated to chat completions",
+  }),
   auth_scheme: oneOf(AUTH_SCHEMES).meta({
     description: "How api_key is sent: bearer token, header of this name, or not",
   }),
   enabled: flag,
   ...priceFields,
+  batch_price_factor: z
+    .number({ error: "must be a number from 0 to 1" })
+    .min(0, "must be a number from 0 to 1")
+    .max(1, "must be a number from 0 to 1")
+    .meta({ description: "Lines of batches cost this part of the prices" }),
   context_window: whole(0),
   admission_weight: whole(1, 10_000),
   supports_function_calling: flag,

@@ -109,6 +109,8 @@ export const INTERNAL_PATHS = {
   /** `GET ?since_ms=`; answers an array of FairshareSample. */
   history: "/internal/fairshare/history",
   alerts: "/internal/alerts",
+  /** `POST` and `GET`: shared/wire/batch-lines.ts */
+  lines: "/internal/lines",
   /**
    * `POST` to one process of the runtime that stops: at the end of the body its requests are interrupted, and it answers 204 when
    * they are settled (docs/rules/local-stack.md#stop).

@@ -287,6 +287,7 @@ const TABLE: Readonly<Record<string, Raised>> = {
     status: 503,
     type: "server_error",
     message: "content policy scanner unavailable",
+    row: { admission: "fast" },
     by: guarded({ input_scanners: ["harm"], guard_model: "no such model", fail_open: false }),
   },
   no_model_available: {

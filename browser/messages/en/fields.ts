@@ -71,6 +71,8 @@ export const fieldTexts = {
   choice_image: "Image",
   choice_openai: "OpenAI",
   choice_anthropic: "Anthropic",
+  choice_native: "The upstream has it",
+  choice_translated: "Translated to chat completions",
   choice_failover: "By priority: the first healthy one",
   choice_load_balance: "Randomly, by weight",
   choice_session_hash: "Sticky: same session, same endpoint",
@@ -84,6 +86,7 @@ export const fieldTexts = {
   model_name_hint: "What clients send as model. It cannot be changed later.",
   api_base: "Base URL",
   api_dialect: "Upstream API",
+  responses_api: "Responses API",
   auth_scheme: "API key is sent as",
   api_base_hint:
     "Ends in /v1. Gets no requests while an enabled endpoint is healthy. Empty: endpoints, else the default upstream.",

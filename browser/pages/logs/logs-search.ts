@@ -15,6 +15,7 @@ export const ADMISSION_TEXTS = {
   queued: "admissionQueued",
   rejected: "admissionRejected",
   boon: "admissionBoon",
+  batch: "admissionBatch",
 } as const satisfies Record<AdmissionClass, string>;
 
 export const CACHE_TEXTS = {

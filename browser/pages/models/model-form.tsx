@@ -25,6 +25,7 @@ const FORMS = {
     "model_type",
     "api_base",
     "api_dialect",
+    "responses_api",
     "auth_scheme",
     "upstream_model",
     "context_window",

@@ -116,8 +116,8 @@ export function isSubCall({ row }: AdmissionRequest): boolean {
 }
 
 /** What the scheduler decides about. */
-export function arrivalOf({ requestId, tenant, group, model, costTokens }: AdmissionRequest): Arrival {
-  return { requestId, tenant, group, model, costTokens };
+export function arrivalOf({ requestId, tenant, group, model, costTokens, batch }: AdmissionRequest): Arrival {
+  return { requestId, tenant, group, model, costTokens, batch };
 }
 
 /** A request that holds a slot and waits for tokens or money, as operators see it; nothing of any other. */

@@ -142,8 +142,9 @@ export class AdmissionMachine implements GrantCheck {
     const known = this.#entries.get(request.requestId);
     if (known === undefined ? this.#ended.has(request.requestId) : known.state === "running") return;
     if (known !== undefined && isLive(known)) this.#clear(known, "is lost", NOTHING_USED);
-    const admission = request.row.admission === "queued" ? "queued" : "fast";
-    this.#enter(request, member, (entry) => this.#run(entry, { admission, queueWaitMs: request.row.queue_wait_ms }));
+    const { admission: shown, queue_wait_ms: queueWaitMs } = request.row;
+    const admission = shown === "queued" || shown === "batch" ? shown : "fast";
+    this.#enter(request, member, (entry) => this.#run(entry, { admission, queueWaitMs }));
   }
 
   /** A request has ended, by whatever way its row came. Resolves when the row is durable. */

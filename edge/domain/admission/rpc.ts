@@ -55,7 +55,7 @@ export interface AdmissionRequest extends Arrival {
 
 /** The slot that a request got by fairshare. */
 export interface SlotTaken {
-  readonly admission: "fast" | "queued";
+  readonly admission: "fast" | "queued" | "batch";
   /** Whole ms; 0 when fast. */
   readonly queueWaitMs: number;
 }
@@ -148,6 +148,8 @@ export interface CellApi {
   /** Adds to the counters of events that leave no usage row. */
   tally(counted: readonly CountedEvent[]): Promise<void>;
   stats(): Promise<CellStats>;
+  /** Whether the request waits or holds a slot, or may show up again. */
+  isEntered(requestId: string): Promise<boolean>;
   /** How many requests of each model hold a slot; a model of which none does is left out. */
   inFlightByModel(): Promise<readonly (readonly [modelName: string, inFlight: number])[]>;
   metrics(): Promise<CellMetrics>;

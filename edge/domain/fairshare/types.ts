@@ -18,6 +18,8 @@ export interface Arrival {
   readonly model: { readonly name: string; readonly admissionWeight: number; readonly maxInFlight: number | null };
   /** Charged at grant, at least 1. */
   readonly costTokens: number;
+  /** A line of a batch: it gets a slot only while nothing else waits, and is charged to no share (docs/rules/batches.md#slots). */
+  readonly batch?: boolean | undefined;
 }
 
 /** Everything that can happen to a scheduler. `nowMs` is an argument of {@link Scheduler.apply}. */
@@ -62,7 +64,7 @@ export type SchedulerEvent =
 /** A grant that an event caused, in order. `queueWaitMs` is 0 when it was granted in the turn of its arrival. */
 export interface SchedulerGrant {
   readonly requestId: string;
-  readonly admission: "fast" | "queued";
+  readonly admission: "fast" | "queued" | "batch";
   readonly queueWaitMs: number;
 }
 
@@ -105,6 +107,7 @@ export interface SchedulerSnapshot {
   readonly maxInFlight: number;
   /** How many of the slots are headroom. */
   readonly headroom: number;
+  /** Lines of batches included. */
   readonly inFlight: number;
   readonly queued: number;
   readonly groups: readonly GroupSnapshot[];

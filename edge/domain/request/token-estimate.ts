@@ -185,9 +185,15 @@ function isUnreadPart(part: JsonObject, name: string, text: string): boolean {
   return MEDIA.has(name) && part["type"] !== "text";
 }
 
-/** The output that term budgets reserve: of all answers, with the limit that the client states. */
-export function reservedOutputTokens({ outputTokens, statedOutputTokens, answers }: TokenEstimate): number {
-  return Math.min((statedOutputTokens ?? outputTokens) * answers, RESERVED_MAX);
+/**
+ * The output that term budgets reserve: of all answers, with the limit that the client states; `impliedTokens`: the one that the
+ * gateway states for it otherwise.
+ */
+export function reservedOutputTokens(
+  { outputTokens, statedOutputTokens, answers }: TokenEstimate,
+  impliedTokens: number | null,
+): number {
+  return Math.min((statedOutputTokens ?? impliedTokens ?? outputTokens) * answers, RESERVED_MAX);
 }
 
 function inputOnly(inputTokens: number): TokenEstimate {

@@ -120,6 +120,10 @@ export class CellObject extends DurableObject<Bindings> implements CellApi, Exch
     return { cell: this.#settings.cell, in_flight: inFlight, queued, max_in_flight: maxInFlight };
   }
 
+  async isEntered(requestId: string): Promise<boolean> {
+    return [...this.#parts.admission.entries].some(({ request }) => request.requestId === requestId);
+  }
+
   async inFlightByModel(): Promise<readonly (readonly [modelName: string, inFlight: number])[]> {
     return this.#parts.scheduler.inFlightByModel();
   }

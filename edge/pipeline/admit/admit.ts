@@ -11,6 +11,7 @@ import type { RevItem } from "../../../shared/wire/internal.ts";
 import type { AdmissionRequest, Decision, Grant, Stale } from "../../domain/admission/rpc.ts";
 import { nanoUsdOf } from "../../domain/budget/amounts.ts";
 import { endUserLimitsOf, limitsOf } from "../../domain/budget/limits.ts";
+import { impliedLimitTokens } from "../../domain/dialect/translation.ts";
 import { reservedOutputTokens } from "../../domain/request/token-estimate.ts";
 import { bill, reservedCostUsd, totalTokens } from "../../domain/usage/billing.ts";
 import type { AdmissionOutcome, Permit } from "../../ports.ts";
@@ -234,13 +235,15 @@ export function admissionMessage(call: Call, request: Prepared, waitedMs: number
   const billed = bill(model, estimate, measure, null);
   // Term budgets reserve what the client states, so that requests which run at once cannot exceed them together
   // (docs/rules/token-estimates.md#client-limits).
-  const stated = { ...estimate, outputTokens: reservedOutputTokens(estimate) };
+  const impliedTokens = impliedLimitTokens(call.path, model.api_dialect);
+  const stated = { ...estimate, outputTokens: reservedOutputTokens(estimate, impliedTokens) };
   return {
     requestId: call.requestId,
     tenant: { id: tenant.id, name: tenant.name, weight: tenant.weight, maxInFlight: tenant.max_in_flight },
     group: { name: tenant.fairshare_group, weight: tenant.group_weight },
     model: { name: model.model_name, admissionWeight: model.admission_weight, maxInFlight: model.max_in_flight },
     costTokens: estimate.totalTokens,
+    batch: call.line === undefined ? undefined : true,
     revs: subjectRevs(call, request),
     openUntilMs: servedUntilMs(principal, call.ports.clock()),
     waitedMs,

@@ -93,6 +93,13 @@ export class OnceLatch {
   }
 }
 
+/** A line of a batch as it is called. */
+export interface CalledLine {
+  readonly requestId: string;
+  /** The hash of the key as which it runs. */
+  readonly keyHash: string;
+}
+
 /** One request on its way through the pipeline. */
 export interface Call {
   readonly ports: Ports;
@@ -107,6 +114,8 @@ export interface Call {
   readonly search: string;
   /** Work beside the call goes on when the client has left. */
   readonly isBeside?: boolean;
+  /** It is a line of a batch (docs/rules/batches.md#lines). */
+  readonly line?: CalledLine;
   /** The model that the path names; null: the body names it. */
   readonly deployment: string | null;
   readonly requestId: string;

@@ -8,7 +8,7 @@ import { isUrlAllowed } from "../../../shared/network/ssrf.ts";
 import { upstreamUrl } from "../../../shared/network/upstream-url.ts";
 import type { ModelRecord } from "../../../shared/records.ts";
 import { rootCause } from "../../../shared/text/root-cause.ts";
-import type { Translation } from "../../domain/dialect/translation.ts";
+import type { Translation } from "../../domain/dialect/contract.ts";
 import type { OpenSpan } from "../../domain/trace/trace.ts";
 import { childSpanId, traceparentOf } from "../../domain/trace/trace-context.ts";
 import type { Target } from "../../domain/upstream/endpoint-order.ts";

@@ -15,6 +15,7 @@ export const DEFAULT_UPSTREAM: ModelRecord = {
   api_base: "",
   api_key: null,
   api_dialect: "openai",
+  responses_api: "native",
   auth_scheme: "bearer",
   prices: {
     input: 0,
@@ -36,6 +37,7 @@ export const DEFAULT_UPSTREAM: ModelRecord = {
     vision: false,
   },
   hidden_reasoning: false,
+  batch_price_factor: 1,
   tags: [],
   boons: [],
   tool_servers: [],

@@ -108,15 +108,21 @@ async function judgedNow(call: Call, request: Prepared): Promise<Prepared | null
 }
 
 /** Examines the request once, when nothing waits for it any more. */
-function besideOf(call: Call, request: Prepared, guards: Guards, given: OutgoingBody): () => void {
+function besideOf(
+  call: Call,
+  request: Prepared,
+  guards: Guards,
+  given: OutgoingBody,
+): NonNullable<Prepared["guarded"]>["beside"] {
   const latch = new OnceLatch();
   const bytes = given.clientBytes;
-  const look = async (span: OpenSpan, beside: Call): Promise<void> => {
-    const texts =
-      given instanceof FormOutgoing ? formTexts(given.textsSoFar()) : await jsonTexts(beside, bytes ?? [], guards);
-    await examine(beside, request, guards, texts, span);
-  };
-  return () => {
+  return (of) => {
+    const applied = of === "admitted" ? guards : { ...guards, guardModel: null };
+    const look = async (span: OpenSpan, beside: Call): Promise<void> => {
+      const texts =
+        given instanceof FormOutgoing ? formTexts(given.textsSoFar()) : await jsonTexts(beside, bytes ?? [], applied);
+      await examine(beside, request, applied, texts, span);
+    };
     if (latch.take()) void lookBeside(call, request, "boon:guardrails_input", look);
   };
 }

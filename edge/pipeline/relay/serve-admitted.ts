@@ -133,7 +133,7 @@ async function askModel(
     if (!NO_ANSWER.has(error.code) && (isNamed || !NOT_CARRIED.has(error.code))) throw error;
     return { answer: null, failure: error };
   } finally {
-    request.guarded?.beside?.();
+    request.guarded?.beside?.("admitted");
   }
 }
 

@@ -89,7 +89,7 @@ export function messagesUsage({ usage, service_tier: tier }: JsonObject): JsonOb
   });
 }
 
-function textsOf(content: unknown): string {
+export function textsOf(content: unknown): string {
   return (
     textOf(content) +
     elementsOf(content)
