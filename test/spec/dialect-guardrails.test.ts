@@ -75,7 +75,7 @@ it("a stream under redact keeps a signed thought whole, and a refusal of a user 
   const { error } = (await refused.json()) as { error: { param: string; code: string } };
   expect({
     thoughts: deltas.flatMap((delta) => delta["thinking_blocks"] ?? []),
-    text: deltas.map(({ content }) => content ?? "").join(""),
+    text: deltas.map(({ content }) => (typeof content === "string" ? content : "")).join(""),
     refused: { status: refused.status, code: error.code, param: error.param },
   }).toEqual({
     thoughts: [{ type: "thinking", thinking: "let me see", signature: "c2ln" }],

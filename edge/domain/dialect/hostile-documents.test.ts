@@ -82,6 +82,16 @@ describe("a stream whose upstream writes a large id or model", () => {
     expect(sent).toBeLessThan(2 * given);
   });
 
+  it.each(HEADS)("repeats it in no event of the Responses API: %s", (_, head) => {
+    const stream = streamOf("/v1/responses");
+    const chunk = { choices: [{ index: 0, delta: { content: "a" } }] };
+    const { given, sent } = lengths(
+      (data) => atOnce(stream.event(null, data)),
+      [{ id: head, model: head, ...chunk }, ...Array.from({ length: EVENTS }, () => chunk)],
+    );
+    expect(sent).toBeLessThan(given + EVENTS * 512);
+  });
+
   it.each(HEADS)("repeats it in no call of an answer: %s", (_, head) => {
     const calls = Array.from({ length: 60 }, () => ({ function: { name: "f", arguments: "{}" } }));
     const answer = { id: head, model: head, choices: [{ index: 0, message: { tool_calls: calls } }] };

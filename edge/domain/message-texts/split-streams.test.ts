@@ -144,7 +144,10 @@ describe("a text that an upstream cuts", () => {
   });
 
   it("loses nothing, wherever its pieces end", () => {
-    const piece = fc.tuple(fc.string({ unit: fc.constantFrom(..."zanib .-"), maxLength: 6 }), fc.boolean());
+    const piece = fc.tuple(
+      fc.string({ unit: fc.constantFrom("z", "a", "n", "i", "b", " ", ".", "-"), maxLength: 6 }),
+      fc.boolean(),
+    );
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {
         const given = pieces.map(([text]) => text).join("");

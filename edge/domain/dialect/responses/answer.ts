@@ -2,6 +2,7 @@
 import { GatewayError } from "../../../../shared/errors.ts";
 import type { Steps } from "../../../../shared/steps.ts";
 import { isJsonObject, type JsonObject } from "../../wire/json/document.ts";
+import { headText } from "../../wire/sse/event-head.ts";
 import { callIdOf, reasoningOf, textsOf } from "../to-messages/answer.ts";
 import { countOf, elementsOf, ITEM_UNITS, listed, objectOf, textOf } from "../values.ts";
 import { OutputItems } from "./output-items.ts";
@@ -71,7 +72,7 @@ export function* responsesAnswer(completion: JsonObject, asked: ResponsesAsked):
 
 /** `head`: the completion, or its first chunk. */
 export function outputOf({ id }: JsonObject, { clientTools }: ResponsesAsked): OutputItems {
-  return new OutputItems(textOf(id), clientTools);
+  return new OutputItems(headText(id) ?? "", clientTools);
 }
 
 export function endStatusOf(reason: unknown): "completed" | "incomplete" {
@@ -87,14 +88,14 @@ export function responseOf(
   const incomplete = listed(INCOMPLETE, ended?.reason);
   const { usage, service_tier: tier } = ended?.report ?? {};
   return {
-    id: `resp_${textOf(id)}`,
+    id: `resp_${headText(id) ?? ""}`,
     object: "response",
     created_at: createdSecs,
     status: ended === null ? "in_progress" : endStatusOf(ended.reason),
     background: false,
     error: null,
     incomplete_details: incomplete === undefined ? null : { reason: incomplete },
-    model,
+    model: headText(model),
     ...settings,
     ...(typeof tier === "string" ? { service_tier: tier } : {}),
     output: ended?.output ?? [],
