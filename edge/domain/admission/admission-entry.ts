@@ -115,6 +115,11 @@ export function isSubCall({ row }: AdmissionRequest): boolean {
   return row.admission === "boon";
 }
 
+/** The slot that a request got in an earlier life of its Cell. */
+export function slotOf({ row: { admission, queue_wait_ms: queueWaitMs } }: AdmissionRequest): SlotTaken {
+  return { admission: admission === "queued" || admission === "batch" ? admission : "fast", queueWaitMs };
+}
+
 /** What the scheduler decides about. */
 export function arrivalOf({ requestId, tenant, group, model, costTokens, batch }: AdmissionRequest): Arrival {
   return { requestId, tenant, group, model, costTokens, batch };

@@ -21,6 +21,7 @@ import {
   movesOn,
   newEntry,
   type RequestEvent,
+  slotOf,
   USED_BY_FAILURE,
   usedBy,
 } from "./admission-entry.ts";
@@ -142,9 +143,7 @@ export class AdmissionMachine implements GrantCheck {
     const known = this.#entries.get(request.requestId);
     if (known === undefined ? this.#ended.has(request.requestId) : known.state === "running") return;
     if (known !== undefined && isLive(known)) this.#clear(known, "is lost", NOTHING_USED);
-    const { admission: shown, queue_wait_ms: queueWaitMs } = request.row;
-    const admission = shown === "queued" || shown === "batch" ? shown : "fast";
-    this.#enter(request, member, (entry) => this.#run(entry, { admission, queueWaitMs }));
+    this.#enter(request, member, (entry) => this.#run(entry, slotOf(request)));
   }
 
   /** A request has ended, by whatever way its row came. Resolves when the row is durable. */
