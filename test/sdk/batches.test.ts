@@ -184,7 +184,7 @@ describe("lines of a batch", () => {
     await fixture.gateway.must("PATCH", `/keys/${key.id}`, { disabled: true });
     leave.abort();
     expect(await codesOf(batch.id)).toEqual(["api_key_disabled"]);
-    await fixture.gateway.must("PATCH", `/tenants/${tenant.id}/budget`, { budget_tokens: 1 });
+    await fixture.gateway.must("PATCH", `/tenants/${tenant.id}/budget`, { budget_tokens: 0 });
     const over = await batchOf(reader, [lineOf(minted, "b")]);
     expect(await codesOf(over.id)).toEqual(["tenant_budget_exhausted"]);
   });
