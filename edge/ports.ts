@@ -2,7 +2,6 @@
  * What the pipeline needs from the outside, as interfaces. Adapters and objects implement them, deps.ts composes them,
  * tests pass in their own. Nothing here imports a platform.
  */
-
 import type { Issue } from "../shared/alerts.ts";
 import type { HotSetting, McpServerRecord, ModelRecord, ResolvedKey, SettingsRecord } from "../shared/records.ts";
 import type { RenewKeyHash } from "../shared/schema/key-hash.ts";
@@ -21,20 +20,7 @@ import type { Transforms } from "./domain/upstream/transform.ts";
 import type { BilledTokens } from "./domain/usage/billing.ts";
 import type { EnergyTerms, PowerReading } from "./domain/usage/energy.ts";
 import type { ContentCoding } from "./domain/wire/content-coding.ts";
-
-/** The answer of a line of a batch. */
-export interface LineAnswer {
-  readonly status: number;
-  readonly text: string;
-}
-
-/** Answers of lines of batches, by the ids of their requests. */
-export interface LineAnswers {
-  /** Never rejects. */
-  keep(requestId: string, answer: LineAnswer): Promise<void>;
-  /** Rejects when the store does not answer. */
-  load(requestId: string): Promise<LineAnswer | null>;
-}
+import type { LineAnswers } from "./line-answers.ts";
 
 /** Unix epoch ms. */
 export type Clock = () => number;
@@ -132,9 +118,7 @@ export interface CellView {
   staleAmong(items: readonly RevItem[]): Promise<readonly RevItem[]>;
   /** The same for one who asks again and again: a Cell that is away is neither logged nor an alert. Throws what the call throws. */
   changedAmong(items: readonly RevItem[]): Promise<readonly RevItem[]>;
-  /**
-   * The level of a tenant's bucket when nothing was reserved; null without a cap, or when it is unknown. Never throws.
-   */
+  /** The level of a tenant's bucket when nothing was reserved; null without a cap, or unknown. Never throws. */
   level(limits: BudgetLimits): Promise<BucketLevel | null>;
   /** How many requests of each model hold a slot of the cell; a model of which none does is left out. */
   inFlightByModel(): Promise<ReadonlyMap<string, number>>;

@@ -79,7 +79,8 @@ it("a batch whose time is over says of the lines that did not run that they expi
   const shown = await control.request("GET", `/api/v1/batches/${batch.id}`);
   expect(await shown.json()).toMatchObject({ status: "expired", lines_completed: 0, lines_failed: LINES });
   const [file] = await db.select().from(files).where(eq(files.tenant_id, batch.tenant_id));
-  const read = await Array.fromAsync(linesOf(piecesOf(db, file?.id ?? "")));
+  const read: { readonly text: string | null }[] = [];
+  for await (const line of linesOf(piecesOf(db, file?.id ?? ""))) read.push(line);
   expect(read).toHaveLength(LINES);
   expect(JSON.parse(read[0]?.text ?? "")).toMatchObject({ custom_id: "line-0", error: { code: "batch_expired" } });
 });

@@ -3,7 +3,7 @@
  * (docs/rules/batches.md#exactly-once). An answer that the store does not take is kept nowhere: it only goes to who asked.
  */
 import { storeKeys } from "../../shared/records.ts";
-import type { LineAnswer, LineAnswers } from "../ports.ts";
+import type { LineAnswer, LineAnswers } from "../line-answers.ts";
 import type { RedisClient } from "./redis-client.ts";
 
 const KEPT_SECS = 24 * 60 * 60;

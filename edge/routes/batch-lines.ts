@@ -7,7 +7,7 @@ import { BATCH_ENDPOINTS } from "../../shared/schema/batch.ts";
 import { LINE_HEADERS } from "../../shared/wire/batch-lines.ts";
 import { CELL_HEADER } from "../../shared/wire/internal.ts";
 import type { Deps } from "../deps.ts";
-import type { LineAnswer } from "../ports.ts";
+import type { LineAnswer } from "../line-answers.ts";
 import { lineRoute } from "./data-plane.ts";
 import { asInternal } from "./internal.ts";
 

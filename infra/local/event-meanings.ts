@@ -55,6 +55,9 @@ const WORKER_EVENTS: Meanings = {
 const CONTROL_EVENTS: Meanings = {
   assistant_failed: "the assistant could not answer; the event names the fault",
   assistant_ran: "a person ran a change that the assistant proposed",
+  batch_line_left: "a line of a batch was under way when the service ended; whoever runs batches next looks after it",
+  batch_lines_not_read: "lines of batches could not be read; the next run of the job tries again",
+  batch_lines_not_stored: "results of lines could not be stored; they are kept and stored again",
   benchmark_not_ended: "a benchmark could not be closed; the next run of its job tries again",
   benchmark_not_saved: "figures of a benchmark could not be saved; the benchmark continues",
   admin_token_short: "the admin token is short enough to be guessed",

@@ -129,3 +129,16 @@ describe("a batch whose lines are under way", () => {
     if (!isRuntime) expect(upstream.seen(minted.mark)).toHaveLength(LINES);
   });
 });
+
+it("files and batches are unavailable without the control service", async () => {
+  const minted = await gateway.mint(upstream.url);
+  const part = stack.parts.get("control");
+  const pid = part?.pid as number;
+  process.kill(pid, "SIGKILL");
+  const response = await asked(minted, "GET", "/batches");
+  expect({ status: response.status, body: await response.json() }).toMatchObject({
+    status: 503,
+    body: { error: { code: "files_unavailable" } },
+  });
+  await startedAgain(part, pid);
+});

@@ -169,7 +169,7 @@ describe("lines of a batch", () => {
     const reader = clientOf(made);
     const codesOf = async (id: string) =>
       (await linesOf(reader, (await ended(reader, id)).error_file_id)).map(
-        ({ response }) => (response as { body: { error: { code: string } } }).body.error.code,
+        ({ response }) => (response as unknown as { body: { error: { code: string } } }).body.error.code,
       );
     const slow = await fixture.gateway.mint(fixture.upstream.url, "hang", { max_in_flight: 1 });
     const leave = new AbortController();
@@ -184,7 +184,7 @@ describe("lines of a batch", () => {
     await fixture.gateway.must("PATCH", `/keys/${key.id}`, { disabled: true });
     leave.abort();
     expect(await codesOf(batch.id)).toEqual(["api_key_disabled"]);
-    await fixture.gateway.must("PATCH", `/tenants/${tenant.id}/budget`, { budget_tokens: 1 });
+    await fixture.gateway.must("PATCH", `/tenants/${tenant.id}/budget`, { budget_tokens: 0 });
     const over = await batchOf(reader, [lineOf(minted, "b")]);
     expect(await codesOf(over.id)).toEqual(["tenant_budget_exhausted"]);
   });
@@ -227,7 +227,11 @@ describe("a file of the OpenAI SDK", () => {
     expect(file).toMatchObject({ object: "file", bytes: text.length, filename: "a.jsonl", purpose: "batch" });
     const content = await (await client.files.content(file.id)).text();
     expect(content === text).toBe(true);
-    const listed = async (who: OpenAI) => (await Array.fromAsync(who.files.list())).map(({ id }) => id);
+    const listed = async (who: OpenAI): Promise<readonly string[]> => {
+      const ids: string[] = [];
+      for await (const { id } of who.files.list()) ids.push(id);
+      return ids;
+    };
     expect(await listed(client)).toEqual([file.id]);
     expect(await listed(stranger)).toEqual([]);
     const notFound = { status: 404, code: "object_not_found" };

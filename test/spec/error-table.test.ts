@@ -331,6 +331,8 @@ const ELSEWHERE = {
   mcp_session_not_found: "test/spec/mcp-sessions.test.ts",
   invalid_token: "test/faults/identity.test.ts",
   identity_unavailable: "test/faults/identity.test.ts",
+  files_unavailable: "test/faults/batches.test.ts",
+  file_quota_exceeded: "test/sdk/batches.test.ts",
   key_store_unavailable: "test/faults/stores-away.test.ts",
   gateway_stopping: "test/faults/drain.test.ts",
   unsupported_encoding: "test/spec/content-codings.test.ts",

@@ -11,7 +11,8 @@ async function partsOf(form: string, pieceBytes: number, type = TYPE) {
   }
   const parts: { name: string; filename: string | null; text: string }[] = [];
   for await (const { name, filename, body } of formParts(type, pieces())) {
-    const read = await Array.fromAsync(body);
+    const read: Buffer[] = [];
+    for await (const piece of body) read.push(piece);
     parts.push({ name, filename, text: Buffer.concat(read).toString("utf8") });
   }
   return parts;

@@ -120,6 +120,11 @@ export function runsAtOnce(request: AdmissionRequest): boolean {
   return isSubCall(request) && request.reserves !== true;
 }
 
+/** The slot that a request got in an earlier life of its Cell. */
+export function slotOf({ row: { admission, queue_wait_ms: queueWaitMs } }: AdmissionRequest): SlotTaken {
+  return { admission: admission === "queued" || admission === "batch" ? admission : "fast", queueWaitMs };
+}
+
 /** What the scheduler decides about. */
 export function arrivalOf({ requestId, tenant, group, model, costTokens, batch }: AdmissionRequest): Arrival {
   return { requestId, tenant, group, model, costTokens, batch };

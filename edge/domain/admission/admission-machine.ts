@@ -20,6 +20,7 @@ import {
   newEntry,
   type RequestEvent,
   runsAtOnce,
+  slotOf,
   USED_BY_FAILURE,
   usedBy,
 } from "./admission-entry.ts";
@@ -119,9 +120,7 @@ export class AdmissionMachine implements GrantCheck {
     const known = this.#entries.get(request.requestId);
     if (known === undefined ? this.#ended.has(request.requestId) : known.state === "running") return;
     if (known !== undefined && isLive(known)) this.#clear(known, "is lost", NOTHING_USED);
-    const { admission: shown, queue_wait_ms: queueWaitMs } = request.row;
-    const admission = shown === "queued" || shown === "batch" ? shown : "fast";
-    this.#enter(request, member, (entry) => this.#run(entry, { admission, queueWaitMs }));
+    this.#enter(request, member, (entry) => this.#run(entry, slotOf(request)));
   }
 
   /** A request has ended, by whatever way its row came. Resolves when the row is durable. */

@@ -7,6 +7,8 @@ import type { Resolved } from "../call/known.ts";
 export function atPricesOf<K extends Resolved>({ line }: Call, request: K): K {
   if (line === undefined) return request;
   const { prices, batch_price_factor: factor } = request.model;
-  const reduced = Object.entries(prices).map(([name, price]) => [name, price === null ? null : price * factor] as const);
+  const reduced = Object.entries(prices).map(
+    ([name, price]) => [name, price === null ? null : price * factor] as const,
+  );
   return { ...request, model: { ...request.model, prices: Object.fromEntries(reduced) as ModelRecord["prices"] } };
 }

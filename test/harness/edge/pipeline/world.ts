@@ -12,6 +12,7 @@ import type { SpanRecord } from "../../../../edge/domain/trace/trace.ts";
 import { RecentFailures } from "../../../../edge/domain/upstream/recent-failures.ts";
 import type { BilledTokens } from "../../../../edge/domain/usage/billing.ts";
 import type { PowerReading } from "../../../../edge/domain/usage/energy.ts";
+import type { LineAnswer } from "../../../../edge/line-answers.ts";
 import type { Call } from "../../../../edge/pipeline/call/context.ts";
 import { Interruption } from "../../../../edge/pipeline/call/interruption.ts";
 import { AutoRouterMemory } from "../../../../edge/pipeline/call/memory/auto-router-memory.ts";
@@ -33,7 +34,6 @@ import type {
   Directory,
   FinishedCall,
   KnownTerms,
-  LineAnswer,
   ObjectPlace,
   Permit,
   Ports,
