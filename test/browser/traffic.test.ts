@@ -16,6 +16,7 @@ it("shows where requests go before and after an endpoint is saved, and keeps the
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Name", { exact: true }).fill("second");
   await dialog.getByLabel("Base URL").fill("http://127.0.0.1:9/v1");
+  await dialog.getByText("Used when endpoints are selected randomly.").waitFor();
   await dialog.getByText("100% now, 0% after saving").waitFor();
   await dialog.getByText("0% now, 100% after saving").waitFor();
   await dialog.getByText(`The base URL ${upstream.url} gets no more requests`).waitFor();

@@ -71,7 +71,7 @@ function FieldControl({ spec, typed, error, onType, zone, offered }: FieldContro
   const { name, kind, choices, isNullable } = spec;
   const list = useId();
   const label = fieldLabel(name);
-  const hint = fieldHint(name);
+  const hint = spec.hint ?? fieldHint(name);
   const shared = { label, ...(hint === undefined ? {} : { hint }), error, name };
   const value = typeof typed === "string" ? typed : "";
   switch (kind) {

@@ -28,6 +28,8 @@ export interface FieldSpec {
   /** Nothing typed means null. */
   readonly isNullable: boolean;
   readonly choices: readonly string[];
+  /** What is said below it here, in place of what is said of every field of this name. */
+  readonly hint?: string;
   /** Of a secret: the field of the record that says whether one is stored. */
   readonly setField?: string;
 }

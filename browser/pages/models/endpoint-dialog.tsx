@@ -6,7 +6,7 @@ import { answerValue, api, type Records } from "../../data/api.ts";
 import { CreateForm } from "../../forms/record/create-form.tsx";
 import { DeleteButton } from "../../forms/record/delete-button.tsx";
 import type { FieldValues } from "../../forms/record/drafts.ts";
-import { fieldSpecs } from "../../forms/record/field-specs.ts";
+import { type FieldSpec, fieldSpecs } from "../../forms/record/field-specs.ts";
 import { RecordForm } from "../../forms/record/record-form.tsx";
 import { announce } from "../../forms/record/use-announced-write.ts";
 import { modelsTexts } from "../../messages/en/models.ts";
@@ -21,9 +21,20 @@ import { UpstreamKey } from "./upstream-key.tsx";
 
 const text = texts("models", modelsTexts);
 const NAMES = ["name", "api_base", "auth_scheme", "weight", "priority", "enabled"] as const;
-const EDIT_SPECS = fieldSpecs(NAMES, ENDPOINT_FIELDS);
+/** What is said of the model's own fields of these names is not so of an endpoint's. */
+const HINTS: Readonly<Record<string, string>> = {
+  api_base: text("endpointBaseHint"),
+  auth_scheme: text("endpointSchemeHint"),
+  weight: text("endpointWeightHint"),
+};
+const specsOf = (names: readonly (keyof typeof ENDPOINT_FIELDS & string)[]): readonly FieldSpec[] =>
+  fieldSpecs(names, ENDPOINT_FIELDS).map((spec) => {
+    const hint = HINTS[spec.name];
+    return hint === undefined ? spec : { ...spec, hint };
+  });
+const EDIT_SPECS = specsOf(NAMES);
 /** A blank key is the model's. */
-const CREATE_SPECS = fieldSpecs(["name", "api_base", "api_key", ...NAMES.slice(2)], ENDPOINT_FIELDS);
+const CREATE_SPECS = specsOf(["name", "api_base", "api_key", ...NAMES.slice(2)]);
 
 interface EndpointDialogProps {
   readonly model: Records["Model"];

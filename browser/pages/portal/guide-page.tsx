@@ -21,7 +21,7 @@ import { texts } from "../../messages/texts.ts";
 import { useNow } from "../../time/use-clock.tsx";
 import { Code } from "../../ui/copy.tsx";
 import { SelectField } from "../../ui/fields.tsx";
-import { Facts, PageHead, Panel, Row, Stack } from "../../ui/layout.tsx";
+import { PageHead, Panel, Row, Stack } from "../../ui/layout.tsx";
 import { Empty, Loaded, Notice } from "../../ui/states.tsx";
 import { Tabs } from "../../ui/tabs.tsx";
 import { EXAMPLES } from "./portal-search.ts";
@@ -103,12 +103,10 @@ export function GuidePage() {
                 {baseUrl === null ? (
                   <p>{text("noAddress")}</p>
                 ) : (
-                  <Facts
-                    facts={[
-                      [text("openAiAddress"), <CopiedUrl key="openai" url={`${baseUrl}/v1`} />],
-                      [text("anthropicAddress"), <CopiedUrl key="anthropic" url={baseUrl} />],
-                    ]}
-                  />
+                  <Stack>
+                    <CopiedUrl label={text("openAiAddress")} url={`${baseUrl}/v1`} />
+                    <CopiedUrl label={text("anthropicAddress")} url={baseUrl} />
+                  </Stack>
                 )}
               </Panel>
               <Panel
@@ -144,6 +142,11 @@ export function GuidePage() {
   );
 }
 
-function CopiedUrl({ url }: { readonly url: string }) {
-  return <Code text={url} label={commonText("copy")} doneLabel={commonText("copied")} />;
+function CopiedUrl({ label, url }: { readonly label: string; readonly url: string }) {
+  return (
+    <div>
+      <p>{label}</p>
+      <Code text={url} label={commonText("copy")} doneLabel={commonText("copied")} />
+    </div>
+  );
 }
