@@ -1,10 +1,13 @@
 /** Reads of a stored answer while nobody can say how many requests are left (docs/rules/budgets.md#unreachable). */
-import { beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { ResolvedKey } from "../../shared/records.ts";
 import { IdentityTransform } from "../../test/harness/edge/pipeline/identity-transform.ts";
 import { keyOf, tenantOf } from "../../test/harness/edge/pipeline/records.ts";
 import { TestPermit, TestPipeline } from "../../test/harness/edge/pipeline/world.ts";
 import { runStored } from "./run-stored.ts";
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 
 beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 
@@ -47,5 +50,44 @@ describe("a read of a stored answer whose limit cannot be read", () => {
 
   it("does not count, and is not refused, if there is no limit", async () => {
     expect(await read(keyOf(), false)).toEqual({ status: 200, code: null, requests: 0, calls: 1, alerts: [] });
+  });
+});
+
+describe("the stream of a stored answer", () => {
+  afterEach(() => void vi.useRealTimers());
+
+  it.each([
+    ["?stream=true", "may go on for an hour", false],
+    ["", "is cut as any answer is if none was asked for", true],
+  ])("of the query %j %s", async (query, _, isCut) => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const world = new TestPipeline();
+    world.objects.set("resp_1", { upstream: "http://upstream.test", model: "tiny" });
+    let upstream: ReadableByteStreamController | null = null;
+    world.upstream = async ({ signal }) => {
+      const start = (controller: ReadableByteStreamController): void => {
+        upstream = controller;
+        signal.addEventListener("abort", () => {
+          upstream = null;
+          controller.error(signal.reason);
+        });
+      };
+      const body = new ReadableStream({ type: "bytes", start });
+      return new Response(body, { headers: { "content-type": "text/event-stream" } });
+    };
+    const sendsTo = (): ReadableByteStreamController | null => upstream;
+    const place = `/v1/responses/resp_1${query}`;
+    const reading = runStored(world.received({ method: "GET", body: null }, place), "resp_1");
+    const text = reading.then(async (response) => await response.text());
+    for (let passedMs = 0; passedMs < HOUR_MS; passedMs += MINUTE_MS) {
+      sendsTo()?.enqueue(new Uint8Array(new TextEncoder().encode('data: {"type":"response.in_progress"}\n\n')));
+      for (let ms = 0; ms < MINUTE_MS; ms += 500) {
+        world.nowMs += 500;
+        await vi.advanceTimersByTimeAsync(500);
+      }
+    }
+    sendsTo()?.close();
+    sendsTo()?.byobRequest?.respond(0);
+    expect((await text).includes("upstream_stream_error")).toBe(isCut);
   });
 });
