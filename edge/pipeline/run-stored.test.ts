@@ -72,22 +72,31 @@ describe("the stream of a stored answer", () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const world = new TestPipeline();
     world.objects.set("resp_1", { upstream: "http://upstream.test", model: "tiny" });
-    const upstream = new TransformStream<Uint8Array, Uint8Array>();
-    const writer = upstream.writable.getWriter();
+    let upstream: ReadableByteStreamController | null = null;
     world.upstream = async ({ signal }) => {
-      signal.addEventListener("abort", () => void writer.abort(signal.reason).catch(() => undefined));
-      return new Response(upstream.readable, { headers: { "content-type": "text/event-stream" } });
+      const start = (controller: ReadableByteStreamController): void => {
+        upstream = controller;
+        signal.addEventListener("abort", () => {
+          upstream = null;
+          controller.error(signal.reason);
+        });
+      };
+      const body = new ReadableStream({ type: "bytes", start });
+      return new Response(body, { headers: { "content-type": "text/event-stream" } });
     };
+    const sendsTo = (): ReadableByteStreamController | null => upstream;
     const place = `/v1/responses/resp_1${query}`;
     const reading = runStored(world.received({ method: "GET", body: null }, place), "resp_1");
     const text = reading.then(async (response) => await response.text());
-    const event = new TextEncoder().encode('data: {"type":"response.in_progress"}\n\n');
     for (let passedMs = 0; passedMs < HOUR_MS; passedMs += MINUTE_MS) {
-      void writer.write(event).catch(() => undefined);
-      world.nowMs += MINUTE_MS;
-      await vi.advanceTimersByTimeAsync(MINUTE_MS);
+      sendsTo()?.enqueue(new Uint8Array(new TextEncoder().encode('data: {"type":"response.in_progress"}\n\n')));
+      for (let ms = 0; ms < MINUTE_MS; ms += 500) {
+        world.nowMs += 500;
+        await vi.advanceTimersByTimeAsync(500);
+      }
     }
-    await writer.close().catch(() => undefined);
+    sendsTo()?.close();
+    sendsTo()?.byobRequest?.respond(0);
     expect((await text).includes("upstream_stream_error")).toBe(isCut);
   });
 });

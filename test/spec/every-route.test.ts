@@ -49,14 +49,14 @@ async function hasFallback(route: Route): Promise<boolean> {
 interface Route {
   readonly path: string;
   /** Fields of its model. */
-  readonly model?: object;
+  readonly model?: Body;
   readonly isForm?: boolean;
   readonly body: Body;
   /** What works, in the order of the columns. */
   readonly works: string;
 }
 
-const modelOf = ({ path, model = {} }: Route): object => ({ ...speaking(path), ...model });
+const modelOf = ({ path, model = {} }: Route): Body => ({ ...speaking(path), ...model });
 
 const messages = [{ role: "user", content: "falcon" }];
 const MADE_OF_TEXT = "stream budget input output cache fallback";
