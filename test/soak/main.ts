@@ -139,6 +139,13 @@ function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }
 
+/** The median of each tenth, which shows whether the memory goes on to grow. */
+function tenths(readings: readonly number[]): readonly string[] {
+  const size = Math.max(1, Math.ceil(readings.length / 10));
+  const starts = Array.from({ length: Math.ceil(readings.length / size) }, (_, nth) => nth * size);
+  return starts.map((start) => median(readings.slice(start, start + size)).toFixed(0));
+}
+
 const TENANTS = 6;
 /** Fewer slots than clients, so that some clients always wait. */
 const SLOTS_PER_STREAM = 0.75;
@@ -241,6 +248,7 @@ async function soak({ stack, upstream, lostSessions }: Soaked, minutes: number, 
       `${unseen} left before anything was seen of them, and have no row`,
       `in flight at the end: ${idle?.in_flight ?? "?"}, queued: ${idle?.queued ?? "?"}`,
       `memory of the runtime after its first quarter of the time: ${first.toFixed(0)} MB, then ${second.toFixed(0)} MB`,
+      `by tenths of the time: ${tenths(memory.readings).join(", ")} MB`,
     ].join("\n"),
   );
   return problems;
