@@ -27,7 +27,7 @@ const HINTS: Readonly<Record<string, string>> = {
   auth_scheme: text("endpointSchemeHint"),
   weight: text("endpointWeightHint"),
 };
-const specsOf = (names: readonly (keyof typeof ENDPOINT_FIELDS & string)[]): readonly FieldSpec[] =>
+const specsOf = (names: readonly (keyof typeof ENDPOINT_FIELDS)[]): readonly FieldSpec[] =>
   fieldSpecs(names, ENDPOINT_FIELDS).map((spec) => {
     const hint = HINTS[spec.name];
     return hint === undefined ? spec : { ...spec, hint };
