@@ -8,6 +8,8 @@ import { printable } from "../wire/text/printable.ts";
 
 /** The most that an error shows of a name that a client made up. */
 const NAME_MAX = 64;
+/** No honest object has more members, and more of them are long work. */
+const MEMBERS_MAX = 1_024;
 
 export type Dialect = "openai" | "anthropic";
 
@@ -86,7 +88,7 @@ export function partsAt(dialect: Dialect, at: string, content: unknown): readonl
 
 /**
  * The members of `body` that are neither translated (`known`) nor in the table. Throws for a refused one that asks for
- * something; with `strict`, for any such member. `at`: the place of the body with a dot, or "".
+ * something, or more than {@link MEMBERS_MAX} members; with `strict`, for any such member. `at`: the place of the body with a dot, or "".
  */
 export function restOf(
   dialect: Dialect,
@@ -95,6 +97,8 @@ export function restOf(
   { at = "", strict = false } = {},
 ): JsonObject {
   const rest: Record<string, unknown> = {};
+  if (Object.keys(body).length > MEMBERS_MAX)
+    throw untranslatable(dialect, at.slice(0, -1) || "body", `leave out all but ${MEMBERS_MAX} members`);
   for (const [name, value] of Object.entries(body)) {
     if (known.has(name)) continue;
     const outcome = lossOf(dialect, at + name)?.[0] ?? (strict ? "refused" : null);
