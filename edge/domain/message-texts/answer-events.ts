@@ -5,10 +5,12 @@
  */
 import type { Steps } from "../../../shared/steps.ts";
 import { parsedInSteps } from "../wire/json/parse-in-steps.ts";
-import { type AnswerParts, type AnswerText, answerParts } from "./answer-texts.ts";
+import { type AnswerParts, type AnswerText, answerParts, isDelta } from "./answer-texts.ts";
 
 /** Longer types of events, and ids of items, are compared up to here. */
 const ID_MAX = 256;
+/** The end of a type tells what an event ends; a type may be as long as its event. */
+const END_MAX = 16;
 /** Of no more choices it is known that they have ended before their stream has. */
 const CHOICES_MAX = 4_096;
 /** Work for a text, in units. */
@@ -79,8 +81,7 @@ export function* eventParts(value: unknown): Steps<EventParts> {
   const event = isRecord(value) ? value : {};
   const type = typeof event["type"] === "string" ? event["type"] : null;
   const ids = idsOf(event);
-  // the end of a message of Anthropic's is called a delta, and its texts are complete
-  if (type !== null && (!type.endsWith("delta") || type === "message_delta"))
+  if (type !== null && !isDelta(type))
     return { ...parts, fragments: [], wholes: parts.texts, ends: endsByType(type, ids) };
   const finished = finishedChoices(event["choices"]);
   const item = [type, event["item_id"]].map((id) => (typeof id === "string" ? id.slice(0, ID_MAX) : numberOf(id)));
@@ -88,7 +89,7 @@ export function* eventParts(value: unknown): Steps<EventParts> {
   const wholes: AnswerText[] = [];
   for (const found of parts.texts) {
     yield TEXT_UNITS;
-    if (found.ofValue) {
+    if (found.ofValue || found.alone) {
       wholes.push(found);
       continue;
     }
@@ -100,8 +101,9 @@ export function* eventParts(value: unknown): Steps<EventParts> {
 }
 
 function endsByType(type: string, ids: readonly (number | null)[]): EventParts["ends"] {
-  if (/(?:completed|incomplete|failed|message_stop)$/.test(type)) return () => true;
-  if (!/(?:done|stop)$/.test(type)) return () => false;
+  const end = type.slice(-END_MAX);
+  if (/(?:completed|incomplete|failed|message_stop)$/.test(end)) return () => true;
+  if (!/(?:done|stop)$/.test(end)) return () => false;
   return (owner) => ids.every((id, at) => id === null || id === owner.ids[at]);
 }
 
