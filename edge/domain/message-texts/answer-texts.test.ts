@@ -9,6 +9,11 @@ it("reads a list of any length in an answer, in order", () => {
   expect({ first: texts[0]?.text, last: texts.at(-1)?.text }).toEqual({ first: "0", last: "199999" });
 });
 
+it("says that it has not read all of a longer one", () => {
+  const { texts, isWhole } = atOnce(answerParts({ content: Array.from({ length: 262_145 }, () => "a") }));
+  expect({ length: texts.length, isWhole }).toEqual({ length: 262_144, isWhole: false });
+});
+
 it.each<[string, object, readonly string[]]>([
   ["a custom tool of chat", { choices: [{ delta: { tool_calls: [{ custom: { name: "n", input: "a" } }] } }] }, ["a"]],
   [

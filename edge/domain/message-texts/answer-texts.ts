@@ -32,6 +32,8 @@ export interface AnswerText {
 export interface AnswerParts {
   readonly texts: readonly AnswerText[];
   readonly withLogprobs: readonly Record<string, unknown>[];
+  /** False: there are more texts than are looked at. */
+  readonly isWhole: boolean;
 }
 
 /** Lists of the pieces of a text: tokens, and the words of a transcription. */
@@ -64,6 +66,8 @@ const SOUND = "audio.delta";
 /** The JSON of what a tool is asked for without a text. */
 const NO_TEXT: ReadonlySet<string> = new Set(["{}", "[]", "null", "true", "false"]);
 
+/** Texts that are looked at; honest answers have fewer. */
+const TEXTS_MAX = 256 * 1024;
 const PLACE_MAX = 64;
 const NAME_MAX = 128;
 /** Work for a member or an element, in units. */
@@ -85,7 +89,7 @@ interface Open {
 export function* answerParts(document: unknown): Steps<AnswerParts> {
   const texts: AnswerText[] = [];
   const withLogprobs: Record<string, unknown>[] = [];
-  if (!isObject(document)) return { texts, withLogprobs };
+  if (!isObject(document)) return { texts, withLogprobs, isWhole: true };
   const open: Open[] = [{ value: document, place: [], step: null, depth: 0 }];
   const isPiece = isDelta((document as { readonly type?: unknown }).type);
   let units = 0;
@@ -95,6 +99,7 @@ export function* answerParts(document: unknown): Steps<AnswerParts> {
     const inside: Open[] = [];
     for (const name of Array.isArray(value) ? value.keys() : Object.keys(value)) {
       const inner = holder[name];
+      if (texts.length >= TEXTS_MAX) return { texts, withLogprobs, isWhole: false };
       units += ENTRY_UNITS;
       if (units >= STEP_UNITS) {
         yield units;
@@ -126,7 +131,7 @@ export function* answerParts(document: unknown): Steps<AnswerParts> {
     for (let one = inside.pop(); one !== undefined; one = inside.pop()) open.push(one);
   }
   yield units;
-  return { texts, withLogprobs };
+  return { texts, withLogprobs, isWhole: true };
 }
 
 function placeIn(place: readonly (string | number)[], step: string | number): readonly (string | number)[] {

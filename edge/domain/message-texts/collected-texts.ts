@@ -48,7 +48,7 @@ export class CollectedTexts implements ResponseTransform {
     return this.#whole;
   }
 
-  /** False: readers of the answer could find other texts in it: an object has a name twice, or it is more than can be read. */
+  /** False: readers of the answer could find other texts in it: an object has a name twice, or there is more than is read. */
   get plain(): boolean {
     return this.#plain;
   }
@@ -87,7 +87,9 @@ export class CollectedTexts implements ResponseTransform {
     else if (isUnreadJson(text)) this.#plain = false;
     const whole = value === undefined ? text : value;
     if (typeof whole === "string") this.#addAlone(whole, false);
-    for (const found of (yield* answerParts(value)).texts) {
+    const { texts, isWhole } = yield* answerParts(value);
+    this.#plain &&= isWhole;
+    for (const found of texts) {
       yield TEXT_UNITS;
       this.#addAlone(found.text, found.json, found.alone ? null : wholeOf(found.place));
     }
@@ -134,7 +136,8 @@ export class CollectedTexts implements ResponseTransform {
   }
 
   *#addParts(event: unknown): Steps<void> {
-    const { fragments, wholes } = yield* eventParts(event);
+    const { fragments, wholes, isWhole } = yield* eventParts(event);
+    this.#plain &&= isWhole;
     yield TEXT_UNITS;
     for (const { key, text, json, place, owner } of fragments)
       this.#add(key, text, json, `${owner.choice} ${owner.ids[0]} ${wholeOf(place) ?? JSON.stringify(place)}`);

@@ -99,6 +99,7 @@ export class RedactingEvents implements ResponseTransform {
       return redacted === data ? event : encoder.encode(writeEvent(fields, redacted));
     }
     const parts = yield* eventParts(value);
+    if (!parts.isWhole) throw new Error("an event with too many texts");
     const changed = [
       // first, because the event is repeated with the rests of its fragments
       yield* redactEach(this.#scan, this.#tally, parts.wholes),

@@ -10,7 +10,7 @@ const OF_ANSWER = wordsOf(
   "metadata tools tool_choice usage instructions prompt error response_format user safety_identifier prompt_cache_key generation_settings",
 );
 /** The same in the answers of the Responses API, where other answers have their text. */
-const OF_RESPONSE = wordsOf("text reasoning truncation include conversation input");
+const OF_RESPONSE = wordsOf("text reasoning truncation include conversation input billing prompt_cache_retention");
 /** The prompt, token by token. */
 const PROMPT_TOKENS = "prompt_logprobs";
 /** Members at the top that contain an answer. */
@@ -24,7 +24,7 @@ const SEALED = "encrypted_";
 const PLACE_ENDS = ["_url", "_uri", "_urls", "_uris"];
 /** Members whose text is a word or an id: with anything else in it, it is examined. */
 const WORDS = wordsOf(
-  "id type object role status model name namespace server_label phase channel finish_reason native_finish_reason stop_reason stop_sequence service_tier system_fingerprint provider category purpose mime_type media_type content_type format output_format encoding language detail quality size background effort verbosity environment container voice",
+  "id type object role status model name namespace server_label phase channel finish_reason native_finish_reason stop_reason stop_sequence service_tier system_fingerprint provider category purpose mime_type media_type content_type format output_format encoding language detail quality size background effort verbosity severity task environment container voice",
 );
 const ID_ENDS = ["_id", "_ids"];
 const URL_TEXT = /^https?:\/\/\S{1,2048}$/;
@@ -40,7 +40,9 @@ interface Holder {
 /** True for a member that is not examined, with all that is in it. */
 export function isAboutAnswer({ holder, step, depth }: Holder, name: string): boolean {
   if (name === PROMPT_TOKENS) return true;
-  const isAnswer = depth === 0 || (depth === 1 && ANSWERS.has(step)) || typeof holder["object"] === "string";
+  // an element of a list of answers says what it is
+  const isAnswer =
+    depth === 0 || (depth === 1 && ANSWERS.has(step)) || (depth <= 2 && typeof holder["object"] === "string");
   if (!isAnswer) return false;
   const isResponse = holder["object"] === "response" || (depth === 1 && step === "response");
   return OF_ANSWER.has(name) || (isResponse && OF_RESPONSE.has(name));
