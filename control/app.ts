@@ -14,6 +14,7 @@ import { publicRoutes } from "./api/public.ts";
 import type { Api, ApiDeps, ApiTypes } from "./api/types.ts";
 import { assistantRoutes } from "./assistant/assistant-routes.ts";
 import { operationRoutes } from "./audit/operation-routes.ts";
+import { batchRoutes } from "./batches/batch-routes.ts";
 import { backupRoutes } from "./backup/backup-routes.ts";
 import { fairshareRoutes } from "./fairshare/fairshare-routes.ts";
 import { loadRoutes } from "./fairshare/load-routes.ts";
@@ -69,6 +70,7 @@ export function createApp(deps: AppDeps): Api {
   usageRoutes(app, deps);
   loadRoutes(app, deps);
   benchmarkRoutes(app, deps);
+  batchRoutes(app);
   budgetRoutes(app, deps);
   operationRoutes(app, deps);
   assistantRoutes(app);

@@ -21,6 +21,9 @@ import { createApp } from "./app.ts";
 import { backupGauges } from "./backup/backup-gauges.ts";
 import { BackupSchedule } from "./backup/backup-schedule.ts";
 import { sealPlainSecrets } from "./backup/seal-plain-secrets.ts";
+import { batchGauges } from "./batches/batch-gauges.ts";
+import { BatchRuns } from "./batches/batch-runs.ts";
+import { LineSender } from "./batches/line-sender.ts";
 import { createDashboard } from "./dashboard/app.ts";
 import { BUILT_CONSOLE, ConsoleAssets } from "./dashboard/assets.ts";
 import { type Connection, embeddedFolder } from "./db/connect.ts";
@@ -187,6 +190,13 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     baseUrl: env.cells.find(({ cell }) => cell === env.cell)?.url ?? "",
     log,
   });
+  const batchRuns = new BatchRuns({
+    ctx: context("system"),
+    sender: new LineSender(env.cells, internalToken),
+    store,
+    usageRetentionDays: env.usageRetentionDays,
+    log,
+  });
   const replica = connection.exclusive ? SOLE_HOLDER : randomUUID();
   const provisioner = composeProvisioner({
     env: env.provisioner,
@@ -215,6 +225,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     backup,
     health,
     benchmarks,
+    batches: batchRuns,
     provisionerWatch: new ProvisionerWatch(context("system"), env.provisionerHeldAfterMs),
     provisioner,
   });
@@ -262,6 +273,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
       ...provisionerCounters.all,
       ...provisionerGauges(db),
       ...backupGauges(db),
+      ...batchGauges(db),
       ...diskGauges(env.dataFolders),
       certificateGauge(env.tlsAddress),
     ],
@@ -283,6 +295,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
   const needs: Needs = { database: async () => await publisher.backlog(), runtimeReadyUrl: env.runtimeReadyUrl };
   const end = (): void => {
     ending.abort();
+    batchRuns.end();
     provisioner.end();
   };
   const { prober } = health;

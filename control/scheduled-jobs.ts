@@ -9,6 +9,7 @@ import type { OutboxWatch } from "./alerts/outbox-watch.ts";
 import type { QueueWatch } from "./alerts/queue-watch.ts";
 import type { BackupSchedule } from "./backup/backup-schedule.ts";
 import { resealSecrets } from "./backup/seal-plain-secrets.ts";
+import type { BatchRuns } from "./batches/batch-runs.ts";
 import type { PowerPoll } from "./energy/power-poll.ts";
 import type { ControlEnv } from "./env.ts";
 import type { composeHealth } from "./health/compose-health.ts";
@@ -35,6 +36,7 @@ const QUEUE_WATCH_EVERY_MS = 10_000;
 const FAILURES_EVERY_MS = 15_000;
 const PROVISIONER_WATCH_EVERY_MS = 15_000;
 const BENCHMARKS_EVERY_MS = 10_000;
+const BATCHES_EVERY_MS = 1000;
 const BUDGETS_EVERY_MS = 10_000;
 const COMPARE_EVERY_MS = 300_000;
 const EXPIRY_EVERY_MS = 3_600_000;
@@ -55,6 +57,7 @@ const HEALTH_EVERY_MS = 30_000;
 const BACKUP_EVERY_MS = 30_000;
 
 interface JobParts {
+  readonly batches: BatchRuns;
   readonly env: Pick<ControlEnv, "cell" | "dataFolders" | "modelHealth" | "usageRetentionDays" | "provisioner">;
   readonly ctx: VerbContext;
   readonly log: Logger;
@@ -96,6 +99,7 @@ export function scheduledJobs(parts: JobParts): readonly Job[] {
     backup,
     health,
     benchmarks,
+    batches,
     provisionerWatch,
     provisioner,
   } = parts;
@@ -151,6 +155,7 @@ export function scheduledJobs(parts: JobParts): readonly Job[] {
       everyMs: BENCHMARKS_EVERY_MS,
       run: async () => await benchmarks.sweep(),
     },
+    { name: "batches", replicas: "one", everyMs: BATCHES_EVERY_MS, run: async () => await batches.tick() },
     { name: "tenant_expiry", replicas: "one", everyMs: EXPIRY_EVERY_MS, run: async () => await expiry.run(Date.now()) },
     {
       name: "ended_secrets",

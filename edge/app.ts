@@ -15,15 +15,18 @@ import { type Deps, depsOf } from "./deps.ts";
 import { requestTargetOf } from "./domain/request/request-target.ts";
 import { MODEL_ROUTES } from "./domain/request/route-class.ts";
 import { errorDocument } from "./domain/wire/error-form.ts";
+import { batchLine } from "./routes/batch-lines.ts";
 import { allowedOrigin, allowOrigin, isPreflight, preflightAnswer } from "./routes/cors.ts";
 import {
   countedTokens,
+  files,
   limits,
   mcp,
   modelDetail,
   modelRoute,
   models,
   otherRoute,
+  realtime,
   storedAnswer,
 } from "./routes/data-plane.ts";
 import { internal } from "./routes/internal.ts";
@@ -90,6 +93,7 @@ app.use(async (c, next) => {
 });
 for (const path of LIVE_PATHS) app.get(path, (c) => c.text("ok", 200, requestIds()));
 app.post(INTERNAL_PATHS.stop, async (c) => await internal(c.var.deps, c.req.raw));
+app.all(INTERNAL_PATHS.lines, async (c) => await batchLine(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));
 app.all("/internal/*", async (c) => await (c.env.OBJECTS?.fetch(c.req.raw) ?? internal(c.var.deps, c.req.raw)));
 app.get("/v1/openapi.json", (c) => c.body(openApiDocument(), 200, { ...requestIds(), ...OPENAPI_HEADERS }));
 app.post(
@@ -98,6 +102,9 @@ app.post(
 );
 app.get("/v1/models", async (c) => await models(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));
 app.get("/v1/limits", async (c) => await limits(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));
+for (const path of ["/v1/files", "/v1/files/*", "/v1/batches", "/v1/batches/*"])
+  app.all(path, async (c) => await files(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));
+app.get("/v1/realtime", async (c) => await realtime(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));
 app.get("/v1/models/*", async (c) => await modelDetail(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));
 app.all(`${WELL_KNOWN}*`, (c) => wellKnown(c.var.deps, c.req.raw, c.req.path));
 app.all("/v1/responses/*", async (c) => await storedAnswer(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));

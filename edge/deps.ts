@@ -30,6 +30,7 @@ import { Readiness } from "./adapters/readiness.ts";
 import { RedisClient } from "./adapters/redis-client.ts";
 import { RedisDirectory } from "./adapters/redis-directory.ts";
 import { RedisEnergy } from "./adapters/redis-energy.ts";
+import { RedisLineAnswers } from "./adapters/redis-line-answers.ts";
 import { RedisMcpSessions } from "./adapters/redis-mcp-sessions.ts";
 import { RedisOriginals } from "./adapters/redis-originals.ts";
 import { RedisResponseCache } from "./adapters/redis-response-cache.ts";
@@ -68,6 +69,7 @@ export interface Deps {
   /** What the isolate's requests do. */
   readonly underWay: WorkUnderWay;
   readonly cell: CellAdmission;
+  readonly control: ControlCalls;
   readonly budgets: TenantBudgetClient;
   /** What the first request would lack, in words; null: nothing. */
   readonly missingPart: () => Promise<string | null>;
@@ -185,6 +187,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
         perTenant: env.storedObjectsPerTenant,
       }),
       originals: new RedisOriginals(client),
+      lineAnswers: new RedisLineAnswers(storeFor("line_answers")),
       compressor: new CompressorHttp({
         ...env.compressor,
         clock,
@@ -255,6 +258,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
         memory: { ...memory, callers: new RunningCallers() },
         underWay,
         cell: direct,
+        control,
         budgets,
         missingPart: async () => await readiness.missingPart(),
         internalTokens,

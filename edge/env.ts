@@ -34,6 +34,7 @@ import { mayConcernSteering, STEERING_NAMES, squashed } from "./domain/request/s
 /** One day. Timers of the runtime reach little more than 24 days. */
 const STALLED_READER_MAX_SECS = 86_400;
 const EXPORT_TIMEOUT_MAX_MS = 86_400_000;
+const REALTIME_MAX_SECS = 86_400;
 
 const algorithm = z
   .string()
@@ -207,6 +208,13 @@ const ROWS = {
     "stalledReaderMs",
     envWhole(60, 0, STALLED_READER_MAX_SECS).describe(
       "How long a client can stop reading its response before it is disconnected; 0: no limit.",
+    ),
+    msOf,
+  ),
+  GATEWAY_REALTIME_MAX_SECS: to(
+    "realtimeMaxMs",
+    envWhole(3_600, 1, REALTIME_MAX_SECS).describe(
+      "How long a [realtime session](docs/rules/realtime.md) lasts at most.",
     ),
     msOf,
   ),

@@ -22,6 +22,20 @@ import type { BilledTokens } from "./domain/usage/billing.ts";
 import type { EnergyTerms, PowerReading } from "./domain/usage/energy.ts";
 import type { ContentCoding } from "./domain/wire/content-coding.ts";
 
+/** The answer of a line of a batch. */
+export interface LineAnswer {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** Answers of lines of batches, by the ids of their requests. */
+export interface LineAnswers {
+  /** Never rejects. */
+  keep(requestId: string, answer: LineAnswer): Promise<void>;
+  /** Rejects when the store does not answer. */
+  load(requestId: string): Promise<LineAnswer | null>;
+}
+
 /** Unix epoch ms. */
 export type Clock = () => number;
 
@@ -387,6 +401,7 @@ export interface Ports {
   readonly mcpSessions: McpSessions;
   readonly upstreamObjects: UpstreamObjects;
   readonly originals: Originals;
+  readonly lineAnswers: LineAnswers;
   readonly compressor: Compressor;
   readonly secrets: SecretOpener;
   readonly tokens: TokenVerifier;

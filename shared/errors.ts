@@ -39,7 +39,7 @@ export const DATA_PLANE_ERRORS = {
   untranslatable_field: { status: 400, message: "a field cannot be translated for this model" },
   untranslatable_route: {
     status: 400,
-    message: "model '<x>' is not served on this path: send a chat completion or a message",
+    message: "model '<x>' is not served on this path: send a chat completion, a message or a response",
     param: "model",
   },
   missing_api_key: { status: 401, message: "missing bearer token" },
@@ -57,6 +57,7 @@ export const DATA_PLANE_ERRORS = {
   tenant_budget_exhausted: { status: 403, message: "tenant term budget exhausted" },
   key_budget_exhausted: { status: 403, message: "api key term budget exhausted" },
   end_user_budget_exhausted: { status: 403, message: "end user term budget exhausted" },
+  file_quota_exceeded: { status: 403, message: "files of the tenant would exceed <x>: delete some", param: "file" },
   mcp_server_disabled: { status: 403, message: "mcp server is disabled" },
   model_not_found: { status: 404, message: "model '<x>' is not registered", param: "model" },
   mcp_server_not_found: { status: 404, message: "mcp server '<x>' is not registered" },
@@ -75,10 +76,15 @@ export const DATA_PLANE_ERRORS = {
     message: "content-encoding must be gzip, deflate, br or zstd, and the body must be in it",
   },
   websocket_unsupported: { status: 426, message: "WebSocket is not served here: send the request with POST" },
+  realtime_upgrade_required: { status: 426, message: "this path serves WebSockets only: connect with an upgrade" },
   token_budget_exceeded: { status: 429, message: "token budget exceeded" },
   request_rate_exceeded: { status: 429, message: "request rate exceeded" },
   queue_full: { status: 429, message: "queue is full" },
   internal_error: { status: 500, message: "internal error" },
+  /** In-band only, before a realtime session is closed (docs/rules/realtime.md#close-codes). */
+  realtime_session_expired: { status: 408, message: "the session has reached its time limit: open another one" },
+  realtime_session_idle: { status: 408, message: "the session was idle for too long: open another one" },
+  realtime_backlog: { status: 429, message: "messages come faster than they are taken" },
   upstream_failed: { status: 502, message: "upstream request failed" },
   /** In-band only: the last event of a stream that broke off (docs/rules/streams.md#broken-streams). */
   upstream_stream_error: { status: 502, message: "upstream stream interrupted" },
@@ -91,6 +97,8 @@ export const DATA_PLANE_ERRORS = {
   /** Also in-band: the last event of a stream that still ran at the end of a stop (docs/rules/local-stack.md#stop). */
   gateway_stopping: { status: 503, message: "the gateway is stopping; try again" },
   key_store_unavailable: { status: 503, message: "key store unavailable" },
+  /** `/v1/files` and `/v1/batches` need the control service. */
+  files_unavailable: { status: 503, message: "files and batches are unavailable; try again" },
   identity_unavailable: { status: 503, message: "identity provisioning unavailable" },
   upstream_timeout: { status: 504, message: "upstream request timed out" },
 } as const satisfies Record<string, ErrorRow>;
@@ -112,6 +120,7 @@ export const ERROR_TABLE = {
   builtin_recipe: { status: 403, message: "built-in recipes cannot be changed" },
   not_found: { status: 404, message: "not found" },
   method_not_allowed: { status: 405, message: "method not allowed" },
+  too_many_keys: { status: 409, message: "the tenant has <x> keys; delete one that is not used" },
   already_exists: { status: 409, message: "<x> already exists" },
   autotune_running: { status: 409, message: "autotune is already running" },
   idempotency_key_reuse: { status: 409, message: "idempotency key was used with a different request" },

@@ -100,6 +100,8 @@ export const storeKeys = {
   cache: (tenantId: string, digest: string): string => `cache:${tenantId}:${digest}`,
   /** The value is the text with this SHA-256, in hex (docs/rules/compression.md#deduplication). */
   original: (tenantId: string, sha256: string): string => `ref:${tenantId}:${sha256}`,
+  /** The answer of a line of a batch, by the id of its request (docs/rules/batches.md#exactly-once). */
+  lineAnswer: (requestId: string): string => `line:${requestId}`,
   /** Present once the copies are complete; the rule is {@link readyFloorOf}. */
   ready: "ready",
   cells: "cells",

@@ -7,6 +7,9 @@ import { drawn, drawnPart } from "./numbers.ts";
 import { largestAndRest } from "./parts.ts";
 import { REST_ID } from "./series-color.ts";
 
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+
 /** One line, area or set of bars. */
 export interface ChartSeries {
   readonly id: string;
@@ -82,6 +85,21 @@ export function valueTicks(peak: number, isWhole: boolean): readonly number[] {
   const step = isWhole ? Math.max(1, roundStep(top / 4)) : roundStep(top / 4);
   const count = Math.max(1, Math.ceil(top / step - 1e-9));
   return Array.from({ length: count + 1 }, (_, at) => Number((at * step).toPrecision(12)));
+}
+
+/**
+ * Bounds of a time axis, never of no width. A bar stands for a day and is drawn around its start: the axis begins half a day
+ * earlier, so that the first bar is whole, and ends half a day earlier, so that the last one is at its end.
+ */
+export function timeBounds(
+  atMs: readonly number[],
+  range: { readonly fromMs: number; readonly toMs: number } | null,
+  isBars: boolean,
+): readonly [fromMs: number, toMs: number] {
+  const [first, last] = [atMs[0] ?? 0, atMs.at(-1) ?? 0];
+  const [from, to] = range === null ? [first, isBars ? last + DAY_MS : last] : [range.fromMs, range.toMs];
+  const shift = isBars ? DAY_MS / 2 : 0;
+  return to > from ? [from - shift, to - shift] : [from - MINUTE_MS, from + MINUTE_MS];
 }
 
 /** The smallest of 1, 2 and 5 times a power of ten that is at least `least`; 1 for 0. */

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { hostileNumber } from "../../test/harness/any-number.ts";
-import { type ChartSeries, chartData, movedCursor, seriesWithRest, valueTicks } from "./chart-data.ts";
+import { type ChartSeries, chartData, movedCursor, seriesWithRest, timeBounds, valueTicks } from "./chart-data.ts";
 import { drawn, drawnPart } from "./numbers.ts";
 import { barOf, largestAndRest } from "./parts.ts";
 import { keptColors, REST_ID } from "./series-color.ts";
@@ -149,6 +149,32 @@ describe("keptColors", () => {
         }
       }),
     );
+  });
+});
+
+describe("timeBounds", () => {
+  const DAY_MS = 86_400_000;
+
+  it("leaves half a day before the first bar and after the last one, so that both are whole", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 1e12 }), fc.integer({ min: 1, max: 400 }), (fromMs, days) => {
+        const starts = Array.from({ length: days }, (_, day) => fromMs + day * DAY_MS);
+        for (const range of [{ fromMs, toMs: fromMs + days * DAY_MS }, null]) {
+          const [from, to] = timeBounds(starts, range, true);
+          expect({ before: fromMs - from, after: to - (starts.at(-1) ?? 0) }).toEqual({
+            before: DAY_MS / 2,
+            after: DAY_MS / 2,
+          });
+        }
+      }),
+    );
+  });
+
+  it("are those of the range for lines, and never of no width", () => {
+    expect(timeBounds([5, 9], { fromMs: 1, toMs: 20 }, false)).toEqual([1, 20]);
+    expect(timeBounds([5, 9], null, false)).toEqual([5, 9]);
+    const [from, to] = timeBounds([5], null, false);
+    expect(to).toBeGreaterThan(from);
   });
 });
 

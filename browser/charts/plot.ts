@@ -4,7 +4,7 @@
  */
 import type uPlot from "uplot";
 import { timeTicks } from "../time/time-ticks.ts";
-import { type ChartData, valueTicks } from "./chart-data.ts";
+import { type ChartData, timeBounds, valueTicks } from "./chart-data.ts";
 
 /** The library, as it is loaded. */
 export type PlotLibrary = typeof uPlot;
@@ -47,7 +47,6 @@ const TIME_AXIS_HEIGHT_PX = 44;
 const TIME_LABEL_WIDTH_PX = 90;
 /** A label this near the end of the time axis would not be whole. */
 const END_PX = 12;
-const MINUTE_MS = 60_000;
 
 /** Where the cursor is: the position of its instant among the instants, and on the plot. */
 export interface PlotCursor {
@@ -84,7 +83,7 @@ export function drawPlot(
       legend: { show: false },
       cursor: { y: false, drag: { x: false, y: false } },
       scales: {
-        x: { time: false, range: () => timeRange(content, kind) },
+        x: { time: false, range: () => [...timeBounds(content.data.atMs, content.range, kind === "bar")] },
         y: { range: () => [0, valueTicks(peakOf(content), content.isWhole).at(-1) ?? 1] },
       },
       axes: [
@@ -180,12 +179,4 @@ function seriesOf(Library: PlotLibrary, { kind, colors }: PlotLook, at: number):
 
 function peakOf({ data, limit }: PlotContent): number {
   return (limit ?? []).reduce<number>((peak, value) => Math.max(peak, value ?? 0), data.peak);
-}
-
-/** Bounds of the time axis, never of no width; bars have half of their distance more on both sides. */
-function timeRange({ data: { atMs }, range }: PlotContent, kind: PlotKind): [number, number] {
-  const [from, to] = range === null ? [atMs[0] ?? 0, atMs.at(-1) ?? 0] : [range.fromMs, range.toMs];
-  const half =
-    kind === "bar" && range === null ? Math.max(MINUTE_MS, (to - from) / Math.max(1, atMs.length - 1) / 2) : 0;
-  return to > from ? [from - half, to + half] : [from - Math.max(half, MINUTE_MS), from + Math.max(half, MINUTE_MS)];
 }

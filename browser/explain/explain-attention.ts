@@ -2,6 +2,7 @@
 import type { AttentionItem } from "../../shared/schema/attention.ts";
 import { explainTexts } from "../messages/en/explain.ts";
 import { texts } from "../messages/texts.ts";
+import { explainAlert } from "./explain-alert.ts";
 import { deploymentTarget, type LinkTarget, modelTarget, pageTarget, tenantTarget } from "./link-target.ts";
 import { settingTarget } from "./setting-tabs.ts";
 
@@ -42,11 +43,11 @@ const TONES: Readonly<Record<AttentionItem["kind"], AttentionExplanation["tone"]
 
 /** An entry of the list of what needs attention, in words. */
 export function explainAttention(item: AttentionItem): AttentionExplanation {
-  const { kind, name, detail } = item;
+  const { kind, name, detail, entity_id } = item;
   return {
     tone: TONES[kind],
     title: text(`attention_${kind}`, { name }),
-    sentence: text(`attention_${kind}_text`),
+    sentence: kind === "alert" ? explainAlert(entity_id).sentence : text(`attention_${kind}_text`),
     detail,
     link: linkOf(item),
   };
@@ -69,8 +70,11 @@ function linkOf({ kind, entity_type, entity_id, name }: AttentionItem): LinkTarg
     case "settings":
       return kind === "provisioner_held" ? pageTarget("/deployments", {}) : settingTarget(entity_id);
     case "model_endpoint":
+      // it is called `model: endpoint`, and the model's page takes the name
+      return modelTarget(name.slice(0, Math.max(0, name.lastIndexOf(": "))), "connection", entity_id);
     case "gateway":
-      return null;
+      if (kind === "alert") return explainAlert(entity_id).link;
+      return kind === "backup_failed" ? pageTarget("/settings", { tab: "backup" }) : null;
     default:
       return entity_type satisfies never;
   }

@@ -3,7 +3,7 @@ import type { BudgetUsage } from "../../shared/schema/budget.ts";
 import { explainTexts } from "../messages/en/explain.ts";
 import { texts } from "../messages/texts.ts";
 import { resetSentence } from "../time/next-reset.ts";
-import { formatCount, formatPrice, formatShare } from "../ui/format.ts";
+import { formatCount, formatShare, formatUsd } from "../ui/format.ts";
 
 const text = texts("explain", explainTexts);
 
@@ -33,15 +33,15 @@ export function explainBudget(usage: BudgetUsage, tenantZone: string, nowMs: num
   if (budget_cost_usd !== null)
     sentences.push(
       text("budgetUsd", {
-        used: formatPrice(usage.used_cost_usd),
-        cap: formatPrice(budget_cost_usd),
+        used: formatUsd(usage.used_cost_usd),
+        cap: formatUsd(budget_cost_usd),
         share: shareOf(usage.used_cost_usd, budget_cost_usd),
-        reserved: formatPrice(usage.reserved_cost_usd),
-        left: formatPrice(usage.remaining_cost_usd),
+        reserved: formatUsd(usage.reserved_cost_usd),
+        left: formatUsd(usage.remaining_cost_usd),
       }),
     );
   if (sentences.length === 0)
-    sentences.push(text("budgetUncapped", { tokens: usage.used_tokens, usd: formatPrice(usage.used_cost_usd) }));
+    sentences.push(text("budgetUncapped", { tokens: usage.used_tokens, usd: formatUsd(usage.used_cost_usd) }));
   else sentences.push(resetSentence(usage, tenantZone, nowMs));
   return { tone: TONES[state], title: text(`budget_${state}`), sentences };
 }

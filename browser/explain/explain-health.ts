@@ -13,7 +13,14 @@ interface HealthExplanation {
   readonly sentence: string;
 }
 
-const TONES = { healthy: "good", degraded: "warn", unhealthy: "bad", unknown: "neutral", disabled: "neutral" } as const;
+const TONES = {
+  healthy: "good",
+  degraded: "warn",
+  unhealthy: "bad",
+  unknown: "neutral",
+  disabled: "neutral",
+  maintenance: "neutral",
+} as const;
 
 /** A model's health at a time, which is written by the clock of `zone`. A state that this version does not know is unknown. */
 export function explainHealth(

@@ -1,6 +1,7 @@
 /** Every code, reason, kind and state of the API has its words, and every row of usage can be said. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { ALERT_TITLES } from "../../shared/catalogues/alerts.ts";
 import { ERROR_TABLE, type ErrorCode } from "../../shared/errors.ts";
 import { ATTENTION_KINDS, type AttentionItem } from "../../shared/schema/attention.ts";
 import type { BudgetUsage } from "../../shared/schema/budget.ts";
@@ -232,6 +233,55 @@ describe("attention", () => {
       since: null,
     } as const;
     expect(explainAttention(item).link).toEqual({ to: "/keys", params: {}, search: { key_id: "k" } });
+  });
+
+  it("about an alert says what to do, and leads to the requests, queues or page that it is about", () => {
+    const of = (entity_id: string) =>
+      explainAttention({ kind: "alert", entity_type: "gateway", entity_id, name: "Alert", detail: "", since: null });
+    expect(of("upstream_5xx_response:team/phi:4")).toMatchObject({
+      sentence: expect.stringContaining("failed requests"),
+      link: { to: "/logs", search: { model: "team/phi:4", status: "error" } },
+    });
+    expect(of("queue_wait_long:eu:team/phi:4").link).toMatchObject({ to: "/fairshare", search: { cell: "eu" } });
+    expect(of("guardrails_input_harm_t1").link).toMatchObject({
+      params: { tenantId: "t1" },
+      search: { tab: "guardrails" },
+    });
+    expect(of("mcp_upstream_5xx_response:files").link).toMatchObject({ to: "/mcp", search: { q: "files" } });
+    const unexplained = Object.keys(ALERT_TITLES).filter((key) =>
+      of(`${key}${key.startsWith("guardrails") ? "_t" : ":about:more"}`).sentence.includes("reference of alerts"),
+    );
+    // events, and alerts of which the list has an entry of its own
+    expect(unexplained).toEqual([
+      "backup_failed",
+      "term_budget_warn",
+      "key_term_budget_warn",
+      "term_budget_exhausted",
+      "key_term_budget_exhausted",
+      "model_health_down",
+      "model_health_recovery",
+      "usage_rows_refused",
+      "tenant_expiry",
+      "identity_tenant_created",
+      "test_alert",
+      "slurm_reconcile_held",
+      "slurm_reconcile_recovered",
+    ]);
+  });
+
+  it("about an endpoint leads to the endpoint on its model's page", () => {
+    const item = {
+      kind: "endpoint_down",
+      entity_type: "model_endpoint",
+      entity_id: "e1",
+      detail: "",
+      since: null,
+    } as const;
+    expect(explainAttention({ ...item, name: "team: phi: second" }).link).toEqual({
+      to: "/models/$modelId",
+      params: { modelId: "team: phi" },
+      search: { tab: "connection", endpoint: "e1" },
+    });
   });
 
   it("about a setting leads to its part of the settings, unless another page has more", () => {

@@ -7,6 +7,8 @@
 type PagePath =
   | "/fairshare"
   | "/logs"
+  | "/reports"
+  | "/models"
   | "/tenants"
   | "/keys"
   | "/users"
@@ -36,7 +38,7 @@ export type LinkTarget =
   | {
       readonly to: "/models/$modelId";
       readonly params: { readonly modelId: string };
-      readonly search: { readonly tab: "connection" | "health" };
+      readonly search: { readonly tab: "connection" | "health"; readonly endpoint?: string };
     };
 
 /** The tabs of a tenant's page that sentences lead to. */
@@ -46,6 +48,7 @@ const FOR_ADMINS: ReadonlySet<LinkTarget["to"]> = new Set([
   "/fairshare",
   "/tenants",
   "/users",
+  "/models",
   "/deployments",
   "/models/$modelId",
   "/deployments/$modelId",
@@ -62,9 +65,9 @@ export function tenantTarget(tenantId: string, tab: TenantTab): LinkTarget {
   return { to: "/tenants/$tenantId", params: { tenantId }, search: { tab } };
 }
 
-/** A target on a model's page. */
-export function modelTarget(modelId: string, tab: "connection" | "health"): LinkTarget {
-  return { to: "/models/$modelId", params: { modelId }, search: { tab } };
+/** A target on the page of a model, by its id or name; `endpoint`: the id of one that is open there. */
+export function modelTarget(modelId: string, tab: "connection" | "health", endpoint?: string): LinkTarget {
+  return { to: "/models/$modelId", params: { modelId }, search: endpoint === undefined ? { tab } : { tab, endpoint } };
 }
 
 /** A target on a page with its parameters. */

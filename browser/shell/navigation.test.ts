@@ -9,6 +9,8 @@ it("leads a tenant's people to every page of theirs", () => {
     "/portal",
     "/logs",
     "/reports",
+    "/batches",
+    "/portal/limits",
     "/portal/usage",
     "/portal/models",
     "/keys",

@@ -8,6 +8,7 @@ import {
   Gauge,
   History,
   KeyRound,
+  ListChecks,
   type LucideIcon,
   MessagesSquare,
   Plug,
@@ -15,6 +16,7 @@ import {
   ScrollText,
   Server,
   Settings,
+  SlidersHorizontal,
   UserCog,
   Users,
 } from "lucide-react";
@@ -37,6 +39,8 @@ const NAVIGATION = [
     { to: "/fairshare", text: "fairshare", icon: Scale, roles: ["admin"] },
     { to: "/logs", text: "logs", icon: ScrollText, roles: ["admin", "user"] },
     { to: "/reports", text: "reports", icon: ChartColumn, roles: ["admin", "user"] },
+    { to: "/batches", text: "batches", icon: ListChecks, roles: ["admin", "user"] },
+    { to: "/portal/limits", text: "portalLimits", icon: SlidersHorizontal, roles: ["user"] },
     { to: "/portal/usage", text: "portalUsage", icon: ChartLine, roles: ["user"] },
   ],
   [

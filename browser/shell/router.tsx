@@ -6,6 +6,7 @@ import type { QueryClient } from "@tanstack/react-query";
 import { createRootRouteWithContext, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
 import { assistantSearch } from "../pages/assistant/assistant-search.ts";
 import { auditSearch } from "../pages/audit/audit-search.ts";
+import { batchesSearch } from "../pages/batches/batches-search.ts";
 import { deploymentSearch, deploymentsSearch, newDeploymentSearch } from "../pages/deployments/deployments-search.ts";
 import { fairshareSearch } from "../pages/fairshare/fairshare-search.ts";
 import { keysSearch } from "../pages/keys/keys-search.ts";
@@ -14,7 +15,12 @@ import { mcpSearch } from "../pages/mcp/mcp-search.ts";
 import { modelSearch, modelsSearch } from "../pages/models/models-search.ts";
 import { overviewSearch } from "../pages/overview/overview-search.ts";
 import { playgroundSearch } from "../pages/playground/playground-search.ts";
-import { guideSearch, portalModelsSearch, portalUsageSearch } from "../pages/portal/portal-search.ts";
+import {
+  guideSearch,
+  portalLimitsSearch,
+  portalModelsSearch,
+  portalUsageSearch,
+} from "../pages/portal/portal-search.ts";
 import { reportsSearch } from "../pages/reports/reports-search.ts";
 import { statementSearch } from "../pages/reports/statement-search.ts";
 import { settingsSearch } from "../pages/settings/settings-search.ts";
@@ -22,9 +28,22 @@ import { signInSearch } from "../pages/sign-in/sign-in-search.ts";
 import { tenantSearch } from "../pages/tenant/tenant-search.ts";
 import { tenantsSearch } from "../pages/tenants/tenants-search.ts";
 import { usersSearch } from "../pages/users/users-search.ts";
-import { Crashed } from "./crashed.tsx";
+import { Crashed, PartGone } from "./crashed.tsx";
 import { NotFound } from "./not-found.tsx";
 import { AdminOnly, SignedIn, UserOnly } from "./signed-in.tsx";
+
+/**
+ * The part of a page. One that cannot be loaded is told in place of the page: for the import's own error the router reloads, and
+ * offline a reload leaves nothing of the console.
+ */
+const pagePart: typeof lazyRouteComponent = (load, name) =>
+  lazyRouteComponent(async () => {
+    try {
+      return await load();
+    } catch (cause) {
+      throw new PartGone(cause);
+    }
+  }, name);
 
 const root = createRootRouteWithContext<{ queries: QueryClient }>()({
   notFoundComponent: NotFound,
@@ -35,7 +54,7 @@ const signIn = createRoute({
   getParentRoute: () => root,
   path: "/sign-in",
   validateSearch: signInSearch,
-  component: lazyRouteComponent(async () => await import("../pages/sign-in/sign-in-page.tsx"), "SignInPage"),
+  component: pagePart(async () => await import("../pages/sign-in/sign-in-page.tsx"), "SignInPage"),
 });
 
 /** Pages of people who have signed in. */
@@ -51,139 +70,153 @@ const overview = createRoute({
   getParentRoute: () => forAdmins,
   path: "/",
   validateSearch: overviewSearch,
-  component: lazyRouteComponent(async () => await import("../pages/overview/overview-page.tsx"), "OverviewPage"),
+  component: pagePart(async () => await import("../pages/overview/overview-page.tsx"), "OverviewPage"),
 });
 
 const fairshare = createRoute({
   getParentRoute: () => forAdmins,
   path: "/fairshare",
   validateSearch: fairshareSearch,
-  component: lazyRouteComponent(async () => await import("../pages/fairshare/fairshare-page.tsx"), "FairsharePage"),
+  component: pagePart(async () => await import("../pages/fairshare/fairshare-page.tsx"), "FairsharePage"),
 });
 
 const logs = createRoute({
   getParentRoute: () => signedIn,
   path: "/logs",
   validateSearch: logsSearch,
-  component: lazyRouteComponent(async () => await import("../pages/logs/logs-page.tsx"), "LogsPage"),
+  component: pagePart(async () => await import("../pages/logs/logs-page.tsx"), "LogsPage"),
 });
 
 const tenants = createRoute({
   getParentRoute: () => forAdmins,
   path: "/tenants",
   validateSearch: tenantsSearch,
-  component: lazyRouteComponent(async () => await import("../pages/tenants/tenants-page.tsx"), "TenantsPage"),
+  component: pagePart(async () => await import("../pages/tenants/tenants-page.tsx"), "TenantsPage"),
 });
 
 const tenant = createRoute({
   getParentRoute: () => signedIn,
   path: "/tenants/$tenantId",
   validateSearch: tenantSearch,
-  component: lazyRouteComponent(async () => await import("../pages/tenant/tenant-page.tsx"), "TenantPage"),
+  component: pagePart(async () => await import("../pages/tenant/tenant-page.tsx"), "TenantPage"),
 });
 
 const keys = createRoute({
   getParentRoute: () => signedIn,
   path: "/keys",
   validateSearch: keysSearch,
-  component: lazyRouteComponent(async () => await import("../pages/keys/keys-page.tsx"), "KeysPage"),
+  component: pagePart(async () => await import("../pages/keys/keys-page.tsx"), "KeysPage"),
+});
+
+const batches = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/batches",
+  validateSearch: batchesSearch,
+  component: lazyRouteComponent(async () => await import("../pages/batches/batches-page.tsx"), "BatchesPage"),
 });
 
 const models = createRoute({
   getParentRoute: () => forAdmins,
   path: "/models",
   validateSearch: modelsSearch,
-  component: lazyRouteComponent(async () => await import("../pages/models/models-page.tsx"), "ModelsPage"),
+  component: pagePart(async () => await import("../pages/models/models-page.tsx"), "ModelsPage"),
 });
 
 const model = createRoute({
   getParentRoute: () => forAdmins,
   path: "/models/$modelId",
   validateSearch: modelSearch,
-  component: lazyRouteComponent(async () => await import("../pages/models/model-page.tsx"), "ModelPage"),
+  component: pagePart(async () => await import("../pages/models/model-page.tsx"), "ModelPage"),
 });
 
 const users = createRoute({
   getParentRoute: () => forAdmins,
   path: "/users",
   validateSearch: usersSearch,
-  component: lazyRouteComponent(async () => await import("../pages/users/users-page.tsx"), "UsersPage"),
+  component: pagePart(async () => await import("../pages/users/users-page.tsx"), "UsersPage"),
 });
 
 const audit = createRoute({
   getParentRoute: () => forAdmins,
   path: "/audit",
   validateSearch: auditSearch,
-  component: lazyRouteComponent(async () => await import("../pages/audit/audit-page.tsx"), "AuditPage"),
+  component: pagePart(async () => await import("../pages/audit/audit-page.tsx"), "AuditPage"),
 });
 
 const reports = createRoute({
   getParentRoute: () => signedIn,
   path: "/reports",
   validateSearch: reportsSearch,
-  component: lazyRouteComponent(async () => await import("../pages/reports/reports-page.tsx"), "ReportsPage"),
+  component: pagePart(async () => await import("../pages/reports/reports-page.tsx"), "ReportsPage"),
 });
 
 const statement = createRoute({
   getParentRoute: () => signedIn,
   path: "/reports/statement",
   validateSearch: statementSearch,
-  component: lazyRouteComponent(async () => await import("../pages/reports/statement-page.tsx"), "StatementPage"),
+  component: pagePart(async () => await import("../pages/reports/statement-page.tsx"), "StatementPage"),
 });
 
 const portal = createRoute({
   getParentRoute: () => forUsers,
   path: "/portal",
-  component: lazyRouteComponent(async () => await import("../pages/portal/portal-page.tsx"), "PortalPage"),
+  component: pagePart(async () => await import("../pages/portal/portal-page.tsx"), "PortalPage"),
+});
+
+const portalLimits = createRoute({
+  getParentRoute: () => forUsers,
+  path: "/portal/limits",
+  validateSearch: portalLimitsSearch,
+  component: pagePart(async () => await import("../pages/portal/limits-page.tsx"), "PortalLimitsPage"),
 });
 
 const portalModels = createRoute({
   getParentRoute: () => forUsers,
   path: "/portal/models",
   validateSearch: portalModelsSearch,
-  component: lazyRouteComponent(async () => await import("../pages/portal/models-page.tsx"), "PortalModelsPage"),
+  component: pagePart(async () => await import("../pages/portal/models-page.tsx"), "PortalModelsPage"),
 });
 
 const portalUsage = createRoute({
   getParentRoute: () => forUsers,
   path: "/portal/usage",
   validateSearch: portalUsageSearch,
-  component: lazyRouteComponent(async () => await import("../pages/portal/usage-page.tsx"), "PortalUsagePage"),
+  component: pagePart(async () => await import("../pages/portal/usage-page.tsx"), "PortalUsagePage"),
 });
 
 const portalGuide = createRoute({
   getParentRoute: () => forUsers,
   path: "/portal/guide",
   validateSearch: guideSearch,
-  component: lazyRouteComponent(async () => await import("../pages/portal/guide-page.tsx"), "GuidePage"),
+  component: pagePart(async () => await import("../pages/portal/guide-page.tsx"), "GuidePage"),
 });
 
 const playground = createRoute({
   getParentRoute: () => signedIn,
   path: "/playground",
   validateSearch: playgroundSearch,
-  component: lazyRouteComponent(async () => await import("../pages/playground/playground-page.tsx"), "PlaygroundPage"),
+  component: pagePart(async () => await import("../pages/playground/playground-page.tsx"), "PlaygroundPage"),
 });
 
 const assistant = createRoute({
   getParentRoute: () => forAdmins,
   path: "/assistant",
   validateSearch: assistantSearch,
-  component: lazyRouteComponent(async () => await import("../pages/assistant/assistant-page.tsx"), "AssistantPage"),
+  component: pagePart(async () => await import("../pages/assistant/assistant-page.tsx"), "AssistantPage"),
 });
 
 const mcp = createRoute({
   getParentRoute: () => forAdmins,
   path: "/mcp",
   validateSearch: mcpSearch,
-  component: lazyRouteComponent(async () => await import("../pages/mcp/mcp-page.tsx"), "McpPage"),
+  component: pagePart(async () => await import("../pages/mcp/mcp-page.tsx"), "McpPage"),
 });
 
 const settings = createRoute({
   getParentRoute: () => forAdmins,
   path: "/settings",
   validateSearch: settingsSearch,
-  component: lazyRouteComponent(async () => {
+  component: pagePart(async () => {
     // At the same time: the page shows nothing without its part, and tells of a part that cannot be loaded.
     import("../pages/settings/settings-part.tsx").catch(() => undefined);
     return await import("../pages/settings/settings-page.tsx");
@@ -194,24 +227,21 @@ const deployments = createRoute({
   getParentRoute: () => forAdmins,
   path: "/deployments",
   validateSearch: deploymentsSearch,
-  component: lazyRouteComponent(
-    async () => await import("../pages/deployments/deployments-page.tsx"),
-    "DeploymentsPage",
-  ),
+  component: pagePart(async () => await import("../pages/deployments/deployments-page.tsx"), "DeploymentsPage"),
 });
 
 const newDeployment = createRoute({
   getParentRoute: () => forAdmins,
   path: "/deployments/new",
   validateSearch: newDeploymentSearch,
-  component: lazyRouteComponent(async () => await import("../pages/deployments/new-page.tsx"), "NewDeploymentPage"),
+  component: pagePart(async () => await import("../pages/deployments/new-page.tsx"), "NewDeploymentPage"),
 });
 
 const deployment = createRoute({
   getParentRoute: () => forAdmins,
   path: "/deployments/$modelId",
   validateSearch: deploymentSearch,
-  component: lazyRouteComponent(async () => await import("../pages/deployments/deployment-page.tsx"), "DeploymentPage"),
+  component: pagePart(async () => await import("../pages/deployments/deployment-page.tsx"), "DeploymentPage"),
 });
 
 const routeTree = root.addChildren([
@@ -232,10 +262,11 @@ const routeTree = root.addChildren([
       newDeployment,
       deployment,
     ]),
-    forUsers.addChildren([portal, portalModels, portalUsage, portalGuide]),
+    forUsers.addChildren([portal, portalLimits, portalModels, portalUsage, portalGuide]),
     logs,
     tenant,
     keys,
+    batches,
     reports,
     statement,
     playground,

@@ -7,6 +7,7 @@ import { type SessionUser, sessionQuery } from "../data/session.ts";
 import { shellTexts } from "../messages/en/shell.ts";
 import { texts } from "../messages/texts.ts";
 import { Empty, Loaded } from "../ui/states.tsx";
+import { AskingBeforeLoss } from "./asking-before-loss.tsx";
 import { Frame } from "./frame.tsx";
 
 const text = texts("shell", shellTexts);
@@ -47,10 +48,12 @@ export function SignedIn() {
   if (shown === null) return <Navigate to="/sign-in" search={{ return_to: href }} replace />;
   return (
     <CurrentUser value={shown}>
-      <Frame user={shown} build={session.data.build}>
-        <Admitted user={shown} />
-      </Frame>
-      <Suspense fallback={null}>{user === null && <SessionEnded session={session.data} />}</Suspense>
+      <AskingBeforeLoss>
+        <Frame user={shown} build={session.data.build}>
+          <Admitted user={shown} />
+        </Frame>
+        <Suspense fallback={null}>{user === null && <SessionEnded session={session.data} />}</Suspense>
+      </AskingBeforeLoss>
     </CurrentUser>
   );
 }

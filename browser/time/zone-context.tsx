@@ -1,6 +1,6 @@
 /** The zone of a page, for everything on it. Whoever holds the choice (address, storage) gives it and takes the new one. */
 import { createContext, type ReactNode, use, useMemo } from "react";
-import { chosenZone, type ZoneChoice, type ZoneOption, zoneLabel, zoneOptions } from "./zones.ts";
+import { chosenZone, usableZone, type ZoneChoice, type ZoneOption, zoneLabel, zoneOptions } from "./zones.ts";
 
 /** What components read of the zone. */
 interface ShownZone {
@@ -12,7 +12,13 @@ interface ShownZone {
   readonly choose: (choice: ZoneChoice) => void;
 }
 
-const ZoneContext = createContext<ShownZone>({ zone: "UTC", label: "UTC", options: [], choose: () => undefined });
+const BROWSER_ZONE = usableZone(Intl.DateTimeFormat().resolvedOptions().timeZone);
+const ZoneContext = createContext<ShownZone>({
+  zone: BROWSER_ZONE,
+  label: zoneLabel(BROWSER_ZONE, Date.now()),
+  options: [],
+  choose: () => undefined,
+});
 
 interface ZoneProviderProps {
   /** The zone of the one tenant whose data the page shows; null when there is no one tenant. */
@@ -35,7 +41,7 @@ export function ZoneProvider({ tenantZone, browserZone, choice, onChoose, nowMs,
   return <ZoneContext value={shown}>{children}</ZoneContext>;
 }
 
-/** The zone of the page; UTC outside of a provider. */
+/** The zone of the page; the browser's outside of a provider. */
 export function useZone(): ShownZone {
   return use(ZoneContext);
 }

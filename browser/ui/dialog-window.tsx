@@ -1,10 +1,11 @@
 import { AlertDialog } from "@base-ui/react/alert-dialog";
 import { Dialog as BaseDialog } from "@base-ui/react/dialog";
 import { X } from "lucide-react";
-import type { ReactNode } from "react";
+import { type ReactNode, useContext, useState } from "react";
 import { Button, IconButton } from "./button.tsx";
 import { classNames } from "./class-names.ts";
 import classes from "./dialog.module.css";
+import { UnsavedContext, type UnsavedScope, UnsavedTexts } from "./unsaved.tsx";
 
 export interface DialogProps {
   readonly isOpen: boolean;
@@ -21,7 +22,7 @@ export interface DialogProps {
   readonly isKept?: boolean;
 }
 
-/** A window over the page; Esc and a click beside it close it, and the focus goes back to where it was. */
+/** A window over the page. Esc and a click beside it close it, after a question when a form in it has something unsaved. */
 export function DialogWindow({
   isOpen,
   onClose,
@@ -32,8 +33,16 @@ export function DialogWindow({
   place = "middle",
   isKept = false,
 }: DialogProps) {
+  const parent = useContext(UnsavedContext);
+  const question = useContext(UnsavedTexts);
+  const [scope] = useState<UnsavedScope>(() => ({ forms: new Set(), parent }));
+  const [isAsking, setAsking] = useState(false);
+  const close = (): void => {
+    if (scope.forms.size > 0) setAsking(true);
+    else onClose();
+  };
   return (
-    <BaseDialog.Root open={isOpen} onOpenChange={(open) => !open && onClose()} disablePointerDismissal={isKept}>
+    <BaseDialog.Root open={isOpen} onOpenChange={(open) => !open && close()} disablePointerDismissal={isKept}>
       <BaseDialog.Portal>
         <BaseDialog.Backdrop className={classes["backdrop"]} />
         <BaseDialog.Popup className={classNames(classes["popup"], classes[place])}>
@@ -43,8 +52,23 @@ export function DialogWindow({
               <X size={16} aria-hidden />
             </BaseDialog.Close>
           </header>
-          <div className={classes["body"]}>{children}</div>
+          <div className={classes["body"]}>
+            <UnsavedContext value={scope}>{children}</UnsavedContext>
+          </div>
           {footer !== undefined && <footer className={classes["footer"]}>{footer}</footer>}
+          <ConfirmWindow
+            isOpen={isAsking}
+            onCancel={() => setAsking(false)}
+            onConfirm={() => {
+              setAsking(false);
+              onClose();
+            }}
+            title={question.title}
+            confirmLabel={question.discard}
+            cancelLabel={question.keep}
+          >
+            {question.text}
+          </ConfirmWindow>
         </BaseDialog.Popup>
       </BaseDialog.Portal>
     </BaseDialog.Root>

@@ -1,16 +1,7 @@
 /** Numbers read as people write them, whatever the number. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  formatCount,
-  formatMs,
-  formatPrice,
-  formatShare,
-  formatShortCount,
-  formatText,
-  formatUsd,
-  usdDecimals,
-} from "./format.ts";
+import { formatCount, formatMs, formatPrice, formatShare, formatShortCount, formatText, formatUsd } from "./format.ts";
 
 const ALL = { formatCount, formatMs, formatShare, formatShortCount, formatUsd, formatPrice };
 
@@ -65,28 +56,6 @@ it.each([
   [-125_000, "-2 min 5 s"],
 ])("formats %s ms as %s", (ms, text) => {
   expect(formatMs(ms)).toBe(text);
-});
-
-describe("usdDecimals", () => {
-  it("writes every amount of a column to its last decimal, so that the column adds up", () => {
-    expect({
-      empty: usdDecimals([]),
-      whole: usdDecimals([1, null]),
-      thousandths: usdDecimals([0.1, 0.25, 0.451]),
-      billionths: usdDecimals([1e-9]),
-    }).toEqual({ empty: 2, whole: 2, thousandths: 3, billionths: 9 });
-    fc.assert(
-      fc.property(fc.array(fc.option(fc.integer({ min: -1e12, max: 1e12 })), { maxLength: 30 }), (nanos) => {
-        const amounts = nanos.map((nano) => (nano === null ? null : nano / 1e9));
-        const decimals = usdDecimals(amounts);
-        for (const amount of amounts) if (amount !== null) expect(Number(amount.toFixed(decimals))).toBe(amount);
-      }),
-    );
-  });
-
-  it("takes amounts of any size", () => {
-    expect(usdDecimals([Number.MAX_VALUE, -1e300, 1e21])).toBe(2);
-  });
 });
 
 it("writes a price to its last decimal", () => {

@@ -38,32 +38,26 @@ export function formatShare(fraction: Amount): string {
   return known(fraction) ? percent.format(fraction) : UNKNOWN;
 }
 
-/** Two decimals from a dollar on; below it as many of the nine as say something: $0.000012. Or exactly `decimals`. */
-export function formatUsd(usd: Amount, decimals?: number): string {
+/** The one rule for money: cents from a dollar on, three significant digits below it: $0.000012. */
+export function formatUsd(usd: Amount): string {
+  const size = Math.abs(usd ?? 0);
+  return usdText(usd, size === 0 || size >= 1 ? 2 : Math.min(9, Math.max(2, 3 - Math.ceil(Math.log10(size)))));
+}
+
+function usdText(usd: Amount, most: number): string {
   if (!known(usd)) return UNKNOWN;
-  const size = Math.abs(usd);
-  if (size >= HUGE_FROM) return `$${huge.format(usd)}`;
-  const digits = size === 0 || size >= 1 ? 2 : Math.min(9, Math.max(2, 3 - Math.ceil(Math.log10(size))));
+  if (Math.abs(usd) >= HUGE_FROM) return `$${huge.format(usd)}`;
   return new Intl.NumberFormat(LOCALE, {
     style: "currency",
     currency: "USD",
-    minimumFractionDigits: decimals ?? 2,
-    maximumFractionDigits: decimals ?? digits,
+    minimumFractionDigits: 2,
+    maximumFractionDigits: most,
   }).format(usd);
 }
 
-/** The fewest decimals, from 2 to 9, with which these amounts are written to their last one, so that a column adds up. */
-export function usdDecimals(amounts: readonly (number | null)[]): number {
-  const needed = amounts.map((amount) => {
-    const written = amount === null || Math.abs(amount) >= HUGE_FROM ? "" : amount.toFixed(9).replace(/0+$/, "");
-    return written.length - 1 - written.indexOf(".");
-  });
-  return needed.reduce((most, one) => Math.max(most, one), 2);
-}
-
-/** A price with all of its decimals, from 2 to 9, so that what it is multiplied with comes to the cost: $1.075. */
+/** With all of its decimals, from 2 to 9: a price, and an amount whose last digit matters: $1.075. */
 export function formatPrice(usd: Amount): string {
-  return known(usd) ? formatUsd(usd, usdDecimals([usd])) : UNKNOWN;
+  return usdText(usd, 9);
 }
 
 /** A span of time: 0.4 ms, 250 ms, 1.5 s, 2 min 5 s, 3 h 20 min, 4 d 2 h. */

@@ -2,7 +2,26 @@
 import { useLayoutEffect, useRef } from "react";
 
 const TYPING = "input, textarea, select, [contenteditable=''], [contenteditable='true']";
+const SINGLE_KEYS = "gateway-single-keys";
 const OVER_PAGE = "[role='dialog'], [role='alertdialog'], [role='menu']";
+
+/** Whether keys such as `j` act alone. Speech input and a slip of the hand press them too, so they can be turned off. */
+export function areSingleKeysOn(): boolean {
+  try {
+    return localStorage.getItem(SINGLE_KEYS) !== "off";
+  } catch {
+    return true; // the browser keeps nothing for this site
+  }
+}
+
+/** Turns them on or off in this browser. */
+export function setSingleKeys(isOn: boolean): void {
+  try {
+    localStorage.setItem(SINGLE_KEYS, isOn ? "on" : "off");
+  } catch {
+    // they stay on
+  }
+}
 
 /**
  * Calls `handler` for a key (`KeyboardEvent.key`, such as `j` or `?`) pressed without Ctrl, Alt or Meta, or for `mod+k`, which
@@ -29,6 +48,7 @@ function isPressed(key: string, event: KeyboardEvent): boolean {
   if (key.startsWith("mod+"))
     return (event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === key.slice(4);
   if (event.ctrlKey || event.metaKey || event.altKey || event.key !== key) return false;
+  if (key.length === 1 && !areSingleKeysOn()) return false;
   const isTyping = event.target instanceof Element && event.target.closest(TYPING) !== null;
   return !isTyping && document.querySelector(OVER_PAGE) === null;
 }

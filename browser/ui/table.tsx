@@ -1,6 +1,6 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDown, ArrowUp } from "lucide-react";
-import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
+import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { classNames } from "./class-names.ts";
 import { useShortcut } from "./shortcuts.ts";
 import classes from "./table.module.css";
@@ -33,7 +33,7 @@ export interface TableProps<T> {
   readonly rowKey: (row: T) => string;
   readonly sort?: Sort | undefined;
   readonly onSort?: (sort: Sort) => void;
-  /** Present: a row can be opened, by a click, or by j, k and Enter. */
+  /** Present: a row can be opened, by a click, or by Tab, the arrow keys (or j and k) and Enter. */
   readonly onOpen?: ((row: T) => void) | undefined;
   /** Key of the row that is open beside the table; j and k open the next and the previous one then. */
   readonly openKey?: string | undefined;
@@ -54,6 +54,13 @@ const HEAD_PX = 36;
 /** Shorter lists are drawn whole, as high as they are. */
 const VIRTUAL_FROM = 40;
 const OVERSCAN = 8;
+/** How far a key moves from a row that has the focus. */
+const STEPS: Readonly<Record<string, number>> = {
+  ArrowDown: 1,
+  ArrowUp: -1,
+  Home: Number.NEGATIVE_INFINITY,
+  End: Number.POSITIVE_INFINITY,
+};
 
 /** A list of rows, of which only those in sight are in the document; its own scrolling keeps the page from scrolling sideways. */
 export function Table<T>({
@@ -107,6 +114,24 @@ export function Table<T>({
     if (isVirtual) virtual.scrollToIndex(next, { align: "auto" });
     else box.current?.querySelector(`[data-index="${next}"]`)?.scrollIntoView({ block: "nearest" });
   };
+  const isToFocus = useRef(false);
+  // after every drawing: a row that was out of sight is in the document only once the list has scrolled to it
+  useEffect(() => {
+    const row = isToFocus.current ? box.current?.querySelector<HTMLElement>(`[data-index="${at}"]`) : null;
+    if (row == null) return;
+    isToFocus.current = false;
+    row.focus({ preventScroll: true });
+  });
+  const onKey = (event: KeyboardEvent<HTMLElement>): void => {
+    const step = Object.hasOwn(STEPS, event.key) ? STEPS[event.key] : undefined;
+    const isRow = event.target instanceof Element && event.target.matches("tr[data-index]");
+    if (!isOpenable || step === undefined || !isRow || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    isToFocus.current = true;
+    move(step);
+  };
+  /** The one row that Tab reaches: where the reader is, else the first in sight. */
+  const tabStop = at >= first && at <= last ? at : first;
   useShortcut("j", () => move(1), isOpenable && rows.length > 0);
   useShortcut("k", () => move(-1), isOpenable && rows.length > 0);
   useShortcut(
@@ -127,6 +152,7 @@ export function Table<T>({
       className={classNames(classes["box"], isVirtual && classes["tall"])}
       tabIndex={0}
       aria-label={label}
+      onKeyDown={onKey}
       onScroll={onTop === undefined ? undefined : (event) => onTop(event.currentTarget.scrollTop <= 0)}
     >
       <table className={classes["table"]} aria-label={label} aria-rowcount={rows.length + 1}>
@@ -147,6 +173,10 @@ export function Table<T>({
                 key={key}
                 data-index={index}
                 aria-rowindex={index + 2}
+                tabIndex={isOpenable ? (index === tabStop ? 0 : -1) : undefined}
+                onFocus={({ target, currentTarget }) => {
+                  if (isOpenable && target === currentTarget) setAtKey(key);
+                }}
                 className={classNames(
                   isOpenable && classes["openable"],
                   index === at && classes["at"],

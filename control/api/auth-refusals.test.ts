@@ -95,7 +95,7 @@ describe("a wrong token", () => {
     expect(alerts).toMatchObject([
       {
         issueKey: "admin_auth_failures",
-        title: "Admin token guessed",
+        title: "Wrong admin tokens",
         detail: "20 wrong tokens from 2 addresses in a minute",
         cell: "here",
         count: 1,

@@ -7,7 +7,7 @@ import type { Context } from "hono";
 import { accepts } from "hono/accepts";
 import { CSV_TYPE, csvLine } from "../../shared/text/csv.ts";
 import type { Page } from "../kernel/context.ts";
-import { csvHeaders, csvLines, isCsvFormat } from "../kernel/csv.ts";
+import { csvHeaders, csvLines, csvName, isCsvFormat } from "../kernel/csv.ts";
 import type { ApiTypes } from "./types.ts";
 
 const JSON_TYPE = "application/json";
@@ -80,6 +80,6 @@ export async function csvAnswer(
     },
     { highWaterMark: 0 },
   );
-  for (const [name, value] of Object.entries(csvHeaders(filename))) c.header(name, value);
+  for (const [name, value] of Object.entries(csvHeaders(csvName(filename, c.req.query())))) c.header(name, value);
   return c.body(body);
 }

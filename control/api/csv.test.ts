@@ -9,7 +9,7 @@ import type { UsageLog } from "../../shared/schema/usage.ts";
 import type { DailyUsage } from "../../shared/schema/usage-reads.ts";
 import { csvLine } from "../../shared/text/csv.ts";
 import { dayStartMs } from "../../shared/time/zone-days.ts";
-import { usageRowSchema } from "../../shared/usage/usage-row.ts";
+import { NIL_UUID, usageRowSchema } from "../../shared/usage/usage-row.ts";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
 import { ledgerRow, TestLedger } from "../../test/harness/ledger.ts";
 import { mainRows } from "../../test/harness/main-rows.ts";
@@ -57,7 +57,9 @@ const sumsOf = (rows: readonly object[], names: readonly string[]): Readonly<Rec
   );
 /** A row of JSON as its cells are written. */
 const written = (row: object): Readonly<Record<string, string>> =>
-  Object.fromEntries(Object.entries(row).map(([name, value]) => [name, value === null ? "" : String(value)]));
+  Object.fromEntries(
+    Object.entries(row).map(([name, value]) => [name, value === null || value === NIL_UUID ? "" : String(value)]),
+  );
 
 describe("a list as CSV", () => {
   it("has the rows and figures of its JSON, by the header and by the query", async () => {
@@ -86,6 +88,15 @@ describe("a list as CSV", () => {
       expect(await rowsOf(await get(path, { accept: "text/csv" }))).toEqual(csv);
       expect(await rowsOf(await get(`${path}&format=csv`.replace("breakdown&", "breakdown?")))).toEqual(csv);
     }
+  });
+
+  it("is named after the list and what the query says of its rows", async () => {
+    const nameOf = async (query: string) =>
+      (await get(`/usage/daily?format=csv&${query}`)).headers.get("content-disposition");
+    expect(await nameOf("group_by=tenant&start_day=2026-11-01&end_day=2026-11-28")).toBe(
+      'attachment; filename="usage-daily-tenant-2026-11-01-2026-11-28.csv"',
+    );
+    expect(await nameOf("model=team/phi%224")).toBe('attachment; filename="usage-daily-team_phi_4.csv"');
   });
 
   mainRows(1)(["America/Los_Angeles", "UTC", "Asia/Kolkata"])(

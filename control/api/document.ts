@@ -17,6 +17,7 @@ const TAGS: Readonly<Record<string, string>> = {
   "Model health": "Health checks of upstreams and their results.",
   Fairshare: "Groups of tenants and their shares when the gateway is saturated.",
   Load: "Capacity of the cells (regions), and the current state of their schedulers.",
+  Batches: "Files of requests that tenants have run on idle slots.",
   "MCP servers": "MCP servers that clients reach through the gateway.",
   Usage: "Usage and cost.",
   Users: "People who sign in to the console: approval, roles, tenants.",

@@ -86,7 +86,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   "PATCH /models/{id}/managed": { body: patchManagedModelSchema, follows: mergedSpec },
   "PUT /models/{id}/health/config": { body: healthConfigSchema },
   "POST /models/{id}/autotune/apply": {
-    follows: () => ({ capacity_mode: "tuned", capacity_tuned_at: AT_RUN }),
+    follows: ({ capacity_mode }) => ({ capacity_mode: capacity_mode ?? "tuned", capacity_tuned_at: AT_RUN }),
   },
   "POST /fairshare/groups": { body: createGroupSchema },
   "POST /mcp-servers": { body: createMcpServerSchema },

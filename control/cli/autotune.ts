@@ -9,6 +9,7 @@ interface AutotuneOptions {
   readonly targetP99?: number;
   readonly maxConcurrency?: number;
   readonly apply?: true;
+  readonly adaptive?: true;
 }
 
 const COLUMNS = ["concurrency", "throughput_rps", "p50_ms", "p99_ms", "requests", "errors"] as const;
@@ -20,10 +21,11 @@ export function autotuneCommand(models: Command): void {
     .option("--target-p99 <ms>", "p99 latency target in ms, default 2000", toNumber)
     .option("--max-concurrency <count>", "highest concurrency to try, default 64, at most 256", toNumber)
     .option("--apply", "set the recommended capacity")
+    .option("--adaptive", "start the mode adaptive at the recommended capacity")
     .action(async (model: string, options: AutotuneOptions, command: Command) => {
       const session = sessionOf(command);
       const { id, model_name } = await findModel(session, model);
-      const { targetP99, maxConcurrency, apply } = options;
+      const { targetP99, maxConcurrency, apply, adaptive } = options;
       const params = { path: { id } };
       const body = {
         ...(targetP99 === undefined ? {} : { target_p99_ms: targetP99 }),
@@ -33,10 +35,10 @@ export function autotuneCommand(models: Command): void {
       const { recommended_max_in_flight: most, knee_reason } = report;
       session.listIn(report, report.steps, COLUMNS);
       session.say(`recommended concurrency: ${most} (${knee_reason})`);
-      if (apply === undefined) return;
+      if (apply === undefined && adaptive === undefined) return;
       if (knee_reason === "no_data") throw new CliError("nothing was set: no request succeeded");
-      const applied = { max_in_flight: most };
+      const applied = { max_in_flight: most, capacity_mode: adaptive ? "adaptive" : "tuned" } as const;
       await session.bodyOf(session.client.POST("/api/v1/models/{id}/autotune/apply", { params, body: applied }));
-      session.say(`model '${model_name}' has max concurrency ${most} now`);
+      session.say(`model '${model_name}' ${adaptive ? "starts at" : "has"} max concurrency ${most} now`);
     });
 }

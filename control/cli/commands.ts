@@ -1,6 +1,7 @@
 /** Every command of the command line. */
 import type { Command } from "commander";
 import { backupCommands } from "./backup.ts";
+import { batchCommands } from "./batches.ts";
 import { doctorCommand } from "./doctor.ts";
 import { drillCommand } from "./drill.ts";
 import { guardrailsCommands } from "./guardrails.ts";
@@ -21,6 +22,7 @@ export function addCommands(program: Command, version: string): void {
     managedCommands,
     recipeCommands,
     guardrailsCommands,
+    batchCommands,
     usageCommands,
     operationCommands,
     backupCommands,

@@ -23,6 +23,11 @@ const FIELD_OPTIONS = {
     "API of the upstream: openai or anthropic",
     (text) => text as Schemas["Model"]["api_dialect"],
   ],
+  responses_api: [
+    "--responses <who>",
+    "who answers the Responses API: native (the upstream) or translated (to chat completions)",
+    (text) => text as Schemas["Model"]["responses_api"],
+  ],
   auth_scheme: [
     "--auth <scheme>",
     "how the API key is sent: bearer, x-api-key, api-key or none",
@@ -66,6 +71,13 @@ const FIELD_OPTIONS = {
     toNumberOrNone,
   ],
   input_cost_per_second: ["--second-cost <usd>", "USD per second of transcribed audio", toNumber],
+  capacity_mode: [
+    "--capacity-mode <mode>",
+    "static, tuned or adaptive: moved by what the upstream shows",
+    (text) => text as Schemas["Model"]["capacity_mode"],
+  ],
+  adaptive_min: ["--adaptive-min <count>", "smallest capacity in the mode adaptive", toNumber],
+  adaptive_max: ["--adaptive-max <count>", "largest capacity in the mode adaptive", toNumber],
   context_window: ["--context-window <tokens>", "tokens, 0 for unknown", toNumber],
 } as const satisfies FieldOptions;
 
@@ -147,6 +159,22 @@ export function modelCommands(program: Command): void {
         );
       });
   }
+  models
+    .command("capacity <model>")
+    .description("show the capacity of a model, and why it changed in the mode adaptive")
+    .option("--cell <name>", "the cell, by default the first one")
+    .action(async (model: string, { cell }: { cell?: string }, command: Command) => {
+      const session = sessionOf(command);
+      const { model_name, capacity_mode, max_in_flight } = await findModel(session, model);
+      const query = cell === undefined ? {} : { cell };
+      const live = await session.bodyOf(session.client.GET("/api/v1/fairshare/live", { params: { query } }));
+      const known = live.adaptive.find((one) => one.model === model_name);
+      const { capacity = max_in_flight, min = null, max = null, changes = [] } = known ?? {};
+      const now = { model: model_name, cell: live.cell, capacity_mode, capacity, min, max };
+      const rows = changes.map(({ ts_ms, ...change }) => ({ at: new Date(ts_ms).toISOString(), ...change }));
+      session.listIn({ ...now, changes }, rows, ["at", "from", "to", "reason"]);
+      session.say(`capacity now: ${capacity ?? "no limit of its own"} (${capacity_mode})`);
+    });
   autotuneCommand(models);
   modelHealthCommands(models);
   models

@@ -1,5 +1,5 @@
 /**
- * The data plane for a browser whose person pastes a key (docs/rules/console.md#relay): chat completions and the list of
+ * The data plane for a browser whose person pastes a key (docs/rules/console.md#relay): chat completions, messages and the list of
  * models, at the one address that the console is configured with. Nothing of a request chooses where it goes. Bytes pass as
  * they come, both ways, and neither they nor the key are kept or logged.
  */
@@ -11,7 +11,7 @@ import { DashboardError } from "./dashboard-error.ts";
 import type { OpenCalls } from "./open-calls.ts";
 
 /** Every request that is passed on: its method and path below /api/relay. */
-const ROUTES: ReadonlySet<string> = new Set(["GET /v1/models", "POST /v1/chat/completions"]);
+const ROUTES: ReadonlySet<string> = new Set(["GET /v1/models", "POST /v1/chat/completions", "POST /v1/messages"]);
 
 /** What is passed on of a request, and of an answer. */
 const REQUEST_HEADERS = ["accept", "authorization", "content-type"];

@@ -22,6 +22,23 @@ export function findingOf(outcome: HealthOutcome, message: string): Finding {
   return { outcome, message: message.slice(0, MESSAGE_MAX), latencyMs: null, httpStatus: null, excerpt: null };
 }
 
+/** With fewer failed requests than this a probe says more. */
+const FAILED_MIN = 3;
+
+/**
+ * The finding of a probe beside what users got meanwhile: where every one of at least three requests failed, a model whose probe
+ * passed is degraded, and one that answers with errors is unhealthy.
+ */
+export function findingWithTraffic(
+  found: Finding,
+  { requests, served }: { readonly requests: number; readonly served: number },
+): Finding {
+  if (served > 0 || requests < FAILED_MIN) return found;
+  if (found.outcome !== "healthy" && found.outcome !== "degraded") return found;
+  const message = `${found.message}; all ${requests} requests since the last check failed`.slice(0, MESSAGE_MAX);
+  return { ...found, outcome: found.outcome === "healthy" ? "degraded" : "unhealthy", message };
+}
+
 /**
  * The finding for a model that only its endpoints serve: healthy when all endpoints are, unhealthy when all are, else
  * degraded. A managed model is healthy as soon as `minReplicas` of its endpoints are, because others may just be starting;

@@ -9,11 +9,11 @@ import { GatewayError } from "../../shared/errors.ts";
 import { accessOf } from "../../shared/network/upstream-access.ts";
 import type { EndpointRow } from "../db/schema/endpoints.ts";
 import type { VerbContext } from "../kernel/context.ts";
-import { recentSuccess } from "../usage/analytics/recent-success.ts";
+import { recentOutcomes, recentSuccess } from "../usage/analytics/recent-traffic.ts";
 import type { AnalyticsStore } from "../usage/analytics/store.ts";
 import type { CatalogCache } from "./catalogs.ts";
 import type { CheckPlan, CheckTrigger } from "./check-plan.ts";
-import { type Finding, findingOf, findingOfEndpoints } from "./finding.ts";
+import { type Finding, findingOf, findingOfEndpoints, findingWithTraffic } from "./finding.ts";
 import { type ProbeTools, type ProbeUsage, probe } from "./probe.ts";
 import { modelTypeOf } from "./probe-calls.ts";
 
@@ -59,23 +59,37 @@ export async function checkModel(
     ),
   ]);
   const ofEndpoints = plan.model.api_base === "" && (plan.endpoints.length > 0 || plan.minReplicas !== null);
-  const model =
-    proof ??
-    (ofEndpoints
+  const probed = async (): Promise<Finding> =>
+    ofEndpoints
       ? findingOfEndpoints(
           found.map(([, { outcome }]) => outcome),
           plan.minReplicas,
         )
-      : await probeAddress(plan.model.api_base, plan.model.api_key, null));
+      : await probeAddress(plan.model.api_base, plan.model.api_key, null);
+  const model = proof ?? (await besideTraffic(tools, plan, await probed()));
   return { model, endpoints: new Map(found), usages };
 }
 
-/** What recent requests of the model prove; null: nothing, or the ledger does not answer. */
-async function proofOf({ ctx, analytics }: CheckTools, { model, health }: CheckPlan): Promise<Finding | null> {
-  const withinMs = ctx.now().getTime() - model.health_check_interval_secs * 1000;
-  const sinceMs = Math.max(0, withinMs, health?.evidence_from?.getTime() ?? 0);
+/** The finding, made worse where every request since the last check failed; as it is while the ledger does not answer. */
+async function besideTraffic({ ctx, analytics }: CheckTools, plan: CheckPlan, found: Finding): Promise<Finding> {
   try {
-    const success = await recentSuccess(analytics, model.model_name, sinceMs);
+    return findingWithTraffic(found, await recentOutcomes(analytics, plan.model.model_name, evidenceFromMs(ctx, plan)));
+  } catch (error) {
+    if (error instanceof GatewayError) return found;
+    throw error;
+  }
+}
+
+/** From when on requests say something about the model as it is now, epoch ms. */
+function evidenceFromMs(ctx: VerbContext, { model, health }: CheckPlan): number {
+  const withinMs = ctx.now().getTime() - model.health_check_interval_secs * 1000;
+  return Math.max(0, withinMs, health?.evidence_from?.getTime() ?? 0);
+}
+
+/** What recent requests of the model prove; null: nothing, or the ledger does not answer. */
+async function proofOf({ ctx, analytics }: CheckTools, plan: CheckPlan): Promise<Finding | null> {
+  try {
+    const success = await recentSuccess(analytics, plan.model.model_name, evidenceFromMs(ctx, plan));
     if (success === null) return null;
     const message = `served a request at ${new Date(success.atMs).toISOString()}`;
     return { ...findingOf("healthy", message), latencyMs: success.totalMs, httpStatus: success.statusCode };

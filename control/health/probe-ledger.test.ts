@@ -50,6 +50,39 @@ async function checked(model: Model): Promise<ModelHealthDetail["checks"][number
 
 const probes = (): number => scene.upstream.asked.length;
 
+describe("requests that all failed", () => {
+  const fail = async (model: Model, count: number): Promise<void> => {
+    for (let at = 0; at < count; at++) await served(model, 5000 + at, { status_code: 502, upstream_status: 500 });
+  };
+
+  it("make a model that answers with errors down, and one whose probe passes degraded", async () => {
+    const model = await known({ health: { failure_threshold: 1 } });
+    await fail(model, 3);
+    expect(await checked(model)).toMatchObject({
+      status: "degraded",
+      message: "http 200; all 3 requests since the last check failed",
+    });
+    scene.answers = { completions: { status: 500 } };
+    await scene.pass(60_000);
+    await fail(model, 4);
+    expect(await checked(model)).toMatchObject({
+      status: "unhealthy",
+      message: "http 500; all 4 requests since the last check failed",
+    });
+    expect(await scene.summary(model)).toMatchObject({ status: "unhealthy", alert_state: "firing" });
+  });
+
+  it("say nothing when they are two, or when one was served", async () => {
+    const few = await known();
+    await fail(few, 2);
+    expect(await checked(few)).toMatchObject({ status: "healthy", message: "http 200" });
+    const mixed = await known();
+    await served(mixed, 9000);
+    await fail(mixed, 3);
+    expect(await checked(mixed)).toMatchObject({ status: "healthy", message: "http 200" });
+  });
+});
+
 describe("a request that was served", () => {
   it("within the interval settles checks that nobody has asked for, without a call", async () => {
     const model = await known();

@@ -54,6 +54,48 @@ async function lastChange(key: ApiKey): Promise<unknown> {
   return entry?.detail["changed"];
 }
 
+it("a user does not delete a key that an admin has disabled", async () => {
+  const key = await keyOfUser({ name: "mine" });
+  await asAdmin(key, { disabled: true });
+  const remove = async () =>
+    await control.app.request(`/api/v1/keys/${key.id}`, {
+      method: "DELETE",
+      headers: { authorization: userCredential(tenant.id, ADMIN_TOKEN) },
+    });
+  const refused = await remove();
+  expect({ status: refused.status, text: await refused.text() }).toEqual({
+    status: 400,
+    text: expect.stringContaining("only an admin can delete the key"),
+  });
+  await asAdmin(key, { disabled: false });
+  expect((await remove()).status).toBe(204);
+});
+
+it("users create keys up to a bound, with at most 500 models each; an admin creates more", async () => {
+  const other = await control.must<Tenant>("POST", "/tenants", { name: "many" });
+  await keyOfAdmin({ name: "first" });
+  const [first] = await control.connection.db.select().from(apiKeys).limit(1);
+  const { key_hash: _, id: __, ...row } = first as typeof apiKeys.$inferSelect;
+  const rows = Array.from({ length: 500 }, (_value, at) => ({
+    ...row,
+    tenant_id: other.id,
+    key_hash: `hash-${at}`,
+  }));
+  await control.connection.db.insert(apiKeys).values(rows);
+  const asOther = async (body: Fields) =>
+    await control.app.request(`/api/v1/tenants/${other.id}/keys`, {
+      method: "POST",
+      headers: { authorization: userCredential(other.id, ADMIN_TOKEN) },
+      body: JSON.stringify(body),
+    });
+  expect((await asOther({ name: "one more" })).status).toBe(409);
+  await control.must("POST", `/tenants/${other.id}/keys`, { name: "of an admin" });
+  const names = Array.from({ length: 501 }, (_value, at) => `model-${at}`);
+  expect((await asUser("POST", `/tenants/${tenant.id}/keys`, { name: "long", allowed_models: names })).paths).toEqual([
+    "allowed_models",
+  ]);
+});
+
 const asAdmin = async (key: ApiKey, body: Fields) => await control.must<ApiKey>("PATCH", `/keys/${key.id}`, body);
 const put = async (key: ApiKey, body: Fields) => await asUser("PUT", `/keys/${key.id}`, body);
 const setDisabled = async (key: ApiKey, disabled: boolean) =>

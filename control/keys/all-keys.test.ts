@@ -36,7 +36,13 @@ describe("keys across tenants", () => {
   it("are listed newest first, with their tenant and without a secret", async () => {
     const rows = await list("");
     expect(rows.map((row) => row.id)).toEqual(created.map(({ key }) => key.id).reverse());
-    expect(rows[0]).toMatchObject({ tenant_id: tenants[1]?.id, tenant_name: "two", name: "gamma", disabled: false });
+    expect(rows[0]).toMatchObject({
+      tenant_id: tenants[1]?.id,
+      tenant_name: "two",
+      tenant_status: "active",
+      name: "gamma",
+      disabled: false,
+    });
     expect(Object.keys(rows[0] ?? {})).not.toContain("key_hash");
   });
 

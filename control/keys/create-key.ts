@@ -1,5 +1,7 @@
 /** Creates a key for a tenant. Only this answer shows the secret (docs/rules/keys.md#secret). */
+import { eq } from "drizzle-orm";
 import { hashKeySecret, keyPrefix, makeKeySecret, pepperId } from "../../shared/access/api-key.ts";
+import { LIMITS } from "../../shared/catalogues/limits.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { type CreatedKey, createKeySchema } from "../../shared/schema/api-key.ts";
 import { apiKeys } from "../db/schema/tenancy.ts";
@@ -11,7 +13,7 @@ import { changedByAdmin, createdByUser } from "./admin-limits.ts";
 import { keyColumns } from "./key-columns.ts";
 import { keyRecord } from "./key-record.ts";
 
-/** The key and its secret. Throws 400, 404. */
+/** The key and its secret. Throws 400, 404, and 409 `too_many_keys` for a user. */
 export async function createKey(ctx: VerbContext, tenant: string, input: unknown): Promise<Written<CreatedKey>> {
   const tenantId = parseId(tenant);
   const body = parse(createKeySchema, input);
@@ -19,6 +21,10 @@ export async function createKey(ctx: VerbContext, tenant: string, input: unknown
   const hash = hashKeySecret(secret, ctx.pepper);
   return await write(ctx, async (tx, journal) => {
     await lockTenant(tx, tenantId);
+    if (ctx.isForUser === true) {
+      const keys = await tx.$count(apiKeys, eq(apiKeys.tenant_id, tenantId));
+      if (keys >= LIMITS.usersKeys) throw new GatewayError("too_many_keys", { value: String(keys) });
+    }
     const now = ctx.now();
     const fields = keyColumns(body, null, now) as typeof apiKeys.$inferInsert;
     const [row] = await tx

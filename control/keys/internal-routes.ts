@@ -9,6 +9,7 @@ import { rootCause } from "../../shared/text/root-cause.ts";
 import { FILL_PATH } from "../../shared/wire/internal.ts";
 import { limitBody } from "../api/guard.ts";
 import type { Api, ApiDeps } from "../api/types.ts";
+import { clientBatchRoutes } from "../batches/client-routes.ts";
 import { failureLevel } from "../kernel/store-watch.ts";
 import { provisionIdentity } from "../tenants/provision-identity.ts";
 import { renewKeyHash } from "./renew-key-hash.ts";
@@ -25,6 +26,7 @@ export function internalRoutes(app: Api, deps: ApiDeps): void {
     c.set("ctx", deps.context(ACTOR));
     await next();
   });
+  clientBatchRoutes(app);
   app.use("/internal/*", limitBody);
   for (const [path, verb] of [
     [IDENTITIES_PATH, provisionIdentity],

@@ -12,7 +12,8 @@ import { containing } from "../kernel/search.ts";
 import { keyRecord } from "./key-record.ts";
 
 /** A subquery for each row of the page, so that the planner cannot choose a join over all keys. */
-const tenantName = sql<string>`(SELECT ${tenants.name} FROM ${tenants} WHERE ${tenants.id} = ${apiKeys.tenant_id})`;
+const ofTenant = <T extends string>(column: typeof tenants.name | typeof tenants.status) =>
+  sql<T>`(SELECT ${column} FROM ${tenants} WHERE ${tenants.id} = ${apiKeys.tenant_id})`;
 
 /** One page. Throws 400. */
 export async function listAllKeys(ctx: VerbContext, query: unknown): Promise<Page<ListedKey>> {
@@ -26,7 +27,8 @@ export async function listAllKeys(ctx: VerbContext, query: unknown): Promise<Pag
     ctx.db
       .select({
         ...getTableColumns(apiKeys),
-        tenant_name: tenantName,
+        tenant_name: ofTenant(tenants.name),
+        tenant_status: ofTenant<ListedKey["tenant_status"]>(tenants.status),
         micros: createdMicros(apiKeys.created_at),
       })
       .from(apiKeys)
@@ -44,6 +46,6 @@ export async function listAllKeys(ctx: VerbContext, query: unknown): Promise<Pag
     rows,
     page,
     (row) => [row.micros, row.id],
-    (row) => ({ ...keyRecord(row), tenant_name: row.tenant_name }),
+    (row) => ({ ...keyRecord(row), tenant_name: row.tenant_name, tenant_status: row.tenant_status }),
   );
 }

@@ -6,7 +6,14 @@ import { eq } from "drizzle-orm";
 import type { z } from "zod";
 import { type ErrorDetail, GatewayError } from "../../shared/errors.ts";
 import { originOf } from "../../shared/network/origin.ts";
-import { CACHE_TTL_COMPLAINT, isCacheTtlRight, type Model, type PatchModel } from "../../shared/schema/model.ts";
+import {
+  ADAPTIVE_BOUNDS_COMPLAINT,
+  areBoundsRight,
+  CACHE_TTL_COMPLAINT,
+  isCacheTtlRight,
+  type Model,
+  type PatchModel,
+} from "../../shared/schema/model.ts";
 import type { Transaction } from "../db/connect.ts";
 import { modelEndpoints } from "../db/schema/endpoints.ts";
 import { type ModelRow, models } from "../db/schema/models.ts";
@@ -44,12 +51,13 @@ function hasOtherAccess(before: ModelRow, after: ModelRow): boolean {
 function complaintsAbout(
   body: PatchModel,
   before: ModelRow,
-  after: Pick<ModelRow, "cache_enabled" | "cache_ttl_secs">,
+  after: Pick<ModelRow, "cache_enabled" | "cache_ttl_secs" | "adaptive_min" | "adaptive_max">,
 ): ErrorDetail[] {
   const renamed = body.model_name !== undefined && body.model_name !== before.model_name;
   return [
     ...(renamed ? [{ path: "model_name", message: "cannot be changed; create another model instead" }] : []),
     ...(isCacheTtlRight(after) ? [] : [{ path: "cache_ttl_secs", message: CACHE_TTL_COMPLAINT }]),
+    ...(areBoundsRight(after) ? [] : [{ path: "adaptive_max", message: ADAPTIVE_BOUNDS_COMPLAINT }]),
   ];
 }
 

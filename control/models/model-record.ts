@@ -25,6 +25,7 @@ export function modelRecord({ row, healthStatus }: ModelWithHealth): Model {
     ...shown,
     api_key_set: row.api_key !== null && row.api_key !== "",
     health_status: healthStatus,
+    maintenance_until: shown.health_maintenance_until,
     health: {
       checks_enabled: row.health_checks_enabled,
       alerts_enabled: row.health_alerts_enabled,

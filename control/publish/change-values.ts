@@ -4,6 +4,7 @@
  * (docs/rules/admission.md#judged-again).
  */
 import { eq, inArray } from "drizzle-orm";
+import { adaptiveBounds } from "../../shared/fields/model-fields.ts";
 import type { Change, RevItem } from "../../shared/wire/internal.ts";
 import type { Database } from "../db/connect.ts";
 import { models } from "../db/schema/models.ts";
@@ -61,6 +62,9 @@ async function modelValues(db: Database, names: string[]): Promise<Values<"model
   if (names.length === 0) return new Map();
   const rows = await db.select().from(models).where(inArray(models.model_name, names));
   return new Map(
-    rows.map(({ model_name, max_in_flight, admission_weight }) => [model_name, { max_in_flight, admission_weight }]),
+    rows.map((row) => [
+      row.model_name,
+      { max_in_flight: row.max_in_flight, admission_weight: row.admission_weight, adaptive: adaptiveBounds(row) },
+    ]),
   );
 }

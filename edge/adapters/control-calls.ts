@@ -1,4 +1,6 @@
 /** The Worker's calls to the internal routes of the control service (docs/rules/internal-traffic.md#internal-routes). */
+import { CALLER_HEADERS, CLIENT_PATHS } from "../../shared/wire/batch-lines.ts";
+
 const TIMEOUT_MS = 5000;
 
 export class ControlCalls {
@@ -13,6 +15,24 @@ export class ControlCalls {
   /** What a log line calls the control service. */
   get host(): string {
     return new URL(this.#baseUrl).host;
+  }
+
+  /** The answer to a client's request on `/v1/files` or `/v1/batches`. Rejects when there is none. */
+  async forward(target: string, request: Request, caller: { tenantId: string; keyId: string }): Promise<Response> {
+    const [token = ""] = await this.#internalTokens();
+    const type = request.headers.get("content-type");
+    return await fetch(new URL(`${CLIENT_PATHS}${target}`, this.#baseUrl), {
+      method: request.method,
+      headers: {
+        authorization: `Bearer ${token}`,
+        [CALLER_HEADERS.tenant]: caller.tenantId,
+        [CALLER_HEADERS.key]: caller.keyId,
+        ...(type === null ? {} : { "content-type": type }),
+      },
+      body: request.body,
+      redirect: "manual",
+      signal: request.signal,
+    });
   }
 
   /** Rejects when there is no answer in time. */

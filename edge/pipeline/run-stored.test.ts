@@ -1,14 +1,17 @@
 /** Reads of a stored answer while nobody can say how many requests are left (docs/rules/budgets.md#unreachable). */
-import { beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { ResolvedKey } from "../../shared/records.ts";
 import { IdentityTransform } from "../../test/harness/edge/pipeline/identity-transform.ts";
 import { keyOf, tenantOf } from "../../test/harness/edge/pipeline/records.ts";
 import { TestPermit, TestPipeline } from "../../test/harness/edge/pipeline/world.ts";
 import { runStored } from "./run-stored.ts";
 
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
 beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 
-async function read(key: ResolvedKey, failOpen: boolean) {
+async function read(key: ResolvedKey, failOpen: boolean, query = "") {
   const world = new TestPipeline();
   world.key = key;
   world.failOpen = failOpen;
@@ -19,7 +22,10 @@ async function read(key: ResolvedKey, failOpen: boolean) {
     requests += need.requests ?? 0;
     return new TestPermit();
   };
-  const response = await runStored(world.received({ method: "GET", body: null }, "/v1/responses/resp_1"), "resp_1");
+  const response = await runStored(
+    world.received({ method: "GET", body: null }, `/v1/responses/resp_1${query}`),
+    "resp_1",
+  );
   const text = await response.text();
   await world.settled();
   const { code = null } = (JSON.parse(text) as { error?: { code: string } }).error ?? {};
@@ -47,5 +53,41 @@ describe("a read of a stored answer whose limit cannot be read", () => {
 
   it("does not count, and is not refused, if there is no limit", async () => {
     expect(await read(keyOf(), false)).toEqual({ status: 200, code: null, requests: 0, calls: 1, alerts: [] });
+  });
+});
+
+it("a read of a stored answer may not name another server or model in its query", async () => {
+  for (const query of ["?api_base=http://evil.test", "?custom_llm_provider=x", "?include[]=reasoning&lora_path=x"])
+    expect({ query, ...(await read(keyOf(), true, query)) }).toMatchObject({ query, status: 400, calls: 0 });
+  expect(await read(keyOf(), true, "?include[]=reasoning&limit=1&order=asc")).toMatchObject({ status: 200, calls: 1 });
+});
+
+describe("the stream of a stored answer", () => {
+  afterEach(() => void vi.useRealTimers());
+
+  it.each([
+    ["?stream=true", "may go on for an hour", false],
+    ["", "is cut as any answer is if none was asked for", true],
+  ])("of the query %j %s", async (query, _, isCut) => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const world = new TestPipeline();
+    world.objects.set("resp_1", { upstream: "http://upstream.test", model: "tiny" });
+    const upstream = new TransformStream<Uint8Array, Uint8Array>();
+    const writer = upstream.writable.getWriter();
+    world.upstream = async ({ signal }) => {
+      signal.addEventListener("abort", () => void writer.abort(signal.reason).catch(() => undefined));
+      return new Response(upstream.readable, { headers: { "content-type": "text/event-stream" } });
+    };
+    const place = `/v1/responses/resp_1${query}`;
+    const reading = runStored(world.received({ method: "GET", body: null }, place), "resp_1");
+    const text = reading.then(async (response) => await response.text());
+    const event = new TextEncoder().encode('data: {"type":"response.in_progress"}\n\n');
+    for (let passedMs = 0; passedMs < HOUR_MS; passedMs += MINUTE_MS) {
+      void writer.write(event).catch(() => undefined);
+      world.nowMs += MINUTE_MS;
+      await vi.advanceTimersByTimeAsync(MINUTE_MS);
+    }
+    await writer.close().catch(() => undefined);
+    expect((await text).includes("upstream_stream_error")).toBe(isCut);
   });
 });

@@ -45,6 +45,7 @@ import { NO_BODY } from "./resolve-model/passthrough-body.ts";
 import { checkModelHead, resolveModel } from "./resolve-model/resolve-model.ts";
 import { forwardProbe, resolveCurrent } from "./run-models.ts";
 import { type RequestEnd, Settler } from "./settle/settle.ts";
+import { fromBeginning, laterEvents, storedStreamOf } from "./stored/stored-stream.ts";
 import { placeOfObject } from "./stored/upstream-objects.ts";
 
 /** Never throws. */
@@ -54,19 +55,25 @@ export async function runStored(received: PipelineInput, id: string): Promise<Re
     const { tenant } = caller.principal;
     const place = await beforeAdmission(call, caller, async () => {
       checkModelHead(call);
+      storedStreamOf(call);
       return await placeOfObject(call, tenant.id, id);
     }).catch(async (error: unknown) => await refuseUnknown(call, caller, error));
     const objects = { named: new Map([[id, null]]), upstreams: [place.upstream] };
     // Whoever reads the answer, its end user has used it.
-    const named = { ...parseNamed(call, caller, place.model), endUser: place.charged?.endUser ?? "" };
+    const asked = parseNamed(call, caller, place.model);
+    const { isStream, startingAfter } = storedStreamOf(call);
+    const named = { ...asked, parsed: { ...asked.parsed, stream: isStream }, endUser: place.charged?.endUser ?? "" };
     const resolved = await resolveCurrent(call, named, async (_, reader) => ({
       ...(await resolveModel(call, reader)),
       objects,
     }));
-    return await forwardProbe(call, resolved, {
+    // A background answer was empty when it was made, so no guardrail has seen it yet.
+    const guards = outputGuards(call, unestimated(call, resolved));
+    const isCut = startingAfter !== null && guards.length > 0;
+    const reading = isCut ? { ...call, search: fromBeginning(call.search) } : call;
+    return await forwardProbe(reading, resolved, {
       counts: true,
-      // A background answer was empty when it was made, so no guardrail has seen it yet.
-      stagesOf: (_, read) => outputGuards(call, unestimated(call, read)),
+      stagesOf: () => (isCut ? [...guards, laterEvents(call, startingAfter)] : guards),
       bill: (_, read, answered) => billed(call, unestimated(call, read), place, answered),
       charge: (_, read, end) => call.waitUntil(charge(call, id, read, end)),
     });

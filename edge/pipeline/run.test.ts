@@ -79,7 +79,8 @@ describe("the session that a client states", () => {
     await run({ ...received, ports: { ...received.ports, directory } });
     await world.settled();
     const row = { error_code: code, session_id: "mine", session_id_source: "client" };
-    expect(world.recorded).toMatchObject(code === "unknown_endpoint" || code === "websocket_unsupported" ? [] : [row]);
+    const isRowless = ["unknown_endpoint", "websocket_unsupported", "realtime_upgrade_required"].includes(code);
+    expect(world.recorded).toMatchObject(isRowless ? [] : [row]);
   });
 
   it.each([

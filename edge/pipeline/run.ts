@@ -3,15 +3,18 @@
  * before it and returns that with what it has found out. The order can be read here and nowhere else.
  */
 import { GatewayError } from "../../shared/errors.ts";
+import { checkResponsesRequest } from "../domain/dialect/responses/request.ts";
 import { isPassedThrough } from "../domain/request/path-rules.ts";
 import { MODEL_ROUTES } from "../domain/request/route-class.ts";
 import { admit } from "./admit/admit.ts";
 import { authenticate, checkTime } from "./authenticate/authenticate.ts";
 import { beforeAdmission } from "./authenticate/authenticate-now.ts";
 import { watchCaller } from "./authenticate/watch-caller.ts";
+import { atPricesOf } from "./batch-line/batch-prices.ts";
+import { keepAnswer } from "./batch-line/keep-answer.ts";
 import { BOONS } from "./boons/boon-list.ts";
 import { isAutoRequest, resolveAuto } from "./boons/resolve-auto.ts";
-import type { Call } from "./call/context.ts";
+import type { Call, CalledLine } from "./call/context.ts";
 import { isExaminedLate } from "./call/guards.ts";
 import {
   type Authenticated,
@@ -22,7 +25,7 @@ import {
   type Resolved,
   StageFailure,
 } from "./call/known.ts";
-import { isSpoken } from "./forward/translated-call.ts";
+import { isSpoken, translatesResponses } from "./forward/translated-call.ts";
 import { guardInput } from "./guardrails/guard-input.ts";
 import { outputGuards } from "./guardrails/guard-output.ts";
 import { prepare } from "./prepare/prepare.ts";
@@ -67,6 +70,11 @@ export async function run(received: PipelineInput): Promise<Response> {
   return response;
 }
 
+/** The same for a line of a batch, with what is known of it. */
+export async function runLine(received: PipelineInput & { readonly line: CalledLine }): Promise<CallAnswer> {
+  return await answer(received, async (call, known) => await steps(call, known, DOCUMENTED));
+}
+
 /**
  * Answers a request on any other path: 404 `unknown endpoint` unless it is a POST to a path that is forwarded, and its
  * body names a registered model (docs/rules/routes.md#unknown-paths). Never throws.
@@ -100,32 +108,62 @@ async function steps(call: Call, known: Known, route: ModelRoute): Promise<CallA
     if (early.auto === null) early.parsed.dropValues?.();
     const cached = await lookupResponse(call, early, reload);
     if (cached.kind === "hit") return cached.answer;
-    const admitted = await admit(call, cached.request, reload);
+    const admitted = await admitKnown(call, cached.request, reload);
     return await serveAdmitted(call, admitted, cached.key, {
       guard,
       reload,
       boons: BOONS,
-      lastStages: outputGuards,
+      lastStages: (served, request) => [...outputGuards(served, request), ...keepAnswer(served)],
     });
   } catch (error) {
     // What a policy only logs is logged of a refused request too (docs/rules/guardrails.md#actions).
-    besideOf(examined)?.();
+    besideOf(examined)?.("refused");
     throw StageFailure.of(error, resolved);
   }
 }
 
-const besideOf = (examined: Prepared | null): (() => void) | null => examined?.guarded?.beside ?? null;
+/**
+ * Admission, which is remembered of a caller of `auto`: a classifier is not asked for one whose requests are refused
+ * (docs/rules/auto-router.md#classifier).
+ */
+async function admitKnown(...[call, request, reload]: Parameters<typeof admit>): ReturnType<typeof admit> {
+  if (request.auto === null) return await admit(call, request, reload);
+  const { refusedCallers } = call.memory.autoRouter;
+  const { key_id: id } = request.principal.key;
+  try {
+    const admitted = await admit(call, request, reload);
+    refusedCallers.answered(id);
+    return admitted;
+  } catch (error) {
+    refusedCallers.failed(id, call.ports.clock());
+    throw error;
+  }
+}
+
+const besideOf = (examined: Prepared | null): NonNullable<Prepared["guarded"]>["beside"] =>
+  examined?.guarded?.beside ?? null;
 
 /** The model that the body names, or the one that the gateway chooses for it. */
 async function resolveNamed<K extends Parsed>(call: Call, request: K): Promise<K & Resolved> {
-  return isAutoRequest(call, request) ? await resolveAuto(call, request) : await resolveSpoken(call, request);
+  const isAuto = isAutoRequest(call, request);
+  return atPricesOf(call, isAuto ? await resolveAuto(call, request) : await resolveSpoken(call, request));
 }
 
-/** The model, whose API has this path or a translation of it. Throws the failure of 400 `untranslatable_route`. */
+/**
+ * The model, whose API has this path or a translation of it. Throws the failure of 400 `untranslatable_route`, and of 400
+ * `untranslatable_field` for what only a store of answers could do.
+ */
 async function resolveSpoken<K extends Parsed>(call: Call, request: K): Promise<K & Resolved> {
   const resolved = await resolveModel(call, request);
-  if (isSpoken(call.path, resolved.model)) return resolved;
-  throw new StageFailure(new GatewayError("untranslatable_route", { value: resolved.model.model_name }), resolved);
+  const { model, parsed } = resolved;
+  if (!isSpoken(call.path, model))
+    throw new StageFailure(new GatewayError("untranslatable_route", { value: model.model_name }), resolved);
+  try {
+    if (translatesResponses(call.path, model)) checkResponsesRequest(parsed.document.root);
+  } catch (error) {
+    throw StageFailure.of(error, resolved);
+  }
+  return resolved;
 }
 
 /** The model of a path that is forwarded. Throws the failure of 404 `unknown_endpoint` when it is not registered. */

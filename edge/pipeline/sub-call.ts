@@ -18,24 +18,14 @@ import { ClientGone } from "./call/client-gone.ts";
 import { type Call, MODEL_TEXT_MAX } from "./call/context.ts";
 import { inTurns } from "./call/in-turns.ts";
 import { Interruption } from "./call/interruption.ts";
-import {
-  AlreadySettled,
-  type Authenticated,
-  NO_BOONS,
-  NO_UPSTREAM,
-  type Parsed,
-  type Prepared,
-  type Resolved,
-  StageFailure,
-} from "./call/known.ts";
+import { type Authenticated, NO_BOONS, NO_UPSTREAM, type Parsed, type Prepared, type Resolved } from "./call/known.ts";
 import { BoundedBuffer } from "./call/memory/bounded-buffer.ts";
-import { usageRowOf } from "./call/report/usage-row.ts";
 import { attempt, cancelAnswer, type UpstreamAnswer } from "./forward/attempt.ts";
 import { targetsOf } from "./forward/forward.ts";
 import { spokenCall } from "./forward/translated-call.ts";
 import { UpstreamProgress } from "./forward/upstream-progress.ts";
 import { prepare } from "./prepare/prepare.ts";
-import { handInRefusal } from "./receive/answer-call.ts";
+import { causeOf } from "./receive/answer-call.ts";
 import { startCall } from "./receive/start-call.ts";
 import { serveAdmitted } from "./relay/serve-admitted.ts";
 import { writtenCall } from "./resolve-model/json-outgoing.ts";
@@ -178,14 +168,7 @@ async function openAs(call: Call, parent: Prepared, asked: SubCall): Promise<Res
     const { response } = await serveAdmitted(call, await admitSubCall(call, prepared), null);
     return response;
   } catch (error) {
-    if (!(error instanceof StageFailure)) throw error;
-    const { cause, known } = error;
-    if (!(error instanceof AlreadySettled)) {
-      const statusCode = cause instanceof GatewayError ? cause.status : 500;
-      const row = usageRowOf(call, known, { statusCode, admission: "rejected", failure: cause });
-      call.waitUntil(handInRefusal(call, known, row, cause));
-    }
-    throw cause;
+    throw causeOf(call, error);
   }
 }
 
@@ -228,7 +211,10 @@ async function ownOf(
   { model, body, timeoutMs }: OwnCall,
 ): Promise<Pick<Resolved, "parsed" | "modelText" | "model" | "boons">> {
   const modelText = model.model_name;
-  const parsed = await inTurns(call, writtenCall({ model: modelText, ...body }, modelText, call.ports.transforms));
+  const parsed = await inTurns(
+    call,
+    writtenCall({ model: modelText, ...body }, modelText, (name) => call.ports.transforms.edits(name)),
+  );
   return { parsed, modelText, model: { ...model, request_timeout_secs: timeoutMs / 1000 }, boons: null };
 }
 

@@ -4,10 +4,14 @@ import type { Deps } from "../deps.ts";
 import { storedAnswerOf } from "../domain/request/path-rules.ts";
 import { type RequestTarget, requestTargetOf } from "../domain/request/request-target.ts";
 import { mcpTarget } from "../domain/tools/mcp.ts";
+import type { CalledLine } from "../pipeline/call/context.ts";
+import type { CallAnswer } from "../pipeline/call/known.ts";
 import { runMcp } from "../pipeline/mcp/run-mcp.ts";
+import { runRealtime } from "../pipeline/realtime/run-realtime.ts";
 import type { PipelineInput } from "../pipeline/receive/start-call.ts";
-import { run, runOther } from "../pipeline/run.ts";
+import { run, runLine, runOther } from "../pipeline/run.ts";
 import { countTokens } from "../pipeline/run-count.ts";
+import { runFiles } from "../pipeline/run-files.ts";
 import { describeLimits } from "../pipeline/run-limits.ts";
 import { describeModel, listModels } from "../pipeline/run-models.ts";
 import { runStored } from "../pipeline/run-stored.ts";
@@ -35,6 +39,7 @@ function pipelineInputOf(
       upstreamBaseUrl: env.upstreamBaseUrl,
       upstreamTimeoutMs: env.upstreamTimeoutMs,
       stalledReaderMs: env.stalledReaderMs,
+      realtimeMaxMs: env.realtimeMaxMs,
       sessionIdDerivation: env.sessionIdDerivation,
       listsAllModels: env.listsAllModels,
       passthroughPaths: env.passthroughPaths,
@@ -59,6 +64,21 @@ export async function modelRoute(
   target: RequestTarget,
 ): Promise<Response> {
   return await run(pipelineInputOf(deps, request, context, target));
+}
+
+/** A line of a batch, on one of BATCH_ENDPOINTS. */
+export async function lineRoute(
+  deps: Deps,
+  request: Request,
+  context: ExecutionContext,
+  line: CalledLine,
+): Promise<CallAnswer> {
+  return await runLine({ ...pipelineInputOf(deps, request, context), line });
+}
+
+/** Files and batches. */
+export async function files(deps: Deps, request: Request, context: ExecutionContext): Promise<Response> {
+  return await runFiles(pipelineInputOf(deps, request, context), deps.control);
 }
 
 /** `POST /v1/messages/count_tokens` */
@@ -86,6 +106,11 @@ export async function models(deps: Deps, request: Request, context: ExecutionCon
 /** `GET /v1/models/{id}` */
 export async function modelDetail(deps: Deps, request: Request, context: ExecutionContext): Promise<Response> {
   return await describeModel(pipelineInputOf(deps, request, context));
+}
+
+/** `GET /v1/realtime` */
+export async function realtime(deps: Deps, request: Request, context: ExecutionContext): Promise<Response> {
+  return await runRealtime(pipelineInputOf(deps, request, context));
 }
 
 /** `GET /v1/limits` */

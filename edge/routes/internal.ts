@@ -15,14 +15,21 @@ const SETTLED_EVERY_MS = 100;
 
 /** Answers an internal route. */
 export async function internal(deps: Deps, request: Request): Promise<Response> {
+  return await asInternal(deps, request, async () => {
+    const cell = deps.ofCell(request.headers.get(CELL_HEADER) ?? deps.env.cell);
+    if (cell === null) throw new GatewayError("unknown_endpoint");
+    return await route(cell, request);
+  });
+}
+
+/** What `work` answers to a request with the token between the planes, or the answer to its error. */
+export async function asInternal(deps: Deps, request: Request, work: () => Promise<Response>): Promise<Response> {
   try {
     if (!(await authorized(request, await deps.internalTokens()))) {
       await deps.authFailures.refuse(request);
       throw new GatewayError("unknown_endpoint");
     }
-    const cell = deps.ofCell(request.headers.get(CELL_HEADER) ?? deps.env.cell);
-    if (cell === null) throw new GatewayError("unknown_endpoint");
-    return await route(cell, request);
+    return await work();
   } catch (error) {
     const known = error instanceof GatewayError ? error : new GatewayError("internal_error", { cause: error });
     return Response.json(known.body, { status: known.status, headers: known.headers });

@@ -14,7 +14,9 @@ describe("the document of the data plane", () => {
     const spectral = new core.Spectral();
     spectral.setRuleset({ extends: [rulesets.oas as RulesetDefinition] });
     const found = await spectral.run(JSON.parse(document.text) as Record<string, unknown>);
-    expect(found.map(({ code, path, message }) => `${code} ${path.join(".")} ${message}`)).toEqual([]);
+    // An upgrade is answered with 101 alone.
+    const faults = found.filter(({ code, path }) => `${code} ${path[1]}` !== "operation-success-response /v1/realtime");
+    expect(faults.map(({ code, path, message }) => `${code} ${path.join(".")} ${message}`)).toEqual([]);
   });
 
   it("has every route for models, with the fields that the gateway checks", () => {

@@ -43,9 +43,19 @@ const OTHERS: Readonly<Record<string, About>> = {
   "Responses delete /v1/responses/{id}": ["Delete a stored response", `${OPENAI}responses`],
   "Responses post /v1/responses/{id}/cancel": ["Cancel a response made in the background", `${OPENAI}responses`],
   "Responses get /v1/responses/{id}/input_items": ["List what a stored response was made of", `${OPENAI}responses`],
+  "Realtime get /v1/realtime": ["Talk to a model over a WebSocket", `${OPENAI}realtime`],
   "Caller get /v1/models": ["List the models that the caller may use"],
   "Caller get /v1/models/{id}": ["Describe a model"],
   "Caller get /v1/limits": ["Show the caller's limits, and what is left of them"],
+  "Batches get /v1/files": ["List the tenant's files", `${OPENAI}files`],
+  "Batches post /v1/files": ["Upload a file of requests", `${OPENAI}files`],
+  "Batches get /v1/files/{id}": ["Describe a file", `${OPENAI}files`],
+  "Batches delete /v1/files/{id}": ["Delete a file", `${OPENAI}files`],
+  "Batches get /v1/files/{id}/content": ["Read a file", `${OPENAI}files`],
+  "Batches get /v1/batches": ["List the tenant's batches", `${OPENAI}batch`],
+  "Batches post /v1/batches": ["Run the requests of a file on idle slots", `${OPENAI}batch`],
+  "Batches get /v1/batches/{id}": ["Describe a batch", `${OPENAI}batch`],
+  "Batches post /v1/batches/{id}/cancel": ["Cancel a batch", `${OPENAI}batch`],
   "MCP post /mcp/{server}": ["Send a message to an MCP server", "https://modelcontextprotocol.io"],
   "MCP get /mcp/{server}": ["Listen to an MCP server", "https://modelcontextprotocol.io"],
   "MCP delete /mcp/{server}": ["End a session of an MCP server", "https://modelcontextprotocol.io"],
@@ -59,6 +69,8 @@ const OTHERS: Readonly<Record<string, About>> = {
 const TAGS = {
   Inference: "Requests to a model. Each is authenticated, limited, examined and billed.",
   Responses: "Responses that an upstream keeps. They belong to the tenant that was given their ids.",
+  Batches: "Files of requests that run on slots that nobody asks for. They belong to the tenant.",
+  Realtime: "Sessions over a WebSocket. Each response is limited, examined and billed like a request.",
   Caller: "What the caller may use.",
   MCP: "MCP servers behind the gateway.",
   Service: "The service itself. No key is needed.",
@@ -193,7 +205,9 @@ function operation(tag: string, method: string, path: string, [summary, referenc
     required: true,
     schema: { type: "string" },
   }));
-  const headers = isInference ? Object.keys(REQUEST_HEADERS).map((name) => ref("parameters", name)) : [];
+  const isSession = tag === "Realtime";
+  const query = isSession ? [{ name: "model", in: "query", required: true, schema: { type: "string" } }] : [];
+  const headers = isInference || isSession ? Object.keys(REQUEST_HEADERS).map((name) => ref("parameters", name)) : [];
   return {
     operationId: method + path.replace(/\W+(\w?)/g, (_, letter: string) => letter.toUpperCase()),
     tags: [tag],
@@ -201,13 +215,13 @@ function operation(tag: string, method: string, path: string, [summary, referenc
     description: `${summary}.${billed}`,
     ...(reference === undefined ? {} : { externalDocs: { url: reference, description: "Bodies and answers" } }),
     ...(isService ? { security: [] } : {}),
-    parameters: [...ids, ...headers],
+    parameters: [...ids, ...query, ...headers],
     ...(isInference ? { requestBody: { required: true, content: bodyOf(path) } } : {}),
     responses: {
-      "200": {
-        description: "The answer",
+      [isSession ? "101" : "200"]: {
+        description: isSession ? "The session" : "The answer",
         headers: Object.fromEntries(Object.keys(ANSWER_HEADERS).map((name) => [name, ref("headers", name)])),
-        content: content(...answerTypes(path, isService, isInference)),
+        ...(isSession ? {} : { content: content(...answerTypes(path, isService, isInference)) }),
       },
       ...Object.fromEntries(refused.map((status) => [status, ref("responses", `${form}Error${status}`)])),
       ...(/\/ready/.test(path)

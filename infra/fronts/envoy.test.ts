@@ -66,6 +66,7 @@ const FIELDS: Readonly<Record<string, RegExp>> = {
     /^(KEEP_UNCHANGED|REJECT_REQUEST|UNESCAPE_AND_REDIRECT|UNESCAPE_AND_FORWARD)$/,
   [`${MANAGER}/server_header_transformation`]: /^(OVERWRITE|APPEND_IF_ABSENT|PASS_THROUGH)$/,
   [`${MANAGER}/generate_request_id`]: BOOLEAN,
+  [`${MANAGER}/upgrade_configs[]/upgrade_type`]: /^websocket$/,
   [`${MANAGER}/stream_idle_timeout`]: DURATION,
   [`${MANAGER}/request_timeout`]: DURATION,
   [`${MANAGER}/request_headers_timeout`]: DURATION,
@@ -156,6 +157,7 @@ describe("the configuration of Envoy", () => {
       timeouts: at(`${HOST}/routes[]/route/timeout`),
       request_timeout: at(`${MANAGER}/request_timeout`),
       stream_idle_timeout: at(`${MANAGER}/stream_idle_timeout`),
+      upgrades: at(`${MANAGER}/upgrade_configs[]/upgrade_type`),
       use_remote_address: at(`${MANAGER}/use_remote_address`),
     }).toEqual({
       alpn_protocols: ["h2", "http/1.1"],
@@ -163,6 +165,7 @@ describe("the configuration of Envoy", () => {
       timeouts: ["0s", "0s"],
       request_timeout: ["0s"],
       stream_idle_timeout: ["3600s"],
+      upgrades: ["websocket"],
       use_remote_address: [true],
     });
   });

@@ -43,7 +43,7 @@ export const ALERT_TEXTS: Readonly<Record<AlertKey, AlertText>> = {
     means:
       "The key-value store has lost its copies: it was flushed, or started without its data. Until they are written again, which takes seconds, requests whose records no isolate has in memory get `503 key store unavailable` with `retry-after: 1`; none gets 401 or 404 for it.",
     action:
-      "Nothing, if it comes once: the control service writes all copies again by itself. If it comes again, find out why the store loses its data: it starts without persistence, evicts keys, or another program flushes it. `gateway doctor` says whether the store is filled. Stored answers, MCP sessions and originals of the compression are gone; they come back with use.",
+      "Nothing, if it comes once: the control service writes all copies again automatically. If it comes again, find out why the store loses its data: it starts without persistence, evicts keys, or another program flushes it. `gateway doctor` says whether the store is filled. Stored answers, MCP sessions and originals of the compression are gone; they come back with use.",
   },
   redis_model_lookup_failed: {
     subject: "The data plane and its parts",
@@ -293,7 +293,7 @@ export const ALERT_TEXTS: Readonly<Record<AlertKey, AlertText>> = {
     means:
       "The disk of the data folder, or of `GATEWAY_WAL_PATH`, has less than 5 % or less than 512 MiB free. When it is full, requests get 503 _scheduler unavailable_, and no change, usage row or alert is stored.",
     action:
-      "Make room on the disk or enlarge it. What grows: usage rows (`usage-retention` in the settings says for how many days), backups, and rows that wait while ClickHouse does not answer. If the disk is full already, the log has the causes: _database or disk is full_, _the disk is full_. Everything goes on by itself as soon as there is room.",
+      "Make room on the disk or enlarge it. What grows: usage rows (`usage-retention` in the settings says for how many days), backups, and rows that wait while ClickHouse does not answer. If the disk is full already, the log has the causes: _database or disk is full_, _the disk is full_. Everything resumes automatically as soon as there is room.",
   },
   tenant_expiry: {
     subject: "Tenants, identities, energy",

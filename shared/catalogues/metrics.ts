@@ -3,6 +3,7 @@
  * closed, with no tenant, key or model among them: what a client makes up is never a label.
  */
 
+import { CAPACITY_REASONS } from "../fields/model-fields.ts";
 import type { REPLICA_STATES } from "../fields/model-replica-fields.ts";
 import { INPUT_SCANNERS, OUTPUT_SCANNERS } from "../fields/tenant-fields.ts";
 import { ADMISSION_CLASSES } from "../usage/usage-values.ts";
@@ -60,6 +61,12 @@ export const CELL_METRICS = {
     of: "cell",
     help: "Upstream attempts by outcome. retry: another attempt at the same endpoint; failover: a move to the next one, or to another model; exhausted: no endpoint of a model answered the request.",
     labels: { outcome: ["success", "retry", "timeout", "failover", "exhausted"] },
+  },
+  gateway_adaptive_capacity_changes_total: {
+    type: "counter",
+    of: "cell",
+    help: "Changes of the capacity of models in the mode adaptive, by reason.",
+    labels: { reason: CAPACITY_REASONS },
   },
   gateway_cache_lookups_total: {
     type: "counter",
@@ -223,6 +230,12 @@ const CONTROL_METRICS = {
     type: "gauge",
     of: "control",
     help: "When the last scheduled backup was stored and read back, as a Unix timestamp; 0: never.",
+  },
+  gateway_batch_lines: {
+    type: "gauge",
+    of: "control",
+    help: "Lines of batches that wait for a slot, and that were sent and have not ended.",
+    labels: { state: ["waiting", "sent"] },
   },
   gateway_backup_interval_seconds: {
     type: "gauge",

@@ -2,12 +2,31 @@
  * The fields of a model (docs/rules/models.md#fields). Prices are in USD per token, image, character or second of audio.
  */
 import * as z from "zod";
-import { API_DIALECTS, AUTH_SCHEMES } from "../network/upstream-access.ts";
+import { API_DIALECTS, AUTH_SCHEMES, RESPONSES_APIS } from "../network/upstream-access.ts";
 import { ID_FIELD, shownTime, TIME_FIELDS } from "./common-fields.ts";
 import type { FieldTable } from "./field-table.ts";
 
 export const MODEL_TYPES = ["chat", "embedding", "audio_transcription", "audio_speech", "image"] as const;
-export const CAPACITY_MODES = ["static", "tuned"] as const;
+export const CAPACITY_MODES = ["static", "tuned", "adaptive"] as const;
+/** Why the capacity of a model in the mode `adaptive` changed (docs/rules/adaptive-capacity.md#reasons). */
+export const CAPACITY_REASONS = ["start", "bounds", "throughput", "delay", "first_token", "refused", "probe"] as const;
+export type CapacityReason = (typeof CAPACITY_REASONS)[number];
+
+/** Between which the capacity of a model moves. */
+export interface CapacityBounds {
+  readonly min: number;
+  readonly max: number;
+}
+
+/** Null: the capacity of the model is fixed. */
+export function adaptiveBounds(model: {
+  readonly capacity_mode: string;
+  readonly adaptive_min: number;
+  readonly adaptive_max: number;
+}): CapacityBounds | null {
+  return model.capacity_mode === "adaptive" ? { min: model.adaptive_min, max: model.adaptive_max } : null;
+}
+
 export const SELECTION_MODES = ["failover", "load_balance", "session_hash"] as const;
 /** After what a request goes on to another model (docs/rules/models.md#fallback-models). */
 export const FALLBACK_REASONS = ["failure", "context_length"] as const;
@@ -52,6 +71,9 @@ const supports = {
  */
 const health = {
   health_status: z.string(),
+  maintenance_until: shownTime
+    .nullable()
+    .meta({ description: "Same as health.maintenance_until, which users cannot read" }),
   health: z.object({
     checks_enabled: z.boolean(),
     alerts_enabled: z.boolean(),
@@ -76,6 +98,11 @@ export const MODEL_FIELDS = {
     value: z.enum(API_DIALECTS),
     hot: { api_dialect: z.enum(API_DIALECTS).default("openai") },
   },
+  responses_api: {
+    column: "text",
+    value: z.enum(RESPONSES_APIS),
+    hot: { responses_api: z.enum(RESPONSES_APIS).default("native") },
+  },
   auth_scheme: {
     column: "text",
     value: z.enum(AUTH_SCHEMES),
@@ -95,6 +122,11 @@ export const MODEL_FIELDS = {
   cost_per_character: { column: "double", value: amount, hot: prices },
   cost_per_audio_second: { column: "double", value: amount, hot: prices },
   input_cost_per_second: { column: "double", value: amount, hot: prices },
+  batch_price_factor: {
+    column: "double",
+    value: amount,
+    hot: { batch_price_factor: amount.default(1) },
+  },
   context_window: { column: "bigint", value: count, hot: true },
   admission_weight: { column: "integer", value: count, hot: true },
   supports_function_calling: { column: "boolean", value: z.boolean(), hot: supports },
@@ -112,7 +144,13 @@ export const MODEL_FIELDS = {
   tool_servers: { column: "texts", value: z.array(z.string()), hot: true },
   energy_slots_per_node: { column: "bigint", value: count, hot: true },
   max_in_flight: { column: "bigint", value: count.nullable(), hot: true },
-  capacity_mode: { column: "text", value: z.enum(CAPACITY_MODES) },
+  capacity_mode: {
+    column: "text",
+    value: z.enum(CAPACITY_MODES),
+    hot: { capacity_mode: z.enum(CAPACITY_MODES).default("static") },
+  },
+  adaptive_min: { column: "integer", value: count, hot: { adaptive_min: count.default(1) } },
+  adaptive_max: { column: "integer", value: count, hot: { adaptive_max: count.default(256) } },
   capacity_tuned_at: { column: "instant", value: shownTime.nullable() },
   cache_enabled: { column: "boolean", value: z.boolean(), hot: true },
   cache_ttl_secs: { column: "integer", value: count, hot: true },
@@ -175,6 +213,7 @@ export const MODEL_FIELDS_OF_USERS = [
   "image_input_cost_per_token",
   "image_output_cost_per_token",
   "input_cost_per_second",
+  "batch_price_factor",
   "cost_per_image",
   "cost_per_character",
   "cost_per_audio_second",
@@ -185,4 +224,5 @@ export const MODEL_FIELDS_OF_USERS = [
   "supports_vision",
   "tags",
   "health_status",
+  "maintenance_until",
 ] as const satisfies readonly (keyof typeof MODEL_FIELDS | keyof typeof health)[];

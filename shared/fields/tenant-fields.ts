@@ -54,6 +54,7 @@ export const TENANT_FIELDS = {
   weight: { column: "integer", value: forOperators(z.number().int()), hot: true },
   ...RATE_FIELDS,
   max_in_flight: { column: "bigint", value: z.number().int().nullable(), hot: true },
+  files_bytes: { column: "bigint", value: z.number().int() },
   fairshare_group: {
     column: "text",
     value: forOperators(z.string()),

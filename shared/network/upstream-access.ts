@@ -2,6 +2,8 @@
  * How a model's upstreams are spoken to: their API, and the header that carries the credential
  * (docs/rules/upstream-calls.md#credentials).
  */
+/** Who answers calls of the Responses API for a model of OpenAI's API: its upstream, or a translation to chat completions. */
+export const RESPONSES_APIS = ["native", "translated"] as const;
 export const API_DIALECTS = ["openai", "anthropic"] as const;
 
 export const AUTH_SCHEMES = ["bearer", "x-api-key", "api-key", "none"] as const;

@@ -7,6 +7,7 @@ import { BUDGET_PERIODS } from "../fields/common-fields.ts";
 import { recordShape, type StoredShape } from "../fields/field-table.ts";
 import { ACTOR_ROLES, KEY_FIELDS } from "../fields/key-fields.ts";
 import { byRateField } from "../fields/rates.ts";
+import { TENANT_STATUSES } from "../fields/tenant-fields.ts";
 import {
   amount,
   budgetFields,
@@ -31,7 +32,9 @@ import {
 export const apiKeySchema = z.object({ ...recordShape(KEY_FIELDS), rev: revField }).meta({ id: "ApiKey" });
 
 /** A row of GET /keys. */
-export const listedKeySchema = apiKeySchema.extend({ tenant_name: z.string() }).meta({ id: "ListedApiKey" });
+export const listedKeySchema = apiKeySchema
+  .extend({ tenant_name: z.string(), tenant_status: z.enum(TENANT_STATUSES) })
+  .meta({ id: "ListedApiKey" });
 export type ListedKey = z.infer<typeof listedKeySchema>;
 
 /** Filters of GET /keys besides paging (docs/rules/keys.md#lists). */

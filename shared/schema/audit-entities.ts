@@ -13,6 +13,7 @@ export const AUDIT_ENTITIES = [
   "usage",
   "user",
   "benchmark",
+  "batch",
   "gateway",
 ] as const;
 

@@ -223,6 +223,8 @@ export const storedEndUserBudget = {
   end_user_budget_period: storedBudget.budget_period,
 };
 
+const MODEL_NAMES_MAX = 500;
+
 /**
  * Names of models that may be used, as a body gives them: trimmed, without blanks and duplicates; an empty list is null.
  * The models need not exist (docs/rules/tenants.md#allowed-models).
@@ -233,7 +235,8 @@ export const modelNames = z
   .transform((names) => {
     const kept = [...new Set(names ?? [])].filter((name) => name !== "");
     return kept.length === 0 ? null : kept;
-  });
+  })
+  .refine((names) => (names ?? []).length <= MODEL_NAMES_MAX, `must have at most ${MODEL_NAMES_MAX} names`);
 
 type PatchShape<S> = { readonly [K in keyof S]: z.ZodOptional<z.ZodType<Exclude<z.output<S[K]>, undefined>>> };
 

@@ -3,6 +3,7 @@
  * docs/rules/fairshare.md#capacity). The answers of the cells have the same shapes.
  */
 import * as z from "zod";
+import { CAPACITY_REASONS } from "../fields/model-fields.ts";
 import { revField, whole } from "./common.ts";
 
 const load = { in_flight: z.number().int(), queued: z.number().int() };
@@ -26,6 +27,25 @@ const waitingQueueSchema = z
   })
   .meta({ id: "WaitingQueue" });
 export type WaitingQueue = z.infer<typeof waitingQueueSchema>;
+
+/** A model in the mode `adaptive` in this cell (docs/rules/adaptive-capacity.md). `changes`: the newest first. */
+const adaptiveCapacitySchema = z
+  .object({
+    model: z.string(),
+    capacity: z.number().int(),
+    min: z.number().int(),
+    max: z.number().int(),
+    changes: z.array(
+      z.object({
+        ts_ms: z.number().int(),
+        from: z.number().int(),
+        to: z.number().int(),
+        reason: z.enum(CAPACITY_REASONS),
+      }),
+    ),
+  })
+  .meta({ id: "AdaptiveCapacity" });
+export type AdaptiveCapacity = z.infer<typeof adaptiveCapacitySchema>;
 
 /** GET /fairshare/live */
 export const fairshareLiveSchema = z
@@ -53,6 +73,7 @@ export const fairshareLiveSchema = z
     model_queued: z.record(z.string(), z.number().int()),
     waiting: z.array(waitingQueueSchema),
     waiting_cells: z.array(z.string()),
+    adaptive: z.array(adaptiveCapacitySchema),
   })
   .meta({ id: "FairshareLive" });
 export type FairshareLive = z.infer<typeof fairshareLiveSchema>;
@@ -66,6 +87,7 @@ export const fairshareSampleSchema = z
     global_queued: z.number().int(),
     groups: z.array(z.object({ name: z.string(), ...load })),
     tenants: z.array(z.object({ tenant_id: z.string(), name: z.string(), ...load })),
+    adaptive: z.array(z.object({ model: z.string(), capacity: z.number().int(), reason: z.enum(CAPACITY_REASONS) })),
   })
   .meta({ id: "FairshareSample" });
 export type FairshareSample = z.infer<typeof fairshareSampleSchema>;

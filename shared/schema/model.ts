@@ -12,7 +12,7 @@ import {
   MODEL_TYPES,
   SELECTION_MODES,
 } from "../fields/model-fields.ts";
-import { API_DIALECTS, AUTH_SCHEMES } from "../network/upstream-access.ts";
+import { API_DIALECTS, AUTH_SCHEMES, RESPONSES_APIS } from "../network/upstream-access.ts";
 import {
   amount,
   descriptionField,
@@ -67,6 +67,24 @@ export const cacheTtlRule = {
   when: whenValid("cache_enabled", "cache_ttl_secs"),
 };
 
+const ADAPTIVE_MAX = 10_000;
+export const ADAPTIVE_BOUNDS_COMPLAINT = "must not be below adaptive_min";
+
+/** False when no capacity is within the bounds. */
+export function areBoundsRight(bounds: {
+  readonly adaptive_min?: number | null | undefined;
+  readonly adaptive_max?: number | null | undefined;
+}): boolean {
+  return (bounds.adaptive_min ?? 1) <= (bounds.adaptive_max ?? ADAPTIVE_MAX);
+}
+
+/** The rule for a body that has both bounds. */
+export const adaptiveBoundsRule = {
+  path: ["adaptive_max"],
+  message: ADAPTIVE_BOUNDS_COMPLAINT,
+  when: whenValid("adaptive_min", "adaptive_max"),
+};
+
 /** The fields of a model that say how its health is checked (docs/rules/models.md#fields). */
 export const healthFields = {
   checks_enabled: flag,
@@ -115,11 +133,19 @@ const modelFields = {
   description: descriptionField,
   model_type: oneOf(MODEL_TYPES),
   api_dialect: oneOf(API_DIALECTS).meta({ description: "API of the upstreams; calls in the other one are translated" }),
+  responses_api: oneOf(RESPONSES_APIS).meta({
+    description: "The upstreams have the Responses API, or its calls are translated to chat completions",
+  }),
   auth_scheme: oneOf(AUTH_SCHEMES).meta({
     description: "How api_key is sent: bearer token, header of this name, or not",
   }),
   enabled: flag,
   ...priceFields,
+  batch_price_factor: z
+    .number({ error: "must be a number from 0 to 1" })
+    .min(0, "must be a number from 0 to 1")
+    .max(1, "must be a number from 0 to 1")
+    .meta({ description: "Lines of batches cost this part of the prices" }),
   context_window: whole(0),
   admission_weight: whole(1, 10_000),
   supports_function_calling: flag,
@@ -134,6 +160,8 @@ const modelFields = {
   energy_slots_per_node: whole(0),
   max_in_flight: whole(1).nullable(),
   capacity_mode: oneOf(CAPACITY_MODES),
+  adaptive_min: whole(1, ADAPTIVE_MAX).meta({ description: "Smallest capacity in the mode adaptive" }),
+  adaptive_max: whole(1, ADAPTIVE_MAX).meta({ description: "Largest capacity in the mode adaptive" }),
   cache_enabled: flag,
   cache_ttl_secs: whole(0, DATABASE_INTEGER_MAX).meta({
     description: `${CACHE_TTL_SECS.min} to ${CACHE_TTL_SECS.max} while cache_enabled is true`,
@@ -208,6 +236,7 @@ export const createModelSchema = z
   .partial()
   .required({ model_name: true })
   .refine(isCacheTtlRight, cacheTtlRule)
+  .refine(areBoundsRight, adaptiveBoundsRule)
   .meta({ id: "CreateModel" });
 
 /** PUT /models/{id}: `upstream_model` and `api_base` are required; every other field keeps its value when it is omitted. */
@@ -216,6 +245,7 @@ export const updateModelSchema = z
   .partial()
   .extend({ upstream_model: requiredText(300), api_base: baseUrl })
   .refine(isCacheTtlRight, cacheTtlRule)
+  .refine(areBoundsRight, adaptiveBoundsRule)
   .meta({ id: "UpdateModel" });
 
 /** PATCH /models/{id}: null stands for the default, and clears the credential. */
@@ -230,6 +260,7 @@ export const patchModelSchema = z
   })
   .partial()
   .refine(isCacheTtlRight, cacheTtlRule)
+  .refine(areBoundsRight, adaptiveBoundsRule)
   .meta({ id: "PatchModel" });
 
 export type PatchModel = z.infer<typeof patchModelSchema>;
@@ -239,11 +270,24 @@ export const modelCapacitySchema = z.object({ max_in_flight: modelFields.max_in_
 
 /** PUT /models/{id}/capacity-mode */
 export const modelCapacityModeSchema = z
-  .object({ capacity_mode: modelFields.capacity_mode })
+  .object({
+    capacity_mode: modelFields.capacity_mode,
+    adaptive_min: modelFields.adaptive_min.optional(),
+    adaptive_max: modelFields.adaptive_max.optional(),
+  })
+  .refine(areBoundsRight, adaptiveBoundsRule)
   .meta({ id: "SetModelCapacityMode" });
 
 /** POST /models/{id}/autotune/apply */
-export const applyAutotuneSchema = z.object({ max_in_flight: whole(1) }).meta({ id: "ApplyAutotune" });
+export const applyAutotuneSchema = z
+  .object({
+    max_in_flight: whole(1),
+    capacity_mode: z
+      .enum(["tuned", "adaptive"])
+      .default("tuned")
+      .meta({ description: "adaptive: the capacity starts there and then moves" }),
+  })
+  .meta({ id: "ApplyAutotune" });
 
 /** PUT /models/{id}/weight */
 export const modelWeightSchema = z

@@ -2,6 +2,7 @@
  * Tenants on the Management API: record and bodies (docs/rules/tenants.md#fields).
  */
 import * as z from "zod";
+import { LIMITS } from "../catalogues/limits.ts";
 import { movedAfter, recordShape, type StoredShape } from "../fields/field-table.ts";
 import { TENANT_FIELDS, TENANT_STATUSES } from "../fields/tenant-fields.ts";
 import {
@@ -71,6 +72,9 @@ export const storedTenant = {
   weight: whole(1, 1_000_000).default(100),
   ...storedRates,
   max_in_flight: whole(1).nullable().default(null),
+  files_bytes: whole(0).default(LIMITS.filesOfTenantBytes).meta({
+    description: "Most bytes that its files for batches may have together",
+  }),
   active_from: timestamp.nullable().default(null),
   active_until: timestamp.nullable().default(null),
   weekly_windows: z
@@ -99,6 +103,7 @@ const settable = {
   weight: storedTenant.weight,
   ...storedRates,
   max_in_flight: storedTenant.max_in_flight,
+  files_bytes: storedTenant.files_bytes,
   active_from: storedTenant.active_from,
   active_until: storedTenant.active_until,
   weekly_windows: storedTenant.weekly_windows,

@@ -7,7 +7,7 @@ describe("the description of a usage row", () => {
     expectTypeOf<keyof UsageRow>().toEqualTypeOf<keyof typeof USAGE_ROW_FIELDS>();
     expectTypeOf<UsageRow["request_id"]>().toEqualTypeOf<string>();
     expectTypeOf<UsageRow["request_type"]>().toEqualTypeOf<RequestType>();
-    expectTypeOf<UsageRow["admission"]>().toEqualTypeOf<"fast" | "queued" | "rejected" | "boon">();
+    expectTypeOf<UsageRow["admission"]>().toEqualTypeOf<"fast" | "queued" | "rejected" | "boon" | "batch">();
     expectTypeOf<UsageRow["status_code"]>().toEqualTypeOf<number>();
     expectTypeOf<UsageRow["cost_usd"]>().toEqualTypeOf<number>();
   });

@@ -63,7 +63,7 @@ export const USAGE_ROW_FIELDS = {
   admission: {
     ...oneOf(ADMISSION_CLASSES, "rejected"),
     user: true,
-    about: "How the request got its slot; `boon`: a sub-call",
+    about: "How the request got its slot; `boon`: a sub-call; `batch`: a line of a batch",
   },
   cache_status: {
     ...oneOf(CACHE_STATUSES, "off"),

@@ -10,6 +10,7 @@ export const REQUEST_TYPES = [
   "image",
   "rerank",
   "moderation",
+  "realtime",
   "mcp",
   "other",
   "vision_boon",
@@ -20,6 +21,6 @@ export const REQUEST_TYPES = [
   "benchmark",
 ] as const;
 
-export const ADMISSION_CLASSES = ["fast", "queued", "rejected", "boon"] as const;
+export const ADMISSION_CLASSES = ["fast", "queued", "rejected", "boon", "batch"] as const;
 export const CACHE_STATUSES = ["hit", "miss", "off"] as const;
 export const SESSION_ID_SOURCES = ["client", "derived", "none"] as const;

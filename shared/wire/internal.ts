@@ -31,7 +31,13 @@ const changeSchema = revItemSchema.extend({
     })
     .optional(),
   group: z.object({ weight: z.number().int() }).optional(),
-  model: z.object({ max_in_flight: z.number().int().nullable(), admission_weight: z.number().int() }).optional(),
+  model: z
+    .object({
+      max_in_flight: z.number().int().nullable(),
+      admission_weight: z.number().int(),
+      adaptive: z.object({ min: z.number().int(), max: z.number().int() }).nullable().default(null),
+    })
+    .optional(),
   /** Of a tenant or a key with a term budget: its limits, by which alerts are judged (docs/rules/budgets.md#alerts). */
   budget: budgetSubjectSchema.optional(),
 });
@@ -109,6 +115,8 @@ export const INTERNAL_PATHS = {
   /** `GET ?since_ms=`; answers an array of FairshareSample. */
   history: "/internal/fairshare/history",
   alerts: "/internal/alerts",
+  /** `POST` and `GET`: shared/wire/batch-lines.ts */
+  lines: "/internal/lines",
   /**
    * `POST` to one process of the runtime that stops: at the end of the body its requests are interrupted, and it answers 204 when
    * they are settled (docs/rules/local-stack.md#stop).

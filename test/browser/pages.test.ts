@@ -112,6 +112,7 @@ const PAGES: readonly ListedPage[] = [
     path: "/portal/usage",
     isThere: async ({ page }) => await page.getByText("No requests in this period").first().waitFor(),
   },
+  { name: "limits of the portal", as: "user", path: "/portal/limits", isThere: heading("Limits") },
   { name: "guide of the portal", as: "user", path: "/portal/guide", isThere: heading("Guide") },
   {
     name: "assistant, with its benchmarks",
@@ -120,6 +121,7 @@ const PAGES: readonly ListedPage[] = [
     isThere: heading("Assistant"),
   },
   { name: "keys", as: "user", path: "/keys", isThere: heading("Keys") },
+  { name: "batches", as: "user", path: "/batches", isThere: heading("Batches") },
   { name: "playground", as: "user", path: "/playground", isThere: heading("Playground") },
   { name: "mcp", as: "admin", path: "/mcp", isThere: heading("MCP servers") },
   {

@@ -6,9 +6,12 @@ import { describe, expect, inject, it, onTestFinished } from "vitest";
 import { useConsole } from "../harness/browser/use-console.ts";
 import type { Minted } from "../harness/gateway.ts";
 import { startHttpSink } from "../harness/http-sink.ts";
+import { startMessagesUpstream } from "../harness/messages-upstream.ts";
+import { useStarted } from "../harness/use-started.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 const fixture = useConsole();
+const messages = useStarted(startMessagesUpstream);
 /** One pixel. */
 const PNG = Buffer.from(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
@@ -178,6 +181,52 @@ describe("the playground", () => {
     await say(page, "And this?");
     expect(await costs(unpriced, 1)).toBe("no price");
     expect(visit.problems()).toEqual([]);
+  });
+
+  it("sends messages to models of both APIs, with a tool and its result, and shows the code", async () => {
+    const { gateway, upstream } = fixture;
+    const access = { api_dialect: "anthropic", auth_scheme: "x-api-key", api_key: "upstream-key" };
+    const own = await gateway.mint(messages().url, "tools=1", access);
+    const other = await gateway.mint(upstream.url);
+    const visit = await fixture.open({ as: "admin" });
+    const { page } = visit;
+    await begin(page, own);
+    await choose(page, "Second model", other);
+    await page.getByLabel("seed").fill("wrong");
+    await page.getByLabel("API", { exact: true }).selectOption({ label: "Messages" });
+    expect(await page.getByLabel("seed").count()).toBe(0);
+    const tool = { type: "function", function: { name: "weather", parameters: { type: "object" } } };
+    await page.getByLabel("Tools (JSON)").fill(JSON.stringify([tool]));
+    const mark = `mark-${randomUUID()}`;
+    await say(page, mark);
+    await answers(page, other).getByText("w0 w1 w2 w3").waitFor();
+    const answer = answers(page, own);
+    await answer.getByText("calls weather").waitFor();
+    await answer.getByLabel("Result of weather").fill("Rain");
+    await answer.getByRole("button", { name: "Send results" }).click();
+    await answers(page, own).getByText("done after 1").waitFor();
+    expect({ own: messages().seen(mark).at(-1)?.body, other: bodies(mark)[0] }).toMatchObject({
+      own: {
+        max_tokens: 4096,
+        messages: [
+          { role: "user", content: [{ type: "text", text: mark }] },
+          {
+            role: "assistant",
+            content: [{ text: "turn 0" }, { type: "tool_use", name: "weather", input: { turn: 0 } }],
+          },
+          { role: "user", content: [{ type: "tool_result", content: "Rain" }] },
+        ],
+        tools: [{ name: "weather", input_schema: { type: "object" } }],
+      },
+      other: { messages: [{ role: "user", content: mark }], tools: [tool], max_tokens: 4096 },
+    });
+    await page.getByRole("button", { name: "Copy as code" }).click();
+    await page.locator("pre", { hasText: "/v1/messages" }).waitFor();
+    await page.keyboard.press("Escape");
+    await gateway.must("PUT", `/keys/${own.key.id}/disabled`, { disabled: true });
+    await say(page, "And now?");
+    await answers(page, own).getByText("The API key is disabled.").first().waitFor();
+    expect(visit.problems().filter((problem) => !/status of 403/.test(problem))).toEqual([]);
   });
 
   it("stops an answer, and ends the call with it", async () => {

@@ -72,6 +72,42 @@ describe("the first page of a user", () => {
   });
 });
 
+it("the limits of a tenant are listed with what is left and when it resets", async () => {
+  const { visit, tenant, model } = await userWithModel();
+  const { gateway } = fixture;
+  await gateway.must("PATCH", `/tenants/${tenant.id}`, {
+    tokens_per_minute: 90_000,
+    max_in_flight: 7,
+    budget_tokens: 1_000_000,
+    budget_period: "monthly",
+  });
+  const { key, secret } = await newKey(tenant, "bounded");
+  await gateway.must("PATCH", `/keys/${key.id}`, { requests_per_minute: 30 });
+  expect((await call(secret, model)).status).toBe(200);
+  const used = await waitFor(
+    async () =>
+      await gateway.must<{ used_tokens: number; reserved_tokens: number; remaining_tokens: number }>(
+        "GET",
+        `/tenants/${tenant.id}/budget/usage`,
+      ),
+    ({ used_tokens, reserved_tokens }) => used_tokens > 0 && reserved_tokens === 0,
+  );
+  const { page } = visit;
+  await page.goto("/portal");
+  await page.getByRole("link", { name: "Budget left" }).click();
+  const row = (name: string) => page.getByRole("table", { name: "All requests together" }).getByRole("row", { name });
+  const left = used.remaining_tokens.toLocaleString("en");
+  await row(`Budget in tokens 1,000,000 ${left} Resets 1 `).waitFor();
+  await row("Budget in USD No limit").waitFor();
+  await row("Tokens per minute 90,000").waitFor();
+  await row("Concurrent requests 7 in each region").waitFor();
+  await page
+    .getByRole("table", { name: "Each key" })
+    .getByRole("row", { name: "bounded 30 requests No limit" })
+    .waitFor();
+  expect(visit.problems()).toEqual([]);
+});
+
 it("a tenant's pages show use, price and code of the own tenant, and a file with the same sums", async () => {
   const { visit, tenant, model } = await userWithModel();
   const { page } = visit;
@@ -141,7 +177,7 @@ it("a model without a price is said to have none, and never to be free", async (
   await page.getByRole("row", { name: model }).getByText("No price set").waitFor();
   for (const path of ["/portal/models", "/portal/usage", "/reports", "/logs", `/keys?key_id=${key.id}`]) {
     await page.goto(path);
-    await page.getByRole("heading", { level: 1 }).waitFor();
+    await page.locator("h1").waitFor();
     await page.waitForLoadState("networkidle");
     const shown = page.getByRole("main").or(page.getByRole("complementary"));
     const lines = (await shown.allInnerTexts()).join("\n").split("\n");
@@ -214,6 +250,7 @@ it("every page of a user has links, no admin controls and nothing of others or u
   const pages = [
     "/portal",
     "/portal/models",
+    "/portal/limits",
     "/portal/usage",
     "/portal/guide",
     "/keys",
@@ -226,7 +263,7 @@ it("every page of a user has links, no admin controls and nothing of others or u
   const linked = new Map<string, string>();
   for (const path of pages) {
     await page.goto(path);
-    await page.getByRole("heading", { level: 1 }).waitFor();
+    await page.locator("h1").waitFor();
     await page.waitForLoadState("networkidle");
     // all at once: a link may go while they are read one by one
     const hrefs = await page

@@ -136,6 +136,7 @@ describe("a tenant", () => {
     await page.getByText(/Resets 1 \w+ \d{4}, 00:00/).waitFor();
     await page.getByLabel("Budget in tokens").fill("0");
     await page.getByText("A limit of 0 tokens refuses every new request").waitFor();
+    await page.getByRole("button", { name: "Discard" }).click();
     for (const [tab, words] of [
       ["Schedule", "Access is open."],
       ["Models", "Allowed models"],

@@ -3,6 +3,9 @@ import { describe, expect, it } from "vitest";
 import type { Fixture } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
 import { rawRequest } from "../harness/raw-request.ts";
+import { openRealtime } from "../harness/realtime-client.ts";
+import { startRealtimeUpstream } from "../harness/realtime-upstream.ts";
+import { useStarted } from "../harness/use-started.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { ask, type FrontAddress, type HttpsRequest, type Protocol, send } from "./https-client.ts";
 
@@ -18,6 +21,7 @@ interface FrontUnderTest {
 }
 
 export function itServesTheDataPlane({ front, host, fixture }: FrontUnderTest, protocols: readonly Protocol[]): void {
+  const realtime = useStarted(startRealtimeUpstream);
   const chat = ({ secret, model, mark }: Minted, more: Readonly<Record<string, unknown>> = {}): HttpsRequest => ({
     host,
     path: "/v1/chat/completions",
@@ -48,6 +52,17 @@ export function itServesTheDataPlane({ front, host, fixture }: FrontUnderTest, p
       location: answer.headers.location,
       seen: fixture().upstream.seen(minted.mark),
     }).toEqual({ status: 400, location: undefined, seen: [] });
+  });
+
+  it("passes a realtime session on, and the code with which it is closed", async () => {
+    const minted = await fixture().gateway.mint(realtime().url, "front");
+    const { port, ca } = front();
+    const headers = { authorization: `Bearer ${minted.secret}`, host };
+    const over = { ca, servername: host };
+    const client = await openRealtime(`https://127.0.0.1:${port}`, minted, { headers, over });
+    await client.got("session.created");
+    client.socket.close(4001, "over");
+    expect(await client.end()).toEqual({ code: 4001, reason: "over" });
   });
 
   describe.each(protocols)("over %s", (protocol) => {

@@ -34,6 +34,7 @@ export async function fillConfiguration({ must: send }: Pick<TestControl, "must"
     tokens_per_minute: 1000,
     requests_per_minute: 100,
     max_in_flight: 4,
+    files_bytes: 1_000_000,
     fairshare_group: "night shift",
     synthetic: true,
   });
@@ -84,6 +85,7 @@ export async function fillConfiguration({ must: send }: Pick<TestControl, "must"
     api_base: "http://10.0.0.1/v1",
     api_key: credentials.model,
     api_dialect: "anthropic",
+    responses_api: "translated",
     auth_scheme: "x-api-key",
     tags: ["fast"],
     boons: ["vision"],
@@ -98,6 +100,7 @@ export async function fillConfiguration({ must: send }: Pick<TestControl, "must"
     image_output_cost_per_token: 0.0015,
     input_cost_per_second: 0.0003,
     hidden_reasoning: true,
+    batch_price_factor: 0.5,
     first_token_timeout_secs: 20,
     idle_timeout_secs: 30,
     stream_keepalive_secs: 15,
@@ -106,7 +109,7 @@ export async function fillConfiguration({ must: send }: Pick<TestControl, "must"
     health: { check_interval_secs: 120, maintenance_note: "n", maintenance_until: "2096-01-01T00:00:00Z" },
   });
   await send("PUT", `/models/${model.id}/capacity`, { max_in_flight: 6 });
-  await send("PUT", `/models/${model.id}/capacity-mode`, { capacity_mode: "tuned" });
+  await send("PUT", `/models/${model.id}/capacity-mode`, { capacity_mode: "adaptive", adaptive_min: 2, adaptive_max: 40 });
   await send("POST", `/models/${model.id}/endpoints`, {
     name: "north",
     api_base: "http://10.0.0.2/v1",

@@ -1,7 +1,8 @@
 /**
  * An upstream of Anthropic's Messages that keeps to the published grammar of its events, and refuses what the API refuses: roles
  * other than user and assistant, no `max_tokens`, a result of no call. Its behaviour is in the name of the model, as words of
- * upstream-behaviour.ts, and: `tools=<n>` (so many turns that call the first tool), `early` (a stream without its end), `thinks`.
+ * upstream-behaviour.ts, and: `tools=<n>` (so many turns that call the first tool), `early` (a stream without its end), `thinks`,
+ * `id=<n>` (an id of so many characters).
  */
 
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
@@ -85,7 +86,7 @@ async function answer({ path, headers, body }: SeenMessage, response: ServerResp
   const blocks = blocksOf(behaviour, body);
   const isCall = blocks.at(-1)?.type === "tool_use";
   const message = {
-    id: "msg_fake",
+    id: "msg_fake".padEnd(behaviour.number("id", 0), "x"),
     type: "message",
     role: "assistant",
     model: "claude-fake",

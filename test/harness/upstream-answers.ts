@@ -56,6 +56,10 @@ export async function answer(behaviour: Behaviour, seen: SeenRequest, response: 
   if (delayMs > 0) await pause(delayMs);
   if (words.has("no-options") && seen.body["stream_options"] !== undefined)
     return end(seen, response, behaviour.number("refuse", 400), { error: { message: "unknown field stream_options" } });
+  if (words.has("newer-limit") && seen.body["max_tokens"] !== undefined) {
+    const message = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.";
+    return end(seen, response, 400, { error: { message, param: "max_tokens" } });
+  }
   if (words.has("says")) for (const [name, value] of Object.entries(SAID)) response.setHeader(name, value);
   const status = behaviour.number("status", 200);
   if (status !== 200) return fail(behaviour, status, seen, response);

@@ -3,7 +3,7 @@
  * - before any answer: `hang`, `reset`, `nonsense` (bytes that are no HTTP), `delay=<ms>`;
  * - an answer: `status=<n>`, `retry-after=<text>`, `says` (headers about limits and the request), `error=<n>` (200 with an error
  *   that names this status, in a document or as the first event), `empty-reset` (the head of a 200, and then a reset), `endless` (an error body that never ends), `no-options` (400, or
- *   `refuse=<n>`, when the usage option is there), `no-usage`, `in=<n>` and `out=<n>` (the tokens that it reports), `mb=<n>` (a long answer), `gzip`, `half` (a body cut in its middle);
+ *   `refuse=<n>`, when the usage option is there), `newer-limit` (400 when `max_tokens` is there), `no-usage`, `in=<n>` and `out=<n>` (the tokens that it reports), `mb=<n>` (a long answer), `gzip`, `half` (a body cut in its middle);
  * - a stream: `chunks=<n>`, `pace=<ms>`, `bytes` (one at a time), `cut`, `cut-mid` (within an event), `late-error` (an event with an error), `stall`, `garbage`;
  * - `fails=<n>`: all this for the first n requests only; later ones are answered well.
  */

@@ -11,6 +11,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { curlCode, pythonCode, typescriptCode } from "../../browser/pages/playground/code-of.ts";
+import { bodyFor } from "../../browser/pages/playground/messages-api.ts";
 import { type HttpSink, startHttpSink } from "../harness/http-sink.ts";
 
 const run = promisify(execFile);
@@ -116,7 +117,7 @@ describe.each([
     ]);
   };
   const meant = [["POST", "/v1/chat/completions", "Bearer YOUR_KEY", body]];
-  const codeOf = () => ({ baseUrl: sink.url, body });
+  const codeOf = () => ({ baseUrl: sink.url, api: "chat/completions", body }) as const;
 
   it.each(["sh", "bash"])("for curl sends what was meant, in %s", async (shell) => {
     expect(await sentBy(async () => await ran(shell, "copied.sh", curlCode(codeOf())))).toEqual(meant);
@@ -124,6 +125,16 @@ describe.each([
 
   it("for OpenAI's package in TypeScript sends what was meant", async () => {
     expect(await sentBy(async () => await ranInNode(typescriptCode(codeOf())))).toEqual(meant);
+  });
+
+  it("for messages sends what was meant, by curl and by Anthropic's package", async () => {
+    const ofMessages = { baseUrl: sink.url, api: "messages", body: bodyFor("messages", body) } as const;
+    const asked = await sentBy(async () => {
+      await ran("sh", "copied.sh", curlCode(ofMessages));
+      await ranInNode(typescriptCode(ofMessages));
+    });
+    const one = { path: "/v1/messages", sent: ofMessages.body };
+    expect(asked.map(([, path, , sent]) => ({ path, sent }))).toEqual([one, one]);
   });
 
   it("for Python sends what was meant", async () => {
@@ -135,7 +146,7 @@ it("has every member of a schema, whatever it is called", async () => {
   const properties = JSON.parse('{"__proto__":{"type":"string"},"constructor":{}}') as object;
   const body = { model: "m", messages: [], response_format: { type: "json_schema", json_schema: { properties } } };
   sink.asked.length = 0;
-  await ranInNode(typescriptCode({ baseUrl: sink.url, body }));
+  await ranInNode(typescriptCode({ baseUrl: sink.url, api: "chat/completions", body }));
   expect(sink.asked[0]?.body).toContain(JSON.stringify(properties));
 });
 

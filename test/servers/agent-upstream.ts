@@ -75,7 +75,7 @@ const SHELLS: readonly Shell[] = [
   { name: "Bash", args: (command) => ({ command, description: "Says a word" }) },
 ];
 
-function shellOf({ tools = [] }: AgentRequest): Shell | null {
+export function shellOf({ tools = [] }: Pick<AgentRequest, "tools">): Shell | null {
   return SHELLS.find(({ name }) => tools.some((tool) => tool.name === name)) ?? null;
 }
 

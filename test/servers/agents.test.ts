@@ -13,7 +13,7 @@ import { Gateway } from "../harness/gateway.ts";
 import { chatEvents, chatUsage, eventStream, reportUpstream } from "../harness/report-upstream.ts";
 import { useStarted } from "../harness/use-started.ts";
 import { waitFor } from "../harness/wait-for.ts";
-import { type Fault, startAgentUpstream, TURN_TOKENS } from "./agent-upstream.ts";
+import { type Fault, shellOf, startAgentUpstream, TURN_TOKENS } from "./agent-upstream.ts";
 import { folderOf } from "./parts.ts";
 
 const TURNS = 2;
@@ -172,13 +172,11 @@ describe.each(AGENTS)("$name", (agent) => {
   );
 });
 
-it("claude works with a model of chat completions for twenty turns", async () => {
-  const agent = AGENTS.find(({ name }) => name === "claude");
-  if (agent === undefined) throw new Error("it is one of the agents");
+it.each(AGENTS)("$name works with a model of chat completions for twenty turns", async (agent) => {
   const turns = 20;
   const sink = await reportUpstream(({ body }) => eventStream(chatTurn(body, turns)));
   const gateway = gatewayOf();
-  const minted = await gateway.mint(sink.url);
+  const minted = await gateway.mint(sink.url, "plain", { responses_api: "translated" });
   const access = { origin: gateway.proxyUrl, secret: minted.secret, model: minted.model.model_name };
   const { code, said, results } = await runAgent(agent, access);
   expect({ code, said, results }).toEqual({
@@ -192,10 +190,14 @@ it("claude works with a model of chat completions for twenty turns", async () =>
 
 /** A turn of a chat completion: another command until so many have run. */
 function chatTurn(body: string, turns: number): string {
-  const { messages } = JSON.parse(body) as { readonly messages: readonly { readonly role: string }[] };
+  const { messages, tools } = JSON.parse(body) as {
+    readonly messages: readonly { readonly role: string }[];
+    readonly tools: readonly { readonly function: { readonly name: string } }[];
+  };
   const done = messages.filter(({ role }) => role === "tool").length;
-  const args = JSON.stringify({ command: `echo step-${done}`, description: "Says a word" });
-  const call = { index: 0, id: `call_${done}`, type: "function", function: { name: "Bash", arguments: args } };
+  const shell = shellOf({ tools: tools.map((tool) => tool.function) });
+  const called = { name: shell?.name, arguments: JSON.stringify(shell?.args(`echo step-${done}`)) };
+  const call = { index: 0, id: `call_${done}`, type: "function", function: called };
   const [delta, finish_reason] =
     done < turns ? [{ tool_calls: [call] }, "tool_calls"] : [{ content: "all done" }, "stop"];
   return chatEvents(

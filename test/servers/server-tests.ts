@@ -18,6 +18,8 @@ interface RealServer {
   readonly bodies: readonly Body[];
   /** Calls that it serves at the same time; null: it makes no text, so that no call takes long. */
   readonly slots: number | null;
+  /** A model of random weights calls a tool when it has to, and says nothing before. */
+  readonly callsTools?: boolean;
   /** Names of bodies whose answers report fewer tokens than its metrics count. */
   readonly reportsLess?: readonly string[];
   /** Its metrics of tokens read, tokens made, and calls that run. */
@@ -30,8 +32,33 @@ const UNCOUNTED = /tokens$|tokenize$|apply-template$/;
 const LONG_TOKENS = 7_000;
 const WEIGHTS = { heavy: 75, light: 25 } as const;
 const SERVED = 120;
+const TURNS = 20;
+/** What its model, which knows nothing, can ask of the tool. */
+const PLACES = ["here", "there"];
+const LOOK = {
+  name: "look",
+  input_schema: {
+    type: "object" as const,
+    properties: { at: { type: "string", enum: PLACES } },
+    required: ["at"],
+    additionalProperties: false,
+  },
+};
 
-export function testServer({ name, start, model, bodies, slots, reportsLess = [], metrics }: RealServer): void {
+interface Looked {
+  readonly at: string;
+}
+
+export function testServer({
+  name,
+  start,
+  model,
+  bodies,
+  slots,
+  callsTools = false,
+  reportsLess = [],
+  metrics,
+}: RealServer): void {
   const server = useStarted(start);
   const gateway = new Gateway({
     proxyUrl: inject("proxyUrl"),
@@ -129,6 +156,45 @@ export function testServer({ name, start, model, bodies, slots, reportsLess = []
       );
       const { cache_read_input_tokens: cached, input_tokens, output_tokens } = usage;
       expect(rows[0]).toMatchObject({ input_tokens: input_tokens + (cached ?? 0), output_tokens, status_code: 200 });
+    });
+
+    it(`runs ${TURNS} turns of a tool by messages that become chat completions, streamed and not`, async () => {
+      const caller = await gateway.mint(`${server().url}/v1`, model);
+      const client = new Anthropic({ baseURL: gateway.proxyUrl, apiKey: caller.secret, maxRetries: 0 });
+      const history: Anthropic.MessageParam[] = [{ role: "user", content: "a b c" }];
+      const inputs: unknown[] = [];
+      for (let turn = 0; turn < TURNS; turn += 1) {
+        const request = {
+          model: caller.model.model_name,
+          max_tokens: callsTools ? 200 : 12,
+          temperature: 0,
+          messages: history,
+          ...(callsTools ? { tools: [LOOK], tool_choice: { type: "any" as const } } : {}),
+        };
+        const answer =
+          turn % 2 === 0 ? await client.messages.create(request) : await client.messages.stream(request).finalMessage();
+        const content: Anthropic.ContentBlockParam[] = [...answer.content];
+        if (!callsTools) content.push({ type: "tool_use", id: `call_${turn}`, name: LOOK.name, input: { at: "here" } });
+        const calls = content.filter((block) => block.type === "tool_use");
+        inputs.push(...calls.map(({ input }) => input));
+        history.push({ role: "assistant", content });
+        history.push({
+          role: "user",
+          content: calls.map(({ id }) => ({ type: "tool_result", tool_use_id: id, content: `seen ${turn}` })),
+        });
+      }
+      const known = inputs.filter((input) => PLACES.includes((input as Looked).at));
+      expect({ calls: inputs.length, known: known.length }).toEqual({ calls: TURNS, known: TURNS });
+      const rows = await waitFor(
+        async () => await gateway.rows(caller.tenant.id),
+        (found) => found.length === TURNS,
+      );
+      const read = rows.map(({ input_tokens }) => input_tokens);
+      // each turn is read with the results before it
+      expect({ statuses: new Set(rows.map(({ status_code }) => status_code)), read }).toEqual({
+        statuses: new Set([200]),
+        read: [...new Set(read)].toSorted((a, b) => b - a),
+      });
     });
 
     it("stops to generate when the client of a stream leaves", async () => {

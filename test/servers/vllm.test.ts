@@ -23,6 +23,14 @@ const serve = (port: number): Command => [
   ...WORDS.split(/\s+/),
   // What is in a cache depends on the calls before, and with it the counts of an answer.
   "--no-enable-prefix-caching",
+  "--enable-auto-tool-choice",
+  "--tool-call-parser",
+  "hermes",
+  // A model of random weights would write little else than white space.
+  "--structured-outputs-config.backend",
+  "xgrammar",
+  "--structured-outputs-config.disable_any_whitespace",
+  "true",
 ];
 
 const ENV = {
@@ -39,6 +47,7 @@ testServer({
   start: async () => await ModelServer.started(serve, ENV),
   model: "text",
   slots: SLOTS,
+  callsTools: true,
   metrics: {
     input: "vllm:prompt_tokens_total",
     output: "vllm:generation_tokens_total",

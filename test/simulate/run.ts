@@ -207,6 +207,7 @@ class Simulation {
         maxInFlight: this.#scenario.models?.[model] ?? null,
       },
       costTokens: oversized ? (plan.oversized?.estimate ?? usual) : usual,
+      batch: plan.batch,
     };
     const serviceMs = openMs ?? (cancelled ? 1 : this.#draw(plan, plan.serviceMs));
     const actualTokens = openMs !== null ? 1 : cancelled || oversized ? 0 : tokens;

@@ -41,6 +41,8 @@ export interface TenantPlan {
    * a few are huge.
    */
   readonly tail?: number;
+  /** Its requests are lines of batches. */
+  readonly batch?: boolean;
   /** The share of its requests that are cancelled without use as soon as they are granted. */
   readonly cancelled?: number;
   /** The share of its requests that are charged this many tokens at the grant and use none. */

@@ -1,71 +1,20 @@
 /**
- * `npm run test:area -- soak [--minutes 10 --streams 200]`: one stack with streams that come, end, break and are left at random.
+ * `npm run test:area -- soak [--minutes 10 --streams 200]`: one stack with calls of both dialects, translated and not, that
+ * come, end, break and are left at random.
  * Prints a report; the exit code is 1 when a slot or a row is missing, when a row is written twice, when a session with the
  * Cell is lost, or when the memory of the Worker's runtime keeps growing.
  */
 
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { createServer, type ServerResponse } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import { parseArgs, promisify } from "node:util";
-import { listen } from "../../infra/local/http/listen.ts";
 import type { Stack } from "../../infra/local/stack.ts";
 import { Gateway, type Minted } from "../harness/gateway.ts";
 import { startTestStack } from "../harness/test-stack.ts";
 import { waitFor } from "../harness/wait-for.ts";
-
-type SoakUpstream = Awaited<ReturnType<typeof startSoakUpstream>>;
-
-const event = (delta: object): string => `data: ${JSON.stringify({ choices: [{ index: 0, delta }] })}\n\n`;
-
-async function answer(response: ServerResponse): Promise<void> {
-  const fate = Math.random();
-  if (fate < 0.01) {
-    response.writeHead(429, { "content-type": "application/json" }).end('{"error":{"message":"later"}}');
-    return;
-  }
-  response.writeHead(200, { "content-type": "text/event-stream" });
-  const chunks = 5 + Math.floor(60 * Math.random());
-  const breaksAt = fate < 0.02 ? Math.floor(chunks / 2) : Number.POSITIVE_INFINITY;
-  const paceMs = 10 + Math.floor(50 * Math.random());
-  for (let at = 0; at < chunks && !response.destroyed; at += 1) {
-    if (at >= breaksAt) {
-      response.destroy();
-      return;
-    }
-    response.write(event({ content: "word ".repeat(1 + (at % 5)) }));
-    await pause(paceMs);
-  }
-  const usage = { prompt_tokens: 20, completion_tokens: chunks, total_tokens: 20 + chunks };
-  response.end(`data: ${JSON.stringify({ choices: [], usage })}\n\ndata: [DONE]\n\n`);
-}
-
-/** Streams of random length and pace, some of which break off or are refused. It records only that a request came, by its mark. */
-async function startSoakUpstream() {
-  const seen = new Set<string>();
-  let underWay = 0;
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    underWay += 1;
-    response.on("close", () => {
-      underWay -= 1;
-    });
-    request.on("data", (chunk: Buffer) => chunks.push(chunk));
-    request.on("end", () => {
-      const mark = /soak-[0-9a-f-]{36}/.exec(Buffer.concat(chunks).toString("utf8"))?.[0];
-      if (mark !== undefined) seen.add(mark);
-      void answer(response);
-    });
-  });
-  const listening = await listen(server, "127.0.0.1", 0);
-  return {
-    url: `${listening.url}/v1`,
-    seen: seen as ReadonlySet<string>,
-    underWay: (): number => underWay,
-    close: async (): Promise<void> => await listening.close(),
-  };
-}
+import { type Dialect, randomCall } from "./calls.ts";
+import { type SoakUpstream, startSoakUpstream } from "./upstream.ts";
 
 /** How a request ended. A client sends its next one then, and leaves at a random moment: before the answer, in the stream, or never. */
 type Fate = "finished" | "left in the stream" | "left before the answer" | "cut off";
@@ -73,6 +22,7 @@ type Fate = "finished" | "left in the stream" | "left before the answer" | "cut 
 /** One request, from the side of its client. */
 interface Asked {
   readonly tenantId: string;
+  readonly kind: string;
   readonly fate: Fate;
   /** The id in the answer's header; null when the client got no answer. */
   readonly requestId: string | null;
@@ -92,7 +42,7 @@ function departure(): Departure {
   return { afterMs: null, afterChunks: null };
 }
 
-async function sendRequest(gateway: Gateway, minted: Minted, mark: string): Promise<Asked> {
+async function sendRequest(gateway: Gateway, { minted, dialect }: Caller, mark: string): Promise<Asked> {
   const { afterMs, afterChunks } = departure();
   const leaving = new AbortController();
   const answered = new AbortController();
@@ -103,12 +53,17 @@ async function sendRequest(gateway: Gateway, minted: Minted, mark: string): Prom
     );
   let requestId: string | null = null;
   let status: number | null = null;
-  const asked = (fate: Fate): Asked => ({ tenantId: minted.tenant.id, fate, requestId, status });
+  const { path, kind, body } = randomCall(dialect, minted.model.model_name, mark);
+  const asked = (fate: Fate): Asked => ({ tenantId: minted.tenant.id, kind, fate, requestId, status });
   try {
-    const response = await gateway.chat(minted, {
-      stream: true,
-      headers: { "x-session-id": mark },
-      body: { messages: [{ role: "user", content: mark }] },
+    const response = await fetch(`${gateway.proxyUrl}${path}`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${minted.secret}`,
+        "content-type": "application/json",
+        "x-session-id": mark,
+      },
+      body: JSON.stringify(body),
       signal: leaving.signal,
     });
     answered.abort();
@@ -131,20 +86,26 @@ async function sendRequest(gateway: Gateway, minted: Minted, mark: string): Prom
   }
 }
 
+/** A tenant with a model of this dialect. */
+interface Caller {
+  readonly minted: Minted;
+  readonly dialect: Dialect;
+}
+
 /** Keeps `count` clients busy until the deadline, spread over the tenants; returns every request by its mark. */
 async function load(
   gateway: Gateway,
-  tenants: readonly Minted[],
+  callers: readonly Caller[],
   count: number,
   untilMs: number,
 ): Promise<ReadonlyMap<string, Asked>> {
   const all = new Map<string, Asked>();
   const client = async (at: number): Promise<void> => {
-    const minted = tenants[at % tenants.length];
-    if (minted === undefined) throw new Error("no tenants");
+    const caller = callers[at % callers.length];
+    if (caller === undefined) throw new Error("no tenants");
     while (Date.now() < untilMs) {
       const mark = `soak-${randomUUID()}`;
-      all.set(mark, await sendRequest(gateway, minted, mark));
+      all.set(mark, await sendRequest(gateway, caller, mark));
     }
   };
   await Promise.all(Array.from({ length: count }, async (_, at) => await client(at)));
@@ -178,7 +139,7 @@ function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }
 
-const TENANTS = 5;
+const TENANTS = 6;
 /** Fewer slots than clients, so that some clients always wait. */
 const SLOTS_PER_STREAM = 0.75;
 /**
@@ -194,11 +155,11 @@ interface Kept {
 }
 
 /** Every row of these tenants. */
-async function rowsOf(gateway: Gateway, tenants: readonly Minted[]): Promise<Kept> {
+async function rowsOf(gateway: Gateway, callers: readonly Caller[]): Promise<Kept> {
   const requestIds: string[] = [];
   const marks = new Set<string>();
-  for (const { tenant } of tenants)
-    for (const row of await gateway.allRows(tenant.id)) {
+  for (const { minted } of callers)
+    for (const row of await gateway.allRows(minted.tenant.id)) {
       requestIds.push(row.request_id);
       marks.add(row.session_id);
     }
@@ -212,10 +173,10 @@ async function counted(stack: Stack): Promise<number> {
   return samples.reduce((sum, [, value]) => sum + Number(value), 0);
 }
 
-function byFate(asked: ReadonlyMap<string, Asked>): string {
+function countsOf(names: readonly string[]): string {
   const counts = new Map<string, number>();
-  for (const { fate } of asked.values()) counts.set(fate, (counts.get(fate) ?? 0) + 1);
-  return [...counts].map(([fate, count]) => `${count} ${fate}`).join(", ");
+  for (const name of names.toSorted()) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return [...counts].map(([name, count]) => `${count} ${name}`).join("; ");
 }
 
 interface Soaked {
@@ -227,12 +188,15 @@ interface Soaked {
 
 async function soak({ stack, upstream, lostSessions }: Soaked, minutes: number, streams: number): Promise<string[]> {
   const gateway = new Gateway(stack);
-  const tenants: Minted[] = [];
-  for (let at = 0; at < TENANTS; at += 1) tenants.push(await gateway.mint(upstream.url));
+  const callers: Caller[] = [];
+  for (let at = 0; at < TENANTS; at += 1) {
+    const dialect: Dialect = at % 2 === 0 ? "openai" : "anthropic";
+    callers.push({ minted: await gateway.mint(upstream.url, "plain", { api_dialect: dialect }), dialect });
+  }
   const pid = stack.parts.get("workerd")?.pid;
   if (pid === undefined || pid === null) throw new Error("the runtime has no process");
   const memory = watchMemory(pid);
-  const asked = await load(gateway, tenants, streams, Date.now() + 60_000 * minutes);
+  const asked = await load(gateway, callers, streams, Date.now() + 60_000 * minutes);
   await memory.stop();
 
   const problems: string[] = [];
@@ -244,7 +208,7 @@ async function soak({ stack, upstream, lostSessions }: Soaked, minutes: number, 
     problems.push(`slots: ${String(error)}`);
   });
   // Rows are inserted in batches, each within seconds; a request whose client left is counted after its slot is free.
-  const read = async () => ({ kept: await rowsOf(gateway, tenants), completed: await counted(stack) });
+  const read = async () => ({ kept: await rowsOf(gateway, callers), completed: await counted(stack) });
   const { kept, completed } = await waitFor(
     read,
     (now) => now.completed > 0 && now.kept.requestIds.length === now.completed,
@@ -271,7 +235,8 @@ async function soak({ stack, upstream, lostSessions }: Soaked, minutes: number, 
   if (growth > GROWTH_MAX) problems.push(`memory grew by ${((growth - 1) * 100).toFixed(0)} %`);
   console.log(
     [
-      `${asked.size} requests in ${minutes} min at ${streams} streams: ${byFate(asked)}`,
+      `${asked.size} requests in ${minutes} min at ${streams} streams: ${countsOf([...asked.values()].map(({ fate }) => fate))}`,
+      `by client and model: ${countsOf([...asked.values()].map(({ kind }) => kind))}`,
       `${upstream.seen.size} reached the upstream; ${completed} counted by the Cell; ${kept.requestIds.length} rows, ${ids.size} of them different`,
       `${unseen} left before anything was seen of them, and have no row`,
       `in flight at the end: ${idle?.in_flight ?? "?"}, queued: ${idle?.queued ?? "?"}`,

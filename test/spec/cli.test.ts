@@ -50,6 +50,16 @@ async function json<T>(...words: string[]): Promise<T> {
 const unique = (word: string): string => `${word}-${randomUUID()}`;
 
 describe("the command line", () => {
+  it("lists batches of a tenant, and says which one it does not know", async () => {
+    const name = unique("tenant");
+    await json("tenants", "create", name);
+    expect(await json("batches", "list", "--tenant", name)).toEqual([]);
+    expect(await gateway(["batches", "cancel", "batch_0"])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("there is no batch 'batch_0'"),
+    });
+  });
+
   it("creates, shows, changes and deletes tenants and keys, by name", { tags: ["check"] }, async () => {
     const name = unique("tenant");
     const tenant = await json<{ id: string }>("tenants", "create", name, "--weight", "7", "--tpm", "1000");
@@ -122,6 +132,8 @@ describe("the command line", () => {
       expect(applied.out).toMatch(/^concurrency +throughput_rps +p50_ms +p99_ms +requests +errors\n1 /);
       expect(applied.out).toContain(`model '${name}' has max concurrency 1 now\n`);
       expect(await json("models", "show", name)).toMatchObject({ max_in_flight: 1, capacity_mode: "tuned" });
+      await json("models", "set", name, "--capacity-mode", "adaptive", "--adaptive-max", "9");
+      expect((await gateway(["models", "capacity", name])).out).toContain("capacity now: 1 (adaptive)\n");
     } finally {
       await upstream.close();
     }

@@ -73,6 +73,25 @@ it("is charged to the budget by what the upstream reports", async () => {
   });
 });
 
+it("reserves the limit that its message gets, for a chat completion without one", async () => {
+  const minted = await mint(CHAT, "chunks=100000,pace=20");
+  const budget = { budget_tokens: 100_000, budget_cost_usd: null, budget_period: "lifetime" };
+  await fixture.gateway.must("PATCH", `/tenants/${minted.tenant.id}/budget`, budget);
+  const leaving = new AbortController();
+  const answer = await send(minted, CHAT, { stream: true, max_tokens: undefined }, leaving.signal);
+  const usage = await waitFor(
+    async () => await fixture.gateway.must<BudgetUsage>("GET", `/tenants/${minted.tenant.id}/budget/usage`),
+    ({ reserved_tokens }) => reserved_tokens > 0,
+  );
+  leaving.abort();
+  const [call] = messages().seen(minted.mark);
+  expect({ sent: call?.body.max_tokens, isReserved: usage.reserved_tokens >= 4096, status: answer.status }).toEqual({
+    sent: 4096,
+    isReserved: true,
+    status: 200,
+  });
+});
+
 it.each([CHAT, MESSAGES])("has its guardrails on %s, in and out", async (path) => {
   const minted = await mint(path);
   const forbidden = path === CHAT ? "hello world" : "w1 w2";

@@ -169,7 +169,7 @@ describe("the OpenAI SDK at a model of Anthropic's API", () => {
     const embed = openai(minted).embeddings.create({ model: minted.model.model_name, input: "a" });
     await expect(embed).rejects.toMatchObject({ status: 400, code: "untranslatable_route", param: "model" });
     await expect(openai(minted).completions.create({ model: minted.model.model_name, prompt: "a" })).rejects.toThrow(
-      "send a chat completion or a message",
+      "send a chat completion, a message or a response",
     );
     expect(messages().seen(minted.mark)).toHaveLength(1);
   });
@@ -219,6 +219,21 @@ describe("the Anthropic SDK at a model of chat completions", () => {
       expect(answer.usage).toMatchObject({ input_tokens: 11, output_tokens: 22 });
       expect(await lastRow(minted)).toMatchObject({ input_tokens: 11, output_tokens: 22 });
     }
+  });
+
+  it("limits a model that knows max_completion_tokens only", async () => {
+    const minted = await fixture.gateway.mint(fixture.upstream.url, "newer-limit");
+    const answer = await anthropic(minted).messages.create(message(minted));
+    const streamed = await anthropic(minted).messages.stream(message(minted)).finalMessage();
+    expect({ plain: answer.stop_reason, streamed: streamed.stop_reason }).toEqual({
+      plain: "end_turn",
+      streamed: "end_turn",
+    });
+    const limits = fixture.upstream
+      .seen(minted.mark)
+      .map(({ body }) => [body["max_tokens"], body["max_completion_tokens"]]);
+    expect(limits.at(-1)).toEqual([undefined, 64]);
+    expect(await lastRow(minted)).toMatchObject({ status_code: 200, attempts: 1 });
   });
 
   it("runs a loop of 20 turns with a tool, streamed and not", async () => {

@@ -287,6 +287,7 @@ const TABLE: Readonly<Record<string, Raised>> = {
     status: 503,
     type: "server_error",
     message: "content policy scanner unavailable",
+    row: { admission: "fast" },
     by: guarded({ input_scanners: ["harm"], guard_model: "no such model", fail_open: false }),
   },
   no_model_available: {
@@ -314,6 +315,10 @@ const ELSEWHERE = {
   untranslatable_field: "test/spec/dialects.test.ts",
   untranslatable_route: "test/spec/dialects.test.ts",
   websocket_unsupported: "test/spec/known-reports.test.ts",
+  realtime_upgrade_required: "test/spec/realtime.test.ts",
+  realtime_session_expired: "test/faults/realtime-limits.test.ts",
+  realtime_backlog: "test/faults/realtime-limits.test.ts",
+  realtime_session_idle: "edge/pipeline/realtime/realtime-session.test.ts",
   request_timeout: "test/faults/held-uploads.test.ts",
   tenant_not_found: "edge/pipeline/run.test.ts",
   internal_error: "edge/pipeline/run.test.ts",
@@ -356,18 +361,16 @@ describe("an error of the data plane", () => {
     const response = await by(minted);
     const error = { message, type, code, param: param ?? null };
     expect({ status: response.status, body: await response.json() }).toEqual({ status, body: { error } });
-    expect(response.headers.get("content-type")).toContain("application/json");
-    const present = TELLING.filter((name) => response.headers.has(name)).map((name) => [
-      name,
-      response.headers.get(name),
-    ]);
+    const told = response.headers;
+    expect(told.get("content-type")).toContain("application/json");
+    const present = TELLING.filter((name) => told.has(name)).map((name) => [name, told.get(name)]);
     expect(Object.fromEntries(present)).toEqual(headers ?? {});
-    const requestId = response.headers.get("x-gateway-request-id");
-    expect({ requestId, "x-request-id": response.headers.get("x-request-id") }).toEqual({
+    const requestId = told.get("x-gateway-request-id");
+    expect({ requestId, "x-request-id": told.get("x-request-id") }).toEqual({
       requestId: expect.any(String),
       "x-request-id": requestId,
     });
-    expect(response.headers.get("x-gateway-overhead-ms")).toMatch(/^\d+$/);
+    expect(told.get("x-gateway-overhead-ms")).toMatch(/^\d+$/);
     if (row === null) return;
     expect(await fixture.gateway.row(minted.tenant.id, requestId)).toMatchObject({
       key_id: minted.key.id,

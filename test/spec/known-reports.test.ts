@@ -153,7 +153,7 @@ describe("a refusal", () => {
     };
     for (const [path, status, code] of [
       ["/v1/responses", 426, "websocket_unsupported"],
-      ["/v1/realtime", 404, "unknown_endpoint"],
+      ["/v1/realtime/calls", 404, "unknown_endpoint"],
     ] as const) {
       const answer = await rawRequest(fixture.gateway.proxyUrl, { method: "GET", path, headers });
       expect({ path, status: answer.status, code: JSON.parse(answer.text).error.code }).toEqual({ path, status, code });

@@ -11,7 +11,7 @@ import { texts } from "../../messages/texts.ts";
 import { formatAge, formatInstant, instantOf } from "../../time/instants.ts";
 import { Age, useNow } from "../../time/use-clock.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
-import { formatCount, formatPrice } from "../../ui/format.ts";
+import { formatCount, formatUsd } from "../../ui/format.ts";
 import { Facts, Panel, Row, Stack } from "../../ui/layout.tsx";
 import { Empty, Loaded, Notice } from "../../ui/states.tsx";
 import { BudgetState, useBudgetUsage } from "../budget/budget-state.tsx";
@@ -92,7 +92,7 @@ function KeyDetails({ apiKey, onClose }: { readonly apiKey: Records["ApiKey"]; r
       <OldSecret until={apiKey.previous_secret_until} zone={zone} />
       <Facts
         facts={[
-          [text("state"), <KeyBadge key="state" apiKey={apiKey} />],
+          [text("state"), <KeyBadge key="state" apiKey={{ ...apiKey, tenant_status: tenant.data?.status }} />],
           [text("prefix"), <code key="prefix">{apiKey.key_prefix}…</code>],
           [
             text("tenant"),
@@ -114,7 +114,7 @@ function KeyDetails({ apiKey, onClose }: { readonly apiKey: Records["ApiKey"]; r
               text("noUse")
             ),
           ],
-          [text("requests7d"), `${formatCount(use.data?.requests)} (${formatPrice(sumCostUsd(use.data))})`],
+          [text("requests7d"), `${formatCount(use.data?.requests)} (${formatUsd(sumCostUsd(use.data))})`],
         ]}
       />
       <Row>

@@ -11,6 +11,9 @@ it.each([
   [{ disabled: false, expires_at: END }, END_MS, "expired"],
   [{ disabled: true, expires_at: END }, END_MS, "disabled"],
   [{ disabled: false, expires_at: "never" }, END_MS, "active"],
+  [{ disabled: false, expires_at: null, tenant_status: "active" }, END_MS, "active"],
+  [{ disabled: false, expires_at: null, tenant_status: "suspended" }, END_MS, "suspended"],
+  [{ disabled: true, expires_at: null, tenant_status: "archived" }, END_MS, "suspended"],
 ])("%j at %d is %s", (key, nowMs, state) => {
   expect(keyState(key, nowMs)).toBe(state);
 });

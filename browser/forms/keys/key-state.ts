@@ -6,20 +6,24 @@ import type { Tone } from "../../ui/badge.tsx";
 interface KeyTerms {
   readonly disabled: boolean;
   readonly expires_at: string | null;
+  /** Absent: not known, or judged elsewhere. */
+  readonly tenant_status?: string | undefined;
 }
 
 /** `ending`: admitted, and its end is set. */
-type KeyState = "active" | "ending" | "expired" | "disabled";
+type KeyState = "active" | "ending" | "expired" | "disabled" | "suspended";
 
 export const KEY_TONES = {
   active: "good",
   ending: "warn",
   expired: "bad",
   disabled: "neutral",
+  suspended: "bad",
 } as const satisfies Readonly<Record<KeyState, Tone>>;
 
-/** A disabled key is refused as disabled, whether it has ended or not. */
-export function keyState({ disabled, expires_at }: KeyTerms, nowMs: number): KeyState {
+/** In the order in which the data plane refuses: the tenant first, and a disabled key as disabled, whether it has ended or not. */
+export function keyState({ disabled, expires_at, tenant_status }: KeyTerms, nowMs: number): KeyState {
+  if (tenant_status !== undefined && tenant_status !== "active") return "suspended";
   if (disabled) return "disabled";
   const endMs = instantOf(expires_at);
   if (endMs === null) return "active";

@@ -7,6 +7,7 @@ import { fieldTexts } from "../../messages/en/fields.ts";
 import { texts } from "../../messages/texts.ts";
 import { Button } from "../../ui/button.tsx";
 import { Notice } from "../../ui/states.tsx";
+import { useUnsaved } from "../../ui/unsaved.tsx";
 import {
   bodyOf,
   type Draft,
@@ -34,9 +35,9 @@ interface CreateFormProps<B> {
   readonly submitLabel: string | ((values: FieldValues) => string);
   /**
    * Makes it. `idempotencyKey` stays the same until something else is typed, so that a request whose answer was lost can be
-   * sent again. Throws ApiError.
+   * sent again. False: nothing was made. Throws ApiError.
    */
-  readonly onSubmit: (body: B, idempotencyKey: string) => Promise<void>;
+  readonly onSubmit: (body: B, idempotencyKey: string) => Promise<unknown>;
   readonly offered?: Readonly<Record<string, readonly string[]>>;
   readonly controls?: Readonly<Record<string, OwnControl>>;
   /** Headings of parts of the form, by the first field of each. */
@@ -53,10 +54,13 @@ export function CreateForm<B>(props: CreateFormProps<B>) {
   const [draft, setDraft] = useState<Draft>(() => draftOf(specs, initial, zone));
   const [errors, setErrors] = useState<FieldErrors>(NO_ERRORS);
   const [isBusy, setBusy] = useState(false);
+  const [isTyped, setTyped] = useState(false);
+  useUnsaved(isTyped && !isBusy);
   const sent = useRef<string>(null);
   const names = specs.map((spec) => spec.name);
   const type = (field: string, typed: Typed): void => {
     sent.current = null;
+    setTyped(true);
     setDraft({ ...draft, [field]: typed });
     setErrors((before) => errorsWithout(before, field));
   };
@@ -71,7 +75,7 @@ export function CreateForm<B>(props: CreateFormProps<B>) {
     setBusy(true);
     sent.current ??= idempotencyKey();
     try {
-      await onSubmit(judged.data, sent.current);
+      if ((await onSubmit(judged.data, sent.current)) !== false) setTyped(false);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       setErrors(serverErrors(error.param, `${error.message} (${error.code})`, names));

@@ -14,6 +14,7 @@ import { texts } from "../../messages/texts.ts";
 import { Button } from "../../ui/button.tsx";
 import { Facts } from "../../ui/layout.tsx";
 import { Notice } from "../../ui/states.tsx";
+import { useUnsaved } from "../../ui/unsaved.tsx";
 import { ConflictNotice } from "./conflict-notice.tsx";
 import { changesBetween, rebased, unlessChanged } from "./conflicts.ts";
 import {
@@ -116,6 +117,7 @@ export function RecordForm(props: RecordFormProps) {
   const queries = useQueryClient();
   const isEdited = edit !== null;
   useEffect(() => onEdit?.(isEdited), [onEdit, isEdited]);
+  useUnsaved(isEdited);
   const names = specs.map((spec) => spec.name);
   const write = useAnnouncedWrite<Write>({
     send: async ({ body, now }) => {

@@ -4,7 +4,7 @@ import type { Records } from "../../data/api.ts";
 import { usageTexts } from "../../messages/en/usage.ts";
 import { texts } from "../../messages/texts.ts";
 import { useIsLate } from "../../time/use-is-late.ts";
-import { formatCount, usdDecimals } from "../../ui/format.ts";
+import { formatCount } from "../../ui/format.ts";
 import { Stack } from "../../ui/layout.tsx";
 import { Empty } from "../../ui/states.tsx";
 import { ListTable } from "../list/list-table.tsx";
@@ -73,8 +73,8 @@ function Uses({ group, label, head, query }: UsesProps) {
       sortBy: nameOf,
       cell: (row: Usage) => <bdi title={nameOf(row)}>{nameOf(row)}</bdi>,
     };
-    return [name, ...columnsOf(uses.data ?? [])];
-  }, [group, head, uses.data]);
+    return [name, ...columnsOf()];
+  }, [group, head]);
   const view = useListView({ rows: uses.data, columns, prefix: `by_${group}_`, label });
   return (
     <ListTable
@@ -104,15 +104,12 @@ const FIGURES = {
 };
 const SHOWN = ["requests", "errors", "inputTokens", "outputTokens", "cost"] as const;
 
-/** Costs have as many decimals as their column needs, so that they add up. */
-function columnsOf(rows: readonly Usage[]): readonly ListColumn<Usage>[] {
-  const decimals = usdDecimals(rows.map(FIGURES.cost));
+function columnsOf(): readonly ListColumn<Usage>[] {
   return SHOWN.map((id) => ({
     id,
     head: text(id),
     align: "right",
     sortBy: FIGURES[id],
-    cell: (row) =>
-      id === "cost" ? <Cost usd={FIGURES.cost(row)} decimals={decimals} /> : formatCount(FIGURES[id](row)),
+    cell: (row) => (id === "cost" ? <Cost usd={FIGURES.cost(row)} /> : formatCount(FIGURES[id](row))),
   }));
 }

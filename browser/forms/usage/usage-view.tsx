@@ -13,9 +13,10 @@ import { useNow } from "../../time/use-clock.tsx";
 import { useIsLate } from "../../time/use-is-late.ts";
 import { ZoneProvider } from "../../time/zone-context.tsx";
 import { daysZoneLabel, usableZone } from "../../time/zones.ts";
-import { formatCount, formatPrice, formatShortCount } from "../../ui/format.ts";
+import { formatCount, formatShortCount } from "../../ui/format.ts";
 import { Grid, Panel, Row, Stack, Tile } from "../../ui/layout.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
+import { Usd } from "../../ui/usd.tsx";
 import { PeriodFilter } from "../filters/period-filter.tsx";
 import { CsvLink } from "../list/csv-link.tsx";
 import { KeptFrom } from "./kept-from.tsx";
@@ -137,7 +138,7 @@ function UsageDays({ rows, zone, range: { fromMs, toMs }, csv }: UsageDaysProps)
         <Tile label={text("requests")} value={formatCount(totals.requests)} />
         <Tile label={text("errors")} value={formatCount(totals.errors)} />
         <Tile label={text("tokens")} value={formatCount(totals.tokens)} />
-        <Tile label={text("cost")} value={formatPrice(totals.costUsd)} />
+        <Tile label={text("cost")} value={<Usd usd={totals.costUsd} />} />
         <Tile label={text("cacheHits")} value={formatCount(totals.cacheHits)} />
       </Grid>
       <Panel title={text("byDay")} actions={csv}>

@@ -54,6 +54,7 @@ export const fairshareTexts = {
   limitModelCap: "Model's max concurrency",
   limitModelCapHint: "Empty: no limit of its own.",
   limitModelCapTuned: "Empty: no limit of its own. Auto-tune set this limit and can change it again.",
+  limitModelCapAdaptive: "The capacity starts here and then moves between the bounds of the adaptive mode.",
   limitCapacity: "Slots of cell {cell}",
   limitCapacityHint: "Lowering it never stops running requests.",
   limitGroupWeight: "Weight of group {name}",

@@ -21,6 +21,7 @@ export const keysTexts = {
   active: "Active",
   disabled: "Disabled",
   expired: "Expired",
+  suspended: "Tenant not active",
   expires: "Expires {age}",
   empty: "No keys yet",
   emptyText: "Applications call the gateway with a key. Its secret is shown once, when you create it.",

@@ -1,6 +1,11 @@
 /** Texts of the page of one tenant. */
 export const tenantTexts = {
   tabs: "Tenant sections",
+  budgetLeft: "Budget left",
+  noBudget: "No limit",
+  resetsIn: "resets {age}",
+  runningNow: "Running now",
+  waitingNow: "{waiting} waiting",
   profile: "Profile",
   schedule: "Schedule",
   budget: "Budget",

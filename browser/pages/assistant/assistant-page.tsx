@@ -16,6 +16,7 @@ import { Tabs } from "../../ui/tabs.tsx";
 import classes from "./assistant-page.module.css";
 import { ChooseModel } from "./choose-model.tsx";
 import { type Entry, lastQuestion } from "./conversation.ts";
+import { fencedParts } from "./fenced-parts.ts";
 import { ProposalCard } from "./proposal-card.tsx";
 import { useConversation } from "./use-conversation.ts";
 
@@ -123,7 +124,15 @@ function EntryView({ entry, conversation, isAsking, ask, run, dismiss }: Doing &
       return (
         <div>
           <p className={classes["who"]}>{text("answer")}</p>
-          <p className={classes["said"]}>{entry.text}</p>
+          {fencedParts(entry.text).map(({ isCode, text: part }, at) => {
+            const Part = isCode ? "pre" : "p";
+            return (
+              // biome-ignore lint/suspicious/noArrayIndexKey: parts are only added at the end
+              <Part key={at} className={classes[isCode ? "code" : "said"]} tabIndex={isCode ? 0 : undefined}>
+                {part}
+              </Part>
+            );
+          })}
         </div>
       );
     case "call":

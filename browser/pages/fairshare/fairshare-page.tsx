@@ -9,12 +9,12 @@ import { fairshareTexts } from "../../messages/en/fairshare.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { texts } from "../../messages/texts.ts";
 import { serverTimeOf } from "../../time/server-time.ts";
-import { Age, useNow } from "../../time/use-clock.tsx";
-import { ZoneProvider } from "../../time/zone-context.tsx";
+import { Age } from "../../time/use-clock.tsx";
 import { Button } from "../../ui/button.tsx";
 import { SelectField } from "../../ui/fields.tsx";
 import { PageHead, Panel, Row } from "../../ui/layout.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
+import { useUnsaved } from "../../ui/unsaved.tsx";
 import classes from "./fairshare-page.module.css";
 import { ModelSlotsTable } from "./model-slots-table.tsx";
 import { OPEN_CAPACITY } from "./queues.ts";
@@ -31,8 +31,6 @@ const route = getRouteApi("/signed-in/admin/fairshare");
 const LIVE_EVERY_MS = 2000;
 const CELLS_EVERY_MS = 15_000;
 const GROUPS_EVERY_MS = 60_000;
-const HOUR_MS = 3_600_000;
-const keepZone = (): void => undefined;
 
 type Search = ReturnType<typeof route.useSearch>;
 
@@ -43,6 +41,7 @@ export function FairsharePage() {
   const { cell } = search;
   // Here, so that they outlast the choice of another cell.
   const [typed, setTyped] = useState<TypedWeights>(new Map());
+  useUnsaved(typed.size > 0);
   const live = useQuery(
     read(
       "/api/v1/fairshare/live",
@@ -61,13 +60,7 @@ export function FairsharePage() {
   const failed = cell === undefined ? text("cellGoneOwn") : text("cellGone", { cell });
   const isGone = live.error?.code === "cell_unreachable";
   return (
-    <ZoneProvider
-      tenantZone={null}
-      browserZone={Intl.DateTimeFormat().resolvedOptions().timeZone}
-      choice={null}
-      onChoose={keepZone}
-      nowMs={useNow(HOUR_MS)}
-    >
+    <>
       <PageHead
         title={pageText("fairshare")}
         question={pageText("fairshareQuestion")}
@@ -106,7 +99,7 @@ export function FairsharePage() {
           )}
         </Loaded>
       )}
-    </ZoneProvider>
+    </>
   );
 }
 

@@ -10,6 +10,7 @@ import { Button } from "../../ui/button.tsx";
 import { TextField } from "../../ui/fields.tsx";
 import { formatCount } from "../../ui/format.ts";
 import { Notice } from "../../ui/states.tsx";
+import { useUnsaved } from "../../ui/unsaved.tsx";
 import classes from "./fairshare-page.module.css";
 import { typedNumber } from "./whole-number.ts";
 
@@ -40,6 +41,7 @@ interface LimitFormProps {
 export function LimitForm({ label, hint, current, readNow, schema, field, write, effectOf }: LimitFormProps) {
   const [typed, setTyped] = useState<string | null>(null);
   const [refused, setRefused] = useState<string | undefined>();
+  useUnsaved(typed !== null && !write.isBusy);
   const meanwhile = useMeanwhile(readNow);
   const { moved } = meanwhile;
   const shown = typed ?? (current === null ? "" : String(current));

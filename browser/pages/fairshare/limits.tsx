@@ -140,6 +140,12 @@ function ModelCap({ model: name }: { readonly model: string }) {
   );
 }
 
+const CAP_HINTS = {
+  static: "limitModelCapHint",
+  tuned: "limitModelCapTuned",
+  adaptive: "limitModelCapAdaptive",
+} as const;
+
 function RegisteredModelCap({
   id,
   max_in_flight: cap,
@@ -147,7 +153,7 @@ function RegisteredModelCap({
 }: {
   readonly id: string;
   readonly max_in_flight: number | null;
-  readonly capacity_mode: string;
+  readonly capacity_mode: keyof typeof CAP_HINTS;
 }) {
   const label = text("limitModelCap");
   const write = useUndoableWrite<number | null>({
@@ -159,7 +165,7 @@ function RegisteredModelCap({
   return (
     <LimitForm
       label={label}
-      hint={text(mode === "tuned" ? "limitModelCapTuned" : "limitModelCapHint")}
+      hint={text(CAP_HINTS[mode])}
       current={cap}
       readNow={async () =>
         answerValue(await api.GET("/api/v1/models/{id}", { params: { path: { id } } })).max_in_flight

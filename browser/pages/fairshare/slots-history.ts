@@ -21,7 +21,7 @@ export type Division = "group" | "tenant";
 
 /** A live view as a sample of the history. */
 export function sampleOf(live: FairshareLive): FairshareSample {
-  const { ts_ms, max_in_flight, global_in_flight, global_queued, groups, tenants } = live;
+  const { ts_ms, max_in_flight, global_in_flight, global_queued, groups, tenants, adaptive } = live;
   return {
     ts_ms,
     max_in_flight,
@@ -29,6 +29,11 @@ export function sampleOf(live: FairshareLive): FairshareSample {
     global_queued,
     groups: groups.map(({ name, in_flight, queued }) => ({ name, in_flight, queued })),
     tenants: tenants.map(({ tenant_id, name, in_flight, queued }) => ({ tenant_id, name, in_flight, queued })),
+    adaptive: adaptive.map(({ model, capacity, changes }) => ({
+      model,
+      capacity,
+      reason: changes[0]?.reason ?? "start",
+    })),
   };
 }
 

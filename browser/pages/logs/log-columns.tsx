@@ -44,7 +44,7 @@ const COLUMNS = [
   { id: "tokens", name: "columnTokens", align: "right", cell: (row) => formatCount(row.total_tokens) },
   { id: "input", name: "columnInput", isExtra: true, align: "right", cell: (row) => formatCount(row.input_tokens) },
   { id: "output", name: "columnOutput", isExtra: true, align: "right", cell: (row) => formatCount(row.output_tokens) },
-  { id: "cost", name: "columnCost", align: "right", cell: (row) => <RowCost row={row} isShort /> },
+  { id: "cost", name: "columnCost", align: "right", cell: (row) => <RowCost row={row} /> },
   { id: "queue", name: "columnQueue", align: "right", cell: (row) => formatMs(row.queue_wait_ms) },
   { id: "first", name: "columnFirst", align: "right", cell: (row) => formatMs(firstMs(row)) },
   { id: "gateway", name: "columnGateway", isExtra: true, align: "right", cell: (row) => formatMs(row.gateway_ms) },

@@ -56,13 +56,15 @@ interface LiveStateProps {
   readonly isOver: boolean;
   /** What arrives stays aside while somebody reads. */
   readonly isHeld: boolean;
+  /** `loading` and `failed`: the list does not follow what happens. */
+  readonly reading: "good" | "loading" | "failed";
   readonly waiting: { readonly count: number; readonly isMore: boolean };
   readonly onShow: () => void;
   readonly onPause: (isPaused: boolean) => void;
 }
 
 /** Whether the list follows what happens, and what has come meanwhile. */
-export function LiveState({ isPaused, isOver, isHeld, waiting, onShow, onPause }: LiveStateProps) {
+export function LiveState({ isPaused, isOver, isHeld, reading, waiting, onShow, onPause }: LiveStateProps) {
   if (isOver) return <Badge>{text("liveOver")}</Badge>;
   const { count, isMore } = waiting;
   return (
@@ -72,9 +74,15 @@ export function LiveState({ isPaused, isOver, isHeld, waiting, onShow, onPause }
           {text(isMore ? "showNewMore" : "showNew", { count })}
         </Button>
       )}
-      <Badge tone={isPaused || isHeld ? "neutral" : "good"}>
-        {text(isPaused ? "livePaused" : isHeld ? "liveHeld" : "live")}
-      </Badge>
+      {isPaused ? (
+        <Badge>{text("livePaused")}</Badge>
+      ) : reading === "failed" ? (
+        <Badge tone="bad">{text("liveFailed")}</Badge>
+      ) : isHeld || reading === "loading" ? (
+        <Badge>{text(isHeld ? "liveHeld" : "liveLoading")}</Badge>
+      ) : (
+        <Badge tone="good">{text("live")}</Badge>
+      )}
       <Button
         icon={isPaused ? <Play size={14} aria-hidden /> : <Pause size={14} aria-hidden />}
         onClick={() => onPause(!isPaused)}

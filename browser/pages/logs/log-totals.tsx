@@ -6,7 +6,8 @@ import { logsTexts } from "../../messages/en/logs.ts";
 import { texts } from "../../messages/texts.ts";
 import { useNow } from "../../time/use-clock.tsx";
 import { useZone } from "../../time/zone-context.tsx";
-import { formatCount, formatPrice } from "../../ui/format.ts";
+import { formatCount } from "../../ui/format.ts";
+import { Usd } from "../../ui/usd.tsx";
 import classes from "./logs-page.module.css";
 import { isOver, type LogsQuery } from "./logs-query.ts";
 
@@ -39,7 +40,9 @@ export function LogTotals({ query, isListed }: LogTotalsProps) {
       <strong>{text("total", { requests: sums?.requests ?? Number.NaN })}</strong>
       <span>{text("totalErrors", { errors: sums?.errors ?? Number.NaN })}</span>
       <span>{text("totalTokens", { tokens: formatCount(sums?.total_tokens) })}</span>
-      <span>{formatPrice(sumCostUsd(sums))}</span>
+      <span>
+        <Usd usd={sumCostUsd(sums)} />
+      </span>
       <span className={classes["muted"]}>{text("timesIn", { zone: label })}</span>
     </section>
   );

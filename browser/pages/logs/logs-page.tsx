@@ -143,6 +143,13 @@ function Requests({ search, role, tenantName, onChange }: RequestsProps) {
                 isPaused={search.paused === true}
                 isOver={isPast}
                 isHeld={isHeld}
+                reading={
+                  feed.liveError !== null || list.error !== null
+                    ? "failed"
+                    : list.data === undefined
+                      ? "loading"
+                      : "good"
+                }
                 waiting={feed.waiting}
                 onShow={showNew}
                 onPause={(isPaused) => onChange({ paused: isPaused ? true : undefined })}

@@ -15,6 +15,7 @@ export const ADMISSION_TEXTS = {
   queued: "admissionQueued",
   rejected: "admissionRejected",
   boon: "admissionBoon",
+  batch: "admissionBatch",
 } as const satisfies Record<AdmissionClass, string>;
 
 export const CACHE_TEXTS = {
@@ -33,6 +34,7 @@ export const TYPE_TEXTS = {
   image: "typeImage",
   rerank: "typeRerank",
   moderation: "typeModeration",
+  realtime: "typeRealtime",
   mcp: "typeMcp",
   other: "typeOther",
   vision_boon: "typeVisionBoon",

@@ -98,7 +98,7 @@ export function AutotunePanel({ model }: ModelTabProps) {
 
 /** What a capacity was set to, and what takes it back. */
 type CapacityWrite =
-  | { readonly kind: "apply"; readonly count: number }
+  | { readonly kind: "apply"; readonly count: number; readonly mode: "tuned" | "adaptive" }
   | { readonly kind: "back"; readonly before: Pick<Records["Model"], "max_in_flight" | "capacity_mode"> };
 
 function Found({ model, report }: ModelTabProps & { readonly report: Report }) {
@@ -108,7 +108,7 @@ function Found({ model, report }: ModelTabProps & { readonly report: Report }) {
   const write = useAnnouncedWrite<CapacityWrite>({
     send: async (change) => {
       if (change.kind === "apply")
-        return await api.POST("/api/v1/models/{id}/autotune/apply", { ...at, body: { max_in_flight: change.count } });
+        return await api.POST("/api/v1/models/{id}/autotune/apply", { ...at, body: { max_in_flight: change.count, capacity_mode: change.mode } });
       const back = await api.PUT("/api/v1/models/{id}/capacity", {
         ...at,
         body: { max_in_flight: change.before.max_in_flight },
@@ -147,9 +147,12 @@ function Found({ model, report }: ModelTabProps & { readonly report: Report }) {
             tone="primary"
             isBusy={write.isBusy}
             disabled={max_in_flight === count && capacity_mode === "tuned"}
-            onClick={() => write.run({ kind: "apply", count })}
+            onClick={() => write.run({ kind: "apply", count, mode: "tuned" })}
           >
             {text("tuneApply", { count: formatCount(count) })}
+          </Button>
+          <Button isBusy={write.isBusy} onClick={() => write.run({ kind: "apply", count, mode: "adaptive" })}>
+            {text("tuneAdaptive", { count: formatCount(count) })}
           </Button>
         </Row>
       )}

@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import type { AdaptiveCapacity } from "../../../shared/schema/load.ts";
 import { read } from "../../data/reads.ts";
 import { STATE_TEXTS } from "../../messages/common.ts";
 import { modelsTexts } from "../../messages/en/models.ts";
@@ -28,15 +29,22 @@ export function CapacityTab({ model }: ModelTabProps) {
           note={live.data === undefined ? undefined : text("slotsIn", { cell: live.data.cell })}
         >
           <Loaded state={live} texts={STATE_TEXTS}>
-            {({ model_in_flight, model_queued }) => (
-              <p>
-                {text(model.max_in_flight === null ? "slotsNowOpen" : "slotsNow", {
-                  running: formatCount(countOf(model_in_flight, model.model_name)),
-                  waiting: formatCount(countOf(model_queued, model.model_name)),
-                  max: formatCount(model.max_in_flight),
-                })}
-              </p>
-            )}
+            {({ model_in_flight, model_queued, adaptive }) => {
+              const moving = adaptive.find((one) => one.model === model.model_name);
+              const max = moving?.capacity ?? model.max_in_flight;
+              return (
+                <>
+                  <p>
+                    {text(max === null ? "slotsNowOpen" : "slotsNow", {
+                      running: formatCount(countOf(model_in_flight, model.model_name)),
+                      waiting: formatCount(countOf(model_queued, model.model_name)),
+                      max: formatCount(max),
+                    })}
+                  </p>
+                  {moving !== undefined && <AdaptiveChanges moving={moving} />}
+                </>
+              );
+            }}
           </Loaded>
           <ModelForm form="capacity" what={text("capacity")} model={model} />
           <ModelForm form="mode" what={text("mode")} model={model} />
@@ -49,6 +57,30 @@ export function CapacityTab({ model }: ModelTabProps) {
       </Grid>
       <AutotunePanel model={model} />
     </Stack>
+  );
+}
+
+const CHANGES_SHOWN = 5;
+
+/** Why an adaptive capacity is what it is. */
+function AdaptiveChanges({ moving: { capacity, min, max, changes } }: { readonly moving: AdaptiveCapacity }) {
+  const { zone } = useZone();
+  return (
+    <>
+      <p>{text("adaptiveNow", { capacity: formatCount(capacity), min: formatCount(min), max: formatCount(max) })}</p>
+      <ul>
+        {changes.slice(0, CHANGES_SHOWN).map(({ ts_ms, from, to, reason }) => (
+          <li key={ts_ms}>
+            {text("adaptiveChange", {
+              instant: formatInstant(zone, ts_ms, "second"),
+              from: formatCount(from),
+              to: formatCount(to),
+              reason: text(`reason_${reason}`),
+            })}
+          </li>
+        ))}
+      </ul>
+    </>
   );
 }
 

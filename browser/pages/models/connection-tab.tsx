@@ -1,3 +1,4 @@
+import { useQuery } from "@tanstack/react-query";
 import { lazy, Suspense, useState } from "react";
 import type { FieldValues } from "../../forms/record/drafts.ts";
 import { modelsTexts } from "../../messages/en/models.ts";
@@ -5,9 +6,11 @@ import { texts } from "../../messages/texts.ts";
 import { Grid, Panel, Stack } from "../../ui/layout.tsx";
 import { ConnectionTest, useConnectionTest } from "./connection-test.tsx";
 import { ModelForm } from "./model-form.tsx";
+import { endpointsRead } from "./model-reads.ts";
 import type { ModelTabProps } from "./model-tab.ts";
 import { perMillion } from "./prices-text.ts";
 import { SecretField } from "./secret-field.tsx";
+import { trafficShares } from "./traffic-shares.ts";
 import { UpstreamKey } from "./upstream-key.tsx";
 
 const text = texts("models", modelsTexts);
@@ -23,7 +26,7 @@ export function ConnectionTab({ model }: ModelTabProps) {
             form="details"
             what={text("details")}
             model={model}
-            note={(values) => <SavedConnectionTest values={values} isKeySet={model.api_key_set} />}
+            note={(values) => <SavedConnectionTest values={values} model={model} />}
           />
         </Panel>
         <Stack>
@@ -55,13 +58,17 @@ export function ConnectionTab({ model }: ModelTabProps) {
 }
 
 /** The test of what a form says; the stored key is not here, so one can be typed for the test. */
-function SavedConnectionTest({ values, isKeySet }: { readonly values: FieldValues; readonly isKeySet: boolean }) {
+function SavedConnectionTest({ values, model }: ModelTabProps & { readonly values: FieldValues }) {
+  const endpoints = useQuery(endpointsRead(model.id));
   const test = useConnectionTest();
   const [key, setKey] = useState("");
   return (
     <>
-      {isKeySet && <SecretField label={text("testKey")} hint={text("testKeyHint")} value={key} onChange={setKey} />}
+      {model.api_key_set && (
+        <SecretField label={text("testKey")} hint={text("testKeyHint")} value={key} onChange={setKey} />
+      )}
       <ConnectionTest values={{ ...values, api_key: key }} test={test} />
+      {endpoints.data !== undefined && trafficShares(model, endpoints.data).own === 0 && <p>{text("testOwnUnused")}</p>}
     </>
   );
 }

@@ -77,7 +77,7 @@ export function CreateModel({
         }}
         note={(values) => <ConnectionTest values={values} test={test} />}
         onSubmit={async (body, idempotencyKey) => {
-          if (test.answerTo(body) === null && ((await test.ask(body))?.warnings.length ?? 0) > 0) return;
+          if (test.answerTo(body) === null && ((await test.ask(body))?.warnings.length ?? 0) > 0) return false;
           const made = answerValue(
             await api.POST("/api/v1/models", {
               params: { header: { "idempotency-key": idempotencyKey } },
@@ -87,6 +87,7 @@ export function CreateModel({
           announce(text("createdName", { name: made.model_name }), { isPending: false, value: made });
           for (const path of MODEL_READS) void queries.invalidateQueries({ queryKey: [path] });
           onCreated(made.id);
+          return true;
         }}
       />
     </Dialog>

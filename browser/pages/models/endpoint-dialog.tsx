@@ -3,7 +3,6 @@ import { useQueryClient } from "@tanstack/react-query";
 import { ENDPOINT_FIELDS } from "../../../shared/fields/endpoint-fields.ts";
 import { createModelEndpointSchema, updateModelEndpointSchema } from "../../../shared/schema/model-endpoint.ts";
 import { answerValue, api, type Records } from "../../data/api.ts";
-import { read } from "../../data/reads.ts";
 import { CreateForm } from "../../forms/record/create-form.tsx";
 import { DeleteButton } from "../../forms/record/delete-button.tsx";
 import type { FieldValues } from "../../forms/record/drafts.ts";
@@ -15,8 +14,9 @@ import { texts } from "../../messages/texts.ts";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Stack } from "../../ui/layout.tsx";
 import { ConnectionTest, useConnectionTest } from "./connection-test.tsx";
-import { MODEL_READS } from "./model-reads.ts";
+import { endpointsRead, MODEL_READS } from "./model-reads.ts";
 import { SecretField } from "./secret-field.tsx";
+import { TrafficPreview } from "./traffic.tsx";
 import { UpstreamKey } from "./upstream-key.tsx";
 
 const text = texts("models", modelsTexts);
@@ -27,20 +27,22 @@ const CREATE_SPECS = fieldSpecs(["name", "api_base", "api_key", ...NAMES.slice(2
 
 interface EndpointDialogProps {
   readonly model: Records["Model"];
+  /** All of the model. */
+  readonly endpoints: readonly Records["ModelEndpoint"][];
   /** Null: a new one. */
   readonly endpoint: Records["ModelEndpoint"] | null;
   readonly onClose: () => void;
 }
 
 /** A new endpoint, or one that is there. */
-export function EndpointDialog({ model, endpoint, onClose }: EndpointDialogProps) {
+export function EndpointDialog({ model, endpoints, endpoint, onClose }: EndpointDialogProps) {
   const title = endpoint === null ? text("endpointAdd") : text("endpointTitle", { name: endpoint.name });
   return (
     <Dialog isOpen isKept={endpoint === null} onClose={onClose} title={<bdi>{title}</bdi>} closeLabel={text("close")}>
       {endpoint === null ? (
-        <CreateEndpoint model={model} onDone={onClose} />
+        <CreateEndpoint model={model} endpoints={endpoints} onDone={onClose} />
       ) : (
-        <EditEndpoint model={model} endpoint={endpoint} onDeleted={onClose} />
+        <EditEndpoint model={model} endpoints={endpoints} endpoint={endpoint} onDeleted={onClose} />
       )}
     </Dialog>
   );
@@ -51,7 +53,11 @@ function askedOf({ upstream_model, api_dialect, auth_scheme }: Records["Model"],
   return { ...values, upstream_model, api_dialect, auth_scheme: values["auth_scheme"] || auth_scheme };
 }
 
-function CreateEndpoint({ model, onDone }: { readonly model: Records["Model"]; readonly onDone: () => void }) {
+function CreateEndpoint({
+  model,
+  endpoints,
+  onDone,
+}: Pick<EndpointDialogProps, "model" | "endpoints"> & { readonly onDone: () => void }) {
   const { id } = model;
   const queries = useQueryClient();
   const test = useConnectionTest();
@@ -73,7 +79,12 @@ function CreateEndpoint({ model, onDone }: { readonly model: Records["Model"]; r
           />
         ),
       }}
-      note={(values) => <ConnectionTest values={askedOf(model, values)} test={test} />}
+      note={(values) => (
+        <>
+          <TrafficPreview model={model} endpoints={endpoints} endpoint={null} values={values} />
+          <ConnectionTest values={askedOf(model, values)} test={test} />
+        </>
+      )}
       onSubmit={async (body, idempotencyKey) => {
         const made = answerValue(
           await api.POST("/api/v1/models/{id}/endpoints", {
@@ -91,10 +102,10 @@ function CreateEndpoint({ model, onDone }: { readonly model: Records["Model"]; r
 
 function EditEndpoint({
   model,
+  endpoints,
   endpoint,
   onDeleted,
-}: {
-  readonly model: Records["Model"];
+}: Pick<EndpointDialogProps, "model" | "endpoints"> & {
   readonly endpoint: Records["ModelEndpoint"];
   readonly onDeleted: () => void;
 }) {
@@ -120,14 +131,16 @@ function EditEndpoint({
           })
         }
         readNow={async () => {
-          const now = await queries.fetchQuery({
-            ...read("/api/v1/models/{id}/endpoints", { params: { path: { id }, query: { limit: "1000" } } }),
-            staleTime: 0,
-          });
+          const now = await queries.fetchQuery({ ...endpointsRead(id), staleTime: 0 });
           return now.find((one) => one.id === endpoint.id) ?? { rev: null };
         }}
         touches={MODEL_READS}
-        note={(values) => <ConnectionTest values={askedOf(model, values)} test={test} />}
+        note={(values) => (
+          <>
+            <TrafficPreview model={model} endpoints={endpoints} endpoint={endpoint} values={values} />
+            <ConnectionTest values={askedOf(model, values)} test={test} />
+          </>
+        )}
       />
       <UpstreamKey owner={{ kind: "endpoint", endpoint }} />
       <div>

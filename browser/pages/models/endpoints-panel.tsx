@@ -4,7 +4,6 @@ import { GripVertical, Plus } from "lucide-react";
 import { type DragEvent, type KeyboardEvent, lazy, Suspense, useEffect, useMemo, useRef, useState } from "react";
 import type { Records } from "../../data/api.ts";
 import { api } from "../../data/api.ts";
-import { read } from "../../data/reads.ts";
 import { changedSearch } from "../../data/search-params.ts";
 import { healthWord } from "../../explain/explain-health.ts";
 import { type ListColumn, useListView } from "../../forms/list/use-list-view.tsx";
@@ -16,19 +15,20 @@ import { Age } from "../../time/use-clock.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { Button, IconButton } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
-import { formatCount, formatMs } from "../../ui/format.ts";
+import { formatCount, formatMs, formatShare } from "../../ui/format.ts";
 import { Panel, Row } from "../../ui/layout.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
 import { orderChanges, type PriorityChange } from "./endpoint-order.ts";
 import { HealthBadge } from "./health-badge.tsx";
-import { MODEL_READS } from "./model-reads.ts";
+import { endpointsRead, MODEL_READS } from "./model-reads.ts";
 import type { ModelTabProps } from "./model-tab.ts";
+import { AddBase, TrafficNotice } from "./traffic.tsx";
+import { trafficShares } from "./traffic-shares.ts";
 
 const text = texts("models", modelsTexts);
 const route = getRouteApi("/signed-in/admin/models/$modelId");
 const EndpointDialog = lazy(async () => ({ default: (await import("./endpoint-dialog.tsx")).EndpointDialog }));
-const EVERY_MS = 20_000;
 /** In the address, in place of an endpoint that is open. */
 const NEW = "new";
 const NAME_MAX = 40;
@@ -39,13 +39,7 @@ type Endpoint = Records["ModelEndpoint"];
 export function EndpointsPanel({ model }: ModelTabProps) {
   const { endpoint: openId } = route.useSearch();
   const navigate = useNavigate({ from: "/models/$modelId" });
-  const endpoints = useQuery(
-    read(
-      "/api/v1/models/{id}/endpoints",
-      { params: { path: { id: model.id }, query: { limit: "1000" } } },
-      { everyMs: EVERY_MS },
-    ),
-  );
+  const endpoints = useQuery(endpointsRead(model.id));
   const open = (endpoint: string | undefined): void =>
     void navigate({ search: (before) => changedSearch(before, { endpoint }) });
   const opened = endpoints.data?.find(({ id }) => id === openId) ?? null;
@@ -57,7 +51,12 @@ export function EndpointsPanel({ model }: ModelTabProps) {
   return (
     <Panel isFlush title={text("endpoints")} note={text("endpointsNote")} actions={add}>
       <Loaded state={endpoints} texts={STATE_TEXTS}>
-        {(rows) => <OrderedTable model={model} endpoints={rows} onOpen={({ id }) => open(id)} />}
+        {(rows) => (
+          <>
+            <TrafficNotice model={model} endpoints={rows} />
+            <OrderedTable model={model} endpoints={rows} onOpen={({ id }) => open(id)} />
+          </>
+        )}
       </Loaded>
       <Suspense fallback={null}>
         {openId !== undefined && openId !== NEW && opened === null && endpoints.data !== undefined && (
@@ -65,8 +64,14 @@ export function EndpointsPanel({ model }: ModelTabProps) {
             <Empty title={text("endpointGone")}>{text("endpointGoneText")}</Empty>
           </Dialog>
         )}
-        {(opened !== null || openId === NEW) && (
-          <EndpointDialog key={opened?.id ?? NEW} model={model} endpoint={opened} onClose={() => open(undefined)} />
+        {(opened !== null || openId === NEW) && endpoints.data !== undefined && (
+          <EndpointDialog
+            key={opened?.id ?? NEW}
+            model={model}
+            endpoints={endpoints.data}
+            endpoint={opened}
+            onClose={() => open(undefined)}
+          />
         )}
       </Suspense>
     </Panel>
@@ -118,7 +123,7 @@ function OrderedTable({
     if (dragged !== null && row !== null) move(dragged, Number(row.dataset["index"]));
     setDragged(null);
   };
-  const columns = useMemo(() => columnsOf(), []);
+  const columns = useMemo(() => columnsOf(trafficShares(model, endpoints).endpoints), [model, endpoints]);
   const { choice, ...view } = useListView({
     rows: endpoints,
     columns,
@@ -167,7 +172,14 @@ function OrderedTable({
         rows={view.rows ?? endpoints}
         rowKey={({ id }) => id}
         onOpen={onOpen}
-        empty={<Empty title={text("endpointsEmpty")}>{text("endpointsEmptyText")}</Empty>}
+        empty={
+          <Empty
+            title={text("endpointsEmpty")}
+            action={model.api_base === "" ? undefined : <AddBase model={model} endpoints={endpoints} />}
+          >
+            {text(model.api_base === "" ? "endpointsEmptyNoBase" : "endpointsEmptyText")}
+          </Empty>
+        }
       />
     </div>
   );
@@ -184,7 +196,7 @@ async function sendAll(id: string, changes: readonly PriorityChange[]): Promise<
   return rest.length === 0 || !answered.response.ok ? answered : await sendAll(id, rest);
 }
 
-function columnsOf(): readonly ListColumn<Endpoint>[] {
+function columnsOf(shares: ReadonlyMap<string, number>): readonly ListColumn<Endpoint>[] {
   return [
     {
       id: "name",
@@ -208,6 +220,14 @@ function columnsOf(): readonly ListColumn<Endpoint>[] {
           {enabled ? <HealthBadge status={health_status} /> : <Badge>{text("off")}</Badge>}
         </span>
       ),
+    },
+    {
+      id: "traffic",
+      head: <span title={text("trafficNote")}>{text("traffic")}</span>,
+      name: text("traffic"),
+      align: "right",
+      sortBy: ({ id }) => shares.get(id) ?? 0,
+      cell: ({ id }) => formatShare(shares.get(id) ?? 0),
     },
     {
       id: "weight",

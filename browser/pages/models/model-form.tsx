@@ -25,6 +25,7 @@ const FORMS = {
     "model_type",
     "api_base",
     "api_dialect",
+    "responses_api",
     "auth_scheme",
     "upstream_model",
     "context_window",
@@ -54,7 +55,7 @@ const FORMS = {
     { name: "fallback_on", kind: "choices", isNullable: false, choices: FALLBACK_REASONS },
   ],
   capacity: specsOf("max_in_flight"),
-  mode: specsOf("capacity_mode"),
+  mode: specsOf("capacity_mode", "adaptive_min", "adaptive_max"),
   weight: specsOf("admission_weight"),
   cache: specsOf("cache_enabled", "cache_ttl_secs"),
   health: objectSpecs(MODEL_FIELDS.health_checks_enabled.record.health).map((spec) =>

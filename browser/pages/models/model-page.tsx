@@ -8,23 +8,23 @@ import { modelsTexts } from "../../messages/en/models.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { texts } from "../../messages/texts.ts";
 import { useNow } from "../../time/use-clock.tsx";
-import { ZoneProvider } from "../../time/zone-context.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { PageHead, Stack } from "../../ui/layout.tsx";
 import { Empty, Loaded, Notice } from "../../ui/states.tsx";
 import { Tabs } from "../../ui/tabs.tsx";
 import { HealthBadge } from "./health-badge.tsx";
+import { endpointsRead } from "./model-reads.ts";
 import { shownHealth } from "./model-rows.ts";
 import type { ModelTabProps } from "./model-tab.ts";
+import { ModelTiles } from "./model-tiles.tsx";
 import { MODEL_TABS } from "./models-search.ts";
 
 const text = texts("models", modelsTexts);
 const pageText = texts("pages", pageTexts);
 const route = getRouteApi("/signed-in/admin/models/$modelId");
 const EVERY_MS = 20_000;
-const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
 const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-const keepZone = (): void => undefined;
 
 type ModelTab = (typeof MODEL_TABS)[number];
 
@@ -59,17 +59,7 @@ const ModelActions = lazy(async () => ({ default: (await import("./model-actions
 /** One model, by its id; the name of a model leads to it too. */
 export function ModelPage() {
   const { modelId } = route.useParams();
-  return (
-    <ZoneProvider
-      tenantZone={null}
-      browserZone={Intl.DateTimeFormat().resolvedOptions().timeZone}
-      choice={null}
-      onChoose={keepZone}
-      nowMs={useNow(HOUR_MS)}
-    >
-      {ID.test(modelId) ? <ModelOfId modelId={modelId} /> : <ModelOfName name={modelId} />}
-    </ZoneProvider>
-  );
+  return ID.test(modelId) ? <ModelOfId modelId={modelId} /> : <ModelOfName name={modelId} />;
 }
 
 function ModelOfName({ name }: { readonly name: string }) {
@@ -104,13 +94,7 @@ function ModelOfId({ modelId }: { readonly modelId: string }) {
     LOADS[tab]().catch(() => undefined); // a failure is told where the part is shown
   }, [tab]);
   // Asked for while the part that shows them is still being loaded.
-  useQuery(
-    read(
-      "/api/v1/models/{id}/endpoints",
-      { params: { path: { id: modelId }, query: { limit: "1000" } } },
-      { everyMs: EVERY_MS, enabled: tab === "connection" },
-    ),
-  );
+  useQuery(endpointsRead(modelId, tab === "connection"));
   const shown = model.data?.id === modelId.toLowerCase() ? model.data : undefined;
   const isGone = model.error?.status === 404;
   if (isGone && shown === undefined) return <Gone />;
@@ -129,6 +113,7 @@ function ModelOfId({ modelId }: { readonly modelId: string }) {
 function ModelParts({ model }: ModelTabProps) {
   const { tab = "connection" } = route.useSearch();
   const navigate = useNavigate({ from: "/models/$modelId" });
+  const nowMs = useNow(MINUTE_MS);
   const Part = PARTS[tab];
   return (
     <>
@@ -137,13 +122,14 @@ function ModelParts({ model }: ModelTabProps) {
         question={model.description === "" ? pageText("modelsQuestion") : <bdi>{model.description}</bdi>}
         actions={
           <>
-            {model.enabled ? <HealthBadge status={shownHealth(model)} /> : <Badge>{text("off")}</Badge>}
+            {model.enabled ? <HealthBadge status={shownHealth(model, nowMs)} /> : <Badge>{text("off")}</Badge>}
             <Suspense fallback={null}>
               <ModelActions model={model} />
             </Suspense>
           </>
         }
       />
+      <ModelTiles model={model} />
       <Tabs
         label={text("tabs")}
         chosen={tab}

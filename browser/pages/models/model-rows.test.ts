@@ -14,6 +14,7 @@ const model = (model_name: string, fields: Partial<Records["Model"]> = {}): Reco
     created_at: "2026-11-23T00:00:00.000Z",
     ...fields,
   }) as Records["Model"];
+const NOW_MS = Date.UTC(2026, 10, 23);
 const NOTHING = { live: undefined, used: undefined, attention: undefined };
 
 describe("the rows of models", () => {
@@ -43,14 +44,18 @@ describe("the rows of models", () => {
     expect(rows.map(({ endpointsDown }) => endpointsDown)).toEqual([1, 2]);
   });
 
-  it("are filtered by kind and health; a model that is off is not checked", () => {
-    const rows = modelRows([model("a", { enabled: false }), model("b", { model_type: "image" }), model("c")], NOTHING);
+  it("are filtered by kind and health; a model that is off or in maintenance is not checked", () => {
+    const until = (ms: number) => ({ maintenance_until: new Date(ms).toISOString() });
+    const models = [model("a", { enabled: false }), model("b", { model_type: "image" }), model("c")];
+    const kept = [model("d", until(NOW_MS + 1)), model("e", until(NOW_MS))];
+    const rows = modelRows([...models, ...kept], NOTHING);
     const names = (search: Parameters<typeof filteredRows>[1]) =>
-      filteredRows(rows, search).map((row) => row.model.model_name);
+      filteredRows(rows, search, NOW_MS).map((row) => row.model.model_name);
     expect({
       all: names({}),
       disabled: names({ health: "disabled" }),
       healthyChat: names({ type: "chat", health: "healthy" }),
-    }).toEqual({ all: ["a", "b", "c"], disabled: ["a"], healthyChat: ["c"] });
+      maintained: names({ health: "maintenance" }),
+    }).toEqual({ all: ["a", "b", "c", "d", "e"], disabled: ["a"], healthyChat: ["c", "e"], maintained: ["d"] });
   });
 });

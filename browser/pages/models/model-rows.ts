@@ -2,6 +2,7 @@
 import type { AttentionItem } from "../../../shared/schema/attention.ts";
 import type { FairshareLive } from "../../../shared/schema/load.ts";
 import type { Records } from "../../data/api.ts";
+import { instantOf } from "../../time/instants.ts";
 import type { modelsSearch } from "./models-search.ts";
 
 type Model = Records["Model"];
@@ -54,14 +55,19 @@ function downOf(attention: NonNullable<Known["attention"]>, names: ReadonlySet<s
 }
 
 /** The rows of a kind and a health; what the search does not name is not filtered by. */
-export function filteredRows(rows: readonly ModelRow[], { type, health }: Search): readonly ModelRow[] {
+export function filteredRows(rows: readonly ModelRow[], { type, health }: Search, nowMs: number): readonly ModelRow[] {
   return rows.filter(
     ({ model }) =>
-      (type === undefined || model.model_type === type) && (health === undefined || shownHealth(model) === health),
+      (type === undefined || model.model_type === type) &&
+      (health === undefined || shownHealth(model, nowMs) === health),
   );
 }
 
-/** What the checks found; a model that is off is not checked. */
-export function shownHealth({ enabled, health_status }: Pick<Model, "enabled" | "health_status">): string {
-  return enabled ? health_status : "disabled";
+/** What the checks found; a model that is off or in maintenance is not checked. */
+export function shownHealth(
+  { enabled, health_status, maintenance_until }: Pick<Model, "enabled" | "health_status" | "maintenance_until">,
+  nowMs: number,
+): string {
+  if (!enabled) return "disabled";
+  return (instantOf(maintenance_until) ?? 0) > nowMs ? "maintenance" : health_status;
 }

@@ -17,7 +17,7 @@ import { modelsTexts } from "../../messages/en/models.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { texts } from "../../messages/texts.ts";
 import { instantOf } from "../../time/instants.ts";
-import { Age } from "../../time/use-clock.tsx";
+import { Age, useNow } from "../../time/use-clock.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { SelectField } from "../../ui/fields.tsx";
@@ -52,14 +52,15 @@ export function ModelsPage() {
     read("/api/v1/usage", { params: { query: { group_by: "model", limit: USED_MAX } } }, { everyMs: USED_EVERY_MS }),
   );
   const attention = useQuery(read("/api/v1/overview/attention", {}, { everyMs: EVERY_MS }));
+  const nowMs = useNow(EVERY_MS);
   const rows = useMemo(() => {
     const found = models.data;
     if (found === undefined) return undefined;
     const known = { live: live.data, used: used.data, attention: attention.data };
-    return filteredRows(modelRows(found, known), { type, health });
-  }, [models.data, live.data, used.data, attention.data, type, health]);
+    return filteredRows(modelRows(found, known), { type, health }, nowMs);
+  }, [models.data, live.data, used.data, attention.data, type, health, nowMs]);
   const cell = live.data?.cell;
-  const columns = useMemo(() => columnsOf(cell), [cell]);
+  const columns = useMemo(() => columnsOf(cell, nowMs), [cell, nowMs]);
   const view = useListView({ rows, columns, usual: { column: "name", isDescending: false } });
   const filter = (change: Parameters<typeof changedSearch<typeof search>>[1]): void =>
     void navigate({ search: (before) => changedSearch(before, change), replace: true });
@@ -134,7 +135,7 @@ export function ModelsPage() {
   );
 }
 
-function columnsOf(cell: string | undefined): readonly ListColumn<ModelRow>[] {
+function columnsOf(cell: string | undefined, nowMs: number): readonly ListColumn<ModelRow>[] {
   const runningTitle = cell === undefined ? undefined : text("runningIn", { cell });
   return [
     {
@@ -157,10 +158,10 @@ function columnsOf(cell: string | undefined): readonly ListColumn<ModelRow>[] {
     {
       id: "health",
       head: text("health"),
-      sortBy: ({ model }) => shownHealth(model),
+      sortBy: ({ model }) => shownHealth(model, nowMs),
       cell: ({ model, endpointsDown }) => (
         <>
-          {model.enabled ? <HealthBadge status={shownHealth(model)} /> : <Badge>{text("off")}</Badge>}{" "}
+          {model.enabled ? <HealthBadge status={shownHealth(model, nowMs)} /> : <Badge>{text("off")}</Badge>}{" "}
           {endpointsDown > 0 && <Badge tone="warn">{text("endpointsDown", { count: endpointsDown })}</Badge>}
         </>
       ),

@@ -4,7 +4,7 @@ import { choiceParam, LIST_PARAMS, listParams, searchParams, textParam } from ".
 /** The kinds of models (docs/rules/models.md#fields), without the schemas that judge them. */
 export const MODEL_KINDS = ["chat", "embedding", "audio_transcription", "audio_speech", "image"] as const;
 /** docs/rules/health.md#states */
-export const HEALTH_STATES = ["healthy", "degraded", "unhealthy", "unknown", "disabled"] as const;
+export const HEALTH_STATES = ["healthy", "degraded", "unhealthy", "unknown", "disabled", "maintenance"] as const;
 
 export const modelsSearch = searchParams({
   ...LIST_PARAMS,

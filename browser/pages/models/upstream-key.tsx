@@ -8,6 +8,7 @@ import { modelsTexts } from "../../messages/en/models.ts";
 import { texts } from "../../messages/texts.ts";
 import { Button } from "../../ui/button.tsx";
 import { Row, Stack } from "../../ui/layout.tsx";
+import { useUnsaved } from "../../ui/unsaved.tsx";
 import { MODEL_READS } from "./model-reads.ts";
 import { SecretField } from "./secret-field.tsx";
 import { updateModel } from "./update-model.ts";
@@ -23,6 +24,7 @@ interface UpstreamKeyProps {
 
 export function UpstreamKey({ owner }: UpstreamKeyProps) {
   const [typed, setTyped] = useState("");
+  useUnsaved(typed !== "");
   const [error, setError] = useState<ApiError | null>(null);
   const isSet = owner.kind === "model" ? owner.model.api_key_set : owner.endpoint.api_key_set;
   const name = owner.kind === "model" ? owner.model.model_name : owner.endpoint.name;

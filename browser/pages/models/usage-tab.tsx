@@ -16,7 +16,7 @@ import { modelsTexts } from "../../messages/en/models.ts";
 import { usageTexts } from "../../messages/en/usage.ts";
 import { texts } from "../../messages/texts.ts";
 import { useZone } from "../../time/zone-context.tsx";
-import { formatCount, usdDecimals } from "../../ui/format.ts";
+import { formatCount } from "../../ui/format.ts";
 import { Empty } from "../../ui/states.tsx";
 import type { ModelTabProps } from "./model-tab.ts";
 
@@ -55,7 +55,7 @@ function ByKey({ query, model }: { readonly query: UsageQuery; readonly model: s
       { everyMs: EVERY_MS, keepsOld: false },
     ),
   );
-  const columns = useMemo(() => columnsOf(byKey.data ?? []), [byKey.data]);
+  const columns = useMemo(columnsOf, []);
   const view = useListView({ rows: byKey.data, columns, prefix: "by_key_" });
   return (
     <ListTable
@@ -81,9 +81,7 @@ function ByKey({ query, model }: { readonly query: UsageQuery; readonly model: s
 
 const costOf = (row: Usage): number | null => reportFigures(row).costUsd;
 
-/** Costs have as many decimals as their column needs, so that they add up. */
-function columnsOf(rows: readonly Usage[]): readonly ListColumn<Usage>[] {
-  const decimals = usdDecimals(rows.map(costOf));
+function columnsOf(): readonly ListColumn<Usage>[] {
   return [
     {
       id: "tenant",
@@ -122,7 +120,7 @@ function columnsOf(rows: readonly Usage[]): readonly ListColumn<Usage>[] {
       head: usageText("cost"),
       align: "right",
       sortBy: costOf,
-      cell: (row) => <Cost usd={costOf(row)} decimals={decimals} />,
+      cell: (row) => <Cost usd={costOf(row)} />,
     },
     {
       id: "speed",

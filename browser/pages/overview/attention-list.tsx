@@ -3,17 +3,21 @@ import { explainAttention } from "../../explain/explain-attention.ts";
 import { TargetLink } from "../../links/target-link.tsx";
 import { overviewTexts } from "../../messages/en/overview.ts";
 import { texts } from "../../messages/texts.ts";
+import { formatInstant } from "../../time/instants.ts";
 import { Age } from "../../time/use-clock.tsx";
+import { useZone } from "../../time/zone-context.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Empty } from "../../ui/states.tsx";
 import classes from "./attention-list.module.css";
 
 const text = texts("overview", overviewTexts);
 const SHOWN_AT_FIRST = 6;
+/** Times as the server writes them. */
+const ISO_TIME = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;
 /** The API lists at most this many (docs/rules/attention.md#kinds). */
 export const ATTENTION_MAX = 200;
 
-/** What a person has to act on, the most urgent first, each with the view where it can be mended. */
+/** What a person has to act on, the most urgent first, each with the view where it can be fixed. */
 export function AttentionList({
   items,
   readAtMs,
@@ -54,13 +58,14 @@ export function AttentionList({
 
 function Entry({ item }: { readonly item: AttentionItem }) {
   const { tone, title, sentence, detail, link } = explainAttention(item);
+  const { zone } = useZone();
   return (
     <li className={classes["entry"]} data-tone={tone}>
       <div className={classes["words"]}>
         <h3>{title}</h3>
         <p>{sentence}</p>
         <p className={classes["detail"]}>
-          {detail}{" "}
+          {detail.replace(ISO_TIME, (time) => formatInstant(zone, Date.parse(time), "minute"))}{" "}
           {item.since === null ? null : (
             <>
               · {text("since")} <Age at={item.since} />

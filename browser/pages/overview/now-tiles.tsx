@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { pageTarget } from "../../explain/link-target.ts";
+import { FigureTile } from "../../forms/usage/figure-tile.tsx";
 import { STATE_TEXTS } from "../../messages/common.ts";
 import { overviewTexts } from "../../messages/en/overview.ts";
 import { texts } from "../../messages/texts.ts";
@@ -9,7 +10,6 @@ import { formatCount, formatMs } from "../../ui/format.ts";
 import { Failure } from "../../ui/states.tsx";
 import { ATTENTION_MAX } from "./attention-list.tsx";
 import { cellRows, loadOfAll } from "./cell-rows.ts";
-import { FigureTile } from "./figure-tile.tsx";
 import classes from "./overview-page.module.css";
 import { attentionRead, liveRead, statsRead, summaryRead } from "./reads.ts";
 
@@ -45,28 +45,32 @@ export function NowTiles() {
       <div className={classes["tiles"]}>
         <FigureTile
           label={text("running")}
+          isLoading={stats.isPending}
           value={formatCount(load.inFlight)}
           note={load.maxInFlight === null ? text("loadUnknown") : text("runningNote", { capacity: load.maxInFlight })}
           target={pageTarget("/fairshare", {})}
         />
         <FigureTile
           label={text("waiting")}
+          isLoading={stats.isPending || live.isPending}
           value={formatCount(load.queued)}
           note={waitingNote(load.queued, live.data?.waiting)}
           target={pageTarget("/fairshare", {})}
         />
         <FigureTile
           label={text("modelsDown")}
+          isLoading={attention.isPending || summary.isPending}
           value={downCount === ATTENTION_MAX ? `${formatCount(downCount)}+` : formatCount(downCount)}
           note={
             summary.data === undefined
               ? text("modelsDownUnknown")
               : text("modelsDownNote", { count: summary.data.enabled_models })
           }
-          target={pageTarget("/logs", { status: "error" })}
+          target={pageTarget("/models", { health: "unhealthy" })}
         />
         <FigureTile
           label={text("tenants")}
+          isLoading={summary.isPending}
           value={formatCount(summary.data?.active_tenants)}
           note={
             summary.data === undefined

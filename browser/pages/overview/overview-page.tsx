@@ -28,7 +28,7 @@ const route = getRouteApi("/signed-in/admin/");
 
 const HOUR_MS = 3_600_000;
 
-/** Must I act now? What needs attention first, then load, the figures of the day, and the cells. */
+/** What needs attention first, then load, the figures of the day, and the cells. */
 export function OverviewPage() {
   const { zone } = route.useSearch();
   const navigate = route.useNavigate();

@@ -2,6 +2,8 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { dayIn } from "../../../shared/time/zone-days.ts";
 import { pageTarget } from "../../explain/link-target.ts";
+import { BUCKET_MS, dayFigures, daySummary, slowestTargets } from "../../forms/usage/day-figures.ts";
+import { FigureTile } from "../../forms/usage/figure-tile.tsx";
 import { STATE_TEXTS } from "../../messages/common.ts";
 import { overviewTexts } from "../../messages/en/overview.ts";
 import { texts } from "../../messages/texts.ts";
@@ -10,8 +12,6 @@ import { useNow } from "../../time/use-clock.tsx";
 import { useZone } from "../../time/zone-context.tsx";
 import { formatMs, formatShare, formatShortCount, formatUsd } from "../../ui/format.ts";
 import { Failure, Notice } from "../../ui/states.tsx";
-import { BUCKET_MS, dayFigures, daySummary, slowestTargets } from "./day-figures.ts";
-import { FigureTile } from "./figure-tile.tsx";
 import classes from "./overview-page.module.css";
 import { daysRead, seriesRead, summaryRead } from "./reads.ts";
 
@@ -56,6 +56,7 @@ export function UsageTiles() {
       <div className={classes["tiles"]} data-columns="3">
         <FigureTile
           label={text("requests")}
+          isLoading={series.isPending}
           value={formatShortCount(day?.requests)}
           note={text("last24Hours")}
           target={pageTarget("/logs", {})}
@@ -63,6 +64,7 @@ export function UsageTiles() {
         />
         <FigureTile
           label={text("errors")}
+          isLoading={series.isPending}
           value={formatShortCount(day?.errors)}
           note={day?.requests === 0 ? text("errorsNone") : text("errorsNote", { share: formatShare(day?.errorShare) })}
           target={pageTarget("/logs", { status: "error" })}
@@ -70,6 +72,7 @@ export function UsageTiles() {
         />
         <FigureTile
           label={text("tokens")}
+          isLoading={series.isPending}
           value={formatShortCount(day?.tokens)}
           note={text("last24Hours")}
           target={pageTarget("/logs", {})}
@@ -77,6 +80,7 @@ export function UsageTiles() {
         />
         <FigureTile
           label={text("firstToken")}
+          isLoading={days.isPending}
           value={formatMs(now?.p95FirstTokenMs)}
           note={text("firstTokenNote")}
           target={slowest.firstToken}
@@ -84,12 +88,14 @@ export function UsageTiles() {
         />
         <FigureTile
           label={text("queueWait")}
+          isLoading={days.isPending}
           value={formatMs(now?.p95QueueWaitMs)}
           note={text("queueWaitNote", { median: formatMs(now?.p50QueueWaitMs) })}
           target={slowest.queueWait}
         />
         <FigureTile
           label={text("cost")}
+          isLoading={days.isPending}
           value={isPriced ? formatUsd(now?.costUsd) : formatUsd(null)}
           note={isPriced ? text("costNote", { cost: formatUsd(before?.costUsd) }) : text("costUnpriced")}
           target={pageTarget("/logs", {})}

@@ -8,6 +8,7 @@ import { Dialog } from "../../ui/dialog.tsx";
 import { SelectField } from "../../ui/fields.tsx";
 import { Tabs } from "../../ui/tabs.tsx";
 import { curlCode, pythonCode, typescriptCode } from "./code-of.ts";
+import type { Api } from "./messages-api.ts";
 
 const text = texts("playground", playgroundTexts);
 /** Where the gateway is not known. */
@@ -20,10 +21,12 @@ const LANGUAGES = [
 
 /** The request of the conversation to one of its models, in the languages people paste it into. */
 export function CodeDialog({
+  api,
   models,
   bodyOf,
   onClose,
 }: {
+  readonly api: Api;
   readonly models: readonly string[];
   /** The body of the request to the model at this place. */
   readonly bodyOf: (lane: number) => Readonly<Record<string, unknown>>;
@@ -32,7 +35,7 @@ export function CodeDialog({
   const [lane, setLane] = useState(0);
   const session = useQuery(sessionQuery);
   const [shown, setShown] = useState<(typeof LANGUAGES)[number]["id"]>("curl");
-  const code = { baseUrl: session.data?.proxy_base_url ?? SOME_GATEWAY, body: bodyOf(lane) };
+  const code = { baseUrl: session.data?.proxy_base_url ?? SOME_GATEWAY, api, body: bodyOf(lane) };
   return (
     <Dialog isOpen onClose={onClose} title={text("code")} closeLabel={text("close")}>
       <p>{text("codeHint")}</p>

@@ -11,7 +11,7 @@ const body = {
   seed: null,
   stop: [],
 };
-const code = { baseUrl: "http://127.0.0.1:8080", body };
+const code = { baseUrl: "http://127.0.0.1:8080", api: "chat/completions", body } as const;
 
 it("of curl gives a shell the intended body", () => {
   const words = execFileSync("sh", ["-c", curlCode(code).replace(/^curl/, "printf '%s\\n'")], { encoding: "utf8" });
@@ -35,6 +35,15 @@ it("of TypeScript makes the call that was meant", () => {
 it("shows no character that would make a line look like another one", () => {
   const hidden = { ...code, body: { model: "m", messages: [{ role: "user", content: "a\u202eb\u2066c" }] } };
   for (const codeOf of [curlCode, pythonCode, typescriptCode]) expect(codeOf(hidden)).toContain("a\\u202eb\\u2066c");
+});
+
+it("of messages goes to their route, and by the packages of their maker", () => {
+  const ofMessages = { ...code, api: "messages" } as const;
+  expect({ curl: curlCode(ofMessages), python: pythonCode(ofMessages), script: typescriptCode(ofMessages) }).toEqual({
+    curl: expect.stringContaining("http://127.0.0.1:8080/v1/messages"),
+    python: expect.stringMatching(/^from anthropic import Anthropic\n.*base_url="http:\/\/127.0.0.1:8080"/s),
+    script: expect.stringContaining("await client.messages.create("),
+  });
 });
 
 it("never has a key", () => {

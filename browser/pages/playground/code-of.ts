@@ -1,10 +1,12 @@
 /** A request of the playground as a program makes it. Every value is quoted for the language it stands in. Pure. */
 import { printableJson } from "../../../shared/text/printable.ts";
 import { quoted, shellText } from "../../forms/keys/call-examples.ts";
+import type { Api } from "./messages-api.ts";
 
 interface Code {
   /** Of the data plane, without a slash at its end. */
   readonly baseUrl: string;
+  readonly api: Api;
   /** The body of the request, without `stream`: the answer is printed when it is there. */
   readonly body: Readonly<Record<string, unknown>>;
 }
@@ -16,11 +18,11 @@ const KEY = "YOUR_KEY";
 const WORD_MAX_CHARACTERS = 30_000;
 
 /** A line for a POSIX shell. A long body follows it, as the input of the command. */
-export function curlCode({ baseUrl, body }: Code): string {
+export function curlCode({ baseUrl, api, body }: Code): string {
   const json = printableJson(JSON.stringify(body));
   const isLong = json.length > WORD_MAX_CHARACTERS;
   const line = [
-    `curl ${shellText(`${baseUrl}/v1/chat/completions`)}`,
+    `curl ${shellText(`${baseUrl}/v1/${api}`)}`,
     `  -H 'authorization: Bearer ${KEY}'`,
     "  -H 'content-type: application/json'",
     isLong ? "  --data-binary @- <<'END_OF_BODY'" : `  -d ${shellText(json)}`,
@@ -29,28 +31,36 @@ export function curlCode({ baseUrl, body }: Code): string {
   return isLong ? `${line}\n${json.replaceAll("!", "\\u0021")}\nEND_OF_BODY` : line;
 }
 
-/** For OpenAI's package in Python. */
-export function pythonCode({ baseUrl, body }: Code): string {
+/** For the package of the API's maker in Python. */
+export function pythonCode({ baseUrl, api, body }: Code): string {
   const members = Object.entries(body).map(([name, value]) => `    ${name}=${literal(PYTHON, value, 4)},`);
-  return [
-    "from openai import OpenAI",
-    "",
-    `client = OpenAI(base_url=${quoted(`${baseUrl}/v1`)}, api_key="${KEY}")`,
-    "answer = client.chat.completions.create(",
-    ...members,
-    ")",
-    "print(answer.choices[0].message)",
-  ].join("\n");
+  const [head, call, said] =
+    api === "messages"
+      ? [
+          ["from anthropic import Anthropic", "", `client = Anthropic(base_url=${quoted(baseUrl)}, api_key="${KEY}")`],
+          "client.messages",
+          "answer.content",
+        ]
+      : [
+          ["from openai import OpenAI", "", `client = OpenAI(base_url=${quoted(`${baseUrl}/v1`)}, api_key="${KEY}")`],
+          "client.chat.completions",
+          "answer.choices[0].message",
+        ];
+  return [...head, `answer = ${call}.create(`, ...members, ")", `print(${said})`].join("\n");
 }
 
-/** For OpenAI's package in TypeScript. */
-export function typescriptCode({ baseUrl, body }: Code): string {
+/** For the package of the API's maker in TypeScript. */
+export function typescriptCode({ baseUrl, api, body }: Code): string {
+  const [name, address, call, said] =
+    api === "messages"
+      ? ["Anthropic", baseUrl, "messages", "content"]
+      : ["OpenAI", `${baseUrl}/v1`, "chat.completions", "choices[0].message"];
   return [
-    'import OpenAI from "openai";',
+    `import ${name} from "${api === "messages" ? "@anthropic-ai/sdk" : "openai"}";`,
     "",
-    `const client = new OpenAI({ baseURL: ${quoted(`${baseUrl}/v1`)}, apiKey: "${KEY}" });`,
-    `const answer = await client.chat.completions.create(${literal(SCRIPT, body, 0)});`,
-    "console.log(answer.choices[0].message);",
+    `const client = new ${name}({ baseURL: ${quoted(address)}, apiKey: "${KEY}" });`,
+    `const answer = await client.${call}.create(${literal(SCRIPT, body, 0)});`,
+    `console.log(answer.${said});`,
   ].join("\n");
 }
 

@@ -14,9 +14,10 @@ import { Empty } from "../../ui/states.tsx";
 import { Connection } from "./connection.tsx";
 import { messagesOf } from "./conversation.ts";
 import { MessageField } from "./message-field.tsx";
+import { type Api, bodyFor } from "./messages-api.ts";
 import { playground, type Sending } from "./playground.ts";
 import classes from "./playground-page.module.css";
-import { judgedSettings } from "./request-settings.ts";
+import { apiOf, judgedSettings } from "./request-settings.ts";
 import { SettingsPanel } from "./settings-panel.tsx";
 import { TurnView } from "./turn-view.tsx";
 
@@ -39,6 +40,7 @@ export function PlaygroundPage() {
   const [wrong, setWrong] = useState<string | null>(null);
   const [isCode, setCode] = useState(false);
   const { members, errors } = judgedSettings(typed);
+  const api = apiOf(typed);
   const system = typed.system ?? "";
   const models = [model, beside].filter((name) => name !== undefined);
   const isReady = key !== "" && model !== undefined;
@@ -47,6 +49,7 @@ export function PlaygroundPage() {
     void navigate({ search: (before) => changedSearch(before, change), replace: true });
   const sending: Sending = {
     key,
+    api,
     models,
     system,
     members,
@@ -133,9 +136,11 @@ export function PlaygroundPage() {
       <Suspense fallback={null}>
         {isCode && model !== undefined && (
           <CodeDialog
+            api={api}
             models={models}
             bodyOf={(lane) =>
               bodyOfCode({
+                api,
                 model: models[lane] ?? model,
                 lane,
                 members,
@@ -176,6 +181,7 @@ function bytesOf(turns: Said, system: string): number {
 
 /** The request that a lane of the conversation would send next, with what is being written. */
 function bodyOfCode({
+  api,
   model,
   lane,
   members,
@@ -183,6 +189,7 @@ function bodyOfCode({
   turns,
   system,
 }: {
+  readonly api: Api;
   readonly model: string;
   readonly lane: number;
   readonly members: Readonly<Record<string, unknown>>;
@@ -196,5 +203,5 @@ function bodyOfCode({
     !isWritten && turns.length > 0
       ? turns
       : [...turns, { id: 0, text: isWritten ? message : "Hello", images, lanes: [] }];
-  return { model, messages: messagesOf(system, next, lane), ...rest };
+  return bodyFor(api, { model, messages: messagesOf(system, next, lane), ...rest });
 }

@@ -5,12 +5,14 @@
 import { ApiError } from "../../data/api-error.ts";
 import { NO_ANSWER } from "./answer.ts";
 import { type Exchange, messagesOf, type ToolResult, type Turn, withExchange } from "./conversation.ts";
+import { type Api, bodyFor } from "./messages-api.ts";
 import type { TypedSettings } from "./request-settings.ts";
 import { sendChat } from "./send-chat.ts";
 
 /** With what a request is made. */
 export interface Sending {
   readonly key: string;
+  readonly api: Api;
   readonly models: readonly string[];
   readonly system: string;
   /** Members of the body besides model and messages. */
@@ -82,7 +84,7 @@ class Playground {
   }
 
   #ask(
-    { key, models, system, members, onRefused }: Sending,
+    { key, api, models, system, members, onRefused }: Sending,
     turnId: number,
     lane: number,
     results: readonly ToolResult[],
@@ -117,7 +119,8 @@ class Playground {
     this.#running.set(id, running);
     sendChat({
       key,
-      body: JSON.stringify({ model, messages, ...members }),
+      api,
+      body: JSON.stringify(bodyFor(api, { model, messages, ...members })),
       signal: running.signal,
       onHeaders: (headers) => update({ headers }),
       onAnswer: (answer) => update(({ firstMs }) => ({ answer, firstMs: firstMs ?? spent() })),

@@ -55,6 +55,13 @@ it("sends no choice of tools without tools, and none that the API does not know"
   expect(judgedSettings({ tools, tool_choice: "any" }).members).not.toHaveProperty("tool_choice");
 });
 
+it("leaves out, unjudged, the numbers that messages do not have", () => {
+  expect(judgedSettings({ api: "messages", seed: "one", presence_penalty: "1", top_p: "0.5" })).toEqual({
+    members: { top_p: 0.5, stream: true },
+    errors: {},
+  });
+});
+
 it("takes a tool by its name, and a schema as the API has it", () => {
   const tools = JSON.stringify([{ type: "function", function: { name: "weather" } }]);
   expect(toolNames({ tools })).toEqual(["weather"]);

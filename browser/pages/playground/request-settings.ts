@@ -3,6 +3,7 @@
  */
 import { playgroundTexts } from "../../messages/en/playground.ts";
 import { texts } from "../../messages/texts.ts";
+import type { Api } from "./messages-api.ts";
 
 const text = texts("playground", playgroundTexts);
 
@@ -16,12 +17,15 @@ export const NUMBERS = [
   { name: "seed", min: Number.MIN_SAFE_INTEGER, max: Number.MAX_SAFE_INTEGER, isWhole: true },
 ] as const;
 
+/** Those that messages do not have. */
+const OF_CHAT_ONLY: ReadonlySet<string> = new Set(["frequency_penalty", "presence_penalty", "seed"]);
+
 export const TOOL_CHOICES = ["auto", "none", "required"] as const;
 
 type NumberName = (typeof NUMBERS)[number]["name"];
-export type SettingName = NumberName | "system" | "stop" | "tools" | "tool_choice" | "schema" | "stream";
+export type SettingName = NumberName | "system" | "stop" | "tools" | "tool_choice" | "schema" | "stream" | "api";
 
-/** What was typed, by field; absent: nothing. `stream` is `off` where the answer is to come in one piece. */
+/** What was typed, by field; absent: nothing. `api` is `messages` or none, `stream` `off` where the answer is to come in one piece. */
 export type TypedSettings = Readonly<Partial<Record<SettingName, string>>>;
 
 interface JudgedSettings {
@@ -31,11 +35,21 @@ interface JudgedSettings {
   readonly errors: Readonly<Partial<Record<SettingName, string>>>;
 }
 
+/** The API that was chosen. */
+export function apiOf({ api }: TypedSettings): Api {
+  return api === "messages" ? api : "chat/completions";
+}
+
+/** The numbers that this API has. */
+export function numbersOf(typed: TypedSettings): readonly (typeof NUMBERS)[number][] {
+  return NUMBERS.filter(({ name }) => apiOf(typed) !== "messages" || !OF_CHAT_ONLY.has(name));
+}
+
 /** The members of the body that were asked for, and what is wrong with others. */
 export function judgedSettings(typed: TypedSettings): JudgedSettings {
   const members: Record<string, unknown> = {};
   const errors: Partial<Record<SettingName, string>> = {};
-  for (const { name, min, max, isWhole } of NUMBERS) {
+  for (const { name, min, max, isWhole } of numbersOf(typed)) {
     const written = (typed[name] ?? "").trim();
     if (written === "") continue;
     const value = /^-?\d{1,16}(\.\d{1,16})?$/.test(written) ? Number(written) : Number.NaN;

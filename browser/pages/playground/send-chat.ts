@@ -6,6 +6,7 @@ import { fieldsOf } from "../../data/untyped.ts";
 import { playgroundTexts } from "../../messages/en/playground.ts";
 import { texts } from "../../messages/texts.ts";
 import { ANSWER_MAX_CHARACTERS, type Answer, answerLength, failureIn, NO_ANSWER, withChunk } from "./answer.ts";
+import { type Api, withEvent } from "./messages-api.ts";
 
 const text = texts("playground", playgroundTexts);
 const RELAY = "/api/relay/v1";
@@ -14,6 +15,7 @@ const EVENT_MAX_CHARACTERS = 8_000_000;
 
 interface ChatCall {
   readonly key: string;
+  readonly api: Api;
   /** The body, as JSON. */
   readonly body: string;
   readonly signal: AbortSignal;
@@ -23,14 +25,17 @@ interface ChatCall {
   readonly onAnswer: (answer: Answer) => void;
 }
 
+/** How the answer of an API grows. */
+const GROWS = { "chat/completions": withChunk, messages: withEvent } as const;
+
 /**
  * Sends a chat request and reads its answer as it comes. Resolves at its end. Throws ApiError for a refusal, and for an answer
  * that breaks off or is none; whatever `fetch` throws when it is cancelled.
  */
 export async function sendChat(call: ChatCall): Promise<void> {
-  const { key, body, signal, onHeaders, onAnswer } = call;
+  const { key, api, body, signal, onHeaders, onAnswer } = call;
   const response = await send(
-    new Request(new URL(`${RELAY}/chat/completions`, location.origin), {
+    new Request(new URL(`${RELAY}/${api}`, location.origin), {
       method: "POST",
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
       body,
@@ -41,13 +46,14 @@ export async function sendChat(call: ChatCall): Promise<void> {
   if (!response.ok) throw errorOf(response, await response.json().catch(() => null));
   if (/^text\/event-stream/i.test(response.headers.get("content-type") ?? "")) return await readStream(response, call);
   const document: unknown = await response.json().catch(() => null);
-  const answer = withChunk(NO_ANSWER, document);
-  if (!Array.isArray(fieldsOf(document)["choices"])) throw brokenOff(response, text("notUnderstood"));
+  const answer = GROWS[api](NO_ANSWER, document);
+  if (!Array.isArray(fieldsOf(document)[api === "messages" ? "content" : "choices"]))
+    throw brokenOff(response, text("notUnderstood"));
   if (answerLength(answer) > ANSWER_MAX_CHARACTERS) throw brokenOff(response, text("tooLong"));
   onAnswer(answer);
 }
 
-async function readStream(response: Response, { signal, onAnswer }: ChatCall): Promise<void> {
+async function readStream(response: Response, { api, signal, onAnswer }: ChatCall): Promise<void> {
   const events = new EventReader(EVENT_MAX_CHARACTERS);
   const reader = response.body?.getReader();
   let answer = NO_ANSWER;
@@ -64,7 +70,7 @@ async function readStream(response: Response, { signal, onAnswer }: ChatCall): P
         const chunk = jsonOf(one);
         const failure = failureIn(chunk);
         if (failure !== null) throw new ApiError(response.status, failure.code, failure.message);
-        answer = withChunk(answer, chunk);
+        answer = GROWS[api](answer, chunk);
       }
       if (answer !== before) onAnswer(answer);
       if (events.overflowed || answerLength(answer) > ANSWER_MAX_CHARACTERS) throw brokenOff(response, text("tooLong"));

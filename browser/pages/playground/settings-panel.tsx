@@ -5,7 +5,7 @@ import { Panel } from "../../ui/layout.tsx";
 import classes from "./playground-page.module.css";
 import {
   judgedSettings,
-  NUMBERS,
+  numbersOf,
   type SettingName,
   TOOL_CHOICES,
   type TypedSettings,
@@ -31,9 +31,17 @@ export function SettingsPanel({
   });
   return (
     <Panel title={text("settings")} note={text("settingsNote")}>
+      <SelectField
+        label={text("api")}
+        {...field("api")}
+        choices={[
+          { value: "", label: text("chatApi") },
+          { value: "messages", label: text("messagesApi") },
+        ]}
+      />
       <TextArea label={text("system")} dir="auto" rows={3} {...field("system")} />
       <div className={classes["numbers"]}>
-        {NUMBERS.map(({ name }) => (
+        {numbersOf(typed).map(({ name }) => (
           <TextField key={name} label={<code>{name}</code>} inputMode="decimal" autoComplete="off" {...field(name)} />
         ))}
       </div>

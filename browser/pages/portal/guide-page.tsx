@@ -21,7 +21,7 @@ import { texts } from "../../messages/texts.ts";
 import { useNow } from "../../time/use-clock.tsx";
 import { Code } from "../../ui/copy.tsx";
 import { SelectField } from "../../ui/fields.tsx";
-import { PageHead, Panel, Row, Stack } from "../../ui/layout.tsx";
+import { Facts, PageHead, Panel, Row, Stack } from "../../ui/layout.tsx";
 import { Empty, Loaded, Notice } from "../../ui/states.tsx";
 import { Tabs } from "../../ui/tabs.tsx";
 import { EXAMPLES } from "./portal-search.ts";
@@ -99,11 +99,16 @@ export function GuidePage() {
                   {text(key !== undefined && names.includes(model) ? "modelRefused" : "modelOff", { name: model })}
                 </Notice>
               )}
-              <Panel title={text("address")} note={text("addressNote")}>
+              <Panel title={text("address")}>
                 {baseUrl === null ? (
                   <p>{text("noAddress")}</p>
                 ) : (
-                  <Code text={baseUrl} label={commonText("copy")} doneLabel={commonText("copied")} />
+                  <Facts
+                    facts={[
+                      [text("openAiAddress"), <CopiedUrl key="openai" url={`${baseUrl}/v1`} />],
+                      [text("anthropicAddress"), <CopiedUrl key="anthropic" url={baseUrl} />],
+                    ]}
+                  />
                 )}
               </Panel>
               <Panel
@@ -137,4 +142,8 @@ export function GuidePage() {
       </Loaded>
     </Stack>
   );
+}
+
+function CopiedUrl({ url }: { readonly url: string }) {
+  return <Code text={url} label={commonText("copy")} doneLabel={commonText("copied")} />;
 }

@@ -12,6 +12,8 @@ import { commonText } from "../../messages/common.ts";
 import { pageTexts } from "../../messages/en/pages.ts";
 import { portalTexts } from "../../messages/en/portal.ts";
 import { texts } from "../../messages/texts.ts";
+import { useNow } from "../../time/use-clock.tsx";
+import { useZone } from "../../time/zone-context.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { formatCount, formatText } from "../../ui/format.ts";
@@ -25,6 +27,8 @@ const pageText = texts("pages", pageTexts);
 const route = getRouteApi("/signed-in/users/portal/models");
 
 type Model = Records["Model"];
+
+const MINUTE_MS = 60_000;
 
 /** The models that the own tenant may use, what they can do and cost; not where they run. */
 export function PortalModelsPage() {
@@ -99,10 +103,18 @@ function abilities(model: Model): string {
     .join(", ");
 }
 
-function State({ enabled, health_status: status }: Pick<Model, "enabled" | "health_status">) {
+function State({ enabled, health_status: status, maintenance_until }: Model) {
+  const nowMs = useNow(MINUTE_MS);
+  const { zone } = useZone();
   if (!enabled) return <Badge>{text("off")}</Badge>;
-  const { tone, title } = explainHealth({ status, consecutive_failures: 0, maintenance_until: null }, "UTC", 0);
-  return <Badge tone={tone}>{title}</Badge>;
+  const { tone, title, sentence } = explainHealth({ status, consecutive_failures: 0, maintenance_until }, zone, nowMs);
+  return maintenance_until === null ? (
+    <Badge tone={tone}>{title}</Badge>
+  ) : (
+    <span title={sentence}>
+      <Badge tone={tone}>{title}</Badge>
+    </span>
+  );
 }
 
 const COLUMNS: readonly ListColumn<Model>[] = [

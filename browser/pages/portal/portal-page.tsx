@@ -16,7 +16,7 @@ import { resetSentence } from "../../time/next-reset.ts";
 import { useNow } from "../../time/use-clock.tsx";
 import { useIsLate } from "../../time/use-is-late.ts";
 import { usableZone, zoneLabel } from "../../time/zones.ts";
-import { formatCount, formatPrice, formatShare } from "../../ui/format.ts";
+import { formatCount, formatShare, formatUsd } from "../../ui/format.ts";
 import { Grid, PageHead, Panel, Stack, Tile } from "../../ui/layout.tsx";
 import { Failure, Loaded, Notice } from "../../ui/states.tsx";
 import { budgetLeft, canCall, keyCounts, modelCounts } from "./can-call.ts";
@@ -101,7 +101,7 @@ function Portal({ tenant }: { readonly tenant: Records["Tenant"] }) {
               note={access.change ?? (access.isServed ? text("accessAlways") : access.sentence)}
             />
             <Tile
-              label={text("left")}
+              label={<Link to="/portal/limits">{text("left")}</Link>}
               value={budget.data === undefined ? formatShare(null) : leftText(budget.data)}
               note={
                 budget.data === undefined || budgetLeft(budget.data) === null
@@ -128,7 +128,7 @@ function Portal({ tenant }: { readonly tenant: Records["Tenant"] }) {
               value={formatCount(isKnown ? (day?.requests ?? 0) : null)}
               note={text("todayNote", {
                 errors: formatCount(isKnown ? (day?.error_requests ?? 0) : null),
-                cost: isKnown ? costText(day) : formatPrice(null),
+                cost: isKnown ? costText(day) : formatUsd(null),
               })}
             />
           </Grid>
@@ -141,10 +141,10 @@ function Portal({ tenant }: { readonly tenant: Records["Tenant"] }) {
   );
 }
 
-/** What a day has cost, to the last decimal, or that it had no price. */
+/** What a day has cost, or that it had no price. */
 function costText(day: Records["DailyUsage"] | undefined): string {
   const usd = day === undefined ? 0 : reportFigures(day).costUsd;
-  return usd === null ? usageText("noPrice") : formatPrice(usd);
+  return usd === null ? usageText("noPrice") : formatUsd(usd);
 }
 
 function leftText(usage: Records["BudgetUsage"]): string {

@@ -6,6 +6,8 @@ const NAME_MAX = 300;
 /** Of the guide, in their order. */
 export const EXAMPLES = ["curl", "python", "typescript", "langchainPython", "langchain", "aiSdk", "anthropic"] as const;
 
+export const portalLimitsSearch = searchParams(LIST_PARAMS);
+
 export const portalModelsSearch = searchParams({ ...LIST_PARAMS, q: textParam(200) });
 
 export const portalUsageSearch = searchParams({

@@ -9,7 +9,8 @@ import type { ReportFigures } from "../../forms/usage/report-figures.ts";
 import { rowName } from "../../forms/usage/row-name.ts";
 import { reportsTexts } from "../../messages/en/reports.ts";
 import { texts } from "../../messages/texts.ts";
-import { formatCount, formatEnergy, formatMass, formatUsd, usdDecimals } from "../../ui/format.ts";
+import { formatCount, formatEnergy, formatMass, formatUsd } from "../../ui/format.ts";
+import { Usd } from "../../ui/usd.tsx";
 import type { ReportRow } from "./report-words.ts";
 import type { ReportGroup } from "./reports-search.ts";
 
@@ -43,7 +44,6 @@ const FIGURES: readonly FigureColumn[] = [
 
 interface ColumnsOptions {
   readonly by: ReportGroup;
-  readonly lines: readonly ReportLine[];
   readonly totals: ReportFigures;
   /** How the name of a row is shown. */
   readonly name: (row: ReportRow) => ReactNode;
@@ -53,17 +53,16 @@ interface ColumnsOptions {
   readonly hasEnergyCost: boolean;
 }
 
-/** The columns; USD has as many decimals as its column needs, so that it adds up. */
+/** The columns. */
 export function reportColumns(options: ColumnsOptions): readonly ListColumn<ReportLine>[] {
-  const { by, lines, totals, name, hasTenant, hasEnergyCost } = options;
+  const { by, totals, name, hasTenant, hasEnergyCost } = options;
   const shownFigures = FIGURES.filter(({ id }) => id !== "energyCostUsd" || hasEnergyCost);
   const figures = shownFigures.map((column): ListColumn<ReportLine> => {
     const { id, head, isMeasured } = column;
-    const isUsd = id === "costUsd" || id === "energyCostUsd";
-    const decimals = isUsd ? usdDecimals([totals[id], ...lines.map((line) => line.figures[id])]) : 0;
-    const format = isUsd ? (usd: number | null) => formatUsd(usd, decimals) : column.format;
+    const { format } = column;
     const shown = (amount: number | null): ReactNode => {
-      if (id === "costUsd") return <Cost usd={amount} decimals={decimals} />;
+      if (id === "costUsd") return <Cost usd={amount} />;
+      if (id === "energyCostUsd" && amount !== null) return <Usd usd={amount} />;
       return amount === null && isMeasured ? <NotMeasured>{format(amount)}</NotMeasured> : format(amount);
     };
     return {

@@ -218,13 +218,12 @@ function ReportBody(props: ReportBodyProps) {
     () =>
       reportColumns({
         by,
-        lines,
         totals,
         name: (row) => <RowName row={row} by={by} />,
         hasTenant: isAdmin && search.tenant_id === undefined,
         hasEnergyCost: isAdmin,
       }),
-    [by, lines, totals, isAdmin, search.tenant_id],
+    [by, totals, isAdmin, search.tenant_id],
   );
   const { choice, ...view } = useListView({ rows: lines, columns });
   const measure = SHOWN.find(({ id }) => id === search.show) ?? SHOWN[0];

@@ -23,10 +23,11 @@ import { monthBefore, periodBounds } from "../../time/periods.ts";
 import { useNow } from "../../time/use-clock.tsx";
 import { daysZoneLabel, usableZone } from "../../time/zones.ts";
 import { Button } from "../../ui/button.tsx";
-import { formatCount, formatEnergy, formatMass, formatUsd, usdDecimals } from "../../ui/format.ts";
+import { formatCount, formatEnergy, formatMass } from "../../ui/format.ts";
 import { Facts, Filters, Grid, PageHead, Panel, Stack, Tile } from "../../ui/layout.tsx";
 import { Empty, Loaded, Notice } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
+import { Usd } from "../../ui/usd.tsx";
 import { type ReportLine, reportColumns } from "./report-columns.tsx";
 import type { Days } from "./report-period.ts";
 import { DAILY_PATH, type ReportRow, rowKey } from "./report-words.ts";
@@ -175,13 +176,12 @@ function StatementRows({
     () =>
       reportColumns({
         by,
-        lines,
         totals,
         name: (row) => <bdi>{rowName(row, by)}</bdi>,
         hasTenant: false,
         hasEnergyCost: false,
       }),
-    [by, lines, totals],
+    [by, totals],
   );
   const title = text(by === "model" ? "byModel" : "byKey");
   const { choice, ...view } = useListView({
@@ -196,7 +196,7 @@ function StatementRows({
       {by === "model" && (
         <>
           <Grid>
-            <Tile label={text("cost")} value={formatUsd(totals.costUsd, usdDecimals([totals.costUsd]))} />
+            <Tile label={text("cost")} value={<Usd usd={totals.costUsd} />} />
             <Tile label={text("requests")} value={formatCount(totals.requests)} />
             <Tile label={text("tokens")} value={formatCount(totals.tokens)} />
             <Tile label={text("energy")} value={formatEnergy(totals.energyWh)} />

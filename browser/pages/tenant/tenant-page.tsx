@@ -14,6 +14,7 @@ import { Empty, Loaded, Notice } from "../../ui/states.tsx";
 import { Tabs } from "../../ui/tabs.tsx";
 import { TENANT_TABS } from "./tenant-search.ts";
 import type { TenantTabProps } from "./tenant-tab.ts";
+import { TenantTiles } from "./tenant-tiles.tsx";
 
 const text = texts("tenant", tenantTexts);
 const pageText = texts("pages", pageTexts);
@@ -101,6 +102,7 @@ function TenantParts({ tenant }: TenantTabProps) {
           </>
         }
       />
+      <TenantTiles tenant={tenant} />
       <Tabs
         label={text("tabs")}
         chosen={tab}

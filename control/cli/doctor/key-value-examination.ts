@@ -126,7 +126,7 @@ async function infoFindings(send: Send, tookMs: number): Promise<readonly Doctor
           warning(
             "permission",
             `evicts copies of the configuration when it is full (${policy})`,
-            "set maxmemory-policy to noeviction, or to volatile-lru: copies of keys and models have no expiry",
+            "set maxmemory-policy to volatile-ttl: copies of keys and models have no expiry, and cached answers expire first",
           ),
         ]
       : []),

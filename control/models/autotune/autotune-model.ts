@@ -85,11 +85,11 @@ export async function autotuneModel(
   }
 }
 
-/** Sets a model's capacity to what was recommended, and says that it was tuned (docs/rules/autotune.md#report). */
+/** Sets a model's capacity to what was recommended, or starts the mode `adaptive` there (docs/rules/autotune.md#report). */
 export const applyAutotune = modelChange({
   body: applyAutotuneSchema,
   action: "apply_autotune_capacity",
-  fields: ({ max_in_flight }) => ({ max_in_flight, capacity_mode: "tuned" }),
+  fields: (body) => body,
   noted: (now) => ({ capacity_tuned_at: now }),
 });
 

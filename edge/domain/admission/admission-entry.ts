@@ -13,7 +13,7 @@ import type { AdmissionRequest, Decision, Settlement, SlotTaken, Stale } from ".
  * - `waiting`: it has a place in the queue.
  * - `stale`: its turn came, but its records were not the newest, or its isolate is not heard. Its Worker judges it again; it keeps its
  *   place and holds no slot.
- * - `reserving`: it has a slot, and its budgets are asked.
+ * - `reserving`: it has a slot, or is a sub-call that needs none, and its budgets are asked.
  * - `running`: it was granted. A sub-call runs without a slot.
  * - `refused`: it holds nothing, and its row is to come.
  * - `given up`: nothing shows any more that it lives. It holds nothing; its row waits in case it does.
@@ -115,9 +115,14 @@ export function isSubCall({ row }: AdmissionRequest): boolean {
   return row.admission === "boon";
 }
 
+/** Whether the request is a sub-call that reserves nothing, so that no gate and no budget is asked. */
+export function runsAtOnce(request: AdmissionRequest): boolean {
+  return isSubCall(request) && request.reserves !== true;
+}
+
 /** What the scheduler decides about. */
-export function arrivalOf({ requestId, tenant, group, model, costTokens }: AdmissionRequest): Arrival {
-  return { requestId, tenant, group, model, costTokens };
+export function arrivalOf({ requestId, tenant, group, model, costTokens, batch }: AdmissionRequest): Arrival {
+  return { requestId, tenant, group, model, costTokens, batch };
 }
 
 /** A request that holds a slot and waits for tokens or money, as operators see it; nothing of any other. */

@@ -8,9 +8,7 @@
 import type { UsageRow } from "../../../shared/usage/usage-row.ts";
 import { type ActualUsage, minus as beyondUsed, larger as largerUsed, NOTHING_USED } from "../budget/amounts.ts";
 import { NewestById, RecentIds } from "../cell/recent-ids.ts";
-import type { Revisions } from "../cell/revisions.ts";
 import type { GrantCheck, Scheduler, SchedulerEvent } from "../fairshare/types.ts";
-import type { UpstreamOutcomes } from "../upstream/attempt-outcomes.ts";
 import {
   type AdmissionEntry,
   arrivalOf,
@@ -21,12 +19,14 @@ import {
   movesOn,
   newEntry,
   type RequestEvent,
+  runsAtOnce,
   USED_BY_FAILURE,
   usedBy,
 } from "./admission-entry.ts";
-import type { BudgetDecision, BudgetPort } from "./budget-port.ts";
+import type { AdmissionOptions } from "./admission-options.ts";
+import type { BudgetDecision } from "./budget-port.ts";
 import type { AdmissionAnswer } from "./exchange-messages.ts";
-import { type GivenUpRows, ROW_WAITS_MS } from "./given-up-rows.ts";
+import { ROW_WAITS_MS } from "./given-up-rows.ts";
 import { exceedsQueueLimit, QUEUE_FULL } from "./queue-limit.ts";
 import { lostSettlement, settledRow } from "./request-end.ts";
 import type { AdmissionRequest, Decision, Settlement, SlotTaken, Stale } from "./rpc.ts";
@@ -35,30 +35,7 @@ import type { AdmissionRequest, Decision, Settlement, SlotTaken, Stale } from ".
 const CHARGES_KEPT = 10_000;
 
 const WAITS: AdmissionAnswer = { verdict: "waiting" };
-
-export interface AdmissionOptions {
-  readonly cell: string;
-  readonly budget: BudgetPort;
-  readonly revisions: Pick<Revisions, "generation" | "staleAmong">;
-  /**
-   * Takes the row of a request that has ended; resolves when it is durable. `orphan`: another row of the request may have been
-   * written before; the first one counts.
-   */
-  readonly rows: { complete(row: UsageRow, orphan: boolean, upstream?: UpstreamOutcomes): Promise<void> };
-  readonly givenUpRows: Pick<GivenUpRows, "wait" | "forget">;
-  /** How many requests of one tenant may wait; 0: as many as the cell's queue takes (docs/rules/admission.md#queue-bounds). */
-  readonly maxQueuedPerTenant: number;
-  readonly now: () => number;
-  readonly later: (delayMs: number, run: () => void) => void;
-  /** Called with the isolate of each request that is entered. */
-  readonly entered: (member: string) => void;
-  /** Called at every change of the requests that hold a slot, wait, or are sub-calls. */
-  readonly changed: () => void;
-  /** A request that had to wait has its answer. */
-  readonly decided: (entry: AdmissionEntry, answer: Decision | Stale) => void;
-  /** Whether nothing is heard of an isolate: what it gets now may be used by nobody. */
-  readonly isQuiet: (member: string) => boolean;
-}
+const NO_SLOT: SlotTaken = { admission: "fast", queueWaitMs: 0 };
 
 export class AdmissionMachine implements GrantCheck {
   readonly #options: AdmissionOptions;
@@ -86,7 +63,7 @@ export class AdmissionMachine implements GrantCheck {
     const known = this.#entries.get(request.requestId);
     if (known === undefined && this.#ended.has(request.requestId)) return null;
     const moves = known !== undefined && movesOn(known, request);
-    const items = isSubCall(request) ? [] : this.#options.revisions.staleAmong(request.revs);
+    const items = runsAtOnce(request) ? [] : this.#options.revisions.staleAmong(request.revs);
     if (items.length > 0 && (known === undefined || moves)) return { verdict: "stale", items };
     if (known !== undefined && isLive(known)) {
       if (request.anew === true || moves) this.#clear(known, "is lost", moves ? USED_BY_FAILURE : NOTHING_USED, true);
@@ -100,7 +77,7 @@ export class AdmissionMachine implements GrantCheck {
     const told = this.#enter(request, member, (entry) => {
       // It has to be known to live, or nobody would give it up should its isolate be lost.
       if (items.length > 0) this.#judgeAgain(entry);
-      else if (isSubCall(request)) this.#run(entry, { admission: "fast", queueWaitMs: 0 });
+      else if (runsAtOnce(request)) this.#run(entry, NO_SLOT);
       else this.#arrive(entry, waitedMs, moves || waitedMs === null);
     });
     return told ?? WAITS;
@@ -142,8 +119,9 @@ export class AdmissionMachine implements GrantCheck {
     const known = this.#entries.get(request.requestId);
     if (known === undefined ? this.#ended.has(request.requestId) : known.state === "running") return;
     if (known !== undefined && isLive(known)) this.#clear(known, "is lost", NOTHING_USED);
-    const admission = request.row.admission === "queued" ? "queued" : "fast";
-    this.#enter(request, member, (entry) => this.#run(entry, { admission, queueWaitMs: request.row.queue_wait_ms }));
+    const { admission: shown, queue_wait_ms: queueWaitMs } = request.row;
+    const admission = shown === "queued" || shown === "batch" ? shown : "fast";
+    this.#enter(request, member, (entry) => this.#run(entry, { admission, queueWaitMs }));
   }
 
   /** A request has ended, by whatever way its row came. Resolves when the row is durable. */
@@ -221,10 +199,7 @@ export class AdmissionMachine implements GrantCheck {
         }
         for (const { requestId, admission, queueWaitMs } of grants) {
           const entry = this.#entries.get(requestId);
-          if (entry === undefined) continue;
-          move(entry, "gets a slot");
-          entry.slot = { admission, queueWaitMs: Math.round(queueWaitMs) };
-          this.applyBudgetDecisions(budget.reserve(entry.request));
+          if (entry !== undefined) this.#reserve(entry, { admission, queueWaitMs: Math.round(queueWaitMs) });
         }
       }
     } finally {
@@ -304,7 +279,10 @@ export class AdmissionMachine implements GrantCheck {
   #arrive(entry: AdmissionEntry, waitedMs: number | null, needsPlace = false): void {
     const { request } = entry;
     move(entry, "asks");
-    this.apply({ type: "arrive", arrival: arrivalOf(request), waitedMs });
+    if (isSubCall(request)) {
+      this.#reserve(entry, NO_SLOT);
+      this.#options.changed();
+    } else this.apply({ type: "arrive", arrival: arrivalOf(request), waitedMs });
     if (entry.state !== "waiting") return;
     const { maxQueuedPerTenant, budget } = this.#options;
     const queuedOfTenant = this.#scheduler.queuedOf(request.tenant.id);
@@ -314,13 +292,20 @@ export class AdmissionMachine implements GrantCheck {
     } else this.applyBudgetDecisions(budget.expect(request));
   }
 
+  /** The request has its slot, or is a sub-call, which needs none: what it reserves is asked of its budgets. */
+  #reserve(entry: AdmissionEntry, slot: SlotTaken): void {
+    move(entry, "gets a slot");
+    entry.slot = slot;
+    this.applyBudgetDecisions(this.#options.budget.reserve(entry.request));
+  }
+
   /** The request has its slot already, or is a sub-call, which needs none. */
   #run(entry: AdmissionEntry, slot: SlotTaken): void {
     const { request } = entry;
     const { budget, changed } = this.#options;
     entry.slot = slot;
     this.#answer(entry, "runs already", { verdict: "granted", grant: { ...slot, level: null } });
-    if (isSubCall(request) && !mayBeKnown(request) && entry.charged === null) budget.admitUnchecked(request);
+    if (runsAtOnce(request) && !mayBeKnown(request) && entry.charged === null) budget.admitUnchecked(request);
     else {
       // An earlier life of this Cell, or its isolate, may have charged it.
       entry.mayHaveRow = true;

@@ -45,6 +45,8 @@ export interface AdmissionRequest extends Arrival {
   /** The budget of its end user. Null, or absent in messages of older releases: none binds it. */
   readonly endUserLimits?: BudgetLimits | null;
   readonly need: Amounts;
+  /** A sub-call that reserves `need` before it runs: a response on the slot of its session (docs/rules/realtime.md#budgets). */
+  readonly reserves?: true;
   /** What the row is billed at when the request is lost while it runs (docs/rules/budgets.md#settlement). */
   readonly estimate: {
     readonly inputTokens: number;
@@ -55,7 +57,7 @@ export interface AdmissionRequest extends Arrival {
 
 /** The slot that a request got by fairshare. */
 export interface SlotTaken {
-  readonly admission: "fast" | "queued";
+  readonly admission: "fast" | "queued" | "batch";
   /** Whole ms; 0 when fast. */
   readonly queueWaitMs: number;
 }
@@ -148,6 +150,8 @@ export interface CellApi {
   /** Adds to the counters of events that leave no usage row. */
   tally(counted: readonly CountedEvent[]): Promise<void>;
   stats(): Promise<CellStats>;
+  /** Whether the request waits or holds a slot, or may show up again. */
+  isEntered(requestId: string): Promise<boolean>;
   /** How many requests of each model hold a slot; a model of which none does is left out. */
   inFlightByModel(): Promise<readonly (readonly [modelName: string, inFlight: number])[]>;
   metrics(): Promise<CellMetrics>;

@@ -12,6 +12,7 @@ type BoonOutcome = (typeof CELL_METRICS.gateway_boon_runs_total.labels.outcome)[
 
 const EVENT_METRICS = [
   "gateway_mcp_requests_total",
+  "gateway_adaptive_capacity_changes_total",
   "gateway_compression_tokens_saved_total",
   "gateway_boon_runs_total",
   "gateway_boon_seconds_total",

@@ -4,6 +4,7 @@
  * when the minute is over, and, unfinished, when the Cell goes to rest. A reset under load loses what is not on disk yet,
  * at most a minute and the time between two reports.
  */
+import type { CapacityReason } from "../../../shared/fields/model-fields.ts";
 import { NIL_UUID } from "../../../shared/usage/usage-row.ts";
 import type { SchedulerSnapshot } from "../fairshare/types.ts";
 import { type RecentActivity, recentActivityOf, withEarlierActivity } from "./recent-activity.ts";
@@ -20,6 +21,12 @@ interface Load {
   readonly queued: number;
 }
 
+interface SampledCapacity {
+  readonly model: string;
+  readonly capacity: number;
+  readonly reason: CapacityReason;
+}
+
 export interface HistorySample {
   readonly ts_ms: number;
   readonly max_in_flight: number;
@@ -27,6 +34,8 @@ export interface HistorySample {
   readonly global_queued: number;
   readonly groups: readonly (Load & { readonly name: string })[];
   readonly tenants: readonly (Load & { readonly tenant_id: string; readonly name: string })[];
+  /** The capacity of each model in the mode `adaptive`, and why it changed last. */
+  readonly adaptive: readonly SampledCapacity[];
 }
 
 /** Samples of one minute since the epoch, ascending, and the tenants and groups that were active lately at its end. */
@@ -73,8 +82,8 @@ export class History {
   }
 
   /** Adds the state of `nowMs`, and forgets what is older than an hour. */
-  add(snapshot: SchedulerSnapshot, nowMs: number): void {
-    const sample = sampleOf(snapshot, nowMs);
+  add(snapshot: SchedulerSnapshot, nowMs: number, adaptive: HistorySample["adaptive"] = []): void {
+    const sample = sampleOf(snapshot, nowMs, adaptive);
     this.#samples = [...within(this.#samples, nowMs), sample];
     this.#unwritten = [...within(this.#unwritten, nowMs), sample];
     this.#last = { snapshot, atMs: nowMs };
@@ -124,7 +133,11 @@ function within(samples: readonly HistorySample[], nowMs: number): HistorySample
 }
 
 /** One sample of a snapshot. */
-export function sampleOf(snapshot: SchedulerSnapshot, nowMs: number): HistorySample {
+export function sampleOf(
+  snapshot: SchedulerSnapshot,
+  nowMs: number,
+  adaptive: HistorySample["adaptive"] = [],
+): HistorySample {
   const isBusy = (entry: { inFlight: number; queued: number }) => entry.inFlight + entry.queued > 0;
   const tenants = snapshot.tenants
     .filter(isBusy)
@@ -152,5 +165,6 @@ export function sampleOf(snapshot: SchedulerSnapshot, nowMs: number): HistorySam
     global_queued: snapshot.queued,
     groups: snapshot.groups.filter(isBusy).map(({ name, inFlight, queued }) => ({ name, in_flight: inFlight, queued })),
     tenants,
+    adaptive,
   };
 }

@@ -15,7 +15,7 @@ export function schedulerEvents(changes: readonly Change[]): readonly SchedulerE
     }
     if (group !== undefined) return [{ type: "group", name: id, weight: group.weight }];
     if (model === undefined) return [];
-    const { max_in_flight, admission_weight } = model;
-    return [{ type: "model", name: id, maxInFlight: max_in_flight, admissionWeight: admission_weight }];
+    const { max_in_flight: maxInFlight, admission_weight: admissionWeight, adaptive } = model;
+    return [{ type: "model", name: id, maxInFlight, admissionWeight, adaptive }];
   });
 }

@@ -6,12 +6,15 @@ import { GatewayError } from "../../../shared/errors.ts";
 import type { JsonObject } from "../wire/json/document.ts";
 import { printable } from "../wire/text/printable.ts";
 
-/** The most that an error shows of a name that a client made up. */
+/** The most that an error shows of a name that a client made up; the table has no longer ones. */
 const NAME_MAX = 64;
 /** No honest object has more members, and more of them are long work. */
 const MEMBERS_MAX = 1_024;
 
+/** The API of a model's upstreams. */
 export type Dialect = "openai" | "anthropic";
+/** The API of a client: chat completions, Messages or Responses. */
+type ClientApi = Dialect | "responses";
 
 /**
  * Fields with one fate: what happens, the fix of refused ones or the reason of dropped ones, and their names; `[]` stands for
@@ -19,8 +22,8 @@ export type Dialect = "openai" | "anthropic";
  */
 type Loss = readonly [outcome: "refused" | "dropped", why: string, fields: string];
 
-/** By the dialect of the client. */
-export const LOST_FIELDS: Readonly<Record<Dialect, readonly Loss[]>> = {
+/** By the API of the client. */
+export const LOST_FIELDS: Readonly<Record<ClientApi, readonly Loss[]>> = {
   openai: [
     ["refused", "ask for one choice", "n"],
     ["refused", "leave it out", "logprobs top_logprobs logit_bias web_search_options moderation verbosity"],
@@ -47,9 +50,16 @@ export const LOST_FIELDS: Readonly<Record<Dialect, readonly Loss[]>> = {
   anthropic: [
     ["refused", "ask for one choice", "n"],
     ["refused", "leave it out", "container inference_geo messages[].content[].citations"],
-    ["refused", "define tools with an input_schema", "mcp_servers tools[].type"],
+    ["refused", "define tools with an input_schema", "mcp_servers tools[].type tools[].function tools[].parameters"],
+    ["refused", "use auto, any, tool or none", "tool_choice"],
+    ["refused", "use json_schema with a schema", "output_config.format output_format"],
     ["refused", "use user, assistant or system", "messages[].role"],
     ["refused", "use text, image, document, tool_use or tool_result", "messages[].content[]"],
+    [
+      "refused",
+      "use tool_use and tool_result",
+      "messages[].tool_calls messages[].function_call messages[].tool_call_id",
+    ],
     ["refused", "send base64, text or an image's URL", "messages[].content[].source"],
     [
       "dropped",
@@ -58,13 +68,40 @@ export const LOST_FIELDS: Readonly<Record<Dialect, readonly Loss[]>> = {
         "messages[].content[].context tools[].allowed_callers tools[].cache_control tools[].defer_loading " +
         "tools[].eager_input_streaming tools[].input_examples",
     ],
+    ["dropped", "but for user_id", "metadata"],
     ["dropped", "Anthropic's own", "messages[].content[].signature messages[].content[].data"],
+  ],
+  responses: [
+    ["refused", "send all items of the conversation in input", "previous_response_id conversation"],
+    ["refused", "wait for the answer, which is not stored", "background"],
+    ["refused", "send instructions and input", "prompt"],
+    ["refused", "ask for one answer", "n"],
+    ["refused", "leave it out", "top_logprobs truncation"],
+    ["refused", "leave out message.output_text.logprobs", "include"],
+    ["refused", "use text", "instructions"],
+    ["refused", "use function, custom, namespace or web_search, with a name", "tools[] tools[].tools[]"],
+    ["refused", "use auto, required, none or a named tool", "tool_choice"],
+    ["refused", "use text, json_object or json_schema with a schema", "text.format"],
+    ["refused", "use message, reasoning, function_call, custom_tool_call and their outputs", "input[]"],
+    ["refused", "use user, assistant, system or developer", "input[].role"],
+    ["refused", "use text, input_image with a URL, input_file with file_data or input_audio", "input[].content[]"],
+    ["refused", "use text, input_image with a URL or input_file with file_data", "input[].output[]"],
+    ["refused", "use text", "input[].summary[]"],
+    ["dropped", "not stored", "store"],
+    ["dropped", "for tools of a server", "max_tool_calls"],
+    [
+      "dropped",
+      "a hint",
+      "metadata prompt_cache_key prompt_cache_options prompt_cache_retention context_management client_metadata reasoning.summary " +
+        "reasoning.generate_summary text.verbosity stream_options",
+    ],
+    ["dropped", "another API's own", "input[].encrypted_content"],
   ],
 };
 
 /** The 400 for a place in a request, which names it and what to change. */
 export function untranslatable(
-  dialect: Dialect,
+  dialect: ClientApi,
   at: string,
   fix = lossOf(dialect, at)?.[1] ?? "the model's API has no such field",
 ): GatewayError {
@@ -75,14 +112,14 @@ export function untranslatable(
 }
 
 /** The elements of a list in a request; null has none. Throws for anything else, because it would be lost. */
-export function listAt(dialect: Dialect, at: string, value: unknown, fix = "use a list"): readonly unknown[] {
+export function listAt(dialect: ClientApi, at: string, value: unknown, fix = "use a list"): readonly unknown[] {
   if (Array.isArray(value)) return value;
   if (value === undefined || value === null) return [];
   throw untranslatable(dialect, at, fix);
 }
 
 /** As above, for content: it may be text, which has no elements. */
-export function partsAt(dialect: Dialect, at: string, content: unknown): readonly unknown[] {
+export function partsAt(dialect: ClientApi, at: string, content: unknown): readonly unknown[] {
   return typeof content === "string" ? [] : listAt(dialect, at, content, "use text or a list");
 }
 
@@ -91,7 +128,7 @@ export function partsAt(dialect: Dialect, at: string, content: unknown): readonl
  * something, or more than {@link MEMBERS_MAX} members; with `strict`, for any such member. `at`: the place of the body with a dot, or "".
  */
 export function restOf(
-  dialect: Dialect,
+  dialect: ClientApi,
   body: JsonObject,
   known: ReadonlySet<string>,
   { at = "", strict = false } = {},
@@ -99,9 +136,12 @@ export function restOf(
   const rest: Record<string, unknown> = {};
   if (Object.keys(body).length > MEMBERS_MAX)
     throw untranslatable(dialect, at.slice(0, -1) || "body", `leave out all but ${MEMBERS_MAX} members`);
+  // the numbers of the gateway, not those in a name of the client
+  const place = at.replaceAll(/\.\d+/g, "[]");
   for (const [name, value] of Object.entries(body)) {
     if (known.has(name)) continue;
-    const outcome = lossOf(dialect, at + name)?.[0] ?? (strict ? "refused" : null);
+    const loss = name.length > NAME_MAX ? undefined : LOSSES[dialect].get(place + name);
+    const outcome = loss?.[0] ?? (strict ? "refused" : null);
     if (outcome === "refused" && !asksNothing(name, value))
       throw untranslatable(dialect, at + printable(name, NAME_MAX));
     if (outcome === null) rest[name] = value;
@@ -109,19 +149,25 @@ export function restOf(
   return rest;
 }
 
-const LOSSES = { openai: byField(LOST_FIELDS.openai), anthropic: byField(LOST_FIELDS.anthropic) };
+const LOSSES = {
+  openai: byField(LOST_FIELDS.openai),
+  anthropic: byField(LOST_FIELDS.anthropic),
+  responses: byField(LOST_FIELDS.responses),
+};
 
 function byField(losses: readonly Loss[]): ReadonlyMap<string, Loss> {
   return new Map(losses.flatMap((loss) => loss[2].split(" ").map((field) => [field, loss])));
 }
 
-function lossOf(dialect: Dialect, at: string): Loss | undefined {
+function lossOf(dialect: ClientApi, at: string): Loss | undefined {
   return LOSSES[dialect].get(at.replaceAll(/\.\d+/g, "[]"));
 }
 
 function asksNothing(name: string, value: unknown): boolean {
   if (name === "n" && value === 1) return true;
+  if (name === "truncation" && value === "disabled") return true;
   if (name === "modalities" && Array.isArray(value)) return value.every((one) => one === "text");
+  if (Array.isArray(value)) return value.length === 0;
   if (typeof value === "object" && value !== null) return Object.keys(value).length === 0;
   return value === null || value === false || value === 0 || value === "";
 }

@@ -9,8 +9,8 @@ const PATHS = { openai: "/v1/messages", anthropic: "/v1/chat/completions" } as c
 const PNG = "iVBORw0KGgo=";
 
 /** The body that a model of this dialect gets. */
-function sentTo(dialect: Dialect, body: JsonObject, maxTokens: number | null = null): JsonObject {
-  const translation = translationOf(PATHS[dialect], dialect, { createdSecs: 1, maxTokens, usageAsked: false });
+function sentTo(dialect: Dialect, body: JsonObject): JsonObject {
+  const translation = translationOf(PATHS[dialect], dialect, { createdSecs: 1, usageAsked: false });
   if (translation === null) throw new Error("no translation");
   return atOnce(translation.request(body));
 }
@@ -51,7 +51,7 @@ describe("which calls are translated", () => {
     ["/v1/embeddings", "anthropic", undefined],
     ["/v1/messages/count_tokens", "openai", undefined],
   ] as const)("%s for a model of %s goes to %s", (path, dialect, target) => {
-    expect(translationOf(path, dialect, { createdSecs: 1, maxTokens: null, usageAsked: false })?.path).toBe(target);
+    expect(translationOf(path, dialect, { createdSecs: 1, usageAsked: false })?.path).toBe(target);
   });
 });
 
@@ -167,10 +167,6 @@ describe("chat completions for a model of Anthropic", () => {
     });
   });
 
-  it("takes the model's limit for a request without one", () => {
-    expect(sentTo("anthropic", chat(), 77)["max_tokens"]).toBe(77);
-  });
-
   it.each([
     ["auto", undefined, { type: "auto" }],
     ["required", false, { type: "any", disable_parallel_tool_use: true }],
@@ -250,7 +246,7 @@ describe("Messages for a model of chat completions", () => {
     });
     expect(sentTo("openai", body)).toEqual({
       model: "gpt",
-      max_tokens: 9,
+      max_completion_tokens: 9,
       messages: [
         { role: "system", content: "Be brief.\nUse tools." },
         user("a\nb"),
@@ -305,10 +301,12 @@ describe("Messages for a model of chat completions", () => {
       { stop: ["a"], user: "u1" },
     ],
     [{ context_management: { edits: [1] }, speed: "fast", mcp_servers: [] }, {}],
+    [{ max_completion_tokens: 7 }, { max_completion_tokens: 7 }],
+    [{ tool_choice: null, output_config: { format: null }, output_format: null }, {}],
   ])("translates %j", (members, expected) => {
     expect(sentTo("openai", messages(members))).toEqual({
       model: "gpt",
-      max_tokens: 9,
+      max_completion_tokens: 9,
       messages: [user("hi")],
       ...expected,
     });
@@ -344,6 +342,14 @@ describe("Messages for a model of chat completions", () => {
     ["mcp_servers", { mcp_servers: [{ url: "u" }] }],
     ["n", { n: 3 }],
     ["tools.0.type", { tools: [{ type: "web_search_20250305", name: "web_search" }] }],
+    ["tools.0.function", { tools: [{ function: { name: "f" } }] }],
+    ["tools.0.parameters", { tools: [{ name: "f", parameters: { type: "object" } }] }],
+    ["tool_choice", { tools: [customTool], tool_choice: "required" }],
+    ["tool_choice", { tools: [customTool], tool_choice: { type: "function", function: { name: "f" } } }],
+    ["output_config.format", { output_config: { format: { type: "json_object" } } }],
+    ["output_format", { output_format: { type: "json_schema", json_schema: { name: "a", schema: {} } } }],
+    ["messages.0.tool_calls", { messages: [{ role: "assistant", content: "", tool_calls: [{ id: "a" }] }] }],
+    ["messages.0.tool_call_id", { messages: [{ role: "user", content: "4", tool_call_id: "a" }] }],
     ["messages.0.role", { messages: [{ role: "tool", content: "" }] }],
     ["messages.0.content.0", { messages: [user([{ type: "server_tool_use", id: "s", name: "web_search" }])] }],
     ["messages.0.content.0", { messages: [user([{ type: "search_result", source: "s", title: "t", content: [] }])] }],
@@ -372,7 +378,7 @@ describe("Messages for a model of chat completions", () => {
 
   it("takes its turns with very many messages", () => {
     const many = { ...messages(), messages: Array.from({ length: 90_000 }, () => user([text("a")])) };
-    const translation = translationOf(PATHS.openai, "openai", { createdSecs: 1, maxTokens: null, usageAsked: false });
+    const translation = translationOf(PATHS.openai, "openai", { createdSecs: 1, usageAsked: false });
     const steps = translation?.request(many);
     let [turns, most] = [0, 0];
     for (let step = steps?.next(); step?.done === false; step = steps?.next()) {

@@ -8,11 +8,11 @@ import OpenAI from "openai";
 import { describe, expect, it } from "vitest";
 import { atOnce } from "../../../shared/steps.ts";
 import type { JsonObject } from "../wire/json/document.ts";
+import type { StreamTranslation } from "./contract.ts";
 import { chatAnswer } from "./to-chat/answer.ts";
 import { ChatStream } from "./to-chat/stream.ts";
 import { messagesAnswer } from "./to-messages/answer.ts";
 import { MessagesStream } from "./to-messages/stream.ts";
-import type { StreamTranslation } from "./translation.ts";
 
 const RUNS = { numRuns: 60 };
 
@@ -225,6 +225,32 @@ describe("a chat completion's stream, read by Anthropic's client", () => {
       }),
       RUNS,
     );
+  });
+
+  it("has calls whose arguments begin with white space, or are nothing else", async () => {
+    const piece = (index: number, args: string, head: object = {}) => ({
+      index,
+      ...head,
+      function: { arguments: args },
+    });
+    const called = (index: number, args: string) => piece(index, args, { id: `t${index}`, type: "function" });
+    const deltas = [
+      called(0, "\n"),
+      piece(0, " \n"),
+      piece(0, ' {"a": '),
+      piece(0, " 1}"),
+      called(1, " "),
+      piece(1, "\n"),
+    ];
+    const chunks = deltas.map((call) => ({ choices: [{ index: 0, delta: { tool_calls: [call] } }] }));
+    const end = { choices: [{ index: 0, delta: {}, finish_reason: "tool_calls" }] };
+    const events = [...[...chunks, end].map((chunk) => JSON.stringify(chunk)), "[DONE]"];
+    expect(await readByAnthropic(translated(new MessagesStream(), events))).toMatchObject({
+      content: [
+        { type: "tool_use", id: "t0", input: { a: 1 } },
+        { type: "tool_use", id: "t1", input: {} },
+      ],
+    });
   });
 
   it("is an error wherever the stream breaks off", async () => {

@@ -3,10 +3,10 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { atOnce } from "../../../shared/steps.ts";
 import type { JsonObject } from "../wire/json/document.ts";
+import type { StreamTranslation } from "./contract.ts";
 import { ChatStream } from "./to-chat/stream.ts";
 import { JsonEnd } from "./to-messages/json-end.ts";
 import { MessagesStream } from "./to-messages/stream.ts";
-import type { StreamTranslation } from "./translation.ts";
 
 const chatStream = (usageAsked = false) => new ChatStream({ createdSecs: 5, usageAsked });
 

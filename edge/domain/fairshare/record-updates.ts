@@ -6,7 +6,7 @@
 import type { Policy } from "./policy.ts";
 import type { Registry } from "./registry.ts";
 import { type GroupState, hasRoom, type ModelState, type TenantState } from "./state.ts";
-import type { Arrival, SchedulerEvent } from "./types.ts";
+import type { Arrival, SchedulerEvent, SchedulerOptions } from "./types.ts";
 
 type ChangeOf<Type extends SchedulerEvent["type"]> = Omit<Extract<SchedulerEvent, { type: Type }>, "type">;
 
@@ -19,9 +19,11 @@ export interface ArrivalState {
 export class RecordUpdates {
   readonly #known: Registry;
   readonly #policy: Policy;
+  readonly #capOf: NonNullable<SchedulerOptions["capOf"]>;
 
-  constructor(known: Registry, policy: Policy) {
+  constructor(known: Registry, policy: Policy, capOf: NonNullable<SchedulerOptions["capOf"]>) {
     this.#known = known;
+    this.#capOf = capOf;
     this.#policy = policy;
   }
 
@@ -38,7 +40,9 @@ export class RecordUpdates {
    * count only where none is known.
    */
   resolveAdopted(arrival: Arrival, nowMs: number): ArrivalState {
-    const model = this.#known.model(arrival.model);
+    const { model: stated } = arrival;
+    const known = this.#known.knownModel(stated.name);
+    const model = known ?? this.#known.model({ ...stated, maxInFlight: this.#capOf(stated) });
     const group = this.#known.group(arrival.group);
     const tenant = this.#known.tenant(arrival.tenant, group, nowMs);
     tenant.name = arrival.tenant.name;
@@ -75,7 +79,8 @@ export class RecordUpdates {
   model(change: ChangeOf<"model">): void {
     const model = this.#known.knownModel(change.name);
     if (model === undefined) return;
-    if (change.maxInFlight !== undefined) model.maxInFlight = change.maxInFlight;
+    const { name, maxInFlight, adaptive } = change;
+    if (maxInFlight !== undefined) model.maxInFlight = this.#capOf({ name, maxInFlight, adaptive: adaptive ?? null });
     this.noteFull(model);
     if (change.admissionWeight === undefined || change.admissionWeight === model.admissionWeight) return;
     // Granted requests stay charged with the weight at their grant; waiting ones will be charged with the new weight.

@@ -91,6 +91,8 @@ export class Registry {
       ...given,
       group,
       inFlight: 0,
+      linesInFlight: 0,
+      linesKnown: 0,
       queued: 0,
       deferred: 0,
       passedOver: false,
@@ -113,7 +115,7 @@ export class Registry {
   sweep(beforeMs: number, forgiven: (tenant: TenantState) => boolean): readonly TenantState[] {
     if (this.#tenants.size < this.#sweepAt) return [];
     const forgotten = this.tenants().filter(
-      (tenant) => !isActive(tenant) && tenant.lastActiveMs < beforeMs && forgiven(tenant),
+      (tenant) => !isActive(tenant) && tenant.linesKnown === 0 && tenant.lastActiveMs < beforeMs && forgiven(tenant),
     );
     for (const { id } of forgotten) this.#tenants.delete(id);
     this.#sweepAt = Math.max(SWEEP_AT_LEAST, 2 * this.#tenants.size);

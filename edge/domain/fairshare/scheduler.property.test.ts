@@ -50,6 +50,14 @@ describe.each(ALGORITHMS)("any trace (%s)", (algorithm) => {
     {
       weight: 1,
       arbitrary: fc.record({
+        kind: fc.constant("move" as const),
+        model: fc.nat(2),
+        cap: fc.integer({ min: 1, max: 6 }),
+      }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({
         kind: fc.constant("weigh" as const),
         tenant,
         weight: fc.integer({ min: 1, max: 1000 }),
@@ -58,10 +66,14 @@ describe.each(ALGORITHMS)("any trace (%s)", (algorithm) => {
     },
   );
 
-  it("keeps every cap, leaves no slot free for an admissible head, and grants requests once", () => {
+  it("keeps every cap, also one that moves, leaves no slot free for an admissible head, and grants requests once", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 120, size: "max" }), (steps) => {
-        const scheduler = createScheduler({ algorithm, maxInFlight: 4 });
+        /** The capacities of adaptive models, which arrivals do not know. */
+        const moved = new Map<string, number>();
+        const capOf = ({ name, maxInFlight }: { readonly name: string; readonly maxInFlight: number | null }) =>
+          moved.get(name) ?? maxInFlight;
+        const scheduler = createScheduler({ algorithm, maxInFlight: 4, capOf });
         const tenants = Array.from(
           { length: 6 },
           (_, at): TenantSpec => ({
@@ -89,6 +101,7 @@ describe.each(ALGORITHMS)("any trace (%s)", (algorithm) => {
           [...set].filter((id) => matches(known.get(id) as Arrival)).length;
         for (const [at, event] of steps.entries()) {
           const before = running.size;
+          const heldBefore = caps.map((_, model) => count(running, (arrival) => arrival.model.name === `m${model}`));
           switch (event.kind) {
             case "arrive": {
               const spec = tenants[event.tenant] as TenantSpec;
@@ -116,6 +129,12 @@ describe.each(ALGORITHMS)("any trace (%s)", (algorithm) => {
               max = event.max;
               take(scheduler.apply({ type: "capacity", maxInFlight: max }, at));
               break;
+            case "move": {
+              const name = `m${event.model}`;
+              moved.set(name, event.cap);
+              take(scheduler.apply({ type: "model", name, maxInFlight: caps[event.model] ?? null }, at));
+              break;
+            }
             case "weigh":
               take(
                 scheduler.apply(
@@ -137,15 +156,18 @@ describe.each(ALGORITHMS)("any trace (%s)", (algorithm) => {
             queued: waiting.size,
           });
           expect(running.size <= Math.max(max, before)).toBe(true);
-          for (const [model, cap] of caps.entries())
-            if (cap !== null)
-              expect(count(running, (arrival) => arrival.model.name === `m${model}`)).toBeLessThanOrEqual(cap);
+          for (const [model, stated] of caps.entries()) {
+            const name = `m${model}`;
+            const cap = capOf({ name, maxInFlight: stated }) ?? Number.POSITIVE_INFINITY;
+            // a lower capacity ends no request
+            const most = Math.max(cap, heldBefore[model] ?? 0);
+            expect(count(running, (arrival) => arrival.model.name === name)).toBeLessThanOrEqual(most);
+          }
           expect(count(running, (arrival) => arrival.tenant.id === "t0")).toBeLessThanOrEqual(1);
           const admissible = [...waiting].some((id) => {
             const { model, tenant: owner } = known.get(id) as Arrival;
-            const modelRoom =
-              model.maxInFlight === null ||
-              count(running, (arrival) => arrival.model.name === model.name) < model.maxInFlight;
+            const cap = capOf(model);
+            const modelRoom = cap === null || count(running, (arrival) => arrival.model.name === model.name) < cap;
             return (
               modelRoom &&
               (owner.maxInFlight === null ||

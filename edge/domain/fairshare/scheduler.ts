@@ -3,11 +3,12 @@
  * requests wait, which hold a slot, what was served) and asks its policy which request is next. The estimate is charged at
  * grant and corrected at release. Invariants: a grant never takes in-flight above the cap; no slot stays free while an
  * admissible head waits, unless it is headroom, grants are held, or the requests of that head's tenant are being judged
- * again.
+ * again. A line of a batch is granted only while no request waits (batch-lines.ts).
  */
 
 import type { WaitingQueue } from "../../../shared/schema/load.ts";
-import { headroomSlots, type Slots } from "./headroom.ts";
+import { type BatchLine, BatchLines } from "./batch-lines.ts";
+import { headroomSlots, onlyHeadroomIsFree, type Slots } from "./headroom.ts";
 import type { Claim, Policy } from "./policy.ts";
 import { hierarchicalPolicy } from "./policy-hierarchical.ts";
 import { weightedPolicy } from "./policy-weighted.ts";
@@ -52,6 +53,7 @@ class FairshareScheduler implements Scheduler, Slots {
   readonly #values: RecordUpdates;
   readonly #queues = new WaitingRequests();
   readonly #running = new RunningRequests();
+  readonly #lines = new BatchLines();
   #maxInFlight: number;
   #headroom: number;
   #held = false;
@@ -68,11 +70,11 @@ class FairshareScheduler implements Scheduler, Slots {
     const makePolicy = options.algorithm === "weighted" ? weightedPolicy : hierarchicalPolicy;
     const position = () => this.#known.order();
     this.#policy = makePolicy(this.#known.busyPeriod, position, options.probe ?? (() => undefined));
-    this.#values = new RecordUpdates(this.#known, this.#policy);
+    this.#values = new RecordUpdates(this.#known, this.#policy, options.capOf ?? (({ maxInFlight }) => maxInFlight));
   }
 
   get inFlight(): number {
-    return this.#running.size;
+    return this.#running.size + this.#lines.inFlight;
   }
 
   get queued(): number {
@@ -91,6 +93,10 @@ class FairshareScheduler implements Scheduler, Slots {
     return this.#known.knownTenant(tenantId)?.queued ?? 0;
   }
 
+  inFlightOf(modelName: string): number {
+    return this.#known.knownModel(modelName)?.inFlight ?? 0;
+  }
+
   inFlightByModel(): readonly (readonly [modelName: string, inFlight: number])[] {
     return this.#known.models().flatMap(({ name, inFlight }) => (inFlight > 0 ? [[name, inFlight] as const] : []));
   }
@@ -102,7 +108,7 @@ class FairshareScheduler implements Scheduler, Slots {
         this.#arrive(event.arrival, event.waitedMs ?? null, nowMs);
         break;
       case "defer":
-        this.#defer(event.requestId);
+        this.#defer(event.requestId, nowMs);
         break;
       case "unheard":
         this.#unheard(event.requestId);
@@ -158,7 +164,7 @@ class FairshareScheduler implements Scheduler, Slots {
 
   /** Slots that are not in use; negative after the cap was lowered. */
   get #free(): number {
-    return this.#maxInFlight - this.#running.size;
+    return this.#maxInFlight - this.inFlight;
   }
 
   #dispatch(arrivedId: string | null, nowMs: number): readonly SchedulerGrant[] {
@@ -180,7 +186,43 @@ class FairshareScheduler implements Scheduler, Slots {
       });
     }
     if (this.#running.size === 0 && this.#queues.size === 0) this.#known.busyPeriod.count += 1;
+    this.#dispatchLines(grants, nowMs);
     return grants;
+  }
+
+  /** What no request waits for goes to lines of batches. */
+  #dispatchLines(grants: SchedulerGrant[], nowMs: number): void {
+    while (!this.#held && this.#lines.queued > 0 && this.#queues.size === 0 && !onlyHeadroomIsFree(this)) {
+      const line = this.#lines.next();
+      if (line === undefined) return;
+      const { requestId } = line.arrival;
+      this.#lines.leave(requestId);
+      if (!this.#grantCheck.mayHave(requestId)) {
+        this.#deferred.push(requestId);
+        continue;
+      }
+      this.#holdLine(line, nowMs);
+      grants.push({ requestId, admission: "batch", queueWaitMs: Math.max(0, nowMs - line.arrivedMs) });
+    }
+  }
+
+  #holdLine(line: BatchLine, nowMs: number): void {
+    const { tenant, model } = line;
+    this.#lines.hold(line);
+    tenant.lastActiveMs = nowMs;
+    this.#policy.place(tenant);
+    this.#values.noteFull(model);
+  }
+
+  /** False: no line of a batch holds a slot under this id. */
+  #releaseLine(requestId: string, nowMs: number): boolean {
+    const line = this.#lines.release(requestId);
+    if (line === undefined) return false;
+    const { tenant, model } = line;
+    tenant.lastActiveMs = nowMs;
+    if (slotsLeft(tenant) === 1 && tenant.queued > 0) this.#policy.resume(tenant, { model, tokens: 0 });
+    this.#policy.place(tenant);
+    return true;
   }
 
   /**
@@ -203,8 +245,13 @@ class FairshareScheduler implements Scheduler, Slots {
   #arrive(arrival: Arrival, waitedMs: number | null, nowMs: number): void {
     const { requestId } = arrival;
     if (this.#queues.waiting(requestId) !== undefined || this.#running.has(requestId)) return;
+    if (this.#lines.isWaiting(requestId) || this.#lines.isRunning(requestId)) return;
     this.#sweep(nowMs);
     const { tenant, model } = this.#values.resolveArrival(arrival, nowMs);
+    if (arrival.batch === true) {
+      this.#lines.wait({ arrival, arrivedMs: nowMs - (waitedMs ?? 0), tenant, model });
+      return;
+    }
     const before = this.#queues.deferred(requestId);
     // A request that comes back has waited all along: it is no new start.
     if (before === undefined) this.#policy.start(tenant, model);
@@ -230,6 +277,7 @@ class FairshareScheduler implements Scheduler, Slots {
   }
 
   #leave(requestId: string, nowMs: number): void {
+    if (this.#lines.leave(requestId)) return;
     const waiter = this.#queues.waiting(requestId) ?? this.#queues.deferred(requestId);
     if (waiter === undefined) return;
     this.#queues.remove(waiter);
@@ -246,8 +294,12 @@ class FairshareScheduler implements Scheduler, Slots {
   }
 
   #adopt(arrival: Arrival, nowMs: number): void {
-    if (this.#running.has(arrival.requestId)) return;
+    if (this.#running.has(arrival.requestId) || this.#lines.isRunning(arrival.requestId)) return;
     const met = this.#values.resolveAdopted(arrival, nowMs);
+    if (arrival.batch === true) {
+      this.#holdLine({ arrival, arrivedMs: nowMs, ...met }, nowMs);
+      return;
+    }
     this.#hold(this.#atOnce(arrival, met, nowMs), bottleneckOf(met.model), nowMs);
   }
 
@@ -260,7 +312,7 @@ class FairshareScheduler implements Scheduler, Slots {
   #hold(waiter: Waiter, bottleneck: Bottleneck, nowMs: number): void {
     const { tenant, model } = waiter;
     const { group } = tenant;
-    const everywhere = this.#running.size + 1 >= this.#maxInFlight;
+    const everywhere = this.inFlight + 1 >= this.#maxInFlight;
     const charge = this.#running.put(waiter, { at: this.#known.order(), bottleneck, everywhere });
     this.#policy.charge(tenant, group, charge);
     tenant.lastActiveMs = nowMs;
@@ -270,6 +322,7 @@ class FairshareScheduler implements Scheduler, Slots {
   }
 
   #release(requestId: string, actualTokens: number, nowMs: number): void {
+    if (this.#releaseLine(requestId, nowMs)) return;
     const running = this.#running.get(requestId);
     if (running === undefined) return;
     this.#endRunning(running, actualTokens);
@@ -278,7 +331,9 @@ class FairshareScheduler implements Scheduler, Slots {
     this.#placeAfter(running);
   }
 
-  #defer(requestId: string): void {
+  #defer(requestId: string, nowMs: number): void {
+    // A line has no place to keep: it waits from now on when it is back.
+    if (this.#releaseLine(requestId, nowMs)) return;
     const running = this.#running.get(requestId);
     if (running === undefined) return;
     this.#endRunning(running, 0);

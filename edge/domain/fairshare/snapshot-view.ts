@@ -30,6 +30,7 @@ export function liveView(snapshot: LiveSnapshot, cell: string, tsMs: number): Fa
     model_queued: { ...snapshot.modelQueued },
     waiting: [...snapshot.waiting],
     waiting_cells: [cell],
+    adaptive: [...snapshot.adaptive],
   };
 }
 

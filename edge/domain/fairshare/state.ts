@@ -47,6 +47,7 @@ export interface ModelState {
   readonly name: string;
   admissionWeight: number;
   maxInFlight: number | null;
+  /** Lines of batches included. */
   inFlight: number;
   queued: number;
   /** One head of every tenant that waits for it. */
@@ -76,6 +77,10 @@ export interface TenantState {
   maxInFlight: number | null;
   group: GroupState;
   inFlight: number;
+  /** Slots that lines of its batches hold: they count for its cap, and for no share. */
+  linesInFlight: number;
+  /** Lines of its batches that wait or hold a slot. */
+  linesKnown: number;
   /** Requests that wait, deferred ones included. */
   queued: number;
   /**
@@ -170,8 +175,8 @@ export function hasRoom(state: Capped): boolean {
 }
 
 /** How many more requests a model or tenant may have in flight: infinite without a cap, and negative after one was lowered. */
-export function slotsLeft({ inFlight, maxInFlight }: Capped): number {
-  return (maxInFlight ?? Number.POSITIVE_INFINITY) - inFlight;
+export function slotsLeft({ inFlight, maxInFlight, linesInFlight = 0 }: Capped): number {
+  return (maxInFlight ?? Number.POSITIVE_INFINITY) - inFlight - linesInFlight;
 }
 
-type Capped = Pick<ModelState, "inFlight" | "maxInFlight">;
+type Capped = Pick<ModelState, "inFlight" | "maxInFlight"> & Partial<Pick<TenantState, "linesInFlight">>;

@@ -3,7 +3,8 @@
  * it has two policies, weighted and hierarchical; callers see no difference.
  */
 import type { FairshareAlgorithm } from "../../../shared/fairshare/entitled-slots.ts";
-import type { WaitingQueue } from "../../../shared/schema/load.ts";
+import type { CapacityBounds } from "../../../shared/fields/model-fields.ts";
+import type { AdaptiveCapacity, WaitingQueue } from "../../../shared/schema/load.ts";
 
 /** A request that wants a slot. Weights, caps and names are those of its own records: the newest value counts. */
 export interface Arrival {
@@ -15,9 +16,17 @@ export interface Arrival {
     readonly maxInFlight: number | null;
   };
   readonly group: { readonly name: string; readonly weight: number };
-  readonly model: { readonly name: string; readonly admissionWeight: number; readonly maxInFlight: number | null };
+  readonly model: {
+    readonly name: string;
+    readonly admissionWeight: number;
+    readonly maxInFlight: number | null;
+    /** Between which the Cell moves the capacity, from `maxInFlight` on; null or absent: it is fixed. */
+    readonly adaptive?: CapacityBounds | null;
+  };
   /** Charged at grant, at least 1. */
   readonly costTokens: number;
+  /** A line of a batch: it gets a slot only while nothing else waits, and is charged to no share (docs/rules/batches.md#slots). */
+  readonly batch?: boolean | undefined;
 }
 
 /** Everything that can happen to a scheduler. `nowMs` is an argument of {@link Scheduler.apply}. */
@@ -55,6 +64,7 @@ export type SchedulerEvent =
       readonly name: string;
       readonly admissionWeight?: number;
       readonly maxInFlight?: number | null;
+      readonly adaptive?: CapacityBounds | null;
     }
   /** Holds back every grant (after a reset, while slots are adopted), or lets grants go on. */
   | { readonly type: "hold"; readonly on: boolean };
@@ -62,7 +72,7 @@ export type SchedulerEvent =
 /** A grant that an event caused, in order. `queueWaitMs` is 0 when it was granted in the turn of its arrival. */
 export interface SchedulerGrant {
   readonly requestId: string;
-  readonly admission: "fast" | "queued";
+  readonly admission: "fast" | "queued" | "batch";
   readonly queueWaitMs: number;
 }
 
@@ -105,6 +115,7 @@ export interface SchedulerSnapshot {
   readonly maxInFlight: number;
   /** How many of the slots are headroom. */
   readonly headroom: number;
+  /** Lines of batches included. */
   readonly inFlight: number;
   readonly queued: number;
   readonly groups: readonly GroupSnapshot[];
@@ -116,6 +127,8 @@ export interface SchedulerSnapshot {
 /** The live view, with the queues that a limit holds up (docs/rules/fairshare.md#why-a-request-waits). */
 export interface LiveSnapshot extends SchedulerSnapshot {
   readonly waiting: readonly WaitingQueue[];
+  /** Of the models in the mode `adaptive`. */
+  readonly adaptive: readonly AdaptiveCapacity[];
 }
 
 /** One scheduler of one cell. Deterministic: the same events at the same times give the same grants. */
@@ -132,6 +145,8 @@ export interface Scheduler {
   readonly queued: number;
   /** Waiting requests of one tenant, deferred ones included; 0 for an unknown tenant. */
   queuedOf(tenantId: string): number;
+  /** How many requests of one model hold a slot. */
+  inFlightOf(modelName: string): number;
   /** How many requests of each model hold a slot; a model of which none does is left out. */
   inFlightByModel(): readonly (readonly [modelName: string, inFlight: number])[];
   readonly maxInFlight: number;
@@ -149,6 +164,8 @@ export interface SchedulerOptions {
   readonly headroom?: number;
   /** Called before a slot is given to a request; without a check every request may have one. */
   readonly grantCheck?: GrantCheck;
+  /** The capacity of a model at the moment; by default what is stated of it. */
+  readonly capOf?: (model: Omit<Arrival["model"], "admissionWeight">) => number | null;
   /**
    * Called whenever two competitors are compared, or a competitor or bottleneck is examined: the work of a decision,
    * without a clock.

@@ -62,6 +62,8 @@ export interface Fragment extends AnswerText {
 /** What a text belongs to: a choice, or a part of an item of output. */
 interface TextOwner {
   readonly choice: number | null;
+  /** The type of the events that bring it; null: it has none, or is a choice's. */
+  readonly type: string | null;
   readonly ids: readonly (number | null)[];
 }
 
@@ -80,24 +82,34 @@ export function* eventParts(value: unknown): Steps<EventParts> {
   const parts = yield* answerParts(value);
   const event = isRecord(value) ? value : {};
   const type = typeof event["type"] === "string" ? event["type"] : null;
-  const ids = idsOf(event);
-  if (type !== null && !isDelta(type))
-    return { ...parts, fragments: [], wholes: parts.texts, ends: endsByType(type, ids) };
-  const finished = finishedChoices(event["choices"]);
-  const item = [type, event["item_id"]].map((id) => (typeof id === "string" ? id.slice(0, ID_MAX) : numberOf(id)));
+  const ids = idsOf(type, event);
+  const isWhole = type !== null && !isDelta(type);
+  const named = type?.slice(0, ID_MAX) ?? null;
+  const { item_id } = event;
+  const item = isKnown(type) ? null : typeof item_id === "string" ? item_id.slice(0, ID_MAX) : numberOf(item_id);
   const fragments: Fragment[] = [];
   const wholes: AnswerText[] = [];
   for (const found of parts.texts) {
     yield TEXT_UNITS;
-    if (found.ofValue || found.alone) {
-      wholes.push(found);
-      continue;
-    }
+    // of an event with choices clients read nothing else
     const choice = found.place[0] === "choices" ? Number(found.place[1]) : null;
-    const key = JSON.stringify([...item, ...ids, ...found.place]);
-    fragments.push({ ...found, key, owner: { choice, ids } });
+    if (found.ofValue || found.alone || isSigned(found) || (isWhole && choice === null)) wholes.push(found);
+    else {
+      const owner = choice === null ? { choice, type: named, ids } : { choice, type: null, ids: NO_IDS };
+      const key = JSON.stringify([...(choice === null ? [named, item, ...ids] : []), ...found.place]);
+      fragments.push({ ...found, key, owner });
+    }
   }
-  return { ...parts, fragments, wholes, ends: ({ choice }) => choice !== null && finished.has(choice) };
+  const finished = finishedChoices(event["choices"]);
+  const endsItem = isWhole ? endsByType(type, ids) : () => false;
+  const ends = (owner: TextOwner): boolean => (owner.choice === null ? endsItem(owner) : finished.has(owner.choice));
+  return { ...parts, fragments, wholes, ends };
+}
+
+/** A thought as it was signed: a piece of it would not fit its signature. */
+function isSigned({ holder, name }: AnswerText): boolean {
+  const { signature } = holder as { readonly signature?: unknown };
+  return name === "thinking" && typeof signature === "string" && signature !== "";
 }
 
 function endsByType(type: string, ids: readonly (number | null)[]): EventParts["ends"] {
@@ -107,10 +119,23 @@ function endsByType(type: string, ids: readonly (number | null)[]): EventParts["
   return (owner) => ids.every((id, at) => id === null || id === owner.ids[at]);
 }
 
-/** The numbers by which typed events name the part of the answer that they continue. */
-function idsOf(event: Record<string, unknown>): readonly (number | null)[] {
-  const ids = [event["output_index"], event["content_index"], event["summary_index"], event["index"]];
-  return ids.map(numberOf);
+const NO_IDS = [null, null, null, null];
+
+/** True for events whose client knows by their numbers alone which text they continue. */
+function isKnown(type: string | null): boolean {
+  return type === null || type.startsWith("content_block_") || type.startsWith("response.");
+}
+
+/**
+ * The numbers by which an event names the part of the answer that it continues: those that its clients read. Others do not keep two
+ * pieces of a text apart.
+ */
+function idsOf(type: string | null, event: Record<string, unknown>): readonly (number | null)[] {
+  const [output, content] = [numberOf(event["output_index"]), numberOf(event["content_index"])];
+  const [summary, index] = [numberOf(event["summary_index"]), numberOf(event["index"])];
+  if (!isKnown(type)) return [output, content, summary, index];
+  if (type?.startsWith("response.") !== true) return [null, null, null, index];
+  return type.includes("summary") ? [output, null, summary, null] : [output, content, null, null];
 }
 
 function numberOf(id: unknown): number | null {

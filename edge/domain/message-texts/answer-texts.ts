@@ -142,11 +142,17 @@ function placeIn(place: readonly (string | number)[], step: string | number): re
 /** Lists of choices and messages, whose elements are no parts of one text. */
 const APART: ReadonlySet<string | number | undefined> = new Set(["choices", "messages", "input", "contents", "output"]);
 
-/** What the parts of one text have in common, such as those of a message's content; null: it is no such part. */
+/**
+ * What the parts of one text have in common, such as those of a message's content, and the messages of an answer of the Responses
+ * API: clients join them; null: it is no such part.
+ */
 export function wholeOf(place: readonly (string | number)[]): string | null {
   const at = place.length - 2;
   const isPart = typeof place[at] === "number" && !APART.has(place[at - 1]);
-  return isPart ? JSON.stringify(place.filter((_, step) => step !== at)) : null;
+  if (!isPart) return null;
+  const output = place[0] === "response" ? 1 : 0;
+  const item = place[output] === "output" && place[output + 2] === "content" ? output + 1 : at;
+  return JSON.stringify(place.filter((_, step) => step !== at && step !== item));
 }
 
 /** Lists of those that have a key in common, in the order of their first ones; one without a key is alone. */

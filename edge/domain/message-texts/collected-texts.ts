@@ -9,6 +9,7 @@ import { hasRepeatedName } from "../wire/json/repeated-names.ts";
 import type { ResponseTransform } from "../wire/sse/response-transform.ts";
 import { eventParts, readEvent } from "./answer-events.ts";
 import { answerParts, wholeOf } from "./answer-texts.ts";
+import { startedTexts } from "./started-texts.ts";
 import { argumentTexts } from "./text-redaction.ts";
 
 const NOTHING = new Uint8Array(0);
@@ -66,7 +67,7 @@ export class CollectedTexts implements ResponseTransform {
     if (typeof text === "string") this.#addAlone(text, false);
     else {
       yield* this.#judge(data, text);
-      yield* this.#addParts(text);
+      for (const part of (yield* startedTexts(text)) ?? [text]) yield* this.#addParts(part);
     }
     return NOTHING;
   }
@@ -140,7 +141,7 @@ export class CollectedTexts implements ResponseTransform {
     this.#plain &&= isWhole;
     yield TEXT_UNITS;
     for (const { key, text, json, place, owner } of fragments)
-      this.#add(key, text, json, `${owner.choice} ${owner.ids[0]} ${wholeOf(place) ?? JSON.stringify(place)}`);
+      this.#add(key, text, json, `${owner.choice} ${owner.type} ${wholeOf(place) ?? JSON.stringify(place)}`);
     const nth = this.#texts.length;
     for (const { text, json, alone, place } of wholes) {
       yield TEXT_UNITS;

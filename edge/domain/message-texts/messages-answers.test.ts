@@ -107,3 +107,40 @@ describe("a member of an event that no list names", () => {
     ]);
   });
 });
+
+describe("a block that begins with a piece of its text", () => {
+  const started = (type: string, text: string) => ({
+    type: "content_block_start",
+    index: 0,
+    content_block: { type, [type]: text },
+  });
+  const delta = (type: string, text: string) => ({
+    type: "content_block_delta",
+    index: 0,
+    delta: { type: `${type}_delta`, [type]: text },
+  });
+  const stop = { type: "content_block_stop", index: 0 };
+
+  it.each(["text", "thinking"])("is examined with the rest of it: %s", (type) => {
+    const texts = new CollectedTexts();
+    for (const event of [started(type, "zanzi"), delta(type, "barx"), stop])
+      atOnce(texts.event(encoder.encode(`data: ${JSON.stringify(event)}\n\n`)));
+    expect(atOnce(texts.texts())).toEqual([["zanzibarx"]]);
+  });
+
+  it.each(["text", "thinking"])("is redacted with the rest of it: %s", (type) => {
+    const events = redactedEvents(started(type, "a zanzi"), delta(type, "barx b"), stop);
+    const texts = events.map((event) => Object.values(event as Record<string, Record<string, string>>)[2]?.[type]);
+    expect({ first: events[0], text: texts.join(""), last: events.at(-1) }).toEqual({
+      first: started(type, ""),
+      text: "a [REDACTED] b",
+      last: stop,
+    });
+  });
+
+  it("passes byte for byte if it begins empty", () => {
+    const stream = new RedactingEvents(scan, new RedactionTally());
+    const event = encoder.encode(`event: content_block_start\ndata:${JSON.stringify(started("text", ""))}\n\n`);
+    expect(atOnce(stream.event(event))).toBe(event);
+  });
+});

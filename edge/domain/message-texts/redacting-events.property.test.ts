@@ -279,7 +279,7 @@ describe("what is held of a redacted stream", () => {
       send(index % 4, "stop");
     }
     expect(taken).toBeLessThan(16 * 1024);
-    expect(events.bytes).toBe(0);
+    expect(events.bytes).toBeLessThan(1024);
     expect(() => {
       for (let index = 0; index < 1_000; index += 1) send(index);
     }).toThrow("no room");

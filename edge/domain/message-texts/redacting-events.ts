@@ -9,6 +9,7 @@ import { REDACTED } from "../../../shared/guardrails/replacements.ts";
 import type { ScanRoom, TextScan } from "../../../shared/guardrails/text-scan.ts";
 import type { Steps } from "../../../shared/steps.ts";
 import { concat } from "../wire/bytes/byte-pieces.ts";
+import type { JsonObject } from "../wire/json/document.ts";
 import { isUnreadJson, parsedInSteps } from "../wire/json/parse-in-steps.ts";
 import { hasRepeatedName } from "../wire/json/repeated-names.ts";
 import { writtenInSteps } from "../wire/json/write-in-steps.ts";
@@ -17,8 +18,10 @@ import { type EventParts, eventParts, type Fragment, readEvent, writeEvent } fro
 import { type AnswerText, answerParts, dropPieces, grouped, wholeOf } from "./answer-texts.ts";
 import { jsonLines } from "./collected-texts.ts";
 import { EventCarrier } from "./event-carrier.ts";
+import { startedTexts } from "./started-texts.ts";
 import {
   ArgumentsRedaction,
+  ContinuedRedaction,
   type RedactionTally,
   redactPlain,
   type TextRedaction,
@@ -57,6 +60,8 @@ export class RedactingEvents implements ResponseTransform {
   readonly #tally: RedactionTally;
   readonly #room: (bytes: number) => boolean;
   readonly #open = new Map<string, OpenText>();
+  /** By key, the rests with which texts ended. */
+  readonly #ended = new Map<string, string>();
   /** The memory of the texts under way, and the most that there was room for. */
   #bytes = 0;
   #roomBytes = 0;
@@ -97,6 +102,12 @@ export class RedactingEvents implements ResponseTransform {
     if (value === undefined || typeof value === "string") {
       const redacted = yield* redactWhole(this.#scan, this.#tally, data, value);
       return redacted === data ? event : encoder.encode(writeEvent(fields, redacted));
+    }
+    const started = yield* startedTexts(value);
+    if (started !== null) {
+      const written: Uint8Array[] = [];
+      for (const part of started) written.push(yield* this.event(eventOf(part)));
+      return concat(written);
     }
     const parts = yield* eventParts(value);
     if (!parts.isWhole) throw new Error("an event with too many texts");
@@ -148,9 +159,9 @@ export class RedactingEvents implements ResponseTransform {
     for (const [nth, { key, holder, name, text, owner }] of fragments.entries()) {
       const its = open[nth];
       if (its === undefined) continue;
-      const released = (yield* pushed(its.redaction, text)) + (ends(owner) ? its.redaction.finish() : "");
-      if (ends(owner)) this.#forget(key, its);
-      else this.#count(its, TEXT_BYTES + its.carrier.characters * 2 + its.redaction.bytes);
+      const ended = ends(owner);
+      const released = (yield* pushed(its.redaction, text)) + (ended ? this.#end(key, its) : "");
+      if (!ended) this.#count(its, TEXT_BYTES + its.carrier.characters * 2 + its.redaction.bytes);
       if (released === text) continue;
       holder[name] = released;
       changed = true;
@@ -162,25 +173,44 @@ export class RedactingEvents implements ResponseTransform {
     const { key, owner, place, json } = fragment;
     const known = this.#open.get(key);
     if (known !== undefined) return known;
-    if (this.#open.size >= TEXTS_MAX) throw new Error("too many texts in one answer");
-    const redaction = json ? new ArgumentsRedaction(this.#scan, this.#tally) : redactPlain(this.#scan, this.#tally);
+    const ended = this.#ended.get(key);
+    if (this.#open.size + this.#ended.size >= TEXTS_MAX && ended === undefined)
+      throw new Error("too many texts in one answer");
+    const redaction = this.#redactionOf(json, ended);
     const open = { redaction, owner, place, carrier: carrierOf(fragment), bytes: 0 };
     this.#open.set(key, open);
     return open;
   }
 
+  /** `ended`: what the client got last of a text that had ended, and goes on. */
+  #redactionOf(json: boolean, ended: string | undefined): TextRedaction {
+    if (json && ended === undefined) return new ArgumentsRedaction(this.#scan, this.#tally);
+    const plain = redactPlain(this.#scan, this.#tally);
+    return ended === undefined ? plain : new ContinuedRedaction(plain, ended);
+  }
+
   #count(text: OpenText, bytes: number): void {
-    this.#bytes += bytes - text.bytes;
+    this.#take(bytes - text.bytes);
     text.bytes = bytes;
+  }
+
+  #take(bytes: number): void {
+    this.#bytes += bytes;
     if (this.#bytes <= this.#roomBytes) return;
     if (!this.#room(this.#bytes - this.#roomBytes)) throw new Error("no room for the texts of an answer");
     this.#roomBytes = this.#bytes;
   }
 
-  #forget(key: string, text: OpenText): void {
+  /** Ends a text; returns its rest. What a client reads as its continuation must not complete a match. */
+  #end(key: string, { redaction, bytes }: OpenText): string {
+    const rest = redaction.finish();
+    const had = redaction instanceof ContinuedRedaction ? redaction.rest : rest;
+    const before = this.#ended.get(key);
     this.#open.delete(key);
-    this.#bytes -= text.bytes;
-    text.bytes = 0;
+    if (had === "") this.#ended.delete(key);
+    else this.#ended.set(key, had);
+    this.#take(endedBytes(key, had) - endedBytes(key, before ?? "") - bytes);
+    return rest;
   }
 
   /** Events with the rests of the texts that end, but for those whose rest is in their own event. */
@@ -189,12 +219,20 @@ export class RedactingEvents implements ResponseTransform {
     for (const [key, text] of this.#open) {
       yield TEXT_UNITS;
       if (but.has(key) || !ends(text.owner)) continue;
-      this.#forget(key, text);
-      const rest = text.redaction.finish();
+      const rest = this.#end(key, text);
       if (rest !== "") events += text.carrier.write(text.place, rest);
     }
     return events;
   }
+}
+
+function endedBytes(key: string, rest: string): number {
+  return rest === "" ? 0 : (key.length + rest.length) * 2;
+}
+
+/** An event of Anthropic's messages or of the Responses API. */
+function eventOf(value: JsonObject): Uint8Array {
+  return encoder.encode(writeEvent([`event: ${String(value["type"])}`], JSON.stringify(value)));
 }
 
 /** Data that is one text without what matches: JSON with this value, or, without a value, no JSON. */
@@ -293,6 +331,8 @@ function* redactEach(scan: TextScan, tally: RedactionTally, texts: readonly Answ
       const { holder, name, text, ofValue } = parts[at] as AnswerText;
       if (redacted === text) continue;
       holder[name] = (ofValue ? yield* parsedInSteps(redacted) : undefined) ?? redacted;
+      // it would not fit, and servers refuse such a thought, while one without is left out
+      if (name === "thinking" && typeof holder["signature"] === "string") holder["signature"] = "";
       changed = true;
     }
   return changed;

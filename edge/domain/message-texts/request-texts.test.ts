@@ -48,7 +48,7 @@ describe("where input guardrails look", () => {
     ],
     ["completions", "/v1/completions", { prompt: ["a", "b", [1, 2]], suffix: "s", user: "u" }, ["a", "b", "s"]],
     ["embeddings", "/v1/embeddings", { input: "a", user: "u" }, ["a"]],
-    ["speech", "/v1/audio/speech", { input: "a", voice: "v", instructions: "calm" }, ["a", "system: calm"]],
+    ["speech", "/v1/audio/speech", { input: "a", voice: "v", instructions: "calm" }, ["system: calm", "a"]],
     ["images", "/v1/images/generations", { prompt: "a", negative_prompt: "b", size: "1x1" }, ["a", "b"]],
     [
       "responses",
@@ -129,7 +129,7 @@ describe("where input guardrails look", () => {
       { role: "tool", name: "t", content: "result" },
     ];
     expect(textsOf(CHAT, { messages, documents: [{ title: "d" }] })).toEqual({
-      prompts: ["n", "a", "b", "d"],
+      prompts: ["n", "b", "d", "a"],
       tools: [["result"]],
     });
   });

@@ -10,6 +10,7 @@ import { BytePieces, type Span } from "../wire/bytes/byte-pieces.ts";
 import { type JsonPath, type StringPlace, stringAt, stringPlaces } from "../wire/json/string-places.ts";
 import { grouped, wholeOf } from "./answer-texts.ts";
 import { isDefinitionName, isDefinitionType } from "./definition-words.ts";
+import { ReadingOrder } from "./reading-order.ts";
 import { RepeatedMembers } from "./repeated-members.ts";
 import { isOfEvery, memberOf, type TextScope } from "./text-scopes.ts";
 import { isIdOrBytes, isOfFile, isOfServer, isProtocolWord, leafOf, nameOf } from "./unread-members.ts";
@@ -28,8 +29,11 @@ export interface RequestText {
 export interface GuardedTexts {
   /** What stands beside the contents (names, thoughts, templates), then the contents as they continue one another. */
   readonly prompts: readonly RequestText[];
-  /** The contents where the last of equal members counts; empty if none is repeated. */
-  readonly lastRead: readonly RequestText[];
+  /**
+   * The contents in other orders in which a model may read them: with system messages first, if they are not, and where the last of
+   * equal members counts, if one is repeated.
+   */
+  readonly otherReadings: readonly (readonly RequestText[])[];
   /** The client's words in answer formats and tools, and every other string. Each is read separately: none continues another. */
   readonly others: readonly RequestText[];
   /** The texts of each tool's result that the client sent back. */
@@ -63,6 +67,8 @@ function isOfTokens(scope: TextScope, path: JsonPath, isNumber: boolean): boolea
 
 /** Members whose text comes from the operator of an application, not from its user. */
 const SYSTEM_MEMBERS = new Set(["instructions", "system"]);
+/** Members that a model reads first, wherever they stand in the body. */
+const READ_FIRST = new Set([...SYSTEM_MEMBERS, "system_instruction", "systeminstruction", "preamble"]);
 const SYSTEM_ROLES = new Set(["system", "developer"]);
 const TOOL_ROLES = new Set(["tool", "function"]);
 /** The members of a message that say who speaks. */
@@ -70,7 +76,21 @@ const LABELS = new Set(["role", "type"]);
 /** Names of members of a message, at any depth, whose strings are text. */
 const MESSAGE_TEXT = new Set(["content", "text", "output", "refusal", "thinking", "reasoning_content", "reasoning"]);
 /** The names below a member that lead to what is continued. */
-const CONTENT = new Set(["", "content", "content,text"]);
+const CONTENT = new Set([
+  "",
+  "content",
+  "content,text",
+  "content,refusal",
+  "content,source",
+  "content,source,data",
+  "content,source,content",
+  "content,source,content,text",
+]);
+/** Steps from a member to its contents, and to those of a document in a message. */
+const CONTENT_DEPTH = 4;
+const DOCUMENT_DEPTH = 7;
+/** Members of a part that are read as its text. */
+const TEXT_OF_PART = new Set(["refusal", "source"]);
 /** Members of a message, or of its parts, whose strings at any depth are what a model asked a tool for. */
 const CALLED_WITH = new Set(["arguments", "input", "action", "code", "operation"]);
 /** How a tool is reached that is a server, which no model reads: members of an element of `tools`. */
@@ -114,9 +134,9 @@ export function* guardedTexts(pieces: readonly Uint8Array[], scope: TextScope, o
     },
   );
   const beside: RequestText[] = [];
-  const contents: RequestText[] = [];
+  const contents = new ReadingOrder<RequestText>();
   const later: RequestText[] = [];
-  const lastRead: RequestText[] = [];
+  const lastRead = new ReadingOrder<RequestText>();
   const others: RequestText[] = [];
   const toolResults: RequestText[][] = [];
   for (const [key, message] of yield* messagesOf(scope, places)) {
@@ -127,6 +147,8 @@ export function* guardedTexts(pieces: readonly Uint8Array[], scope: TextScope, o
         ? "user"
         : yield* speakerOf(body, message.labels, (name) => unreadable.has(`${key} ${name}`));
     const user = !isDefinition && (speaker === "user" || speaker === "tool") && !SYSTEM_MEMBERS.has(message.member);
+    const ofMessage = speaker === "system" ? "system" : "others";
+    const from = READ_FIRST.has(message.member) ? "instructions" : ofMessage;
     const result: RequestText[] = [];
     for (const { path, span, isName } of yield* partsTogether(message.texts)) {
       yield PLACE_UNITS + path.length;
@@ -149,14 +171,17 @@ export function* guardedTexts(pieces: readonly Uint8Array[], scope: TextScope, o
       else if (speaker === "thought" || !isContent(scope, path)) beside.push(found);
       else {
         const { inFirst, inLast } = repeated.readingsOf(path, span.start);
-        (inFirst ? contents : later).push(found);
-        if (inLast && !repeated.isEmpty) lastRead.push(found);
+        if (inFirst) contents.add(found, from);
+        else later.push(found);
+        if (inLast && !repeated.isEmpty) lastRead.add(found, from);
       }
     }
     if (result.length > 0 || speaker === "tool") toolResults.push(result);
   }
-  const prompts = [...beside, ...contents, ...later];
-  return { prompts, lastRead, others, toolResults, hasTokenIds, isWhole: room >= 0 };
+  const prompts = [...beside, ...contents.asGiven, ...later];
+  const readings = [contents.systemFirst, lastRead.asGiven, lastRead.systemFirst];
+  const otherReadings = readings.filter(({ length }) => length > 0);
+  return { prompts, otherReadings, others, toolResults, hasTokenIds, isWhole: room >= 0 };
 }
 
 const NO_SERVERS: ReadonlyMap<string, boolean> = new Map();
@@ -195,12 +220,18 @@ function isConnection(scope: TextScope, path: JsonPath): boolean {
 function* partsTogether(places: readonly StringPlace[]): Steps<readonly StringPlace[]> {
   if (places.length < 3) return places;
   const together: StringPlace[] = [];
-  for (const parts of yield* grouped(places, ({ path }) => wholeOf(path) ?? JSON.stringify(path)))
+  for (const parts of yield* grouped(places, ({ path }) => wholeOf(inPart(path)) ?? JSON.stringify(inPart(path))))
     for (const part of parts) {
       yield PLACE_UNITS;
       together.push(part);
     }
   return together;
+}
+
+/** Where a part has its text: a refusal and a document are read like one. */
+function inPart(path: JsonPath): JsonPath {
+  const at = path.findIndex((step, nth) => typeof path[nth - 1] === "number" && TEXT_OF_PART.has(nameOf(step)));
+  return at === -1 ? path : [...path.slice(0, at), "text"];
 }
 
 type Speaker = "user" | "system" | "tool" | "model" | "thought";
@@ -254,14 +285,14 @@ function isText(scope: TextScope, path: JsonPath, isName: boolean): boolean {
 function isContent(scope: TextScope, path: JsonPath): boolean {
   const { name, at } = memberOf(scope, path);
   const rule = scope.get(name);
-  if ((rule !== "messages" && rule !== "all") || path.length > at + 5) return false;
-  return CONTENT.has(
-    path
-      .slice(at + 1)
-      .filter((step) => typeof step === "string")
-      .map(nameOf)
-      .join(),
-  );
+  const depth = path.length - at - 1;
+  if ((rule !== "messages" && rule !== "all") || depth > DOCUMENT_DEPTH) return false;
+  const names = path
+    .slice(at + 1)
+    .filter((step) => typeof step === "string")
+    .map(nameOf);
+  if (depth > CONTENT_DEPTH && names[1] !== "source") return false;
+  return CONTENT.has(names.join()) || (READ_FIRST.has(name) && names.join() === "text");
 }
 
 /** True for a string of another place that a model may read. */

@@ -41,6 +41,50 @@ export function redactPlain(scan: TextScan, tally: RedactionTally): TextRedactio
   };
 }
 
+/**
+ * The redaction of plain text that goes on after its end: some servers end a text with each of its pieces. The client has the end of
+ * what came before, so that of a match over the border only the part behind it is replaced.
+ */
+export class ContinuedRedaction implements TextRedaction {
+  readonly #redaction: TextRedaction;
+  /** What the client has of what is released next. */
+  #sent: string;
+  #rest = "";
+
+  /** `sent`: the rest with which the text ended. */
+  constructor(redaction: TextRedaction, sent: string) {
+    this.#redaction = redaction;
+    this.#sent = sent;
+    this.push(sent);
+  }
+
+  push(text: string): string {
+    return this.#unsent(this.#redaction.push(text));
+  }
+
+  finish(): string {
+    this.#rest = this.#redaction.finish();
+    return this.#unsent(this.#rest);
+  }
+
+  /** The rest, with what of it the client had before the last piece. */
+  get rest(): string {
+    return this.#rest;
+  }
+
+  get bytes(): number {
+    return this.#redaction.bytes + this.#sent.length * 2;
+  }
+
+  #unsent(released: string): string {
+    let same = 0;
+    while (same < released.length && same < this.#sent.length && released[same] === this.#sent[same]) same += 1;
+    // where they differ a match was replaced
+    this.#sent = same === released.length ? this.#sent.slice(same) : "";
+    return released.slice(same);
+  }
+}
+
 /** What JSON, and NaN and Infinity, have between strings, but for numbers; anything else makes the text no JSON. */
 const BETWEEN = /[\s{}[\],:truefalsnNIiy]/;
 const IN_NUMBER = /[-+.\deE]/;

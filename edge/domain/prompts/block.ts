@@ -97,10 +97,11 @@ function* stretchesOf(text: string): Steps<readonly Stretch[]> {
   const fences = yield* fencesOf(text);
   if (fences.length > FENCES_MAX) return [];
   for (const fence of fences) {
-    stretches.push(...(yield* plainStretches(text, plainStart, fence.opened)), fence);
+    for (const one of yield* plainStretches(text, plainStart, fence.opened)) stretches.push(one);
+    stretches.push(fence);
     plainStart = fence.closed;
   }
-  stretches.push(...(yield* plainStretches(text, plainStart, text.length)));
+  for (const one of yield* plainStretches(text, plainStart, text.length)) stretches.push(one);
   return stretches;
 }
 
@@ -174,10 +175,11 @@ function* plainStretches(text: string, from: number, to: number): Steps<readonly
       vain += 1;
       continue;
     }
-    stretches.push(...(yield* classified(text, rest, at)), { start: at, end: stop, kind: "json" });
+    for (const one of yield* classified(text, rest, at)) stretches.push(one);
+    stretches.push({ start: at, end: stop, kind: "json" });
     rest = stop;
   }
-  stretches.push(...(yield* classified(text, rest, to)));
+  for (const one of yield* classified(text, rest, to)) stretches.push(one);
   return stretches;
 }
 

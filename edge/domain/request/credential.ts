@@ -1,6 +1,6 @@
 /**
  * The credential that a request presents (docs/rules/authentication.md#credentials): the bearer token, else the
- * text of `x-api-key`, else of `api-key`.
+ * text of `x-api-key`, else of `api-key`, else the subprotocol in which browsers send the key of a WebSocket.
  */
 
 type Credential =
@@ -26,5 +26,25 @@ export function readCredential(
 export function credentialText(headers: Headers): string | null {
   const authorization = headers.get("authorization");
   if (authorization !== null) return /^Bearer +(\S+)\s*$/i.exec(authorization)?.[1] ?? "";
-  return (headers.get("x-api-key") ?? headers.get("api-key"))?.trim() ?? null;
+  return (headers.get("x-api-key") ?? headers.get("api-key"))?.trim() ?? keyOfSubprotocol(headers);
+}
+
+const KEY_PROTOCOL = "openai-insecure-api-key.";
+
+function keyOfSubprotocol(headers: Headers): string | null {
+  return (
+    subprotocolsOf(headers)
+      .find((name) => name.startsWith(KEY_PROTOCOL))
+      ?.slice(KEY_PROTOCOL.length) ?? null
+  );
+}
+
+/** The subprotocols that the client of a WebSocket offers. */
+export function subprotocolsOf(headers: Headers): readonly string[] {
+  return (
+    headers
+      .get("sec-websocket-protocol")
+      ?.split(",")
+      .map((name) => name.trim()) ?? []
+  );
 }

@@ -41,6 +41,7 @@ const DOCUMENTED: ReadonlySet<string> = new Set([
   ...MODEL_ROUTES,
   "/v1/messages/count_tokens",
   "/v1/models",
+  "/v1/realtime",
   "/v1/openapi.json",
   "/v1/limits",
   "/health",

@@ -150,7 +150,6 @@ describe("headers", () => {
       "x-correlation-id",
       "x-modeling",
       "x-client-name",
-      "sec-websocket-protocol",
       "priority",
       "x-session-id",
       "openai-beta",

@@ -75,6 +75,8 @@ function classOf(rawPath: string): RouteClass {
       return { ...OTHER, requestType: "embedding", estimate: "input", billedBy: "input-tokens" };
     case "rerank":
       return { ...JUDGING, requestType: "rerank" };
+    case "realtime":
+      return { ...OTHER, requestType: "realtime", estimate: "nothing", billedBy: "nothing" };
     case "moderations":
       return { ...JUDGING, requestType: "moderation" };
     case "score":

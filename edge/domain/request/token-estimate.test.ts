@@ -105,7 +105,12 @@ describe("the estimate of a chat request (docs/rules/token-estimates.md#formulas
     [{ max_tokens: 2_147_483_647, n: 1000 }, 2_147_483_647],
     [{ max_tokens: 1000, n: null, best_of: -1, prompt: [] }, 1_000],
   ])("reserves the largest limit for every answer: %j", (body, reserved) => {
-    expect(reservedOutputTokens(estimate(body, "any"))).toBe(reserved);
+    expect(reservedOutputTokens(estimate(body, "any"), null)).toBe(reserved);
+  });
+
+  it("reserves the limit that the gateway states, unless the client states one", () => {
+    const reserved = (body: object): number => reservedOutputTokens(estimate(body, "any"), 4096);
+    expect({ none: reserved({}), stated: reserved({ max_tokens: 5 }) }).toEqual({ none: 4096, stated: 5 });
   });
 
   it("counts a large body in steps", () => {

@@ -185,16 +185,23 @@ function isUnreadPart(part: JsonObject, name: string, text: string): boolean {
   return MEDIA.has(name) && part["type"] !== "text";
 }
 
-/** The output that term budgets reserve: of all answers, with the limit that the client states. */
-export function reservedOutputTokens({ outputTokens, statedOutputTokens, answers }: TokenEstimate): number {
-  return Math.min((statedOutputTokens ?? outputTokens) * answers, RESERVED_MAX);
+/**
+ * The output that term budgets reserve: of all answers, with the limit that the client states; `impliedTokens`: the one that the
+ * gateway states for it otherwise.
+ */
+export function reservedOutputTokens(
+  { outputTokens, statedOutputTokens, answers }: TokenEstimate,
+  impliedTokens: number | null,
+): number {
+  return Math.min((statedOutputTokens ?? impliedTokens ?? outputTokens) * answers, RESERVED_MAX);
 }
 
 function inputOnly(inputTokens: number): TokenEstimate {
   return estimateOf(inputTokens, 0, { limitTokens: null, answers: 1 });
 }
 
-function withOutput(inputTokens: number, stated: StatedOutput): TokenEstimate {
+/** The estimate of a request with this input. */
+export function withOutput(inputTokens: number, stated: StatedOutput): TokenEstimate {
   const output = stated.limitTokens ?? Math.max(inputTokens, OUTPUT_MIN);
   return estimateOf(inputTokens, Math.min(output, OUTPUT_MAX), stated);
 }

@@ -9,6 +9,7 @@ import { dataEvent } from "../../../shared/wire/event-reader.ts";
 import { isJsonObject, type JsonObject } from "../wire/json/document.ts";
 import { parsedInSteps } from "../wire/json/parse-in-steps.ts";
 import { writtenInSteps } from "../wire/json/write-in-steps.ts";
+import { eventHead } from "../wire/sse/event-head.ts";
 import { headOf } from "./completion.ts";
 import { StreamedTurn } from "./streamed-turn.ts";
 import { type FinishedTurn, finalFinishReason, REASONING_NAMES } from "./turn.ts";
@@ -26,7 +27,7 @@ interface ComposerOptions {
 
 export class StreamComposer {
   readonly #options: ComposerOptions;
-  /** A chunk of the first turn without its choices: what every chunk of the answer has. */
+  /** What every chunk of the answer has: that of the first turn. */
   #frame: JsonObject | null = null;
   #roleSent = false;
   /** The member in which this upstream writes reasoning. */
@@ -97,7 +98,7 @@ export class StreamComposer {
 
   *#chunk({ choices, usage, ...frame }: JsonObject): Steps<string> {
     if (isJsonObject(usage)) this.#turn.reported(usage);
-    this.#frame ??= frame;
+    this.#frame ??= eventHead(frame);
     const choice = (choices as readonly unknown[]).find((one) => isJsonObject(one) && (one["index"] ?? 0) === 0);
     if (!isJsonObject(choice)) return "";
     const { delta, finish_reason: reason, ...others } = choice;

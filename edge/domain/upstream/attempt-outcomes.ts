@@ -11,10 +11,13 @@ export const UPSTREAM_OUTCOMES = CELL_METRICS.gateway_upstream_attempts_total.la
 
 export type UpstreamOutcome = (typeof UPSTREAM_OUTCOMES)[number];
 
-/** Counts by outcome; outcomes that did not happen are absent. */
-export type UpstreamOutcomes = Partial<Record<UpstreamOutcome, number>>;
+/**
+ * Counts by outcome; outcomes that did not happen are absent. `refused`, per 429 or 503 of an upstream, is none of the metric: the
+ * adaptive capacity learns of it (docs/rules/adaptive-capacity.md#signals).
+ */
+export type UpstreamOutcomes = Partial<Record<UpstreamOutcome | "refused", number>>;
 
 /** Adds one to the count of an outcome. */
-export function countOutcome(counts: UpstreamOutcomes, outcome: UpstreamOutcome): void {
+export function countOutcome(counts: UpstreamOutcomes, outcome: keyof UpstreamOutcomes): void {
   counts[outcome] = (counts[outcome] ?? 0) + 1;
 }

@@ -4,7 +4,9 @@
  * sent on, and the upstream's own are never returned. A client's header cannot change which path, method or address the
  * upstream sees, or which model, server and account it uses.
  */
+
 import { accessHeaders, type UpstreamAccess } from "../../../shared/network/upstream-access.ts";
+import { subprotocolsOf } from "../request/credential.ts";
 
 /** What the operator has chosen with the endpoint, as a word in the name of a header. */
 const WORDS =
@@ -17,7 +19,7 @@ const DROPPED = new Set(
 const DROPPED_PATTERN = new RegExp(
   [
     // about the connection, the caller and this gateway; a router of inference takes an address from `x-gateway-*`
-    "^(?:proxy|cf|x-forwarded|x-gateway|x-envoy|x-original|x-rewrite|x-real|(?:x-)?remote)-",
+    "^(?:proxy|cf|sec-websocket|x-forwarded|x-gateway|x-envoy|x-original|x-rewrite|x-real|(?:x-)?remote)-",
     "^x-(?:auth|authentik|webauth|consumer|ssl-client)-|^x-ms-client-principal|^x-amzn-oidc-|(?:^|-)client-(?:ip$|cert)",
     // credentials of any server
     "(?:^|-)(?:(?:api|access|account|subscription|virtual|modal)-?key|jwt-assertion|authorization|auth|token|secret|credentials?)$",
@@ -75,6 +77,13 @@ export function upstreamHeaders(
 export function asJson(headers: Record<string, string>): Record<string, string> {
   if (!JSON_TYPE.test(headers["content-type"] ?? "")) headers["content-type"] = "application/json";
   return asPlain(headers);
+}
+
+/** Headers that ask for a WebSocket. A browser names the version of the API in a subprotocol only. */
+export function asUpgrade(headers: Record<string, string>, client: Headers): void {
+  headers["upgrade"] = "websocket";
+  const version = subprotocolsOf(client).find((name) => /^openai-beta\.realtime-v\d$/.test(name));
+  if (version !== undefined) headers["openai-beta"] ??= version.slice("openai-beta.".length).replace("-", "=");
 }
 
 /** Headers of a body that is sent as it was read, which is without its coding. */

@@ -16,7 +16,8 @@ type AnyError = ErrorBody["error"] | JsonObject;
 
 /** Not what follows the name of an MCP server or of a model. */
 const MESSAGES = /^(?!\/mcp\/|\/v1\/models\/).*\/messages(?:\/|$)/;
-const RESPONSES = /\/responses$/;
+/** Streams are made there, and stored ones are read below it. */
+const RESPONSES = /\/responses(?:\/[\w.:=-]+)?$/;
 
 /** The document of a refusal. */
 export function errorDocument({ error }: { readonly error: AnyError }, { path, requestId }: Asked): object {

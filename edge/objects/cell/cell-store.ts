@@ -5,8 +5,10 @@
  * (docs/rules/admission.md#what-the-cell-stores).
  */
 import * as z from "zod";
+import { CAPACITY_REASONS } from "../../../shared/fields/model-fields.ts";
 import { usageRowSchema, zeroUsageRow } from "../../../shared/usage/usage-row.ts";
 import { INVALIDATION_KINDS, type RevItem } from "../../../shared/wire/internal.ts";
+import type { KnownCapacity } from "../../domain/adaptive/adaptive-capacities.ts";
 import type { GivenUpRow, GivenUpRowStore } from "../../domain/admission/given-up-rows.ts";
 import { lifeAfter } from "../../domain/budget/cell-life.ts";
 import type { HistoryDisk, HistoryMinute } from "../../domain/cell/history.ts";
@@ -24,6 +26,19 @@ const samplesSchema = z.array(
     global_queued: z.number(),
     groups: z.array(z.object({ name: z.string(), ...loadSchema })),
     tenants: z.array(z.object({ tenant_id: z.string(), name: z.string(), ...loadSchema })),
+    // Samples of earlier releases have none.
+    adaptive: z
+      .array(z.object({ model: z.string(), capacity: z.number(), reason: z.enum(CAPACITY_REASONS) }))
+      .default([]),
+  }),
+);
+const adaptiveSchema = z.array(
+  z.object({
+    model: z.string(),
+    stated: z.number().nullable(),
+    changes: z.array(
+      z.object({ ts_ms: z.number(), from: z.number(), to: z.number(), reason: z.enum(CAPACITY_REASONS) }),
+    ),
   }),
 );
 const lastSeenSchema = { name: z.string(), weight: z.number(), lastActiveMs: z.number() };
@@ -112,6 +127,16 @@ export class CellStore implements HistoryDisk, GivenUpRowStore {
 
   set capacity(value: number | null) {
     this.#write("capacity", value === null ? null : String(value));
+  }
+
+  /** The capacities that were found; those that cannot be read are found anew. */
+  get adaptive(): readonly KnownCapacity[] {
+    const stored = adaptiveSchema.safeParse(JSON.parse(this.#read("adaptive") ?? "[]"));
+    return stored.success ? stored.data : [];
+  }
+
+  set adaptive(known: readonly KnownCapacity[]) {
+    this.#write("adaptive", known.length === 0 ? null : JSON.stringify(known));
   }
 
   /**

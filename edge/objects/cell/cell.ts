@@ -98,11 +98,11 @@ export class CellObject extends DurableObject<Bindings> implements CellApi, Exch
   }
 
   async fairshareLive(): Promise<LiveSnapshot> {
-    const { scheduler, history, admission } = this.#parts;
+    const { scheduler, history, admission, adaptive } = this.#parts;
     const nowMs = this.#ports.now();
     const forBudgets = [...admission.entries].flatMap((entry) => waitingForBudget(entry, nowMs));
     const waiting = mergedWaiting([scheduler.waiting(nowMs), forBudgets]);
-    return { ...history.live(scheduler.snapshot(nowMs), nowMs), waiting };
+    return { ...history.live(scheduler.snapshot(nowMs), nowMs), waiting, adaptive: adaptive.view() };
   }
 
   async fairshareHistory(sinceMs: number): Promise<readonly HistorySample[]> {
@@ -118,6 +118,10 @@ export class CellObject extends DurableObject<Bindings> implements CellApi, Exch
   async stats(): Promise<CellStats> {
     const { inFlight, queued, maxInFlight } = this.#parts.scheduler;
     return { cell: this.#settings.cell, in_flight: inFlight, queued, max_in_flight: maxInFlight };
+  }
+
+  async isEntered(requestId: string): Promise<boolean> {
+    return [...this.#parts.admission.entries].some(({ request }) => request.requestId === requestId);
   }
 
   async inFlightByModel(): Promise<readonly (readonly [modelName: string, inFlight: number])[]> {

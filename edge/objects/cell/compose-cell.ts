@@ -5,6 +5,7 @@
 import { OutageLines } from "../../../shared/text/outage-lines.ts";
 import { rootCause } from "../../../shared/text/root-cause.ts";
 import { isLive } from "../../domain/admission/admission-entry.ts";
+import { AdaptiveCapacities } from "../../domain/adaptive/adaptive-capacities.ts";
 import { AdmissionMachine } from "../../domain/admission/admission-machine.ts";
 import { GivenUpRows } from "../../domain/admission/given-up-rows.ts";
 import { EventCounters } from "../../domain/cell/event-counters.ts";
@@ -53,12 +54,26 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
   const counters = new RequestCounters();
   const eventCounters = new EventCounters();
 
+  const adaptive = new AdaptiveCapacities({
+    known: store.adaptive,
+    now,
+    random: () => Math.random(),
+    inFlightOf: (model) => scheduler.inFlightOf(model),
+    changed: (event, { reason }) => {
+      eventCounters.add([{ metric: "gateway_adaptive_capacity_changes_total", labels: [reason], times: 1 }]);
+      admission.apply(event);
+    },
+  });
+  const saveAdaptive = (): void => {
+    const changed = adaptive.takeUnsaved();
+    if (changed !== null) store.adaptive = changed;
+  };
   const reports = new OutageLines();
   const heartbeat = new Heartbeat({
     later,
     sample: () => {
       const nowMs = now();
-      history.add(scheduler.snapshot(nowMs), nowMs);
+      history.add(scheduler.snapshot(nowMs), nowMs, adaptive.sample());
     },
     passed: () => {
       members.pass();
@@ -76,10 +91,14 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
           if (facts !== null) log.event("cell_report_failed", { cell, reason: rootCause(error), ...facts });
         });
     },
-    save: () => history.save(false),
+    save: () => {
+      history.save(false);
+      saveAdaptive();
+    },
     entryCount: () => admission.size,
     rest: () => {
       history.save(true);
+      saveAdaptive();
       store.busyMembers = new Set();
     },
     failed: (error) => log.event("cell_save_failed", { cell, reason: rootCause(error) }),
@@ -111,7 +130,12 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
       cell,
       budget,
       revisions,
-      rows,
+      rows: {
+        complete: async (row, orphan, upstream) => {
+          adaptive.ended(row, upstream);
+          await rows.complete(row, orphan, upstream);
+        },
+      },
       givenUpRows,
       maxQueuedPerTenant: settings.maxQueuedPerTenant,
       now,
@@ -132,6 +156,7 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
         maxInFlight: store.capacity ?? settings.globalMaxInFlight,
         headroom: settings.cellHeadroom,
         grantCheck,
+        capOf: (model) => adaptive.capOf(model),
       });
       return scheduler;
     },
@@ -162,6 +187,7 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
     eventCounters,
     heartbeat,
     rows,
+    adaptive,
     budget,
     admission,
     members,

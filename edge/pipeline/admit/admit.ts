@@ -7,10 +7,12 @@
  */
 import { servedUntilMs } from "../../../shared/access/caller-access.ts";
 import { GatewayError } from "../../../shared/errors.ts";
+import { adaptiveBounds } from "../../../shared/fields/model-fields.ts";
 import type { RevItem } from "../../../shared/wire/internal.ts";
 import type { AdmissionRequest, Decision, Grant, Stale } from "../../domain/admission/rpc.ts";
 import { nanoUsdOf } from "../../domain/budget/amounts.ts";
 import { endUserLimitsOf, limitsOf } from "../../domain/budget/limits.ts";
+import { impliedLimitTokens } from "../../domain/dialect/translation.ts";
 import { reservedOutputTokens } from "../../domain/request/token-estimate.ts";
 import { bill, reservedCostUsd, totalTokens } from "../../domain/usage/billing.ts";
 import type { AdmissionOutcome, Permit } from "../../ports.ts";
@@ -184,7 +186,10 @@ class SlotSeeker {
   /** The request with its slot. Throws AlreadySettled with the budgets' refusal. */
   #admitted(decision: Decision, message: AdmissionRequest, permit: Permit): AdmittedRequest {
     const request = { ...this.#request, queueWaitMs: this.#waitedMs ?? this.#request.queueWaitMs };
-    if (decision.verdict === "granted") return { ...request, message, permit, ...decision.grant };
+    if (decision.verdict === "granted") {
+      const { grant } = decision;
+      return { ...request, message, permit, ...grant, admission: this.#call.sharesSlot ? "boon" : grant.admission };
+    }
     const { refusal } = decision;
     const error = refusalError(refusal, message);
     throw this.#ended({ ...request, level: refusal.level }, permit, refused(error.status, error));
@@ -234,13 +239,20 @@ export function admissionMessage(call: Call, request: Prepared, waitedMs: number
   const billed = bill(model, estimate, measure, null);
   // Term budgets reserve what the client states, so that requests which run at once cannot exceed them together
   // (docs/rules/token-estimates.md#client-limits).
-  const stated = { ...estimate, outputTokens: reservedOutputTokens(estimate) };
+  const impliedTokens = impliedLimitTokens(call.path, model.api_dialect);
+  const stated = { ...estimate, outputTokens: reservedOutputTokens(estimate, impliedTokens) };
   return {
     requestId: call.requestId,
     tenant: { id: tenant.id, name: tenant.name, weight: tenant.weight, maxInFlight: tenant.max_in_flight },
     group: { name: tenant.fairshare_group, weight: tenant.group_weight },
-    model: { name: model.model_name, admissionWeight: model.admission_weight, maxInFlight: model.max_in_flight },
+    model: {
+      name: model.model_name,
+      admissionWeight: model.admission_weight,
+      maxInFlight: model.max_in_flight,
+      adaptive: adaptiveBounds(model),
+    },
     costTokens: estimate.totalTokens,
+    batch: call.line === undefined ? undefined : true,
     revs: subjectRevs(call, request),
     openUntilMs: servedUntilMs(principal, call.ports.clock()),
     waitedMs,
@@ -253,7 +265,8 @@ export function admissionMessage(call: Call, request: Prepared, waitedMs: number
       termTokens: Math.max(totalTokens(stated), 1),
       nanoUsd: nanoUsdOf(reservedCostUsd(model, stated, measure)),
     },
-    row: usageRowOf(call, request, left(new ClientGone())),
+    row: usageRowOf(call, request, { ...left(new ClientGone()), ...(call.sharesSlot ? { admission: "boon" } : {}) }),
+    ...(call.sharesSlot ? { reserves: true } : {}),
     estimate: billed,
   };
 }

@@ -92,10 +92,10 @@ it("the end of a key counts when it comes while a guard model examines the input
     return Response.json({ choices: [{ message: { content: "safe" } }] });
   };
   expect(await answered).toMatchObject({ status: 403, code: "api_key_expired" });
-  expect({ requestCount: world.requests.length, upstreamCallCount: world.upstreamCalls.length }).toEqual({
-    requestCount: 0,
-    upstreamCallCount: 1,
-  });
+  expect({
+    upstreamCallCount: world.upstreamCalls.length,
+    settledTokens: world.permit.settlement?.actualTokens,
+  }).toEqual({ upstreamCallCount: 1, settledTokens: 0 });
 });
 
 it("an ended secret stands for nobody: its row has neither tenant nor key", async () => {

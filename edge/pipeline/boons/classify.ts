@@ -37,7 +37,8 @@ export async function classify(
   const { settings, vocabulary, userTexts } = classified;
   const { classifier_enabled: enabled, classifier_model: name } = settings;
   const text = classifiedText(userTexts);
-  if (!enabled || name === null || text === null || vocabulary.length === 0) return null;
+  const isRefused = call.memory.autoRouter.refusedCallers.isFailing(caller.principal.key.key_id, call.ports.clock());
+  if (isRefused || !enabled || name === null || text === null || vocabulary.length === 0) return null;
   const { verdicts } = call.memory.autoRouter;
   const key = verdictKey(vocabulary, text);
   const known = verdicts.find(key, call.ports.clock());

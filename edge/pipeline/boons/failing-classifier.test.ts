@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { ModelRecord } from "../../../shared/records.ts";
 import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";
 import { keyOf, modelOf, settingsOf, tenantOf } from "../../../test/harness/edge/pipeline/records.ts";
-import { knowing, TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
+import { knowing, TestPermit, TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
 import { run } from "../run.ts";
 
 beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
@@ -29,12 +29,12 @@ function worldOf(status: number) {
     asked.push(JSON.parse(new TextDecoder().decode(call.body as Uint8Array)).messages[1].content);
     return new Response("no", { status });
   };
-  const ask = async (content: string): Promise<void> => {
+  const ask = async (content: string, expected = 200): Promise<void> => {
     const body = JSON.stringify({ model: "auto", messages: [{ role: "user", content }] });
     const response = await run(world.received({ body }));
     await response.text();
     await world.settled();
-    expect(response.status).toBe(200);
+    expect(response.status).toBe(expected);
   };
   return { world, asked, ask };
 }
@@ -65,6 +65,17 @@ describe("a classifier that fails three times in a row", () => {
     for (const text of ["a", "b", "c", "d"]) await ask(text);
     expect(asked).toEqual(["a", "b", "c", "d"]);
   });
+});
+
+it("a classifier is not asked for a key whose requests budgets refuse, until one is admitted", async () => {
+  const { world, asked, ask } = worldOf(200);
+  const refusal = { code: "tenant_budget_exhausted", retryAfterMs: null, level: null } as const;
+  world.answers = Array.from({ length: 4 }, () => ({ verdict: "refused", refusal, permit: new TestPermit() }) as const);
+  for (const text of ["a", "b", "c", "d"]) await ask(text, 403);
+  expect(asked).toEqual(["a", "b", "c"]);
+  world.nowMs += 10_000;
+  for (const text of ["e", "f"]) await ask(text);
+  expect(asked).toEqual(["a", "b", "c", "e", "f"]);
 });
 
 it("a classifier is asked when a request is judged again whose caller had just changed", async () => {

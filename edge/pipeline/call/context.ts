@@ -30,6 +30,8 @@ export interface PipelineConfig {
   readonly upstreamTimeoutMs: number;
   /** A client that takes nothing of an answer for this long is cut off; 0: never. */
   readonly stalledReaderMs: number;
+  /** How long a realtime session lasts at most. */
+  readonly realtimeMaxMs: number;
   readonly sessionIdDerivation: boolean;
   /** Whether lists of models have every registered one (docs/rules/routes.md#model-listing). */
   readonly listsAllModels: boolean;
@@ -93,6 +95,13 @@ export class OnceLatch {
   }
 }
 
+/** A line of a batch as it is called. */
+export interface CalledLine {
+  readonly requestId: string;
+  /** The hash of the key as which it runs. */
+  readonly keyHash: string;
+}
+
 /** One request on its way through the pipeline. */
 export interface Call {
   readonly ports: Ports;
@@ -105,8 +114,12 @@ export interface Call {
   readonly path: string;
   /** The query of its URL, with its question mark; "" without a query. */
   readonly search: string;
+  /** It runs on the slot of its session, and only reserves its budgets (docs/rules/realtime.md#budgets). */
+  readonly sharesSlot?: true;
   /** Work beside the call goes on when the client has left. */
   readonly isBeside?: boolean;
+  /** It is a line of a batch (docs/rules/batches.md#lines). */
+  readonly line?: CalledLine;
   /** The model that the path names; null: the body names it. */
   readonly deployment: string | null;
   readonly requestId: string;

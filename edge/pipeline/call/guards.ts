@@ -65,12 +65,13 @@ export function isBlocking({ action }: Guards, scanner: Scanner): boolean {
 }
 
 /**
- * Whether a request is examined when it has its slot: before that, nothing may be done for it that takes long
- * (docs/rules/guardrails.md#when). A form is read to its end for that.
+ * Whether a request is examined when it has its slot and its reservations: before that, nothing may be done for it that takes
+ * long or costs, as a guard model does (docs/rules/guardrails.md#when). A form is read to its end for that.
  */
 export function isExaminedLate({ principal, parsed, guarded }: Prepared): boolean {
   const guards = guardsOf(principal.tenant, "input");
   if (guards === null || guards.action === "log_only" || guarded !== null) return false;
+  if (guards.guardModel !== null) return true;
   const { clientBytes } = parsed.outgoing;
   const bytes = clientBytes?.reduce((sum, { byteLength }) => sum + byteLength, 0);
   return bytes === undefined || bytes > LIMITS.examinedBody;

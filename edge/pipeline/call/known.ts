@@ -192,8 +192,11 @@ interface GuardedInput {
   readonly tenantRev: number;
   /** The body as the client sent it. */
   readonly given: OutgoingBody;
-  /** Examines the request beside its work; only the first call counts. Null: nothing is examined then. */
-  readonly beside: (() => void) | null;
+  /**
+   * Examines the request beside its work; only the first call counts. A guard model is asked only of an `admitted` one: what it
+   * uses has to be within the budgets. Null: nothing is examined then.
+   */
+  readonly beside: ((of: "admitted" | "refused" | "cached") => void) | null;
 }
 
 /** After step 4: everything that a decision needs. */

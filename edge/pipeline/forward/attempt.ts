@@ -8,11 +8,11 @@ import { isUrlAllowed } from "../../../shared/network/ssrf.ts";
 import { upstreamUrl } from "../../../shared/network/upstream-url.ts";
 import type { ModelRecord } from "../../../shared/records.ts";
 import { rootCause } from "../../../shared/text/root-cause.ts";
-import type { Translation } from "../../domain/dialect/translation.ts";
+import type { Translation } from "../../domain/dialect/contract.ts";
 import type { OpenSpan } from "../../domain/trace/trace.ts";
 import { childSpanId, traceparentOf } from "../../domain/trace/trace-context.ts";
 import type { Target } from "../../domain/upstream/endpoint-order.ts";
-import { asJson, asPlain, upstreamHeaders } from "../../domain/upstream/headers.ts";
+import { asJson, asPlain, asUpgrade, upstreamHeaders } from "../../domain/upstream/headers.ts";
 import type { TransformPlan } from "../../domain/upstream/transform.ts";
 import { ClientGone } from "../call/client-gone.ts";
 import type { Call } from "../call/context.ts";
@@ -137,7 +137,8 @@ async function sendOnce(
 ): Promise<UpstreamAnswer> {
   const { call, parsed } = sending;
   const headers = upstreamHeaders(call.request.headers, target.access, credential);
-  if (parsed.outgoing.form) asPlain(headers);
+  if (call.route.requestType === "realtime") asUpgrade(headers, call.request.headers);
+  else if (parsed.outgoing.form) asPlain(headers);
   else if (parsed.outgoing.clientBytes !== null) asJson(headers);
   const context = call.traceContext;
   if (context !== null) headers["traceparent"] = traceparentOf(context, childSpanId(context, span.position));
@@ -178,6 +179,7 @@ async function send(
     trusted: target.isDefault,
   });
   progress.answered(response.status);
+  if (response.status === 429 || response.status === 503) progress.count("refused");
   // A client that leaves now owes nothing.
   if (!response.ok) progress.end();
   const begun = await begin(sending, response, applied, cancellation);

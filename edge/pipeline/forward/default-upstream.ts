@@ -15,6 +15,7 @@ export const DEFAULT_UPSTREAM: ModelRecord = {
   api_base: "",
   api_key: null,
   api_dialect: "openai",
+  responses_api: "native",
   auth_scheme: "bearer",
   prices: {
     input: 0,
@@ -28,6 +29,9 @@ export const DEFAULT_UPSTREAM: ModelRecord = {
   context_window: 0,
   admission_weight: 1,
   max_in_flight: null,
+  capacity_mode: "static",
+  adaptive_min: 1,
+  adaptive_max: 256,
   supports: {
     function_calling: false,
     system_messages: false,
@@ -36,6 +40,7 @@ export const DEFAULT_UPSTREAM: ModelRecord = {
     vision: false,
   },
   hidden_reasoning: false,
+  batch_price_factor: 1,
   tags: [],
   boons: [],
   tool_servers: [],

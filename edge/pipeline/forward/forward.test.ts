@@ -44,7 +44,7 @@ describe("waits between attempts", () => {
     );
     expect((await answered(world)).status).toBe(204);
     expect(world.waits).toEqual([200, 3000, 800]);
-    expect(world.permit.settlement?.upstream).toEqual({ retry: 3, success: 1 });
+    expect(world.permit.settlement?.upstream).toEqual({ refused: 2, retry: 3, success: 1 });
   });
 
   it("end at once when the client leaves, which then costs nothing", async () => {
@@ -71,7 +71,7 @@ describe("the last answer", () => {
     expect({ code, text }).toEqual({ code: 429, text: "body of 429" });
     expect(hosts(world)).toEqual(["a", "b", "c", "c"]);
     expect(row).toMatchObject({ status_code: 429, upstream_status: 429, total_tokens: 0, cost_usd: 0 });
-    expect(upstream).toEqual({ failover: 2, retry: 1, exhausted: 1 });
+    expect(upstream).toEqual({ refused: 2, failover: 2, retry: 1, exhausted: 1 });
   });
 
   it("is kept whole while a later attempt uses up its own time", async () => {

@@ -178,7 +178,7 @@ function conclude(
     throw new GatewayError(everyOneTimedOut ? "upstream_timeout" : "upstream_failed", { cause: cause ?? reason });
   }
   const { status, ok } = kept.response;
-  if (ok) progress.count("success");
+  if (ok || status === 101) progress.count("success");
   if (isRetryable(statusOf(call, kept))) progress.count("exhausted");
   reportAnswered(call, model, status, { attempts: totals.made, endpoints: totals.endpoints.size });
   kept.cancellation.resume();

@@ -59,10 +59,10 @@ export function acceptedPlans({ call, model, plans }: PlannedRequest, target: Ta
   });
 }
 
-/** Whether the body of an answer names a member that the plan has changed. */
+/** Whether the body of an answer names every member that the plan has changed. */
 export function isNamedIn(body: Uint8Array, { edits }: TransformPlan): boolean {
   const text = new TextDecoder().decode(body);
-  return [...edits.keys()].some((name) => text.includes(name));
+  return [...edits.keys()].every((name) => text.includes(name));
 }
 
 /** Remembers that this upstream refuses these plans. */

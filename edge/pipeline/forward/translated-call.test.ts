@@ -1,8 +1,9 @@
 /** What a translated call gets of bodies and answers that cannot be translated (docs/rules/upstream-calls.md#translated-calls). */
-import { beforeEach, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";
 import { modelOf } from "../../../test/harness/edge/pipeline/records.ts";
 import { TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
+import type { AdmissionRequest } from "../../domain/admission/rpc.ts";
 import { MemoryBudget } from "../call/memory/memory-budget.ts";
 import { run } from "../run.ts";
 import { isSpoken } from "./translated-call.ts";
@@ -200,9 +201,11 @@ it.each([
   ["/v1/messages", true],
   ["/v1/messages/count_tokens", true],
   ["/v1/threads/a/messages", false],
+  ["/v1/responses", true],
+  ["/v1/responses/input_tokens", false],
   ["/v1/completions", false],
 ])("whether a model of Anthropic's API answers %s: %s", (path, spoken) => {
-  expect(isSpoken(path, { api_dialect: "anthropic" })).toBe(spoken);
+  expect(isSpoken(path, { api_dialect: "anthropic", responses_api: "native" })).toBe(spoken);
 });
 
 it("a call in the API of its model goes byte for byte", async () => {
@@ -214,4 +217,57 @@ it("a call in the API of its model goes byte for byte", async () => {
   expect(await response.json()).toEqual({ ...MESSAGE, odd: "é" });
   const sent = await new Response(world.upstreamCalls[0]?.body as Uint8Array<ArrayBuffer>).text();
   expect(sent).toBe(body);
+});
+
+it.each([
+  [{}, 4096],
+  [{ max_tokens: 20_000 }, 20_000],
+])("a chat completion with %j reserves what its message may produce", async (more, outputTokens) => {
+  const world = new TestPipeline();
+  world.model = modelOf({ api_dialect: "anthropic" });
+  world.upstream = async () => Response.json(MESSAGE);
+  const body = JSON.stringify({ model: "tiny", messages: [{ role: "user", content: "hello" }], ...more });
+  await run(world.received({ body }));
+  const { need, estimate } = world.requests[0] as AdmissionRequest;
+  const sent = await new Response(world.upstreamCalls[0]?.body as Uint8Array<ArrayBuffer>).json();
+  expect({ reserved: need.termTokens - estimate.inputTokens, sent }).toMatchObject({
+    reserved: outputTokens,
+    sent: { max_tokens: outputTokens },
+  });
+});
+
+describe("the limit of a message to a model of chat completions", () => {
+  const CHAT_ANSWER = { choices: [{ index: 0, message: { role: "assistant", content: "hi" }, finish_reason: "stop" }] };
+  const body = JSON.stringify({ model: "tiny", max_tokens: 9, messages: [{ role: "user", content: "hello" }] });
+
+  /** The limits of the calls that two requests make of an upstream that refuses `max_tokens` so; null: it does not. */
+  async function limitsAt(refusal: string | null) {
+    const world = new TestPipeline();
+    const sent: object[] = [];
+    world.upstream = async (call) => {
+      const { max_tokens, max_completion_tokens } = await new Response(call.body as Uint8Array<ArrayBuffer>).json();
+      sent.push({ max_tokens, max_completion_tokens });
+      const isRefused = refusal !== null && max_tokens !== undefined;
+      return isRefused ? new Response(refusal, { status: 400 }) : Response.json(CHAT_ANSWER);
+    };
+    const statuses = [];
+    for (let times = 0; times < 2; times += 1)
+      statuses.push((await run(world.received({ body }, "/v1/messages"))).status);
+    return { sent, statuses };
+  }
+
+  it("is max_tokens, which most servers know", async () => {
+    expect(await limitsAt(null)).toEqual({ sent: [{ max_tokens: 9 }, { max_tokens: 9 }], statuses: [200, 200] });
+  });
+
+  it("is max_completion_tokens for a model that asks for it, at once the second time", async () => {
+    const refusal = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.";
+    const newer = { max_completion_tokens: 9 };
+    expect(await limitsAt(refusal)).toEqual({ sent: [{ max_tokens: 9 }, newer, newer], statuses: [200, 200] });
+  });
+
+  it("stays max_tokens where its number is refused", async () => {
+    const { sent, statuses } = await limitsAt("max_tokens is too large");
+    expect({ sent, statuses }).toEqual({ sent: [{ max_tokens: 9 }, { max_tokens: 9 }], statuses: [400, 400] });
+  });
 });

@@ -6,7 +6,8 @@ import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { GatewayError } from "../../../shared/errors.ts";
 import type { ModelRecord } from "../../../shared/records.ts";
 import type { Steps } from "../../../shared/steps.ts";
-import { type Translation, translationOf } from "../../domain/dialect/translation.ts";
+import type { Translation } from "../../domain/dialect/contract.ts";
+import { translationOf } from "../../domain/dialect/translation.ts";
 import { routeClassOf } from "../../domain/request/route-class.ts";
 import type { MemberEdits, TransformPlan } from "../../domain/upstream/transform.ts";
 import { joined } from "../../domain/wire/bytes/byte-pieces.ts";
@@ -20,7 +21,10 @@ import { writtenCall } from "../resolve-model/json-outgoing.ts";
 import { editsOf } from "./transform-plans.ts";
 
 const CHAT = "/v1/chat/completions";
+/** The limit as newer models call it; {@link limitPlan} writes the name that most servers know. */
+const NEWER_LIMIT = "max_completion_tokens";
 const MESSAGES = "/v1/messages";
+const RESPONSES = "/v1/responses";
 /** A body is held three times while it is translated: its text, its values, and what is written. */
 const COPIES = 3;
 
@@ -34,9 +38,18 @@ interface SpokenCall {
   readonly release: () => void;
 }
 
+type Speaks = Pick<ModelRecord, "api_dialect" | "responses_api">;
+
+/** Whether a call of the Responses API is translated for the model. */
+export function translatesResponses(path: string, { api_dialect, responses_api }: Speaks): boolean {
+  return path === RESPONSES && (api_dialect === "anthropic" || responses_api === "translated");
+}
+
 /** Whether the model can answer a call of this path, in its own API or by a translation. */
-export function isSpoken(path: string, { api_dialect }: Pick<ModelRecord, "api_dialect">): boolean {
-  return api_dialect === "openai" || [CHAT, MESSAGES, `${MESSAGES}/count_tokens`].includes(path);
+export function isSpoken(path: string, model: Speaks): boolean {
+  if (path === RESPONSES || path === CHAT || path === MESSAGES) return true;
+  if (model.api_dialect === "anthropic") return path === `${MESSAGES}/count_tokens`;
+  return model.responses_api === "native" || !path.startsWith(`${RESPONSES}/`);
 }
 
 /**
@@ -49,11 +62,10 @@ export async function spokenCall(
   plans: readonly TransformPlan[],
 ): Promise<SpokenCall> {
   const asItIs = { parsed, plans, translation: null, release: () => undefined };
-  const isMessages = call.path === MESSAGES;
-  if (isMessages === (model.api_dialect === "anthropic")) return asItIs;
+  if (call.path === RESPONSES && !translatesResponses(call.path, model)) return asItIs;
   const createdSecs = Math.floor(call.ports.clock() / 1000);
   // The gateway needs the usage of every answer; the transform that asked for it withholds it.
-  const translation = translationOf(call.path, model.api_dialect, { createdSecs, maxTokens: null, usageAsked: true });
+  const translation = translationOf(call.path, model.api_dialect, { createdSecs, usageAsked: true });
   if (translation === null) return asItIs;
   const size = sizeOf(parsed.outgoing);
   if (COPIES * size > LIMITS.tenantBodyMemory) throw new GatewayError("request_too_large");
@@ -62,7 +74,7 @@ export async function spokenCall(
     const edits = plans.length === 0 ? parsed.edits : editsOf(plans);
     const written = await inTurns(call, translated(call, parsed, edits, translation));
     memory.keep(sizeOf(written.outgoing));
-    const sent = isMessages ? upstreamPlans(call, model, written) : [];
+    const sent = translation.path === "messages" ? [] : upstreamPlans(call, model, written);
     return { parsed: written, plans: sent, translation, release: memory.release };
   } catch (error) {
     memory.release();
@@ -108,7 +120,7 @@ function* translated(
 ): Steps<ParsedCall> {
   // the usage of a stream is asked for as on every chat completion: an upstream may refuse it
   const { stream_options: _, ...body } = yield* translation.request(yield* documentOf(outgoing, edits));
-  return yield* writtenCall(body, modelName, ports.transforms);
+  return yield* writtenCall(body, modelName, (name) => name === NEWER_LIMIT || ports.transforms.edits(name));
 }
 
 /** What goes upstream, as a document. */
@@ -133,5 +145,18 @@ function upstreamPlans(
   const member = (name: string): unknown => document.root[name];
   const route = routeClassOf(CHAT);
   const plans = ports.transforms.plan({ route, model, stream, document, member });
-  return plans.map((plan) => ({ ...plan, response: null }));
+  return [...limitPlan(document.root), ...plans.map((plan) => ({ ...plan, response: null }))];
+}
+
+/**
+ * Most servers know `max_tokens`, and some would ignore another name. An upstream that refuses it and names the other one, as
+ * OpenAI's reasoning models do, is asked without this plan.
+ */
+function limitPlan({ [NEWER_LIMIT]: limit }: JsonObject): readonly TransformPlan[] {
+  if (limit === undefined) return [];
+  const edits = new Map([
+    [NEWER_LIMIT, undefined],
+    ["max_tokens", limit],
+  ]);
+  return [{ name: "output_limit", edits, optional: true, response: null }];
 }

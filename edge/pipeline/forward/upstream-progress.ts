@@ -2,7 +2,7 @@
  * How far the upstream calls of one request have come. Only forward and relay write it, while attempts are under way;
  * all others see it as {@link UpstreamState}.
  */
-import { countOutcome, type UpstreamOutcome, type UpstreamOutcomes } from "../../domain/upstream/attempt-outcomes.ts";
+import { countOutcome, type UpstreamOutcomes } from "../../domain/upstream/attempt-outcomes.ts";
 import type { Target } from "../../domain/upstream/endpoint-order.ts";
 import type { UpstreamState } from "../call/known.ts";
 
@@ -62,7 +62,7 @@ export class UpstreamProgress implements UpstreamState {
     this.#underWay = false;
   }
 
-  count(outcome: UpstreamOutcome): void {
+  count(outcome: keyof UpstreamOutcomes): void {
     countOutcome(this.outcomes, outcome);
   }
 }

@@ -108,15 +108,21 @@ async function judgedNow(call: Call, request: Prepared): Promise<Prepared | null
 }
 
 /** Examines the request once, when nothing waits for it any more. */
-function besideOf(call: Call, request: Prepared, guards: Guards, given: OutgoingBody): () => void {
+function besideOf(
+  call: Call,
+  request: Prepared,
+  guards: Guards,
+  given: OutgoingBody,
+): NonNullable<Prepared["guarded"]>["beside"] {
   const latch = new OnceLatch();
   const bytes = given.clientBytes;
-  const look = async (span: OpenSpan, beside: Call): Promise<void> => {
-    const texts =
-      given instanceof FormOutgoing ? formTexts(given.textsSoFar()) : await jsonTexts(beside, bytes ?? [], guards);
-    await examine(beside, request, guards, texts, span);
-  };
-  return () => {
+  return (of) => {
+    const applied = of === "admitted" ? guards : { ...guards, guardModel: null };
+    const look = async (span: OpenSpan, beside: Call): Promise<void> => {
+      const texts =
+        given instanceof FormOutgoing ? formTexts(given.textsSoFar()) : await jsonTexts(beside, bytes ?? [], applied);
+      await examine(beside, request, applied, texts, span);
+    };
     if (latch.take()) void lookBeside(call, request, "boon:guardrails_input", look);
   };
 }
@@ -141,23 +147,26 @@ async function examine(
   call: Call,
   request: Prepared,
   guards: Guards,
-  { prompts, lastRead, others, toolResults, isWhole }: GuardedTexts,
+  { prompts, otherReadings, others, toolResults, isWhole }: GuardedTexts,
   span: OpenSpan,
 ): Promise<Examined> {
   const { scan } = guards;
   const inResults: (readonly ScanMatch[])[] = [];
   const find = function* (room: ScanRoom): ReturnType<Parameters<typeof runScan>[2]["find"]> {
     for (const texts of toolResults) inResults.push(yield* scan.scanning(texts, room));
-    const inPrompts = [...(yield* scan.scanning(prompts, room)), ...(yield* scan.scanning(lastRead, room))];
+    const inPrompts: ScanMatch[] = [];
+    for (const reading of [prompts, ...otherReadings])
+      for (const match of yield* scan.scanning(reading, room)) inPrompts.push(match);
     const inOthers = yield* scan.scanning(quoted(others), room);
     const inArguments = yield* scan.scanning(quoted(yield* unescapedOf([...prompts, ...others])), room);
     if (!isWhole) room.units = -1;
     return { matches: [...inPrompts, ...inOthers, ...inArguments], apart: inResults.flat() };
   };
   const harmText = function* (): Steps<string> {
-    return [...(yield* redactedOthers(guards, others)), ...(yield* redactedPrompts(guards, prompts, lastRead))].join(
-      "\n",
-    );
+    return [
+      ...(yield* redactedOthers(guards, others)),
+      ...(yield* redactedPrompts(guards, prompts, otherReadings)),
+    ].join("\n");
   };
   const verdict = await runScan(call, request, { side: "input", guards, span, find, harmText });
   return { ...verdict, inResults };
@@ -194,19 +203,21 @@ function* redactedTexts(
   return redacted;
 }
 
-/** The same of the prompts, whichever of equal members a model reads. */
+/** The same of the prompts, in whichever order a model reads them. */
 function* redactedPrompts(
   guards: Guards,
   prompts: readonly RequestText[],
-  lastRead: readonly RequestText[],
+  otherReadings: GuardedTexts["otherReadings"],
 ): Steps<readonly string[]> {
   const redacted = yield* redactedTexts(guards, prompts);
-  if (lastRead.length === 0) return redacted;
+  if (otherReadings.length === 0) return redacted;
   const texts = new Map(prompts.map((prompt, at) => [prompt, redacted[at] ?? prompt.text]));
-  const again = lastRead.map((prompt) => ({ ...prompt, text: texts.get(prompt) ?? prompt.text }));
-  for (const [at, text] of (yield* redactedTexts(guards, again)).entries()) {
-    const prompt = lastRead[at];
-    if (prompt !== undefined) texts.set(prompt, text);
+  for (const reading of otherReadings) {
+    const again = reading.map((prompt) => ({ ...prompt, text: texts.get(prompt) ?? prompt.text }));
+    for (const [at, text] of (yield* redactedTexts(guards, again)).entries()) {
+      const prompt = reading[at];
+      if (prompt !== undefined) texts.set(prompt, text);
+    }
   }
   return [...texts.values()];
 }
@@ -221,7 +232,7 @@ async function redacted(
   call: Call,
   guards: Guards,
   given: OutgoingBody,
-  { prompts, lastRead, others, toolResults }: GuardedTexts,
+  { prompts, otherReadings, others, toolResults }: GuardedTexts,
   { matched, inResults }: Examined,
 ): Promise<OutgoingBody> {
   if (!matched) return given;
@@ -237,7 +248,7 @@ async function redacted(
     }
   };
   const replaceAll = function* (): Steps<void> {
-    yield* replace(prompts, yield* redactedPrompts(guards, prompts, lastRead));
+    yield* replace(prompts, yield* redactedPrompts(guards, prompts, otherReadings));
     yield* replace(others, yield* redactedOthers(guards, others));
     for (const [nth, texts] of toolResults.entries()) {
       const blocked = inResults[nth]?.some(({ scanner }) => isBlocking(guards, scanner)) === true;
@@ -264,5 +275,5 @@ async function jsonTexts(call: Call, bytes: readonly Uint8Array[], { scansAssist
 
 function formTexts(texts: readonly string[]): GuardedTexts {
   const prompts = texts.map((text) => ({ text, user: true, span: { start: 0, end: 0 } }));
-  return { prompts, lastRead: [], others: [], toolResults: [], hasTokenIds: false, isWhole: true };
+  return { prompts, otherReadings: [], others: [], toolResults: [], hasTokenIds: false, isWhole: true };
 }

@@ -347,6 +347,16 @@ describe("harm", () => {
     expect(alertsOf(world)).toEqual(harmful);
   });
 
+  it.each(["block", "redact", "log_only"] as const)("under %s is not judged of a refused request", async (action) => {
+    const world = worldOf(policy("input", { action }));
+    world.upstream = judging("SAFE");
+    const refusal = { code: "tenant_budget_exhausted", retryAfterMs: null, level: null } as const;
+    world.answers = [{ verdict: "refused", refusal, permit: world.permit }];
+    const { status } = await answerOf(world, { body: chatBody("hi") });
+    await world.settled();
+    expect({ status, calls: world.upstreamCalls.length }).toEqual({ status: 403, calls: 0 });
+  });
+
   it.each([
     ["the guard model says something else", "perhaps"],
     ["the guard model is away", new TypeError("refused")],

@@ -64,6 +64,11 @@ describe("a session", () => {
     });
   });
 
+  it("that a client made up, and its server repeats, belongs to no tenant", async () => {
+    expect(await call("POST", "made-up", giving("made-up"))).toBe(200);
+    expect([...world.mcpSessions.known]).toEqual([]);
+  });
+
   it("is not served while nobody can say whose it is", async () => {
     world.mcpSessions.owners = async () => await Promise.reject(new Error("away"));
     expect({ status: await call("POST", "s"), upstreamCalls: world.upstreamCalls }).toEqual({

@@ -58,7 +58,8 @@ export async function noteMcpSession(
 ): Promise<void> {
   const ended = answer.ok && call.request.method === "DELETE" ? session.ids : [];
   if (ended.length > 0) await call.ports.mcpSessions.forget(server.name, ended, session.tenantId);
-  const given = (sessionIdsOf(answer.headers) ?? []).filter((id) => !ended.includes(id));
+  // an id that the client chose, and the server repeats, is not given by the server
+  const given = (sessionIdsOf(answer.headers) ?? []).filter((id) => !ended.includes(id) && !session.ids.includes(id));
   await ownIfNobodys(call, server.name, given, session.tenantId);
 }
 

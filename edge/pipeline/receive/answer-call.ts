@@ -21,7 +21,11 @@ import { answerEarly } from "./keep-alive.ts";
 import { type PipelineInput, startCall } from "./start-call.ts";
 
 /** Refusals of requests that name no service of the gateway. */
-const ROWLESS: ReadonlySet<string> = new Set<ErrorCode>(["unknown_endpoint", "websocket_unsupported"]);
+const ROWLESS: ReadonlySet<string> = new Set<ErrorCode>([
+  "unknown_endpoint",
+  "websocket_unsupported",
+  "realtime_upgrade_required",
+]);
 
 /** The steps of one kind of route; `known`: what is known of its requests before the first step. */
 type Steps = (call: Call, known: Known) => Promise<CallAnswer>;
@@ -87,11 +91,22 @@ async function refuse(call: Call, failure: StageFailure): Promise<CallAnswer> {
   return { response, known };
 }
 
+/** What a call of the gateway's own failed with, whose row is on its way. */
+export function causeOf(call: Call, error: unknown): unknown {
+  if (!(error instanceof StageFailure)) return error;
+  const { cause, known } = error;
+  if (error instanceof AlreadySettled) return cause;
+  const statusCode = cause instanceof GatewayError ? cause.status : 500;
+  const row = usageRowOf(call, known, { statusCode, admission: "rejected", failure: cause });
+  call.waitUntil(handInRefusal(call, known, row, cause));
+  return cause;
+}
+
 /**
  * Hands in the row of a request that was refused, or left before it was admitted. A place that the Cell may hold for the request ends with this row,
  * whichever of the two arrives first.
  */
-export async function handInRefusal(call: Call, known: Known, row: UsageRow, failure: unknown): Promise<void> {
+async function handInRefusal(call: Call, known: Known, row: UsageRow, failure: unknown): Promise<void> {
   const { admission } = call.ports;
   reportEnd(call, known, row, { failure });
   await (known.queueEntryUnknown ? admission.settleOrphan(row) : admission.record(row));

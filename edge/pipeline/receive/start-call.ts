@@ -6,7 +6,7 @@ import { type TraceContext, traceContextOf } from "../../domain/trace/trace-cont
 import type { Ports } from "../../ports.ts";
 import { BoonRuns } from "../call/boon-runs.ts";
 import { ClientBody } from "../call/client-body.ts";
-import { type Call, type IsolateMemory, OnceLatch, type PipelineConfig } from "../call/context.ts";
+import { type Call, type CalledLine, type IsolateMemory, OnceLatch, type PipelineConfig } from "../call/context.ts";
 import { Interruption } from "../call/interruption.ts";
 import { SharedTimer } from "../call/shared-timer.ts";
 
@@ -18,6 +18,7 @@ export interface PipelineInput {
   readonly request: Request;
   /** Path and query of its URL. */
   readonly place: RequestTarget;
+  readonly line?: CalledLine;
   readonly waitUntil: (work: Promise<unknown>) => void;
 }
 
@@ -32,7 +33,7 @@ export function startCall(received: PipelineInput): Call {
     deployment,
     body: new ClientBody(received.request),
     route: routeClassOf(path),
-    requestId: received.ports.random.uuid(),
+    requestId: received.line?.requestId ?? received.ports.random.uuid(),
     parentId: null,
     cleanups: [],
     headDue: Promise.withResolvers(),

@@ -77,7 +77,8 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     ...gatewayHeaders(call, known),
     ...(isEventStream(type) ? STREAM_HEADERS : {}),
   });
-  const ids = response.ok ? answerIdsOf(call, request, forwarded.target) : null;
+  // the answer of a translated call is stored nowhere
+  const ids = response.ok && translation === null ? answerIdsOf(call, request, forwarded.target) : null;
   const { billedBy } = call.route;
   // what is only read, cancelled or downloaded was not made for this request
   const { method } = call.request;

@@ -133,7 +133,7 @@ async function askModel(
     if (!NO_ANSWER.has(error.code) && (isNamed || !NOT_CARRIED.has(error.code))) throw error;
     return { answer: null, failure: error };
   } finally {
-    request.guarded?.beside?.();
+    request.guarded?.beside?.("admitted");
   }
 }
 
@@ -157,7 +157,8 @@ function endOf(call: Call, request: Prepared & { readonly upstream: UpstreamStat
   return { statusCode, billed: owed ? billed(call, request, seen) : NOTHING_BILLED, failure };
 }
 
-function billed(call: Call, request: Prepared, given: BilledAnswer | null): Billed {
+/** What the answer is billed; a report that cannot be true is an alert. */
+export function billed(call: Call, request: Prepared, given: BilledAnswer | null): Billed {
   const { model, estimate, parsed } = request;
   const answered = parsed.document.root["background"] === true ? inBackground(given) : given;
   const measure = request.measure();

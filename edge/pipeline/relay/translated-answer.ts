@@ -4,7 +4,7 @@
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import type { Steps } from "../../../shared/steps.ts";
-import type { StreamTranslation, Translation } from "../../domain/dialect/translation.ts";
+import type { StreamTranslation, Translation } from "../../domain/dialect/contract.ts";
 import { clientStatus } from "../../domain/usage/billing.ts";
 import { concat } from "../../domain/wire/bytes/byte-pieces.ts";
 import { isJsonObject } from "../../domain/wire/json/document.ts";
@@ -15,6 +15,7 @@ import { SseFilter } from "../../domain/wire/sse/sse-filter.ts";
 import { type AnswerStage, bodyOfBytes, collectAnswer } from "../call/boon/answer-stage.ts";
 import type { Call } from "../call/context.ts";
 import { inTurns } from "../call/in-turns.ts";
+import type { MemoryReservation } from "../call/memory/memory-budget.ts";
 import type { UpstreamAnswer } from "../forward/attempt.ts";
 import { beginningOf, LOOK_MAX_BYTES } from "../forward/look-at-answer.ts";
 import { noMemory } from "../forward/translated-call.ts";
@@ -30,8 +31,11 @@ const encoder = new TextEncoder();
  */
 export function translationStage(call: Call, translation: Translation, onBroken: () => void): AnswerStage {
   return async (answer, report) => {
-    if (!answer.coding && isEventStream(answer.contentType))
-      return { ...answer, body: translatedStream(call, answer.body, translation.stream(), onBroken) };
+    if (!answer.coding && isEventStream(answer.contentType)) {
+      const kept = call.memory.answerMemory.open();
+      report.onEnd(() => kept.close());
+      return { ...answer, body: translatedStream(call, answer.body, translation.stream(), kept, onBroken) };
+    }
     const collected = await collectAnswer(call, answer.body, report);
     const bytes = collected.kind === "whole" && !answer.coding ? collected.bytes : null;
     if (collected.kind === "too-large") {
@@ -58,10 +62,17 @@ function translatedStream(
   call: Call,
   body: ReadableStream<Uint8Array>,
   stream: StreamTranslation,
+  kept: MemoryReservation,
   onBroken: () => void,
 ): ReadableStream<Uint8Array> {
   const filter = new SseFilter([eventsOf(stream)], true);
   const reader = body.getReader();
+  let keptBytes = 0;
+  const keep = (): void => {
+    const grownBytes = (stream.keptBytes ?? 0) - keptBytes;
+    if (grownBytes > 0 && !kept.grow(grownBytes)) throw noMemory("the answer");
+    keptBytes += grownBytes;
+  };
   const rest = function* (): Steps<Uint8Array> {
     const last = yield* filter.finishing();
     return concat([last, written(stream, stream.end())]);
@@ -73,6 +84,7 @@ function translatedStream(
           for (;;) {
             const { done, value } = await reader.read();
             const bytes = await inTurns(call, done ? rest() : filter.pushing(value));
+            keep();
             if (bytes.byteLength > 0) controller.enqueue(bytes);
             if (done) controller.close();
             if (done || bytes.byteLength > 0) return;

@@ -5,7 +5,7 @@
 
 import type { Steps } from "../../../shared/steps.ts";
 import { rewriteBody } from "../../domain/upstream/request-body.ts";
-import type { MemberEdits, Transforms } from "../../domain/upstream/transform.ts";
+import type { MemberEdits } from "../../domain/upstream/transform.ts";
 import { BytePieces, concat, type Edit, offsetsAfter, spliceInSteps } from "../../domain/wire/bytes/byte-pieces.ts";
 import { sentPlaces } from "../../domain/wire/json/cut-strings.ts";
 import { type JsonObject, wholeDocument } from "../../domain/wire/json/document.ts";
@@ -76,10 +76,14 @@ export class JsonOutgoing implements OutgoingBody {
   }
 }
 
-/** A call whose body the gateway writes itself. */
-export function* writtenCall(body: JsonObject, modelName: string, transforms: Transforms): Steps<ParsedCall> {
+/** A call whose body the gateway writes itself; `isEdited`: whether a member may get a new value before it is sent. */
+export function* writtenCall(
+  body: JsonObject,
+  modelName: string,
+  isEdited: (name: string) => boolean,
+): Steps<ParsedCall> {
   const bytes = yield* writtenInSteps(body);
-  const top = yield* scanTopLevel(bytes, (name) => name === "model" || transforms.edits(name));
+  const top = yield* scanTopLevel(bytes, (name) => name === "model" || isEdited(name));
   if (top === null) throw new Error("a body that was just written is an object");
   const stream = body["stream"] === true;
   const outgoing = new JsonOutgoing([bytes], top);

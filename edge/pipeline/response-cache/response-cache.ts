@@ -101,7 +101,7 @@ async function lookup(call: Call, request: Prepared): Promise<Found> {
   });
   // After its span has ended, because the span goes with the row.
   if (found.kind === "hit") {
-    request.guarded?.beside?.();
+    request.guarded?.beside?.("cached");
     reportEnd(call, found.answer.known, found.row);
   }
   return found;

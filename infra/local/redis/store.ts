@@ -81,16 +81,19 @@ function sizeOf(key: string, value: Value): number {
   return bytes;
 }
 
-/** Keys and values with expiry, limited to `maxBytes` (an estimate). */
+/** Keys and values with expiry, limited to `maxBytes` (an estimate). Only keys that are `evictable` make room for others. */
 export class Store {
   readonly #entries = new Map<string, Entry>();
   readonly #expiring = new Set<string>();
+  readonly #evictable = new Set<string>();
   readonly #maxBytes: number;
+  readonly #isEvictable: (key: string) => boolean;
   #bytes = 0;
   #sweep: Iterator<string> = this.#expiring.values();
 
-  constructor(maxBytes: number) {
+  constructor(maxBytes: number, isEvictable: (key: string) => boolean) {
     this.#maxBytes = maxBytes;
+    this.#isEvictable = isEvictable;
   }
 
   /** The value of a key that has not expired. */
@@ -108,7 +111,9 @@ export class Store {
     this.delete(key);
     this.#entries.set(key, { value, expiresAtMs, bytes });
     this.#bytes += bytes;
-    if (expiresAtMs !== undefined) this.#expiring.add(key);
+    if (expiresAtMs === undefined) return;
+    this.#expiring.add(key);
+    if (this.#isEvictable(key)) this.#evictable.add(key);
   }
 
   /** Removes a key; false when there was none. An expired key counts as missing only through `get`. */
@@ -117,6 +122,7 @@ export class Store {
     if (entry === undefined) return false;
     this.#bytes -= entry.bytes;
     this.#expiring.delete(key);
+    this.#evictable.delete(key);
     return this.#entries.delete(key);
   }
 
@@ -135,6 +141,7 @@ export class Store {
   clear(): void {
     this.#entries.clear();
     this.#expiring.clear();
+    this.#evictable.clear();
     this.#bytes = 0;
   }
 
@@ -159,7 +166,7 @@ export class Store {
   }
 
   #makeRoom(more: number, except: string): void {
-    for (const key of this.#expiring) {
+    for (const key of this.#evictable) {
       if (this.#bytes + more <= this.#maxBytes) return;
       if (key !== except) this.delete(key);
     }

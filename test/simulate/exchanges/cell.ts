@@ -3,7 +3,8 @@
  * what outlives it: capacity, revisions, the isolates that have had requests, and the rows of requests that were given up.
  */
 import { isLive } from "../../../edge/domain/admission/admission-entry.ts";
-import { AdmissionMachine, type AdmissionOptions } from "../../../edge/domain/admission/admission-machine.ts";
+import { AdmissionMachine } from "../../../edge/domain/admission/admission-machine.ts";
+import type { AdmissionOptions } from "../../../edge/domain/admission/admission-options.ts";
 import type { BudgetPort } from "../../../edge/domain/admission/budget-port.ts";
 import type {
   AdmissionAnswer,

@@ -3,6 +3,7 @@ import { GatewayError } from "../../../../shared/errors.ts";
 import type { Steps } from "../../../../shared/steps.ts";
 import type { JsonObject } from "../../wire/json/document.ts";
 import { writtenInSteps } from "../../wire/json/write-in-steps.ts";
+import { headText } from "../../wire/sse/event-head.ts";
 import { countOf, given, ITEM_UNITS, listed, objectOf, textOf } from "../values.ts";
 
 const REASONS = {
@@ -54,7 +55,7 @@ export function chunkHead(
   { id, model }: JsonObject,
   { object, createdSecs }: { readonly object: string; readonly createdSecs: number },
 ): JsonObject {
-  return { id, object, created: createdSecs, model };
+  return { id: headText(id), object, created: createdSecs, model: headText(model) };
 }
 
 export function finishReason(stopReason: unknown): string {

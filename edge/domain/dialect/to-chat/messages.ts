@@ -6,10 +6,11 @@
 import type { Steps } from "../../../../shared/steps.ts";
 import type { JsonObject } from "../../wire/json/document.ts";
 import { writtenInSteps } from "../../wire/json/write-in-steps.ts";
-import { listAt, partsAt, untranslatable } from "../lost-fields.ts";
+import { listAt, partsAt, restOf, untranslatable } from "../lost-fields.ts";
 import { elementsOf, ITEM_UNITS, objectOf, textOf } from "../values.ts";
 
-const SHOWN_BELOW = "[shown in the next message]";
+export const SHOWN_BELOW = "[shown in the next message]";
+const KNOWN: ReadonlySet<string> = new Set(["role", "content"]);
 
 /** What one turn of Anthropic's becomes. */
 interface Turn {
@@ -21,16 +22,18 @@ interface Turn {
 
 export function* chatMessages(system: unknown, turns: unknown): Steps<readonly JsonObject[]> {
   const messages: JsonObject[] = [];
-  const instructions = joined(yield* partsOf(system, "system"), "\n");
+  const instructions = textOrParts(yield* partsOf(system, "system"), "\n");
   if (instructions.length > 0) messages.push({ role: "system", content: instructions });
   for (const [index, one] of listAt("anthropic", "messages", turns).entries()) {
     yield ITEM_UNITS;
-    const { role, content } = objectOf(one);
+    const message = objectOf(one);
+    const { role, content } = message;
     const at = `messages.${String(index)}`;
+    restOf("anthropic", message, KNOWN, { at: `${at}.` });
     if (role !== "user" && role !== "assistant" && role !== "system") throw untranslatable("anthropic", `${at}.role`);
     const { parts, results, calls, thinking } = yield* turnOf(content, `${at}.content`);
     for (const result of results) messages.push(result);
-    const said = joined(parts, role === "assistant" ? "" : "\n");
+    const said = textOrParts(parts, role === "assistant" ? "" : "\n");
     if (role === "assistant") {
       if (said.length + calls.length + thinking.length === 0) continue;
       messages.push({
@@ -106,7 +109,7 @@ function* partOf(block: JsonObject, at: string): Steps<readonly JsonObject[]> {
 }
 
 /** Text alone as one string; else the parts, without empty texts. */
-function joined(parts: readonly JsonObject[], between: string): string | readonly JsonObject[] {
+export function textOrParts(parts: readonly JsonObject[], between: string): string | readonly JsonObject[] {
   if (parts.every(({ type }) => type === "text")) return parts.map(({ text }) => text).join(between);
   return parts.filter(({ text }) => text !== "");
 }

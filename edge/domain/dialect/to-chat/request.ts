@@ -10,10 +10,11 @@ import { chatMessages } from "./messages.ts";
 
 const KNOWN: ReadonlySet<string> = new Set(
   (
-    "system messages tools tool_choice stop_sequences thinking output_config output_format metadata service_tier stream " +
-    "stream_options"
+    "system messages tools tool_choice max_tokens max_completion_tokens stop_sequences thinking output_config output_format " +
+    "metadata service_tier stream stream_options"
   ).split(" "),
 );
+const TOOL_KNOWN: ReadonlySet<string> = new Set(["type", "name", "description", "input_schema", "strict"]);
 const CHOICES = { auto: "auto", any: "required", none: "none" };
 const TIERS = { auto: "auto", standard_only: "default" };
 /** Budgets of thinking up to which an effort is low or medium. */
@@ -29,11 +30,12 @@ export function* chatRequest(request: JsonObject): Steps<JsonObject> {
   const translated = given({
     messages: yield* chatMessages(request["system"], request["messages"]),
     tools: tools.length === 0 ? null : tools,
-    tool_choice: tools.length === 0 ? null : choiceOf(objectOf(choice)),
+    tool_choice: tools.length === 0 ? null : choiceOf(choice),
     parallel_tool_calls: limited ? false : null,
+    max_completion_tokens: request["max_completion_tokens"] ?? request["max_tokens"],
     stop: request["stop_sequences"],
     reasoning_effort: effort ?? effortOf(objectOf(request["thinking"])),
-    response_format: formatOf(objectOf(format ?? request["output_format"])),
+    response_format: formatOf(format, "output_config.format") ?? formatOf(request["output_format"], "output_format"),
     user: objectOf(metadata)["user_id"],
     service_tier: listed(TIERS, request["service_tier"]),
     stream,
@@ -47,15 +49,22 @@ function* toolsOf(tools: unknown): Steps<readonly JsonObject[]> {
   const translated: JsonObject[] = [];
   for (const [index, tool] of listAt("anthropic", "tools", tools).entries()) {
     yield ITEM_UNITS;
-    const { type, name, description, input_schema: parameters, strict } = objectOf(tool);
-    if ((type ?? "custom") !== "custom") throw untranslatable("anthropic", `tools.${String(index)}.type`);
+    const own = objectOf(tool);
+    const { type, name, description, input_schema: parameters, strict } = own;
+    const at = `tools.${String(index)}.`;
+    if ((type ?? "custom") !== "custom") throw untranslatable("anthropic", `${at}type`);
+    restOf("anthropic", own, TOOL_KNOWN, { at });
     translated.push({ type: "function", function: given({ name, description, parameters, strict }) });
   }
   return translated;
 }
 
-function choiceOf({ type, name }: JsonObject): unknown {
-  return type === "tool" ? { type: "function", function: { name } } : listed(CHOICES, type);
+function choiceOf(choice: unknown): unknown {
+  const { type, name } = objectOf(choice);
+  const translated = type === "tool" ? { type: "function", function: { name } } : listed(CHOICES, type);
+  if (translated === undefined && choice !== undefined && choice !== null)
+    throw untranslatable("anthropic", "tool_choice");
+  return translated;
 }
 
 function effortOf({ type, budget_tokens: budget }: JsonObject): string | null {
@@ -64,7 +73,9 @@ function effortOf({ type, budget_tokens: budget }: JsonObject): string | null {
   return budget <= MEDIUM_BUDGET_TOKENS ? "medium" : "high";
 }
 
-function formatOf({ type, schema }: JsonObject): JsonObject | null {
-  if (type !== "json_schema" || !isJsonObject(schema)) return null;
+function formatOf(format: unknown, at: string): JsonObject | null {
+  if (format === undefined || format === null) return null;
+  const { type, schema } = objectOf(format);
+  if (type !== "json_schema" || !isJsonObject(schema)) throw untranslatable("anthropic", at);
   return { type: "json_schema", json_schema: { name: "answer", schema, strict: true } };
 }

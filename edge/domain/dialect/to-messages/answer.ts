@@ -4,6 +4,7 @@ import type { Steps } from "../../../../shared/steps.ts";
 import { REASONING_NAMES } from "../../tools/turn.ts";
 import { isJsonObject, type JsonObject } from "../../wire/json/document.ts";
 import { parsedInSteps } from "../../wire/json/parse-in-steps.ts";
+import { headText } from "../../wire/sse/event-head.ts";
 import { countOf, elementsOf, given, ITEM_UNITS, listed, objectOf, textOf } from "../values.ts";
 
 const REASONS = {
@@ -42,7 +43,7 @@ export function* messagesAnswer(completion: JsonObject): Steps<JsonObject> {
 
 /** What a message has before its content. */
 export function messageHead({ id, model }: JsonObject): JsonObject {
-  return { id, type: "message", role: "assistant", model };
+  return { id: headText(id), type: "message", role: "assistant", model: headText(model) };
 }
 
 /** The text of a message or delta in which servers write reasoning. */
@@ -51,7 +52,7 @@ export function reasoningOf(message: JsonObject): string {
 }
 
 export function callIdOf({ id }: JsonObject, index: number): string {
-  return `${textOf(id)}_${String(index)}`;
+  return `${headText(id) ?? ""}_${String(index)}`;
 }
 
 /** How the answer ended. Some servers say `stop` for calls, and name the stop sequence in `stop_reason`. */
@@ -88,7 +89,7 @@ export function messagesUsage({ usage, service_tier: tier }: JsonObject): JsonOb
   });
 }
 
-function textsOf(content: unknown): string {
+export function textsOf(content: unknown): string {
   return (
     textOf(content) +
     elementsOf(content)

@@ -21,6 +21,8 @@ interface Block {
   readonly call: number | null;
   start: JsonObject;
   readonly end: JsonEnd;
+  /** Arguments have come that are more than white space. */
+  hasArguments: boolean;
   readonly kept: string[];
   /** Its index in the message, once it is open. */
   index: number | null;
@@ -66,8 +68,11 @@ export class BlockQueue {
       this.#keptCharacters += name.length;
     }
     if (!this.#waiting.includes(block)) return input.trim() === "" ? [] : null;
-    yield* block.end.push(input);
-    return this.#take(block, input);
+    // JSON needs no white space before it, and Anthropic's SDK fails on arguments that are nothing else yet
+    const written = block.hasArguments ? input : input.trimStart();
+    block.hasArguments ||= written !== "";
+    yield* block.end.push(written);
+    return this.#take(block, written);
   }
 
   /** The events that end all blocks. */
@@ -78,7 +83,7 @@ export class BlockQueue {
   }
 
   #wait(kind: BlockKind, call: number | null, start: JsonObject): Block {
-    const block: Block = { kind, call, start, end: new JsonEnd(), kept: [], index: null };
+    const block: Block = { kind, call, start, end: new JsonEnd(), kept: [], hasArguments: false, index: null };
     this.#waiting.push(block);
     return block;
   }

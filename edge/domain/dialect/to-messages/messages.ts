@@ -9,8 +9,12 @@ import { listAt, partsAt, restOf, untranslatable } from "../lost-fields.ts";
 import { dataUrl, elementsOf, given, ITEM_UNITS, objectOf, textOf } from "../values.ts";
 
 const KNOWN: ReadonlySet<string> = new Set(
-  "role content tool_calls tool_call_id refusal thinking_blocks cache_control".split(" "),
+  "role content tool_calls tool_call_id thinking_blocks cache_control".split(" "),
 );
+/** Only a model refuses. */
+const KNOWN_OF_MODEL: ReadonlySet<string> = new Set([...KNOWN, "refusal"]);
+/** The longest id of a call. */
+const ID_MAX_CHARACTERS = 256;
 
 interface MessagesTurns {
   readonly system: readonly JsonObject[];
@@ -26,16 +30,20 @@ export function* messagesOf(given: unknown): Steps<MessagesTurns> {
     yield ITEM_UNITS;
     const at = `messages.${String(index)}.`;
     const message = objectOf(one);
-    restOf("openai", message, KNOWN, { at, strict: true });
     const { role } = message;
+    restOf("openai", message, role === "assistant" ? KNOWN_OF_MODEL : KNOWN, { at, strict: true });
     const blocks = yield* blocksOf(message, at);
-    if (role === "system" || role === "developer") system.push(...blocks);
+    if (role === "system" || role === "developer") for (const block of blocks) system.push(block);
     else if (role === "tool") {
       if (results === null) {
         results = [];
         messages.push({ role: "user", content: results });
       }
-      results.push({ type: "tool_result", tool_use_id: callId(message["tool_call_id"]), content: blocks });
+      results.push({
+        type: "tool_result",
+        tool_use_id: callId(message["tool_call_id"], `${at}tool_call_id`),
+        content: blocks,
+      });
     } else if (role === "assistant") {
       const content = [...thinkingOf(message), ...blocks, ...(yield* callsOf(message, at))];
       if (content.length > 0) messages.push({ role, content });
@@ -52,8 +60,8 @@ export function* messagesOf(given: unknown): Steps<MessagesTurns> {
 /** Empty texts are left out: Messages refuse them. */
 function* blocksOf({ content, refusal, cache_control }: JsonObject, at: string): Steps<JsonObject[]> {
   const blocks: JsonObject[] = [];
-  const text = textOf(content) + textOf(refusal);
-  if (text !== "") blocks.push(given({ type: "text", text, cache_control }));
+  for (const text of [content, refusal].map(textOf))
+    if (text !== "") blocks.push(given({ type: "text", text, cache_control }));
   for (const [index, part] of partsAt("openai", `${at}content`, content).entries()) {
     yield ITEM_UNITS;
     const block = blockOf(objectOf(part), `${at}content.${String(index)}`);
@@ -104,12 +112,15 @@ function* callsOf({ tool_calls: calls }: JsonObject, at: string): Steps<JsonObje
     const { name, arguments: written } = objectOf(called);
     const input = typeof written === "string" && written !== "" ? yield* parsedInSteps(written) : written || {};
     if (!isJsonObject(called) || !isJsonObject(input)) throw untranslatable("openai", place);
-    blocks.push({ type: "tool_use", id: callId(id), name, input });
+    blocks.push({ type: "tool_use", id: callId(id, `${place}.id`), name, input });
   }
   return blocks;
 }
 
 /** Anthropic allows fewer characters than others use. */
-function callId(id: unknown): string {
-  return textOf(id).replaceAll(/[^\w-]/g, "_");
+function callId(id: unknown, at: string): string {
+  const text = textOf(id);
+  if (text.length > ID_MAX_CHARACTERS)
+    throw untranslatable("openai", at, `use at most ${ID_MAX_CHARACTERS} characters`);
+  return text.replaceAll(/[^\w-]/g, "_");
 }

@@ -11,15 +11,14 @@ const KNOWN: ReadonlySet<string> = new Set(
     "response_format reasoning_effort thinking user safety_identifier service_tier stream stream_options"
   ).split(" "),
 );
-/** Messages require a limit. */
-const DEFAULT_MAX_TOKENS = 4096;
+/** Messages require a limit: that of a request without one. */
+export const UNSTATED_MAX_TOKENS = 4096;
 
 const CHOICES = { auto: { type: "auto" }, required: { type: "any" }, none: { type: "none" } };
 const TIERS = { auto: "auto", priority: "auto", default: "standard_only", flex: "standard_only" };
 const EFFORTS = { minimal: "low", low: "low", medium: "medium", high: "high", xhigh: "xhigh", max: "max" };
 
-/** `maxTokens`: the limit of a request that states none; null: 4,096. */
-export function* messagesRequest(chat: JsonObject, maxTokens: number | null): Steps<JsonObject> {
+export function* messagesRequest(chat: JsonObject): Steps<JsonObject> {
   restOf("openai", chat, KNOWN, { strict: true });
   const { temperature, stop, reasoning_effort: effort } = chat;
   const { system, messages } = yield* messagesOf(chat["messages"]);
@@ -28,7 +27,7 @@ export function* messagesRequest(chat: JsonObject, maxTokens: number | null): St
   const output = given({ effort: listed(EFFORTS, effort), format: formatOf(chat["response_format"]) });
   return given({
     model: chat["model"],
-    max_tokens: chat["max_completion_tokens"] ?? chat["max_tokens"] ?? maxTokens ?? DEFAULT_MAX_TOKENS,
+    max_tokens: chat["max_completion_tokens"] ?? chat["max_tokens"] ?? UNSTATED_MAX_TOKENS,
     system: system.length === 0 ? null : system,
     messages,
     tools: tools.length === 0 ? null : tools,

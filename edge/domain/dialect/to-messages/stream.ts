@@ -9,8 +9,9 @@ import { parsedInSteps } from "../../wire/json/parse-in-steps.ts";
 import { cutText } from "../../wire/text/printable.ts";
 import { messagesError, statusOfEvent } from "../error-types.ts";
 import { elementsOf, given, ITEM_UNITS, objectOf, textOf } from "../values.ts";
-import { callIdOf, endOf, messageHead, messagesUsage, reasoningOf } from "./answer.ts";
+import { endOf, messageHead, messagesUsage, reasoningOf } from "./answer.ts";
 import { BlockQueue } from "./block-queue.ts";
+import { CallPlaces } from "./call-places.ts";
 
 /** The most of a refusal that its end repeats. */
 const REFUSAL_MAX_CHARACTERS = 1024;
@@ -18,13 +19,13 @@ const REFUSAL_MAX_CHARACTERS = 1024;
 export class MessagesStream {
   isBroken = false;
   readonly #blocks = new BlockQueue();
-  /** The first chunk. */
+  /** What the message has of the first chunk. */
   #head: JsonObject | null = null;
   /** Members of later chunks that count for the whole answer. */
   #report: JsonObject = {};
   #finish: JsonObject = {};
   #refusal = "";
-  #lastCall = { index: -1, id: "" };
+  readonly #places = new CallPlaces();
   #ended = false;
 
   *event(name: string | null, data: string): Steps<string> {
@@ -63,10 +64,10 @@ export class MessagesStream {
 
   #start(chunk: JsonObject): readonly JsonObject[] {
     if (this.#head !== null) return [];
-    this.#head = chunk;
+    this.#head = messageHead(chunk);
     // the first numbers are what is known, and the last event has all
     const usage = { input_tokens: 0, output_tokens: 0, ...messagesUsage(chunk) };
-    const message = { ...messageHead(chunk), content: [], stop_reason: null, stop_sequence: null, usage };
+    const message = { ...this.#head, content: [], stop_reason: null, stop_sequence: null, usage };
     return [{ type: "message_start", message }];
   }
 
@@ -82,22 +83,12 @@ export class MessagesStream {
     events.push(...thought, ...said);
     for (const call of elementsOf(calls)) {
       yield ITEM_UNITS;
-      const called = yield* this.#call(objectOf(call), chunk);
+      const { at, id, name, input } = this.#places.pieceOf(objectOf(call), this.#head ?? chunk);
+      const called = yield* this.#blocks.called(at, { id, name }, input);
       if (called === null) return null;
       events.push(...called);
     }
     return events;
-  }
-
-  #call(call: JsonObject, chunk: JsonObject): Steps<readonly JsonObject[] | null> {
-    const { index, id, function: called } = call;
-    const { name, arguments: input } = objectOf(called);
-    // a server that gives no index starts a new call with each new id
-    const isNew = textOf(id) !== "" && id !== this.#lastCall.id;
-    const at = typeof index === "number" ? index : this.#lastCall.index + (isNew || this.#lastCall.index < 0 ? 1 : 0);
-    this.#lastCall = { index: at, id: textOf(id) || this.#lastCall.id };
-    const head = { id: textOf(id) || callIdOf(this.#head ?? chunk, at), name: textOf(name) };
-    return this.#blocks.called(at, head, isJsonObject(input) ? JSON.stringify(input) : textOf(input));
   }
 
   #end(): string {

@@ -85,12 +85,14 @@ export function* cutLongStrings<B extends ArrayBufferLike>(
     const long = yield* readLong(document, at + 1, keptBytes);
     if (long === null) return null;
     const front = Uint8Array.from(encoder.encode(`${mark}${cuts.length};`));
-    parts.push(...document.parts(copied, at + 1), front, ...document.parts(at + 1, long.keptEnd));
+    for (const part of document.parts(copied, at + 1)) parts.push(part);
+    parts.push(front);
+    for (const part of document.parts(at + 1, long.keptEnd)) parts.push(part);
     copied = long.end;
     removed += long.end - long.keptEnd - front.byteLength;
     cuts.push({ length: long.length, cutEnd: long.end - removed, end: long.end });
   }
-  parts.push(...document.parts(copied, document.byteLength));
+  for (const part of document.parts(copied, document.byteLength)) parts.push(part);
   return {
     bytes: yield* joinedInSteps(parts),
     lengths: cuts.map(({ length }) => length),

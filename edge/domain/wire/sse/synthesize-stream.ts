@@ -7,15 +7,13 @@ import type { Steps } from "../../../../shared/steps.ts";
 import { concat } from "../bytes/byte-pieces.ts";
 import { type JsonObject, jsonObjectOf } from "../json/document.ts";
 import { writtenInSteps } from "../json/write-in-steps.ts";
+import { eventHead } from "./event-head.ts";
 
 const [BEGIN, END, DONE] = ["data: ", "\n\n", "data: [DONE]\n\n"].map((text) => new TextEncoder().encode(text)) as [
   Uint8Array,
   Uint8Array,
   Uint8Array,
 ];
-
-/** Members of a completion that every event of its stream repeats. */
-const HEAD = ["id", "created", "model", "system_fingerprint", "service_tier"] as const;
 
 /** Members of a message that have an event of their own. */
 const PLACED = new Set(["role", "content", "reasoning_content", "reasoning", "tool_calls", "function_call"]);
@@ -39,7 +37,7 @@ export function* synthesizeStream(
   if (root === null || !Array.isArray(given)) return null;
   const choices = given.flatMap((choice, position) => choiceEvents(jsonObjectOf(choice), position));
   if (choices.length === 0) return null;
-  const head = { ...membersOf(root, HEAD), object: "chat.completion.chunk" };
+  const head = { ...eventHead(root), object: "chat.completion.chunk" };
   const usage = jsonObjectOf(root["usage"]);
   const events = choices.map((choice) => ({ ...head, choices: [choice], ...(includeUsage ? { usage: null } : {}) }));
   const last = includeUsage && usage !== null ? [{ ...head, choices: [], usage }] : [];
@@ -82,9 +80,4 @@ function openingOf(message: JsonObject, said: unknown): JsonObject {
   const rest = Object.entries(message).filter(([name, value]) => !PLACED.has(name) && value != null);
   const content = said === "" && message["content"] !== "" ? null : "";
   return Object.fromEntries([["role", message["role"] ?? "assistant"], ["content", content], ...rest]);
-}
-
-/** These members of an object, those that it has. */
-function membersOf(object: JsonObject, names: readonly string[]): JsonObject {
-  return Object.fromEntries(names.flatMap((name) => (object[name] === undefined ? [] : [[name, object[name]]])));
 }

@@ -23,6 +23,8 @@ export class AutoRouterMemory {
   readonly verdicts = new VerdictCache();
   /** Failures of classifiers, by model and revision: a record that was changed is another one. */
   readonly classifierFailures = new RecentFailures();
+  /** Callers, by the id of their key, whose requests budgets or rates refuse. */
+  readonly refusedCallers = new RecentFailures();
   readonly #models = new RefreshedValue<readonly ModelRecord[]>(MODELS_TERMS);
   /** By cell. */
   readonly #loads = new Map<string, RefreshedValue<LoadReport>>();

@@ -33,6 +33,7 @@ import type {
   Directory,
   FinishedCall,
   KnownTerms,
+  LineAnswer,
   ObjectPlace,
   Permit,
   Ports,
@@ -123,6 +124,7 @@ export class TestPipeline {
   /** What of an answer's charge the request is left by others. */
   takesOver: (owed: BilledTokens) => BilledTokens = (owed) => owed;
   readonly originals = new TestOriginals();
+  readonly lineAnswers = new Map<string, LineAnswer>();
   /** The sidecar's scores; null: there is no sidecar. */
   compressor: Compressor["score"] | null = null;
   readonly settings = new Map<HotSetting, SettingsRecord>();
@@ -221,6 +223,7 @@ export class TestPipeline {
         upstreamBaseUrl: this.upstreamBaseUrl,
         upstreamTimeoutMs: this.upstreamTimeoutMs,
         stalledReaderMs: this.stalledReaderMs,
+        realtimeMaxMs: 3_600_000,
         sessionIdDerivation: true,
         listsAllModels: this.listsAllModels,
         passthroughPaths: this.passthroughPaths,
@@ -290,6 +293,10 @@ export class TestPipeline {
         takeOver: async (_tenant, _id, owed) => this.takesOver(owed),
       },
       originals: this.originals,
+      lineAnswers: {
+        keep: async (id, answer) => void this.lineAnswers.set(id, answer),
+        load: async (id) => this.lineAnswers.get(id) ?? null,
+      },
       compressor: {
         enabled: this.compressor !== null,
         score: async (segments, query) => (await this.compressor?.(segments, query)) ?? null,

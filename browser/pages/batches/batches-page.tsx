@@ -1,0 +1,129 @@
+import { getRouteApi, useNavigate } from "@tanstack/react-router";
+import { api, type Records } from "../../data/api.ts";
+import { useCurrentUser } from "../../data/current-user.ts";
+import { changedSearch } from "../../data/search-params.ts";
+import { useList } from "../../data/use-list.ts";
+import { ListTable } from "../../forms/list/list-table.tsx";
+import { type ListColumn, useListView } from "../../forms/list/use-list-view.tsx";
+import { useAnnouncedWrite } from "../../forms/record/use-announced-write.ts";
+import { SearchField } from "../../forms/search-field.tsx";
+import { batchesTexts } from "../../messages/en/batches.ts";
+import { pageTexts } from "../../messages/en/pages.ts";
+import { texts } from "../../messages/texts.ts";
+import { Age } from "../../time/use-clock.tsx";
+import { Badge } from "../../ui/badge.tsx";
+import { Button } from "../../ui/button.tsx";
+import { SelectField } from "../../ui/fields.tsx";
+import { formatCount, formatShare } from "../../ui/format.ts";
+import { Filters, PageHead, Stack } from "../../ui/layout.tsx";
+import { Empty } from "../../ui/states.tsx";
+import { BATCH_TONES, canCancel, doneShare } from "./batch-states.ts";
+import { BATCH_STATUSES } from "./batches-search.ts";
+
+const text = texts("batches", batchesTexts);
+const pageText = texts("pages", pageTexts);
+const route = getRouteApi("/signed-in/batches");
+const EVERY_MS = 3000;
+
+type Batch = Records["Batch"];
+
+/** Batches and their progress: of all tenants for admins, of the own one for others. */
+export function BatchesPage() {
+  const search = route.useSearch();
+  const navigate = useNavigate({ from: "/batches" });
+  const { role, tenant_id: own } = useCurrentUser();
+  const isAdmin = role === "admin";
+  const batches = useList<Batch>(
+    "/api/v1/batches",
+    { tenant_id: isAdmin ? undefined : (own ?? undefined), status: search.status, q: search.q },
+    { everyMs: EVERY_MS },
+  );
+  const view = useListView({ rows: batches.data, columns: isAdmin ? COLUMNS : USER_COLUMNS });
+  const change = (changed: Parameters<typeof changedSearch<typeof search>>[1]): void =>
+    void navigate({ search: (before) => changedSearch(before, changed), replace: true });
+  const isFiltered = search.q !== undefined || search.status !== undefined;
+  return (
+    <Stack>
+      <PageHead title={pageText("batches")} question={pageText("batchesQuestion")} actions={view.choice} />
+      <Filters>
+        <SearchField
+          label={text("filter")}
+          value={search.q ?? ""}
+          onSearch={(q) => change({ q: q === "" ? undefined : q })}
+        />
+        <SelectField
+          label={text("state")}
+          choices={[
+            { value: "", label: text("allStates") },
+            ...BATCH_STATUSES.map((status) => ({ value: status, label: text(status) })),
+          ]}
+          value={search.status ?? ""}
+          onChange={({ target }) => change({ status: BATCH_STATUSES.find((status) => status === target.value) })}
+        />
+      </Filters>
+      <ListTable
+        state={batches}
+        view={view}
+        label={text("list")}
+        rowKey={({ id }) => id}
+        empty={
+          isFiltered ? (
+            <Empty
+              title={text("noMatch")}
+              action={<Button onClick={() => change({ q: undefined, status: undefined })}>{text("clear")}</Button>}
+            />
+          ) : (
+            <Empty title={text("empty")}>{text("emptyText")}</Empty>
+          )
+        }
+      />
+    </Stack>
+  );
+}
+
+const COLUMNS: readonly ListColumn<Batch>[] = [
+  { id: "batch", head: text("batch"), isWide: true, cell: ({ batch_id }) => <code>{batch_id}</code> },
+  { id: "tenant", head: text("tenant"), isWide: true, cell: ({ tenant_name }) => <bdi>{tenant_name}</bdi> },
+  { id: "endpoint", head: text("endpoint"), cell: ({ endpoint }) => endpoint },
+  {
+    id: "state",
+    head: text("state"),
+    cell: ({ status, errors }) => (
+      <span title={errors[0]?.message}>
+        <Badge tone={BATCH_TONES[status]}>{text(status)}</Badge>
+      </span>
+    ),
+  },
+  { id: "progress", head: text("progress"), cell: (batch) => <Progress batch={batch} /> },
+  { id: "failed", head: text("failedLines"), cell: ({ lines_failed }) => formatCount(lines_failed) },
+  { id: "created", head: text("created"), cell: ({ created_at }) => <Age at={created_at} /> },
+  { id: "expires", head: text("expires"), isExtra: true, cell: ({ expires_at }) => <Age at={expires_at} /> },
+  { id: "ended", head: text("ended"), cell: ({ ended_at }) => <Age at={ended_at} /> },
+  { id: "cancel", head: "", name: text("cancelAction"), cell: (batch) => canCancel(batch) && <Cancel batch={batch} /> },
+];
+const USER_COLUMNS = COLUMNS.filter(({ id }) => id !== "tenant" && id !== "cancel");
+
+function Progress({ batch }: { readonly batch: Batch }) {
+  const share = doneShare(batch);
+  if (share === null) return null;
+  const done = formatCount(batch.lines_completed + batch.lines_failed);
+  return (
+    <span title={text("progressOf", { done, total: formatCount(batch.lines_total) })}>
+      <progress value={share} aria-label={text("progress")} /> {formatShare(share)}
+    </span>
+  );
+}
+
+function Cancel({ batch: { id, batch_id } }: { readonly batch: Batch }) {
+  const write = useAnnouncedWrite<null>({
+    send: async () => await api.POST("/api/v1/batches/{id}/cancel", { params: { path: { id } } }),
+    touches: ["/api/v1/batches"],
+    done: () => text("cancelDone", { id: batch_id }),
+    failed: () => text("cancelFailed", { id: batch_id }),
+  });
+  return (
+    <Button isBusy={write.isBusy} onClick={() => write.run(null)}>
+      {text("cancel")}
+    </Button>
+  );
+}

@@ -1,0 +1,120 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useMemo } from "react";
+import type { Records } from "../../data/api.ts";
+import { explainBudget } from "../../explain/explain-budget.ts";
+import { useBudgetUsage } from "../../forms/budget/budget-state.tsx";
+import { ListTable } from "../../forms/list/list-table.tsx";
+import { type ListColumn, useListView } from "../../forms/list/use-list-view.tsx";
+import { STATE_TEXTS } from "../../messages/common.ts";
+import { pageTexts } from "../../messages/en/pages.ts";
+import { portalTexts } from "../../messages/en/portal.ts";
+import { texts } from "../../messages/texts.ts";
+import { useNow } from "../../time/use-clock.tsx";
+import { usableZone, zoneLabel } from "../../time/zones.ts";
+import { formatCount } from "../../ui/format.ts";
+import { PageHead, Panel, Stack } from "../../ui/layout.tsx";
+import { Empty, Failure, Loaded } from "../../ui/states.tsx";
+import { type Column, Table } from "../../ui/table.tsx";
+import { keyRates, type LimitRow, limitRows } from "./limit-rows.ts";
+import { ownKeysRead, useOwnTenant } from "./reads.ts";
+
+const text = texts("portal", portalTexts);
+const pageText = texts("pages", pageTexts);
+const MINUTE_MS = 60_000;
+
+type Key = Records["ListedApiKey"];
+
+/** The limits of the own tenant and of its keys. */
+export function PortalLimitsPage() {
+  const tenant = useOwnTenant();
+  return (
+    <Stack>
+      <PageHead title={pageText("portalLimits")} question={pageText("portalLimitsQuestion")} />
+      <Loaded state={tenant} texts={STATE_TEXTS}>
+        {(one) => <Limits tenant={one} />}
+      </Loaded>
+    </Stack>
+  );
+}
+
+function Limits({ tenant }: { readonly tenant: Records["Tenant"] }) {
+  const nowMs = useNow(MINUTE_MS);
+  const zone = usableZone(tenant.timezone);
+  const usage = useBudgetUsage("tenant", tenant.id);
+  const keys = useQuery(ownKeysRead);
+  const columns = useMemo(() => keyColumns(zone), [zone]);
+  const view = useListView({ rows: keys.data, columns });
+  return (
+    <>
+      {usage.error !== null && (
+        <Failure
+          title={usage.data === undefined ? STATE_TEXTS.failed : STATE_TEXTS.stale}
+          error={usage.error}
+          retryLabel={STATE_TEXTS.retry}
+          onRetry={usage.refetch}
+          isRetrying={usage.isFetching}
+        />
+      )}
+      <Panel isFlush title={text("limitsOfTenant")} note={text("inZone", { zone: zoneLabel(zone, nowMs) })}>
+        <Table
+          label={text("limitsOfTenant")}
+          columns={LIMITS}
+          rows={limitRows(tenant, usage.data ?? null, zone, nowMs)}
+          rowKey={({ id }) => id}
+        />
+      </Panel>
+      <ListTable
+        state={keys}
+        view={view}
+        title={text("limitsOfKeys")}
+        note={text("limitsOfKeysNote")}
+        actions={view.choice}
+        label={text("limitsOfKeys")}
+        rowKey={({ id }) => id}
+        empty={<Empty title={text("noKeyTitle")}>{text("createKey")}</Empty>}
+      />
+    </>
+  );
+}
+
+const LIMITS: readonly Column<LimitRow>[] = [
+  { id: "limit", head: text("limit"), isWide: true, cell: ({ id }) => text(`limit_${id}`) },
+  { id: "allowed", head: text("allowed"), align: "right", cell: ({ allowed }) => allowed },
+  { id: "left", head: text("leftNow"), align: "right", cell: ({ left }) => left },
+  { id: "resets", head: text("resets"), cell: ({ resets }) => resets },
+];
+
+function keyColumns(zone: string): readonly ListColumn<Key>[] {
+  return [
+    {
+      id: "key",
+      head: text("key"),
+      isWide: true,
+      sortBy: ({ name, key_prefix }) => name || key_prefix,
+      cell: ({ id, name, key_prefix }) => (
+        <Link to="/keys" search={{ key_id: id }}>
+          <bdi>{name || `${key_prefix}…`}</bdi>
+        </Link>
+      ),
+    },
+    { id: "rates", head: text("perMinuteHead"), sortBy: keyRates, cell: keyRates },
+    {
+      id: "budget",
+      head: text("budget"),
+      cell: (key) =>
+        key.budget_tokens === null && key.budget_cost_usd === null ? (
+          text("noLimit")
+        ) : (
+          <KeyBudget keyId={key.id} zone={zone} />
+        ),
+    },
+  ];
+}
+
+function KeyBudget({ keyId, zone }: { readonly keyId: string; readonly zone: string }) {
+  const { data, error } = useBudgetUsage("key", keyId);
+  const nowMs = useNow(MINUTE_MS);
+  if (data === undefined) return error === null ? STATE_TEXTS.loading : formatCount(null);
+  return explainBudget(data, zone, nowMs).sentences.join(" ");
+}

@@ -1,0 +1,56 @@
+import { useQuery } from "@tanstack/react-query";
+import { useCurrentUser } from "../../data/current-user.ts";
+import { read } from "../../data/reads.ts";
+import { pageTarget, tenantTarget } from "../../explain/link-target.ts";
+import { useBudgetUsage } from "../../forms/budget/budget-state.tsx";
+import { DayTiles } from "../../forms/usage/day-tiles.tsx";
+import { FigureTile } from "../../forms/usage/figure-tile.tsx";
+import { tenantTexts } from "../../messages/en/tenant.ts";
+import { texts } from "../../messages/texts.ts";
+import { formatAge, instantOf } from "../../time/instants.ts";
+import { useNow } from "../../time/use-clock.tsx";
+import { formatCount, formatShare } from "../../ui/format.ts";
+import type { TenantTabProps } from "./tenant-tab.ts";
+
+const text = texts("tenant", tenantTexts);
+const LIVE_EVERY_MS = 5000;
+const MINUTE_MS = 60_000;
+
+/** How a tenant does now and in the last 24 hours. */
+export function TenantTiles({ tenant }: TenantTabProps) {
+  const { role } = useCurrentUser();
+  const nowMs = useNow(MINUTE_MS);
+  const usage = useBudgetUsage("tenant", tenant.id);
+  const { data } = usage;
+  const endMs = data === undefined || data.budget_period !== "monthly" ? null : instantOf(data.period_end);
+  // a ratio is null without limits
+  const left = data?.ratio == null ? null : Math.max(0, 1 - data.ratio);
+  return (
+    <DayTiles filter={{ tenant_id: tenant.id }}>
+      <FigureTile
+        label={text("budgetLeft")}
+        isLoading={usage.isPending}
+        value={data?.ratio === null ? text("noBudget") : formatShare(left)}
+        note={endMs === null ? "" : text("resetsIn", { age: formatAge(nowMs, endMs) })}
+        target={tenantTarget(tenant.id, "budget")}
+      />
+      {role === "admin" && <Running tenant={tenant} />}
+    </DayTiles>
+  );
+}
+
+function Running({ tenant: { id } }: TenantTabProps) {
+  const live = useQuery(read("/api/v1/fairshare/live", {}, { everyMs: LIVE_EVERY_MS }));
+  const own = live.data?.tenants.find(({ tenant_id }) => tenant_id === id);
+  const of = (field: "in_flight" | "queued"): string =>
+    formatCount(live.data === undefined ? null : (own?.[field] ?? 0));
+  return (
+    <FigureTile
+      label={text("runningNow")}
+      isLoading={live.isPending}
+      value={of("in_flight")}
+      note={text("waitingNow", { waiting: of("queued") })}
+      target={pageTarget("/fairshare", { tenant_id: id })}
+    />
+  );
+}

@@ -1,0 +1,7 @@
+import { formatPrice, formatUsd } from "./format.ts";
+
+/** An amount in USD: cents from a dollar on, three significant digits below; all of its decimals on hover. */
+export function Usd({ usd }: { readonly usd: number | null | undefined }) {
+  const [short, whole] = [formatUsd(usd), formatPrice(usd)];
+  return short === whole ? short : <span title={whole}>{short}</span>;
+}

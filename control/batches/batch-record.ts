@@ -1,0 +1,29 @@
+/** Batches as the Management API shows them, and ids as clients know them. */
+import { sql } from "drizzle-orm";
+import { type Batch, batchSchema } from "../../shared/schema/batch.ts";
+import { tenants } from "../db/schema/tenancy.ts";
+import { withIsoTimes } from "../kernel/iso-times.ts";
+import { UUID } from "../kernel/parse.ts";
+import { type BatchRow, batches } from "./tables.ts";
+
+type IdKind = "file" | "batch";
+
+const MARKS = { file: "file-", batch: "batch_" } as const satisfies Record<IdKind, string>;
+
+/** The id of a row as clients know it. */
+export const publicId = (kind: IdKind, id: string): string => `${MARKS[kind]}${id.replaceAll("-", "")}`;
+
+/** The id of a row by what clients know; null: it is none. */
+export function rowIdOf(kind: IdKind, given: string): string | null {
+  if (!given.startsWith(MARKS[kind])) return null;
+  const digits = given.slice(MARKS[kind].length);
+  const id = digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+  return digits.length === 32 && UUID.test(id) ? id.toLowerCase() : null;
+}
+
+/** A subquery for each row of a page. */
+export const tenantName = sql<string>`(SELECT ${tenants.name} FROM ${tenants} WHERE ${tenants.id} = ${batches.tenant_id})`;
+
+export function batchRecord(row: BatchRow & { readonly tenant_name: string }): Batch {
+  return batchSchema.parse({ ...withIsoTimes(row), batch_id: publicId("batch", row.id) });
+}

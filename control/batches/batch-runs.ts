@@ -1,0 +1,263 @@
+/**
+ * Runs batches, on the replica that holds the lease of the job (docs/rules/batches.md#execution): reads new ones, sends their lines
+ * within windows, stores what they come to, and ends them. What a process leaves under way, the next one finds out.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { and, asc, eq, inArray, isNull, lt } from "drizzle-orm";
+import { storeKeys } from "../../shared/records.ts";
+import { rootCause } from "../../shared/text/root-cause.ts";
+import { apiKeys } from "../db/schema/tenancy.ts";
+import type { VerbContext } from "../kernel/context.ts";
+import type { HotStore } from "../kernel/hot-store/hot-store.ts";
+import type { Logger } from "../kernel/log.ts";
+import { retentionSettings } from "../kernel/settings/plain-settings.ts";
+import { failureLevel } from "../kernel/store-watch.ts";
+import { deleteOldFiles } from "./files/file-store.ts";
+import { finishBatch } from "./finish-batch.ts";
+import { judged } from "./judge-line.ts";
+import type { LineResult, LineSender } from "./line-sender.ts";
+import { type ClaimedLine, claimLines, endLines, type LineEnd, sentLines, waitingModels } from "./line-store.ts";
+import { LineWindows } from "./line-windows.ts";
+import { type BatchRow, batches } from "./tables.ts";
+import { validateBatch } from "./validate-batch.ts";
+
+interface BatchRunsOptions {
+  /** As `system`. */
+  readonly ctx: VerbContext;
+  readonly sender: LineSender;
+  readonly store: Pick<HotStore, "put">;
+  readonly usageRetentionDays: number;
+  readonly log: Logger;
+}
+
+/** A batch whose lines are sent. */
+interface OpenBatch {
+  readonly row: BatchRow;
+  readonly keyHash: string;
+  /** With lines that wait, as far as is known. */
+  readonly models: Set<string>;
+}
+
+/** The lease of the job lasts 6 s. */
+const OWNED_MS = 5000;
+const ASK_EVERY_MS = 1000;
+/** A request may not have come to its cell yet when it is asked for. */
+const GONE_TWICE = 2;
+const CLAIMED_AT_ONCE = 16;
+/** No line is taken while those under way have so many characters. */
+const HELD_MAX_CHARS = 64 * 1024 * 1024;
+const ENDS_AT_ONCE = 100;
+const ENDS_MAX_CHARS = 4_000_000;
+const AGAIN_AFTER_MS = 500;
+const PRUNE_EVERY_MS = 60_000;
+
+export class BatchRuns {
+  readonly #options: BatchRunsOptions;
+  readonly #windows = new LineWindows(() => performance.now());
+  readonly #ending = new AbortController();
+  #open: readonly OpenBatch[] = [];
+  #ownedUntilMs = 0;
+  #prunedAtMs = Number.NEGATIVE_INFINITY;
+  /** Characters of the lines under way. */
+  #heldChars = 0;
+  #filling = false;
+  #saving = false;
+  /** What lines came to that is not stored yet. */
+  readonly #ends: LineEnd[] = [];
+  /** Requests of lines that this process sends or looks after, until what they came to is stored. */
+  readonly #known = new Set<string>();
+  /** Those that the last run of the job did not know. */
+  #unknown = new Set<string>();
+
+  constructor(options: BatchRunsOptions) {
+    this.#options = options;
+  }
+
+  /** Sends nothing more; lines under way go on, and their answers are kept. */
+  end(): void {
+    this.#ending.abort();
+  }
+
+  /** One run of the job. */
+  async tick(): Promise<{ readonly batches_ended: number; readonly files_deleted: number }> {
+    this.#ownedUntilMs = performance.now() + OWNED_MS;
+    const { ctx } = this.#options;
+    const { db } = ctx;
+    await this.#adopt();
+    let ended = 0;
+    const open: OpenBatch[] = [];
+    const rows = await db.select().from(batches).where(isNull(batches.ended_at)).orderBy(asc(batches.created_at));
+    for (const row of rows) {
+      if (row.status === "validating") await validateBatch(db, row, ctx.now);
+      else if ((await finishBatch(db, row, ctx.now())) !== null) ended += 1;
+      else if (row.status === "in_progress" && row.expires_at > ctx.now()) open.push(await this.#opened(row));
+    }
+    this.#open = open;
+    void this.#fill();
+    return { batches_ended: ended, files_deleted: await this.#prune() };
+  }
+
+  async #opened(row: BatchRow): Promise<OpenBatch> {
+    const { db } = this.#options.ctx;
+    const [key] = await db.select({ hash: apiKeys.key_hash }).from(apiKeys).where(eq(apiKeys.id, row.key_id));
+    // a key that was deleted has no hash, and the lines fail like any call of it
+    return { row, keyHash: key?.hash ?? "", models: new Set(await waitingModels(db, row.id)) };
+  }
+
+  get #isOwner(): boolean {
+    return performance.now() < this.#ownedUntilMs && !this.#ending.signal.aborted;
+  }
+
+  /** Sends lines while windows have room, in turns of the batches. */
+  async #fill(): Promise<void> {
+    if (this.#filling) return;
+    this.#filling = true;
+    try {
+      for (let sent = 1; sent > 0 && this.#isOwner; ) {
+        sent = 0;
+        for (const batch of this.#open)
+          for (const cell of this.#options.sender.cells) sent += await this.#send(batch, cell);
+      }
+    } catch (error) {
+      this.#failed({ event: "batch_lines_not_read" }, error);
+    } finally {
+      this.#filling = false;
+    }
+  }
+
+  async #send(batch: OpenBatch, cell: string): Promise<number> {
+    const { ctx } = this.#options;
+    let sent = 0;
+    for (const model of batch.models) {
+      const room = Math.min(this.#windows.room(cell, model), CLAIMED_AT_ONCE);
+      if (room === 0 || this.#heldChars > HELD_MAX_CHARS || !this.#isOwner) continue;
+      const lines = await claimLines(ctx.db, { batchId: batch.row.id, model, cell }, room);
+      if (lines.length < room) batch.models.delete(model);
+      for (const line of lines) {
+        this.#windows.sent(cell, model);
+        this.#heldChars += line.body.length;
+        this.#known.add(line.requestId);
+        void this.#run(batch, line).finally(() => {
+          this.#heldChars -= line.body.length;
+        });
+      }
+      sent += lines.length;
+    }
+    return sent;
+  }
+
+  async #run(batch: OpenBatch, line: ClaimedLine): Promise<void> {
+    const { row, keyHash } = batch;
+    const { cell, model, body } = line;
+    let result: LineResult | null = null;
+    try {
+      const call = { keyHash, path: row.endpoint, body, untilMs: row.expires_at.getTime() };
+      result = await this.#options.sender
+        .send(line, call, this.#ending.signal)
+        .catch(async () => await this.#whatBecame(line));
+    } catch (error) {
+      // Who takes the batch over asks again.
+      this.#windows.ended(cell, model, null);
+      this.#failed({ event: "batch_line_left", batch: row.id, line: line.n }, error);
+      return;
+    }
+    this.#windows.ended(cell, model, result?.waitedMs ?? null);
+    const end = judged(line, result);
+    if (end.state === "waiting") {
+      batch.models.add(model);
+      if (result !== null) this.#windows.failed(cell, model, result.retryAfterMs);
+    }
+    this.#save(end);
+  }
+
+  /** What a line came to that has no answer; null: it is over without one. Throws when this process does not run batches any more. */
+  async #whatBecame(line: ClaimedLine): Promise<LineResult | null> {
+    for (let gone = 0; gone < GONE_TWICE; ) {
+      await sleep(ASK_EVERY_MS, undefined, { signal: this.#ending.signal });
+      const became = await this.#options.sender.ask(line).catch(() => "unknown" as const);
+      if (typeof became === "object") return became;
+      gone = became === "gone" ? gone + 1 : 0;
+    }
+    return null;
+  }
+
+  /**
+   * Looks after lines that are said to be sent, and that this process does not know at two runs of the job: another process has sent
+   * them, or the answer to their claim was lost.
+   */
+  async #adopt(): Promise<void> {
+    const unknown = new Set<string>();
+    for (const line of await sentLines(this.#options.ctx.db)) {
+      const id = line.requestId;
+      if (this.#known.has(id)) continue;
+      unknown.add(id);
+      if (!this.#unknown.has(id)) continue;
+      this.#known.add(id);
+      void this.#whatBecame(line)
+        .then((result) => this.#save(judged(line, result)))
+        .catch((error: unknown) =>
+          this.#failed({ event: "batch_line_left", batch: line.batchId, line: line.n }, error),
+        );
+    }
+    this.#unknown = unknown;
+  }
+
+  #save(end: LineEnd): void {
+    this.#ends.push(end);
+    if (!this.#saving) void this.#saveAll();
+  }
+
+  async #saveAll(): Promise<void> {
+    const { ctx, store } = this.#options;
+    this.#saving = true;
+    while (this.#ends.length > 0) {
+      const ends = this.#nextEnds();
+      try {
+        await endLines(ctx.db, ends);
+      } catch (error) {
+        this.#failed({ event: "batch_lines_not_stored", lines: ends.length }, error);
+        if (this.#ending.signal.aborted) break;
+        await sleep(AGAIN_AFTER_MS);
+        continue;
+      }
+      this.#ends.splice(0, ends.length);
+      const ids = ends.map(({ requestId }) => requestId);
+      for (const id of ids) this.#known.delete(id);
+      const kept = ids.map((id) => ({ hotKey: storeKeys.lineAnswer(id), text: null }));
+      await store.put(kept).catch(() => undefined);
+      void this.#fill();
+    }
+    this.#saving = false;
+  }
+
+  #nextEnds(): readonly LineEnd[] {
+    let chars = 0;
+    const fits = this.#ends.slice(0, ENDS_AT_ONCE).findIndex(({ answer }) => {
+      chars += answer?.length ?? 0;
+      return chars > ENDS_MAX_CHARS;
+    });
+    return this.#ends.slice(0, fits === -1 ? ENDS_AT_ONCE : Math.max(1, fits));
+  }
+
+  /** Deletes files and batches that are older than usage rows are kept. */
+  async #prune(): Promise<number> {
+    if (performance.now() < this.#prunedAtMs + PRUNE_EVERY_MS) return 0;
+    this.#prunedAtMs = performance.now();
+    const { ctx, usageRetentionDays } = this.#options;
+    const now = ctx.now();
+    const { days } = await retentionSettings(usageRetentionDays).read(ctx);
+    const before = days > 0 ? new Date(now.getTime() - days * 86_400_000) : null;
+    if (before !== null)
+      await ctx.db
+        .delete(batches)
+        .where(
+          and(lt(batches.ended_at, before), inArray(batches.status, ["failed", "completed", "expired", "cancelled"])),
+        );
+    return await deleteOldFiles(ctx.db, now, before);
+  }
+
+  #failed(line: object, error: unknown): void {
+    if (this.#ending.signal.aborted) return;
+    this.#options.log[failureLevel(error)]({ ...line, reason: rootCause(error) });
+  }
+}

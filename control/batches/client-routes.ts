@@ -1,0 +1,267 @@
+/**
+ * `/v1/files` and `/v1/batches`, which Workers pass on with the caller's tenant and key (docs/rules/batches.md#routes). A row of
+ * another tenant is not found. Bodies of files are read in pieces, so these routes are not bound by the limit of other bodies.
+ */
+import { and, desc, eq, type SQL, sql } from "drizzle-orm";
+import type { Context } from "hono";
+import { z } from "zod";
+import { LIMITS } from "../../shared/catalogues/limits.ts";
+import { GatewayError } from "../../shared/errors.ts";
+import { createBatchSchema, FILE_PURPOSES } from "../../shared/schema/batch.ts";
+import { CALLER_HEADERS, CLIENT_PATHS } from "../../shared/wire/batch-lines.ts";
+import { limitBody } from "../api/guard.ts";
+import type { Api, ApiTypes } from "../api/types.ts";
+import type { VerbContext } from "../kernel/context.ts";
+import { withDatabaseErrors } from "../kernel/database-errors.ts";
+import { fieldError, parse, UUID } from "../kernel/parse.ts";
+import { rowIdOf } from "./batch-record.ts";
+import { markCancelled } from "./batch-verbs.ts";
+import { batchForm, fileForm } from "./client-forms.ts";
+import { completeFile, piecesOf, storeUpload } from "./files/file-store.ts";
+import { formParts } from "./files/multipart.ts";
+import { type BatchRow, batches, type FileRow, files } from "./tables.ts";
+
+const WINDOW_MS = 86_400_000;
+const FIELD_MAX_BYTES = 4096;
+const FILENAME_MAX = 255;
+
+/** Who asks, by what the Worker says. */
+interface Caller {
+  readonly ctx: VerbContext;
+  readonly tenantId: string;
+  readonly keyId: string;
+}
+
+type Handler = (c: Context<ApiTypes>, caller: Caller) => Promise<Response>;
+
+/** Adds the routes; whoever calls them has shown the token between the planes. */
+export function clientBatchRoutes(app: Api): void {
+  const on = (method: "get" | "post" | "delete", path: string, handler: Handler): void => {
+    app[method](`${CLIENT_PATHS}${path}`, async (c) => await withDatabaseErrors(async () => handler(c, callerOf(c))));
+  };
+  on("post", "/v1/files", uploadFile);
+  app.use(`${CLIENT_PATHS}/v1/batches`, limitBody);
+  on("get", "/v1/files", listFiles);
+  on("get", "/v1/files/:id", async (c, caller) => c.json(fileForm(await ownFile(caller, c.req.param("id") ?? ""))));
+  on("get", "/v1/files/:id/content", fileContent);
+  on("delete", "/v1/files/:id", deleteFile);
+  on("post", "/v1/batches", createBatch);
+  on("get", "/v1/batches", listBatches);
+  on("get", "/v1/batches/:id", async (c, caller) => c.json(batchForm(await ownBatch(caller, c.req.param("id") ?? ""))));
+  on("post", "/v1/batches/:id/cancel", cancelBatch);
+  app.all(`${CLIENT_PATHS}/*`, () => {
+    throw new GatewayError("unknown_endpoint");
+  });
+}
+
+function callerOf(c: Context<ApiTypes>): Caller {
+  const tenantId = c.req.header(CALLER_HEADERS.tenant) ?? "";
+  const keyId = c.req.header(CALLER_HEADERS.key) ?? "";
+  if (!UUID.test(tenantId) || !UUID.test(keyId)) throw new GatewayError("unknown_endpoint");
+  return { ctx: c.var.ctx, tenantId, keyId };
+}
+
+const expirySchema = z.object({
+  anchor: z.literal("created_at", { error: "must be created_at" }).default("created_at"),
+  seconds: z.coerce
+    .number({ error: "must be from 3600 to 2592000" })
+    .int()
+    .min(3600, "must be from 3600 to 2592000")
+    .max(2_592_000, "must be from 3600 to 2592000"),
+});
+
+async function uploadFile(c: Context<ApiTypes>, { ctx, tenantId }: Caller): Promise<Response> {
+  const { body } = c.req.raw;
+  if (body === null) throw new GatewayError("invalid_multipart");
+  const fields = new Map<string, string>();
+  const pieces = body[Symbol.asyncIterator]();
+  let id: string | null = null;
+  try {
+    for await (const part of formParts(c.req.header("content-type") ?? "", pieces)) {
+      if (part.filename === null) fields.set(part.name, await fieldText(part.body));
+      else if (part.name !== "file" || id !== null) throw fieldError("file", "must be the one file of the form");
+      else id = await storeUpload(ctx.db, { tenantId, purpose: "batch", filename: nameOf(part.filename) }, part.body);
+    }
+    if (id === null) throw fieldError("file", "must be a file");
+    if (fields.get("purpose") !== FILE_PURPOSES[0]) throw fieldError("purpose", "must be batch");
+    const seconds = fields.get("expires_after[seconds]");
+    const expiry =
+      seconds === undefined ? null : parse(expirySchema, { anchor: fields.get("expires_after[anchor]"), seconds });
+    const expiresAt = expiry && new Date(ctx.now().getTime() + expiry.seconds * 1000);
+    return c.json(fileForm(await completeFile(ctx.db, id, expiresAt)));
+  } catch (error) {
+    if (id !== null) await ctx.db.delete(files).where(eq(files.id, id));
+    await discard(pieces);
+    throw error;
+  }
+}
+
+/** Most clients read no answer while they send. */
+async function discard(pieces: AsyncIterator<Uint8Array>): Promise<void> {
+  try {
+    for (let bytes = 0; bytes < LIMITS.fileBytes; ) {
+      const { done, value } = await pieces.next();
+      if (done === true) return;
+      bytes += value.byteLength;
+    }
+  } catch {
+    // the client has closed the connection
+  }
+}
+
+/** The name without what a database or a header cannot hold. */
+function nameOf(given: string): string {
+  return (
+    given
+      .replace(/[\p{Cc}"\\]/gu, "_")
+      .toWellFormed()
+      .slice(0, FILENAME_MAX) || "file"
+  );
+}
+
+async function fieldText(body: AsyncIterable<Buffer>): Promise<string> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of body) {
+    bytes += piece.length;
+    if (bytes > FIELD_MAX_BYTES) throw new GatewayError("invalid_multipart");
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces).toString("utf8").trim();
+}
+
+async function ownFile({ ctx, tenantId }: Caller, given: string): Promise<FileRow> {
+  const id = rowIdOf("file", given);
+  const mine = and(eq(files.id, id ?? ""), eq(files.tenant_id, tenantId), eq(files.complete, true));
+  const [row] = id === null ? [] : await ctx.db.select().from(files).where(mine);
+  if (row === undefined) throw new GatewayError("object_not_found", { value: given.slice(0, 100) });
+  return row;
+}
+
+async function ownBatch({ ctx, tenantId }: Caller, given: string): Promise<BatchRow> {
+  const id = rowIdOf("batch", given);
+  const mine = and(eq(batches.id, id ?? ""), eq(batches.tenant_id, tenantId));
+  const [row] = id === null ? [] : await ctx.db.select().from(batches).where(mine);
+  if (row === undefined) throw new GatewayError("object_not_found", { value: given.slice(0, 100) });
+  return row;
+}
+
+async function fileContent(c: Context<ApiTypes>, caller: Caller): Promise<Response> {
+  const { id, bytes, filename } = await ownFile(caller, c.req.param("id") ?? "");
+  const pieces = piecesOf(caller.ctx.db, id);
+  const stream = new ReadableStream<Uint8Array>({
+    pull: async (controller) => {
+      const { done, value } = await pieces.next();
+      if (done === true) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: async () => void (await pieces.return(undefined)),
+  });
+  return new Response(stream, {
+    headers: {
+      "content-type": "application/octet-stream",
+      "content-length": String(bytes),
+      "content-disposition": `attachment; filename*=UTF-8''${encodeURIComponent(filename)}`,
+    },
+  });
+}
+
+async function deleteFile(c: Context<ApiTypes>, caller: Caller): Promise<Response> {
+  const row = await ownFile(caller, c.req.param("id") ?? "");
+  await caller.ctx.db.delete(files).where(eq(files.id, row.id));
+  return c.json({ id: fileForm(row).id, object: "file", deleted: true });
+}
+
+const limitOf = (max: number, most: number) =>
+  z.coerce
+    .number({ error: `must be from 1 to ${most}` })
+    .int(`must be from 1 to ${most}`)
+    .min(1, `must be from 1 to ${most}`)
+    .max(most, `must be from 1 to ${most}`)
+    .default(max);
+const filesQuery = z.object({
+  limit: limitOf(1000, 10_000),
+  after: z.string().optional(),
+  order: z.enum(["asc", "desc"], { error: "must be asc or desc" }).default("desc"),
+  purpose: z.string().optional(),
+});
+const batchesQuery = z.object({ limit: limitOf(20, 100), after: z.string().optional() });
+
+async function listFiles(c: Context<ApiTypes>, caller: Caller): Promise<Response> {
+  const { limit, after, order, purpose } = parse(filesQuery, c.req.query());
+  const last = after === undefined ? null : await ownFile(caller, after);
+  const at = sql`(${files.created_at}, ${files.id})`;
+  const wanted = and(
+    eq(files.tenant_id, caller.tenantId),
+    eq(files.complete, true),
+    purpose === undefined ? undefined : sql`${files.purpose} = ${purpose}`,
+    last === null ? undefined : beyond(at, files, last.id, order),
+  );
+  const ordered = order === "desc" ? [desc(files.created_at), desc(files.id)] : [files.created_at, files.id];
+  const rows = await caller.ctx.db
+    .select()
+    .from(files)
+    .where(wanted)
+    .orderBy(...ordered)
+    .limit(limit + 1);
+  return c.json(listForm(rows.map(fileForm), limit));
+}
+
+async function listBatches(c: Context<ApiTypes>, caller: Caller): Promise<Response> {
+  const { limit, after } = parse(batchesQuery, c.req.query());
+  const last = after === undefined ? null : await ownBatch(caller, after);
+  const at = sql`(${batches.created_at}, ${batches.id})`;
+  const wanted = and(
+    eq(batches.tenant_id, caller.tenantId),
+    last === null ? undefined : beyond(at, batches, last.id, "desc"),
+  );
+  const rows = await caller.ctx.db
+    .select()
+    .from(batches)
+    .where(wanted)
+    .orderBy(desc(batches.created_at), desc(batches.id))
+    .limit(limit + 1);
+  return c.json(listForm(rows.map(batchForm), limit));
+}
+
+/** The time is compared as the database has it: ours has fewer digits. */
+function beyond(at: SQL, table: typeof files | typeof batches, id: string, order: "asc" | "desc"): SQL {
+  const last = sql`(SELECT l.created_at, l.id FROM ${table} l WHERE l.id = ${id})`;
+  return order === "desc" ? sql`${at} < ${last}` : sql`${at} > ${last}`;
+}
+
+function listForm<T extends { readonly id: string }>(rows: readonly T[], limit: number) {
+  const data = rows.slice(0, limit);
+  const ends = { first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null };
+  return { object: "list", data, ...ends, has_more: rows.length > limit };
+}
+
+async function createBatch(c: Context<ApiTypes>, caller: Caller): Promise<Response> {
+  const { ctx, tenantId, keyId } = caller;
+  const input: unknown = await c.req.json().catch(() => null);
+  const { input_file_id, endpoint, metadata } = parse(createBatchSchema, input);
+  const file = await ownFile(caller, input_file_id);
+  if (file.purpose !== "batch") throw fieldError("input_file_id", "must be a file with the purpose batch");
+  const now = ctx.now();
+  const [row] = await ctx.db
+    .insert(batches)
+    .values({
+      tenant_id: tenantId,
+      key_id: keyId,
+      endpoint,
+      input_file_id: file.id,
+      status: "validating",
+      metadata: metadata ?? null,
+      expires_at: new Date(now.getTime() + WINDOW_MS),
+      created_at: now,
+      updated_at: now,
+    })
+    .returning();
+  if (row === undefined) throw new GatewayError("internal_error");
+  return c.json(batchForm(row));
+}
+
+async function cancelBatch(c: Context<ApiTypes>, caller: Caller): Promise<Response> {
+  const row = await ownBatch(caller, c.req.param("id") ?? "");
+  return c.json(batchForm((await markCancelled(caller.ctx.db, row.id, caller.ctx.now())) ?? row));
+}

@@ -1,0 +1,85 @@
+/** Lines in the database: no more are claimed than asked for, and each is ended once (docs/rules/batches.md#exactly-once). */
+import { randomUUID } from "node:crypto";
+import { eq } from "drizzle-orm";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { Tenant } from "../../shared/schema/tenant.ts";
+import { startControl, type TestControl } from "../../test/harness/control.ts";
+import { linesOf, piecesOf } from "./files/file-store.ts";
+import { finishBatch } from "./finish-batch.ts";
+import { claimLines, endLines, sentLines } from "./line-store.ts";
+import { batches, batchLines, files } from "./tables.ts";
+
+const LINES = 40;
+let control: TestControl;
+
+beforeAll(async () => {
+  control = await startControl();
+});
+afterAll(async () => await control.close());
+
+async function batchOf(status: "in_progress" | "cancelling", lastsMs = 60_000) {
+  const { db } = control.ctx;
+  const made = await control.request("POST", "/api/v1/tenants", { name: `of-lines-${randomUUID()}` });
+  const tenant = (await made.json()) as Tenant;
+  const [batch] = await db
+    .insert(batches)
+    .values({
+      tenant_id: tenant.id,
+      key_id: randomUUID(),
+      endpoint: "/v1/chat/completions",
+      input_file_id: randomUUID(),
+      status,
+      cancelling_at: status === "cancelling" ? new Date() : null,
+      lines_total: LINES,
+      expires_at: new Date(Date.now() + lastsMs),
+    })
+    .returning();
+  if (batch === undefined) throw new Error("no batch");
+  await db.insert(batchLines).values(
+    Array.from({ length: LINES }, (_, at) => ({
+      batch_id: batch.id,
+      n: at + 1,
+      custom_id: `line-${at}`,
+      model: "m",
+      body: "{}",
+    })),
+  );
+  return { db, batch };
+}
+
+it("takes no more lines than asked for, and ends each once", async () => {
+  const { db, batch } = await batchOf("in_progress");
+  const which = { batchId: batch.id, model: "m", cell: "eu" };
+  const lines = await claimLines(db, which, 3);
+  expect(lines.map(({ n, tries }) => ({ n, tries }))).toEqual([1, 2, 3].map((n) => ({ n, tries: 1 })));
+  expect((await claimLines(db, which, 2)).map(({ n }) => n)).toEqual([4, 5]);
+  const sent = (await sentLines(db)).filter(({ batchId }) => batchId === batch.id);
+  expect(sent.map(({ n }) => n).toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5]);
+  const ends = lines.map((line) => ({ ...line, state: "completed" as const, status: 200, answer: '{"a":1}' }));
+  expect(await endLines(db, ends)).toBe(3);
+  expect(await endLines(db, ends)).toBe(0);
+  expect(await finishBatch(db, batch, new Date())).toBe(null);
+});
+
+it("a cancelled batch keeps what has run, and says of every other line that it did not", async () => {
+  const { db, batch } = await batchOf("cancelling");
+  const which = { batchId: batch.id, model: "m", cell: "eu" };
+  const [line] = await claimLines(db, which, 1);
+  if (line === undefined) throw new Error("no line");
+  expect(await finishBatch(db, batch, new Date())).toBe(null);
+  await endLines(db, [{ ...line, state: "completed", status: 200, answer: '{\n"a": 1\n}' }]);
+  expect(await finishBatch(db, batch, new Date())).toBe("cancelled");
+  const shown = await control.request("GET", `/api/v1/batches/${batch.id}`);
+  expect(await shown.json()).toMatchObject({ status: "cancelled", lines_completed: 1, lines_failed: LINES - 1 });
+});
+
+it("a batch whose time is over says of the lines that did not run that they expired", async () => {
+  const { db, batch } = await batchOf("in_progress", -1);
+  expect(await finishBatch(db, batch, new Date())).toBe("expired");
+  const shown = await control.request("GET", `/api/v1/batches/${batch.id}`);
+  expect(await shown.json()).toMatchObject({ status: "expired", lines_completed: 0, lines_failed: LINES });
+  const [file] = await db.select().from(files).where(eq(files.tenant_id, batch.tenant_id));
+  const read = await Array.fromAsync(linesOf(piecesOf(db, file?.id ?? "")));
+  expect(read).toHaveLength(LINES);
+  expect(JSON.parse(read[0]?.text ?? "")).toMatchObject({ custom_id: "line-0", error: { code: "batch_expired" } });
+});

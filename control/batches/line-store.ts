@@ -1,0 +1,117 @@
+/**
+ * Lines of batches in the database. A line is claimed before it is sent, and what it came to is stored only for its newest
+ * request: two processes never both end a line (docs/rules/batches.md#exactly-once).
+ */
+import { sql } from "drizzle-orm";
+import type { Database } from "../db/connect.ts";
+import type { SentLine } from "./line-sender.ts";
+
+export interface ClaimedLine extends SentLine {
+  readonly model: string;
+  readonly body: string;
+}
+
+/** What is stored of a line that was sent. `waiting`: it is sent again. */
+export interface LineEnd extends SentLine {
+  readonly state: "waiting" | "completed" | "failed";
+  readonly status: number | null;
+  readonly answer: string | null;
+}
+
+interface RawLine {
+  readonly batch_id: string;
+  readonly n: number;
+  readonly tries: number;
+  readonly request_id: string;
+  readonly cell: string;
+  readonly model: string;
+  readonly body: string;
+}
+
+const lineOf = ({ batch_id: batchId, n, tries, request_id: requestId, cell, model, body }: RawLine): ClaimedLine => ({
+  batchId,
+  n,
+  tries,
+  requestId,
+  cell,
+  model,
+  body,
+});
+
+async function rowsOf<T>(work: unknown): Promise<readonly T[]> {
+  return ((await work) as { readonly rows: readonly T[] }).rows;
+}
+
+/** The models of a batch with lines that wait. */
+export async function waitingModels(db: Database, batchId: string): Promise<readonly string[]> {
+  const found = await rowsOf<{ model: string }>(
+    db.execute(sql`SELECT DISTINCT model FROM batch_lines WHERE batch_id = ${batchId} AND state = 'waiting'`),
+  );
+  return found.map(({ model }) => model);
+}
+
+/** Takes the next lines of a batch for a model; they are to be sent to this cell. */
+export async function claimLines(
+  db: Database,
+  which: { readonly batchId: string; readonly model: string; readonly cell: string },
+  most: number,
+): Promise<readonly ClaimedLine[]> {
+  const { batchId, model, cell } = which;
+  // As a subquery of the condition it might run once for each row, and take more lines than it may.
+  const claimed = await rowsOf<RawLine>(
+    db.execute(sql`
+      WITH next AS MATERIALIZED (
+        SELECT n FROM batch_lines WHERE batch_id = ${batchId} AND model = ${model} AND state = 'waiting'
+        ORDER BY n LIMIT ${most} FOR UPDATE SKIP LOCKED)
+      UPDATE batch_lines l SET state = 'sent', tries = l.tries + 1, request_id = gen_random_uuid(), cell = ${cell}
+      FROM next WHERE l.batch_id = ${batchId} AND l.n = next.n
+      RETURNING l.batch_id, l.n, l.tries, l.request_id, l.cell, l.model, l.body`),
+  );
+  return claimed.map(lineOf).toSorted((one, other) => one.n - other.n);
+}
+
+/** Lines that some process has sent and not ended. */
+export async function sentLines(db: Database): Promise<readonly ClaimedLine[]> {
+  const left = await rowsOf<RawLine>(
+    db.execute(sql`
+      SELECT l.batch_id, l.n, l.tries, l.request_id, l.cell, l.model, '' AS body FROM batch_lines l
+      JOIN batches b ON b.id = l.batch_id AND b.ended_at IS NULL
+      WHERE l.state = 'sent'`),
+  );
+  return left.map(lineOf);
+}
+
+/** Stores what lines came to, with the counts of their batches. Returns the lines whose request was still the newest. */
+export async function endLines(db: Database, ends: readonly LineEnd[]): Promise<number> {
+  const given = JSON.stringify(
+    ends.map(({ batchId, n, requestId, state, status, answer }) => ({
+      batch_id: batchId,
+      n,
+      request_id: requestId,
+      state,
+      status,
+      answer,
+    })),
+  );
+  const ended = await rowsOf<{ n: number }>(
+    db.execute(sql`
+      WITH given AS (
+        SELECT * FROM jsonb_to_recordset(${given}::jsonb)
+          AS g(batch_id uuid, n integer, request_id uuid, state text, status integer, answer text)
+      ), ended AS (
+        UPDATE batch_lines l SET state = g.state, status = g.status, answer = g.answer,
+          body = CASE WHEN g.state = 'waiting' THEN l.body ELSE '' END
+        FROM given g
+        WHERE l.batch_id = g.batch_id AND l.n = g.n AND l.request_id = g.request_id AND l.state = 'sent'
+        RETURNING l.batch_id, l.n, l.state
+      ), counted AS (
+        UPDATE batches b SET lines_completed = lines_completed + c.completed, lines_failed = lines_failed + c.failed,
+          updated_at = now()
+        FROM (SELECT batch_id, count(*) FILTER (WHERE state = 'completed')::int AS completed,
+          count(*) FILTER (WHERE state = 'failed')::int AS failed FROM ended GROUP BY batch_id) c
+        WHERE b.id = c.batch_id AND c.completed + c.failed > 0
+      )
+      SELECT n FROM ended`),
+  );
+  return ended.length;
+}

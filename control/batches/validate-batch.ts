@@ -1,0 +1,101 @@
+/** Reads the file of a batch once: its lines are stored to be run, or the batch fails with what is wrong (docs/rules/batches.md#validation). */
+import { and, eq } from "drizzle-orm";
+import type { BatchFault } from "../../shared/schema/batch.ts";
+import { batchLineSchema } from "../../shared/schema/batch.ts";
+import type { Database, Transaction } from "../db/connect.ts";
+import { errorDetailsOf, IN_WORDS } from "../kernel/parse.ts";
+import { linesOf, piecesOf } from "./files/file-store.ts";
+import { type BatchRow, batches, batchLines, files } from "./tables.ts";
+
+const FAULTS_MAX = 50;
+const ROWS_AT_ONCE = 200;
+const ROWS_MAX_BYTES = 4 * 1024 * 1024;
+
+interface ReadLine {
+  readonly batch_id: string;
+  readonly n: number;
+  readonly custom_id: string;
+  readonly model: string;
+  readonly body: string;
+}
+
+/** Stores the lines and starts the batch, or fails it. */
+export async function validateBatch(db: Database, batch: BatchRow, now: () => Date): Promise<void> {
+  await db.transaction(async (tx) => {
+    const found = and(eq(files.id, batch.input_file_id), eq(files.tenant_id, batch.tenant_id));
+    const [file] = await tx.select({ id: files.id }).from(files).where(found);
+    const gone = fault("input_file_not_found", null, "the input file does not exist any more", "input_file_id");
+    const { lines, faults } = file === undefined ? { lines: 0, faults: [gone] } : await storeLines(tx, batch);
+    const empty = lines === 0 && faults.length === 0;
+    const errors = empty ? [fault("empty_file", null, "the input file has no lines", "input_file_id")] : faults;
+    const at = now();
+    const open = and(eq(batches.id, batch.id), eq(batches.status, "validating"));
+    if (errors.length === 0) {
+      const started = { status: "in_progress", lines_total: lines, in_progress_at: at, updated_at: at } as const;
+      await tx.update(batches).set(started).where(open);
+      return;
+    }
+    await tx.delete(batchLines).where(eq(batchLines.batch_id, batch.id));
+    await tx.update(batches).set({ status: "failed", errors, ended_at: at, updated_at: at }).where(open);
+  });
+}
+
+async function storeLines(
+  tx: Transaction,
+  batch: BatchRow,
+): Promise<{ readonly lines: number; readonly faults: readonly BatchFault[] }> {
+  const faults: BatchFault[] = [];
+  const ids = new Set<string>();
+  let held: ReadLine[] = [];
+  let heldBytes = 0;
+  let lines = 0;
+  const store = async (): Promise<void> => {
+    if (held.length > 0 && faults.length === 0) await tx.insert(batchLines).values(held);
+    held = [];
+    heldBytes = 0;
+  };
+  for await (const { n, text } of linesOf(piecesOf(tx, batch.input_file_id))) {
+    const read = readLine(batch, n, text);
+    lines += 1;
+    if ("code" in read) faults.push(read);
+    else if (ids.has(read.custom_id)) faults.push(fault("duplicate_custom_id", n, "another line has it", "custom_id"));
+    else {
+      ids.add(read.custom_id);
+      held.push(read);
+      heldBytes += read.body.length;
+    }
+    if (faults.length === FAULTS_MAX) break;
+    if (held.length === ROWS_AT_ONCE || heldBytes > ROWS_MAX_BYTES) await store();
+  }
+  await store();
+  return { lines, faults };
+}
+
+function readLine(batch: BatchRow, n: number, text: string | null): ReadLine | BatchFault {
+  if (text === null) return fault("invalid_line", n, "must be UTF-8 and at most 4 MiB", null);
+  const value = jsonOf(text);
+  if (value === undefined) return fault("invalid_json_line", n, "is not valid JSON", null);
+  const parsed = batchLineSchema.safeParse(value, IN_WORDS);
+  if (!parsed.success) {
+    const [first] = errorDetailsOf(parsed.error);
+    return fault("invalid_line", n, first?.message ?? "is not valid", first?.path ?? null);
+  }
+  const { custom_id, url, body } = parsed.data;
+  if (url !== batch.endpoint) return fault("mismatched_url", n, `must be ${batch.endpoint}, as in the batch`, "url");
+  return { batch_id: batch.id, n, custom_id, model: body.model, body: JSON.stringify(body) };
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const fault = (code: string, line: number | null, message: string, param: string | null): BatchFault => ({
+  code,
+  line,
+  message,
+  param,
+});

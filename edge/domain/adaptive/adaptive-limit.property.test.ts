@@ -1,0 +1,131 @@
+/** The laws of the adaptive limit, whatever an upstream does (docs/rules/adaptive-capacity.md#laws). */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { AdaptiveLimit, type CapacityChange } from "./adaptive-limit.ts";
+import type { EndedCall } from "./capacity-window.ts";
+
+const WINDOW_MS = 2_000;
+
+const call = fc.record({
+  upstreamMs: fc.oneof(fc.nat(60_000), fc.constant(0), fc.constant(-5), fc.double({ noNaN: true, min: 0, max: 1e9 })),
+  ttftMs: fc.oneof(fc.nat(60_000), fc.constant(0)),
+  inputTokens: fc.oneof(fc.nat(5_000), fc.constant(Number.MAX_SAFE_INTEGER)),
+  outputTokens: fc.oneof(fc.nat(5_000), fc.constant(0)),
+  outcome: fc.constantFrom(
+    "served" as const,
+    "served" as const,
+    "served" as const,
+    "refused" as const,
+    "other" as const,
+  ),
+  inFlight: fc.integer({ min: 0, max: 400 }),
+});
+const calls = fc.array(fc.record({ call, afterMs: fc.oneof(fc.nat(200), fc.nat(4_000)) }), { maxLength: 300 });
+const bounds = fc.tuple(fc.integer({ min: 1, max: 300 }), fc.nat(300)).map(([min, more]) => ({ min, max: min + more }));
+
+function changesOf(
+  limit: AdaptiveLimit,
+  ended: readonly { readonly call: EndedCall; readonly afterMs: number }[],
+  each: (call: EndedCall, before: number, change: CapacityChange | null) => void,
+): readonly CapacityChange[] {
+  let nowMs = 0;
+  return ended.flatMap(({ call: one, afterMs }) => {
+    nowMs += afterMs;
+    const before = limit.limit;
+    const change = limit.ended(one, nowMs, () => 0.5);
+    each(one, before, change);
+    return change === null ? [] : [change];
+  });
+}
+
+describe("the adaptive limit", () => {
+  it("stays within its bounds and changes once per window, whatever calls end", () => {
+    fc.assert(
+      fc.property(bounds, fc.option(fc.nat(1_000)), calls, (given, start, ended) => {
+        const limit = new AdaptiveLimit(given, start, 0);
+        const changes = changesOf(limit, ended, (_call, before, change) => {
+          expect(change?.to ?? before).toBe(limit.limit);
+          expect(limit.limit).toBeGreaterThanOrEqual(given.min);
+          expect(limit.limit).toBeLessThanOrEqual(given.max);
+        });
+        for (const [at, { atMs, from, to }] of changes.entries()) {
+          expect(from).not.toBe(to);
+          expect(atMs - (changes[at - 1]?.atMs ?? 0)).toBeGreaterThanOrEqual(WINDOW_MS);
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it("does not grow while its slots are not in use", () => {
+    fc.assert(
+      fc.property(bounds, fc.nat(300), calls, (given, start, ended) => {
+        const limit = new AdaptiveLimit(given, start, 0);
+        const first = limit.limit;
+        const idle = ended.map((each) => ({ ...each, call: { ...each.call, inFlight: given.min - 1 } }));
+        changesOf(limit, idle, () => expect(limit.limit).toBeLessThanOrEqual(first));
+      }),
+    );
+  });
+
+  it.each([32, 40, 300])("finds the knee from above, with %i clients", (clients) => {
+    const limit = new AdaptiveLimit({ min: 2, max: 64 }, 64, 0);
+    const knee = 8;
+    let nowMs = 0;
+    for (let at = 0; at < 4_000; at += 1) {
+      const inFlight = Math.min(clients, limit.limit);
+      const upstreamMs = 200 * Math.max(1, inFlight / knee);
+      nowMs += upstreamMs / inFlight;
+      const call = {
+        upstreamMs,
+        ttftMs: upstreamMs,
+        inputTokens: 10,
+        outputTokens: 10,
+        outcome: "served",
+        inFlight,
+      } as const;
+      limit.ended(call, nowMs, () => 0.5);
+    }
+    expect(limit.limit).toBeGreaterThanOrEqual(6);
+    expect(limit.limit).toBeLessThanOrEqual(10);
+  });
+
+  it("takes a first token that was measured as 0 ms for no reference of all later ones", () => {
+    const limit = new AdaptiveLimit({ min: 4, max: 4_000 }, 64, 0);
+    const served = { upstreamMs: 500, inputTokens: 10, outputTokens: 50, outcome: "served" as const, inFlight: 4_000 };
+    const ended = Array.from({ length: 2_000 }, (_, at) => ({
+      call: { ...served, ttftMs: at < 200 ? 0 : 1 },
+      afterMs: 50,
+    }));
+    const changes = changesOf(limit, ended, () => undefined);
+    expect(changes.filter(({ reason }) => reason === "first_token")).toEqual([]);
+  });
+
+  it("follows new bounds at once", () => {
+    fc.assert(
+      fc.property(bounds, bounds, fc.nat(300), (before, after, start) => {
+        const limit = new AdaptiveLimit(before, start, 0);
+        const from = limit.limit;
+        const to = Math.min(after.max, Math.max(after.min, from));
+        expect(limit.bound(after, 1)).toEqual(from === to ? null : { from, to, reason: "bounds", atMs: 1 });
+        expect(limit.limit).toBe(to);
+      }),
+    );
+  });
+
+  it("goes to a fraction of itself when the upstream refuses, and no lower than its minimum", () => {
+    const limit = new AdaptiveLimit({ min: 3, max: 100 }, 64, 0);
+    const refused: EndedCall = {
+      upstreamMs: 1,
+      ttftMs: 0,
+      inputTokens: 1,
+      outputTokens: 0,
+      outcome: "refused",
+      inFlight: 64,
+    };
+    const refusals = Array.from({ length: 400 }, () => ({ call: refused, afterMs: 100 }));
+    const changes = changesOf(limit, refusals, () => undefined);
+    expect(changes[0]).toMatchObject({ from: 64, to: 48, reason: "refused" });
+    expect(limit.limit).toBe(3);
+  });
+});

@@ -1,0 +1,130 @@
+/**
+ * What the requests of one measuring window say about the upstream of a model (docs/rules/adaptive-capacity.md#signals). A
+ * window has only requests that started after the last change of the capacity, so that it measures one capacity.
+ */
+
+/** A request that held a slot of the model and has ended. */
+export interface EndedCall {
+  /** Time at the upstream, without queue and gateway. */
+  readonly upstreamMs: number;
+  /** Until the first byte of the answer. */
+  readonly ttftMs: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly outcome: "served" | "refused" | "other";
+  /** Requests of the model that held a slot when it ended, itself included. */
+  readonly inFlight: number;
+}
+
+/** What a window measured. Load and delay are logarithms, because only their ratios matter. */
+export interface Level {
+  readonly load: number;
+  /** Time per unit of work; a unit is an output token. */
+  readonly delay: number;
+  /** Standard error of `delay`. */
+  readonly error: number;
+  /** Mean time to the first token per input token, ms; null if nothing was streamed. */
+  readonly firstTokenMs: number | null;
+  /** The part of the time of streamed calls before their first token. */
+  readonly firstTokenPart: number;
+  readonly endedMs: number;
+}
+
+/** An input token costs an upstream about this part of an output token. */
+const INPUT_WORK = 0.05;
+/** The part of a first token's time that does not depend on the input counts as so many input tokens. */
+const INPUT_BASE_TOKENS = 200;
+/** Times are whole ms: less than this is not measured. */
+const LEAST_MS = 0.5;
+/** No mean of delays is taken to be more exact. */
+const LEAST_ERROR = 0.01;
+/** A call whose first byte comes later than this part of its time was not streamed. */
+const STREAMED_PART = 0.95;
+
+/** A mean of ratios, weighted by their denominators, with its standard error. */
+class RatioMean {
+  #count = 0;
+  #above = 0;
+  #below = 0;
+  #aboveSquares = 0;
+  #belowSquares = 0;
+  #products = 0;
+
+  add(above: number, below: number): void {
+    this.#count += 1;
+    this.#above += above;
+    this.#below += below;
+    this.#aboveSquares += above * above;
+    this.#belowSquares += below * below;
+    this.#products += above * below;
+  }
+
+  get log(): number {
+    return Math.log(this.#above / this.#below);
+  }
+
+  /** Of the logarithm. */
+  get error(): number {
+    const ratio = this.#above / this.#below;
+    const squares = this.#aboveSquares - 2 * ratio * this.#products + ratio * ratio * this.#belowSquares;
+    return Math.sqrt(Math.max(0, squares) * (this.#count / Math.max(1, this.#count - 1))) / this.#above;
+  }
+}
+
+export class CapacityWindow {
+  readonly sinceMs: number;
+  #served = 0;
+  #refused = 0;
+  #full = 0;
+  #inFlight = 0;
+  readonly #delay = new RatioMean();
+  #streamed = { ttftMs: 0, upstreamMs: 0, input: 0 };
+
+  constructor(sinceMs: number) {
+    this.sinceMs = sinceMs;
+  }
+
+  /** `isFull`: every slot of the model was in use. */
+  add(call: EndedCall, isFull: boolean, nowMs: number): void {
+    if (nowMs - call.upstreamMs < this.sinceMs || call.outcome === "other") return;
+    if (call.outcome === "refused") {
+      this.#refused += 1;
+      return;
+    }
+    this.#served += 1;
+    this.#inFlight += call.inFlight;
+    if (isFull) this.#full += 1;
+    const upstreamMs = Math.max(LEAST_MS, call.upstreamMs);
+    this.#delay.add(upstreamMs, 1 + call.outputTokens + INPUT_WORK * call.inputTokens);
+    if (call.ttftMs > STREAMED_PART * upstreamMs) return;
+    const streamed = this.#streamed;
+    streamed.ttftMs += Math.max(LEAST_MS, call.ttftMs);
+    streamed.upstreamMs += upstreamMs;
+    streamed.input += INPUT_BASE_TOKENS + call.inputTokens;
+  }
+
+  get served(): number {
+    return this.#served;
+  }
+
+  get refused(): number {
+    return this.#refused;
+  }
+
+  /** Whether the slots limited the load, most of the time. */
+  get isUsed(): boolean {
+    return this.#full >= 0.5 * this.#served;
+  }
+
+  level(nowMs: number): Level {
+    const { ttftMs, upstreamMs, input } = this.#streamed;
+    return {
+      load: Math.log(Math.max(1, this.#inFlight / this.#served)),
+      delay: this.#delay.log,
+      error: Math.max(LEAST_ERROR, this.#delay.error),
+      firstTokenMs: input > 0 ? ttftMs / input : null,
+      firstTokenPart: upstreamMs > 0 ? ttftMs / upstreamMs : 0,
+      endedMs: nowMs,
+    };
+  }
+}

@@ -1,0 +1,118 @@
+/** An answer of chat completions as one of the Responses API. */
+import { GatewayError } from "../../../../shared/errors.ts";
+import type { Steps } from "../../../../shared/steps.ts";
+import { isJsonObject, type JsonObject } from "../../wire/json/document.ts";
+import { callIdOf, reasoningOf, textsOf } from "../to-messages/answer.ts";
+import { countOf, elementsOf, ITEM_UNITS, listed, objectOf, textOf } from "../values.ts";
+import { OutputItems } from "./output-items.ts";
+import { sealOf } from "./sealed.ts";
+import type { ClientTool } from "./tools.ts";
+
+/** What an answer has of its request. */
+export interface ResponsesAsked {
+  readonly settings: JsonObject;
+  readonly clientTools: ReadonlyMap<string, ClientTool>;
+  readonly createdSecs: number;
+}
+
+/** The members of a request that its answer repeats: those that are small. */
+export function settingsOf(request: JsonObject): JsonObject {
+  const { temperature, top_p, max_output_tokens, parallel_tool_calls, tool_choice, reasoning, text } = request;
+  const { effort } = objectOf(reasoning);
+  return {
+    instructions: null,
+    max_output_tokens: countOf(max_output_tokens) ?? null,
+    metadata: null,
+    parallel_tool_calls: parallel_tool_calls !== false,
+    previous_response_id: null,
+    reasoning: { effort: typeof effort === "string" ? effort : null, summary: null },
+    store: false,
+    temperature: typeof temperature === "number" ? temperature : 1,
+    text: { format: { type: listed(FORMATS, objectOf(objectOf(text)["format"])["type"]) ?? "text" } },
+    tool_choice: listed(CHOICES, tool_choice) ?? "auto",
+    tools: [],
+    top_p: typeof top_p === "number" ? top_p : 1,
+    truncation: "disabled",
+  };
+}
+
+const CHOICES = { auto: "auto", required: "required", none: "none" };
+const FORMATS = { text: "text", json_object: "json_object", json_schema: "json_schema" };
+const INCOMPLETE = { length: "max_output_tokens", content_filter: "content_filter" };
+
+/** Throws `upstream_failed` for what is no completion. */
+export function* responsesAnswer(completion: JsonObject, asked: ResponsesAsked): Steps<JsonObject> {
+  const choice = elementsOf(completion["choices"]).find((one) => (objectOf(one)["index"] ?? 0) === 0);
+  if (!isJsonObject(choice)) throw new GatewayError("upstream_failed", { cause: "the answer has no choice" });
+  const message = objectOf(choice["message"]);
+  const output = outputOf(completion, asked);
+  const blocks = elementsOf(message["thinking_blocks"]).map(objectOf);
+  for (const block of blocks) {
+    output.said("reasoning", textOf(block["thinking"]));
+    const seal = sealOf(block);
+    if (seal !== null) output.sealed(seal);
+  }
+  if (blocks.length === 0) output.said("reasoning", reasoningOf(message));
+  output.said("text", textsOf(message["content"]));
+  output.said("refusal", textOf(message["refusal"]));
+  for (const [index, call] of elementsOf(message["tool_calls"]).entries()) {
+    yield ITEM_UNITS;
+    const { id, function: called } = objectOf(call);
+    const { name, arguments: input } = objectOf(called);
+    const head = { id: textOf(id) || callIdOf(completion, index), name: textOf(name) };
+    output.called(index, head, isJsonObject(input) ? JSON.stringify(input) : textOf(input) || "{}");
+  }
+  const { finish_reason: reason } = choice;
+  yield* output.finish(endStatusOf(reason));
+  if (output.isTooLarge)
+    throw new GatewayError("upstream_failed", { cause: "the answer is too large to be translated" });
+  return responseOf(completion, asked, { output: output.items, reason, report: completion });
+}
+
+/** `head`: the completion, or its first chunk. */
+export function outputOf({ id }: JsonObject, { clientTools }: ResponsesAsked): OutputItems {
+  return new OutputItems(textOf(id), clientTools);
+}
+
+export function endStatusOf(reason: unknown): "completed" | "incomplete" {
+  return listed(INCOMPLETE, reason) === undefined ? "completed" : "incomplete";
+}
+
+/** The answer as it is; `ended` null: it has only begun. */
+export function responseOf(
+  { id, model }: JsonObject,
+  { settings, createdSecs }: ResponsesAsked,
+  ended: { readonly output: readonly JsonObject[]; readonly reason: unknown; readonly report: JsonObject } | null,
+): JsonObject {
+  const incomplete = listed(INCOMPLETE, ended?.reason);
+  const { usage, service_tier: tier } = ended?.report ?? {};
+  return {
+    id: `resp_${textOf(id)}`,
+    object: "response",
+    created_at: createdSecs,
+    status: ended === null ? "in_progress" : endStatusOf(ended.reason),
+    background: false,
+    error: null,
+    incomplete_details: incomplete === undefined ? null : { reason: incomplete },
+    model,
+    ...settings,
+    ...(typeof tier === "string" ? { service_tier: tier } : {}),
+    output: ended?.output ?? [],
+    usage: isJsonObject(usage) ? responsesUsage(usage) : null,
+  };
+}
+
+/** Numbers that cannot be are 0, because clients need all of them. */
+function responsesUsage(usage: JsonObject): JsonObject {
+  const { prompt_tokens, completion_tokens, prompt_tokens_details, completion_tokens_details } = usage;
+  const [input, output] = [countOf(prompt_tokens) ?? 0, countOf(completion_tokens) ?? 0];
+  return {
+    input_tokens: input,
+    input_tokens_details: { cached_tokens: countOf(objectOf(prompt_tokens_details)["cached_tokens"]) ?? 0 },
+    output_tokens: output,
+    output_tokens_details: {
+      reasoning_tokens: countOf(objectOf(completion_tokens_details)["reasoning_tokens"]) ?? 0,
+    },
+    total_tokens: input + output,
+  };
+}

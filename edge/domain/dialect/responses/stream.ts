@@ -1,0 +1,126 @@
+/**
+ * The stream of a chat completion as the events of the Responses API: the end only after `[DONE]`, so that a stream which breaks
+ * never looks complete.
+ */
+import type { Steps } from "../../../../shared/steps.ts";
+import { isJsonObject, type JsonObject } from "../../wire/json/document.ts";
+import { parsedInSteps } from "../../wire/json/parse-in-steps.ts";
+import { chatError, statusOfEvent } from "../error-types.ts";
+import { reasoningOf } from "../to-messages/answer.ts";
+import { CallPlaces } from "../to-messages/call-places.ts";
+import { elementsOf, given, ITEM_UNITS, objectOf, textOf } from "../values.ts";
+import { endStatusOf, outputOf, type ResponsesAsked, responseOf } from "./answer.ts";
+import type { OutputItems } from "./output-items.ts";
+import { sealOf } from "./sealed.ts";
+
+/** What a character takes in memory. */
+const CHARACTER_BYTES = 2;
+
+export class ResponsesStream {
+  isBroken = false;
+  readonly #asked: ResponsesAsked;
+  readonly #places = new CallPlaces();
+  /** The first chunk. */
+  #head: JsonObject = {};
+  #output: OutputItems | null = null;
+  /** Members of later chunks that count for the whole answer. */
+  #report: JsonObject = {};
+  #reason: unknown = null;
+  #ended = false;
+  #sequence = 0;
+
+  constructor(asked: ResponsesAsked) {
+    this.#asked = asked;
+  }
+
+  /** What is kept of the answer for its last event. */
+  get keptBytes(): number {
+    return (this.#output?.keptCharacters ?? 0) * CHARACTER_BYTES;
+  }
+
+  *event(name: string | null, data: string): Steps<string> {
+    if (this.#ended) return "";
+    if (data === "[DONE]") return yield* this.#end();
+    const chunk = yield* parsedInSteps(data);
+    if (!isJsonObject(chunk)) return this.#broken();
+    const { error, choices, object, usage, service_tier } = chunk;
+    if (name === "error" || error || object === "error") return this.#failed(chunk);
+    if (!Array.isArray(choices)) return "";
+    this.#report = { ...this.#report, ...given({ usage, service_tier }) };
+    const output = this.#output ?? outputOf(chunk, this.#asked);
+    const begun = this.#output === null ? this.#begin(chunk) : "";
+    this.#output = output;
+    const choice = elementsOf(choices).find((one) => (objectOf(one)["index"] ?? 0) === 0);
+    const events = yield* this.#choice(output, objectOf(choice));
+    if (output.isTooLarge) return this.#broken();
+    return begun + (yield* this.#written(events));
+  }
+
+  end(): string {
+    return this.#ended ? "" : this.#broken();
+  }
+
+  /** The relay ends a broken stream with an error in the form of its route. */
+  #broken(): string {
+    this.isBroken = true;
+    this.#ended = true;
+    return "";
+  }
+
+  #failed(chunk: JsonObject): string {
+    this.#ended = true;
+    const told = chatError(statusOfEvent(chunk), chunk)["error"] as JsonObject;
+    const { code } = objectOf(chunk["error"]);
+    const error = typeof code === "string" ? { ...told, code } : told;
+    return this.#line({ ...error, type: "error", error });
+  }
+
+  #begin(chunk: JsonObject): string {
+    this.#head = chunk;
+    const response = responseOf(chunk, this.#asked, null);
+    return this.#line({ type: "response.created", response }) + this.#line({ type: "response.in_progress", response });
+  }
+
+  *#choice(output: OutputItems, { delta, finish_reason: reason }: JsonObject): Steps<readonly JsonObject[]> {
+    if (reason !== undefined && reason !== null) this.#reason = reason;
+    const { content, refusal, tool_calls: calls, thinking_blocks: blocks } = objectOf(delta);
+    const events: JsonObject[] = [...output.said("reasoning", reasoningOf(objectOf(delta)))];
+    for (const block of elementsOf(blocks)) {
+      const seal = sealOf(objectOf(block));
+      if (seal !== null) events.push(...output.sealed(seal));
+    }
+    events.push(...output.said("text", textOf(content)), ...output.said("refusal", textOf(refusal)));
+    for (const call of elementsOf(calls)) {
+      yield ITEM_UNITS;
+      const { at, id, name, input } = this.#places.pieceOf(objectOf(call), this.#head);
+      events.push(...output.called(at, { id, name }, input));
+    }
+    return events;
+  }
+
+  *#end(): Steps<string> {
+    const output = this.#output;
+    if (output === null) return this.#broken();
+    this.#ended = true;
+    const status = endStatusOf(this.#reason);
+    const events = yield* output.finish(status);
+    const ended = { output: output.items, reason: this.#reason, report: this.#report };
+    const response = responseOf(this.#head, this.#asked, ended);
+    return (yield* this.#written(events)) + this.#line({ type: `response.${status}`, response });
+  }
+
+  *#written(events: readonly JsonObject[]): Steps<string> {
+    let text = "";
+    for (const event of events) {
+      yield ITEM_UNITS;
+      text += this.#line(event);
+    }
+    return text;
+  }
+
+  #line(event: JsonObject): string {
+    const numbered = { ...event, sequence_number: this.#sequence };
+    this.#sequence += 1;
+    return `event: ${String(event["type"])}\ndata: ${JSON.stringify(numbered)}\n\n`;
+  }
+}

@@ -1,0 +1,127 @@
+/** A realtime session between two connections: what ends it by itself, and what its messages wait for. */
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { LIMITS } from "../../../shared/catalogues/limits.ts";
+import { TestPermit, TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
+import { type AdmittedRequest, admit } from "../admit/admit.ts";
+import { authenticate } from "../authenticate/authenticate.ts";
+import { NOTHING_KNOWN } from "../call/known.ts";
+import { UpstreamProgress } from "../forward/upstream-progress.ts";
+import { prepare } from "../prepare/prepare.ts";
+import { parseNamed } from "../resolve-model/parse-call.ts";
+import { resolveModel } from "../resolve-model/resolve-model.ts";
+import { Settler } from "../settle/settle.ts";
+import { RealtimeSession } from "./realtime-session.ts";
+
+/** The gateway's end of a connection. */
+class HeldSocket extends EventTarget {
+  readonly sent: string[] = [];
+  closed: { readonly code: number; readonly reason: string } | null = null;
+  bufferedAmount = 0;
+  binaryType = "blob";
+
+  accept(): void {
+    this.sent.length = 0;
+  }
+
+  send(message: string): void {
+    this.sent.push(message);
+  }
+
+  close(code: number, reason: string): void {
+    this.closed ??= { code, reason };
+  }
+
+  /** A message arrives. */
+  says(data: unknown): void {
+    this.dispatchEvent(new MessageEvent("message", { data: typeof data === "string" ? data : JSON.stringify(data) }));
+  }
+
+  get types(): readonly unknown[] {
+    return this.sent.map((text) => (JSON.parse(text) as { readonly type: unknown }).type);
+  }
+}
+
+let world: TestPipeline;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  world = new TestPipeline();
+});
+
+async function pass(ms: number): Promise<void> {
+  for (let left = ms; left > 0; left -= 1_000) {
+    world.nowMs += Math.min(left, 1_000);
+    await vi.advanceTimersByTimeAsync(Math.min(left, 1_000));
+  }
+}
+
+async function opened() {
+  const call = world.call({ method: "GET", body: null }, "/v1/realtime?model=tiny");
+  const resolved = await resolveModel(call, parseNamed(call, await authenticate(call, NOTHING_KNOWN), "tiny"));
+  const admitted: AdmittedRequest = await admit(call, await prepare(call, resolved), async (request) => request);
+  const request = { ...admitted, upstream: new UpstreamProgress() };
+  const [client, upstream] = [new HeldSocket(), new HeldSocket()];
+  const sockets = { client, upstream } as unknown as ConstructorParameters<typeof RealtimeSession>[2];
+  new RealtimeSession(call, request, sockets, new Settler(call, request), async (again) => again).start();
+  return { client, upstream };
+}
+
+describe("a session without messages", () => {
+  it("ends after 120 s, and any message of either side begins them anew", async () => {
+    const { client, upstream } = await opened();
+    await pass(LIMITS.realtimeSilence - 5_000);
+    upstream.says({ type: "session.updated" });
+    await pass(LIMITS.realtimeSilence - 5_000);
+    client.says({ type: "input_audio_buffer.clear" });
+    await pass(LIMITS.realtimeSilence - 5_000);
+    const before = client.closed;
+    await pass(6_000);
+    expect({ before, client: client.closed, upstream: upstream.closed, types: client.types }).toEqual({
+      before: null,
+      client: { code: 1001, reason: "realtime_session_idle" },
+      upstream: { code: 1000, reason: "" },
+      types: ["session.updated", "error"],
+    });
+    expect(world.permit.settlement?.row).toMatchObject({
+      status_code: 101,
+      error_code: "realtime_session_idle",
+      total_tokens: 0,
+    });
+  });
+});
+
+describe("a message", () => {
+  it("that is too long ends the session, and goes nowhere", async () => {
+    const { client, upstream } = await opened();
+    client.says("x".repeat(LIMITS.realtimeMessage + 1));
+    await pass(1);
+    expect({ closed: client.closed, sent: upstream.sent }).toEqual({
+      closed: { code: 1009, reason: "request_too_large" },
+      sent: [],
+    });
+  });
+
+  it("ends the session when the other side has not taken what was sent before", async () => {
+    const { client, upstream } = await opened();
+    upstream.bufferedAmount = LIMITS.realtimeBacklog + 1;
+    client.says({ type: "input_audio_buffer.clear" });
+    await pass(1);
+    expect(client.closed).toEqual({ code: 1013, reason: "realtime_backlog" });
+  });
+
+  it("of a client stays behind one that waits for its budgets", async () => {
+    const { client, upstream } = await opened();
+    const decided = Promise.withResolvers<TestPermit>();
+    world.subCallPermit = async () => await decided.promise;
+    client.says({ type: "response.create" });
+    client.says({ type: "input_audio_buffer.clear" });
+    await pass(10);
+    const before = upstream.types;
+    decided.resolve(new TestPermit());
+    await pass(10);
+    expect({ before, after: upstream.types }).toEqual({
+      before: [],
+      after: ["response.create", "input_audio_buffer.clear"],
+    });
+  });
+});

@@ -1,0 +1,349 @@
+/**
+ * A realtime session that has its slot and its upstream (docs/rules/realtime.md): events go both ways, each side's in its order.
+ * A response reserves its budgets before its upstream makes it, and is settled when that says that it is done. The session ends
+ * once: when a side closes, when it may not go on, or when a message cannot be passed on. Invariant: at its end every response is
+ * settled, and the session itself.
+ */
+import { LIMITS } from "../../../shared/catalogues/limits.ts";
+import { type ErrorCode, GatewayError } from "../../../shared/errors.ts";
+import { type Closing, closingOf, passedOn } from "../../domain/realtime/close-codes.ts";
+import { ConversationTokens } from "../../domain/realtime/conversation-tokens.ts";
+import {
+  errorEventOf,
+  eventOf,
+  failedResponse,
+  heardCharacters,
+  isTextless,
+  mayShowAnswer,
+  outputLimitOf,
+  type RealtimeEvent,
+  responseIdOf,
+} from "../../domain/realtime/realtime-events.ts";
+import { estimateTokens, withOutput } from "../../domain/request/token-estimate.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  jsonObjectOf,
+  PARSE_WHOLE_MAX_BYTES,
+  wholeDocument,
+} from "../../domain/wire/json/document.ts";
+import { parsedInSteps } from "../../domain/wire/json/parse-in-steps.ts";
+import type { Reload } from "../admit/admit.ts";
+import { authenticate } from "../authenticate/authenticate.ts";
+import { ClientGone } from "../call/client-gone.ts";
+import type { Call } from "../call/context.ts";
+import { inTurns } from "../call/in-turns.ts";
+import { StageFailure } from "../call/known.ts";
+import { reportBrokenStream } from "../call/report/upstream-alerts.ts";
+import { StallWatch } from "../call/stall-watch.ts";
+import { fieldError } from "../resolve-model/field-error.ts";
+import type { Settler } from "../settle/settle.ts";
+import { checkEvent } from "./check-event.ts";
+import { type GuardedEvents, guardedEvent, guardedEvents } from "./guard-event.ts";
+import { type Message, MessageQueue } from "./message-queue.ts";
+import { type OpenSession, ResponseCall } from "./response-call.ts";
+
+/** The two connections of a session. */
+interface Sockets {
+  readonly client: WebSocket;
+  readonly upstream: WebSocket;
+}
+
+/** A response that its upstream makes. */
+interface Underway {
+  readonly response: ResponseCall;
+  /** Null: nothing of it is examined. */
+  readonly guarded: GuardedEvents | null;
+}
+
+/** What refuses an event of the client, and not its session. */
+const OF_ONE_EVENT: ReadonlySet<string> = new Set<ErrorCode>([
+  "invalid_json",
+  "validation_failed",
+  "object_not_found",
+  "key_store_unavailable",
+  "request_blocked",
+  "content_policy_unavailable",
+  "request_larger_than_quota",
+  "token_budget_exceeded",
+  "request_rate_exceeded",
+]);
+
+export class RealtimeSession {
+  readonly #call: Call;
+  readonly #sockets: Sockets;
+  readonly #settler: Settler;
+  readonly #reload: Reload;
+  readonly #tokens = new ConversationTokens();
+  /** Responses that the client has asked for, by the id of its event, in their order. */
+  readonly #asked = new Map<string, ResponseCall>();
+  readonly #underway = new Map<string, Underway>();
+  readonly #silence: StallWatch;
+  readonly #callOffs: (() => void)[] = [];
+  /** With the caller and the model as they were read last. */
+  #request: OpenSession;
+  #maxOutputTokens: number | null = null;
+  #receivedBytes = 0;
+  #hasEnded = false;
+
+  constructor(call: Call, request: OpenSession, sockets: Sockets, settler: Settler, reload: Reload) {
+    this.#call = call;
+    this.#request = request;
+    this.#sockets = sockets;
+    this.#settler = settler;
+    this.#reload = reload;
+    const { timer, ports, interruption, config } = call;
+    const idle = (): void => this.#fail(new GatewayError("realtime_session_idle"));
+    this.#silence = new StallWatch(timer, ports.clock, LIMITS.realtimeSilence, idle);
+    this.#callOffs.push(
+      () => this.#silence.end(),
+      timer.after(config.realtimeMaxMs, () => this.#fail(new GatewayError("realtime_session_expired"))),
+      interruption.listen(() => this.#fail(interruption.failure)),
+    );
+  }
+
+  start(): void {
+    const { client, upstream } = this.#sockets;
+    this.#listen(client, async (message) => await this.#fromClient(message), new ClientGone());
+    this.#listen(upstream, async (message) => await this.#fromUpstream(message), null);
+    this.#silence.begin();
+  }
+
+  /** `lost`: what the session fails with when the connection breaks off; null: with what that is reported as. */
+  #listen(socket: WebSocket, handle: (message: Message) => Promise<void>, lost: ClientGone | null): void {
+    const queue = new MessageQueue(handle, (error) => this.#fail(error));
+    this.#callOffs.push(() => queue.clear());
+    const breakOff = (): void => {
+      if (!this.#hasEnded) this.#end(lost ?? this.#brokenUpstream(), { code: 1001, reason: "" });
+    };
+    socket.binaryType = "arraybuffer";
+    socket.addEventListener("message", ({ data }) => {
+      if (this.#hasEnded) return;
+      this.#silence.begin();
+      queue.push(data as Message);
+    });
+    socket.addEventListener("close", ({ code, reason }) => {
+      if (code === 1006) breakOff();
+      else this.#end(null, passedOn({ code, reason }), lost ?? new GatewayError("upstream_stream_error"));
+    });
+    socket.addEventListener("error", breakOff);
+    socket.accept();
+  }
+
+  #brokenUpstream(): GatewayError {
+    return reportBrokenStream(this.#call, this.#request.model, "the connection was lost", this.#receivedBytes);
+  }
+
+  async #fromClient(message: Message): Promise<void> {
+    const event = eventOf(await this.#parsed(message));
+    try {
+      if (event !== null) await this.#pass(isTextless(event) ? event : await this.#examined(event));
+      // Bytes that are no event are audio.
+      else if (typeof message === "string") throw new GatewayError("invalid_json");
+      else this.#send("upstream", message);
+    } catch (error) {
+      const { cause } = StageFailure.of(error, this.#request);
+      if (!(cause instanceof GatewayError) || !OF_ONE_EVENT.has(cause.code)) throw cause;
+      this.#tell(cause, event?.["event_id"]);
+    }
+  }
+
+  /** The event as the caller's policy, as it is now, lets it pass. Throws what refuses the event, or by now the caller. */
+  async #examined(event: RealtimeEvent): Promise<RealtimeEvent> {
+    const { principal, identity } = await authenticate(this.#call, this.#request);
+    this.#request = { ...this.#request, principal, identity };
+    await checkEvent(this.#call, this.#request, event);
+    return await guardedEvent(this.#call, this.#request, event);
+  }
+
+  async #pass(event: RealtimeEvent): Promise<void> {
+    let passed = event;
+    if (event.type === "response.create") passed = await this.#reserved(event);
+    else if (isJsonObject(event["session"])) passed = await this.#configured(event, event["session"]);
+    else if (isJsonObject(event["item"])) await this.#added(event["item"]);
+    else this.#tokens.heard(heardCharacters(event));
+    this.#send("upstream", JSON.stringify(passed));
+  }
+
+  /** The event that asks for a response, once that has reserved its budgets. */
+  async #reserved(event: RealtimeEvent): Promise<RealtimeEvent> {
+    const { event_id: given = `event_${this.#call.ports.random.uuid()}` } = event;
+    if (typeof given !== "string" || this.#asked.has(given))
+      throw fieldError({ param: "event_id", message: "event_id must be a text of its own" });
+    const settings = jsonObjectOf(event["response"]);
+    const { instructions, tools, input } = settings ?? {};
+    const own = await this.#tokensOf({ instructions, tools, input });
+    const response = await this.#reserve(own, outputLimitOf(settings));
+    if (this.#hasEnded) response.notBegun(new ClientGone());
+    else this.#asked.set(given, response);
+    return { ...event, event_id: given };
+  }
+
+  /** Throws what refuses the response. */
+  async #reserve(ownTokens: number, maxOutputTokens: number | null): Promise<ResponseCall> {
+    if (this.#asked.size + this.#underway.size >= LIMITS.realtimeResponses) throw new GatewayError("realtime_backlog");
+    const limitTokens = maxOutputTokens ?? this.#maxOutputTokens;
+    const estimate = withOutput(this.#tokens.inputTokens + ownTokens, { limitTokens, answers: 1 });
+    return await ResponseCall.reserve(this.#call, this.#request, estimate, this.#reload);
+  }
+
+  /** The event with the upstream's own name of the model: a session keeps its model. */
+  async #configured(event: RealtimeEvent, session: JsonObject): Promise<RealtimeEvent> {
+    const { model, instructions, tools } = session;
+    const { parsed, model: record } = this.#request;
+    if (model !== undefined && model !== parsed.modelName && model !== record.upstream_model)
+      throw fieldError({ param: "session.model", message: "session.model must be the model of the connection" });
+    this.#maxOutputTokens = outputLimitOf(session) ?? this.#maxOutputTokens;
+    this.#tokens.configured(session, await this.#tokensOf({ instructions, tools }));
+    return model === undefined ? event : { ...event, session: { ...session, model: record.upstream_model } };
+  }
+
+  async #added(item: JsonObject): Promise<void> {
+    this.#tokens.said(await this.#tokensOf({ input: [item] }));
+    const { content } = item;
+    if (!Array.isArray(content)) return;
+    for (const part of content.filter(isJsonObject))
+      if (typeof part["audio"] === "string") this.#tokens.heard(part["audio"].length);
+  }
+
+  async #tokensOf(read: JsonObject): Promise<number> {
+    return (await inTurns(this.#call, estimateTokens("responses", wholeDocument(read)))).inputTokens;
+  }
+
+  async #fromUpstream(message: Message): Promise<void> {
+    this.#receivedBytes += typeof message === "string" ? message.length : message.byteLength;
+    const event = eventOf(await this.#parsed(message));
+    if (event === null) return this.#send("client", message);
+    // What is read as a line must be one.
+    const text = typeof message !== "string" || /[\r\n]/.test(message) ? JSON.stringify(event) : message;
+    if (event.type === "response.created") await this.#created(responseIdOf(event));
+    else if (event.type === "error") this.#refused(event);
+    else if (event.type.endsWith("_transcription.completed")) await this.#transcribed(event, text);
+    const id = responseIdOf(event);
+    const its = this.#underway.get(id ?? "");
+    its?.response.saw(event, text);
+    const { guarded = null } = its ?? (mayShowAnswer(event) ? [...this.#underway.values()].at(-1) : null) ?? {};
+    if (guarded === null) this.#send("client", text);
+    else await guarded.push(text);
+    if (event.type === "response.done" && id !== null && its !== undefined) await this.#done(id, its, event);
+  }
+
+  /** A response begins: one that was asked for, or one by which the upstream answers what it has heard. */
+  async #created(id: string | null): Promise<void> {
+    if (id === null || this.#underway.has(id)) return;
+    const [asked] = this.#asked;
+    if (asked !== undefined) this.#asked.delete(asked[0]);
+    const response = asked?.[1] ?? (await this.#reserve(0, null));
+    if (this.#hasEnded) return response.broken(new ClientGone());
+    this.#underway.set(id, { response, guarded: guardedEvents(response, (text) => this.#send("client", text)) });
+  }
+
+  async #done(id: string, { response, guarded }: Underway, event: RealtimeEvent): Promise<void> {
+    let refusal: GatewayError | null = null;
+    try {
+      await guarded?.end();
+    } catch (error) {
+      refusal =
+        error instanceof GatewayError ? error : new GatewayError("content_policy_unavailable", { cause: error });
+      this.#tell(refusal);
+      this.#send("client", JSON.stringify(failedResponse(event, refusal.code)));
+    }
+    if (this.#underway.delete(id))
+      this.#tokens.responded(response.done(jsonObjectOf(event["response"])?.["status"], refusal));
+  }
+
+  /** The upstream refuses an event of the client, which may be one that asked for a response. */
+  #refused(event: RealtimeEvent): void {
+    const id = jsonObjectOf(event["error"])?.["event_id"];
+    if (typeof id !== "string") return;
+    this.#asked.get(id)?.notBegun(new GatewayError("upstream_failed"));
+    this.#asked.delete(id);
+  }
+
+  /** What the client said was written down by another model of the upstream. */
+  async #transcribed(event: RealtimeEvent, text: string): Promise<void> {
+    if (typeof jsonObjectOf(event["usage"])?.["input_tokens"] !== "number") return;
+    const estimate = withOutput(this.#tokens.inputTokens, { limitTokens: null, answers: 1 });
+    const response = await ResponseCall.unasked(this.#call, this.#request, estimate);
+    response.saw(event, text);
+    response.done("completed");
+  }
+
+  /** Undefined: it is not JSON. */
+  async #parsed(message: Message): Promise<unknown> {
+    try {
+      const text =
+        typeof message === "string"
+          ? message
+          : new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(message);
+      if (text.length <= PARSE_WHOLE_MAX_BYTES) return JSON.parse(text);
+      return await inTurns(this.#call, parsedInSteps(text));
+    } catch (error) {
+      if (error instanceof ClientGone) throw error;
+      return undefined;
+    }
+  }
+
+  #send(to: keyof Sockets, message: Message): void {
+    if (this.#hasEnded) return;
+    const socket = this.#sockets[to];
+    if (socket.bufferedAmount > LIMITS.realtimeBacklog) this.#fail(new GatewayError("realtime_backlog"));
+    else sendTo(socket, message);
+  }
+
+  /** Tells the client of an error. `about`: the id of its event that caused it. */
+  #tell({ body }: GatewayError, about: unknown = null): void {
+    const event = errorEventOf(body.error, this.#call.ports.random.uuid(), about);
+    sendTo(this.#sockets.client, JSON.stringify(event));
+  }
+
+  /** Ends the session with what it may not, or cannot, go on for. */
+  #fail(thrown: unknown): void {
+    if (this.#hasEnded) return;
+    const { cause } = StageFailure.of(thrown, this.#request);
+    const failure = cause instanceof ClientGone ? (this.#call.interruption.failure ?? cause) : cause;
+    if (failure instanceof ClientGone) this.#end(failure, { code: 1001, reason: "" });
+    else if (failure instanceof GatewayError) this.#end(failure, closingOf(failure));
+    else this.#fail(new GatewayError("internal_error", { cause: failure }));
+  }
+
+  /** `left`: what responses fail with that are under way, when it is not the session's own failure. */
+  #end(
+    failure: GatewayError | ClientGone | null,
+    closing: Closing,
+    left: GatewayError | ClientGone | null = failure,
+  ): void {
+    if (this.#hasEnded) return;
+    if (failure instanceof GatewayError) this.#tell(failure);
+    this.#hasEnded = true;
+    for (const callOff of this.#callOffs) callOff();
+    const { client, upstream } = this.#sockets;
+    close(client, failure instanceof GatewayError ? closingOf(failure) : closing);
+    close(upstream, failure instanceof GatewayError ? { code: 1000, reason: "" } : closing);
+    const reason = left ?? new ClientGone();
+    for (const asked of this.#asked.values()) asked.notBegun(reason);
+    for (const { response, guarded } of this.#underway.values()) {
+      guarded?.end().catch(() => undefined);
+      response.broken(reason);
+    }
+    this.#underway.clear();
+    this.#settler.end({ statusCode: 101, ...(failure === null ? {} : { failure }) });
+  }
+}
+
+/** A connection that has ended takes nothing more; its own event says so. */
+function sendTo(socket: WebSocket, message: Message): void {
+  try {
+    socket.send(message);
+  } catch {
+    return;
+  }
+}
+
+function close(socket: WebSocket, { code, reason }: Closing): void {
+  try {
+    socket.close(code, reason);
+  } catch {
+    return;
+  }
+}

@@ -1,0 +1,155 @@
+/**
+ * A response of a realtime session (docs/rules/realtime.md#budgets): a sub-call on the slot of its session that reserves its
+ * budgets before it runs, and is settled with its own row at its end, exactly once.
+ */
+import { GatewayError } from "../../../shared/errors.ts";
+import { ENDED_BY_GATEWAY } from "../../domain/admission/request-end.ts";
+import { spokenTokens } from "../../domain/realtime/conversation-tokens.ts";
+import { type RealtimeEvent, spokenCharacters } from "../../domain/realtime/realtime-events.ts";
+import type { TokenEstimate } from "../../domain/request/token-estimate.ts";
+import { Trace } from "../../domain/trace/trace.ts";
+import { type BilledAnswer, NOTHING_BILLED, totalTokens } from "../../domain/usage/billing.ts";
+import { UsageScan } from "../../domain/usage/usage-scan.ts";
+import { wholeDocument } from "../../domain/wire/json/document.ts";
+import { type AdmittedRequest, admit, type Reload } from "../admit/admit.ts";
+import { admitSubCall } from "../admit/admit-sub-call.ts";
+import { BoonRuns } from "../call/boon-runs.ts";
+import { ClientGone } from "../call/client-gone.ts";
+import { type Call, OnceLatch } from "../call/context.ts";
+import { Interruption } from "../call/interruption.ts";
+import { NO_EDITS, type Prepared } from "../call/known.ts";
+import { UpstreamProgress } from "../forward/upstream-progress.ts";
+import { causeOf } from "../receive/answer-call.ts";
+import { billed } from "../relay/serve-admitted.ts";
+import { NO_BODY } from "../resolve-model/passthrough-body.ts";
+import { Settler } from "../settle/settle.ts";
+
+/** A session whose upstream was asked. */
+export type OpenSession = AdmittedRequest & { readonly upstream: UpstreamProgress };
+
+const encoder = new TextEncoder();
+
+/** A call of its own on the connection of a session. */
+export function callOnSession(session: Call): Call {
+  const nowMs = session.ports.clock();
+  return {
+    ...session,
+    sharesSlot: true,
+    requestId: session.ports.random.uuid(),
+    parentId: session.requestId,
+    route: { ...session.route, estimate: "responses", billedBy: "tokens" },
+    arrivedMs: nowMs,
+    cleanups: [],
+    interruption: new Interruption(session.interruption),
+    trace: new Trace(nowMs),
+    endReport: new OnceLatch(),
+    boonRuns: new BoonRuns(),
+  };
+}
+
+/** A request of the session for the same caller and model, with an estimate of its own. */
+function requestOf({ upstream, ...session }: OpenSession, estimate: TokenEstimate, nowMs: number): OpenSession {
+  const own = new UpstreamProgress();
+  own.begin({ name: upstream.endpoint, apiBase: upstream.apiBase });
+  own.sent(session.model, nowMs);
+  const parsed = { ...session.parsed, document: wholeDocument({}), outgoing: NO_BODY, edits: NO_EDITS };
+  return { ...session, parsed, estimate, measure: () => ({ kind: "tokens" }), queueWaitMs: 0, upstream: own };
+}
+
+export class ResponseCall {
+  readonly call: Call;
+  readonly request: OpenSession;
+  readonly #settler: Settler;
+  readonly #scan = new UsageScan({ content: true, events: true });
+  readonly #sentMs: number;
+  #spokenCharacters = 0;
+  #ttftMs = 0;
+
+  private constructor(call: Call, request: OpenSession) {
+    this.call = call;
+    this.request = request;
+    this.#sentMs = call.ports.clock();
+    this.#settler = new Settler(call, request);
+  }
+
+  /** Reserves the budgets. Throws what refuses it, with its row on its way. */
+  static async reserve(
+    session: Call,
+    request: OpenSession,
+    estimate: TokenEstimate,
+    reload: Reload,
+  ): Promise<ResponseCall> {
+    const call = callOnSession(session);
+    const asked = requestOf(request, estimate, call.ports.clock());
+    try {
+      return new ResponseCall(call, { ...(await admit(call, asked, reload)), upstream: asked.upstream });
+    } catch (error) {
+      throw causeOf(call, error);
+    }
+  }
+
+  /** What an upstream has done besides, without having been asked: it is charged even if that makes a debt. */
+  static async unasked(session: Call, request: OpenSession, estimate: TokenEstimate): Promise<ResponseCall> {
+    const { sharesSlot: _reserves, ...call } = callOnSession(session);
+    const asked = requestOf(request, estimate, call.ports.clock());
+    try {
+      return new ResponseCall(call, { ...(await admitSubCall(call, asked)), upstream: asked.upstream });
+    } catch (error) {
+      throw causeOf(call, error);
+    }
+  }
+
+  /** An event of the response. */
+  saw(event: RealtimeEvent, text: string): void {
+    if (this.#ttftMs === 0 && event.type.endsWith(".delta"))
+      this.#ttftMs = Math.max(1, this.call.ports.clock() - this.#sentMs);
+    const spoken = spokenCharacters(event);
+    this.#spokenCharacters += spoken;
+    if (spoken === 0) this.#scan.push(encoder.encode(`data: ${text}\n\n`));
+  }
+
+  /** It has ended as its upstream says. Returns what its conversation has, in tokens. `refusal`: its client gets none of it. */
+  done(status: unknown, refusal: GatewayError | null = null): number {
+    const isFailed = status === "failed" && this.#scan.usage().reported === null;
+    const bill = isFailed ? NOTHING_BILLED : billed(this.call, this.request, this.#answer(true));
+    this.request.upstream.answered(200);
+    const failure = refusal ?? (status === "failed" ? new GatewayError("upstream_stream_error") : undefined);
+    this.#settler.end({
+      statusCode: refusal?.status ?? 200,
+      ttftMs: this.#ttftMs,
+      billed: bill,
+      ...(refusal === null ? {} : { refunded: true }),
+      ...(failure === undefined ? {} : { failure }),
+    });
+    return totalTokens(bill);
+  }
+
+  /** Its session has ended before it. */
+  broken(failure: GatewayError | ClientGone): void {
+    this.request.upstream.answered(200);
+    const isEnded = failure instanceof GatewayError && ENDED_BY_GATEWAY.has(failure.code);
+    const statusCode = failure instanceof ClientGone ? 499 : isEnded ? failure.status : 200;
+    this.#settler.end({
+      statusCode,
+      ttftMs: this.#ttftMs,
+      billed: billed(this.call, this.request, this.#answer(false)),
+      failure,
+    });
+  }
+
+  /** No upstream has begun it. */
+  notBegun(failure: GatewayError | ClientGone): void {
+    this.#settler.end({ statusCode: failure instanceof GatewayError ? failure.status : 499, failure });
+  }
+
+  #answer(complete: boolean): BilledAnswer {
+    const usage = this.#scan.usage();
+    const seenTokens = usage.seenTokens + spokenTokens(this.#spokenCharacters);
+    return { usage: { ...usage, seenTokens }, complete, stream: true };
+  }
+}
+
+/** The same request for another look at it: a prepared one with this body. */
+export function withBody(request: OpenSession, parsed: Prepared["parsed"]): OpenSession {
+  return { ...request, parsed, guarded: null };
+}

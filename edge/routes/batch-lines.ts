@@ -1,0 +1,84 @@
+/**
+ * Lines of batches, which the control service sends with the token between the planes (docs/rules/batches.md#lines): each is a
+ * call of the key that it names, under a request id that is its own. `GET` asks what has become of a line.
+ */
+import { errorBody, GatewayError } from "../../shared/errors.ts";
+import { BATCH_ENDPOINTS } from "../../shared/schema/batch.ts";
+import { LINE_HEADERS } from "../../shared/wire/batch-lines.ts";
+import { CELL_HEADER } from "../../shared/wire/internal.ts";
+import type { Deps } from "../deps.ts";
+import type { LineAnswer } from "../ports.ts";
+import { lineRoute } from "./data-plane.ts";
+import { asInternal } from "./internal.ts";
+
+const ANSWER_MAX_BYTES = 8 * 1024 * 1024;
+/** Its request still waits or runs. */
+const IS_LIVE = 202;
+/** Its request is over, and nothing is known of an answer. */
+const IS_GONE = 204;
+const REQUEST_ID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
+
+/** Answers `/internal/lines`. */
+export async function batchLine(deps: Deps, request: Request, context: ExecutionContext): Promise<Response> {
+  return await asInternal(deps, request, async () => {
+    const { headers } = request;
+    const cell = deps.ofCell(headers.get(CELL_HEADER) ?? deps.env.cell);
+    const requestId = headers.get(LINE_HEADERS.requestId) ?? "";
+    if (cell === null || !REQUEST_ID.test(requestId)) throw new GatewayError("unknown_endpoint");
+    if (request.method === "GET") return await whatBecame(cell, requestId);
+    if (request.method !== "POST") throw new GatewayError("unknown_endpoint");
+    const work = run(cell, request, context, requestId);
+    // It goes on when who asked has gone: its answer is kept.
+    context.waitUntil(deps.underWay.during(work.catch(() => undefined)));
+    return await work;
+  });
+}
+
+/** A line's answer is kept before it ends at its Cell: one that is not there afterwards does not exist. */
+async function whatBecame({ cell, ports }: Deps, requestId: string): Promise<Response> {
+  if (await cell.withCell(async (stub) => await stub.isEntered(requestId)))
+    return new Response(null, { status: IS_LIVE });
+  const kept = await ports.lineAnswers.load(requestId);
+  return kept === null ? new Response(null, { status: IS_GONE }) : answerOf(kept);
+}
+
+async function run(deps: Deps, request: Request, context: ExecutionContext, requestId: string): Promise<Response> {
+  const path = request.headers.get(LINE_HEADERS.path) ?? "";
+  const keyHash = request.headers.get(LINE_HEADERS.key) ?? "";
+  const untilMs = Number(request.headers.get(LINE_HEADERS.until));
+  if (!BATCH_ENDPOINTS.some((endpoint) => endpoint === path)) throw new GatewayError("unknown_endpoint");
+  const called = new Request(new URL(path, request.url), {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: await request.arrayBuffer(),
+    signal: AbortSignal.timeout(Math.max(0, untilMs - deps.ports.clock())),
+  });
+  const { response, known } = await lineRoute(deps, called, context, { requestId, keyHash });
+  const retryAfter = response.headers.get("retry-after");
+  const text = await textOf(response);
+  const tooLarge = { status: 502, text: JSON.stringify(errorBody("upstream_failed")) };
+  return answerOf(text === null ? tooLarge : { status: response.status, text }, {
+    ...(retryAfter === null ? {} : { "retry-after": retryAfter }),
+    ...(known.upstream.calledMs === null ? {} : { [LINE_HEADERS.waitedMs]: String(known.queueWaitMs) }),
+  });
+}
+
+function answerOf({ status, text }: LineAnswer, more: Readonly<Record<string, string>> = {}): Response {
+  return new Response(text, {
+    headers: { "content-type": "application/json", [LINE_HEADERS.status]: String(status), ...more },
+  });
+}
+
+/** The body; null: it is too large. */
+async function textOf({ body }: Response): Promise<string | null> {
+  if (body === null) return "";
+  const decoder = new TextDecoder();
+  let text = "";
+  let bytes = 0;
+  for await (const piece of body as AsyncIterable<Uint8Array>) {
+    text += decoder.decode(piece, { stream: true });
+    bytes += piece.byteLength;
+    if (bytes > ANSWER_MAX_BYTES) return null;
+  }
+  return text + decoder.decode();
+}

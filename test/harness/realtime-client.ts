@@ -1,0 +1,109 @@
+/** A client of `/v1/realtime` that keeps every event it gets. */
+import { type ClientOptions, WebSocket } from "ws";
+import type { Minted } from "./gateway.ts";
+import { waitFor } from "./wait-for.ts";
+
+type Event = Readonly<Record<string, unknown>>;
+
+interface Closed {
+  readonly code: number;
+  readonly reason: string;
+}
+
+export class RealtimeClient {
+  readonly socket: WebSocket;
+  readonly events: Event[] = [];
+  readonly binary: Buffer[] = [];
+  headers: Readonly<Record<string, string | string[] | undefined>> = {};
+  closed: Closed | null = null;
+
+  constructor(socket: WebSocket) {
+    this.socket = socket;
+    socket.on("upgrade", ({ headers }) => (this.headers = headers));
+    socket.on("message", (data: Buffer, isBinary) => {
+      if (isBinary) this.binary.push(data);
+      else this.events.push(JSON.parse(data.toString()) as Event);
+    });
+    socket.on("close", (code, reason) => (this.closed = { code, reason: reason.toString() }));
+    socket.on("error", () => undefined);
+  }
+
+  get requestId(): string {
+    return String(this.headers["x-gateway-request-id"]);
+  }
+
+  send(event: Event): void {
+    this.socket.send(JSON.stringify(event));
+  }
+
+  /** Events of a type that have come. */
+  of(type: string): readonly Event[] {
+    return this.events.filter((event) => event["type"] === type);
+  }
+
+  /** The nth event of a type, once it has come. */
+  async got(type: string, nth = 1): Promise<Event> {
+    await waitFor(
+      () => ({ seen: this.of(type).length, events: this.events.slice(-3), closed: this.closed }),
+      ({ seen }) => seen >= nth,
+    );
+    return this.of(type)[nth - 1] ?? {};
+  }
+
+  /** How it was closed. */
+  async end(): Promise<Closed> {
+    return (await waitFor(
+      () => this.closed,
+      (closed) => closed !== null,
+    )) as Closed;
+  }
+}
+
+interface Opening {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly protocols?: readonly string[];
+  readonly query?: string;
+  /** How TLS is spoken. */
+  readonly over?: ClientOptions;
+}
+
+/** The socket of a minted tenant. */
+function realtimeSocket(proxyUrl: string, minted: Minted, opening: Opening = {}): WebSocket {
+  const { headers = { authorization: `Bearer ${minted.secret}` }, protocols = [], query, over } = opening;
+  const url = `${proxyUrl.replace("http", "ws")}/v1/realtime${query ?? `?model=${minted.model.model_name}`}`;
+  return new WebSocket(url, [...protocols], { headers, perMessageDeflate: false, ...over });
+}
+
+/** An open session. Rejects with what refuses it. */
+export async function openRealtime(proxyUrl: string, minted: Minted, opening: Opening = {}): Promise<RealtimeClient> {
+  const { promise, resolve, reject } = Promise.withResolvers<RealtimeClient>();
+  const socket = realtimeSocket(proxyUrl, minted, opening);
+  const client = new RealtimeClient(socket);
+  socket.once("open", () => resolve(client));
+  socket.once("unexpected-response", (_, response) => {
+    const chunks: Buffer[] = [];
+    response.on("data", (chunk: Buffer) => chunks.push(chunk));
+    response.on("end", () => reject(new RefusedUpgrade(response.statusCode ?? 0, Buffer.concat(chunks).toString())));
+  });
+  socket.once("error", reject);
+  return await promise;
+}
+
+/** An upgrade that got an ordinary answer. */
+export class RefusedUpgrade extends Error {
+  override readonly name = "RefusedUpgrade";
+  readonly status: number;
+  readonly code: unknown;
+
+  constructor(status: number, body: string) {
+    super(`${status} ${body}`);
+    this.status = status;
+    this.code = body.startsWith("{") ? (JSON.parse(body) as { error: { code: unknown } }).error.code : body;
+  }
+}
+
+/** The event that adds a text of the user to the conversation. */
+export const itemOf = (text: string) => ({
+  type: "conversation.item.create",
+  item: { type: "message", role: "user", content: [{ type: "input_text", text }] },
+});

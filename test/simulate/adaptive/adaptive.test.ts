@@ -1,0 +1,101 @@
+/**
+ * The adaptive capacity before servers that batch, drawn at random, and before servers that lie
+ * (docs/rules/adaptive-capacity.md#figures).
+ */
+import { describe, expect, it } from "vitest";
+import { AdaptiveLimit } from "../../../edge/domain/adaptive/adaptive-limit.ts";
+import type { EndedCall } from "../../../edge/domain/adaptive/capacity-window.ts";
+import { type Random, seededRandom } from "../random.ts";
+import { printedSeed } from "../seed.ts";
+import { drawnWorld } from "./batching-server.ts";
+import { BOUNDS, type JudgedWorld, judgedWorld, spreadOf } from "./judged-world.ts";
+import { runLoaded } from "./loaded-world.ts";
+
+const SEED = printedSeed("adaptive.test.ts");
+
+function judgedWorlds(count: number): readonly JudgedWorld[] {
+  return Array.from({ length: count }, (_, at) => judgedWorld(SEED + 10 * at));
+}
+
+/** Prints the spread of each figure, so that a run says what was reached. */
+function spreadsOf(worlds: readonly JudgedWorld[]) {
+  const judged = worlds.flatMap(({ phases }) => phases);
+  const spreads = {
+    throughput: spreadOf(
+      judged.map(({ throughput }) => throughput),
+      0.95,
+      1,
+    ),
+    firstToken: spreadOf(
+      judged.map(({ firstToken }) => firstToken),
+      1.3,
+      -1,
+    ),
+    shareError: spreadOf(
+      judged.map(({ shareError }) => shareError),
+      0.05,
+      -1,
+    ),
+  };
+  process.stdout.write(`${worlds.length} worlds: ${JSON.stringify(spreads)}\n`);
+  return spreads;
+}
+
+function expectLaws(worlds: readonly JudgedWorld[]): void {
+  expect(Math.max(...worlds.map(({ overCap }) => overCap))).toBeLessThanOrEqual(0);
+  expect(worlds.filter(({ inOrder }) => !inOrder)).toEqual([]);
+  const limits = worlds.flatMap(({ limits: of }) => of);
+  expect(Math.min(...limits)).toBeGreaterThanOrEqual(BOUNDS.min);
+  expect(Math.max(...limits)).toBeLessThanOrEqual(BOUNDS.max);
+}
+
+describe("an adaptive capacity before a server that batches", () => {
+  it("comes near the knee in most of 4 random worlds, and keeps shares, caps and order", () => {
+    const worlds = judgedWorlds(4);
+    expectLaws(worlds);
+    const { throughput, shareError } = spreadsOf(worlds);
+    expect(throughput.median).toBeGreaterThanOrEqual(0.9);
+    expect(throughput.worst).toBeGreaterThanOrEqual(0.4);
+    expect(shareError.median).toBeLessThanOrEqual(0.05);
+  });
+
+  it("comes near the knee in most of 250 random worlds", { tags: ["long"], timeout: 3_600_000 }, () => {
+    const worlds = judgedWorlds(250);
+    expectLaws(worlds);
+    const { throughput, firstToken, shareError } = spreadsOf(worlds);
+    expect(throughput.median).toBeGreaterThanOrEqual(0.95);
+    expect(throughput.p5).toBeGreaterThanOrEqual(0.7);
+    expect(firstToken.median).toBeLessThanOrEqual(1.5);
+    expect(shareError.median).toBeLessThanOrEqual(0.05);
+  });
+});
+
+describe("an adaptive capacity before a server that lies", () => {
+  const LIES: Readonly<Record<string, (call: EndedCall, random: Random) => Partial<EndedCall>>> = {
+    "constant delays": () => ({ upstreamMs: 1_000, ttftMs: 100, outputTokens: 100 }),
+    "random delays": (_call, random) => ({ upstreamMs: random.gap(1_000), ttftMs: random.gap(100) }),
+    "only refusals": () => ({ upstreamMs: 5, ttftMs: 0, outcome: "refused" }),
+    "no delay": () => ({ upstreamMs: 0, ttftMs: 0 }),
+  };
+  const UNTIL_MS = 120_000;
+
+  it.each(Object.keys(LIES))("keeps its bounds and does not swing with %s", (name) => {
+    const lie = LIES[name];
+    const random = seededRandom(SEED);
+    const limit = new AdaptiveLimit({ min: 16, max: 64 }, null, 0);
+    const { changes, overCap } = runLoaded(
+      drawnWorld(random),
+      limit,
+      { untilMs: UNTIL_MS, others: () => 0, told: (call) => ({ ...call, ...lie?.(call, random) }) },
+      random,
+    );
+    expect(overCap).toBeLessThanOrEqual(0);
+    const late = [
+      limit.limit,
+      ...changes.filter(({ atMs }) => atMs > UNTIL_MS / 2).flatMap(({ from, to }) => [from, to]),
+    ];
+    const [least, most] = [Math.min(...late), Math.max(...late)];
+    expect({ least: least >= 16, most: most <= 64 }).toEqual({ least: true, most: true });
+    expect(Math.log(most / least)).toBeLessThanOrEqual(0.1 + 1 / most);
+  });
+});

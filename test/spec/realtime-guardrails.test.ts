@@ -1,0 +1,108 @@
+/** The guardrails of realtime sessions, on the running stack (docs/rules/realtime.md#guardrails). */
+import { describe, expect, it } from "vitest";
+import { useGateway } from "../harness/fixture.ts";
+import type { Minted } from "../harness/gateway.ts";
+import { itemOf, openRealtime, type RealtimeClient } from "../harness/realtime-client.ts";
+import { startRealtimeUpstream } from "../harness/realtime-upstream.ts";
+import { useStarted } from "../harness/use-started.ts";
+import { waitFor } from "../harness/wait-for.ts";
+
+const fixture = useGateway();
+const upstream = useStarted(startRealtimeUpstream);
+
+let made = 0;
+
+/** A tenant with a model whose upstream behaves by these words; its name at the upstream is its own. */
+async function mint(words = "plain"): Promise<Minted> {
+  made += 1;
+  return await fixture.gateway.mint(upstream().url, `${words},n=${made}`);
+}
+
+const open = async (minted: Minted): Promise<RealtimeClient> => await openRealtime(fixture.gateway.proxyUrl, minted);
+const seenBy = ({ model }: Minted) => upstream().seen(model.upstream_model ?? "");
+
+describe("guardrails", () => {
+  const policy = async (minted: Minted, given: Readonly<Record<string, unknown>>): Promise<void> => {
+    const ban_keywords = ["brave", "secretword"];
+    await fixture.gateway.must("PATCH", `/tenants/${minted.tenant.id}/guardrails`, {
+      policy: { ban_keywords, ...given },
+    });
+  };
+  const BANS = ["ban_keywords"];
+
+  it("keep a blocked item, instructions and tools from the upstream", async () => {
+    const minted = await mint();
+    await policy(minted, { action: "block", input_scanners: BANS });
+    const client = await open(minted);
+    const instructions = "say secretword";
+    const tools = [{ type: "function", name: "f", description: "secretword", parameters: {} }];
+    client.send({ ...itemOf("a secretword"), event_id: "item" });
+    client.send({ type: "session.update", event_id: "settings", session: { type: "realtime", instructions } });
+    client.send({ type: "session.update", event_id: "tools", session: { type: "realtime", tools } });
+    client.send({ type: "response.create", event_id: "response", response: { instructions } });
+    await client.got("error", 4);
+    client.send(itemOf("harmless"));
+    await client.got("conversation.item.done");
+    const told = client.of("error").map(({ error }) => error as Readonly<Record<string, unknown>>);
+    expect(told.map(({ code, event_id: id }) => `${String(code)} ${String(id)}`)).toEqual(
+      ["item", "settings", "tools", "response"].map((id) => `request_blocked ${id}`),
+    );
+    expect(JSON.stringify(seenBy(minted)[0]?.events)).not.toContain("secretword");
+    client.socket.close();
+  });
+
+  it("redact an item on its way", async () => {
+    const minted = await mint();
+    await policy(minted, { action: "redact", input_scanners: BANS });
+    const client = await open(minted);
+    client.send(itemOf("a secretword here"));
+    await client.got("conversation.item.done");
+    const sent = JSON.stringify(seenBy(minted)[0]?.events);
+    expect({ has: sent.includes("secretword"), kept: sent.includes("a ") && sent.includes(" here") }).toEqual({
+      has: false,
+      kept: true,
+    });
+    client.socket.close();
+  });
+
+  it.each(["plain", "audio"])("redact the text of an answer in each of its events: %s", async (words) => {
+    const minted = await mint(words);
+    await policy(minted, { action: "redact", output_scanners: BANS });
+    const client = await open(minted);
+    client.send({ type: "response.create" });
+    await client.got("response.done");
+    const got = JSON.stringify(client.events);
+    expect({ hello: got.includes("hello"), brave: got.includes("brave") }).toEqual({ hello: true, brave: false });
+    client.socket.close();
+  });
+
+  it("let nothing pass of an answer that is blocked, and charge nothing", async () => {
+    const minted = await mint();
+    await policy(minted, { action: "block", output_scanners: BANS });
+    const client = await open(minted);
+    client.send({ type: "response.create" });
+    const { response } = (await client.got("response.done")) as {
+      readonly response: Readonly<Record<string, unknown>>;
+    };
+    expect(response).toMatchObject({ status: "failed", output: [] });
+    expect(client.of("error")[0]).toMatchObject({ error: { code: "response_blocked" } });
+    expect(JSON.stringify(client.events)).not.toContain("brave");
+    client.socket.close();
+    const rows = await waitFor(
+      async () => await fixture.gateway.rows(minted.tenant.id, "&error_code=response_blocked"),
+      (found) => found.length > 0,
+    );
+    expect(rows).toMatchObject([{ status_code: 400, total_tokens: 30 }]);
+  });
+
+  it("hold an answer until it is whole, and pass what they allow", async () => {
+    const minted = await mint("text=all is well");
+    await policy(minted, { action: "block", output_scanners: BANS });
+    const client = await open(minted);
+    client.send({ type: "response.create" });
+    await client.got("response.done");
+    const words = client.of("response.output_text.delta").map(({ delta }) => delta);
+    expect(words.join("")).toBe("all is well");
+    client.socket.close();
+  });
+});
