@@ -132,6 +132,13 @@ export class KeywordFinder {
     return this.#read.bytes;
   }
 
+  /** Begins another text. */
+  reset(): void {
+    this.#read.length = 0;
+    [this.#boundary, this.#node, this.#candidate] = [0, 0, null];
+    [this.#before, this.#lastEnd] = [-1, 0];
+  }
+
   /** The first place, from an index on, at which a keyword may begin: where no word goes on. */
   #nextBegin(folded: UnitBuffer, from: number, isFirst: boolean): number {
     const { units, length } = folded;

@@ -8,19 +8,17 @@ import { FoundSpans } from "./found-spans.ts";
 import type { KeywordTrie } from "./keyword-trie.ts";
 import { KeywordFinder } from "./keywords.ts";
 import { PiiFinder } from "./pii.ts";
-import { type RedactionCounts, replacementsOf } from "./replacements.ts";
+import { type MutableCounts, replacementsOf } from "./replacements.ts";
 import type { UnitBuffer } from "./unit-buffer.ts";
 
-/** Replaces matches in a text that arrives in pieces. */
+/** Replaces matches in texts, one after another, of which each arrives in pieces. */
 export interface RedactingStream {
   /** Takes the next piece, and answers the text that no match can change any more. */
   push(text: string): string;
-  /** Answers what was held back. Nothing may be pushed afterwards. */
+  /** Answers what was held back. What is pushed afterwards is another text. */
   finish(): string;
   /** The memory that is taken for what is held back. */
   readonly bytes: number;
-  /** What was replaced in the text that was answered. */
-  readonly counts: RedactionCounts;
 }
 
 /** How many characters of a piece are looked at once. */
@@ -29,13 +27,14 @@ const AT_ONCE = 64;
 /**
  * Opens a stream. A scanner that is off is given as false or null.
  * @param folded where folded text is kept during a call; any number of streams may have the same
+ * @param counts where replacements are counted
  */
 export function openRedactingStream(
   hasPii: boolean,
   keywords: KeywordTrie | null,
   folded: UnitBuffer,
+  counts: MutableCounts,
 ): RedactingStream {
-  const counts = { pii: 0, ban_keywords: 0 };
   const finders: readonly TextFinder[] = [
     ...(hasPii ? [new PiiInText()] : []),
     ...(keywords === null ? [] : [new KeywordsInText(keywords, folded)]),
@@ -50,7 +49,8 @@ export function openRedactingStream(
   let offset = 0;
 
   const release = (last: boolean): string => {
-    const decided = Math.min(offset + held.length, ...finders.map((finder) => finder.take(held, offset, last)));
+    let decided = offset + held.length;
+    for (const finder of finders) decided = Math.min(decided, finder.take(held, offset, last));
     let [out, place] = ["", offset];
     let end = decided;
     const piece = (from: number, to: number): string => (to > from ? held.slice(from - offset, to - offset) : "");
@@ -80,11 +80,15 @@ export function openRedactingStream(
       }
       return out;
     },
-    finish: () => release(true),
+    finish: () => {
+      const rest = release(true);
+      for (const finder of finders) finder.reset();
+      [held, offset] = ["", 0];
+      return rest;
+    },
     get bytes() {
       return finders.reduce((sum, finder) => sum + finder.bytes, held.length * 2);
     },
-    counts,
   };
 }
 
@@ -94,6 +98,8 @@ interface TextFinder {
   /** Reads what it has not read; answers the first place that it has not decided. */
   take(held: string, offset: number, last: boolean): number;
   forgetBefore(place: number): void;
+  /** Begins another text; of one that has ended nothing is found any more. */
+  reset(): void;
   /** The memory that is taken, used or not. */
   readonly bytes: number;
 }
@@ -115,6 +121,11 @@ class PiiInText implements TextFinder {
   forgetBefore(place: number): void {
     this.found.forgetBefore(place);
     this.#finder.forgetDecided();
+  }
+
+  reset(): void {
+    this.#finder.reset();
+    this.#read = 0;
   }
 }
 
@@ -143,5 +154,10 @@ class KeywordsInText implements TextFinder {
 
   forgetBefore(place: number): void {
     this.found.forgetBefore(place);
+  }
+
+  reset(): void {
+    this.#finder.reset();
+    this.#read = 0;
   }
 }

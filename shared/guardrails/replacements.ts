@@ -14,6 +14,9 @@ export interface RedactionCounts {
   readonly ban_keywords: number;
 }
 
+/** Counts that go on. */
+export type MutableCounts = { -readonly [Scanner in keyof RedactionCounts]: number };
+
 /** A part of a text, and what it is replaced by. */
 interface Replacement {
   readonly start: number;
@@ -22,10 +25,13 @@ interface Replacement {
   readonly text: string;
 }
 
+const NOTHING: readonly Replacement[] = [];
+
 type Growing = { -readonly [Field in keyof Replacement]: Replacement[Field] };
 
 /** The parts to replace, in the order of the text; no two overlap. */
 export function replacementsOf(pii: FoundSpans | null, keywords: FoundSpans | null): readonly Replacement[] {
+  if (!pii?.starts.length && !keywords?.starts.length) return NOTHING;
   const all = [...(pii === null ? [] : personalData(pii)), ...(keywords === null ? [] : bannedKeywords(keywords))];
   all.sort((a, b) => a.start - b.start);
   const merged: Growing[] = [];

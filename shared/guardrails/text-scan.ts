@@ -12,7 +12,7 @@ import { compileKeywords } from "./keywords.ts";
 import { PII_LABELS } from "./pii.ts";
 import { RedactedTexts } from "./redacted-texts.ts";
 import { openRedactingStream, type RedactingStream } from "./redacting-stream.ts";
-import type { RedactionCounts } from "./replacements.ts";
+import type { MutableCounts, RedactionCounts } from "./replacements.ts";
 import { type Scanners, TextsReading } from "./texts-reading.ts";
 import { UnitBuffer } from "./unit-buffer.ts";
 
@@ -57,8 +57,8 @@ export interface TextScan {
   /** The same in steps, as far as there is room. */
   scanning(texts: readonly ScannedText[], room: ScanRoom): Steps<readonly ScanMatch[]>;
   redacting(texts: readonly ScannedText[], room: ScanRoom): Steps<Redacted>;
-  /** Replaces the same in one text that arrives in pieces. */
-  openStream(): RedactingStream;
+  /** Replaces the same in texts that arrive in pieces, and counts it. */
+  openStream(counts: MutableCounts): RedactingStream;
 }
 
 /** What a policy switches on. */
@@ -162,8 +162,8 @@ class CompiledScan implements TextScan {
     return redacted.finish();
   }
 
-  openStream(): RedactingStream {
-    return openRedactingStream(this.#hasPii, this.#keywords, this.#folded);
+  openStream(counts: MutableCounts): RedactingStream {
+    return openRedactingStream(this.#hasPii, this.#keywords, this.#folded, counts);
   }
 
   *#find(joined: JoinedTexts, texts: readonly ScannedText[], room: ScanRoom): Steps<Findings> {

@@ -31,7 +31,7 @@ function subjects(characters: number): readonly Subject[] {
         name: "redact a stream of 20 characters",
         characters,
         run: () => {
-          const stream = all.openStream();
+          const stream = all.openStream({ pii: 0, ban_keywords: 0 });
           for (let at = 0; at < text.length; at += 20) stream.push(text.slice(at, at + 20));
           stream.finish();
         },

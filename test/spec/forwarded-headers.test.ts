@@ -39,6 +39,7 @@ const DROPPED = [
   "x-amzn-sagemaker-target-model",
   "x-prefiller-host-port",
   "x-data-parallel-rank",
+  "x-slo-ttft-ms",
   "x-litellm-api-key",
   "x-portkey-custom-host",
   "helicone-target-url",

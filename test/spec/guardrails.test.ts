@@ -30,6 +30,8 @@ let channel: HttpSink;
 let gateway: Gateway;
 /** What the upstream says. */
 let said = "";
+/** What a response has as its output; null: what the upstream says. */
+let output: readonly object[] | null = null;
 /** What the guard model says. */
 let verdict = "SAFE";
 
@@ -40,7 +42,10 @@ beforeAll(async () => {
     if (body.includes("content safety classifier")) return json(chatOf(verdict));
     if (asked.stream === true) return events();
     if (url.endsWith("/responses"))
-      return json({ output: [{ type: "message", content: [{ type: "output_text", text: said }] }], usage: USAGE });
+      return json({
+        output: output ?? [{ type: "message", content: [{ type: "output_text", text: said }] }],
+        usage: USAGE,
+      });
     if (url.endsWith("/completions") && !url.includes("chat")) return json({ choices: [{ text: said }], usage: USAGE });
     return json(chatOf(said));
   };
@@ -246,6 +251,20 @@ describe("an answer", () => {
     });
   });
 
+  it("has the results of a provider's own tools redacted, and no ids", async () => {
+    const found = (stdout: string) => [
+      { type: "shell_call_output", call_id: "call_4111111111111111", output: [{ stdout, outcome: { type: "exit" } }] },
+    ];
+    output = found(`${MAIL}!`);
+    const minted = await guarded({ action: "redact", output_scanners: ["pii"] });
+    const { response, text } = await post(minted, "/v1/responses", { input: "a" });
+    output = null;
+    expect({ status: response.status, output: JSON.parse(text).output }).toEqual({
+      status: 200,
+      output: found("write to [REDACTED:EMAIL]!"),
+    });
+  });
+
   it("that is blocked keeps its tokens in the row, and is charged to nobody", { tags: ["check"] }, async () => {
     said = MAIL;
     const minted = await guarded({ output_scanners: ["pii"] });
@@ -277,6 +296,14 @@ describe("an answer", () => {
 });
 
 const HARM_ALERTS = { input: "guardrails_input_harm", output: "guardrails_output_harm" };
+
+it("a policy passes large sound in a message", async () => {
+  said = "fine";
+  const minted = await guarded({ input_scanners: ["pii"] });
+  const sound = { type: "input_audio", input_audio: { data: "A".repeat(8 * 1024 * 1024), format: "wav" } };
+  const { response } = await post(minted, "/v1/chat/completions", { messages: [{ role: "user", content: [sound] }] });
+  expect(response.status).toBe(200);
+});
 
 describe("harm", () => {
   const policy = (side: string, minted: Minted, more: object) => ({

@@ -138,6 +138,14 @@ describe("a server of the older transport", () => {
     });
   });
 
+  it("has its stream ended at an address that is as long as an attack", async () => {
+    const minted = await mcp.mint("events");
+    const response = await mcp.call(minted, `/${minted.mark}`, { method: "GET" });
+    const seen = await mcp.seenOnce(minted.mark);
+    seen.say(`event: endpoint\ndata: /mcp/events/messages?${"a=b&".repeat(200_000)}\n\n`);
+    expect(await response.text().catch(() => "broken off")).toBe("broken off");
+  });
+
   it("has every address replaced that it names, and its stream ends at one that is not its own", async () => {
     const minted = await mcp.mint("events");
     const response = await mcp.call(minted, `/${minted.mark}`, { method: "GET" });

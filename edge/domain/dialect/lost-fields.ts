@@ -8,6 +8,8 @@ import { printable } from "../wire/text/printable.ts";
 
 /** The most that an error shows of a name that a client made up; the table has no longer ones. */
 const NAME_MAX = 64;
+/** No honest object has more members, and more of them are long work. */
+const MEMBERS_MAX = 1_024;
 
 /** The API of a model's upstreams. */
 export type Dialect = "openai" | "anthropic";
@@ -123,7 +125,7 @@ export function partsAt(dialect: ClientApi, at: string, content: unknown): reado
 
 /**
  * The members of `body` that are neither translated (`known`) nor in the table. Throws for a refused one that asks for
- * something; with `strict`, for any such member. `at`: the place of the body with a dot, or "".
+ * something, or more than {@link MEMBERS_MAX} members; with `strict`, for any such member. `at`: the place of the body with a dot, or "".
  */
 export function restOf(
   dialect: ClientApi,
@@ -132,6 +134,8 @@ export function restOf(
   { at = "", strict = false } = {},
 ): JsonObject {
   const rest: Record<string, unknown> = {};
+  if (Object.keys(body).length > MEMBERS_MAX)
+    throw untranslatable(dialect, at.slice(0, -1) || "body", `leave out all but ${MEMBERS_MAX} members`);
   // the numbers of the gateway, not those in a name of the client
   const place = at.replaceAll(/\.\d+/g, "[]");
   for (const [name, value] of Object.entries(body)) {

@@ -5,10 +5,12 @@
  */
 import type { Steps } from "../../../shared/steps.ts";
 import { parsedInSteps } from "../wire/json/parse-in-steps.ts";
-import { type AnswerParts, type AnswerText, answerParts } from "./answer-texts.ts";
+import { type AnswerParts, type AnswerText, answerParts, isDelta } from "./answer-texts.ts";
 
 /** Longer types of events, and ids of items, are compared up to here. */
 const ID_MAX = 256;
+/** The end of a type tells what an event ends; a type may be as long as its event. */
+const END_MAX = 16;
 /** Of no more choices it is known that they have ended before their stream has. */
 const CHOICES_MAX = 4_096;
 /** Work for a text, in units. */
@@ -81,8 +83,7 @@ export function* eventParts(value: unknown): Steps<EventParts> {
   const event = isRecord(value) ? value : {};
   const type = typeof event["type"] === "string" ? event["type"] : null;
   const ids = idsOf(type, event);
-  // the end of a message of Anthropic's is called a delta, and its texts are complete
-  const isWhole = type !== null && (!type.endsWith("delta") || type === "message_delta");
+  const isWhole = type !== null && !isDelta(type);
   const named = type?.slice(0, ID_MAX) ?? null;
   const { item_id } = event;
   const item = isKnown(type) ? null : typeof item_id === "string" ? item_id.slice(0, ID_MAX) : numberOf(item_id);
@@ -92,7 +93,7 @@ export function* eventParts(value: unknown): Steps<EventParts> {
     yield TEXT_UNITS;
     // of an event with choices clients read nothing else
     const choice = found.place[0] === "choices" ? Number(found.place[1]) : null;
-    if (found.ofValue || isSigned(found) || (isWhole && choice === null)) wholes.push(found);
+    if (found.ofValue || found.alone || isSigned(found) || (isWhole && choice === null)) wholes.push(found);
     else {
       const owner = choice === null ? { choice, type: named, ids } : { choice, type: null, ids: NO_IDS };
       const key = JSON.stringify([...(choice === null ? [named, item, ...ids] : []), ...found.place]);
@@ -112,8 +113,9 @@ function isSigned({ holder, name }: AnswerText): boolean {
 }
 
 function endsByType(type: string, ids: readonly (number | null)[]): EventParts["ends"] {
-  if (/(?:completed|incomplete|failed|message_stop)$/.test(type)) return () => true;
-  if (!/(?:done|stop)$/.test(type)) return () => false;
+  const end = type.slice(-END_MAX);
+  if (/(?:completed|incomplete|failed|message_stop)$/.test(end)) return () => true;
+  if (!/(?:done|stop)$/.test(end)) return () => false;
   return (owner) => ids.every((id, at) => id === null || id === owner.ids[at]);
 }
 

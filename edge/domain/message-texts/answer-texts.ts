@@ -1,11 +1,13 @@
 /**
- * The texts of an answer, or of one event of a streamed answer, that output guardrails examine: content, reasoning and
- * the arguments of tool calls, by the names that the protocols give them (docs/rules/guardrails.md#where-it-looks). What an
- * answer repeats of its request is not examined.
+ * The texts of an answer, or of one event of a streamed answer, that output guardrails examine: every string but those of closed
+ * lists (unread-answer-members.ts). Content, reasoning and the arguments of tool calls, by the names that the protocols give
+ * them, can go on in the next event of a stream (docs/rules/guardrails.md#where-it-looks). What an answer repeats of its request
+ * is not examined.
  */
 
 import type { Steps } from "../../../shared/steps.ts";
 import { writtenInSteps } from "../wire/json/write-in-steps.ts";
+import { isAboutAnswer, isNoText } from "./unread-answer-members.ts";
 
 /** A text in a parsed document: `holder[name]` is it, or what it is the JSON of. */
 export interface AnswerText {
@@ -16,6 +18,8 @@ export interface AnswerText {
   readonly json: boolean;
   /** The JSON stands for a value that is no string. No later text continues it. */
   readonly ofValue?: boolean;
+  /** No name says that it is a text that goes on: it is complete, and no part of another. */
+  readonly alone?: boolean;
   /**
    * Where it stands, from the root: names, and for an element of a list its own `index`, or else its position. The same
    * place in the next event of a stream continues the text. Of what is deeper than {@link PLACE_MAX} steps it is the place
@@ -28,6 +32,8 @@ export interface AnswerText {
 export interface AnswerParts {
   readonly texts: readonly AnswerText[];
   readonly withLogprobs: readonly Record<string, unknown>[];
+  /** False: there are more texts than are looked at. */
+  readonly isWhole: boolean;
 }
 
 /** Lists of the pieces of a text: tokens, and the words of a transcription. */
@@ -52,25 +58,16 @@ const TEXT_NAMES = new Set([
   "partial_json",
 ]);
 const JSON_NAMES = new Set(["arguments", "partial_json"]);
-/** What a document repeats of its request, or says about itself. */
-const NOT_EXAMINED = new Set([
-  "metadata",
-  "tools",
-  "tool_choice",
-  "usage",
-  "instructions",
-  "prompt",
-  "error",
-  "response_format",
-]);
 /** What the model asks a tool for, and what that found: members of an item of output whose type ends with `_call`. */
 const CALL_MEMBERS = new Set(["input", "action", "operation", "code", "output", "outputs", "results", "queries"]);
-/** Types of events whose `delta` is sound, not text. */
-const SOUND = /audio\.delta$/;
+/** The end of types of events whose `delta` is sound, not text. */
+const SOUND = "audio.delta";
 
 /** The JSON of what a tool is asked for without a text. */
 const NO_TEXT: ReadonlySet<string> = new Set(["{}", "[]", "null", "true", "false"]);
 
+/** Texts that are looked at; honest answers have fewer. */
+const TEXTS_MAX = 256 * 1024;
 const PLACE_MAX = 64;
 const NAME_MAX = 128;
 /** Work for a member or an element, in units. */
@@ -85,36 +82,42 @@ interface Open {
   readonly place: readonly (string | number)[];
   /** The last step of its place, however deep; null: it is the document. */
   readonly step: string | number | null;
+  readonly depth: number;
 }
 
 /** The texts of a parsed answer or event, in order. A value of any shape and depth is walked in linear time. */
 export function* answerParts(document: unknown): Steps<AnswerParts> {
   const texts: AnswerText[] = [];
   const withLogprobs: Record<string, unknown>[] = [];
-  if (!isObject(document)) return { texts, withLogprobs };
-  const open: Open[] = [{ value: document, place: [], step: null }];
+  if (!isObject(document)) return { texts, withLogprobs, isWhole: true };
+  const open: Open[] = [{ value: document, place: [], step: null, depth: 0 }];
+  const isPiece = isDelta((document as { readonly type?: unknown }).type);
   let units = 0;
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    const { value, place, step } = next;
+    const { value, place, step, depth } = next;
     const holder = value as Record<string | number, unknown>;
     const inside: Open[] = [];
     for (const name of Array.isArray(value) ? value.keys() : Object.keys(value)) {
       const inner = holder[name];
+      if (texts.length >= TEXTS_MAX) return { texts, withLogprobs, isWhole: false };
       units += ENTRY_UNITS;
       if (units >= STEP_UNITS) {
         yield units;
         units = 0;
       }
       if (typeof name === "string") {
-        if (NOT_EXAMINED.has(name)) continue;
+        if (isAboutAnswer({ holder, step, depth }, name)) continue;
         if (PIECE_LISTS.has(name) && isObject(inner)) {
           withLogprobs.push(holder as Record<string, unknown>);
           continue;
         }
       }
       if (typeof inner === "string") {
-        if (inner !== "" && isText(holder, name, step))
-          texts.push({ holder, name, text: inner, json: isJson(holder, name), place: placeIn(place, name) });
+        const isKnown = isText(holder, name, step);
+        const leaf = String(typeof name === "number" ? step : name);
+        if (inner === "" || (!isKnown && (isSound(holder, name) || (yield* isNoText(holder, leaf, inner))))) continue;
+        const alone = !isKnown && !(isPiece && depth === 1 && step === "delta");
+        texts.push({ holder, name, text: inner, json: isJson(holder, name), place: placeIn(place, name), alone });
       } else if (name === "arguments" || isOfCall(holder, name, step)) {
         // numbers and names in it are texts, too
         const text = decoder.decode(yield* writtenInSteps(inner));
@@ -122,13 +125,13 @@ export function* answerParts(document: unknown): Steps<AnswerParts> {
           texts.push({ holder, name, text, json: true, ofValue: true, place: placeIn(place, name) });
       } else if (isObject(inner)) {
         const ofInner = stepOf(name, inner);
-        inside.push({ value: inner, place: placeIn(place, ofInner), step: ofInner });
+        inside.push({ value: inner, place: placeIn(place, ofInner), step: ofInner, depth: depth + 1 });
       }
     }
     for (let one = inside.pop(); one !== undefined; one = inside.pop()) open.push(one);
   }
   yield units;
-  return { texts, withLogprobs };
+  return { texts, withLogprobs, isWhole: true };
 }
 
 function placeIn(place: readonly (string | number)[], step: string | number): readonly (string | number)[] {
@@ -141,30 +144,34 @@ const APART: ReadonlySet<string | number | undefined> = new Set(["choices", "mes
 
 /**
  * What the parts of one text have in common, such as those of a message's content, and the messages of an answer of the Responses
- * API: clients join them.
+ * API: clients join them; null: it is no such part.
  */
-export function wholeOf(place: readonly (string | number)[]): string {
+export function wholeOf(place: readonly (string | number)[]): string | null {
   const at = place.length - 2;
   const isPart = typeof place[at] === "number" && !APART.has(place[at - 1]);
+  if (!isPart) return null;
   const output = place[0] === "response" ? 1 : 0;
   const item = place[output] === "output" && place[output + 2] === "content" ? output + 1 : at;
-  return JSON.stringify(isPart ? place.filter((_, step) => step !== at && step !== item) : place);
+  return JSON.stringify(place.filter((_, step) => step !== at && step !== item));
 }
 
-/** Lists of those that have a key in common, in the order of their first ones. */
-export function* grouped<T>(
-  all: readonly T[],
-  keyOf: (one: T, at: number) => string,
-): Steps<readonly (readonly T[])[]> {
-  const groups = new Map<string, T[]>();
-  for (const [at, one] of all.entries()) {
+/** Lists of those that have a key in common, in the order of their first ones; one without a key is alone. */
+export function* grouped<T>(all: Iterable<T>, keyOf: (one: T) => string | null): Steps<readonly (readonly T[])[]> {
+  const groups: T[][] = [];
+  const keyed = new Map<string, T[]>();
+  for (const one of all) {
     yield ENTRY_UNITS;
-    const key = keyOf(one, at);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [one]);
-    else group.push(one);
+    const key = keyOf(one);
+    const group = key === null ? undefined : keyed.get(key);
+    if (group !== undefined) {
+      group.push(one);
+      continue;
+    }
+    const first = [one];
+    groups.push(first);
+    if (key !== null) keyed.set(key, first);
   }
-  return [...groups.values()];
+  return groups;
 }
 
 /** The number by which an element of a list is known. */
@@ -181,8 +188,17 @@ function isText(
 ): boolean {
   // an element of a list is what the list is; a list that is the whole answer is one of texts
   if (typeof name === "number") return step === null || TEXT_NAMES.has(String(step));
-  if (name === "delta") return step === null && !SOUND.test(String(holder["type"]));
+  if (name === "delta") return step === null && !isSound(holder, name);
   return TEXT_NAMES.has(name) || isOfCall(holder, name, step);
+}
+
+/** Whether an event of this type has pieces of texts. The end of a message of Anthropic's is called a delta, and its texts are complete. */
+export function isDelta(type: unknown): boolean {
+  return typeof type === "string" && type.endsWith("delta") && type !== "message_delta";
+}
+
+function isSound({ type }: { readonly type?: unknown }, name: string | number): boolean {
+  return name === "delta" && typeof type === "string" && type.endsWith(SOUND);
 }
 
 /** Whether a member is what a tool is asked for, or what it found. */

@@ -8,7 +8,7 @@ import { isUnreadJson, parsedInSteps } from "../wire/json/parse-in-steps.ts";
 import { hasRepeatedName } from "../wire/json/repeated-names.ts";
 import type { ResponseTransform } from "../wire/sse/response-transform.ts";
 import { eventParts, readEvent } from "./answer-events.ts";
-import { answerParts, grouped, wholeOf } from "./answer-texts.ts";
+import { answerParts, wholeOf } from "./answer-texts.ts";
 import { startedTexts } from "./started-texts.ts";
 import { argumentTexts } from "./text-redaction.ts";
 
@@ -16,16 +16,25 @@ const NOTHING = new Uint8Array(0);
 /** Work for a text, and for a line, in units. */
 const TEXT_UNITS = 16;
 
+/** Texts that go on, of one answer; more of them are an attack. */
+const GOING_ON_MAX = 64 * 1024;
+/** Of so many texts it is known whether they came before: a stream shows a text once in pieces and once whole. */
+const KNOWN_MAX = 16 * 1024;
+
 interface Collected {
   readonly json: boolean;
-  /** What the parts of a text have in common. */
-  readonly whole: string;
-  readonly pieces: string[];
+  /** What the parts of a text have in common; null: it has no other part. */
+  readonly whole: string | null;
+  readonly text: string;
+  /** What later events added to it; null: nothing does. */
+  readonly more: string[] | null;
 }
 
 /** Gathers texts; passes no event on. */
 export class CollectedTexts implements ResponseTransform {
-  readonly #texts = new Map<string, Collected>();
+  readonly #texts: Collected[] = [];
+  /** Those that go on, by what tells that. */
+  readonly #goingOn = new Map<string, Collected>();
   readonly #room: (characters: number) => boolean;
   #whole = true;
   #plain = true;
@@ -40,7 +49,7 @@ export class CollectedTexts implements ResponseTransform {
     return this.#whole;
   }
 
-  /** False: readers of the answer could find other texts in it: an object has a name twice, or it is more than can be read. */
+  /** False: readers of the answer could find other texts in it: an object has a name twice, or there is more than is read. */
   get plain(): boolean {
     return this.#plain;
   }
@@ -79,35 +88,48 @@ export class CollectedTexts implements ResponseTransform {
     else if (isUnreadJson(text)) this.#plain = false;
     const whole = value === undefined ? text : value;
     if (typeof whole === "string") this.#addAlone(whole, false);
-    for (const found of (yield* answerParts(value)).texts) {
+    const { texts, isWhole } = yield* answerParts(value);
+    this.#plain &&= isWhole;
+    for (const found of texts) {
       yield TEXT_UNITS;
-      this.#addAlone(found.text, found.json, wholeOf(found.place));
+      this.#addAlone(found.text, found.json, found.alone ? null : wholeOf(found.place));
     }
   }
 
   /** The texts, each joined, with its other parts if it has some, and otherwise once; arguments are decoded. */
   *texts(): Steps<readonly (readonly string[])[]> {
-    const texts = new Set<string>();
-    const plain: { readonly text: string; readonly whole: string }[] = [];
-    for (const { pieces, json, whole } of this.#texts.values()) {
-      yield TEXT_UNITS + pieces.length;
-      const text = pieces.join("");
-      const value = json ? yield* parsedInSteps(text) : undefined;
-      yield* this.#judge(text, value);
-      if (!json) plain.push({ text, whole });
-      else
+    const texts: (readonly string[])[] = [];
+    const known = new Set<string>();
+    const addOne = (text: string): void => {
+      if (known.has(text)) return;
+      if (known.size < KNOWN_MAX) known.add(text);
+      texts.push([text]);
+    };
+    const groups = new Map<string, string[]>();
+    for (const { text: first, more, json, whole } of this.#texts) {
+      yield TEXT_UNITS + (more?.length ?? 0);
+      const text = more === null ? first : first + more.join("");
+      if (json) {
+        const value = yield* parsedInSteps(text);
+        yield* this.#judge(text, value);
         for (const inner of yield* argumentTexts(text, value)) {
           yield TEXT_UNITS;
-          texts.add(inner);
+          addOne(inner);
         }
+        continue;
+      }
+      const parts = whole === null ? undefined : groups.get(whole);
+      if (parts !== undefined) parts.push(text);
+      else if (whole === null) addOne(text);
+      else groups.set(whole, [text]);
     }
-    const several: (readonly string[])[] = [];
-    for (const parts of yield* grouped(plain, ({ whole }) => whole)) {
-      const [first] = parts;
-      if (parts.length === 1 && first !== undefined) texts.add(first.text);
-      else several.push(parts.map(({ text }) => text));
+    for (const parts of groups.values()) {
+      yield TEXT_UNITS;
+      const [text = ""] = parts;
+      if (parts.length === 1) addOne(text);
+      else texts.push(parts);
     }
-    return [...[...texts].map((text) => [text]), ...several];
+    return texts;
   }
 
   *#judge(text: string, value: unknown): Steps<void> {
@@ -115,32 +137,38 @@ export class CollectedTexts implements ResponseTransform {
   }
 
   *#addParts(event: unknown): Steps<void> {
-    const { fragments, wholes } = yield* eventParts(event);
+    const { fragments, wholes, isWhole } = yield* eventParts(event);
+    this.#plain &&= isWhole;
     yield TEXT_UNITS;
     for (const { key, text, json, place, owner } of fragments)
-      this.#add(key, text, json, `${owner.choice} ${owner.type} ${wholeOf(place)}`);
-    const nth = this.#texts.size;
-    for (const { text, json, place } of wholes) {
+      this.#add(key, text, json, `${owner.choice} ${owner.type} ${wholeOf(place) ?? JSON.stringify(place)}`);
+    const nth = this.#texts.length;
+    for (const { text, json, alone, place } of wholes) {
       yield TEXT_UNITS;
-      this.#addAlone(text, json, `${nth} ${wholeOf(place)}`);
+      const whole = alone ? null : wholeOf(place);
+      this.#addAlone(text, json, whole === null ? null : `${nth} ${whole}`);
     }
   }
 
   /** Adds a text that no later piece continues. */
-  #addAlone(text: string, json: boolean, whole?: string): void {
-    const key = `alone ${this.#texts.size}`;
-    this.#add(key, text, json, whole ?? key);
+  #addAlone(text: string, json: boolean, whole: string | null = null): void {
+    if (this.#hasRoom(text)) this.#texts.push({ json, whole, text, more: null });
   }
 
   #add(key: string, text: string, json: boolean, whole: string): void {
-    if (!this.#whole) return;
-    if (!this.#room(text.length)) {
-      this.#whole = false;
-      return;
+    const known = this.#goingOn.get(key);
+    if (known === undefined && this.#goingOn.size >= GOING_ON_MAX) this.#plain = false;
+    else if (this.#hasRoom(text)) {
+      if (known !== undefined) return void known.more?.push(text);
+      const first = { json, whole, text, more: [] };
+      this.#goingOn.set(key, first);
+      this.#texts.push(first);
     }
-    const known = this.#texts.get(key);
-    if (known === undefined) this.#texts.set(key, { json, whole, pieces: [text] });
-    else known.pieces.push(text);
+  }
+
+  #hasRoom(text: string): boolean {
+    this.#whole &&= this.#room(text.length);
+    return this.#whole;
   }
 }
 

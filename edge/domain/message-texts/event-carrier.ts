@@ -30,14 +30,15 @@ export class EventCarrier {
   /**
    * @param fields the lines of the event that are no data
    * @param data its data
-   * @param value the parsed data, before anything is changed in it
+   * @param value the parsed data, in which nothing is redacted yet that goes on
    * @param ofChoices whether it carries texts of choices: clients join names, ids and roles that come twice, so that
    * nothing else of a choice is repeated
    */
   constructor(fields: readonly string[], data: string, value: unknown, ofChoices: boolean) {
     const isLong = data.length > WHOLE_MAX;
     this.#fields = fields.filter((line) => line.startsWith("event:") && line.length <= FIELD_MAX).slice(0, 1);
-    this.#whole = ofChoices || isLong ? null : withoutTexts(value);
+    const whole = ofChoices || isLong ? null : JSON.stringify(withTexts(value, PLACEHOLDER));
+    this.#whole = whole !== null && whole.length <= KEPT_MAX ? whole : null;
     this.#members = this.#whole === null ? shortMembers(value, isLong) : "{}";
   }
 
@@ -64,19 +65,20 @@ export class EventCarrier {
   }
 }
 
-/** The JSON of a document with a placeholder for each of its texts; null: it is too long. */
-function withoutTexts(value: unknown): string | null {
+/** A copy of a document with this in place of each of its texts that go on. */
+function withTexts(value: unknown, text: string): unknown {
   const copy: unknown = JSON.parse(JSON.stringify(value));
-  for (const { holder, name, ofValue } of atOnce(answerParts(copy)).texts) holder[name] = ofValue ? {} : PLACEHOLDER;
-  const json = JSON.stringify(copy);
-  return json.length > KEPT_MAX ? null : json;
+  for (const { holder, name, ofValue, alone } of atOnce(answerParts(copy)).texts)
+    if (!alone) holder[name] = ofValue ? {} : text;
+  return copy;
 }
 
 /** Puts a piece in place of one placeholder, and removes the others. */
 function fill(document: unknown, place: Place, piece: string): void {
   const key = place.join("\n");
   let isFilled = false;
-  for (const { holder, name, place: other } of atOnce(answerParts(document)).texts) {
+  for (const { holder, name, place: other, alone } of atOnce(answerParts(document)).texts) {
+    if (alone) continue;
     const isIts: boolean = !isFilled && other.join("\n") === key;
     holder[name] = isIts ? piece : "";
     isFilled ||= isIts;
@@ -87,9 +89,12 @@ function fill(document: unknown, place: Place, piece: string): void {
 function shortMembers(value: unknown, isLong: boolean): string {
   const members: string[] = [];
   let room = KEPT_MAX;
-  for (const [name, member] of Object.entries(value ?? {})) {
-    if (name === "choices" || name === "usage") continue;
-    if (isLong && (typeof member === "string" ? member.length > room : typeof member === "object")) continue;
+  const isKept = ([name, member]: [string, unknown]): boolean =>
+    name !== "choices" &&
+    name !== "usage" &&
+    !(isLong && (typeof member === "string" ? member.length > KEPT_MAX : typeof member === "object"));
+  const kept = Object.fromEntries(Object.entries(value ?? {}).filter(isKept));
+  for (const [name, member] of Object.entries(withTexts(kept, "") as object)) {
     const json = `${JSON.stringify(name)}:${JSON.stringify(member)}`;
     if (json.length > room) continue;
     room -= json.length;

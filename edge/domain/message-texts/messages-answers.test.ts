@@ -79,6 +79,35 @@ describe("what a tool is asked for as an object", () => {
   });
 });
 
+describe("a member of an event that no list names", () => {
+  const chunk = (content: string, vendor: string) => ({
+    vendor,
+    choices: [{ index: 0, delta: { content, note: vendor }, finish_reason: null }],
+  });
+
+  it("is redacted within its event, and nothing of it is held back or repeated", () => {
+    const [first, second, ...rest] = redactedEvents(chunk("a zanzi", "zanzibarx"), chunk("barx b", "Deep"));
+    expect({ first, second }).toEqual({ first: chunk("a ", "[REDACTED]"), second: chunk("[REDACTED] ", "Deep") });
+    expect(rest).toEqual([
+      { vendor: "[REDACTED]", choices: [{ index: 0, delta: { content: "b" }, finish_reason: null }] },
+    ]);
+  });
+
+  it("continues what came before it where an event has one piece of a text", () => {
+    const delta = (stdout: string) => ({ type: "shell_output.delta", item_id: "i", delta: { stdout } });
+    const texts = redactedEvents(delta("a zanzi"), delta("barx b"), { type: "shell_output.done", item_id: "i" });
+    const joined = texts.map((event) => (event as { delta?: { stdout: string } }).delta?.stdout ?? "").join("");
+    expect(joined).toBe("a [REDACTED] b");
+  });
+
+  it("is examined before the client gets anything", () => {
+    expect(collected(chunk("a", "zanzibarx"), true)).toEqual(expect.arrayContaining(["a", "zanzibarx"]));
+    expect(collected({ output: [{ type: "shell_call_output", output: [{ stdout: "zanzibarx" }] }] }, false)).toEqual([
+      "zanzibarx",
+    ]);
+  });
+});
+
 describe("a block that begins with a piece of its text", () => {
   const started = (type: string, text: string) => ({
     type: "content_block_start",

@@ -36,11 +36,12 @@ const TEXT_BYTES = 2_048;
 const encoder = new TextEncoder();
 /** Room for every text. */
 const ALL: ScanRoom = { units: Number.POSITIVE_INFINITY };
-/** Characters that are read at once, of a text and of JSON in one, whose every string is a text: both are as much work. */
+/** Characters that are read at once, of a text and of JSON in one, whose every string is a text. */
 const PART = 1024;
 const JSON_PART = 256;
-/** Work for them, and for a text, in units. */
-const PART_UNITS = 16 * 1024;
+/** Work for a character, for a string, number or escape of JSON, and for a text, in units. */
+const CHARACTER_UNITS = 16;
+const STRING_UNITS = 32;
 const TEXT_UNITS = 64;
 
 /** A text under way. */
@@ -109,9 +110,11 @@ export class RedactingEvents implements ResponseTransform {
       return concat(written);
     }
     const parts = yield* eventParts(value);
+    if (!parts.isWhole) throw new Error("an event with too many texts");
     const changed = [
-      yield* this.#redactFragments(parts, fields, data, value),
+      // first, because the event is repeated with the rests of its fragments
       yield* redactEach(this.#scan, this.#tally, parts.wholes),
+      yield* this.#redactFragments(parts, fields, data, value),
       yield* dropPieces(parts),
       // written anew, each name is there once
       yield* hasRepeatedName(data, value),
@@ -146,7 +149,7 @@ export class RedactingEvents implements ResponseTransform {
       carriers.set(ofChoices, carrier);
       return carrier;
     };
-    // before the first text is changed in the event
+    // before the first fragment is changed in the event
     const open: OpenText[] = [];
     for (const fragment of fragments) {
       yield TEXT_UNITS;
@@ -269,11 +272,12 @@ export function* redactText(
 /** What can be released of a text with this piece of it. */
 function* pushed(redaction: TextRedaction, text: string): Steps<string> {
   let released = "";
-  const length = redaction instanceof ArgumentsRedaction ? JSON_PART : PART;
+  const json = redaction instanceof ArgumentsRedaction ? redaction : null;
+  const length = json === null ? PART : JSON_PART;
   for (let at = 0; at < text.length; at += length) {
     const part = text.slice(at, at + length);
     released += redaction.push(part);
-    yield (PART_UNITS * part.length) / length;
+    yield part.length * CHARACTER_UNITS + (json?.takeEnded() ?? 0) * STRING_UNITS;
   }
   return released;
 }
@@ -321,7 +325,7 @@ function* redactLines(scan: TextScan, tally: RedactionTally, lines: readonly str
 /** Redacts complete texts in their document, the parts of one as one; false: nothing matches. */
 function* redactEach(scan: TextScan, tally: RedactionTally, texts: readonly AnswerText[], room = ALL): Steps<boolean> {
   let changed = false;
-  const wholes = yield* grouped(texts, ({ json, place }, at) => (json ? `${at}` : wholeOf(place)));
+  const wholes = yield* grouped(texts, ({ json, alone, place }) => (json || alone ? null : wholeOf(place)));
   for (const parts of wholes)
     for (const [at, redacted] of (yield* redactParts(scan, tally, parts, room)).entries()) {
       const { holder, name, text, ofValue } = parts[at] as AnswerText;

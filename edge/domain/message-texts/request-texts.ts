@@ -164,7 +164,7 @@ export function* guardedTexts(pieces: readonly Uint8Array[], scope: TextScope, o
       if (isWord) continue;
       // the name of a tool says which result this is
       const isJoined = isTold ? !isName : isText(scope, path, isName) && !(speaker === "tool" && isSpeakersName(path));
-      if ((!isJoined || isTold) && isIdOrBytes(path, text)) continue;
+      if ((!isJoined || isTold) && (yield* isIdOrBytes(path, text))) continue;
       const found = { text, user, span, json: nameOf(path.at(-1)) === "arguments" };
       if (isDefinition || !isJoined) others.push(found);
       else if (isTold || speaker === "tool") result.push(found);
@@ -219,7 +219,13 @@ function isConnection(scope: TextScope, path: JsonPath): boolean {
  */
 function* partsTogether(places: readonly StringPlace[]): Steps<readonly StringPlace[]> {
   if (places.length < 3) return places;
-  return (yield* grouped(places, ({ path }) => wholeOf(inPart(path)))).flat();
+  const together: StringPlace[] = [];
+  for (const parts of yield* grouped(places, ({ path }) => wholeOf(inPart(path)) ?? JSON.stringify(inPart(path))))
+    for (const part of parts) {
+      yield PLACE_UNITS;
+      together.push(part);
+    }
+  return together;
 }
 
 /** Where a part has its text: a refusal and a document are read like one. */

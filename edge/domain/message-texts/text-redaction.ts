@@ -31,17 +31,13 @@ export interface TextRedaction {
 
 /** The redaction of plain text. */
 export function redactPlain(scan: TextScan, tally: RedactionTally): TextRedaction {
-  const stream = scan.openStream();
+  const stream = scan.openStream(tally);
   return {
     push: (text) => stream.push(text),
     get bytes() {
       return stream.bytes;
     },
-    finish: () => {
-      const rest = stream.finish();
-      tally.add(stream.counts);
-      return rest;
-    },
+    finish: () => stream.finish(),
   };
 }
 
@@ -115,8 +111,11 @@ export class ArgumentsRedaction implements TextRedaction {
   readonly #tally: RedactionTally;
   #plain: TextRedaction | null = null;
   #begun = false;
-  /** The redaction of the string under way. */
-  #string: RedactingStream | null = null;
+  /** The redaction of the strings and numbers, one after another: opening one costs more than a short string. */
+  readonly #strings: RedactingStream;
+  #inString = false;
+  /** Strings, numbers and escapes since it was asked for them: each costs as much as many characters. */
+  #ended = 0;
   /** The beginning of an escape. */
   #escape = "";
   /** A number, and the blanks after it. */
@@ -125,6 +124,14 @@ export class ArgumentsRedaction implements TextRedaction {
   constructor(scan: TextScan, tally: RedactionTally) {
     this.#scan = scan;
     this.#tally = tally;
+    this.#strings = scan.openStream(tally);
+  }
+
+  /** The strings, numbers and escapes that have ended since the last call. */
+  takeEnded(): number {
+    const ended = this.#ended;
+    this.#ended = 0;
+    return ended;
   }
 
   push(text: string): string {
@@ -132,7 +139,7 @@ export class ArgumentsRedaction implements TextRedaction {
     let at = 0;
     while (at < text.length) {
       if (this.#plain !== null) return out + this.#plain.push(text.slice(at));
-      if (this.#string === null) {
+      if (!this.#inString) {
         out += this.#between(text.charAt(at));
         at += 1;
         continue;
@@ -143,7 +150,7 @@ export class ArgumentsRedaction implements TextRedaction {
         continue;
       }
       const end = endOfRun(text, at);
-      out += encoded(this.#string.push(text.slice(at, end)));
+      out += encoded(this.#strings.push(text.slice(at, end)));
       if (end < text.length) out += text.charAt(end) === '"' ? this.#closeString() : this.#openEscape();
       at = end + 1;
     }
@@ -151,12 +158,12 @@ export class ArgumentsRedaction implements TextRedaction {
   }
 
   get bytes(): number {
-    return this.#number.length * 2 + (this.#string?.bytes ?? 0) + (this.#plain?.bytes ?? 0);
+    return this.#number.length * 2 + this.#strings.bytes + (this.#plain?.bytes ?? 0);
   }
 
   finish(): string {
     const number = this.#endNumber();
-    const string = this.#string === null ? "" : this.#endString() + this.#escape;
+    const string = this.#inString ? this.#endString() + this.#escape : "";
     return number + string + (this.#plain?.finish() ?? "");
   }
 
@@ -179,7 +186,7 @@ export class ArgumentsRedaction implements TextRedaction {
     }
     if (!BETWEEN.test(character) && character !== '"') return this.#goOnPlain(character);
     const number = this.#endNumber();
-    if (character === '"') this.#string = this.#scan.openStream();
+    if (character === '"') this.#inString = true;
     return number + character;
   }
 
@@ -194,11 +201,10 @@ export class ArgumentsRedaction implements TextRedaction {
     const number = this.#number;
     this.#number = "";
     if (number === "") return "";
+    this.#ended += 1;
     const digits = number.trimEnd();
-    const { texts, counts } = this.#scan.redactTexts([{ text: digits, user: false }]);
-    this.#tally.add(counts);
-    const [redacted] = texts;
-    return redacted === undefined || redacted === digits ? number : JSON.stringify(redacted);
+    const redacted = this.#strings.push(digits) + this.#strings.finish();
+    return redacted === digits ? number : JSON.stringify(redacted);
   }
 
   #openEscape(): string {
@@ -212,7 +218,8 @@ export class ArgumentsRedaction implements TextRedaction {
     if (this.#escape.length < length) return "";
     const decoded = decodedEscape(this.#escape);
     this.#escape = "";
-    return encoded(this.#string?.push(decoded) ?? "");
+    this.#ended += 1;
+    return encoded(this.#strings.push(decoded));
   }
 
   #closeString(): string {
@@ -220,12 +227,9 @@ export class ArgumentsRedaction implements TextRedaction {
   }
 
   #endString(): string {
-    const string = this.#string;
-    if (string === null) return "";
-    this.#string = null;
-    const rest = encoded(string.finish());
-    this.#tally.add(string.counts);
-    return rest;
+    this.#inString = false;
+    this.#ended += 1;
+    return encoded(this.#strings.finish());
   }
 }
 

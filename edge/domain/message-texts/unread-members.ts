@@ -2,11 +2,13 @@
  * What stands in a request and is read by no model: the closed lists behind docs/rules/guardrails.md#what-is-not-scanned.
  * Every other string of a body is examined.
  */
+import type { Steps } from "../../../shared/steps.ts";
 import { foldedName } from "../request/client-fields.ts";
 import type { JsonPath } from "../wire/json/string-places.ts";
 import { isDefinitionName, isDefinitionType } from "./definition-words.ts";
 
-const wordsOf = (words: string): ReadonlySet<string> => new Set(words.split(" "));
+/** The words of a list. */
+export const wordsOf = (words: string): ReadonlySet<string> => new Set(words.split(" "));
 
 /** Members of a body for its server, with all that is in them. */
 const OF_SERVER = wordsOf(
@@ -28,9 +30,19 @@ const PART_NAMES = wordsOf(
 );
 /** Words that are joined to one: the name of a member, or a type. */
 const JOINED = /^[a-z]+(?:_[a-z0-9]+)+$/;
-const ID_CHARACTERS = /^[\w.:|=+/-]{1,256}$/;
-/** Bytes in base64; in less of them, no word is found by chance. */
-const BASE64 = /^(?:data:[^,]{0,128},)?[\w+/=-]{256,}$/;
+/** A longer name or type is none of a protocol, and too long for an expression with a repeated group. */
+const JOINED_MAX = 128;
+/** A text that may be an id, or a word. */
+export const ID_CHARACTERS = /^[\w.:|=+/-]{1,256}$/;
+/** What may stand before bytes in base64. */
+const DATA_URL = /^data:[^,]{0,128},/;
+const DATA_URL_MAX = 256;
+const BASE64 = /^[\w+/=-]*$/;
+/** In less bytes in base64 no word is found by chance. */
+const BASE64_MIN = 256;
+/** Characters that are looked at once, and of which one unit of work reads some. */
+const PART = 16 * 1024;
+const CHARACTERS_PER_UNIT = 8;
 
 /** Nearly every name, which needs no folding. */
 const FOLDED = /^[a-z0-9_]{1,64}$/;
@@ -64,15 +76,31 @@ export function isOfFile(path: JsonPath): boolean {
 
 /** True for a name, or the text of a member, that is a word of the protocols. */
 export function isProtocolWord(path: JsonPath, isName: boolean, text: string): boolean {
-  if (isName) return isDefinitionName(text) || PART_NAMES.has(text) || JOINED.test(text);
+  if (isName) return isDefinitionName(text) || PART_NAMES.has(text) || isJoined(text);
   const leaf = nameOf(path.at(-1));
   if (leaf === "role") return ROLES.has(text.toLowerCase());
-  return leaf === "type" && (isDefinitionType(text) || PART_TYPES.has(text) || JOINED.test(text));
+  return leaf === "type" && (isDefinitionType(text) || PART_TYPES.has(text) || isJoined(text));
+}
+
+function isJoined(text: string): boolean {
+  return text.length <= JOINED_MAX && JOINED.test(text);
+}
+
+/** True for bytes in base64, with or without what a `data:` URL has before them. */
+export function* isBase64(text: string): Steps<boolean> {
+  const from = DATA_URL.exec(text.slice(0, DATA_URL_MAX))?.[0].length ?? 0;
+  if (text.length - from < BASE64_MIN) return false;
+  for (let at = from; at < text.length; at += PART) {
+    const part = text.slice(at, at + PART);
+    if (!BASE64.test(part)) return false;
+    yield part.length / CHARACTERS_PER_UNIT;
+  }
+  return true;
 }
 
 /** True for an id, and for bytes in base64, where the name of the member says that it has such. */
-export function isIdOrBytes(path: JsonPath, text: string): boolean {
+export function* isIdOrBytes(path: JsonPath, text: string): Steps<boolean> {
   const leaf = leafOf(path);
-  if (leaf === "data") return BASE64.test(text);
+  if (leaf === "data") return yield* isBase64(text);
   return /(?:^|_)ids?$|^(?:conversation|container)$/.test(leaf) && ID_CHARACTERS.test(text) && /[\d_]/.test(text);
 }

@@ -103,6 +103,7 @@ describe("headers", () => {
 
   it.each([
     ["llm-d", ["x-prefiller-host-port", "x-encoder-hosts-ports", "x-data-parallel-host-port", "x-session-token"]],
+    ["llm-d's latencies", ["x-slo-ttft-ms", "x-slo-tpot-ms", "x-prediction-based-scheduling"]],
     ["inference gateways", ["x-gateway-destination-endpoint", "x-llm-d-model-name-rewrite", "x-ai-eg-model"]],
     ["vLLM and SGLang", ["x-request-id", "x-data-parallel-rank", "x-smg-target-worker", "x-sgl-routing-key"]],
     ["Dynamo", ["x-worker-instance-id", "x-prefill-instance-id", "x-dp-rank", "x-dynamo-routing-mode"]],

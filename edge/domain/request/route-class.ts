@@ -57,7 +57,8 @@ export function routeClassOf(rawPath: string): RouteClass {
 }
 
 function classOf(rawPath: string): RouteClass {
-  const path = decoded(rawPath).replace(/\/+$/, "");
+  // from its first slash on, each run of slashes is read once
+  const path = decoded(rawPath).replace(/(?<!\/)\/+$/, "");
   if (path.startsWith("/v1/models/")) return OTHER;
   if (path.startsWith("/mcp/")) return { ...OTHER, requestType: "mcp" };
   const [parent, last] = ["", ...path.split("/")].slice(-2);

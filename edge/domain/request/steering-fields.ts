@@ -11,7 +11,7 @@ import { type FieldFault, foldedName, isJudgedName } from "./client-fields.ts";
 const STEERING = {
   // OpenRouter, LiteLLM, Vercel and Groq; old clients of OpenAI; SGLang, vLLM, TGI, LoRAX, llama.cpp, Together and LocalAI
   "choose another model":
-    "models model_list model_id target_model_names fallback* context_window_fallbacks content_policy_fallbacks default_fallbacks route router* routing* provider providers provider_options gateway preset plugins user_config custom_llm_provider compound_custom engine deployment deployment_id deployment_name safety_model lora* image_loras adapter* merged_adapters draft_model* speculative* model_base_name",
+    "models model_list model_id target_model_names fallback* context_window_fallbacks content_policy_fallbacks default_fallbacks route router* routing* provider providers provider_options gateway preset plugins user_config custom_llm_provider compound_custom engine deployment deployment_id deployment_name safety_model lora* image_loras adapter* merged_adapters draft_model* speculative* model_base_name tags",
   // LiteLLM, LoRAX, Azure, IBM; LocalAI; Dynamo, vLLM, SGLang
   "choose another server or account":
     "api_base base_url api_key api_token api_type organization project project_id space_id wx_credentials specific_deployment allowed_model_region region_name headers extra_headers default_headers extra_query default_query litellm* use_litellm_proxy deployment_url sagemaker_base_url s3_endpoint_url data_sources openai_* aws_* azure_* vertex_* watsonx_* oci_* backend backend_instance_id worker_id prefill_worker_id decode_worker_id dp_rank routed_dp_rank data_parallel_rank prefill_dp_rank decode_dp_rank",
@@ -24,8 +24,8 @@ const STEERING = {
   // SGLang, vLLM, Transformers
   "run code in the model server":
     "custom_logit_processor logit_processors logits_processors custom_generate trust_remote_code",
-  // SGLang, vLLM, Dynamo
-  "go before other requests": "priority strict_priority id_slot",
+  // SGLang, vLLM, Dynamo, llama.cpp
+  "go before other requests": "priority strict_priority id_slot slot_id",
   // vLLM, SGLang, Dynamo
   "give the model a prompt that is no text": "prompt_embeds prompt_token_ids input_embeds token_data",
 } as const;

@@ -30,6 +30,7 @@ describe("the gateway's address for messages", () => {
     ["http://h:1/sse?key=secret", "", "/m?KEY=secret&sessionId=1", "/mcp/s/m?sessionId=1"],
     ["http://h:1/sse?key=secret", "", "/m?a=1;key=secret&sessionId=1", "/mcp/s/m?a=1&sessionId=1"],
     ["http://h:1/old?key=secret", "", "/old?key=secret&sessionId=1", "/mcp/s?sessionId=1"],
+    ["http://h:1/sse?key=secret", "", "/m?a=1&key=secret&Key&a=2&k-e-y=&a", "/mcp/s/m?a=1&a=2&a="],
     ["http://h:1/old", "", "/older?sessionId=1", null],
     ["http://h:1/sse", "", "http://h:1/m", "/mcp/s/m"],
     ["http://h:1/tools", "/sse", "/other/m", null],

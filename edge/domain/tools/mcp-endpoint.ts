@@ -27,8 +27,8 @@ export function gatewayEndpoint(
   const own = new Set(parametersOfServer(upstreamUrl, url.search));
   if (own.size > 0) {
     // a client sends back no spelling of them
-    url.search = url.search.replaceAll(";", "&");
-    for (const name of own) url.searchParams.delete(name);
+    const all = new URLSearchParams(url.search.replaceAll(";", "&"));
+    url.search = new URLSearchParams([...all].filter(([name]) => !own.has(name))).toString();
   }
   const rest = isOwn ? "" : `/${url.pathname.slice(base.pathname.length)}`;
   return { path: `/mcp/${server}${rest}${url.search}`, rest, search: url.search };

@@ -13,13 +13,14 @@ export const SESSION_IDS_MAX = 8;
 /** The ids that the headers name, each once; null: more than {@link SESSION_IDS_MAX}, counting equal and empty ones of the header. */
 export function sessionIdsOf(headers: Headers, search = ""): readonly string[] | null {
   const value = headers.get("mcp-session-id")?.trim() ?? "";
-  const parts = [...value.split(","), ...idsInQuery(search)];
+  const parts = [...value.split(",", SESSION_IDS_MAX + 1), ...idsInQuery(search)];
   if (parts.length > SESSION_IDS_MAX) return null;
   return [...new Set([value, ...parts.map((part) => part.trim())].filter((id) => id !== ""))];
 }
 
 /** The session ids that a query names, each once; some servers separate parameters by `;` as well. */
 export function idsInQuery(search: string): readonly string[] {
-  const read = [search, search.replaceAll(";", "&")].flatMap((each) => [...new URLSearchParams(each)]);
+  const readings = new Set([search, search.replaceAll(";", "&")]);
+  const read = [...readings].flatMap((each) => [...new URLSearchParams(each)]);
   return [...new Set(read.flatMap(([name, id]) => (plainName(name) === "sessionid" ? [id] : [])))];
 }

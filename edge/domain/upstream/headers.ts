@@ -27,8 +27,8 @@ const DROPPED_PATTERN = new RegExp(
     `^x-(?:.+-)?(?:${WORDS})(?:-|$)|(?:^|-)(?:${WORDS})(?:-?id|-name)?$`,
     // of one kind of server each: Google, Azure, Amazon, KubeAI, Envoy AI Gateway, NVIDIA, Hugging Face
     "^x-vertex-ai-|^azureml-|^x-amz-|^x-amzn-(?:sagemaker|bedrock)-|^x-label-selector$|^x-ai-eg-|^nvcf-|^x-hf-bill-",
-    // choose the model server, a rank of it, or another server to which it connects: llm-d, vLLM, SGLang, Dynamo
-    "^x-(?:prefill(?:er)?|encoder|decoder?|worker|data-parallel|dp|kv-cache|llm-d|epp|smg|sgl)-|^x-dynamo-(?!.*session)",
+    // choose the model server, a rank of it, how soon it answers, or another server to which it connects: llm-d, vLLM, SGLang, Dynamo
+    "^x-(?:prefill(?:er)?|encoder|decoder?|worker|data-parallel|dp|kv-cache|llm-d|epp|slo|prediction|smg|sgl)-|^x-dynamo-(?!.*session)",
     // choose provider, address, credential or cache in another gateway: LiteLLM, Portkey, Helicone, OpenRouter, Braintrust,
     // Bifrost, TrueFoundry, Higress, vLLM Semantic Router, Moonshot
     "^x-(?:litellm|pass|portkey|openrouter|bt|bf|tfy|higress|vsr|msh)-|^helicone-",

@@ -45,23 +45,28 @@ export const Name = {
   Container: 30,
   /** The report of SGLang. */
   MetaInfo: 31,
+  /** Reasoning once more, with texts of its own; of these a summary. */
+  ReasoningDetails: 32,
+  Summary: 33,
+  /** The beginning of a part of a message of Anthropic's. */
+  ContentBlock: 34,
   // from here on: names of counts ({@link isCountName})
-  InputCount: 32,
+  InputCount: 35,
   /** An input that may leave out what came from a cache (reported-counts.ts). */
-  InputOrRest: 33,
-  OutputCount: 34,
-  CacheReadCount: 35,
-  CacheWrittenCount: 36,
-  CachedCount: 37,
-  ReasoningCount: 38,
-  Seconds: 39,
-  Duration: 40,
-  TotalCount: 41,
+  InputOrRest: 36,
+  OutputCount: 37,
+  CacheReadCount: 38,
+  CacheWrittenCount: 39,
+  CachedCount: 40,
+  ReasoningCount: 41,
+  Seconds: 42,
+  Duration: 43,
+  TotalCount: 44,
   /** Tokens that an input put into a cache, within its details: the input is whole. */
-  CacheWriteCount: 42,
+  CacheWriteCount: 45,
   /** Parts of the input or of the output, whichever details they stand in. */
-  AudioCount: 43,
-  ImageCount: 44,
+  AudioCount: 46,
+  ImageCount: 47,
 } as const;
 
 /** Every name that is known. */
@@ -88,8 +93,10 @@ export const NAMES = nameTable({
   thinking: Name.Reasoning,
   reasoning: Name.Reasoning,
   reasoning_content: Name.ReasoningContent,
+  reasoning_details: Name.ReasoningDetails,
+  summary: Name.Summary,
+  content_block: Name.ContentBlock,
   // the text of the members beside it once more, or the client's own text
-  reasoning_details: Name.Echo,
   logprobs: Name.Echo,
   annotations: Name.Echo,
   metadata: Name.Echo,
@@ -236,7 +243,14 @@ export function isContentRoot(root: number): boolean {
   return CONTENT_ROOTS.has(root);
 }
 
-const CONTENT_ROOTS: ReadonlySet<number> = new Set([Name.Choices, Name.Delta, Name.Output, Name.Content, Name.Message]);
+const CONTENT_ROOTS: ReadonlySet<number> = new Set([
+  Name.Choices,
+  Name.Delta,
+  Name.Output,
+  Name.Content,
+  Name.ContentBlock,
+  Name.Message,
+]);
 
 /** Whether an object or a list, the value of this member of the outermost object, shows an answer of a form that is known. */
 export function isKnownForm(member: number): boolean {

@@ -2,8 +2,8 @@
  * Reads what an answer is billed for from its JSON while it passes: how much content it carries, and what usage it reports.
  * It reads the bytes once, parses nothing and keeps only the answer's facts (answer-facts.ts), so that documents may be
  * cut anywhere and strings may have any length.
- * Content is text below `choices` (chat, completions), `delta` (responses, messages), `output`, `content` and `message`
- * (whole answers): text, reasoning, refusals and arguments of tool calls, of every choice. Usage is read only where upstreams
+ * Content is text below `choices` (chat, completions), `delta` and `content_block` (responses, messages), `output`, `content` and
+ * `message` (whole answers): text, reasoning, refusals and arguments of tool calls, of every choice. Usage is read only where upstreams
  * report it (answer-names.ts); the last count is used. Malformed input counts nothing, and no bytes make it throw.
  */
 
@@ -63,6 +63,7 @@ const Part = {
   Content: 8,
   Reasoning: 9,
   ReasoningContent: 10,
+  ReasoningDetails: 11,
 } as const;
 const FACTS: Readonly<Record<number, Fact>> = { [Part.Model]: "model", [Part.Id]: "id" };
 const PARTS: ReadonlyMap<number, number> = new Map([
@@ -71,6 +72,8 @@ const PARTS: ReadonlyMap<number, number> = new Map([
   [Name.Reasoning, Part.Reasoning],
   [Name.ReasoningContent, Part.ReasoningContent],
 ]);
+/** The kinds of content, each counted apart: some servers send reasoning under several names. */
+const CONTENTS = Part.ReasoningDetails - Part.Content + 1;
 
 /** A count with more digits than this is ignored. */
 const NUMBER_MAX = 400;
@@ -95,10 +98,10 @@ export class AnswerScan {
   /** Depth of the current details within it (0: none), and their name. */
   #detailsFrom = 0;
   #details = 0;
-  /** Characters; some servers send reasoning twice, under its old name and its new one. */
-  #content = 0;
-  #reasoning = 0;
-  #reasoningContent = 0;
+  /** Depth of the current details of reasoning; 0: none. */
+  #thoughtsFrom = 0;
+  /** Characters by kind. */
+  readonly #characters = new Float64Array(CONTENTS);
   /** The type that the document states. */
   #type = 0;
   #counts: ReportedCounts = NO_COUNTS;
@@ -132,7 +135,8 @@ export class AnswerScan {
     if (this.#text.open && this.#part >= Part.Content) this.#takeCharacters();
     // Audio is not counted by its characters.
     const sound = this.#type === Name.Sound;
-    const characters = sound ? 0 : this.#content + Math.max(this.#reasoning, this.#reasoningContent);
+    const [content = 0, ...reasoning] = this.#characters;
+    const characters = sound ? 0 : content + Math.max(...reasoning);
     const some = characters > 0 || sound;
     const { input, output } = this.#documentCounts();
     const past = this.#past;
@@ -193,18 +197,11 @@ export class AnswerScan {
     this.other.end();
     this.#past = this.progress();
     this.#pastCounts = this.#allCounts();
-    this.#depth = 0;
-    this.#root = 0;
+    [this.#depth, this.#root, this.#member, this.#type] = [0, 0, 0, 0];
     this.#list = false;
-    this.#member = 0;
-    this.#echoFrom = 0;
-    this.#reportFrom = 0;
-    this.#outerReport = 0;
-    this.#detailsFrom = 0;
-    this.#content = 0;
-    this.#reasoning = 0;
-    this.#reasoningContent = 0;
-    this.#type = 0;
+    [this.#reportFrom, this.#outerReport] = [0, 0];
+    [this.#echoFrom, this.#detailsFrom, this.#thoughtsFrom] = [0, 0, 0];
+    this.#characters.fill(0);
     this.#counts = NO_COUNTS;
     this.#sums = NO_COUNTS;
     this.#outputRoot = 0;
@@ -271,6 +268,7 @@ export class AnswerScan {
     if (byte === OPEN_BRACE && (member === Name.InputDetails || member === Name.OutputDetails))
       this.#openDetails(member);
     if (member === Name.Echo && this.#echoFrom === 0) this.#echoFrom = this.#depth + 1;
+    if (member === Name.ReasoningDetails && this.#thoughtsFrom === 0) this.#thoughtsFrom = this.#depth + 1;
     if (this.#depth === 1) {
       this.#list = byte === OPEN_BRACKET;
       if (isKnownForm(member)) this.#known = true;
@@ -291,6 +289,7 @@ export class AnswerScan {
     this.#endValue();
     if (this.#depth === 0) return false;
     if (this.#depth === this.#echoFrom) this.#echoFrom = 0;
+    if (this.#depth === this.#thoughtsFrom) this.#thoughtsFrom = 0;
     if (this.#depth === this.#detailsFrom) this.#detailsFrom = 0;
     if (this.#depth === this.#reportFrom) {
       this.#reportFrom = this.#outerReport;
@@ -361,7 +360,8 @@ export class AnswerScan {
     }
     if (isFinish(member, this.#depth, this.#root, this.#list)) return Part.Finish;
     if (this.#echoFrom !== 0 || !isContentRoot(this.#root)) return Part.Nothing;
-    return PARTS.get(member) ?? Part.Nothing;
+    if (this.#thoughtsFrom === 0) return PARTS.get(member) ?? Part.Nothing;
+    return member === Name.Text || member === Name.Summary ? Part.ReasoningDetails : Part.Nothing;
   }
 
   /** Reads on in a string. Returns where it stopped: at `to`, or after the quote that closes it. */
@@ -392,9 +392,7 @@ export class AnswerScan {
 
   /** Counts the characters of a text that have come. */
   #takeCharacters(): void {
-    const characters = this.#text.takeCharacters();
-    if (this.#part === Part.Content) this.#content += characters;
-    else if (this.#part === Part.Reasoning) this.#reasoning += characters;
-    else this.#reasoningContent += characters;
+    const kind = this.#part - Part.Content;
+    this.#characters[kind] = (this.#characters[kind] ?? 0) + this.#text.takeCharacters();
   }
 }

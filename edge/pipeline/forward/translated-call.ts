@@ -128,7 +128,7 @@ function* documentOf({ clientBytes }: OutgoingBody, edits: MemberEdits): Steps<J
   const decoder = new TextDecoder();
   const root = yield* parsedInSteps(decoder.decode(joined(clientBytes ?? [])));
   if (!isJsonObject(root)) throw new GatewayError("invalid_json");
-  const edited: Record<string, unknown> = { ...root };
+  const edited = root as Record<string, unknown>;
   for (const [name, value] of edits) {
     if (value === undefined) delete edited[name];
     else edited[name] = value instanceof Uint8Array ? yield* parsedInSteps(decoder.decode(value)) : value;

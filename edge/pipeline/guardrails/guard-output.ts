@@ -144,12 +144,16 @@ async function scanAnswer(
   return await runScan(call, request, { side: "output", guards, span, find, harmText });
 }
 
-/** What the client is going to read: the guard model must not see what is redacted. */
+/** The end of what the client is going to read: the guard model must not see what is redacted. */
 function* judgedTexts({ action, scan }: Guards, texts: readonly (readonly string[])[]): Steps<readonly string[]> {
-  if (action !== "redact") return texts.flat();
   const judged: (readonly string[])[] = [];
-  for (const parts of texts) judged.push((yield* scan.redacting(parts.map(ofModel), scanRoom())).texts);
-  return judged.flat();
+  for (let [at, length] = [texts.length - 1, 0]; at >= 0 && length < HARM_TEXT_MAX; at -= 1) {
+    const parts = texts[at] ?? [];
+    const shown = action === "redact" ? (yield* scan.redacting(parts.map(ofModel), scanRoom())).texts : parts;
+    judged.push(shown);
+    for (const text of shown) length += text.length + 1;
+  }
+  return judged.toReversed().flat();
 }
 
 function ofModel(text: string): ScannedText {

@@ -19,6 +19,12 @@ import { ownIfNobodys, pageId } from "./mcp-session.ts";
 
 /** Most addresses for messages that one stream names: servers name one, and each is kept for a day. */
 const ENDPOINTS_MAX = 4;
+/** A longer event names no address of a server: those have some hundred bytes, and more of them would be long work. */
+const ENDPOINT_MAX_BYTES = 8 * 1024;
+/** Work for a byte of an address, in units. */
+const ADDRESS_UNITS = 8;
+/** Of an event that is only looked at. */
+const BYTES_PER_UNIT = 8;
 
 /** The answer as the client gets it. */
 export function withGatewayEndpoint(call: Call, access: McpAccess, target: McpTarget, answer: McpAnswer): McpAnswer {
@@ -34,25 +40,30 @@ function rewriting(call: Call, access: McpAccess, { rest }: McpTarget): Transfor
   const { server, principal } = access;
   const called = mcpUrl(server.upstream_url, rest, "");
   const paths = new Set<string>();
-  let named: readonly { readonly rest: string; readonly search: string }[] = [];
+  let named: readonly { readonly rest: string; readonly ids: readonly string[] }[] = [];
   const event = function* (bytes: Uint8Array): Steps<Uint8Array> {
+    yield bytes.byteLength / BYTES_PER_UNIT;
     if (!isEndpoint(new TextDecoder().decode(bytes))) return bytes;
+    if (bytes.byteLength > ENDPOINT_MAX_BYTES)
+      throw new TypeError("the MCP server names an address for messages that is too long");
     const { fields, data } = yield* readEvent(bytes);
     if (data === null) return bytes;
     const own = gatewayEndpoint({ server: server.name, upstreamUrl: server.upstream_url, called }, data);
     if (own === null) throw new TypeError("the MCP server names an address for messages that is not its own");
-    if (!paths.has(own.path)) named = [...named, own];
+    const ids = idsInQuery(own.search);
+    yield data.length * ADDRESS_UNITS;
+    if (!paths.has(own.path)) named = [...named, { rest: own.rest, ids }];
     paths.add(own.path);
-    if (paths.size > ENDPOINTS_MAX || idsInQuery(own.search).length > SESSION_IDS_MAX)
+    if (paths.size > ENDPOINTS_MAX || ids.length > SESSION_IDS_MAX)
       throw new TypeError("the MCP server names too many addresses for messages, or sessions in one");
     return new TextEncoder().encode(writeEvent(fields, own.path));
   };
   const filter = new SseFilter([{ concerns: () => true, event }], true);
   const passed = async (bytes: Uint8Array, out: TransformStreamDefaultController<Uint8Array>): Promise<void> => {
     const { id } = principal.tenant;
-    for (const own of named) {
-      await call.ports.mcpSessions.remember(server.name, [pageId(own.rest)], server.name);
-      await ownIfNobodys(call, server.name, idsInQuery(own.search), id);
+    for (const { rest: page, ids } of named) {
+      await call.ports.mcpSessions.remember(server.name, [pageId(page)], server.name);
+      await ownIfNobodys(call, server.name, ids, id);
     }
     named = [];
     if (bytes.byteLength > 0) out.enqueue(bytes);

@@ -84,7 +84,10 @@ export function* stringPlaces(
     switch (byte) {
       case QUOTE: {
         told += STRING_UNITS;
-        while (!cursor.skippedString()) yield PART_BYTES / BYTES_PER_UNIT;
+        while (!cursor.skippedString()) {
+          yield PART_BYTES / BYTES_PER_UNIT;
+          stepAt = cursor.at;
+        }
         const span = { start, end: cursor.at };
         while (!cursor.skippedSpace()) yield PART_BYTES / BYTES_PER_UNIT;
         const isName = cursor.peek() === COLON;

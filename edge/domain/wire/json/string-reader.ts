@@ -1,6 +1,6 @@
 /**
  * Reads JSON strings that may be cut anywhere, each from after its opening quote to its closing one: to skip it, to
- * recognise a name, or to count its characters. Nothing is decoded or kept.
+ * recognise a name, or to count its characters. Nothing is kept.
  */
 import { BACKSLASH, QUOTE } from "../../../../shared/wire/ascii.ts";
 import { IN_ESCAPE, stringEnd } from "../../../../shared/wire/json-skip.ts";
@@ -10,6 +10,7 @@ import { NAME_NONE, NAME_START, type NameTable } from "../bytes/name-table.ts";
 export const StringUse = { Nothing: 0, Name: 1, Characters: 2 } as const;
 
 const LOWER_U = 0x75;
+const ASCII = 128;
 
 export class JsonStringReader {
   readonly #names: NameTable;
@@ -63,17 +64,25 @@ export class JsonStringReader {
     return this.#skip(bytes, this.#state === NAME_NONE ? from : this.#match(bytes, from, to), to);
   }
 
-  /** Follows a name as long as it may be a known one: known names are written without escapes. */
+  /** Follows a name as long as it may be a known one. */
   #match(bytes: Uint8Array, from: number, to: number): number {
     const { steps } = this.#names;
     let state = this.#state;
     let at = from;
-    while (at < to) {
-      const byte = bytes[at] ?? 0;
-      if (byte === QUOTE) break;
-      state = byte < 128 ? (steps[state * 128 + byte] ?? NAME_NONE) : NAME_NONE;
-      if (state === NAME_NONE) break;
-      at += 1;
+    for (; at < to && state !== NAME_NONE; at += 1) {
+      let unit = bytes[at] ?? 0;
+      if (this.#escape !== 0) {
+        // what has an escape of one letter is in no name
+        const isCode = this.#escape > 1 || unit === LOWER_U;
+        this.#escaped(unit);
+        if (this.#escape !== 0) continue;
+        unit = isCode ? this.#code : ASCII;
+      } else if (unit === QUOTE) break;
+      else if (unit === BACKSLASH) {
+        this.#escape = 1;
+        continue;
+      }
+      state = unit < ASCII ? (steps[state * ASCII + unit] ?? NAME_NONE) : NAME_NONE;
     }
     this.#state = state;
     return at;
