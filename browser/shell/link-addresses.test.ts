@@ -3,9 +3,9 @@ import { defaultParseSearch, defaultStringifySearch } from "@tanstack/react-rout
 import { expect, it } from "vitest";
 import { errorTarget } from "../explain/error-target.ts";
 import type { LinkTarget } from "../explain/link-target.ts";
+import { slowestTargets } from "../forms/usage/day-figures.ts";
 import { fairshareSearch } from "../pages/fairshare/fairshare-search.ts";
 import { logsSearch } from "../pages/logs/logs-search.ts";
-import { slowestTargets } from "../forms/usage/day-figures.ts";
 
 /** What the page at the end of a link gets. */
 function arrived(

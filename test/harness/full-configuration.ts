@@ -109,7 +109,11 @@ export async function fillConfiguration({ must: send }: Pick<TestControl, "must"
     health: { check_interval_secs: 120, maintenance_note: "n", maintenance_until: "2096-01-01T00:00:00Z" },
   });
   await send("PUT", `/models/${model.id}/capacity`, { max_in_flight: 6 });
-  await send("PUT", `/models/${model.id}/capacity-mode`, { capacity_mode: "adaptive", adaptive_min: 2, adaptive_max: 40 });
+  await send("PUT", `/models/${model.id}/capacity-mode`, {
+    capacity_mode: "adaptive",
+    adaptive_min: 2,
+    adaptive_max: 40,
+  });
   await send("POST", `/models/${model.id}/endpoints`, {
     name: "north",
     api_base: "http://10.0.0.2/v1",

@@ -108,7 +108,10 @@ function Found({ model, report }: ModelTabProps & { readonly report: Report }) {
   const write = useAnnouncedWrite<CapacityWrite>({
     send: async (change) => {
       if (change.kind === "apply")
-        return await api.POST("/api/v1/models/{id}/autotune/apply", { ...at, body: { max_in_flight: change.count, capacity_mode: change.mode } });
+        return await api.POST("/api/v1/models/{id}/autotune/apply", {
+          ...at,
+          body: { max_in_flight: change.count, capacity_mode: change.mode },
+        });
       const back = await api.PUT("/api/v1/models/{id}/capacity", {
         ...at,
         body: { max_in_flight: change.before.max_in_flight },

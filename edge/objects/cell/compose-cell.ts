@@ -4,8 +4,8 @@
  */
 import { OutageLines } from "../../../shared/text/outage-lines.ts";
 import { rootCause } from "../../../shared/text/root-cause.ts";
-import { isLive } from "../../domain/admission/admission-entry.ts";
 import { AdaptiveCapacities } from "../../domain/adaptive/adaptive-capacities.ts";
+import { isLive } from "../../domain/admission/admission-entry.ts";
 import { AdmissionMachine } from "../../domain/admission/admission-machine.ts";
 import { GivenUpRows } from "../../domain/admission/given-up-rows.ts";
 import { EventCounters } from "../../domain/cell/event-counters.ts";

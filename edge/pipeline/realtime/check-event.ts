@@ -22,6 +22,9 @@ export async function checkEvent(session: Call, request: OpenSession, event: Rea
   const { input, conversation, ...others } = settings;
   const isOwn = conversation === undefined || conversation === "auto" || conversation === "none";
   const body = { ...others, ...(isOwn ? {} : { conversation }), items: [input, event["item"]] };
-  const parsed = await inTurns(session, writtenCall(body, request.parsed.modelName, () => false));
+  const parsed = await inTurns(
+    session,
+    writtenCall(body, request.parsed.modelName, () => false),
+  );
   await checkNamedObjects(session, withBody(request, parsed));
 }

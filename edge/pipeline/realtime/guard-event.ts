@@ -23,7 +23,10 @@ export async function guardedEvent(session: Call, request: OpenSession, event: R
   const isItem = isJsonObject(item);
   const call = { ...callOnSession(session), path: isItem ? "/v1/responses" : session.path };
   const body: JsonObject = isItem ? { input: [item] } : event;
-  const parsed = await inTurns(call, writtenCall(body, request.parsed.modelName, () => false));
+  const parsed = await inTurns(
+    call,
+    writtenCall(body, request.parsed.modelName, () => false),
+  );
   try {
     const passed = await guardInput(call, withBody(request, parsed));
     passed.guarded?.beside?.("admitted");

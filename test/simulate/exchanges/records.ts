@@ -62,7 +62,8 @@ export class Records {
     };
     this.#copies.set(`${kind}:${id}`, copy);
     const base = { kind, id, rev };
-    if (kind === "model") return { ...base, model: { max_in_flight: maxInFlight, admission_weight: 100, adaptive: null } };
+    if (kind === "model")
+      return { ...base, model: { max_in_flight: maxInFlight, admission_weight: 100, adaptive: null } };
     if (copy.tenant === undefined) return base;
     return {
       ...base,
