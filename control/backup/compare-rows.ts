@@ -17,7 +17,7 @@ import { changedFields } from "../kernel/changed-fields.ts";
 import { SETTINGS } from "../kernel/settings/definitions.ts";
 import { dottedFields } from "../kernel/settings/setting.ts";
 import { type BackupRow, columnOf, ENTITIES } from "./backup-entities.ts";
-import { batches } from "./merge.ts";
+import { inBatches } from "./merge.ts";
 
 /** More changed objects of one kind are counted, and not listed. */
 const LISTED_MAX = 200;
@@ -36,7 +36,7 @@ export async function storedRows(tx: Transaction, data: Backup["data"]): Promise
     const { table, schema, id } = ENTITIES[entity];
     const columns = Object.fromEntries(Object.keys(schema.shape).map((name) => [name, columnOf(table, name)]));
     const rows = new Map<string, BackupRow>();
-    for (const batch of batches(data[entity] as readonly BackupRow[])) {
+    for (const batch of inBatches(data[entity] as readonly BackupRow[])) {
       const ids = batch.map((row) => row[id]);
       const found: readonly BackupRow[] = await tx
         .select(columns)

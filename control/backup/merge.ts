@@ -34,12 +34,12 @@ export async function mergeRows(
   await refuseMissingReferences(tx, entity, kind, rows);
   const { known, renamed } = await parkRenamed(tx, kind, rows);
   await refuseTakenNames(tx, entity, kind, rows);
-  for (const batch of batches(rows)) await upsert(tx, kind, batch, rev, now);
+  for (const batch of inBatches(rows)) await upsert(tx, kind, batch, rev, now);
   return { inserted: rows.length - known, updated: known, renamed };
 }
 
 /** Slices of at most `BATCH` rows, in order. */
-export function* batches<T>(rows: readonly T[]): Generator<readonly T[]> {
+export function* inBatches<T>(rows: readonly T[]): Generator<readonly T[]> {
   for (let at = 0; at < rows.length; at += BATCH) yield rows.slice(at, at + BATCH);
 }
 
@@ -53,7 +53,7 @@ async function refuseMissingReferences(
   const { column, to, what } = refers;
   const wanted = [...new Set(rows.map((row) => String(row[column])))];
   const present = new Set<string>();
-  for (const batch of batches(wanted)) {
+  for (const batch of inBatches(wanted)) {
     const found = await tx
       .select({ value: to })
       .from(to.table as PgTable)
@@ -77,7 +77,7 @@ async function parkRenamed(
   const renamed: BackupRow[] = [];
   const names = [...new Set([...unique, ...outdates.columns])].filter((column) => column !== id);
   let known = 0;
-  for (const batch of batches(rows)) {
+  for (const batch of inBatches(rows)) {
     const before = await currentRows(
       tx,
       table,
@@ -116,7 +116,7 @@ async function refuseTakenNames(
   const [first] = unique;
   if (first === undefined) return;
   const uniqueOf = (row: BackupRow): string => JSON.stringify(unique.map((column) => row[column]));
-  for (const [batchAt, batch] of [...batches(rows)].entries()) {
+  for (const [batchAt, batch] of [...inBatches(rows)].entries()) {
     const holders = await currentRows(
       tx,
       table,

@@ -25,7 +25,7 @@ import { type BackupRow, ENTITIES } from "./backup-entities.ts";
 import { checkAddresses, readBackup } from "./checks.ts";
 import { compareRows, storedRows } from "./compare-rows.ts";
 import { checkBackupKey } from "./key-check.ts";
-import { batches, mergeRows } from "./merge.ts";
+import { inBatches, mergeRows } from "./merge.ts";
 import { giveWay, withoutOwnTenant } from "./own-tenant-rows.ts";
 import { sealRow, sealSetting, secretsOf } from "./stored-secrets.ts";
 import { verifyContent, verifyEndpointsOfOthers, verifySecrets } from "./verify-secrets.ts";
@@ -171,7 +171,7 @@ async function touchModelsOfEndpoints(tx: Transaction, journal: WriteJournal): P
 }
 
 async function touchModels(tx: Transaction, journal: WriteJournal, ids: readonly string[]): Promise<void> {
-  for (const batch of batches([...new Set(ids)])) {
+  for (const batch of inBatches([...new Set(ids)])) {
     const touched = await tx
       .update(models)
       .set({ rev: journal.rev })

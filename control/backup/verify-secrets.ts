@@ -16,7 +16,7 @@ import type { VerbContext } from "../kernel/context.ts";
 import { isMacOf, type SealedSecret } from "../kernel/encryption/secret-macs.ts";
 import { refuseIfAny } from "../kernel/parse.ts";
 import { type BackupRow, ENTITIES } from "./backup-entities.ts";
-import { batches } from "./merge.ts";
+import { inBatches } from "./merge.ts";
 import { contentOf, inheritedSecret, inheritsSecret, secretsOfRow } from "./secret-origins.ts";
 import { withoutText } from "./stored-secrets.ts";
 
@@ -89,7 +89,7 @@ export async function verifyEndpointsOfOthers(
   if (vouch === null || others.length === 0) return data.model_endpoints;
   const credentials = new Map<string, string | null>();
   const known = new Map<string, string>();
-  for (const batch of batches(others)) {
+  for (const batch of inBatches(others)) {
     const ids = { models: batch.map((row) => row.model_id), endpoints: batch.map((row) => row.id) };
     const owners = await tx
       .select({ id: models.id, key: models.api_key })

@@ -2,7 +2,6 @@
  * `/v1/files` and `/v1/batches`, which Workers pass on with the caller's tenant and key (docs/rules/batches.md#routes). A row of
  * another tenant is not found. Bodies of files are read in pieces, so these routes are not bound by the limit of other bodies.
  */
-import { and, desc, eq, type SQL, sql } from "drizzle-orm";
 import type { Context } from "hono";
 import { z } from "zod";
 import { LIMITS } from "../../shared/catalogues/limits.ts";
@@ -11,26 +10,16 @@ import { createBatchSchema, FILE_PURPOSES } from "../../shared/schema/batch.ts";
 import { CALLER_HEADERS, CLIENT_PATHS } from "../../shared/wire/batch-lines.ts";
 import { limitBody } from "../api/guard.ts";
 import type { Api, ApiTypes } from "../api/types.ts";
-import type { VerbContext } from "../kernel/context.ts";
 import { withDatabaseErrors } from "../kernel/database-errors.ts";
 import { fieldError, parse, UUID } from "../kernel/parse.ts";
-import { rowIdOf } from "./batch-record.ts";
 import { markCancelled } from "./batch-verbs.ts";
 import { batchForm, fileForm } from "./client-forms.ts";
+import { type Caller, createBatch, deleteFile, ownBatch, ownBatches, ownFile, ownFiles } from "./client-verbs.ts";
 import { completeFile, piecesOf, storeUpload } from "./files/file-store.ts";
 import { formParts } from "./files/multipart.ts";
-import { type BatchRow, batches, type FileRow, files } from "./tables.ts";
 
-const WINDOW_MS = 86_400_000;
 const FIELD_MAX_BYTES = 4096;
 const FILENAME_MAX = 255;
-
-/** Who asks, by what the Worker says. */
-interface Caller {
-  readonly ctx: VerbContext;
-  readonly tenantId: string;
-  readonly keyId: string;
-}
 
 type Handler = (c: Context<ApiTypes>, caller: Caller) => Promise<Response>;
 
@@ -44,8 +33,8 @@ export function clientBatchRoutes(app: Api): void {
   on("get", "/v1/files", listFiles);
   on("get", "/v1/files/:id", async (c, caller) => c.json(fileForm(await ownFile(caller, c.req.param("id") ?? ""))));
   on("get", "/v1/files/:id/content", fileContent);
-  on("delete", "/v1/files/:id", deleteFile);
-  on("post", "/v1/batches", createBatch);
+  on("delete", "/v1/files/:id", removeFile);
+  on("post", "/v1/batches", makeBatch);
   on("get", "/v1/batches", listBatches);
   on("get", "/v1/batches/:id", async (c, caller) => c.json(batchForm(await ownBatch(caller, c.req.param("id") ?? ""))));
   on("post", "/v1/batches/:id/cancel", cancelBatch);
@@ -90,7 +79,7 @@ async function uploadFile(c: Context<ApiTypes>, { ctx, tenantId }: Caller): Prom
     const expiresAt = expiry && new Date(ctx.now().getTime() + expiry.seconds * 1000);
     return c.json(fileForm(await completeFile(ctx.db, id, expiresAt)));
   } catch (error) {
-    if (id !== null) await ctx.db.delete(files).where(eq(files.id, id));
+    if (id !== null) await deleteFile(ctx, id);
     await discard(pieces);
     throw error;
   }
@@ -130,22 +119,6 @@ async function fieldText(body: AsyncIterable<Buffer>): Promise<string> {
   return Buffer.concat(pieces).toString("utf8").trim();
 }
 
-async function ownFile({ ctx, tenantId }: Caller, given: string): Promise<FileRow> {
-  const id = rowIdOf("file", given);
-  const mine = and(eq(files.id, id ?? ""), eq(files.tenant_id, tenantId), eq(files.complete, true));
-  const [row] = id === null ? [] : await ctx.db.select().from(files).where(mine);
-  if (row === undefined) throw new GatewayError("object_not_found", { value: given.slice(0, 100) });
-  return row;
-}
-
-async function ownBatch({ ctx, tenantId }: Caller, given: string): Promise<BatchRow> {
-  const id = rowIdOf("batch", given);
-  const mine = and(eq(batches.id, id ?? ""), eq(batches.tenant_id, tenantId));
-  const [row] = id === null ? [] : await ctx.db.select().from(batches).where(mine);
-  if (row === undefined) throw new GatewayError("object_not_found", { value: given.slice(0, 100) });
-  return row;
-}
-
 async function fileContent(c: Context<ApiTypes>, caller: Caller): Promise<Response> {
   const { id, bytes, filename } = await ownFile(caller, c.req.param("id") ?? "");
   const pieces = piecesOf(caller.ctx.db, id);
@@ -166,9 +139,9 @@ async function fileContent(c: Context<ApiTypes>, caller: Caller): Promise<Respon
   });
 }
 
-async function deleteFile(c: Context<ApiTypes>, caller: Caller): Promise<Response> {
+async function removeFile(c: Context<ApiTypes>, caller: Caller): Promise<Response> {
   const row = await ownFile(caller, c.req.param("id") ?? "");
-  await caller.ctx.db.delete(files).where(eq(files.id, row.id));
+  await deleteFile(caller.ctx, row.id);
   return c.json({ id: fileForm(row).id, object: "file", deleted: true });
 }
 
@@ -190,44 +163,15 @@ const batchesQuery = z.object({ limit: limitOf(20, 100), after: z.string().optio
 async function listFiles(c: Context<ApiTypes>, caller: Caller): Promise<Response> {
   const { limit, after, order, purpose } = parse(filesQuery, c.req.query());
   const last = after === undefined ? null : await ownFile(caller, after);
-  const at = sql`(${files.created_at}, ${files.id})`;
-  const wanted = and(
-    eq(files.tenant_id, caller.tenantId),
-    eq(files.complete, true),
-    purpose === undefined ? undefined : sql`${files.purpose} = ${purpose}`,
-    last === null ? undefined : beyond(at, files, last.id, order),
-  );
-  const ordered = order === "desc" ? [desc(files.created_at), desc(files.id)] : [files.created_at, files.id];
-  const rows = await caller.ctx.db
-    .select()
-    .from(files)
-    .where(wanted)
-    .orderBy(...ordered)
-    .limit(limit + 1);
+  const rows = await ownFiles(caller, { limit: limit + 1, lastId: last?.id ?? null, order, purpose });
   return c.json(listForm(rows.map(fileForm), limit));
 }
 
 async function listBatches(c: Context<ApiTypes>, caller: Caller): Promise<Response> {
   const { limit, after } = parse(batchesQuery, c.req.query());
   const last = after === undefined ? null : await ownBatch(caller, after);
-  const at = sql`(${batches.created_at}, ${batches.id})`;
-  const wanted = and(
-    eq(batches.tenant_id, caller.tenantId),
-    last === null ? undefined : beyond(at, batches, last.id, "desc"),
-  );
-  const rows = await caller.ctx.db
-    .select()
-    .from(batches)
-    .where(wanted)
-    .orderBy(desc(batches.created_at), desc(batches.id))
-    .limit(limit + 1);
+  const rows = await ownBatches(caller, { limit: limit + 1, lastId: last?.id ?? null });
   return c.json(listForm(rows.map(batchForm), limit));
-}
-
-/** The time is compared as the database has it: ours has fewer digits. */
-function beyond(at: SQL, table: typeof files | typeof batches, id: string, order: "asc" | "desc"): SQL {
-  const last = sql`(SELECT l.created_at, l.id FROM ${table} l WHERE l.id = ${id})`;
-  return order === "desc" ? sql`${at} < ${last}` : sql`${at} > ${last}`;
 }
 
 function listForm<T extends { readonly id: string }>(rows: readonly T[], limit: number) {
@@ -236,28 +180,9 @@ function listForm<T extends { readonly id: string }>(rows: readonly T[], limit: 
   return { object: "list", data, ...ends, has_more: rows.length > limit };
 }
 
-async function createBatch(c: Context<ApiTypes>, caller: Caller): Promise<Response> {
-  const { ctx, tenantId, keyId } = caller;
+async function makeBatch(c: Context<ApiTypes>, caller: Caller): Promise<Response> {
   const input: unknown = await c.req.json().catch(() => null);
-  const { input_file_id, endpoint, metadata } = parse(createBatchSchema, input);
-  const file = await ownFile(caller, input_file_id);
-  if (file.purpose !== "batch") throw fieldError("input_file_id", "must be a file with the purpose batch");
-  const now = ctx.now();
-  const [row] = await ctx.db
-    .insert(batches)
-    .values({
-      tenant_id: tenantId,
-      key_id: keyId,
-      endpoint,
-      input_file_id: file.id,
-      status: "validating",
-      metadata: metadata ?? null,
-      expires_at: new Date(now.getTime() + WINDOW_MS),
-      created_at: now,
-      updated_at: now,
-    })
-    .returning();
-  if (row === undefined) throw new GatewayError("internal_error");
+  const row = await createBatch(caller, parse(createBatchSchema, input));
   return c.json(batchForm(row));
 }
 

@@ -1,15 +1,13 @@
 /** What the answer to a line means for it (docs/rules/batches.md#repeats). */
-import type { ErrorCode } from "../../shared/errors.ts";
+import { DATA_PLANE_ERRORS } from "../../shared/errors.ts";
 import { errorCodeOf, type LineResult, type SentLine } from "./line-sender.ts";
 import type { LineEnd } from "./line-store.ts";
 
 /** After failures of an upstream, a line is sent so many times in all. */
 const TRIES_MAX = 5;
 /** Refusals that pass: nothing was called, and the line is sent again however often they come. */
-const PASSING: ReadonlySet<string> = new Set<ErrorCode>([
-  "queue_full",
-  "request_rate_exceeded",
-  "token_budget_exceeded",
+const PASSING: ReadonlySet<string> = new Set<string>([
+  ...Object.entries(DATA_PLANE_ERRORS).flatMap(([code, { status }]) => (status === 429 ? [code] : [])),
   "outside_access_window",
   "scheduler_unavailable",
   "key_store_unavailable",

@@ -52,8 +52,8 @@ it("sends it the weight of a changed group, and cap and weight of a changed mode
   await send("PUT", `/models/${model.id}/weight`, { admission_weight: 50 });
   expect(received()).toEqual([
     { kind: "group", id: "gold", group: { weight: 400 } },
-    { kind: "model", id: "m", model: { max_in_flight: 2, admission_weight: 100 } },
-    { kind: "model", id: "m", model: { max_in_flight: 2, admission_weight: 50 } },
+    { kind: "model", id: "m", model: { max_in_flight: 2, admission_weight: 100, adaptive: null } },
+    { kind: "model", id: "m", model: { max_in_flight: 2, admission_weight: 50, adaptive: null } },
   ]);
 });
 

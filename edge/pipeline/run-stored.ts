@@ -7,6 +7,7 @@
 import { issues } from "../../shared/alerts.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { atOnce } from "../../shared/steps.ts";
+import { queryFault } from "../domain/request/steering-fields.ts";
 import { estimateTokens } from "../domain/request/token-estimate.ts";
 import {
   type Billed,
@@ -40,6 +41,7 @@ import { prepared } from "./prepare/prepare.ts";
 import { answer } from "./receive/answer-call.ts";
 import type { PipelineInput } from "./receive/start-call.ts";
 import { isRequestCounted, readLevel } from "./reply/rate-limit.ts";
+import { fieldError } from "./resolve-model/field-error.ts";
 import { parseNamed } from "./resolve-model/parse-call.ts";
 import { NO_BODY } from "./resolve-model/passthrough-body.ts";
 import { checkModelHead, resolveModel } from "./resolve-model/resolve-model.ts";
@@ -55,6 +57,8 @@ export async function runStored(received: PipelineInput, id: string): Promise<Re
     const { tenant } = caller.principal;
     const place = await beforeAdmission(call, caller, async () => {
       checkModelHead(call);
+      const fault = queryFault(call.search, call.config.passthroughFields, { hasBody: false });
+      if (fault !== null) throw fieldError(fault);
       storedStreamOf(call);
       return await placeOfObject(call, tenant.id, id);
     }).catch(async (error: unknown) => await refuseUnknown(call, caller, error));

@@ -6,7 +6,7 @@ import { isStorable, NOT_STORABLE, oneOf, queryText, timestamp, uuidQuery } from
 export const FILE_PURPOSES = ["batch", "batch_output"] as const;
 export type FilePurpose = (typeof FILE_PURPOSES)[number];
 
-export const BATCH_STATUSES = [
+const BATCH_STATUSES = [
   "validating",
   "failed",
   "in_progress",

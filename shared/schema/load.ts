@@ -73,7 +73,8 @@ export const fairshareLiveSchema = z
     model_queued: z.record(z.string(), z.number().int()),
     waiting: z.array(waitingQueueSchema),
     waiting_cells: z.array(z.string()),
-    adaptive: z.array(adaptiveCapacitySchema),
+    /** A Cell of before adaptive capacity states none. */
+    adaptive: z.array(adaptiveCapacitySchema).default([]),
   })
   .meta({ id: "FairshareLive" });
 export type FairshareLive = z.infer<typeof fairshareLiveSchema>;
@@ -87,7 +88,9 @@ export const fairshareSampleSchema = z
     global_queued: z.number().int(),
     groups: z.array(z.object({ name: z.string(), ...load })),
     tenants: z.array(z.object({ tenant_id: z.string(), name: z.string(), ...load })),
-    adaptive: z.array(z.object({ model: z.string(), capacity: z.number().int(), reason: z.enum(CAPACITY_REASONS) })),
+    adaptive: z
+      .array(z.object({ model: z.string(), capacity: z.number().int(), reason: z.enum(CAPACITY_REASONS) }))
+      .default([]),
   })
   .meta({ id: "FairshareSample" });
 export type FairshareSample = z.infer<typeof fairshareSampleSchema>;

@@ -79,7 +79,7 @@ export function areBoundsRight(bounds: {
 }
 
 /** The rule for a body that has both bounds. */
-export const adaptiveBoundsRule = {
+const adaptiveBoundsRule = {
   path: ["adaptive_max"],
   message: ADAPTIVE_BOUNDS_COMPLAINT,
   when: whenValid("adaptive_min", "adaptive_max"),

@@ -368,10 +368,7 @@ describe("an error of the data plane", () => {
     const present = TELLING.filter((name) => told.has(name)).map((name) => [name, told.get(name)]);
     expect(Object.fromEntries(present)).toEqual(headers ?? {});
     const requestId = told.get("x-gateway-request-id");
-    expect({ requestId, "x-request-id": told.get("x-request-id") }).toEqual({
-      requestId: expect.any(String),
-      "x-request-id": requestId,
-    });
+    expect(told.get("x-request-id")).toBe(requestId);
     expect(told.get("x-gateway-overhead-ms")).toMatch(/^\d+$/);
     if (row === null) return;
     expect(await fixture.gateway.row(minted.tenant.id, requestId)).toMatchObject({

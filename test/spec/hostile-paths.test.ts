@@ -159,40 +159,46 @@ describe("a path that is written oddly", () => {
 });
 
 const ACCOUNT = (
-  "files uploads batches fine_tuning fine-tunes assistants threads vector_stores containers evals organization projects " +
+  "uploads fine_tuning fine-tunes assistants threads vector_stores containers evals organization projects " +
   "realtime conversations videos skills responses/resp_1/other chat/completions/chatcmpl-1"
 ).split(" ");
+
+const spellingsOf = (name: string): readonly string[] => [
+  `/v1/${name}`,
+  `/${name}`,
+  `/openai/v1/${name}/x`,
+  `/v1/${name.toUpperCase()}`,
+  `/v1/%${name.charCodeAt(0).toString(16)}${name.slice(1)}`,
+  `/v1/%25${name.charCodeAt(0).toString(16)}${name.slice(1)}`,
+  `/v1/${name};x=y`,
+  `/v1/${name}?limit=1`,
+];
 
 describe("the operator's account", () => {
   it("gets no request of a tenant, by no method and no spelling", async () => {
     const minted = await mint();
     const body = bodyOf(minted);
-    const paths = ACCOUNT.flatMap((name) => [
-      `/v1/${name}`,
-      `/${name}`,
-      `/openai/v1/${name}/x`,
-      `/v1/${name.toUpperCase()}`,
-      `/v1/%${name.charCodeAt(0).toString(16)}${name.slice(1)}`,
-      `/v1/%25${name.charCodeAt(0).toString(16)}${name.slice(1)}`,
-      `/v1/${name};x=y`,
-      `/v1/${name}?limit=1`,
-    ]);
     await expectUnknown(
       minted,
-      paths.map((path) => ({ method: "POST", path, body })),
+      ACCOUNT.flatMap(spellingsOf).map((path) => ({ method: "POST", path, body })),
     );
+  });
+
+  it("gets no request for files and batches, which are the gateway's own", async () => {
+    const minted = await mint();
+    const paths = ["files", "batches", "files/file-1", "batches/batch_1"].flatMap(spellingsOf);
+    for (const method of ["POST", "GET", "DELETE"])
+      for (const path of paths) {
+        const { status } = await send(minted, { method, path, ...(method === "POST" ? { body: bodyOf(minted) } : {}) });
+        expect({ method, path, isServed: status < 500 }).toEqual({ method, path, isServed: true });
+      }
+    expect(upstream.seen(minted.mark)).toEqual([]);
   });
 
   it("gets nothing by the methods that read, change and delete, on any path", { tags: ["check"] }, async () => {
     const minted = await mint();
     const body = bodyOf(minted);
-    const paths = [
-      "/v1/files/file-1",
-      "/v1/responses/resp_1/other",
-      "/v1/organization/x",
-      "/v1/rerank",
-      "/v1/chat/completions",
-    ];
+    const paths = ["/v1/responses/resp_1/other", "/v1/organization/x", "/v1/rerank", "/v1/chat/completions"];
     await expectUnknown(
       minted,
       ["GET", "PUT", "PATCH", "DELETE", "OPTIONS"].flatMap((method) => paths.map((path) => ({ method, path, body }))),

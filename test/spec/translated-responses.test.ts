@@ -153,7 +153,12 @@ describe("OpenAI's SDK at a model of chat completions", () => {
     expect(last?.messages.map(({ role }) => role)).toEqual([
       "system",
       "user",
-      ...["assistant", "tool", "tool", "assistant", "tool", "tool"],
+      "assistant",
+      "tool",
+      "tool",
+      "assistant",
+      "tool",
+      "tool",
     ]);
   });
 

@@ -2,9 +2,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Answer, NO_ANSWER } from "./answer.ts";
-import { bodyFor, withEvent } from "./messages-api.ts";
+import { bodyFor, withMessagesEvent } from "./messages-api.ts";
 
-const folded = (events: readonly unknown[]): Answer => events.reduce<Answer>(withEvent, NO_ANSWER);
+const folded = (events: readonly unknown[]): Answer => events.reduce<Answer>(withMessagesEvent, NO_ANSWER);
 
 describe("a request as a message", () => {
   it("carries a conversation with images, calls and their results, and every setting that messages have", () => {

@@ -94,7 +94,7 @@ function listOf(value: unknown): readonly Body[] {
 }
 
 /** The answer with one event of a stream of messages, or with a whole message. */
-export function withEvent(answer: Answer, event: unknown): Answer {
+export function withMessagesEvent(answer: Answer, event: unknown): Answer {
   const { type, content, content_block, delta, stop_reason } = fieldsOf(event);
   if (type === "message") return withStop(listOf(content).reduce(withBlock, answer), stop_reason);
   if (type === "content_block_start") return withBlock(answer, fieldsOf(content_block));

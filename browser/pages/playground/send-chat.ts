@@ -6,7 +6,7 @@ import { fieldsOf } from "../../data/untyped.ts";
 import { playgroundTexts } from "../../messages/en/playground.ts";
 import { texts } from "../../messages/texts.ts";
 import { ANSWER_MAX_CHARACTERS, type Answer, answerLength, failureIn, NO_ANSWER, withChunk } from "./answer.ts";
-import { type Api, withEvent } from "./messages-api.ts";
+import { type Api, withMessagesEvent } from "./messages-api.ts";
 
 const text = texts("playground", playgroundTexts);
 const RELAY = "/api/relay/v1";
@@ -26,7 +26,7 @@ interface ChatCall {
 }
 
 /** How the answer of an API grows. */
-const GROWS = { "chat/completions": withChunk, messages: withEvent } as const;
+const GROWS = { "chat/completions": withChunk, messages: withMessagesEvent } as const;
 
 /**
  * Sends a chat request and reads its answer as it comes. Resolves at its end. Throws ApiError for a refusal, and for an answer

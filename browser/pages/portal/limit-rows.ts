@@ -1,13 +1,16 @@
 /** What limits a tenant's requests: how much is allowed, how much is left, and when it resets. Pure. */
+import { RATE_FIELD_NAMES, type RateField } from "../../../shared/fields/rates.ts";
 import type { Records } from "../../data/api.ts";
+import { fieldTexts } from "../../messages/en/fields.ts";
 import { portalTexts } from "../../messages/en/portal.ts";
 import { texts } from "../../messages/texts.ts";
 import { resetSentence } from "../../time/next-reset.ts";
 import { formatCount, formatUsd } from "../../ui/format.ts";
 
 const text = texts("portal", portalTexts);
+const fieldText = texts("fields", fieldTexts);
 
-type Rates = Pick<Records["Tenant"], "tokens_per_minute" | "requests_per_minute">;
+type Rates = Pick<Records["Tenant"], RateField>;
 type Terms = Rates &
   Pick<
     Records["Tenant"],
@@ -16,7 +19,8 @@ type Terms = Rates &
 
 /** One limit in words. */
 export interface LimitRow {
-  readonly id: "tokens" | "usd" | "userTokens" | "userUsd" | "tokensPerMinute" | "requestsPerMinute" | "concurrency";
+  readonly id: string;
+  readonly name: string;
   readonly allowed: string;
   /** What of it can still be used. */
   readonly left: string;
@@ -34,6 +38,10 @@ export function limitRows(
   const none = text("noLimit");
   const unknown = formatCount(null);
   const resets = usage === null ? unknown : resetSentence(usage, zone, nowMs);
+  const named = (id: "tokens" | "usd" | "userTokens" | "userUsd" | "concurrency") => ({
+    id,
+    name: text(`limit_${id}`),
+  });
   const budget = (
     id: "tokens" | "usd",
     cap: number | null | undefined,
@@ -41,34 +49,35 @@ export function limitRows(
     format: (amount: number | null | undefined) => string,
   ): LimitRow =>
     cap === null
-      ? { id, allowed: none, left: none, resets: "" }
-      : { id, allowed: format(cap), left: format(left), resets };
+      ? { ...named(id), allowed: none, left: none, resets: "" }
+      : { ...named(id), allowed: format(cap), left: format(left), resets };
   const ofUser = (id: "userTokens" | "userUsd", cap: number | null, format: (amount: number) => string): LimitRow[] =>
     cap === null
       ? []
       : [
           {
-            id,
+            ...named(id),
             allowed: format(cap),
             left: text("leftOfUser"),
             resets: text(`every_${tenant.end_user_budget_period ?? "lifetime"}`),
           },
         ];
-  const rate = (id: "tokensPerMinute" | "requestsPerMinute", cap: number): LimitRow =>
-    cap === 0
-      ? { id, allowed: none, left: none, resets: "" }
-      : { id, allowed: formatCount(cap), left: text("leftInHeaders"), resets: text("refills") };
+  const rate = (id: RateField): LimitRow => {
+    const [cap, name] = [tenant[id], fieldText(id)];
+    return cap === 0
+      ? { id, name, allowed: none, left: none, resets: "" }
+      : { id, name, allowed: formatCount(cap), left: text("leftInHeaders"), resets: text("refills") };
+  };
   return [
     budget("tokens", usage?.budget_tokens, usage?.remaining_tokens, formatCount),
     budget("usd", usage?.budget_cost_usd, usage?.remaining_cost_usd, formatUsd),
     ...ofUser("userTokens", tenant.end_user_budget_tokens, formatCount),
     ...ofUser("userUsd", tenant.end_user_budget_cost_usd, formatUsd),
-    rate("tokensPerMinute", tenant.tokens_per_minute),
-    rate("requestsPerMinute", tenant.requests_per_minute),
+    ...RATE_FIELD_NAMES.map(rate),
     tenant.max_in_flight === null
-      ? { id: "concurrency", allowed: none, left: none, resets: "" }
+      ? { ...named("concurrency"), allowed: none, left: none, resets: "" }
       : {
-          id: "concurrency",
+          ...named("concurrency"),
           allowed: text("slotsEach", { count: tenant.max_in_flight }),
           left: text("leftAsTheyEnd"),
           resets: text("queued"),
@@ -77,10 +86,9 @@ export function limitRows(
 }
 
 /** The limits per minute of a key, in words. */
-export function keyRates({ tokens_per_minute, requests_per_minute }: Rates): string {
-  const parts = [
-    ...(tokens_per_minute > 0 ? [text("perMinuteTokens", { count: tokens_per_minute })] : []),
-    ...(requests_per_minute > 0 ? [text("perMinuteRequests", { count: requests_per_minute })] : []),
-  ];
+export function keyRates(rates: Rates): string {
+  const parts = RATE_FIELD_NAMES.filter((field) => rates[field] > 0).map(
+    (field) => `${fieldText(field)}: ${formatCount(rates[field])}`,
+  );
   return parts.length === 0 ? text("noLimit") : parts.join(", ");
 }

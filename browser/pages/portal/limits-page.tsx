@@ -79,7 +79,7 @@ function Limits({ tenant }: { readonly tenant: Records["Tenant"] }) {
 }
 
 const LIMITS: readonly Column<LimitRow>[] = [
-  { id: "limit", head: text("limit"), isWide: true, cell: ({ id }) => text(`limit_${id}`) },
+  { id: "limit", head: text("limit"), isWide: true, cell: ({ name }) => name },
   { id: "allowed", head: text("allowed"), align: "right", cell: ({ allowed }) => allowed },
   { id: "left", head: text("leftNow"), align: "right", cell: ({ left }) => left },
   { id: "resets", head: text("resets"), cell: ({ resets }) => resets },

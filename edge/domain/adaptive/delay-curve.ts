@@ -8,7 +8,7 @@ const FADE_MS = 45_000;
 /** So does one whose load differs by this factor. */
 const NEAR = Math.log(1.45);
 
-export interface Slope {
+interface Slope {
   /** The power of the load with which delay grows: 0 below the knee of an upstream, 1 far above. */
   readonly slope: number;
   readonly error: number;

@@ -63,7 +63,7 @@ describe("counters", () => {
 
   it("show every label from the start, and count a request once however often it comes", () => {
     const counters = new RequestCounters();
-    expect(counters.families()[0]?.samples.map((sample) => sample.value)).toEqual(Array(16).fill(0));
+    expect(counters.families()[0]?.samples.map((sample) => sample.value)).toEqual(Array(20).fill(0));
     const row = { ...request.row, admission: "queued" as const, input_tokens: 3, output_tokens: 4 };
     counters.count(row);
     counters.count({ ...row, status_code: 200 });

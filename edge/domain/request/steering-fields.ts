@@ -88,10 +88,10 @@ export function formSteeringFault(name: string, allowed: ReadonlySet<string>): F
   return does === null ? null : faultOf("field", name, does);
 }
 
-/** The fault of the first parameter of a query that some server reads instead of a field; null: none. */
-export function queryFault(search: string, allowed: ReadonlySet<string>): FieldFault | null {
+/** The fault of the first parameter of a query that some server reads instead of a field; null: none. `hasBody`: it may have fields. */
+export function queryFault(search: string, allowed: ReadonlySet<string>, { hasBody = true } = {}): FieldFault | null {
   for (const name of queryNames(search)) {
-    const does = whatNameDoes(name, allowed, REPLACING);
+    const does = whatNameDoes(name, allowed, ...(hasBody ? [REPLACING] : []));
     if (does !== null) return faultOf("query parameter", name, does);
   }
   return null;

@@ -9,7 +9,7 @@ import { CELL_METRICS } from "../../../shared/catalogues/metrics.ts";
 /** The closed set of outcomes, in the order they are shown. */
 export const UPSTREAM_OUTCOMES = CELL_METRICS.gateway_upstream_attempts_total.labels.outcome;
 
-export type UpstreamOutcome = (typeof UPSTREAM_OUTCOMES)[number];
+type UpstreamOutcome = (typeof UPSTREAM_OUTCOMES)[number];
 
 /**
  * Counts by outcome; outcomes that did not happen are absent. `refused`, per 429 or 503 of an upstream, is none of the metric: the

@@ -6,6 +6,7 @@
  */
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { type ErrorCode, GatewayError } from "../../../shared/errors.ts";
+import { RATE_NAMES, RATES } from "../../domain/budget/rates.ts";
 import { type Closing, closingOf, passedOn } from "../../domain/realtime/close-codes.ts";
 import { ConversationTokens } from "../../domain/realtime/conversation-tokens.ts";
 import {
@@ -65,8 +66,7 @@ const OF_ONE_EVENT: ReadonlySet<string> = new Set<ErrorCode>([
   "request_blocked",
   "content_policy_unavailable",
   "request_larger_than_quota",
-  "token_budget_exceeded",
-  "request_rate_exceeded",
+  ...RATE_NAMES.map((rate) => RATES[rate].code),
 ]);
 
 export class RealtimeSession {

@@ -38,7 +38,7 @@ export function checkHead(call: Call, prefix?: string): void {
  */
 export function checkModelHead(call: Call): void {
   checkHead(call);
-  const fault = queryFault(call.search, call.config.passthroughFields);
+  const fault = call.request.method === "POST" ? queryFault(call.search, call.config.passthroughFields) : null;
   if (fault !== null) throw fieldError(fault);
 }
 

@@ -8,7 +8,7 @@ import type { EndedCall } from "../../../edge/domain/adaptive/capacity-window.ts
 import { type Random, seededRandom } from "../random.ts";
 import { printedSeed } from "../seed.ts";
 import { drawnWorld } from "./batching-server.ts";
-import { BOUNDS, type JudgedWorld, judgedWorld, spreadOf } from "./judged-world.ts";
+import { BOUNDS, type JudgedWorld, judgedWorld, worldSpreadOf } from "./judged-world.ts";
 import { runLoaded } from "./loaded-world.ts";
 
 const SEED = printedSeed("adaptive.test.ts");
@@ -21,17 +21,17 @@ function judgedWorlds(count: number): readonly JudgedWorld[] {
 function spreadsOf(worlds: readonly JudgedWorld[]) {
   const judged = worlds.flatMap(({ phases }) => phases);
   const spreads = {
-    throughput: spreadOf(
+    throughput: worldSpreadOf(
       judged.map(({ throughput }) => throughput),
       0.95,
       1,
     ),
-    firstToken: spreadOf(
+    firstToken: worldSpreadOf(
       judged.map(({ firstToken }) => firstToken),
       1.3,
       -1,
     ),
-    shareError: spreadOf(
+    shareError: worldSpreadOf(
       judged.map(({ shareError }) => shareError),
       0.05,
       -1,

@@ -5,7 +5,7 @@
  */
 import type { Random } from "../random.ts";
 
-export interface ServerPlan {
+interface ServerPlan {
   /** ms of a step: the larger of reading weights and contexts, and of computing tokens. */
   readonly weightsMs: number;
   readonly contextMsPerToken: number;
@@ -102,13 +102,13 @@ export class BatchingServer {
 }
 
 /** A server and its work, drawn at random. */
-export interface World {
+export interface ServerWorld {
   readonly server: ServerPlan;
   readonly meanInput: number;
   readonly meanOutput: number;
 }
 
-export function drawnWorld(random: Random): World {
+export function drawnWorld(random: Random): ServerWorld {
   const log = (low: number, high: number) => low * (high / low) ** random.next();
   const meanInput = Math.round(log(50, 1500));
   const meanOutput = Math.round(log(20, 200));
@@ -132,7 +132,7 @@ export function drawnWorld(random: Random): World {
 
 /** Lengths of one request: between a third of the mean and more than twice. */
 export function drawnLengths(
-  { meanInput, meanOutput }: World,
+  { meanInput, meanOutput }: ServerWorld,
   random: Random,
 ): readonly [input: number, output: number] {
   const about = (mean: number) => Math.max(1, Math.round(mean * (0.4 + random.gap(0.6))));

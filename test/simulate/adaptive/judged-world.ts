@@ -5,14 +5,14 @@
 import { AdaptiveLimit } from "../../../edge/domain/adaptive/adaptive-limit.ts";
 import { seededRandom } from "../random.ts";
 import { drawnWorld } from "./batching-server.ts";
-import { figuresOf, kneeOf, runLoaded, type Span, WEIGHTS } from "./loaded-world.ts";
+import { kneeOf, loadFiguresOf, runLoaded, type Span, WEIGHTS } from "./loaded-world.ts";
 
 const PHASE_MS = 120_000;
 const SETTLE_MS = 60_000;
 const PHASES = ["alone", "with others", "alone again"] as const;
 export const BOUNDS = { min: 1, max: 256 };
 
-export interface Judged {
+interface Judged {
   readonly phase: (typeof PHASES)[number];
   /** Throughput by that at the knee. */
   readonly throughput: number;
@@ -46,7 +46,7 @@ export function judgedWorld(seed: number): JudgedWorld {
   const phases = PHASES.map((phase, at): Judged => {
     const span = { fromMs: at * PHASE_MS + SETTLE_MS, toMs: (at + 1) * PHASE_MS };
     const knee = phase === "with others" ? crowded : alone;
-    const { tokensPerSec, ttftP95Ms } = figuresOf(run, span);
+    const { tokensPerSec, ttftP95Ms } = loadFiguresOf(run, span);
     return {
       phase,
       throughput: tokensPerSec / knee.tokensPerSec,
@@ -66,7 +66,7 @@ function shareErrorOf(ended: ReturnType<typeof runLoaded>["ended"], { fromMs, to
   return Math.max(...WEIGHTS.map((weight, at) => Math.abs(((served[at] ?? 0) / total / weight) * weights - 1)));
 }
 
-export interface Spread {
+interface Spread {
   readonly median: number;
   readonly p5: number;
   readonly p95: number;
@@ -76,7 +76,7 @@ export interface Spread {
 }
 
 /** `isBetter` -1: smaller is better. */
-export function spreadOf(values: readonly number[], target: number, isBetter: 1 | -1): Spread {
+export function worldSpreadOf(values: readonly number[], target: number, isBetter: 1 | -1): Spread {
   const sorted = values.toSorted((one, other) => one - other);
   const at = (part: number) => sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))] ?? Number.NaN;
   return {

@@ -7,7 +7,7 @@ import type { EndedCall } from "../../../edge/domain/adaptive/capacity-window.ts
 import { createScheduler } from "../../../edge/domain/fairshare/scheduler.ts";
 import type { Scheduler } from "../../../edge/domain/fairshare/types.ts";
 import type { Random } from "../random.ts";
-import { BatchingServer, drawnLengths, type Job, type World } from "./batching-server.ts";
+import { BatchingServer, drawnLengths, type Job, type ServerWorld } from "./batching-server.ts";
 
 /** The weights of the tenants. */
 export const WEIGHTS = [1, 2, 3] as const;
@@ -18,14 +18,14 @@ export interface Span {
   readonly toMs: number;
 }
 
-export interface Ended {
+interface Ended {
   readonly endedMs: number;
   readonly tenant: number;
   readonly tokens: number;
   readonly ttftMs: number;
 }
 
-export interface LoadedRun {
+interface LoadedRun {
   readonly ended: readonly Ended[];
   /** Of the other load. */
   readonly others: readonly { readonly endedMs: number; readonly tokens: number }[];
@@ -36,7 +36,7 @@ export interface LoadedRun {
   readonly inOrder: boolean;
 }
 
-export interface LoadPlan {
+interface LoadPlan {
   readonly untilMs: number;
   /** Requests that others keep at the server. */
   readonly others: (nowMs: number) => number;
@@ -45,7 +45,12 @@ export interface LoadPlan {
 }
 
 /** `capacity`: a number, or the limit that moves. */
-export function runLoaded(world: World, capacity: number | AdaptiveLimit, plan: LoadPlan, random: Random): LoadedRun {
+export function runLoaded(
+  world: ServerWorld,
+  capacity: number | AdaptiveLimit,
+  plan: LoadPlan,
+  random: Random,
+): LoadedRun {
   const server = new BatchingServer(world.server);
   const jobs = new Map<number, { readonly requestId: string; readonly tenant: number } | "other">();
   const ended: Ended[] = [];
@@ -110,7 +115,7 @@ export function runLoaded(world: World, capacity: number | AdaptiveLimit, plan: 
     const tokens = job.inputTokens + job.outputTokens;
     ended.push({ endedMs: nowMs, tenant: of.tenant, tokens, ttftMs: call.ttftMs });
     if (typeof capacity !== "number") {
-      const change = capacity.ended(plan.told?.(call) ?? call, nowMs, random.next);
+      const change = capacity.ended(plan.told?.(call) ?? call, nowMs, () => random.next());
       if (change !== null) {
         changes.push(change);
         grant(scheduler.apply({ type: "model", name: MODEL, maxInFlight: change.to }, nowMs));
@@ -130,7 +135,7 @@ export function runLoaded(world: World, capacity: number | AdaptiveLimit, plan: 
   return { ended, others: otherTokens, changes, overCap, inOrder };
 }
 
-export interface Figures {
+interface Figures {
   readonly tokensPerSec: number;
   readonly ttftP95Ms: number;
 }
@@ -140,7 +145,7 @@ function tokensPerSec(ended: LoadedRun["others"], { fromMs, toMs }: Span): numbe
   return (1000 * within.reduce((sum, { tokens }) => sum + tokens, 0)) / (toMs - fromMs);
 }
 
-export function figuresOf({ ended }: LoadedRun, { fromMs, toMs }: Span): Figures {
+export function loadFiguresOf({ ended }: LoadedRun, { fromMs, toMs }: Span): Figures {
   const within = ended.filter(({ endedMs }) => endedMs >= fromMs && endedMs < toMs);
   const ttfts = within.map(({ ttftMs }) => ttftMs).toSorted((one, other) => one - other);
   return {
@@ -149,7 +154,7 @@ export function figuresOf({ ended }: LoadedRun, { fromMs, toMs }: Span): Figures
   };
 }
 
-export interface Knee extends Figures {
+interface Knee extends Figures {
   readonly limit: number;
 }
 
@@ -162,14 +167,14 @@ const GRID = 1.15;
  * Little's law this is the square of the throughput by the load; both include the other load. Neighbours are averaged,
  * because each is measured with noise.
  */
-export function kneeOf(world: World, others: number, random: Random): Knee {
+export function kneeOf(world: ServerWorld, others: number, random: Random): Knee {
   const measured: (Knee & { readonly power: number })[] = [];
   let best = Number.NEGATIVE_INFINITY;
   const span = { fromMs: KNEE_WARM_MS, toMs: KNEE_WARM_MS + KNEE_MS };
   for (let exact = 1; exact <= 300; exact = Math.max(exact * GRID, Math.round(exact) + 1)) {
     const limit = Math.round(exact);
     const run = runLoaded(world, limit, { untilMs: span.toMs, others: () => others }, random);
-    const figures = figuresOf(run, span);
+    const figures = loadFiguresOf(run, span);
     const power = Math.log((figures.tokensPerSec + tokensPerSec(run.others, span)) ** 2 / (limit + others));
     measured.push({ limit, ...figures, power });
     best = Math.max(best, power);

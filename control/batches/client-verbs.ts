@@ -1,0 +1,122 @@
+/** What callers of the data plane do with their files and batches (docs/rules/batches.md#routes). */
+import { and, desc, eq, type SQL, sql } from "drizzle-orm";
+import type { z } from "zod";
+import { GatewayError } from "../../shared/errors.ts";
+import type { createBatchSchema } from "../../shared/schema/batch.ts";
+import type { VerbContext } from "../kernel/context.ts";
+import { fieldError } from "../kernel/parse.ts";
+import { rowIdOf } from "./batch-record.ts";
+import { type BatchRow, batches, type FileRow, files } from "./tables.ts";
+
+const WINDOW_MS = 86_400_000;
+
+/** Who asks, by what the Worker says. */
+export interface Caller {
+  readonly ctx: VerbContext;
+  readonly tenantId: string;
+  readonly keyId: string;
+}
+
+/** Throws 404 `object_not_found`. */
+export async function ownFile({ ctx, tenantId }: Caller, given: string): Promise<FileRow> {
+  const id = rowIdOf("file", given);
+  const mine = and(eq(files.id, id ?? ""), eq(files.tenant_id, tenantId), eq(files.complete, true));
+  const [row] = id === null ? [] : await ctx.db.select().from(files).where(mine);
+  if (row === undefined) throw new GatewayError("object_not_found", { value: given.slice(0, 100) });
+  return row;
+}
+
+/** Throws 404 `object_not_found`. */
+export async function ownBatch({ ctx, tenantId }: Caller, given: string): Promise<BatchRow> {
+  const id = rowIdOf("batch", given);
+  const mine = and(eq(batches.id, id ?? ""), eq(batches.tenant_id, tenantId));
+  const [row] = id === null ? [] : await ctx.db.select().from(batches).where(mine);
+  if (row === undefined) throw new GatewayError("object_not_found", { value: given.slice(0, 100) });
+  return row;
+}
+
+interface PageOptions {
+  readonly limit: number;
+  /** The row after which the page begins. */
+  readonly lastId: string | null;
+}
+
+export async function ownFiles(
+  { ctx, tenantId }: Caller,
+  {
+    limit,
+    lastId,
+    order,
+    purpose,
+  }: PageOptions & { readonly order: "asc" | "desc"; readonly purpose: string | undefined },
+): Promise<readonly FileRow[]> {
+  const at = sql`(${files.created_at}, ${files.id})`;
+  const wanted = and(
+    eq(files.tenant_id, tenantId),
+    eq(files.complete, true),
+    purpose === undefined ? undefined : sql`${files.purpose} = ${purpose}`,
+    lastId === null ? undefined : beyond(at, files, lastId, order),
+  );
+  const ordered = order === "desc" ? [desc(files.created_at), desc(files.id)] : [files.created_at, files.id];
+  return await ctx.db
+    .select()
+    .from(files)
+    .where(wanted)
+    .orderBy(...ordered)
+    .limit(limit);
+}
+
+/** The newest first. */
+export async function ownBatches(
+  { ctx, tenantId }: Caller,
+  { limit, lastId }: PageOptions,
+): Promise<readonly BatchRow[]> {
+  const at = sql`(${batches.created_at}, ${batches.id})`;
+  const wanted = and(
+    eq(batches.tenant_id, tenantId),
+    lastId === null ? undefined : beyond(at, batches, lastId, "desc"),
+  );
+  return await ctx.db
+    .select()
+    .from(batches)
+    .where(wanted)
+    .orderBy(desc(batches.created_at), desc(batches.id))
+    .limit(limit);
+}
+
+/** The time is compared as the database has it: ours has fewer digits. */
+function beyond(at: SQL, table: typeof files | typeof batches, id: string, order: "asc" | "desc"): SQL {
+  const last = sql`(SELECT l.created_at, l.id FROM ${table} l WHERE l.id = ${id})`;
+  return order === "desc" ? sql`${at} < ${last}` : sql`${at} > ${last}`;
+}
+
+export async function deleteFile(ctx: VerbContext, id: string): Promise<void> {
+  await ctx.db.delete(files).where(eq(files.id, id));
+}
+
+/** Throws 400, or 404 for the file. */
+export async function createBatch(
+  caller: Caller,
+  { input_file_id, endpoint, metadata }: z.output<typeof createBatchSchema>,
+): Promise<BatchRow> {
+  const { ctx, tenantId, keyId } = caller;
+  const file = await ownFile(caller, input_file_id);
+  if (file.purpose !== "batch") throw fieldError("input_file_id", "must be a file with the purpose batch");
+  const now = ctx.now();
+  const [row] = await ctx.db
+    .insert(batches)
+    .values({
+      tenant_id: tenantId,
+      key_id: keyId,
+      endpoint,
+      input_file_id: file.id,
+      status: "validating",
+      metadata: metadata ?? null,
+      expires_at: new Date(now.getTime() + WINDOW_MS),
+      created_at: now,
+      updated_at: now,
+    })
+    .returning();
+  if (row === undefined) throw new GatewayError("internal_error");
+  return row;
+}
