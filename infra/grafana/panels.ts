@@ -81,7 +81,7 @@ export const SECTIONS: readonly Section[] = [
         id: 10,
         title: "Requests by admission",
         description:
-          "fast: admitted at once; queued: after a wait; rejected: refused; boon: sub-calls that the gateway makes for a request.",
+          "fast: admitted at once; queued: after a wait; rejected: refused; batch: lines of batches; boon: sub-calls that the gateway makes for a request.",
         unit: "reqps",
         isStacked: true,
         targets: { "{{admission}}": sumBy(["admission"], "gateway_requests_total") },
@@ -144,6 +144,21 @@ export const SECTIONS: readonly Section[] = [
         description: "Per cell. If the queue never empties, demand exceeds capacity.",
         unit: "short",
         targets: { "{{cell}}": each("gateway_queue_depth") },
+      },
+      {
+        id: 48,
+        title: "Lines of batches",
+        description: "waiting: until a slot is idle; sent: running.",
+        unit: "short",
+        targets: { "{{state}}": sumBy(["state"], "gateway_batch_lines") },
+      },
+      {
+        id: 49,
+        title: "Changes of adaptive capacity",
+        description: "Per second, by reason. Models in the mode adaptive.",
+        unit: "short",
+        isStacked: true,
+        targets: { "{{reason}}": sumBy(["reason"], "gateway_adaptive_capacity_changes_total") },
       },
       {
         id: 18,

@@ -281,7 +281,7 @@ describe("Cell", () => {
     expect((await rowsOnDisk(cell)).length).toBeLessThanOrEqual(50 * (secondNow() - began + 1));
     const { families } = await stub.metrics();
     const requests = families.find((family) => family.name === "gateway_requests_total")?.samples ?? [];
-    expect(requests.length).toBe(16);
+    expect(requests.length).toBe(20);
     expect(requests.filter((sample) => sample.value > 0)).toEqual([
       { suffix: "", labels: { admission: "rejected", status: "4xx" }, value: 150 },
     ]);

@@ -163,7 +163,7 @@ const ACCOUNT = (
   "realtime conversations videos skills responses/resp_1/other chat/completions/chatcmpl-1"
 ).split(" ");
 
-const spellingsOf = (name: string): readonly string[] => [
+const placesOf = (name: string): readonly string[] => [
   `/v1/${name}`,
   `/${name}`,
   `/openai/v1/${name}/x`,
@@ -180,13 +180,13 @@ describe("the operator's account", () => {
     const body = bodyOf(minted);
     await expectUnknown(
       minted,
-      ACCOUNT.flatMap(spellingsOf).map((path) => ({ method: "POST", path, body })),
+      ACCOUNT.flatMap(placesOf).map((path) => ({ method: "POST", path, body })),
     );
   });
 
   it("gets no request for files and batches, which are the gateway's own", async () => {
     const minted = await mint();
-    const paths = ["files", "batches", "files/file-1", "batches/batch_1"].flatMap(spellingsOf);
+    const paths = ["files", "batches", "files/file-1", "batches/batch_1"].flatMap(placesOf);
     for (const method of ["POST", "GET", "DELETE"])
       for (const path of paths) {
         const { status } = await send(minted, { method, path, ...(method === "POST" ? { body: bodyOf(minted) } : {}) });
