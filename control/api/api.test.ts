@@ -167,8 +167,8 @@ const ROUTES: readonly (readonly [method: string, path: string, body: object | n
   ["GET", "/api/v1/backup/export", null],
   ["POST", "/api/v1/backup/restore", {}],
   ["GET", "/api/v1/batches", null],
-  ["GET", "/api/v1/batches/x", null],
-  ["POST", "/api/v1/batches/x/cancel", null],
+  ["GET", `/api/v1/batches/${ABSENT}`, null],
+  ["POST", `/api/v1/batches/${ABSENT}/cancel`, null],
 ];
 
 describe.each(ROUTES)("%s %s", (method, path, body) => {

@@ -17,9 +17,9 @@ const VALUE_MAX_CHARACTERS = 1000;
 const BEFORE_DIFFERENCE_CHARACTERS = 100;
 const NAME_MAX_CHARACTERS = 400;
 /** The fields that may name a record, the best first: a person chooses the own name, and an email is of one person. */
-const NAMES = ["model_name", "email", "name", "key_prefix", "job_id", "model", "key"];
+const NAMES = ["model_name", "email", "name", "key_prefix", "job_id", "batch_id", "model", "key"];
 /** Writes by POST that change a record there is, instead of making one. */
-const CHANGES_BY_POST: readonly string[] = ["POST /models/{id}/autotune/apply"];
+const CHANGES_BY_POST: readonly string[] = ["POST /models/{id}/autotune/apply", "POST /batches/{id}/cancel"];
 
 /** Fields of bodies that have another name in the record. */
 const STORED_AS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -29,6 +29,7 @@ const STORED_AS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 
 /** Writes that have no way back, besides deletions: an old secret, rows or leases are gone after them. */
 const FINAL: readonly string[] = [
+  "POST /batches/{id}/cancel",
   "POST /keys/{id}/rotate",
   "POST /models/{id}/replicas/clear-lost",
   "POST /usage/compact",

@@ -87,6 +87,14 @@ export const SECTIONS: readonly Section[] = [
         targets: { "{{admission}}": sumBy(["admission"], "gateway_requests_total") },
       },
       {
+        id: 49,
+        title: "Changes of adaptive capacity",
+        description: "Per second, by reason. Models in the mode adaptive.",
+        unit: "short",
+        isStacked: true,
+        targets: { "{{reason}}": sumBy(["reason"], "gateway_adaptive_capacity_changes_total") },
+      },
+      {
         id: 11,
         title: "Tokens",
         description: "Tokens of completed requests per second.",
@@ -151,14 +159,6 @@ export const SECTIONS: readonly Section[] = [
         description: "waiting: until a slot is idle; sent: running.",
         unit: "short",
         targets: { "{{state}}": sumBy(["state"], "gateway_batch_lines") },
-      },
-      {
-        id: 49,
-        title: "Changes of adaptive capacity",
-        description: "Per second, by reason. Models in the mode adaptive.",
-        unit: "short",
-        isStacked: true,
-        targets: { "{{reason}}": sumBy(["reason"], "gateway_adaptive_capacity_changes_total") },
       },
       {
         id: 18,
