@@ -81,7 +81,7 @@ export const SECTIONS: readonly Section[] = [
         id: 10,
         title: "Requests by admission",
         description:
-          "fast: admitted at once; queued: after a wait; rejected: refused; batch: lines of batches; boon: sub-calls that the gateway makes for a request.",
+          "fast: at once; queued: after a wait; batch: lines of batches; rejected: refused; boon: sub-calls.",
         unit: "reqps",
         isStacked: true,
         targets: { "{{admission}}": sumBy(["admission"], "gateway_requests_total") },
@@ -91,7 +91,6 @@ export const SECTIONS: readonly Section[] = [
         title: "Changes of adaptive capacity",
         description: "Per second, by reason. Models in the mode adaptive.",
         unit: "short",
-        isStacked: true,
         targets: { "{{reason}}": sumBy(["reason"], "gateway_adaptive_capacity_changes_total") },
       },
       {
@@ -141,8 +140,7 @@ export const SECTIONS: readonly Section[] = [
       {
         id: 16,
         title: "Requests in flight",
-        description:
-          "Per cell. The limit is GATEWAY_GLOBAL_MAX_IN_FLIGHT or the value set by PUT /api/v1/capacity; a single tenant stays below it by GATEWAY_CELL_HEADROOM.",
+        description: "Per cell. A single tenant stays below the capacity by GATEWAY_CELL_HEADROOM.",
         unit: "short",
         targets: { "{{cell}}": each("gateway_in_flight") },
       },
