@@ -40,6 +40,8 @@ const OF_USERS: Readonly<Record<string, string>> = {
   "POST /keys/{id}/rotate": "key in path",
   "PUT /keys/{id}/disabled": "key in path",
   "DELETE /keys/{id}": "key in path",
+  "GET /batches": "tenant in query",
+  "GET /batches/{id}": "tenant in answer",
   "GET /keys/{id}/budget/usage": "key in path",
   "GET /keys/{id}/usage": "key in path",
   "GET /keys": "tenant in query",

@@ -43,7 +43,7 @@ export const LIMITS = {
   deadLetterBytes: 4 * MIB,
   waitingAlerts: 1000,
   amount: AMOUNT_MAX,
-  usersKeys: 500,
+  usersKeys: 300,
   fileBytes: 200_000_000,
   fileLines: 50_000,
   filesOfTenantBytes: 2_000_000_000,

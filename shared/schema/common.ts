@@ -223,7 +223,9 @@ export const storedEndUserBudget = {
   end_user_budget_period: storedBudget.budget_period,
 };
 
-const MODEL_NAMES_MAX = 500;
+const MODEL_NAMES_MAX = 2000;
+/** Of all names together: every copy of a key has them. */
+const MODEL_NAMES_CHARS_MAX = 200_000;
 
 /**
  * Names of models that may be used, as a body gives them: trimmed, without blanks and duplicates; an empty list is null.
@@ -236,7 +238,11 @@ export const modelNames = z
     const kept = [...new Set(names ?? [])].filter((name) => name !== "");
     return kept.length === 0 ? null : kept;
   })
-  .refine((names) => (names ?? []).length <= MODEL_NAMES_MAX, `must have at most ${MODEL_NAMES_MAX} names`);
+  .refine((names) => (names ?? []).length <= MODEL_NAMES_MAX, `must have at most ${MODEL_NAMES_MAX} names`)
+  .refine(
+    (names) => (names ?? []).join("").length <= MODEL_NAMES_CHARS_MAX,
+    `must have at most ${MODEL_NAMES_CHARS_MAX} characters in all`,
+  );
 
 type PatchShape<S> = { readonly [K in keyof S]: z.ZodOptional<z.ZodType<Exclude<z.output<S[K]>, undefined>>> };
 
