@@ -20,8 +20,11 @@ it("is renewed by use, and passes for no other tenant while the store is down", 
   const [own, other] = await Promise.all([bridged.gateway.mint(upstream().url), bridged.gateway.mint(upstream().url)]);
   const id = `session-${own.mark}`;
   await bridged.gateway.must("POST", "/mcp-servers", { name: own.mark, upstream_url: upstream().url });
-  const statusOf = async ({ secret }: Minted, rest = "/status=200", session = id): Promise<number> => {
-    const headers = { authorization: `Bearer ${secret}`, "mcp-session-id": session };
+  const statusOf = async ({ secret }: Minted, rest = "/status=200", session: string | null = id): Promise<number> => {
+    const headers = {
+      authorization: `Bearer ${secret}`,
+      ...(session === null ? {} : { "mcp-session-id": session }),
+    };
     const response = await fetch(`${bridged.stack.proxyUrl}/mcp/${own.mark}${rest}`, {
       method: "POST",
       headers,
@@ -33,7 +36,7 @@ it("is renewed by use, and passes for no other tenant while the store is down", 
   const name = storeKeys.mcpSession(own.mark, sha256Hex(id));
   const keptSecs = async (): Promise<number> => Number(await bridged.backend.call(["TTL", name]));
 
-  expect(await statusOf(own, `/session=${id}`)).toBe(200);
+  expect(await statusOf(own, `/session=${id}`, null)).toBe(200);
   expect(await bridged.backend.call(["GET", name])).toBe(own.tenant.id);
   expect(await keptSecs()).toBeGreaterThan(DAY_SECS - 3600);
   expect(await statusOf(other)).toBe(404);

@@ -30,6 +30,9 @@ const MAY_BE_REFUSED: Readonly<Record<string, string>> = {
   "post /api/v1/benchmarks": "validation_failed",
   "get /api/v1/benchmarks/{id}": "not_found",
   "post /api/v1/benchmarks/{id}/stop": "not_found",
+  // no client has made a batch
+  "get /api/v1/batches/{id}": "not_found",
+  "post /api/v1/batches/{id}/cancel": "not_found",
   // nobody has signed in
   "get /api/v1/users/{id}": "not_found",
   "patch /api/v1/users/{id}": "not_found",
