@@ -29,7 +29,8 @@ it("an upload that goes silent ends after 30 s, and the control service does not
     ended: "",
     forward: async (_: string, request: Pick<Request, "body" | "signal">): Promise<Response> => {
       try {
-        for await (const piece of request.body as unknown as AsyncIterable<Uint8Array>) control.read += piece.byteLength;
+        for await (const piece of request.body as unknown as AsyncIterable<Uint8Array>)
+          control.read += piece.byteLength;
         control.ended = "whole";
       } catch (error) {
         control.ended = request.signal.aborted ? "cut off" : "failed";
