@@ -44,8 +44,8 @@ const ASK_EVERY_MS = 1000;
 /** A request may not have come to its cell yet when it is asked for. */
 const GONE_TWICE = 2;
 const CLAIMED_AT_ONCE = 16;
-/** No line is taken while those under way have so many characters. */
-const HELD_MAX_CHARS = 64 * 1024 * 1024;
+/** Models of a batch whose lines are claimed in one turn. */
+const MODELS_A_TURN = 4;
 const ENDS_AT_ONCE = 100;
 const ENDS_MAX_CHARS = 4_000_000;
 const AGAIN_AFTER_MS = 500;
@@ -58,8 +58,8 @@ export class BatchRuns {
   #open: readonly OpenBatch[] = [];
   #ownedUntilMs = 0;
   #prunedAtMs = Number.NEGATIVE_INFINITY;
-  /** Characters of the lines under way. */
-  #heldChars = 0;
+  /** Turns of batches that began: each begins with another one. */
+  #turns = 0;
   #filling = false;
   #saving = false;
   /** What lines came to that is not stored yet. */
@@ -93,6 +93,7 @@ export class BatchRuns {
       else if (row.status === "in_progress" && row.expires_at > ctx.now()) open.push(await this.#opened(row));
     }
     this.#open = open;
+    this.#windows.sweep();
     void this.#fill();
     return { batches_ended: ended, files_deleted: await this.#prune() };
   }
@@ -115,7 +116,7 @@ export class BatchRuns {
     try {
       for (let sent = 1; sent > 0 && this.#isOwner; ) {
         sent = 0;
-        for (const batch of this.#open)
+        for (const batch of startingAt(this.#open, this.#turns++))
           for (const cell of this.#options.sender.cells) sent += await this.#send(batch, cell);
       }
     } catch (error) {
@@ -127,19 +128,21 @@ export class BatchRuns {
 
   async #send(batch: OpenBatch, cell: string): Promise<number> {
     const { ctx } = this.#options;
+    const { id: batchId, tenant_id: tenantId } = batch.row;
     let sent = 0;
+    let claims = 0;
     for (const model of batch.models) {
-      const room = Math.min(this.#windows.room(cell, model), CLAIMED_AT_ONCE);
-      if (room === 0 || this.#heldChars > HELD_MAX_CHARS || !this.#isOwner) continue;
-      const lines = await claimLines(ctx.db, { batchId: batch.row.id, model, cell }, room);
+      const queue = { tenantId, batchId, cell, model };
+      const room = Math.min(this.#windows.room(queue), CLAIMED_AT_ONCE);
+      if (room === 0) continue;
+      if (claims === MODELS_A_TURN || !this.#isOwner) break;
+      claims += 1;
+      const lines = await claimLines(ctx.db, queue, room);
       if (lines.length < room) batch.models.delete(model);
       for (const line of lines) {
-        this.#windows.sent(cell, model);
-        this.#heldChars += line.body.length;
+        this.#windows.sent(queue, line.body.length);
         this.#known.add(line.requestId);
-        void this.#run(batch, line).finally(() => {
-          this.#heldChars -= line.body.length;
-        });
+        void this.#run(batch, line);
       }
       sent += lines.length;
     }
@@ -149,6 +152,7 @@ export class BatchRuns {
   async #run(batch: OpenBatch, line: ClaimedLine): Promise<void> {
     const { row, keyHash } = batch;
     const { cell, model, body } = line;
+    const queue = { tenantId: row.tenant_id, batchId: row.id, cell, model };
     let result: LineResult | null = null;
     try {
       const call = { keyHash, path: row.endpoint, body, untilMs: row.expires_at.getTime() };
@@ -157,15 +161,15 @@ export class BatchRuns {
         .catch(async () => await this.#whatBecame(line));
     } catch (error) {
       // Who takes the batch over asks again.
-      this.#windows.ended(cell, model, null);
+      this.#windows.ended(queue, body.length, null);
       this.#failed({ event: "batch_line_left", batch: row.id, line: line.n }, error);
       return;
     }
-    this.#windows.ended(cell, model, result?.waitedMs ?? null);
+    this.#windows.ended(queue, body.length, result?.waitedMs ?? null);
     const end = judged(line, result);
     if (end.state === "waiting") {
       batch.models.add(model);
-      if (result !== null) this.#windows.failed(cell, model, result.retryAfterMs);
+      if (result !== null) this.#windows.failed(queue, result.retryAfterMs);
     }
     this.#save(end);
   }
@@ -260,4 +264,10 @@ export class BatchRuns {
     if (this.#ending.signal.aborted) return;
     this.#options.log[failureLevel(error)]({ ...line, reason: rootCause(error) });
   }
+}
+
+/** A list from another place on, and then its start. */
+function startingAt<T>(list: readonly T[], turn: number): readonly T[] {
+  const at = turn % Math.max(1, list.length);
+  return [...list.slice(at), ...list.slice(0, at)];
 }

@@ -7,6 +7,7 @@ import { z } from "zod";
 import { LIMITS } from "../../shared/catalogues/limits.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { createBatchSchema, FILE_PURPOSES } from "../../shared/schema/batch.ts";
+import { queryText } from "../../shared/schema/common.ts";
 import { CALLER_HEADERS, CLIENT_PATHS } from "../../shared/wire/batch-lines.ts";
 import { limitBody } from "../api/guard.ts";
 import type { Api, ApiTypes } from "../api/types.ts";
@@ -14,8 +15,8 @@ import { withDatabaseErrors } from "../kernel/database-errors.ts";
 import { fieldError, parse, UUID } from "../kernel/parse.ts";
 import { markCancelled } from "./batch-verbs.ts";
 import { batchForm, fileForm } from "./client-forms.ts";
-import { type Caller, createBatch, deleteFile, ownBatch, ownBatches, ownFile, ownFiles } from "./client-verbs.ts";
-import { completeFile, piecesOf, storeUpload } from "./files/file-store.ts";
+import { type Caller, createBatch, ownBatch, ownBatches, ownFile, ownFiles } from "./client-verbs.ts";
+import { completeFile, deleteFile, piecesOf, storeUpload } from "./files/file-store.ts";
 import { formParts } from "./files/multipart.ts";
 
 const FIELD_MAX_BYTES = 4096;
@@ -79,7 +80,7 @@ async function uploadFile(c: Context<ApiTypes>, { ctx, tenantId }: Caller): Prom
     const expiresAt = expiry && new Date(ctx.now().getTime() + expiry.seconds * 1000);
     return c.json(fileForm(await completeFile(ctx.db, id, expiresAt)));
   } catch (error) {
-    if (id !== null) await deleteFile(ctx, id);
+    if (id !== null) await deleteFile(ctx.db, id);
     await discard(pieces);
     throw error;
   }
@@ -141,7 +142,7 @@ async function fileContent(c: Context<ApiTypes>, caller: Caller): Promise<Respon
 
 async function removeFile(c: Context<ApiTypes>, caller: Caller): Promise<Response> {
   const row = await ownFile(caller, c.req.param("id") ?? "");
-  await deleteFile(caller.ctx, row.id);
+  await deleteFile(caller.ctx.db, row.id);
   return c.json({ id: fileForm(row).id, object: "file", deleted: true });
 }
 
@@ -156,7 +157,7 @@ const filesQuery = z.object({
   limit: limitOf(1000, 10_000),
   after: z.string().optional(),
   order: z.enum(["asc", "desc"], { error: "must be asc or desc" }).default("desc"),
-  purpose: z.string().optional(),
+  purpose: queryText.optional(),
 });
 const batchesQuery = z.object({ limit: limitOf(20, 100), after: z.string().optional() });
 

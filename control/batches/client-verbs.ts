@@ -1,11 +1,14 @@
 /** What callers of the data plane do with their files and batches (docs/rules/batches.md#routes). */
-import { and, desc, eq, type SQL, sql } from "drizzle-orm";
+import { and, desc, eq, isNull, type SQL, sql } from "drizzle-orm";
 import type { z } from "zod";
+import { LIMITS } from "../../shared/catalogues/limits.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { createBatchSchema } from "../../shared/schema/batch.ts";
+import { tenants } from "../db/schema/tenancy.ts";
 import type { VerbContext } from "../kernel/context.ts";
 import { fieldError } from "../kernel/parse.ts";
 import { rowIdOf } from "./batch-record.ts";
+import { checkQuota } from "./files/file-store.ts";
 import { type BatchRow, batches, type FileRow, files } from "./tables.ts";
 
 const WINDOW_MS = 86_400_000;
@@ -90,11 +93,7 @@ function beyond(at: SQL, table: typeof files | typeof batches, id: string, order
   return order === "desc" ? sql`${at} < ${last}` : sql`${at} > ${last}`;
 }
 
-export async function deleteFile(ctx: VerbContext, id: string): Promise<void> {
-  await ctx.db.delete(files).where(eq(files.id, id));
-}
-
-/** Throws 400, or 404 for the file. */
+/** Throws 400, 403 `file_quota_exceeded`, or 404 for the file. */
 export async function createBatch(
   caller: Caller,
   { input_file_id, endpoint, metadata }: z.output<typeof createBatchSchema>,
@@ -103,20 +102,28 @@ export async function createBatch(
   const file = await ownFile(caller, input_file_id);
   if (file.purpose !== "batch") throw fieldError("input_file_id", "must be a file with the purpose batch");
   const now = ctx.now();
-  const [row] = await ctx.db
-    .insert(batches)
-    .values({
-      tenant_id: tenantId,
-      key_id: keyId,
-      endpoint,
-      input_file_id: file.id,
-      status: "validating",
-      metadata: metadata ?? null,
-      expires_at: new Date(now.getTime() + WINDOW_MS),
-      created_at: now,
-      updated_at: now,
-    })
-    .returning();
-  if (row === undefined) throw new GatewayError("internal_error");
-  return row;
+  return await ctx.db.transaction(async (tx) => {
+    // one after the other: what they count is what the next one adds to
+    await tx.select({ id: tenants.id }).from(tenants).where(eq(tenants.id, tenantId)).for("no key update");
+    const open = await tx.$count(batches, and(eq(batches.tenant_id, tenantId), isNull(batches.ended_at)));
+    if (open >= LIMITS.openBatches)
+      throw fieldError("input_file_id", `must wait: the tenant has ${open} batches that have not ended, the most`);
+    const [row] = await tx
+      .insert(batches)
+      .values({
+        tenant_id: tenantId,
+        key_id: keyId,
+        endpoint,
+        input_file_id: file.id,
+        status: "validating",
+        metadata: metadata ?? null,
+        expires_at: new Date(now.getTime() + WINDOW_MS),
+        created_at: now,
+        updated_at: now,
+      })
+      .returning();
+    if (row === undefined) throw new GatewayError("internal_error");
+    await checkQuota(tx, tenantId);
+    return row;
+  });
 }

@@ -42,10 +42,14 @@ async function rowsOf<T>(work: unknown): Promise<readonly T[]> {
   return ((await work) as { readonly rows: readonly T[] }).rows;
 }
 
-/** The models of a batch with lines that wait. */
+/** So many models of a batch are looked at until lines of theirs have ended. */
+const MODELS_MAX = 256;
+
+/** Models of a batch with lines that wait, of many only the first. */
 export async function waitingModels(db: Database, batchId: string): Promise<readonly string[]> {
   const found = await rowsOf<{ model: string }>(
-    db.execute(sql`SELECT DISTINCT model FROM batch_lines WHERE batch_id = ${batchId} AND state = 'waiting'`),
+    db.execute(sql`SELECT DISTINCT model FROM batch_lines WHERE batch_id = ${batchId} AND state = 'waiting'
+      ORDER BY model LIMIT ${MODELS_MAX}`),
   );
   return found.map(({ model }) => model);
 }

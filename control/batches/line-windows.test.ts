@@ -2,13 +2,15 @@
 import { describe, expect, it } from "vitest";
 import { LineWindows } from "./line-windows.ts";
 
+const QUEUE = { tenantId: "t", batchId: "b", cell: "eu", model: "m" };
+
 /** Sends lines to a cell with so many idle slots, turn by turn; returns how many were under way in the last turn. */
 function underWayWith(windows: LineWindows, idleSlots: number, turns: number): number {
   let most = 0;
   for (let turn = 0; turn < turns; turn += 1) {
-    const lines = windows.room("eu", "m");
-    for (let at = 0; at < lines; at += 1) windows.sent("eu", "m");
-    for (let at = 0; at < lines; at += 1) windows.ended("eu", "m", at < idleSlots ? 0 : 900);
+    const lines = windows.room(QUEUE);
+    for (let at = 0; at < lines; at += 1) windows.sent(QUEUE, 2);
+    for (let at = 0; at < lines; at += 1) windows.ended(QUEUE, 2, at < idleSlots ? 0 : 900);
     most = lines;
   }
   return most;
@@ -24,22 +26,66 @@ describe("the window of a model", () => {
     expect(underWayWith(windows, 24, 20)).toBeGreaterThan(24);
   });
 
-  it("stays shut after a failure, longer after each, and not for other models", () => {
+  it("stays shut after a failure, longer after each, and not for others", () => {
     let nowMs = 0;
     const windows = new LineWindows(() => nowMs);
     const fail = (): void => {
-      windows.sent("eu", "m");
-      windows.ended("eu", "m", null);
-      windows.failed("eu", "m", null);
+      windows.sent(QUEUE, 2);
+      windows.ended(QUEUE, 2, null);
+      windows.failed(QUEUE, null);
     };
     fail();
-    expect({ shut: windows.room("eu", "m"), other: windows.room("eu", "n") }).toEqual({ shut: 0, other: 2 });
+    const shut = windows.room(QUEUE);
+    const otherModel = windows.room({ ...QUEUE, model: "n" });
+    const otherBatch = windows.room({ ...QUEUE, batchId: "c" });
+    expect({ shut, otherModel, otherBatch }).toEqual({ shut: 0, otherModel: 2, otherBatch: 2 });
     nowMs += 1001;
-    expect(windows.room("eu", "m")).toBe(1);
+    expect(windows.room(QUEUE)).toBe(1);
     fail();
     nowMs += 1001;
-    expect(windows.room("eu", "m")).toBe(0);
+    expect(windows.room(QUEUE)).toBe(0);
     nowMs += 1000;
-    expect(windows.room("eu", "m")).toBe(1);
+    expect(windows.room(QUEUE)).toBe(1);
+  });
+
+  it("never leaves nothing for other tenants, however many lines of one are under way", () => {
+    const windows = new LineWindows(() => 0);
+    const fill = (tenantId: string, chars: number): number => {
+      let lines = 0;
+      for (let at = 0; at < 5000; at += 1) {
+        const queue = { ...QUEUE, tenantId, batchId: `${tenantId}${at}` };
+        const room = windows.room(queue);
+        for (let sent = 0; sent < room; sent += 1) windows.sent(queue, chars);
+        lines += room;
+      }
+      return lines;
+    };
+    const first = fill("hog", 100);
+    const second = fill("next", 100);
+    expect(first).toBeGreaterThan(200);
+    expect(first).toBeLessThanOrEqual(258);
+    expect(second).toBeGreaterThan(100);
+    expect(windows.room({ ...QUEUE, tenantId: "last" })).toBe(2);
+    fill("large", 20_000_000);
+    expect(windows.room({ ...QUEUE, tenantId: "last" })).toBeGreaterThan(0);
+  });
+
+  it("is forgotten when its lines have ended, and not while it is shut", () => {
+    let nowMs = 0;
+    const windows = new LineWindows(() => nowMs);
+    for (let at = 0; at < 1000; at += 1) {
+      const queue = { ...QUEUE, model: `m${at}` };
+      if (windows.room(queue) === 0) continue;
+      windows.sent(queue, 2);
+      windows.ended(queue, 2, null);
+    }
+    windows.sent(QUEUE, 2);
+    windows.failed(QUEUE, 30_000);
+    nowMs = 29_000;
+    windows.sweep();
+    expect({ room: windows.room(QUEUE), size: windows.size }).toEqual({ room: 0, size: 1001 });
+    nowMs = 61_000;
+    windows.sweep();
+    expect(windows.size).toBe(1);
   });
 });

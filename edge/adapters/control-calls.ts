@@ -18,7 +18,11 @@ export class ControlCalls {
   }
 
   /** The answer to a client's request on `/v1/files` or `/v1/batches`. Rejects when there is none. */
-  async forward(target: string, request: Request, caller: { tenantId: string; keyId: string }): Promise<Response> {
+  async forward(
+    target: string,
+    request: Pick<Request, "method" | "headers" | "body" | "signal">,
+    caller: { tenantId: string; keyId: string },
+  ): Promise<Response> {
     const [token = ""] = await this.#internalTokens();
     const type = request.headers.get("content-type");
     return await fetch(new URL(`${CLIENT_PATHS}${target}`, this.#baseUrl), {

@@ -1,25 +1,34 @@
 /**
  * `/v1/files` and `/v1/batches`: the control service answers them for the caller, whose key was checked here
- * (docs/rules/batches.md#routes). They need no slot, cost nothing and write no row. Bodies are never held.
+ * (docs/rules/batches.md#routes). They need no slot, cost nothing and write no row. Bodies are never held, and have the time
+ * limits of every body.
  */
+import { LIMITS } from "../../shared/catalogues/limits.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { authenticateNow } from "./authenticate/authenticate-now.ts";
+import { pulledStream } from "./call/body-stream.ts";
+import type { Call } from "./call/context.ts";
 import { logEnd } from "./call/report/report-end.ts";
 import { usageRowOf } from "./call/report/usage-row.ts";
 import { answer } from "./receive/answer-call.ts";
 import type { PipelineInput } from "./receive/start-call.ts";
 import { gatewayHeaders } from "./reply/response-headers.ts";
+import { openBody } from "./resolve-model/read-body.ts";
+
+type ForwardedRequest = Pick<Request, "method" | "headers" | "body" | "signal">;
 
 /** The control service, which keeps the files and runs the batches. */
 interface FileService {
   /** Rejects when there is no answer. */
   forward(
     target: string,
-    request: Request,
+    request: ForwardedRequest,
     caller: { readonly tenantId: string; readonly keyId: string },
   ): Promise<Response>;
 }
 
+/** What a form has beside its file. */
+const FORM_BYTES = 1024 * 1024;
 const PASSED_ON = ["content-type", "content-length", "content-disposition"];
 
 /** Answers with what the control service says. */
@@ -28,8 +37,9 @@ export async function runFiles(received: PipelineInput, control: FileService): P
     const caller = await authenticateNow(call, known);
     const { key, tenant } = caller.principal;
     const from = { tenantId: tenant.id, keyId: key.key_id };
-    const answered = await control.forward(`${call.path}${call.search}`, call.request, from).catch((cause: unknown) => {
-      throw new GatewayError("files_unavailable", { cause });
+    const { request, fault } = forwarded(call);
+    const answered = await control.forward(`${call.path}${call.search}`, request, from).catch((cause: unknown) => {
+      throw fault() ?? new GatewayError("files_unavailable", { cause });
     });
     if (answered.status >= 500) {
       await answered.body?.cancel();
@@ -44,4 +54,29 @@ export async function runFiles(received: PipelineInput, control: FileService): P
     return { response: new Response(answered.body, { status: answered.status, headers }), known: caller };
   });
   return response;
+}
+
+/** The request with its body within its limits; `fault`: what was wrong with the body, null: nothing. */
+function forwarded(call: Call): { readonly request: ForwardedRequest; readonly fault: () => unknown } {
+  const { method, headers, body, signal } = call.request;
+  if (body === null) return { request: call.request, fault: () => null };
+  const source = openBody(call, LIMITS.fileBytes + FORM_BYTES);
+  const cut = new AbortController();
+  let fault: unknown = null;
+  const stream = pulledStream(source.declaredBytes, {
+    pull: async (controller) => {
+      try {
+        const chunk = await source.next();
+        if (chunk === null) controller.close();
+        else controller.enqueue(chunk);
+      } catch (error) {
+        fault = error;
+        // a stream that fails may look complete to who reads it
+        cut.abort(error);
+        throw error;
+      }
+    },
+  });
+  const request = { method, headers, body: stream, signal: AbortSignal.any([signal, cut.signal]) };
+  return { request, fault: () => fault };
 }

@@ -58,10 +58,12 @@ export const LIMIT_TEXTS: Readonly<Record<keyof typeof LIMITS, LimitText>> = {
   fileBytes: { limit: "size of a file of a tenant", unit: "bytes" },
   fileLines: { limit: "lines of a batch", unit: "count" },
   filesOfTenantBytes: {
-    limit: "size of all files of a tenant",
+    limit: "size of all files of a tenant, and of the lines of its open batches",
     unit: "bytes",
     changedBy: "`files_bytes` of the tenant",
   },
+  filesOfTenant: { limit: "files of a tenant", unit: "count" },
+  openBatches: { limit: "batches of a tenant that have not ended", unit: "count" },
   batchLineBytes: { limit: "size of a line of a batch", unit: "bytes" },
   batchCustomIdChars: { limit: "characters of the `custom_id` of a line of a batch", unit: "count" },
   listRows: {

@@ -47,6 +47,8 @@ export const LIMITS = {
   fileBytes: 200_000_000,
   fileLines: 50_000,
   filesOfTenantBytes: 2_000_000_000,
+  filesOfTenant: 10_000,
+  openBatches: 50,
   batchLineBytes: 4 * MIB,
   batchCustomIdChars: 512,
   listRows: 100,

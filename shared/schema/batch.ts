@@ -1,7 +1,7 @@
 /** Files and batches: what clients of the data plane send and get, and batches on the Management API (docs/rules/batches.md). */
 import * as z from "zod";
 import { LIMITS } from "../catalogues/limits.ts";
-import { isStorable, NOT_STORABLE, oneOf, queryText, timestamp, uuidQuery } from "./common.ts";
+import { isStorable, isStorableJson, NOT_STORABLE, oneOf, queryText, timestamp, uuidQuery } from "./common.ts";
 
 export const FILE_PURPOSES = ["batch", "batch_output"] as const;
 export type FilePurpose = (typeof FILE_PURPOSES)[number];
@@ -50,6 +50,7 @@ export const createBatchSchema = z.object({
       error: "must be an object of texts",
     })
     .refine((metadata) => Object.keys(metadata).length <= 16, "must have at most 16 names")
+    .refine(isStorableJson, NOT_STORABLE)
     .nullable()
     .optional(),
 });

@@ -189,6 +189,30 @@ describe("lines of a batch", () => {
     expect(await codesOf(over.id)).toEqual(["tenant_budget_exhausted"]);
   });
 
+  it("of a tenant beyond its own limit do not hold up another tenant's on that model", async () => {
+    const [busy, other] = [
+      await fixture.gateway.mint(fixture.upstream.url),
+      await fixture.gateway.mint(fixture.upstream.url),
+    ];
+    const model = busy.model.model_name;
+    await fixture.gateway.must("PATCH", `/tenants/${busy.tenant.id}`, { requests_per_minute: 1 });
+    const ids = Array.from({ length: 20 }, (_, at) => `line-${at}`);
+    const refused = await batchOf(
+      clientOf(busy),
+      ids.map((id) => lineOf(busy, id)),
+    );
+    await waitFor(
+      async () => await fixture.gateway.rows(busy.tenant.id),
+      (rows) => rows.some(({ status_code }) => status_code === 429),
+    );
+    const made = await batchOf(
+      clientOf(other),
+      ids.slice(0, 5).map((id) => lineOf(other, id, model)),
+    );
+    expect((await ended(clientOf(other), made.id)).request_counts).toEqual({ total: 5, completed: 5, failed: 0 });
+    await clientOf(busy).batches.cancel(refused.id);
+  });
+
   it("cannot be sent by a client: their headers and their route mean nothing without the token", async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url);
     const other = await fixture.gateway.mint(fixture.upstream.url);
@@ -254,5 +278,23 @@ describe("a file of the OpenAI SDK", () => {
     await expect(upload(500)).rejects.toMatchObject({ status: 403, code: "file_quota_exceeded" });
     await expect(upload(10, "vision")).rejects.toMatchObject({ status: 400, param: "purpose" });
     await upload(400);
+  });
+
+  it("is refused when it is empty, and texts that cannot be stored are", async () => {
+    const minted = await fixture.gateway.mint(fixture.upstream.url);
+    const client = clientOf(minted);
+    const empty = toFile(Buffer.alloc(0), "a.jsonl");
+    await expect(client.files.create({ file: await empty, purpose: "batch" })).rejects.toMatchObject({ status: 400 });
+    const asked = { input_file_id: "file-1", endpoint: "/v1/chat/completions", completion_window: "24h" } as const;
+    for (const metadata of [{ job: "\0" }, { "\ud800": "a" }])
+      await expect(client.batches.create({ ...asked, metadata })).rejects.toMatchObject({ status: 400 });
+    const headers = { authorization: `Bearer ${minted.secret}` };
+    const statusOf = async (path: string, method = "GET"): Promise<number> =>
+      (await fetch(`${fixture.gateway.proxyUrl}${path}`, { method, headers })).status;
+    expect({
+      purpose: await statusOf("/v1/files?purpose=%00"),
+      files: await statusOf("/v1/files", "HEAD"),
+      batches: await statusOf("/v1/batches", "HEAD"),
+    }).toEqual({ purpose: 400, files: 200, batches: 200 });
   });
 });

@@ -2,17 +2,21 @@
  * Files of tenants in the database, in pieces: none is ever held whole (docs/rules/batches.md#files). A file that was not
  * completed is seen by nobody.
  */
-import { and, asc, eq, gt, lt, or, sql } from "drizzle-orm";
+import { and, asc, eq, gt, lt, not, or, sql } from "drizzle-orm";
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { GatewayError } from "../../../shared/errors.ts";
 import type { FilePurpose } from "../../../shared/schema/batch.ts";
 import type { Database, Transaction } from "../../db/connect.ts";
 import { tenants } from "../../db/schema/tenancy.ts";
 import { fieldError } from "../../kernel/parse.ts";
-import { type FileRow, filePieces, files } from "../tables.ts";
+import { batches, type FileRow, filePieces, files } from "../tables.ts";
 
 const PIECE_BYTES = 256 * 1024;
 const NEWLINE = 10;
+/** An upload takes less: who stored it has died. */
+const UPLOAD_MOST_MS = 3_600_000;
+
+const isOfOpenBatch = sql`EXISTS (SELECT 1 FROM ${batches} b WHERE b.input_file_id = ${files.id} AND b.ended_at IS NULL)`;
 
 interface NewFile {
   readonly tenantId: string;
@@ -22,7 +26,7 @@ interface NewFile {
 
 /**
  * Stores a file of a client and returns its id; it is complete once {@link completeFile} says so. Throws 413, 400 for too many
- * lines, and 403 `file_quota_exceeded`.
+ * lines or none, and 403 `file_quota_exceeded`.
  */
 export async function storeUpload(
   db: Database,
@@ -32,18 +36,28 @@ export async function storeUpload(
   const [row] = await db.insert(files).values({ tenant_id: tenantId, purpose, filename }).returning({ id: files.id });
   if (row === undefined) throw new GatewayError("internal_error");
   try {
+    await checkQuota(db, tenantId);
     let bytes = 0;
     let lines = 0;
+    /** After the last line break. */
+    let openBytes = 0;
+    const checkLines = (count: number): void => {
+      if (count > LIMITS.fileLines) throw fieldError("file", `must have at most ${LIMITS.fileLines} lines`);
+    };
     const counted = async (piece: Buffer, n: number): Promise<void> => {
       bytes += piece.length;
       for (let at = piece.indexOf(NEWLINE); at !== -1; at = piece.indexOf(NEWLINE, at + 1)) lines += 1;
       if (bytes > LIMITS.fileBytes) throw new GatewayError("request_too_large");
-      if (lines > LIMITS.fileLines) throw fieldError("file", `must have at most ${LIMITS.fileLines} lines`);
+      const lastBreak = piece.lastIndexOf(NEWLINE);
+      openBytes = lastBreak === -1 ? openBytes + piece.length : piece.length - 1 - lastBreak;
+      checkLines(lines);
       await storePiece(db, row.id, n, piece);
       await checkQuota(db, tenantId);
     };
     let n = 0;
     for await (const piece of inPieces(body)) await counted(piece, n++);
+    if (bytes === 0) throw fieldError("file", "must not be empty");
+    if (openBytes > 0) checkLines(lines + 1);
     return row.id;
   } catch (error) {
     await db.delete(files).where(eq(files.id, row.id));
@@ -78,16 +92,27 @@ async function storePiece(db: Database | Transaction, id: string, n: number, pie
     .where(eq(files.id, id));
 }
 
-async function checkQuota(db: Database, tenantId: string): Promise<void> {
+/**
+ * Checks all files of a tenant, those under way included. The lines of a batch that has not ended count as much as its file.
+ * Throws 403 `file_quota_exceeded`.
+ */
+export async function checkQuota(db: Database | Transaction, tenantId: string): Promise<void> {
+  const mine = sql`${files} f WHERE f.tenant_id = ${tenantId}`;
+  const ofOpenBatches = sql`(SELECT coalesce(sum(f.bytes), 0) FROM ${batches} b JOIN ${files} f ON f.id = b.input_file_id
+    WHERE b.tenant_id = ${tenantId} AND b.ended_at IS NULL)`;
   const [row] = await db
     .select({
       quota: tenants.files_bytes,
-      used: sql<string>`(SELECT coalesce(sum(f.bytes), 0) FROM ${files} f WHERE f.tenant_id = ${tenantId})`,
+      count: sql<number>`(SELECT count(*)::int FROM ${mine})`,
+      used: sql<string>`(SELECT coalesce(sum(f.bytes), 0) FROM ${mine}) + ${ofOpenBatches}`,
     })
     .from(tenants)
     .where(eq(tenants.id, tenantId));
   if (row === undefined) throw new GatewayError("tenant_not_found");
-  if (Number(row.used) > row.quota) throw new GatewayError("file_quota_exceeded", { value: `${row.quota} bytes` });
+  if (row.count > LIMITS.filesOfTenant)
+    throw new GatewayError("file_quota_exceeded", { value: `${LIMITS.filesOfTenant} files` });
+  if (Number(row.used) > row.quota)
+    throw new GatewayError("file_quota_exceeded", { value: `${row.quota} bytes, with lines of open batches` });
 }
 
 export async function completeFile(db: Database, id: string, expiresAt: Date | null): Promise<FileRow> {
@@ -154,15 +179,29 @@ export async function* linesOf(
   if (text !== "") yield { n, text };
 }
 
+/** Deletes a file, unless a batch that has not ended was made of it: its lines count by it. Throws 400. */
+export async function deleteFile(db: Database, id: string): Promise<void> {
+  const deleted = await db
+    .delete(files)
+    .where(and(eq(files.id, id), not(isOfOpenBatch)))
+    .returning({ id: files.id });
+  const [kept] = deleted.length > 0 ? [] : await db.select({ id: files.id }).from(files).where(eq(files.id, id));
+  if (kept !== undefined) throw fieldError("id", "is the file of a batch that has not ended: cancel the batch first");
+}
+
 /** Deletes files whose time is over, and uploads that nobody completed. `before`: older ones go, too; null: none. */
 export async function deleteOldFiles(db: Database, now: Date, before: Date | null): Promise<number> {
-  const dayAgo = new Date(now.getTime() - 86_400_000);
   const old = or(
     lt(files.expires_at, now),
-    and(eq(files.complete, false), lt(files.created_at, dayAgo)),
+    and(eq(files.complete, false), lt(files.created_at, new Date(now.getTime() - UPLOAD_MOST_MS))),
     before === null ? undefined : lt(files.created_at, before),
   );
-  return (await db.delete(files).where(old).returning({ id: files.id })).length;
+  return (
+    await db
+      .delete(files)
+      .where(and(old, not(isOfOpenBatch)))
+      .returning({ id: files.id })
+  ).length;
 }
 
 async function* inPieces(body: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {

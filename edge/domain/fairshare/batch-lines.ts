@@ -1,7 +1,7 @@
 /**
  * Lines of batches in a Cell (docs/rules/batches.md#slots): which wait, and which hold a slot. They are outside every share and
- * every queue: a line is granted a slot only while no request waits, and only one that is not headroom. Lines take turns: next is
- * the oldest line of the tenant that holds the fewest slots for lines.
+ * every queue: a line is granted only a slot that no waiting request could use, and that is not headroom. Lines take turns: next
+ * is the oldest line of the tenant that holds the fewest slots for lines.
  */
 import { hasRoom, type ModelState, type TenantState } from "./state.ts";
 import type { Arrival } from "./types.ts";

@@ -3,7 +3,7 @@
  * requests wait, which hold a slot, what was served) and asks its policy which request is next. The estimate is charged at
  * grant and corrected at release. Invariants: a grant never takes in-flight above the cap; no slot stays free while an
  * admissible head waits, unless it is headroom, grants are held, or the requests of that head's tenant are being judged
- * again. A line of a batch is granted only while no request waits (batch-lines.ts).
+ * again. A line of a batch is granted only what no waiting request could use (batch-lines.ts).
  */
 
 import type { WaitingQueue } from "../../../shared/schema/load.ts";
@@ -190,9 +190,11 @@ class FairshareScheduler implements Scheduler, Slots {
     return grants;
   }
 
-  /** What no request waits for goes to lines of batches. */
+  /** What no waiting request could use goes to lines of batches; those that it takes give no request more room. */
   #dispatchLines(grants: SchedulerGrant[], nowMs: number): void {
-    while (!this.#held && this.#lines.queued > 0 && this.#queues.size === 0 && !onlyHeadroomIsFree(this)) {
+    const mayHave = !this.#held && this.#lines.queued > 0 && !onlyHeadroomIsFree(this);
+    if (!mayHave || this.#queues.couldUseSlot(this.#known.models())) return;
+    while (!onlyHeadroomIsFree(this)) {
       const line = this.#lines.next();
       if (line === undefined) return;
       const { requestId } = line.arrival;

@@ -2,7 +2,7 @@
  * The requests that wait, and where: in a tenant's queue for each model, in the queue of its group, or deferred (their turn
  * came while their records were out of date; they keep their places). Counts them; orders nothing and decides nothing.
  */
-import { type Head, type ModelState, type TenantState, type Waiter, waiterQueue } from "./state.ts";
+import { type Head, hasRoom, type ModelState, type TenantState, type Waiter, waiterQueue } from "./state.ts";
 
 export class WaitingRequests {
   readonly #waiting = new Map<string, Waiter>();
@@ -30,6 +30,12 @@ export class WaitingRequests {
     yield* this.#waiting.values();
     yield* this.#deferred.values();
     return undefined;
+  }
+
+  /** True when a request waits that neither its tenant's cap nor its model's keeps from a slot; `models`: all that are known. */
+  couldUseSlot(models: readonly ModelState[]): boolean {
+    const waits = models.some((model) => hasRoom(model) && [...model.heads].some(({ tenant }) => hasRoom(tenant)));
+    return waits || [...this.#deferred.values()].some(({ tenant, model }) => hasRoom(tenant) && hasRoom(model));
   }
 
   deferred(requestId: string): Waiter | undefined {

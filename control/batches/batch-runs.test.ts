@@ -1,0 +1,92 @@
+/** Batches take turns, whatever the others have (docs/rules/batches.md#windows). The data plane is a server that answers 404. */
+import { randomUUID } from "node:crypto";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { Tenant } from "../../shared/schema/tenant.ts";
+import { LINE_HEADERS } from "../../shared/wire/batch-lines.ts";
+import { startControl, type TestControl } from "../../test/harness/control.ts";
+import { waitFor } from "../../test/harness/wait-for.ts";
+import { createLog } from "../kernel/log.ts";
+import { BatchRuns } from "./batch-runs.ts";
+import { LineSender } from "./line-sender.ts";
+import { waitingModels } from "./line-store.ts";
+import { batches, batchLines } from "./tables.ts";
+
+const sent: string[] = [];
+/** How a line is answered, by its model. */
+let statusOf: (model: string) => number = () => 404;
+const cell = createServer((request, response) => {
+  const body: Buffer[] = [];
+  request.on("data", (piece: Buffer) => body.push(piece));
+  request.on("end", () => {
+    const { model } = JSON.parse(Buffer.concat(body).toString("utf8")) as { model: string };
+    sent.push(model);
+    response.writeHead(200, { [LINE_HEADERS.status]: String(statusOf(model)) }).end('{"error":{"code":"x"}}');
+  });
+});
+let control: TestControl;
+let runs: BatchRuns;
+
+beforeAll(async () => {
+  control = await startControl();
+  await new Promise<void>((listening) => cell.listen(0, "127.0.0.1", listening));
+  const url = `http://127.0.0.1:${(cell.address() as AddressInfo).port}`;
+  const sender = new LineSender([{ cell: "eu", url }], "token");
+  const store = { put: async () => undefined };
+  runs = new BatchRuns({
+    ctx: control.ctx,
+    sender,
+    store,
+    usageRetentionDays: 30,
+    log: createLog({ write: () => undefined }),
+  });
+});
+afterAll(async () => {
+  runs.end();
+  cell.close();
+  cell.closeAllConnections();
+  await control.close();
+});
+
+async function batchOf(models: readonly string[]): Promise<string> {
+  const { db } = control.ctx;
+  const made = await control.request("POST", "/api/v1/tenants", { name: `of-runs-${randomUUID()}` });
+  const [batch] = await db
+    .insert(batches)
+    .values({
+      tenant_id: ((await made.json()) as Tenant).id,
+      key_id: randomUUID(),
+      endpoint: "/v1/embeddings",
+      input_file_id: randomUUID(),
+      status: "in_progress",
+      lines_total: models.length,
+      expires_at: new Date(Date.now() + 60_000),
+    })
+    .returning();
+  if (batch === undefined) throw new Error("no batch");
+  const lines = models.map((model, at) => ({ batch_id: batch.id, n: at + 1, custom_id: `${at}`, model }));
+  await db.insert(batchLines).values(lines.map((line) => ({ ...line, body: JSON.stringify({ model: line.model }) })));
+  return batch.id;
+}
+
+it("a batch of many models and one whose lines are refused leave their turns to others", async () => {
+  statusOf = (model) => (model === "shared" ? 500 : 404);
+  const many = await batchOf(Array.from({ length: 2000 }, (_, at) => `unknown-${at}`));
+  await batchOf(Array.from({ length: 8 }, () => "shared"));
+  expect((await waitingModels(control.ctx.db, many)).length).toBeLessThan(500);
+  await runs.tick();
+  await waitFor(
+    () => sent.filter((model) => model === "shared").length,
+    (lines) => lines === 2,
+  );
+  expect(sent.length).toBeLessThan(50);
+  // the failures above shut the model for their own batch only
+  statusOf = () => 404;
+  await batchOf(Array.from({ length: 8 }, () => "shared"));
+  await runs.tick();
+  await waitFor(
+    () => sent.filter((model) => model === "shared").length,
+    (lines) => lines >= 4,
+  );
+});

@@ -1,0 +1,101 @@
+/** What a tenant may store: files with lines, within its quota, the lines of open batches included (docs/rules/batches.md#files). */
+import { randomUUID } from "node:crypto";
+import { eq, sql } from "drizzle-orm";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { LIMITS } from "../../../shared/catalogues/limits.ts";
+import type { Tenant } from "../../../shared/schema/tenant.ts";
+import { startControl, type TestControl } from "../../../test/harness/control.ts";
+import { publicId } from "../batch-record.ts";
+import { createBatch } from "../client-verbs.ts";
+import { batches, files } from "../tables.ts";
+import { completeFile, deleteFile, deleteOldFiles, storeUpload } from "./file-store.ts";
+
+let control: TestControl;
+
+beforeAll(async () => {
+  control = await startControl();
+});
+afterAll(async () => await control.close());
+
+async function tenantWith(more: object = {}): Promise<string> {
+  const name = `of-files-${randomUUID()}`;
+  const made = await control.request("POST", "/api/v1/tenants", { name, ...more });
+  return ((await made.json()) as Tenant).id;
+}
+
+async function upload(tenantId: string, text: string): Promise<string> {
+  const { db } = control.ctx;
+  async function* body() {
+    yield Buffer.from(text);
+  }
+  return (await completeFile(db, await storeUpload(db, { tenantId, purpose: "batch", filename: "a" }, body()), null))
+    .id;
+}
+
+const start = async (tenantId: string, fileId: string) =>
+  await createBatch(
+    { ctx: control.ctx, tenantId, keyId: randomUUID() },
+    { input_file_id: publicId("file", fileId), endpoint: "/v1/embeddings", completion_window: "24h" },
+  );
+const inField = (path: string) => ({ code: "validation_failed", options: { details: [{ path }] } });
+
+describe("an upload", () => {
+  it("has lines, and not too many, whether the last one ends with a line break or not", async () => {
+    const tenantId = await tenantWith();
+    await expect(upload(tenantId, "")).rejects.toMatchObject(inField("file"));
+    const most = "\n".repeat(LIMITS.fileLines);
+    await upload(tenantId, most);
+    await upload(tenantId, `${most.slice(1)}{}`);
+    await expect(upload(tenantId, `${most}{}`)).rejects.toMatchObject(inField("file"));
+  });
+
+  it("is refused when the tenant has too many files", async () => {
+    const tenantId = await tenantWith();
+    await control.ctx.db.execute(sql`
+      INSERT INTO files (tenant_id, purpose, filename, complete)
+      SELECT ${tenantId}, 'batch', 'a', true FROM generate_series(1, ${LIMITS.filesOfTenant - 1})`);
+    await upload(tenantId, "{}");
+    await expect(upload(tenantId, "{}")).rejects.toMatchObject({ code: "file_quota_exceeded" });
+  });
+
+  it("that nobody completed is deleted after an hour", async () => {
+    const { db } = control.ctx;
+    const tenant_id = await tenantWith();
+    const made = async (created_at: Date) =>
+      await db.insert(files).values({ tenant_id, purpose: "batch", filename: "a", created_at });
+    const now = new Date();
+    await made(new Date(now.getTime() - 3_601_000));
+    await made(new Date(now.getTime() - 600_000));
+    await deleteOldFiles(db, now, null);
+    expect(await db.$count(files, eq(files.tenant_id, tenant_id))).toBe(1);
+  });
+});
+
+describe("open batches of a tenant", () => {
+  it("are limited, until one has ended", async () => {
+    const tenantId = await tenantWith();
+    const file = await upload(tenantId, "{}");
+    const made = await Promise.allSettled(
+      Array.from({ length: LIMITS.openBatches + 5 }, async () => await start(tenantId, file)),
+    );
+    expect(made.filter(({ status }) => status === "fulfilled")).toHaveLength(LIMITS.openBatches);
+    await expect(start(tenantId, file)).rejects.toMatchObject(inField("input_file_id"));
+    await control.ctx.db.update(batches).set({ ended_at: new Date() }).where(eq(batches.tenant_id, tenantId));
+    await start(tenantId, file);
+  });
+
+  it("count for its quota as much as their files, which stay until then", async () => {
+    const { db } = control.ctx;
+    const tenantId = await tenantWith({ files_bytes: 1000 });
+    const file = await upload(tenantId, "x".repeat(400));
+    await start(tenantId, file);
+    await expect(start(tenantId, file)).rejects.toMatchObject({ code: "file_quota_exceeded" });
+    await expect(upload(tenantId, "x".repeat(300))).rejects.toMatchObject({ code: "file_quota_exceeded" });
+    await expect(deleteFile(db, file)).rejects.toMatchObject(inField("id"));
+    await deleteOldFiles(db, new Date(), new Date(Date.now() + 60_000));
+    expect(await db.$count(files, eq(files.id, file))).toBe(1);
+    await db.update(batches).set({ ended_at: new Date() }).where(eq(batches.tenant_id, tenantId));
+    await deleteFile(db, file);
+    expect(await db.$count(files, eq(files.id, file))).toBe(0);
+  });
+});
