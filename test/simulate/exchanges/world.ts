@@ -45,8 +45,6 @@ export class World {
   readonly rows = new Map<string, UsageRow[]>();
   /** Requests whose isolate or own code died with information that nothing else had, and how it died. */
   readonly died = new Map<string, string>();
-  /** Requests whose rows an isolate sent to the ledger itself, because it could not reach the Cell. */
-  readonly direct = new Set<string>();
   /** Every request, and the isolate at which it arrived. */
   readonly asked = new Map<string, Isolate>();
   readonly #gaveUp = new Set<string>();
@@ -59,6 +57,8 @@ export class World {
   readonly #ledgerContext: Context;
   readonly #budgetContext: Context;
   readonly #applied = new Set<string>();
+  /** Requests whose rows the ledger took as orphans. */
+  readonly #orphans = new Set<string>();
   /** Messages of the control service arrive in order. */
   readonly #controlLink = new Link();
 
@@ -277,10 +277,8 @@ export class World {
   }
 
   #ledger(): LedgerApi {
-    const appendOrphan = async (row: UsageRow) => {
-      this.direct.add(row.request_id);
+    const appendOrphan = async (row: UsageRow) =>
       await this.wire.call(here(), this.#ledgerContext, () => this.#write(row, true), { sure: true });
-    };
     return { appendOrphan } as unknown as LedgerApi;
   }
 
@@ -291,9 +289,12 @@ export class World {
     for (const row of rows) this.#write(row, orphan);
   }
 
+  /** As the Ledger does: an orphan is looked up among all rows, any other row among the orphans only. */
   #write(row: UsageRow, orphan: boolean): void {
-    const known = this.rows.get(row.request_id) ?? [];
-    if (orphan && known.length > 0) return;
-    this.rows.set(row.request_id, [...known, row]);
+    const { request_id: requestId } = row;
+    const known = this.rows.get(requestId) ?? [];
+    if (orphan ? known.length > 0 : this.#orphans.has(requestId)) return;
+    if (orphan) this.#orphans.add(requestId);
+    this.rows.set(requestId, [...known, row]);
   }
 }

@@ -163,8 +163,9 @@ export class AdmissionHarness {
   async #complete(row: UsageRow, orphan: boolean): Promise<void> {
     if (!this.hasRoom) throw new Error("too many rows wait for the ledger");
     if (orphan) this.orphans.push(row.request_id);
-    // The Ledger drops it too.
-    if (orphan && this.rows.some((other) => other.request_id === row.request_id)) return;
+    // The Ledger looks an orphan up among all rows, any other row among the orphans only.
+    const isLookedUp = this.orphans.includes(row.request_id);
+    if (isLookedUp && this.rows.some((other) => other.request_id === row.request_id)) return;
     this.rows.push(row);
   }
 
