@@ -14,6 +14,7 @@ import { answer } from "./receive/answer-call.ts";
 import type { PipelineInput } from "./receive/start-call.ts";
 import { gatewayHeaders } from "./reply/response-headers.ts";
 import { openBody } from "./resolve-model/read-body.ts";
+import { checkHead } from "./resolve-model/resolve-model.ts";
 
 type ForwardedRequest = Pick<Request, "method" | "headers" | "body" | "signal">;
 
@@ -35,6 +36,7 @@ const PASSED_ON = ["content-type", "content-length", "content-disposition"];
 export async function runFiles(received: PipelineInput, control: FileService): Promise<Response> {
   const { response } = await answer(received, async (call, known) => {
     const caller = await authenticateNow(call, known);
+    checkHead(call);
     const { key, tenant } = caller.principal;
     const from = { tenantId: tenant.id, keyId: key.key_id };
     const { request, fault } = forwarded(call);
