@@ -62,6 +62,9 @@ export async function targetOf(
       return { path: fillIn(path, { key: `upstream_5xx_response:${unique("model")}` }), record: null };
     case "usage/logs":
       return { path: fillIn(path, { request_id: randomUUID() }), record: null };
+    case "batches":
+      // Only clients of the data plane make one.
+      return { path: fillIn(path, { id: randomUUID() }), record: null };
     case "benchmarks":
       // One can only be had by sending real requests.
       return { path: fillIn(path, { id: randomUUID() }), record: null };
