@@ -8,6 +8,7 @@ import { mayUseModel } from "../../shared/access/caller-access.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { ModelRecord } from "../../shared/records.ts";
 import { listedModel } from "../domain/request/listed-model.ts";
+import { queryFault } from "../domain/request/steering-fields.ts";
 import { type Billed, type BilledAnswer, NOTHING_BILLED, totalTokens } from "../domain/usage/billing.ts";
 import { authenticate } from "./authenticate/authenticate.ts";
 import { beforeAdmission } from "./authenticate/authenticate-now.ts";
@@ -36,6 +37,7 @@ import type { PipelineInput } from "./receive/start-call.ts";
 import { relay } from "./relay/relay.ts";
 import { isRequestCounted, readLevel } from "./reply/rate-limit.ts";
 import { gatewayHeaders } from "./reply/response-headers.ts";
+import { fieldError } from "./resolve-model/field-error.ts";
 import { parseDetail, parseProbe } from "./resolve-model/parse-call.ts";
 import { checkHead, resolveModel } from "./resolve-model/resolve-model.ts";
 import type { RequestEnd } from "./settle/settle.ts";
@@ -55,9 +57,16 @@ export async function listModels(received: PipelineInput): Promise<Response> {
       return await parseProbe(call, caller);
     });
     if (probe === null) return await listing(call, caller);
+    checkQuery(call, probe);
     return await forwardProbe(call, await resolveCurrent(call, probe, resolveProbe), PROBE);
   });
   return response;
+}
+
+/** The query of a probe goes upstream with it. Throws the failure of 400. */
+function checkQuery(call: Call, probe: Parsed): void {
+  const fault = queryFault(call.search, call.config.passthroughFields, { hasBody: false });
+  if (fault !== null) throw new StageFailure(fieldError(fault), probe);
 }
 
 /** `GET /v1/models/{id}`: what the registry says of the model. The id may have slashes, plain or as `%2F`. */

@@ -50,23 +50,28 @@ export const Name = {
   Summary: 33,
   /** The beginning of a part of a message of Anthropic's. */
   ContentBlock: 34,
+  /** Arguments of a call, as a text or as an object; `input` may also repeat the client's. */
+  Arguments: 35,
+  Input: 36,
+  /** Thinking that only the upstream can read. */
+  Sealed: 37,
   // from here on: names of counts ({@link isCountName})
-  InputCount: 35,
+  InputCount: 38,
   /** An input that may leave out what came from a cache (reported-counts.ts). */
-  InputOrRest: 36,
-  OutputCount: 37,
-  CacheReadCount: 38,
-  CacheWrittenCount: 39,
-  CachedCount: 40,
-  ReasoningCount: 41,
-  Seconds: 42,
-  Duration: 43,
-  TotalCount: 44,
+  InputOrRest: 39,
+  OutputCount: 40,
+  CacheReadCount: 41,
+  CacheWrittenCount: 42,
+  CachedCount: 43,
+  ReasoningCount: 44,
+  Seconds: 45,
+  Duration: 46,
+  TotalCount: 47,
   /** Tokens that an input put into a cache, within its details: the input is whole. */
-  CacheWriteCount: 45,
+  CacheWriteCount: 48,
   /** Parts of the input or of the output, whichever details they stand in. */
-  AudioCount: 46,
-  ImageCount: 47,
+  AudioCount: 49,
+  ImageCount: 50,
 } as const;
 
 /** Every name that is known. */
@@ -87,7 +92,7 @@ export const NAMES = nameTable({
   content: Name.Content,
   text: Name.Text,
   refusal: Name.Text,
-  arguments: Name.Text,
+  arguments: Name.Arguments,
   partial_json: Name.Text,
   transcript: Name.Text,
   thinking: Name.Reasoning,
@@ -96,12 +101,14 @@ export const NAMES = nameTable({
   reasoning_details: Name.ReasoningDetails,
   summary: Name.Summary,
   content_block: Name.ContentBlock,
+  signature: Name.Sealed,
+  data: Name.Sealed,
   // the text of the members beside it once more, or the client's own text
   logprobs: Name.Echo,
   annotations: Name.Echo,
   metadata: Name.Echo,
   tools: Name.Echo,
-  input: Name.Echo,
+  input: Name.Input,
   instructions: Name.Echo,
   prompt: Name.Echo,
   prompt_token_ids: Name.Echo,
@@ -252,6 +259,16 @@ const CONTENT_ROOTS: ReadonlySet<number> = new Set([
   Name.Message,
 ]);
 
+/** Whether the value of `member`, whatever its form, is the arguments of a call. */
+export function isArguments(member: number, root: number): boolean {
+  return (member === Name.Arguments || member === Name.Input) && isContentRoot(root);
+}
+
+/** Whether a text, the value of `member` at this place, is thinking in a message that only its upstream can read. */
+export function isSealed(member: number, depth: number, root: number): boolean {
+  return member === Name.Sealed && depth === 2 && (root === Name.Delta || root === Name.ContentBlock);
+}
+
 /** Whether an object or a list, the value of this member of the outermost object, shows an answer of a form that is known. */
 export function isKnownForm(member: number): boolean {
   return member === Name.Choices || member === Name.Response || member === Name.Message;
@@ -262,7 +279,7 @@ export function isLabel(member: number): boolean {
   return LABELS.has(member);
 }
 
-const LABELS: ReadonlySet<number> = new Set([Name.Echo, Name.Id, Name.ContainerId, Name.Type, Name.Model]);
+const LABELS: ReadonlySet<number> = new Set([Name.Echo, Name.Input, Name.Id, Name.ContainerId, Name.Type, Name.Model]);
 
 function isInChoice(depth: number, root: number, list: boolean): boolean {
   return depth === 3 && root === Name.Choices && list;

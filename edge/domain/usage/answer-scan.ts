@@ -19,8 +19,9 @@ import {
 } from "../../../shared/wire/ascii.ts";
 import { numbersEnd } from "../../../shared/wire/json-skip.ts";
 import { JsonStringReader, StringUse } from "../wire/json/string-reader.ts";
-import { type Fact, FactReader } from "./answer-facts.ts";
+import { FactReader } from "./answer-facts.ts";
 import {
+  isArguments,
   isContentRoot,
   isCount,
   isCountName,
@@ -31,9 +32,11 @@ import {
   isModel,
   isObjectId,
   isReport,
+  isSealed,
   NAMES,
   Name,
 } from "./answer-names.ts";
+import { FACTS, PARTS, Part, SeenText } from "./answer-parts.ts";
 import { type AnswerProgress, NOTHING_SEEN } from "./answer-progress.ts";
 import { OtherText } from "./other-text.ts";
 import {
@@ -46,34 +49,6 @@ import {
   withCount,
 } from "./reported-counts.ts";
 import { millisecondCount, tokenCount } from "./token-count.ts";
-
-/** What the current string is. */
-const Part = {
-  /** Text at a place that is not known. */
-  Other: -1,
-  Nothing: 0,
-  Name: 1,
-  Type: 2,
-  Model: 3,
-  Id: 4,
-  /** Why a message ended whose end is no sign for the scan. */
-  Reason: 5,
-  Finish: 6,
-  Failure: 7,
-  Content: 8,
-  Reasoning: 9,
-  ReasoningContent: 10,
-  ReasoningDetails: 11,
-} as const;
-const FACTS: Readonly<Record<number, Fact>> = { [Part.Model]: "model", [Part.Id]: "id" };
-const PARTS: ReadonlyMap<number, number> = new Map([
-  [Name.Content, Part.Content],
-  [Name.Text, Part.Content],
-  [Name.Reasoning, Part.Reasoning],
-  [Name.ReasoningContent, Part.ReasoningContent],
-]);
-/** The kinds of content, each counted apart: some servers send reasoning under several names. */
-const CONTENTS = Part.ReasoningDetails - Part.Content + 1;
 
 /** A count with more digits than this is ignored. */
 const NUMBER_MAX = 400;
@@ -100,8 +75,9 @@ export class AnswerScan {
   #details = 0;
   /** Depth of the current details of reasoning; 0: none. */
   #thoughtsFrom = 0;
-  /** Characters by kind. */
-  readonly #characters = new Float64Array(CONTENTS);
+  /** Depth from which everything is arguments of a call; 0: nothing is. */
+  #callFrom = 0;
+  readonly #seen = new SeenText();
   /** The type that the document states. */
   #type = 0;
   #counts: ReportedCounts = NO_COUNTS;
@@ -135,8 +111,7 @@ export class AnswerScan {
     if (this.#text.open && this.#part >= Part.Content) this.#takeCharacters();
     // Audio is not counted by its characters.
     const sound = this.#type === Name.Sound;
-    const [content = 0, ...reasoning] = this.#characters;
-    const characters = sound ? 0 : content + Math.max(...reasoning);
+    const characters = sound ? 0 : this.#seen.characters;
     const some = characters > 0 || sound;
     const { input, output } = this.#documentCounts();
     const past = this.#past;
@@ -200,8 +175,8 @@ export class AnswerScan {
     [this.#depth, this.#root, this.#member, this.#type] = [0, 0, 0, 0];
     this.#list = false;
     [this.#reportFrom, this.#outerReport] = [0, 0];
-    [this.#echoFrom, this.#detailsFrom, this.#thoughtsFrom] = [0, 0, 0];
-    this.#characters.fill(0);
+    [this.#echoFrom, this.#detailsFrom, this.#thoughtsFrom, this.#callFrom] = [0, 0, 0, 0];
+    this.#seen.end();
     this.#counts = NO_COUNTS;
     this.#sums = NO_COUNTS;
     this.#outputRoot = 0;
@@ -242,12 +217,19 @@ export class AnswerScan {
           if (this.#close()) return at;
           break;
         default:
-          if (this.#member === 0 && this.#named === 0)
-            at = this.#echoFrom === 0 ? this.other.values(bytes, at - 1, to) : numbersEnd(bytes, at, to);
+          if (this.#member === 0 && this.#named === 0) at = this.#bare(bytes, at - 1, to);
           else if (byte > SPACE && isCountName(this.#member)) this.#digit(byte);
       }
     }
     return at;
+  }
+
+  /** Continues with what is no string, and no value of a member that has a name. Returns where it stopped. */
+  #bare(bytes: Uint8Array, from: number, to: number): number {
+    if (this.#echoFrom !== 0) return numbersEnd(bytes, from + 1, to);
+    if (this.#callFrom === 0) return this.other.values(bytes, from, to);
+    if ((bytes[from] ?? 0) > SPACE) this.#seen.add(Part.Content, 1);
+    return this.other.values(bytes, from, from + 1);
   }
 
   /** The string that has just ended is the name of a member. */
@@ -267,7 +249,10 @@ export class AnswerScan {
     }
     if (byte === OPEN_BRACE && (member === Name.InputDetails || member === Name.OutputDetails))
       this.#openDetails(member);
-    if (member === Name.Echo && this.#echoFrom === 0) this.#echoFrom = this.#depth + 1;
+    if (this.#echoFrom === 0) {
+      if (isArguments(member, this.#root)) this.#callFrom = this.#depth + 1;
+      else if (member === Name.Echo || member === Name.Input) this.#echoFrom = this.#depth + 1;
+    }
     if (member === Name.ReasoningDetails && this.#thoughtsFrom === 0) this.#thoughtsFrom = this.#depth + 1;
     if (this.#depth === 1) {
       this.#list = byte === OPEN_BRACKET;
@@ -289,6 +274,7 @@ export class AnswerScan {
     this.#endValue();
     if (this.#depth === 0) return false;
     if (this.#depth === this.#echoFrom) this.#echoFrom = 0;
+    if (this.#depth === this.#callFrom) this.#callFrom = 0;
     if (this.#depth === this.#thoughtsFrom) this.#thoughtsFrom = 0;
     if (this.#depth === this.#detailsFrom) this.#detailsFrom = 0;
     if (this.#depth === this.#reportFrom) {
@@ -338,7 +324,8 @@ export class AnswerScan {
 
   #openString(): void {
     const member = this.#member;
-    let part = member === 0 ? Part.Name : this.#partOf(member);
+    let part: number = Part.Content;
+    if (this.#callFrom === 0) part = member === 0 ? Part.Name : this.#partOf(member);
     if (part === Part.Nothing && this.#echoFrom === 0 && !isLabel(member)) part = Part.Other;
     this.#part = part;
     this.#named = 0;
@@ -360,6 +347,7 @@ export class AnswerScan {
     }
     if (isFinish(member, this.#depth, this.#root, this.#list)) return Part.Finish;
     if (this.#echoFrom !== 0 || !isContentRoot(this.#root)) return Part.Nothing;
+    if (isSealed(member, this.#depth, this.#root)) return Part.Sealed;
     if (this.#thoughtsFrom === 0) return PARTS.get(member) ?? Part.Nothing;
     return member === Name.Text || member === Name.Summary ? Part.ReasoningDetails : Part.Nothing;
   }
@@ -392,7 +380,6 @@ export class AnswerScan {
 
   /** Counts the characters of a text that have come. */
   #takeCharacters(): void {
-    const kind = this.#part - Part.Content;
-    this.#characters[kind] = (this.#characters[kind] ?? 0) + this.#text.takeCharacters();
+    this.#seen.add(this.#part, this.#text.takeCharacters());
   }
 }

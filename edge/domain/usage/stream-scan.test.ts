@@ -67,10 +67,9 @@ describe("the content of an event", () => {
     ["a whole response", event({ type: "response.completed", response: { output: [{ text: "word" }] } }), 0, 0],
     ["text of a message", event({ type: "content_block_delta", delta: { type: "text_delta", text: "word" } }), 1, 4],
     ["the text with which a message's part begins", event({ content_block: { type: "text", text: "word" } }), 1, 4],
-    ["its thinking", event({ content_block: { type: "thinking", thinking: "hm", signature: "AAAA" } }), 1, 2],
+    ["its thinking", event({ content_block: { type: "thinking", thinking: "hmm", signature: "AAAA" } }), 1, 3],
     ["thinking of a message", event({ delta: { type: "thinking_delta", thinking: "hm" } }), 1, 2],
     ["input of a message's tool", event({ delta: { type: "input_json_delta", partial_json: '{"' } }), 1, 2],
-    ["a signature", event({ delta: { type: "signature_delta", signature: "AAAA" } }), 0, 0],
     ["the end", "data: [DONE]\n\n", 0, 0],
   ])("is counted: %s", (_, text, events, characters) => {
     expect(seen(text)).toEqual([events, characters]);

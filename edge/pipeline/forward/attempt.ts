@@ -19,7 +19,7 @@ import type { Call } from "../call/context.ts";
 import type { ParsedCall } from "../call/known.ts";
 import { AttemptCancellation, type TimeLimits } from "./attempt-cancellation.ts";
 import { type BegunAnswer, beginningOf, LOOK_MAX_BYTES, lookAtAnswer, unread } from "./look-at-answer.ts";
-import { acceptedPlans, asksForStream, editsOf, isNamedIn, noteRefusal } from "./transform-plans.ts";
+import { acceptedPlans, asksForStream, editsOf, noteRefusal, refusedPlans } from "./transform-plans.ts";
 import type { UpstreamProgress } from "./upstream-progress.ts";
 
 /** Statuses with which an upstream refuses a field. */
@@ -145,7 +145,7 @@ async function sendOnce(
   const plans = acceptedPlans(sending, target);
   const first = { ...(await send(sending, target, headers, cancellation, plans)), span };
   if (first.response.ok || !parsed.outgoing.resendable) return first;
-  const refused = plans.filter((plan) => plan.optional && isNamedIn(first.head, plan));
+  const refused = await refusedPlans(sending, plans, first.head);
   if (refused.length === 0) return first;
   await first.response.body?.cancel().catch(() => undefined);
   const others = plans.filter((plan) => !refused.includes(plan));

@@ -4,6 +4,7 @@
  */
 import type { ModelRecord } from "../../../shared/records.ts";
 import type { Target } from "../../domain/upstream/endpoint-order.ts";
+import { isNamedIn, namesWithin, refusalIn, tellingNames } from "../../domain/upstream/named-refusal.ts";
 import { writtenEdits } from "../../domain/upstream/request-body.ts";
 import type { MemberEdits, TransformPlan } from "../../domain/upstream/transform.ts";
 import type { Call } from "../call/context.ts";
@@ -59,10 +60,30 @@ export function acceptedPlans({ call, model, plans }: PlannedRequest, target: Ta
   });
 }
 
-/** Whether the body of an answer names every member that the plan has changed. */
-export function isNamedIn(body: Uint8Array, { edits }: TransformPlan): boolean {
-  const text = new TextDecoder().decode(body);
-  return [...edits.keys()].every((name) => text.includes(name));
+/** Those of the plans that an upstream refuses with an error that begins with `body`. */
+export async function refusedPlans(
+  { call, parsed }: Pick<Resolved, "parsed"> & Pick<PlannedRequest, "call">,
+  plans: readonly TransformPlan[],
+  body: Uint8Array,
+): Promise<readonly TransformPlan[]> {
+  const refusal = refusalIn(body);
+  const named = plans.filter(({ optional, edits }) => optional && isNamedIn(refusal, edits));
+  if (named.length === 0 || named.every(({ edits }) => edits.has(refusal.unsupported))) return named;
+  const names = named.flatMap(({ edits }) => tellingNames(edits));
+  const written = new Set<string>();
+  for (const pieces of [parsed.outgoing.clientBytes ?? [], ...valuesOf(plans)])
+    for (const name of await inTurns(call, namesWithin(pieces, names))) written.add(name);
+  return named.filter(
+    ({ edits }) => edits.has(refusal.unsupported) || !tellingNames(edits).some((name) => written.has(name)),
+  );
+}
+
+/** What boons have written into the request, as JSON. */
+function valuesOf(plans: readonly TransformPlan[]): readonly (readonly Uint8Array[])[] {
+  const values = plans.flatMap(({ optional, edits }) => (optional ? [] : [...edits.values()]));
+  return values
+    .filter((value) => value !== undefined)
+    .map((value) => [value instanceof Uint8Array ? value : new TextEncoder().encode(JSON.stringify(value))]);
 }
 
 /** Remembers that this upstream refuses these plans. */

@@ -238,10 +238,11 @@ it.each([
 
 describe("the limit of a message to a model of chat completions", () => {
   const CHAT_ANSWER = { choices: [{ index: 0, message: { role: "assistant", content: "hi" }, finish_reason: "stop" }] };
-  const body = JSON.stringify({ model: "tiny", max_tokens: 9, messages: [{ role: "user", content: "hello" }] });
+  const bodyWith = (more: object): string =>
+    JSON.stringify({ model: "tiny", max_tokens: 9, messages: [{ role: "user", content: "hello" }], ...more });
 
   /** The limits of the calls that two requests make of an upstream that refuses `max_tokens` so; null: it does not. */
-  async function limitsAt(refusal: string | null) {
+  async function limitsAt(refusal: string | null, more: object = {}) {
     const world = new TestPipeline();
     const sent: object[] = [];
     world.upstream = async (call) => {
@@ -252,7 +253,7 @@ describe("the limit of a message to a model of chat completions", () => {
     };
     const statuses = [];
     for (let times = 0; times < 2; times += 1)
-      statuses.push((await run(world.received({ body }, "/v1/messages"))).status);
+      statuses.push((await run(world.received({ body: bodyWith(more) }, "/v1/messages"))).status);
     return { sent, statuses };
   }
 
@@ -269,5 +270,34 @@ describe("the limit of a message to a model of chat completions", () => {
   it("stays max_tokens where its number is refused", async () => {
     const { sent, statuses } = await limitsAt("max_tokens is too large");
     expect({ sent, statuses }).toEqual({ sent: [{ max_tokens: 9 }, { max_tokens: 9 }], statuses: [400, 400] });
+  });
+
+  it.each<[string, string, object]>([
+    ["a text", "max_completion_tokens", { metadata: { user_id: "max_completion_tokens" } }],
+    [
+      "a name",
+      "max_completion_tokens",
+      { tools: [{ name: "a", input_schema: { type: "object", properties: { max_completion_tokens: {} } } }] },
+    ],
+  ])("stays max_tokens where the error may repeat %s of the request", async (_, repeated, more) => {
+    const error = { message: `max_tokens is too large for ${repeated}`, param: "max_tokens", code: "invalid_value" };
+    for (const refusal of [JSON.stringify({ error }), error.message])
+      expect(await limitsAt(refusal, more)).toEqual({
+        sent: [{ max_tokens: 9 }, { max_tokens: 9 }],
+        statuses: [400, 400],
+      });
+  });
+
+  it("stays max_tokens where the error says the other name only in what it repeats", async () => {
+    const repeated = { detail: [{ loc: ["body", "max_tokens"], msg: "too large", input: "max_completion_tokens" }] };
+    expect((await limitsAt(JSON.stringify(repeated))).statuses).toEqual([400, 400]);
+  });
+
+  it("is max_completion_tokens for a text about it if the error calls the parameter unsupported", async () => {
+    const message = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.";
+    const error = { message, param: "max_tokens", code: "unsupported_parameter" };
+    const { sent, statuses } = await limitsAt(JSON.stringify({ error }), { system: "Explain max_completion_tokens" });
+    const newer = { max_completion_tokens: 9 };
+    expect({ sent, statuses }).toEqual({ sent: [{ max_tokens: 9 }, newer, newer], statuses: [200, 200] });
   });
 });
