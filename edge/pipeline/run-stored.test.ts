@@ -100,3 +100,32 @@ describe("the stream of a stored answer", () => {
     expect((await text).includes("upstream_stream_error")).toBe(isCut);
   });
 });
+
+it("a stream that is read from a later event on is charged for its events from the beginning", async () => {
+  const world = new TestPipeline();
+  const charged = { inputTokens: 1, outputTokens: 1, endUser: "" };
+  world.objects.set("resp_1", { upstream: "http://upstream.test", model: "tiny", charged });
+  const delta = { type: "response.output_text.delta", item_id: "m", output_index: 0, content_index: 0, delta: "word " };
+  const events = Array.from({ length: 9 }, (_, at) => ({ ...delta, sequence_number: at }));
+  world.upstream = async ({ url }) => {
+    const after = Number(new URL(url).searchParams.get("starting_after") ?? -1);
+    const text = events.slice(after + 1).map((event) => `data: ${JSON.stringify(event)}\n\n`);
+    return new Response(text.join(""), { headers: { "content-type": "text/event-stream" } });
+  };
+  const readTokens = async (query: string) => {
+    const permits: TestPermit[] = [];
+    world.subCallPermit = async () => {
+      const permit = new TestPermit();
+      permits.push(permit);
+      return permit;
+    };
+    const received = world.received({ method: "GET", body: null }, `/v1/responses/resp_1?stream=true${query}`);
+    const text = await (await runStored(received, "resp_1")).text();
+    await world.settled();
+    const [tokens] = permits.map(({ settlement }) => settlement?.row?.output_tokens);
+    return { tokens, shown: [...text.matchAll(/"sequence_number":(\d+)/g)].map(([, at]) => Number(at)) };
+  };
+  const whole = await readTokens("");
+  expect(await readTokens("&starting_after=5")).toEqual({ tokens: whole.tokens, shown: [6, 7, 8] });
+  expect(whole.tokens).toBeGreaterThan(4);
+});

@@ -73,11 +73,10 @@ export async function runStored(received: PipelineInput, id: string): Promise<Re
     }));
     // A background answer was empty when it was made, so no guardrail has seen it yet.
     const guards = outputGuards(call, unestimated(call, resolved));
-    const isCut = startingAfter !== null && guards.length > 0;
-    const reading = isCut ? { ...call, search: fromBeginning(call.search) } : call;
+    const reading = startingAfter === null ? call : { ...call, search: fromBeginning(call.search) };
     return await forwardProbe(reading, resolved, {
       counts: true,
-      stagesOf: () => (isCut ? [...guards, laterEvents(call, startingAfter)] : guards),
+      stagesOf: () => (startingAfter === null ? guards : [...guards, laterEvents(call, startingAfter)]),
       bill: (_, read, answered) => billed(call, unestimated(call, read), place, answered),
       charge: (_, read, end) => call.waitUntil(charge(call, id, read, end)),
     });

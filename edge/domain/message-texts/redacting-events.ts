@@ -8,6 +8,8 @@
 import { REDACTED } from "../../../shared/guardrails/replacements.ts";
 import type { ScanRoom, TextScan } from "../../../shared/guardrails/text-scan.ts";
 import type { Steps } from "../../../shared/steps.ts";
+import { isSignature } from "../dialect/responses/sealed.ts";
+import { elementsOf, objectOf } from "../dialect/values.ts";
 import { concat } from "../wire/bytes/byte-pieces.ts";
 import type { JsonObject } from "../wire/json/document.ts";
 import { isUnreadJson, parsedInSteps } from "../wire/json/parse-in-steps.ts";
@@ -113,7 +115,7 @@ export class RedactingEvents implements ResponseTransform {
     if (!parts.isWhole) throw new Error("an event with too many texts");
     const changed = [
       // first, because the event is repeated with the rests of its fragments
-      yield* redactEach(this.#scan, this.#tally, parts.wholes),
+      yield* redactEach(this.#scan, this.#tally, parts.wholes, value),
       yield* this.#redactFragments(parts, fields, data, value),
       yield* dropPieces(parts),
       // written anew, each name is there once
@@ -300,7 +302,7 @@ export function* redactDocument(
   }
   if (typeof document === "string") return yield* redactWhole(scan, tally, text, document, room);
   const parts = yield* answerParts(document);
-  const changed = [yield* dropPieces(parts), yield* redactEach(scan, tally, parts.texts, room)];
+  const changed = [yield* dropPieces(parts), yield* redactEach(scan, tally, parts.texts, document, room)];
   return changed.includes(true) ? new TextDecoder().decode(yield* writtenInSteps(document)) : text;
 }
 
@@ -323,7 +325,13 @@ function* redactLines(scan: TextScan, tally: RedactionTally, lines: readonly str
 }
 
 /** Redacts complete texts in their document, the parts of one as one; false: nothing matches. */
-function* redactEach(scan: TextScan, tally: RedactionTally, texts: readonly AnswerText[], room = ALL): Steps<boolean> {
+function* redactEach(
+  scan: TextScan,
+  tally: RedactionTally,
+  texts: readonly AnswerText[],
+  document: unknown,
+  room = ALL,
+): Steps<boolean> {
   let changed = false;
   const wholes = yield* grouped(texts, ({ json, alone, place }) => (json || alone ? null : wholeOf(place)));
   for (const parts of wholes)
@@ -333,9 +341,21 @@ function* redactEach(scan: TextScan, tally: RedactionTally, texts: readonly Answ
       holder[name] = (ofValue ? yield* parsedInSteps(redacted) : undefined) ?? redacted;
       // it would not fit, and servers refuse such a thought, while one without is left out
       if (name === "thinking" && typeof holder["signature"] === "string") holder["signature"] = "";
+      unseal(document, parts[at] as AnswerText);
       changed = true;
     }
   return changed;
+}
+
+/** Takes the signature of a thought that was changed out of its item of the Responses API. */
+function unseal(document: unknown, { holder, place }: AnswerText): void {
+  const [summary, at] = place.slice(-3);
+  if (summary !== "summary" || typeof at !== "number") return;
+  let item: unknown = document;
+  for (const step of place.slice(0, -3)) item = (item as Readonly<Record<string, unknown>> | undefined)?.[step];
+  const { summary: parts, encrypted_content: sealed } = objectOf(item);
+  if (elementsOf(parts)[at] === holder && isSignature(sealed))
+    delete (item as Record<string, unknown>)["encrypted_content"];
 }
 
 function* redactParts(

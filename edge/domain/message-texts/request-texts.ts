@@ -6,6 +6,7 @@
  * read them: in any case, and up to a NUL.
  */
 import type { Steps } from "../../../shared/steps.ts";
+import { isSignature } from "../dialect/responses/sealed.ts";
 import { BytePieces, type Span } from "../wire/bytes/byte-pieces.ts";
 import { type JsonPath, type StringPlace, stringAt, stringPlaces } from "../wire/json/string-places.ts";
 import { grouped, wholeOf } from "./answer-texts.ts";
@@ -23,6 +24,8 @@ export interface RequestText {
   /** JSON inside a string: the arguments of a tool call. */
   readonly json?: boolean;
   readonly span: Span;
+  /** The signature of this thought, which would not fit another text. */
+  readonly signature?: Span;
 }
 
 /** The texts of a request. */
@@ -109,6 +112,7 @@ export function* guardedTexts(pieces: readonly Uint8Array[], scope: TextScope, o
   const body = new BytePieces(pieces);
   const unreadable = new Set<string>();
   const repeated = new RepeatedMembers();
+  const signatures = new Map<string, Span>();
   let hasTokenIds = false;
   let room = PLACES_MAX;
   const isKept = (path: JsonPath, isName: boolean): boolean => {
@@ -118,7 +122,12 @@ export function* guardedTexts(pieces: readonly Uint8Array[], scope: TextScope, o
   };
   const places = yield* stringPlaces(
     pieces,
-    (path, isName, { start }) => {
+    (path, isName, span) => {
+      const { start } = span;
+      if (!isName && room > 0 && SIGNATURES.has(nameOf(path.at(-1)))) {
+        signatures.set(JSON.stringify(path.slice(0, -1)), span);
+        room -= 1;
+      }
       const isRead = isName && room > 0 && scope.has(nameOf(path[0])) && isContent(scope, path);
       if (isRead && repeated.take(path, start)) room -= 1;
       if (isName || !isOfTokens(scope, path, false)) return isKept(path, isName);
@@ -165,7 +174,9 @@ export function* guardedTexts(pieces: readonly Uint8Array[], scope: TextScope, o
       // the name of a tool says which result this is
       const isJoined = isTold ? !isName : isText(scope, path, isName) && !(speaker === "tool" && isSpeakersName(path));
       if ((!isJoined || isTold) && (yield* isIdOrBytes(path, text))) continue;
-      const found = { text, user, span, json: nameOf(path.at(-1)) === "arguments" };
+      const signature = signatures.size === 0 ? undefined : signatures.get(JSON.stringify(signedWith(path)));
+      const isSigned = signature !== undefined && (yield* isOfText(body, path, signature));
+      const found = { text, user, span, json: nameOf(path.at(-1)) === "arguments", ...(isSigned ? { signature } : {}) };
       if (isDefinition || !isJoined) others.push(found);
       else if (isTold || speaker === "tool") result.push(found);
       else if (speaker === "thought" || !isContent(scope, path)) beside.push(found);
@@ -182,6 +193,20 @@ export function* guardedTexts(pieces: readonly Uint8Array[], scope: TextScope, o
   const readings = [contents.systemFirst, lastRead.asGiven, lastRead.systemFirst];
   const otherReadings = readings.filter(({ length }) => length > 0);
   return { prompts, otherReadings, others, toolResults, hasTokenIds, isWhole: room >= 0 };
+}
+
+/** Members that sign a thought. */
+const SIGNATURES = new Set(["signature", "encrypted_content"]);
+
+/** The object whose signature is that of a text, if it is a thought. */
+function signedWith(path: JsonPath): JsonPath | null {
+  if (nameOf(path.at(-1)) === "thinking") return path.slice(0, -1);
+  return nameOf(path.at(-3)) === "summary" ? path.slice(0, -3) : null;
+}
+
+/** An item of reasoning may be sealed by an API that signs no summary. */
+function* isOfText(body: BytePieces, path: JsonPath, signature: Span): Steps<boolean> {
+  return nameOf(path.at(-1)) === "thinking" || isSignature(yield* stringAt(body, signature));
 }
 
 const NO_SERVERS: ReadonlyMap<string, boolean> = new Map();

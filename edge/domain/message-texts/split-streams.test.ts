@@ -177,6 +177,24 @@ describe("a signed thought", () => {
     expect(redacted([chunk("hi"), event])).toContain(new TextDecoder().decode(sent(event)));
   });
 
+  it("has no signature in an item of the Responses API once it is redacted", () => {
+    const item = (text: string, sealed?: string) => ({
+      type: "reasoning",
+      summary: [{ type: "summary_text", text }],
+      ...(sealed === undefined ? {} : { encrypted_content: sealed }),
+    });
+    const [signature, others] = ["anthropic:signature:c2ln", "gAAAA"];
+    const items = [item("a zanzibarx", signature), item("jane", signature), item("a zanzibarx", others)];
+    const shown = [item("a [REDACTED]"), item("jane", signature), item("a [REDACTED]", others)];
+    const document = atOnce(redactDocument(scan, new RedactionTally(), JSON.stringify({ output: items })));
+    expect(JSON.parse(document)).toEqual({ output: shown });
+    const events = (of: readonly object[]) => [
+      ...of.map((one, output_index) => ({ type: "response.output_item.done", output_index, item: one })),
+      { type: "response.completed", response: { output: of } },
+    ];
+    expect(eventsOf(redacted(events(items)))).toEqual(events(shown));
+  });
+
   it("has no signature once it is redacted, in a stream and in an answer", () => {
     expect(eventsOf(redacted([delta("a zanzibarx")]))).toEqual([delta("a [REDACTED]", "")]);
     const answer = { content: [thought("a zanzibarx", "c2ln"), thought("jane", "c2ln")] };

@@ -236,14 +236,19 @@ it.each([
   });
 });
 
-describe("the limit of a message to a model of chat completions", () => {
+const LIMITED = [
+  ["/v1/messages", { max_tokens: 9, messages: [{ role: "user", content: "hello" }] }],
+  ["/v1/responses", { max_output_tokens: 9, input: "hello" }],
+] as const;
+
+describe.each(LIMITED)("the limit of a call of %s to a model of chat completions", (path, members) => {
   const CHAT_ANSWER = { choices: [{ index: 0, message: { role: "assistant", content: "hi" }, finish_reason: "stop" }] };
-  const bodyWith = (more: object): string =>
-    JSON.stringify({ model: "tiny", max_tokens: 9, messages: [{ role: "user", content: "hello" }], ...more });
+  const bodyWith = (more: object): string => JSON.stringify({ model: "tiny", ...members, ...more });
 
   /** The limits of the calls that two requests make of an upstream that refuses `max_tokens` so; null: it does not. */
   async function limitsAt(refusal: string | null, more: object = {}) {
     const world = new TestPipeline();
+    world.model = modelOf({ responses_api: "translated" });
     const sent: object[] = [];
     world.upstream = async (call) => {
       const { max_tokens, max_completion_tokens } = await new Response(call.body as Uint8Array<ArrayBuffer>).json();
@@ -253,7 +258,7 @@ describe("the limit of a message to a model of chat completions", () => {
     };
     const statuses = [];
     for (let times = 0; times < 2; times += 1)
-      statuses.push((await run(world.received({ body: bodyWith(more) }, "/v1/messages"))).status);
+      statuses.push((await run(world.received({ body: bodyWith(more) }, path))).status);
     return { sent, statuses };
   }
 

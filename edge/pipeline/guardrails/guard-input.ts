@@ -11,7 +11,7 @@ import { type GuardedTexts, guardedTexts, type RequestText } from "../../domain/
 import { RedactionTally, unescaped } from "../../domain/message-texts/text-redaction.ts";
 import { textScopeOf } from "../../domain/message-texts/text-scopes.ts";
 import type { OpenSpan } from "../../domain/trace/trace.ts";
-import type { Edit } from "../../domain/wire/bytes/byte-pieces.ts";
+import type { Edit, Span } from "../../domain/wire/bytes/byte-pieces.ts";
 import { writtenInSteps } from "../../domain/wire/json/write-in-steps.ts";
 import { authenticateNow } from "../authenticate/authenticate-now.ts";
 import type { OutgoingBody } from "../call/client-body.ts";
@@ -240,11 +240,14 @@ async function redacted(
     given.replaceTexts(await inTurns(call, redactedTexts(guards, prompts)));
     return given;
   }
-  const edits: Edit[] = [];
-  const replace = function* (texts: readonly RequestText[], replaced: readonly string[]): Steps<void> {
-    for (const [at, { text, span }] of texts.entries()) {
-      const other = replaced[at] ?? text;
-      if (other !== text) edits.push({ span, text: yield* writtenInSteps(other) });
+  const replaced = new Map<number, Edit>();
+  const unsigned: Span[] = [];
+  const replace = function* (texts: readonly RequestText[], others: readonly string[]): Steps<void> {
+    for (const [at, { text, span, signature }] of texts.entries()) {
+      const other = others[at] ?? text;
+      if (other === text) continue;
+      replaced.set(span.start, { span, text: yield* writtenInSteps(other) });
+      if (signature !== undefined) unsigned.push(signature);
     }
   };
   const replaceAll = function* (): Steps<void> {
@@ -257,6 +260,10 @@ async function redacted(
     }
   };
   await inTurns(call, replaceAll());
+  const empty = new TextEncoder().encode('""');
+  // a signature may be examined, and replaced, as a text of its own
+  for (const span of unsigned) replaced.set(span.start, { span, text: empty });
+  const edits = [...replaced.values()];
   if (edits.length === 0 || !(given instanceof JsonOutgoing)) return given;
   const outgoing = await inTurns(call, given.edited(edits));
   call.cleanups.push(() => outgoing.release());

@@ -1,6 +1,7 @@
 /**
- * The stream of a stored answer, from one of its events on (docs/rules/routes.md#streams-of-stored-answers). A policy reads the
- * answer from its beginning, because a text may have begun before that event; its client gets the later events only.
+ * The stream of a stored answer, from one of its events on (docs/rules/routes.md#streams-of-stored-answers). The gateway reads the
+ * answer from its beginning, because a text may have begun before that event, and because all of it counts; its client gets the
+ * later events only.
  */
 import type { Steps } from "../../../shared/steps.ts";
 import { readEvent } from "../../domain/message-texts/answer-events.ts";

@@ -47,8 +47,11 @@ export function* responsesAnswer(completion: JsonObject, asked: ResponsesAsked):
   if (!isJsonObject(choice)) throw new GatewayError("upstream_failed", { cause: "the answer has no choice" });
   const message = objectOf(choice["message"]);
   const output = outputOf(completion, asked);
-  const blocks = elementsOf(message["thinking_blocks"]).map(objectOf);
-  for (const block of blocks) {
+  const blocks = elementsOf(message["thinking_blocks"]);
+  for (const one of blocks) {
+    yield ITEM_UNITS;
+    if (output.isTooLarge) throw tooLarge();
+    const block = objectOf(one);
     output.said("reasoning", textOf(block["thinking"]));
     const seal = sealOf(block);
     if (seal !== null) output.sealed(seal);
@@ -58,6 +61,7 @@ export function* responsesAnswer(completion: JsonObject, asked: ResponsesAsked):
   output.said("refusal", textOf(message["refusal"]));
   for (const [index, call] of elementsOf(message["tool_calls"]).entries()) {
     yield ITEM_UNITS;
+    if (output.isTooLarge) throw tooLarge();
     const { id, function: called } = objectOf(call);
     const { name, arguments: input } = objectOf(called);
     const head = { id: textOf(id) || callIdOf(completion, index), name: textOf(name) };
@@ -65,9 +69,12 @@ export function* responsesAnswer(completion: JsonObject, asked: ResponsesAsked):
   }
   const { finish_reason: reason } = choice;
   yield* output.finish(endStatusOf(reason));
-  if (output.isTooLarge)
-    throw new GatewayError("upstream_failed", { cause: "the answer is too large to be translated" });
+  if (output.isTooLarge) throw tooLarge();
   return responseOf(completion, asked, { output: output.items, reason, report: completion });
+}
+
+function tooLarge(): GatewayError {
+  return new GatewayError("upstream_failed", { cause: "the answer is too large to be translated" });
 }
 
 /** `head`: the completion, or its first chunk. */

@@ -11,6 +11,8 @@ import { type ClientTool, TEXT_ARGUMENT } from "./tools.ts";
 /** Most items of an answer, and characters of their texts, names and ids: the last event repeats them. */
 const ITEMS_MAX = 512;
 const TEXT_MAX_CHARACTERS = 4 * 1024 * 1024;
+/** Every event has the id of its item: of the answer's id the end, which differs. */
+const ID_MAX_CHARACTERS = 64;
 
 type SaidKind = "reasoning" | "text" | "refusal";
 
@@ -32,12 +34,14 @@ export class OutputItems {
   readonly #clientTools: ReadonlyMap<string, ClientTool>;
   readonly #opened: Item[] = [];
   readonly #calls = new Map<number, Item>();
+  /** What has come of the arguments of calls, and no event has told of yet. */
+  readonly #newInputs = new Map<Item, string>();
   #said: Item | null = null;
   #characters = 0;
 
   /** `id`: that of the answer, of which the ids of the items are made. */
   constructor(id: string, clientTools: ReadonlyMap<string, ClientTool>) {
-    this.#id = id;
+    this.#id = id.slice(-ID_MAX_CHARACTERS);
     this.#clientTools = clientTools;
   }
 
@@ -81,7 +85,7 @@ export class OutputItems {
     return [...events, ...this.#endSaid("completed", seal)];
   }
 
-  /** Adds to a call: its id and name with its first piece, or pieces of its name. */
+  /** Adds to a call: its id and name with its first piece, or pieces of its name. {@link newInputs} tells of its arguments. */
   called(
     at: number,
     { id, name }: { readonly id: string; readonly name: string },
@@ -103,7 +107,15 @@ export class OutputItems {
     if (item.index === null) events.push(...this.#openCall(item));
     this.#keep(item, input);
     // what a text tool gets is known when its arguments are whole
-    return item.kind === "custom" ? events : [...events, this.#argumentsDelta(item, input)];
+    if (item.kind !== "custom") this.#newInputs.set(item, (this.#newInputs.get(item) ?? "") + input);
+    return events;
+  }
+
+  /** One event for each call whose arguments go on, however many pieces of them have come. */
+  newInputs(): readonly JsonObject[] {
+    const events = [...this.#newInputs].map(([item, delta]) => this.#argumentsDelta(item, delta));
+    this.#newInputs.clear();
+    return events;
   }
 
   /** Ends everything that is open. */

@@ -41,7 +41,7 @@ export function* chatCallOf(request: JsonObject, signs: boolean): Steps<ChatCall
     tools: isOffered ? tools : null,
     tool_choice: isOffered ? choiceOf(choice) : null,
     parallel_tool_calls: isOffered ? request["parallel_tool_calls"] : null,
-    max_tokens: request["max_output_tokens"],
+    max_completion_tokens: request["max_output_tokens"],
     reasoning_effort: objectOf(request["reasoning"])["effort"],
     response_format: formatOf(objectOf(objectOf(request["text"])["format"])),
     stream,

@@ -183,7 +183,7 @@ describe("a request of the Responses API becomes one of chat completions", () =>
       parallel_tool_calls: false,
       response_format: { type: "json_schema", json_schema: { name: "n", schema: { type: "object" }, strict: true } },
       reasoning_effort: "high",
-      max_tokens: 9,
+      max_completion_tokens: 9,
       temperature: 0.5,
       user: "u",
       top_k: 3,

@@ -13,6 +13,11 @@ export function sealOf({ type, signature, data }: JsonObject): string | null {
   return textOf(signature) === "" ? null : SIGNED + textOf(signature);
 }
 
+/** Whether it is the signature of the text beside it. */
+export function isSignature(sealed: unknown): boolean {
+  return textOf(sealed).startsWith(SIGNED);
+}
+
 /** The block of reasoning of this text. Null: another API has sealed it. */
 export function thinkingBlockOf(sealed: unknown, text: string): JsonObject | null {
   const content = textOf(sealed);

@@ -5,10 +5,11 @@
 import type { Steps } from "../../../../shared/steps.ts";
 import { isJsonObject, type JsonObject } from "../../wire/json/document.ts";
 import { parsedInSteps } from "../../wire/json/parse-in-steps.ts";
+import { headText } from "../../wire/sse/event-head.ts";
 import { chatError, statusOfEvent } from "../error-types.ts";
-import { reasoningOf } from "../to-messages/answer.ts";
+import { isBegun, reasoningOf, reportOf } from "../to-messages/answer.ts";
 import { CallPlaces } from "../to-messages/call-places.ts";
-import { elementsOf, given, ITEM_UNITS, objectOf, textOf } from "../values.ts";
+import { elementsOf, ITEM_UNITS, objectOf, textOf } from "../values.ts";
 import { endStatusOf, outputOf, type ResponsesAsked, responseOf } from "./answer.ts";
 import type { OutputItems } from "./output-items.ts";
 import { sealOf } from "./sealed.ts";
@@ -20,7 +21,7 @@ export class ResponsesStream {
   isBroken = false;
   readonly #asked: ResponsesAsked;
   readonly #places = new CallPlaces();
-  /** The first chunk. */
+  /** The id and the model of the answer. */
   #head: JsonObject = {};
   #output: OutputItems | null = null;
   /** Members of later chunks that count for the whole answer. */
@@ -43,10 +44,11 @@ export class ResponsesStream {
     if (data === "[DONE]") return yield* this.#end();
     const chunk = yield* parsedInSteps(data);
     if (!isJsonObject(chunk)) return this.#broken();
-    const { error, choices, object, usage, service_tier } = chunk;
+    const { error, choices, object } = chunk;
     if (name === "error" || error || object === "error") return this.#failed(chunk);
     if (!Array.isArray(choices)) return "";
-    this.#report = { ...this.#report, ...given({ usage, service_tier }) };
+    this.#report = { ...this.#report, ...reportOf(chunk) };
+    if (this.#output === null && !isBegun(chunk)) return "";
     const output = this.#output ?? outputOf(chunk, this.#asked);
     const begun = this.#output === null ? this.#begin(chunk) : "";
     this.#output = output;
@@ -75,26 +77,30 @@ export class ResponsesStream {
     return this.#line({ ...error, type: "error", error });
   }
 
-  #begin(chunk: JsonObject): string {
-    this.#head = chunk;
-    const response = responseOf(chunk, this.#asked, null);
+  #begin({ id, model }: JsonObject): string {
+    this.#head = { id: headText(id), model: headText(model) };
+    const response = responseOf(this.#head, this.#asked, null);
     return this.#line({ type: "response.created", response }) + this.#line({ type: "response.in_progress", response });
   }
 
   *#choice(output: OutputItems, { delta, finish_reason: reason }: JsonObject): Steps<readonly JsonObject[]> {
-    if (reason !== undefined && reason !== null) this.#reason = reason;
+    if (reason !== undefined && reason !== null) this.#reason = headText(reason);
     const { content, refusal, tool_calls: calls, thinking_blocks: blocks } = objectOf(delta);
     const events: JsonObject[] = [...output.said("reasoning", reasoningOf(objectOf(delta)))];
     for (const block of elementsOf(blocks)) {
+      yield ITEM_UNITS;
+      if (output.isTooLarge) return events;
       const seal = sealOf(objectOf(block));
       if (seal !== null) events.push(...output.sealed(seal));
     }
     events.push(...output.said("text", textOf(content)), ...output.said("refusal", textOf(refusal)));
     for (const call of elementsOf(calls)) {
       yield ITEM_UNITS;
+      if (output.isTooLarge) return events;
       const { at, id, name, input } = this.#places.pieceOf(objectOf(call), this.#head);
       events.push(...output.called(at, { id, name }, input));
     }
+    events.push(...output.newInputs());
     return events;
   }
 

@@ -46,6 +46,27 @@ export function messageHead({ id, model }: JsonObject): JsonObject {
   return { id: headText(id), type: "message", role: "assistant", model: headText(model) };
 }
 
+/** Whether a chunk is one of the answer: some servers first tell of the prompt, without an id. */
+export function isBegun({ id, choices }: JsonObject): boolean {
+  return textOf(id) !== "" || elementsOf(choices).length > 0;
+}
+
+/** What a chunk says of the whole answer, as far as its end tells of it: it is kept until then. */
+export function reportOf({ usage, service_tier }: JsonObject): JsonObject {
+  return given({ usage: isJsonObject(usage) ? countsOf(usage) : null, service_tier: headText(service_tier) });
+}
+
+function countsOf({ prompt_tokens, completion_tokens, ...details }: JsonObject): JsonObject {
+  const { cached_tokens, cache_write_tokens } = objectOf(details["prompt_tokens_details"]);
+  const { reasoning_tokens } = objectOf(details["completion_tokens_details"]);
+  return {
+    prompt_tokens: countOf(prompt_tokens),
+    completion_tokens: countOf(completion_tokens),
+    prompt_tokens_details: { cached_tokens: countOf(cached_tokens), cache_write_tokens: countOf(cache_write_tokens) },
+    completion_tokens_details: { reasoning_tokens: countOf(reasoning_tokens) },
+  };
+}
+
 /** The text of a message or delta in which servers write reasoning. */
 export function reasoningOf(message: JsonObject): string {
   return REASONING_NAMES.map((name) => textOf(message[name])).find((text) => text !== "") ?? "";

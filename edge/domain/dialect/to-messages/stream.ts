@@ -6,15 +6,16 @@ import { errorBody } from "../../../../shared/errors.ts";
 import type { Steps } from "../../../../shared/steps.ts";
 import { isJsonObject, type JsonObject } from "../../wire/json/document.ts";
 import { parsedInSteps } from "../../wire/json/parse-in-steps.ts";
+import { headText } from "../../wire/sse/event-head.ts";
 import { cutText } from "../../wire/text/printable.ts";
 import { messagesError, statusOfEvent } from "../error-types.ts";
-import { elementsOf, given, ITEM_UNITS, objectOf, textOf } from "../values.ts";
-import { endOf, messageHead, messagesUsage, reasoningOf } from "./answer.ts";
+import { elementsOf, ITEM_UNITS, objectOf, textOf } from "../values.ts";
+import { endOf, isBegun, messageHead, messagesUsage, reasoningOf, reportOf } from "./answer.ts";
 import { BlockQueue } from "./block-queue.ts";
 import { CallPlaces } from "./call-places.ts";
 
-/** The most of a refusal that its end repeats. */
-const REFUSAL_MAX_CHARACTERS = 1024;
+/** The most of a refusal, or of the text that stopped the answer, that its end repeats. */
+const REPEATED_MAX_CHARACTERS = 1024;
 
 export class MessagesStream {
   isBroken = false;
@@ -33,13 +34,14 @@ export class MessagesStream {
     if (data === "[DONE]") return this.#end();
     const chunk = yield* parsedInSteps(data);
     if (!isJsonObject(chunk)) return this.#broken();
-    const { error, choices, object, usage, service_tier } = chunk;
+    const { error, choices, object } = chunk;
     if (name === "error" || error || object === "error") {
       this.#ended = true;
       return written([messagesError(statusOfEvent(chunk), chunk)]);
     }
     if (!Array.isArray(choices)) return "";
-    this.#report = { ...this.#report, ...given({ usage, service_tier }) };
+    this.#report = { ...this.#report, ...reportOf(chunk) };
+    if (this.#head === null && !isBegun(chunk)) return "";
     const started = this.#start(chunk);
     const choice = elementsOf(choices).find((one) => (objectOf(one)["index"] ?? 0) === 0);
     const events = yield* this.#choice(objectOf(choice), chunk);
@@ -72,10 +74,11 @@ export class MessagesStream {
   }
 
   *#choice(choice: JsonObject, chunk: JsonObject): Steps<readonly JsonObject[] | null> {
-    const { delta, finish_reason } = choice;
-    if (finish_reason !== undefined && finish_reason !== null) this.#finish = choice;
+    const { delta, finish_reason, stop_reason } = choice;
+    if (finish_reason !== undefined && finish_reason !== null)
+      this.#finish = { finish_reason: headText(finish_reason), stop_reason: shortText(stop_reason) };
     const { content, refusal, tool_calls: calls } = objectOf(delta);
-    this.#refusal = cutText(this.#refusal + textOf(refusal), REFUSAL_MAX_CHARACTERS);
+    this.#refusal = cutText(this.#refusal + textOf(refusal), REPEATED_MAX_CHARACTERS);
     const events: JsonObject[] = [];
     const thought = this.#blocks.said("thinking", reasoningOf(objectOf(delta)));
     const said = this.#blocks.said("text", textOf(content) + textOf(refusal));
@@ -102,6 +105,10 @@ export class MessagesStream {
       { type: "message_stop" },
     ]);
   }
+}
+
+function shortText(value: unknown): string | undefined {
+  return typeof value === "string" ? cutText(value, REPEATED_MAX_CHARACTERS) : undefined;
 }
 
 function written(events: readonly JsonObject[]): string {
