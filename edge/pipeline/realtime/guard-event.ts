@@ -23,7 +23,7 @@ import { callOnSession, type OpenSession, type ResponseCall, withBody } from "./
 const SAID_MAX = 1_024;
 
 /** The end of what the client's items have said so far: a text may go on in the next one. */
-export interface SaidBefore {
+interface SaidBefore {
   text: string;
 }
 
