@@ -128,7 +128,7 @@ export function guardedEvents(
 }
 
 /** Ends what is examined. Returns what it is refused with; null: the client has all of it. */
-export async function refusalOf(guarded: GuardedEvents | null): Promise<GatewayError | null> {
+export async function guardRefusal(guarded: GuardedEvents | null): Promise<GatewayError | null> {
   try {
     await guarded?.end();
     return null;

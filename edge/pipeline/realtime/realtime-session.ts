@@ -43,7 +43,7 @@ import { StallWatch } from "../call/stall-watch.ts";
 import { fieldError } from "../resolve-model/field-error.ts";
 import type { Settler } from "../settle/settle.ts";
 import { checkEvent } from "./check-event.ts";
-import { type GuardedEvents, guardedEvent, guardedEvents, refusalOf } from "./guard-event.ts";
+import { type GuardedEvents, guardedEvent, guardedEvents, guardRefusal } from "./guard-event.ts";
 import { type Message, MessageQueue } from "./message-queue.ts";
 import { callOnSession, type OpenSession, ResponseCall } from "./response-call.ts";
 
@@ -245,7 +245,7 @@ export class RealtimeSession {
   }
 
   async #done(id: string, { response, guarded }: Underway, event: RealtimeEvent): Promise<void> {
-    const refusal = await refusalOf(guarded);
+    const refusal = await guardRefusal(guarded);
     if (refusal !== null) {
       this.#tell(refusal);
       this.#send("client", JSON.stringify(failedResponse(event, refusal.code)));
@@ -262,7 +262,7 @@ export class RealtimeSession {
       this.#send("client", passed),
     );
     await guarded?.push(text);
-    const refusal = await refusalOf(guarded);
+    const refusal = await guardRefusal(guarded);
     if (refusal !== null) this.#tell(refusal);
   }
 
