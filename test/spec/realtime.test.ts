@@ -78,11 +78,13 @@ describe("a session", () => {
     );
   });
 
-  it("passes text and binary messages both ways, and the code and reason of a close", async () => {
+  it("refuses bytes of a client that are no event, passes those of its upstream, and the close", async () => {
     const minted = await mint();
     const client = await open(minted);
     const [connection] = seenBy(minted);
     client.socket.send(Buffer.from([0xff, 1, 2]));
+    await client.got("error");
+    connection?.socket.send(Buffer.from([0xff, 1, 2]));
     await waitFor(
       () => client.binary.length,
       (count) => count === 1,
@@ -92,8 +94,8 @@ describe("a session", () => {
       () => connection?.closedWith ?? null,
       (code) => code !== null,
     );
-    expect({ sent: connection?.binary[0], got: client.binary[0], closed }).toEqual({
-      sent: Buffer.from([0xff, 1, 2]),
+    expect({ sent: connection?.binary.length, got: client.binary[0], closed }).toEqual({
+      sent: 0,
       got: Buffer.from([0xff, 1, 2]),
       closed: { code: 4321, reason: "done here" },
     });

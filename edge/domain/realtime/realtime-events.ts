@@ -46,7 +46,15 @@ export function responseIdOf(event: RealtimeEvent): string | null {
   return typeof id === "string" ? id : null;
 }
 
-/** Whether an event may show the text of an answer, if a response is under way. */
+/** Whether an event shows only what the client itself has said. */
+export function isOfClient(event: RealtimeEvent): boolean {
+  const role = jsonObjectOf(event["item"])?.["role"];
+  return event.type.startsWith("conversation.item.")
+    ? role === "user" || role === "system" || event.type.startsWith("conversation.item.input_audio_transcription.")
+    : false;
+}
+
+/** Whether an event may show the text of an answer. */
 export function mayShowAnswer({ type }: RealtimeEvent): boolean {
   return /^(?:response|conversation)\./.test(type);
 }

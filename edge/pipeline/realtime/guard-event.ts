@@ -3,10 +3,14 @@
  * before it is sent on, and the events of each response like the answer to one. Audio is not examined.
  */
 import { GatewayError } from "../../../shared/errors.ts";
+import { guardedTexts } from "../../domain/message-texts/request-texts.ts";
+import { textScopeOf } from "../../domain/message-texts/text-scopes.ts";
+import { besideItem } from "../../domain/realtime/client-events.ts";
 import { eventOf, isTextless, type RealtimeEvent } from "../../domain/realtime/realtime-events.ts";
 import { concat } from "../../domain/wire/bytes/byte-pieces.ts";
 import { isJsonObject, type JsonObject } from "../../domain/wire/json/document.ts";
 import { parsedInSteps } from "../../domain/wire/json/parse-in-steps.ts";
+import { writtenInSteps } from "../../domain/wire/json/write-in-steps.ts";
 import type { Call } from "../call/context.ts";
 import { guardsOf } from "../call/guards.ts";
 import { inTurns } from "../call/in-turns.ts";
@@ -15,14 +19,53 @@ import { outputGuards } from "../guardrails/guard-output.ts";
 import { writtenCall } from "../resolve-model/json-outgoing.ts";
 import { callOnSession, type OpenSession, type ResponseCall, withBody } from "./response-call.ts";
 
+/** Characters of what was said before that a match can begin in. */
+const SAID_MAX = 1_024;
+
+/** The end of what the client's items have said so far: a text may go on in the next one. */
+interface SaidBefore {
+  text: string;
+}
+
 /** The event as the policy lets it pass. Throws the failure of what refuses it. */
-export async function guardedEvent(session: Call, request: OpenSession, event: RealtimeEvent): Promise<RealtimeEvent> {
+export async function guardedEvent(
+  session: Call,
+  request: OpenSession,
+  event: RealtimeEvent,
+  before: SaidBefore,
+): Promise<RealtimeEvent> {
   if (guardsOf(request.principal.tenant, "input") === null || isTextless(event)) return event;
   const { item } = event;
+  const beside = isJsonObject(item) ? besideItem(event) : event;
+  const passed = beside === null ? event : await examined(session, request, beside, session.path);
   // An item is read as the Responses API reads its input, everything else as that of a path without rules of its own.
-  const isItem = isJsonObject(item);
-  const call = { ...callOnSession(session), path: isItem ? "/v1/responses" : session.path };
-  const body: JsonObject = isItem ? { input: [item] } : event;
+  const given = isJsonObject(item) ? { ...passed, item: await guardedItem(session, request, item, before) } : passed;
+  const written = eventOf(given);
+  if (written === null) throw new GatewayError("content_policy_unavailable");
+  return written;
+}
+
+async function guardedItem(session: Call, request: OpenSession, item: JsonObject, before: SaidBefore) {
+  const said = { type: "message", role: "user", content: [{ type: "input_text", text: before.text }] };
+  const path = "/v1/responses";
+  const { input } = await examined(session, request, { input: before.text === "" ? [item] : [said, item] }, path);
+  const items = input as readonly unknown[];
+  const call = callOnSession(session);
+  const { scansAssistant = false } = guardsOf(request.principal.tenant, "input") ?? {};
+  const bytes = await inTurns(call, writtenInSteps({ input: items }));
+  const { prompts } = await inTurns(call, guardedTexts([bytes], textScopeOf(path, call.route), scansAssistant));
+  before.text = endOf(prompts.map(({ text }) => text).join(""));
+  return items.at(-1);
+}
+
+/** Begins with a word, if it is one of many: a part of one could be taken for something else. */
+function endOf(text: string): string {
+  return text.length <= SAID_MAX ? text : text.slice(-SAID_MAX).replace(/^\S*\s/, "");
+}
+
+/** The body as the policy lets it pass. */
+async function examined(session: Call, request: OpenSession, body: JsonObject, path: string): Promise<JsonObject> {
+  const call = { ...callOnSession(session), path };
   const parsed = await inTurns(
     call,
     writtenCall(body, request.parsed.modelName, () => false),
@@ -31,14 +74,11 @@ export async function guardedEvent(session: Call, request: OpenSession, event: R
     const passed = await guardInput(call, withBody(request, parsed));
     passed.guarded?.beside?.("admitted");
     const { outgoing } = passed.parsed;
-    if (outgoing === parsed.outgoing) return event;
+    if (outgoing === parsed.outgoing) return body;
     const text = new TextDecoder().decode(concat(outgoing.clientBytes ?? []));
     const changed = await inTurns(call, parsedInSteps(text));
-    const given =
-      isItem && isJsonObject(changed) ? { ...event, item: (changed["input"] as readonly unknown[])[0] } : changed;
-    const written = eventOf(given);
-    if (written === null) throw new GatewayError("content_policy_unavailable");
-    return written;
+    if (!isJsonObject(changed)) throw new GatewayError("content_policy_unavailable");
+    return changed;
   } finally {
     for (const undo of call.cleanups) undo();
   }
@@ -52,7 +92,10 @@ export interface GuardedEvents {
 }
 
 /** Null: nothing is examined. `send` is called with each event that may pass. */
-export function guardedEvents({ call, request }: ResponseCall, send: (text: string) => void): GuardedEvents | null {
+export function guardedEvents(
+  { call, request }: Pick<ResponseCall, "call" | "request">,
+  send: (text: string) => void,
+): GuardedEvents | null {
   // A response is what its client asked for, not what the gateway asks for itself.
   const [stage] = outputGuards({ ...call, parentId: null }, request);
   if (stage === undefined) return null;
@@ -82,6 +125,16 @@ export function guardedEvents({ call, request }: ResponseCall, send: (text: stri
       await passed;
     },
   };
+}
+
+/** Ends what is examined. Returns what it is refused with; null: the client has all of it. */
+export async function guardRefusal(guarded: GuardedEvents | null): Promise<GatewayError | null> {
+  try {
+    await guarded?.end();
+    return null;
+  } catch (error) {
+    return error instanceof GatewayError ? error : new GatewayError("content_policy_unavailable", { cause: error });
+  }
 }
 
 /** The data of each event of a stream that the gateway has written. */

@@ -1,6 +1,7 @@
 /** A realtime session between two connections: what ends it by itself, and what its messages wait for. */
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
+import { HeldSocket } from "../../../test/harness/edge/pipeline/held-socket.ts";
 import { TestPermit, TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
 import { type AdmittedRequest, admit } from "../admit/admit.ts";
 import { authenticate } from "../authenticate/authenticate.ts";
@@ -11,35 +12,6 @@ import { parseNamed } from "../resolve-model/parse-call.ts";
 import { resolveModel } from "../resolve-model/resolve-model.ts";
 import { Settler } from "../settle/settle.ts";
 import { RealtimeSession } from "./realtime-session.ts";
-
-/** The gateway's end of a connection. */
-class HeldSocket extends EventTarget {
-  readonly sent: string[] = [];
-  closed: { readonly code: number; readonly reason: string } | null = null;
-  bufferedAmount = 0;
-  binaryType = "blob";
-
-  accept(): void {
-    this.sent.length = 0;
-  }
-
-  send(message: string): void {
-    this.sent.push(message);
-  }
-
-  close(code: number, reason: string): void {
-    this.closed ??= { code, reason };
-  }
-
-  /** A message arrives. */
-  says(data: unknown): void {
-    this.dispatchEvent(new MessageEvent("message", { data: typeof data === "string" ? data : JSON.stringify(data) }));
-  }
-
-  get types(): readonly unknown[] {
-    return this.sent.map((text) => (JSON.parse(text) as { readonly type: unknown }).type);
-  }
-}
 
 let world: TestPipeline;
 

@@ -7,6 +7,7 @@
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { type ErrorCode, GatewayError } from "../../../shared/errors.ts";
 import { RATE_NAMES, RATES } from "../../domain/budget/rates.ts";
+import { eventFault } from "../../domain/realtime/client-events.ts";
 import { type Closing, closingOf, passedOn } from "../../domain/realtime/close-codes.ts";
 import { ConversationTokens } from "../../domain/realtime/conversation-tokens.ts";
 import {
@@ -14,6 +15,7 @@ import {
   eventOf,
   failedResponse,
   heardCharacters,
+  isOfClient,
   isTextless,
   mayShowAnswer,
   outputLimitOf,
@@ -33,6 +35,7 @@ import type { Reload } from "../admit/admit.ts";
 import { authenticate } from "../authenticate/authenticate.ts";
 import { ClientGone } from "../call/client-gone.ts";
 import type { Call } from "../call/context.ts";
+import { changesAnswers } from "../call/guards.ts";
 import { inTurns } from "../call/in-turns.ts";
 import { StageFailure } from "../call/known.ts";
 import { reportBrokenStream } from "../call/report/upstream-alerts.ts";
@@ -40,9 +43,9 @@ import { StallWatch } from "../call/stall-watch.ts";
 import { fieldError } from "../resolve-model/field-error.ts";
 import type { Settler } from "../settle/settle.ts";
 import { checkEvent } from "./check-event.ts";
-import { type GuardedEvents, guardedEvent, guardedEvents } from "./guard-event.ts";
+import { type GuardedEvents, guardedEvent, guardedEvents, guardRefusal } from "./guard-event.ts";
 import { type Message, MessageQueue } from "./message-queue.ts";
-import { type OpenSession, ResponseCall } from "./response-call.ts";
+import { callOnSession, type OpenSession, ResponseCall } from "./response-call.ts";
 
 /** The two connections of a session. */
 interface Sockets {
@@ -75,6 +78,7 @@ export class RealtimeSession {
   readonly #settler: Settler;
   readonly #reload: Reload;
   readonly #tokens = new ConversationTokens();
+  readonly #said = { text: "" };
   /** Responses that the client has asked for, by the id of its event, in their order. */
   readonly #asked = new Map<string, ResponseCall>();
   readonly #underway = new Map<string, Underway>();
@@ -137,10 +141,10 @@ export class RealtimeSession {
   async #fromClient(message: Message): Promise<void> {
     const event = eventOf(await this.#parsed(message));
     try {
-      if (event !== null) await this.#pass(isTextless(event) ? event : await this.#examined(event));
-      // Bytes that are no event are audio.
-      else if (typeof message === "string") throw new GatewayError("invalid_json");
-      else this.#send("upstream", message);
+      if (event === null) throw new GatewayError("invalid_json");
+      const fault = eventFault(event);
+      if (fault !== null) throw fieldError(fault);
+      await this.#pass(isTextless(event) ? event : await this.#examined(event));
     } catch (error) {
       const { cause } = StageFailure.of(error, this.#request);
       if (!(cause instanceof GatewayError) || !OF_ONE_EVENT.has(cause.code)) throw cause;
@@ -153,7 +157,7 @@ export class RealtimeSession {
     const { principal, identity } = await authenticate(this.#call, this.#request);
     this.#request = { ...this.#request, principal, identity };
     await checkEvent(this.#call, this.#request, event);
-    return await guardedEvent(this.#call, this.#request, event);
+    return await guardedEvent(this.#call, this.#request, event, this.#said);
   }
 
   async #pass(event: RealtimeEvent): Promise<void> {
@@ -213,7 +217,8 @@ export class RealtimeSession {
   async #fromUpstream(message: Message): Promise<void> {
     this.#receivedBytes += typeof message === "string" ? message.length : message.byteLength;
     const event = eventOf(await this.#parsed(message));
-    if (event === null) return this.#send("client", message);
+    const isExamined = changesAnswers(this.#request.principal.tenant);
+    if (event === null) return isExamined ? undefined : this.#send("client", message);
     // What is read as a line must be one.
     const text = typeof message !== "string" || /[\r\n]/.test(message) ? JSON.stringify(event) : message;
     if (event.type === "response.created") await this.#created(responseIdOf(event));
@@ -223,8 +228,9 @@ export class RealtimeSession {
     const its = this.#underway.get(id ?? "");
     its?.response.saw(event, text);
     const { guarded = null } = its ?? (mayShowAnswer(event) ? [...this.#underway.values()].at(-1) : null) ?? {};
-    if (guarded === null) this.#send("client", text);
-    else await guarded.push(text);
+    if (guarded !== null) await guarded.push(text);
+    else if (its === undefined && isExamined && mayShowAnswer(event)) await this.#late(event, text);
+    else this.#send("client", text);
     if (event.type === "response.done" && id !== null && its !== undefined) await this.#done(id, its, event);
   }
 
@@ -239,17 +245,25 @@ export class RealtimeSession {
   }
 
   async #done(id: string, { response, guarded }: Underway, event: RealtimeEvent): Promise<void> {
-    let refusal: GatewayError | null = null;
-    try {
-      await guarded?.end();
-    } catch (error) {
-      refusal =
-        error instanceof GatewayError ? error : new GatewayError("content_policy_unavailable", { cause: error });
+    const refusal = await guardRefusal(guarded);
+    if (refusal !== null) {
       this.#tell(refusal);
       this.#send("client", JSON.stringify(failedResponse(event, refusal.code)));
     }
     if (this.#underway.delete(id))
       this.#tokens.responded(response.done(jsonObjectOf(event["response"])?.["status"], refusal));
+  }
+
+  /** An event that may show an answer while no response is under way. What would go on in another one is not passed on. */
+  async #late(event: RealtimeEvent, text: string): Promise<void> {
+    if (isOfClient(event)) return this.#send("client", text);
+    if (event.type.endsWith(".delta")) return;
+    const guarded = guardedEvents({ call: callOnSession(this.#call), request: this.#request }, (passed) =>
+      this.#send("client", passed),
+    );
+    await guarded?.push(text);
+    const refusal = await guardRefusal(guarded);
+    if (refusal !== null) this.#tell(refusal);
   }
 
   /** The upstream refuses an event of the client, which may be one that asked for a response. */

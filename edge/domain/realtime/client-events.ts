@@ -1,0 +1,51 @@
+/**
+ * What the members of a client's event may be (docs/rules/realtime.md#events). An event has at most one object that is read:
+ * otherwise a server could take another one for it than the gateway has examined.
+ */
+import { type FieldFault, spellingFault } from "../request/client-fields.ts";
+import { type JsonObject, jsonObjectOf } from "../wire/json/document.ts";
+import { printable } from "../wire/text/printable.ts";
+import { isTextless, type RealtimeEvent } from "./realtime-events.ts";
+
+/** The objects of an event that are read. */
+const READ = ["item", "session", "response"] as const;
+/** Members of events without text. Each is a text or a number. */
+const TEXTLESS: readonly string[] = [
+  "type",
+  "event_id",
+  "audio",
+  "item_id",
+  "response_id",
+  "content_index",
+  "audio_end_ms",
+];
+/** Members of the other events that no model reads. */
+const UNREAD: ReadonlySet<string> = new Set(["type", "event_id", "previous_item_id"]);
+const NAME_MAX = 64;
+
+/** The fault of an event's own members; null: none. */
+export function eventFault(event: RealtimeEvent): FieldFault | null {
+  const names = Object.keys(event);
+  if (isTextless(event)) {
+    const other = names.find((name) => !TEXTLESS.includes(name) || isComposed(event[name]));
+    if (other === undefined) return null;
+    const param = printable(other, NAME_MAX);
+    return { param, message: `'${param}' cannot be a member of ${printable(event.type, NAME_MAX)}; leave it out` };
+  }
+  const spelled = spellingFault(names, [...READ, ...TEXTLESS]);
+  if (spelled !== null) return spelled;
+  const given = READ.filter((name) => event[name] !== undefined && event[name] !== null);
+  const [, second] = given;
+  if (second !== undefined) return { param: second, message: "an event has only one of item, session and response" };
+  const wrong = given.find((name) => jsonObjectOf(event[name]) === null);
+  return wrong === undefined ? null : { param: wrong, message: `${wrong} must be an object` };
+}
+
+/** The event without its item; null: nothing in it is read. */
+export function besideItem({ item: _item, ...rest }: RealtimeEvent): JsonObject | null {
+  return Object.keys(rest).every((name) => UNREAD.has(name) && !isComposed(rest[name])) ? null : rest;
+}
+
+function isComposed(value: unknown): boolean {
+  return typeof value === "object" && value !== null;
+}
