@@ -17,6 +17,9 @@ export const LIMIT_TEXTS: Readonly<Record<keyof typeof LIMITS, LimitText>> = {
   realtimeBacklog: { limit: "what waits for one side of a realtime session, beside one message", unit: "bytes" },
   realtimeSilence: { limit: "longest time without a message in a realtime session", unit: "ms" },
   realtimeResponses: { limit: "responses of a realtime session that are under way at once", unit: "count" },
+  realtimeClientMessages: { limit: "messages of a client in a realtime session, each second", unit: "count" },
+  realtimeUpstreamMessages: { limit: "messages of the upstream in a realtime session, each second", unit: "count" },
+  realtimeBurst: { limit: "time for which messages of a realtime session may come at once", unit: "ms" },
   bodySilence: { limit: "longest pause while a request body arrives", unit: "ms" },
   bodyTime: { limit: "time for a whole request body to arrive", unit: "ms" },
   guardrailsScan: {

@@ -1,53 +1,97 @@
 /**
- * The messages of one side of a session, handled one after another. What waits while one is handled is bounded: the runtime
- * takes messages from a connection whether or not anybody has handled the last (docs/rules/realtime.md#back-pressure).
+ * The messages of one side of a session, handled one after another, in turns with the other work of the isolate. What waits while
+ * one is handled is bounded, and so is how fast messages come: the runtime takes messages from a connection whether or not anybody
+ * has handled the last (docs/rules/realtime.md#back-pressure).
  */
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { GatewayError } from "../../../shared/errors.ts";
+import type { MessageRate } from "../../domain/realtime/message-rate.ts";
+import type { Clock, Sleep } from "../../ports.ts";
 
 export type Message = string | ArrayBuffer;
 
-export class MessageQueue {
-  readonly #handle: (message: Message) => Promise<void>;
-  readonly #failed: (error: unknown) => void;
-  readonly #waiting: Message[] = [];
-  #waitingBytes = 0;
-  #isBusy = false;
+/** What a message takes in memory besides its text. */
+const OWN_BYTES = 256;
+/** Other work has its turn after so many messages: the events of a connection alone let nothing else run. */
+const MESSAGES_OF_TURN = 8;
 
-  /** `failed` is called with what `handle` throws, and with what a message is refused with. */
-  constructor(handle: (message: Message) => Promise<void>, failed: (error: unknown) => void) {
-    this.#handle = handle;
-    this.#failed = failed;
+interface Handling {
+  readonly handle: (message: Message) => Promise<void>;
+  /** Called with what `handle` throws, and with what a message is refused with. */
+  readonly failed: (error: unknown) => void;
+}
+
+export class MessageQueue {
+  readonly #handling: Handling;
+  readonly #rate: MessageRate;
+  readonly #clock: Clock;
+  readonly #sleep: Sleep;
+  #waiting: Message[] = [];
+  /** Those that waited before them, in the reverse order, so that taking one moves no other. */
+  #reversed: Message[] = [];
+  #waitingBytes = 0;
+  #handledOfTurn = 0;
+  #isBusy = false;
+  #atEnd: (() => void) | null = null;
+
+  constructor(
+    rate: MessageRate,
+    { clock, sleep }: { readonly clock: Clock; readonly sleep: Sleep },
+    handling: Handling,
+  ) {
+    this.#rate = rate;
+    this.#clock = clock;
+    this.#sleep = sleep;
+    this.#handling = handling;
   }
 
   push(message: Message): void {
-    const bytes = sizeOf(message);
-    if (bytes > LIMITS.realtimeMessage) this.#failed(new GatewayError("request_too_large"));
-    else if (this.#waitingBytes > LIMITS.realtimeBacklog) this.#failed(new GatewayError("realtime_backlog"));
+    const { failed } = this.#handling;
+    if (sizeOf(message) > LIMITS.realtimeMessage) failed(new GatewayError("request_too_large"));
+    else if (this.#waitingBytes > LIMITS.realtimeBacklog || !this.#rate.allows(this.#clock()))
+      failed(new GatewayError("realtime_backlog"));
     else {
-      this.#waitingBytes += bytes;
+      this.#waitingBytes += sizeOf(message) + OWN_BYTES;
       this.#waiting.push(message);
       if (!this.#isBusy) void this.#work();
     }
   }
 
+  /** No message follows: `then` runs when what waits is handled. */
+  end(then: () => void): void {
+    if (this.#isBusy) this.#atEnd = then;
+    else then();
+  }
+
   /** Drops what waits. */
   clear(): void {
-    this.#waiting.length = 0;
+    this.#waiting = [];
+    this.#reversed = [];
+    this.#atEnd = null;
   }
 
   async #work(): Promise<void> {
     this.#isBusy = true;
     try {
-      for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
-        await this.#handle(next);
-        this.#waitingBytes -= sizeOf(next);
+      for (let next = this.#taken(); next !== undefined; next = this.#taken()) {
+        await this.#handling.handle(next);
+        this.#waitingBytes -= sizeOf(next) + OWN_BYTES;
+        this.#handledOfTurn += 1;
+        if (this.#handledOfTurn < MESSAGES_OF_TURN) continue;
+        await this.#sleep(0, new AbortController().signal);
+        this.#handledOfTurn = 0;
       }
     } catch (error) {
-      this.#failed(error);
+      this.#handling.failed(error);
     } finally {
       this.#isBusy = false;
     }
+    this.#atEnd?.();
+  }
+
+  #taken(): Message | undefined {
+    if (this.#reversed.length === 0) [this.#reversed, this.#waiting] = [this.#waiting.reverse(), []];
+    return this.#reversed.pop();
   }
 }
 

@@ -10,6 +10,7 @@ import { RATE_NAMES, RATES } from "../../domain/budget/rates.ts";
 import { eventFault } from "../../domain/realtime/client-events.ts";
 import { type Closing, closingOf, passedOn } from "../../domain/realtime/close-codes.ts";
 import { ConversationTokens } from "../../domain/realtime/conversation-tokens.ts";
+import { MessageRate } from "../../domain/realtime/message-rate.ts";
 import {
   errorEventOf,
   eventOf,
@@ -108,18 +109,28 @@ export class RealtimeSession {
 
   start(): void {
     const { client, upstream } = this.#sockets;
-    this.#listen(client, async (message) => await this.#fromClient(message), new ClientGone());
-    this.#listen(upstream, async (message) => await this.#fromUpstream(message), null);
+    const { realtimeClientMessages, realtimeUpstreamMessages } = LIMITS;
+    this.#listen(client, this.#queue(realtimeClientMessages, this.#fromClient.bind(this)), new ClientGone());
+    this.#listen(upstream, this.#queue(realtimeUpstreamMessages, this.#fromUpstream.bind(this)), null);
     this.#silence.begin();
   }
 
-  /** `lost`: what the session fails with when the connection breaks off; null: with what that is reported as. */
-  #listen(socket: WebSocket, handle: (message: Message) => Promise<void>, lost: ClientGone | null): void {
-    const queue = new MessageQueue(handle, (error) => this.#fail(error));
+  #queue(perSecond: number, handle: (message: Message) => Promise<void>): MessageQueue {
+    const handling = { handle, failed: (error: unknown) => this.#fail(error) };
+    const queue = new MessageQueue(new MessageRate(perSecond), this.#call.ports, handling);
     this.#callOffs.push(() => queue.clear());
-    const breakOff = (): void => {
+    return queue;
+  }
+
+  /**
+   * What a side has sent is handled before its end; nothing is left to do for a client that is gone.
+   * `lost`: what the session fails with when the connection breaks off; null: with what that is reported as.
+   */
+  #listen(socket: WebSocket, queue: MessageQueue, lost: ClientGone | null): void {
+    const broken = (): void => {
       if (!this.#hasEnded) this.#end(lost ?? this.#brokenUpstream(), { code: 1001, reason: "" });
     };
+    const breakOff = (): void => (lost === null ? queue.end(broken) : broken());
     socket.binaryType = "arraybuffer";
     socket.addEventListener("message", ({ data }) => {
       if (this.#hasEnded) return;
@@ -128,7 +139,8 @@ export class RealtimeSession {
     });
     socket.addEventListener("close", ({ code, reason }) => {
       if (code === 1006) breakOff();
-      else this.#end(null, passedOn({ code, reason }), lost ?? new GatewayError("upstream_stream_error"));
+      else
+        queue.end(() => this.#end(null, passedOn({ code, reason }), lost ?? new GatewayError("upstream_stream_error")));
     });
     socket.addEventListener("error", breakOff);
     socket.accept();
@@ -306,9 +318,12 @@ export class RealtimeSession {
   }
 
   /** Tells the client of an error. `about`: the id of its event that caused it. */
-  #tell({ body }: GatewayError, about: unknown = null): void {
-    const event = errorEventOf(body.error, this.#call.ports.random.uuid(), about);
-    sendTo(this.#sockets.client, JSON.stringify(event));
+  #tell(error: GatewayError, about: unknown = null): void {
+    this.#send("client", this.#told(error, about));
+  }
+
+  #told({ body }: GatewayError, about: unknown = null): string {
+    return JSON.stringify(errorEventOf(body.error, this.#call.ports.random.uuid(), about));
   }
 
   /** Ends the session with what it may not, or cannot, go on for. */
@@ -328,7 +343,7 @@ export class RealtimeSession {
     left: GatewayError | ClientGone | null = failure,
   ): void {
     if (this.#hasEnded) return;
-    if (failure instanceof GatewayError) this.#tell(failure);
+    if (failure instanceof GatewayError) sendTo(this.#sockets.client, this.#told(failure));
     this.#hasEnded = true;
     for (const callOff of this.#callOffs) callOff();
     const { client, upstream } = this.#sockets;

@@ -19,6 +19,11 @@ export class HeldSocket extends EventTarget {
     this.closed ??= { code, reason };
   }
 
+  /** The other end closes the connection. */
+  ends(code: number): void {
+    this.dispatchEvent(Object.assign(new Event("close"), { code, reason: "" }));
+  }
+
   /** A message arrives. */
   says(data: unknown): void {
     const isMessage = typeof data === "string" || data instanceof ArrayBuffer;
