@@ -21,7 +21,11 @@ export async function guardedEvent(session: Call, request: OpenSession, event: R
   const { item } = event;
   // An item is read as the Responses API reads its input, everything else as that of a path without rules of its own.
   const isItem = isJsonObject(item);
-  const call = { ...callOnSession(session), path: isItem ? "/v1/responses" : session.path };
+  const call: Call = {
+    ...callOnSession(session),
+    path: isItem ? "/v1/responses" : session.path,
+    reservesJudgement: true,
+  };
   const body: JsonObject = isItem ? { input: [item] } : event;
   const parsed = await inTurns(
     call,
