@@ -12,6 +12,7 @@ import { traceparentOf } from "../domain/trace/trace-context.ts";
 import { clientStatus } from "../domain/usage/billing.ts";
 import { isJsonObject, type JsonObject } from "../domain/wire/json/document.ts";
 import { parsedInSteps } from "../domain/wire/json/parse-in-steps.ts";
+import { admit } from "./admit/admit.ts";
 import { admitSubCall } from "./admit/admit-sub-call.ts";
 import { epochRev, modelRev } from "./authenticate/freshness.ts";
 import { ClientGone } from "./call/client-gone.ts";
@@ -165,7 +166,11 @@ async function openAs(call: Call, parent: Prepared, asked: SubCall): Promise<Res
   try {
     const prepared = await preparedOf(call, parent, asked);
     asked.onPrepared?.(prepared);
-    const { response } = await serveAdmitted(call, await admitSubCall(call, prepared), null);
+    // Its records have just been compared.
+    const admitted = await (call.sharesSlot
+      ? admit(call, prepared, async (again) => again)
+      : admitSubCall(call, prepared));
+    const { response } = await serveAdmitted(call, admitted, null);
     return response;
   } catch (error) {
     throw causeOf(call, error);
@@ -179,14 +184,15 @@ function childOf(
   requestType: RequestType = "chat",
   signal = parent.request.signal,
 ): Call {
-  const { ports, config, memory, waitUntil, traceContext, requestId } = parent;
+  const { ports, config, memory, waitUntil, traceContext, requestId, reservesJudgement } = parent;
   const headers = traceContext === null ? {} : { traceparent: traceparentOf(traceContext, traceContext.spanId) };
   const url = new URL(PATH, parent.request.url);
   const request = new Request(url, { method: "POST", headers, signal });
   memory.turns.belongs(request, principal.tenant.id);
   const call = startCall({ ports, config, memory, waitUntil, request, place: { path: PATH, search: "" } });
   const interruption = new Interruption(parent.interruption);
-  return { ...call, interruption, route: { ...call.route, requestType }, parentId: requestId };
+  const reserving = reservesJudgement && requestType === "guardrails_boon" ? ({ sharesSlot: true } as const) : {};
+  return { ...call, ...reserving, interruption, route: { ...call.route, requestType }, parentId: requestId };
 }
 
 /** The same caller and session, with a body and a model of its own. */

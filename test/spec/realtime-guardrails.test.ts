@@ -95,6 +95,28 @@ describe("guardrails", () => {
     expect(rows).toMatchObject([{ status_code: 400, total_tokens: 30 }]);
   });
 
+  it("ask their guard model of no event that a limit of the minute refuses", async () => {
+    const minted = await mint();
+    await policy(minted, {
+      action: "block",
+      input_scanners: ["ban_keywords", "harm"],
+      guard_model: minted.model.model_name,
+    });
+    await fixture.gateway.must("PATCH", `/tenants/${minted.tenant.id}`, { requests_per_minute: 2 });
+    const client = await open(minted);
+    for (const event_id of ["first", "second", "third"]) client.send({ ...itemOf(event_id), event_id });
+    await client.got("error", 2);
+    const told = client.of("error").map(({ error }) => error as Readonly<Record<string, unknown>>);
+    expect({
+      told: told.map(({ code, event_id: id }) => `${String(code)} ${String(id)}`),
+      passed: seenBy(minted)[0]?.events.map(({ event_id: id }) => id),
+    }).toEqual({
+      told: ["request_rate_exceeded second", "request_rate_exceeded third"],
+      passed: ["first"],
+    });
+    client.socket.close();
+  });
+
   it("hold an answer until it is whole, and pass what they allow", async () => {
     const minted = await mint("text=all is well");
     await policy(minted, { action: "block", output_scanners: BANS });

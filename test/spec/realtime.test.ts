@@ -309,6 +309,26 @@ describe("budgets", () => {
     expect(client.of("response.created")).toHaveLength(1);
   });
 
+  it("end the session at a transcription that they do not cover, which is charged", async () => {
+    const minted = await mint("vad,transcribes");
+    await capped(minted, 30);
+    const client = await open(minted);
+    const heard = { type: "input_audio_buffer.append", audio: "A".repeat(1_200) };
+    client.send(heard);
+    await client.got("response.done");
+    client.send(heard);
+    expect(await client.end()).toEqual({ code: 1008, reason: "tenant_budget_exhausted" });
+    const rows = await rowsOf(minted, 5);
+    const told = rows.map(({ status, error, input, output }) => `${status} ${error} ${input} ${output}`);
+    expect(told.toSorted()).toEqual([
+      "101 tenant_budget_exhausted 0 0",
+      "200  20 10",
+      "200  5 2",
+      "200  5 2",
+      "403 tenant_budget_exhausted 0 0",
+    ]);
+  });
+
   it("of a minute refuse the one response, and not its session", async () => {
     const minted = await mint();
     await fixture.gateway.must("PATCH", `/tenants/${minted.tenant.id}`, { requests_per_minute: 2 });

@@ -34,10 +34,14 @@ export function spokenCharacters({ type, delta }: RealtimeEvent): number {
   return /^response\.(?:output_)?audio\.delta$/.test(type) && typeof delta === "string" ? delta.length : 0;
 }
 
-/** The largest output that a session or a response is limited to; null: none is stated. */
-export function outputLimitOf(settings: JsonObject | null): number | null {
-  const stated = settings?.["max_output_tokens"] ?? settings?.["max_response_output_tokens"];
-  return typeof stated === "number" && Number.isInteger(stated) && stated > 0 ? stated : null;
+/** The largest output that a session or a response is limited to; null: without a limit; undefined: nothing is stated. */
+export function outputLimitOf(settings: JsonObject | null): number | null | undefined {
+  // An upstream reads either name.
+  const { max_output_tokens: limit, max_response_output_tokens: older } = settings ?? {};
+  const stated = [limit, older].filter((value) => value !== undefined);
+  if (stated.length === 0) return undefined;
+  const limits = stated.filter((value) => typeof value === "number" && Number.isInteger(value) && value > 0);
+  return limits.length === stated.length ? Math.max(...(limits as number[])) : null;
 }
 
 /** The id of the response that an event of the upstream belongs to; null: to none. */

@@ -51,8 +51,14 @@ describe("an event", () => {
   });
 
   it("states its output as a number above 0", () => {
-    const stated = [{ max_output_tokens: 9 }, { max_response_output_tokens: 8 }, { max_output_tokens: "inf" }, null];
-    expect(stated.map(outputLimitOf)).toEqual([9, 8, null, null]);
+    const stated = [{ max_output_tokens: 9 }, { max_response_output_tokens: 8 }, null, { instructions: "x" }];
+    expect(stated.map(outputLimitOf)).toEqual([9, 8, undefined, undefined]);
+  });
+
+  it("has no limit where it says so, by either name", () => {
+    const both = { max_output_tokens: 9, max_response_output_tokens: 30 };
+    const stated = [{ max_output_tokens: "inf" }, { max_output_tokens: null }, { ...both, max_output_tokens: "inf" }];
+    expect([...stated, both].map(outputLimitOf)).toEqual([null, null, null, 30]);
   });
 });
 

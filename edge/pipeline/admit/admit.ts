@@ -261,7 +261,7 @@ export function admissionMessage(call: Call, request: Prepared, waitedMs: number
     need: {
       bucketTokens: measure.kind === "free" ? 0 : estimate.totalTokens,
       // counted already for the model that was asked
-      requests: request.asked === null ? 1 : 0,
+      requests: request.asked === null && call.isUncounted !== true ? 1 : 0,
       termTokens: Math.max(totalTokens(stated), 1),
       nanoUsd: nanoUsdOf(reservedCostUsd(model, stated, measure)),
     },

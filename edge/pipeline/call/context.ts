@@ -116,6 +116,10 @@ export interface Call {
   readonly search: string;
   /** It runs on the slot of its session, and only reserves its budgets (docs/rules/realtime.md#budgets). */
   readonly sharesSlot?: true;
+  /** It counts as no request of the minute. */
+  readonly isUncounted?: true;
+  /** Before a model judges what it sends, that reserves its budgets: nothing else is reserved for it. */
+  readonly reservesJudgement?: true;
   /** Work beside the call goes on when the client has left. */
   readonly isBeside?: boolean;
   /** It is a line of a batch (docs/rules/batches.md#lines). */

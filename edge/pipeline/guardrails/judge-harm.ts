@@ -2,7 +2,8 @@
  * Whether a text is harmful, by the tenant's guard model (docs/rules/guardrails.md#harm): a sub-call with a row of its own.
  * The answer of the model is text of another party: only its verdict is used.
  */
-
+import { type ErrorCode, GatewayError } from "../../../shared/errors.ts";
+import { RATE_NAMES, RATES } from "../../domain/budget/rates.ts";
 import { ClientGone } from "../call/client-gone.ts";
 import type { Call } from "../call/context.ts";
 import type { Prepared } from "../call/known.ts";
@@ -16,7 +17,18 @@ const PROMPT = "You are a content safety classifier. Answer with exactly one wor
 /** `failed`: the model is not there, did not answer in time, or answered something else. */
 type HarmVerdict = "safe" | "unsafe" | "failed";
 
-/** The verdict on a text; a text without characters is safe. Throws ClientGone. */
+/** What the budgets of a caller refuse. */
+const OF_BUDGETS: ReadonlySet<string> = new Set<ErrorCode>([
+  ...RATE_NAMES.map((rate) => RATES[rate].code),
+  "key_budget_exhausted",
+  "tenant_budget_exhausted",
+  "end_user_budget_exhausted",
+  "budget_check_failed",
+  "key_budget_check_failed",
+  "request_larger_than_quota",
+]);
+
+/** The verdict on a text; a text without characters is safe. Throws ClientGone, and what its budgets refuse it with. */
 export async function judgeHarm(call: Call, request: Prepared, guardModel: string, text: string): Promise<HarmVerdict> {
   if (text.trim() === "") return "safe";
   try {
@@ -39,7 +51,7 @@ export async function judgeHarm(call: Call, request: Prepared, guardModel: strin
     if (said.includes("UNSAFE")) return "unsafe";
     return said.includes("SAFE") ? "safe" : "failed";
   } catch (error) {
-    if (error instanceof ClientGone) throw error;
+    if (error instanceof ClientGone || (error instanceof GatewayError && OF_BUDGETS.has(error.code))) throw error;
     return "failed";
   }
 }

@@ -65,7 +65,7 @@ function endOf(text: string): string {
 
 /** The body as the policy lets it pass. */
 async function examined(session: Call, request: OpenSession, body: JsonObject, path: string): Promise<JsonObject> {
-  const call = { ...callOnSession(session), path };
+  const call: Call = { ...callOnSession(session), path, reservesJudgement: true };
   const parsed = await inTurns(
     call,
     writtenCall(body, request.parsed.modelName, () => false),

@@ -174,15 +174,15 @@ export class RealtimeSession {
 
   async #pass(event: RealtimeEvent): Promise<void> {
     let passed = event;
-    if (event.type === "response.create") passed = await this.#reserved(event);
-    else if (isJsonObject(event["session"])) passed = await this.#configured(event, event["session"]);
+    if (event.type === "response.create") return await this.#ask(event);
+    if (isJsonObject(event["session"])) passed = await this.#configured(event, event["session"]);
     else if (isJsonObject(event["item"])) await this.#added(event["item"]);
     else this.#tokens.heard(heardCharacters(event));
     this.#send("upstream", JSON.stringify(passed));
   }
 
-  /** The event that asks for a response, once that has reserved its budgets. */
-  async #reserved(event: RealtimeEvent): Promise<RealtimeEvent> {
+  /** Sends the event that asks for a response, once that has reserved its budgets. */
+  async #ask(event: RealtimeEvent): Promise<void> {
     const { event_id: given = `event_${this.#call.ports.random.uuid()}` } = event;
     if (typeof given !== "string" || this.#asked.has(given))
       throw fieldError({ param: "event_id", message: "event_id must be a text of its own" });
@@ -190,15 +190,16 @@ export class RealtimeSession {
     const { instructions, tools, input } = settings ?? {};
     const own = await this.#tokensOf({ instructions, tools, input });
     const response = await this.#reserve(own, outputLimitOf(settings));
-    if (this.#hasEnded) response.notBegun(new ClientGone());
+    if (this.#hasEnded) return response.notBegun(new ClientGone());
+    this.#send("upstream", JSON.stringify({ ...event, event_id: given }));
+    if (this.#hasEnded) response.notBegun(new GatewayError("realtime_backlog"));
     else this.#asked.set(given, response);
-    return { ...event, event_id: given };
   }
 
   /** Throws what refuses the response. */
-  async #reserve(ownTokens: number, maxOutputTokens: number | null): Promise<ResponseCall> {
+  async #reserve(ownTokens: number, maxOutputTokens?: number | null): Promise<ResponseCall> {
     if (this.#asked.size + this.#underway.size >= LIMITS.realtimeResponses) throw new GatewayError("realtime_backlog");
-    const limitTokens = maxOutputTokens ?? this.#maxOutputTokens;
+    const limitTokens = maxOutputTokens === undefined ? this.#maxOutputTokens : maxOutputTokens;
     const estimate = withOutput(this.#tokens.inputTokens + ownTokens, { limitTokens, answers: 1 });
     return await ResponseCall.reserve(this.#call, this.#request, estimate, this.#reload);
   }
@@ -209,7 +210,8 @@ export class RealtimeSession {
     const { parsed, model: record } = this.#request;
     if (model !== undefined && model !== parsed.modelName && model !== record.upstream_model)
       throw fieldError({ param: "session.model", message: "session.model must be the model of the connection" });
-    this.#maxOutputTokens = outputLimitOf(session) ?? this.#maxOutputTokens;
+    const limit = outputLimitOf(session);
+    if (limit !== undefined) this.#maxOutputTokens = limit;
     this.#tokens.configured(session, await this.#tokensOf({ instructions, tools }));
     return model === undefined ? event : { ...event, session: { ...session, model: record.upstream_model } };
   }
@@ -233,27 +235,50 @@ export class RealtimeSession {
     if (event === null) return isExamined ? undefined : this.#send("client", message);
     // What is read as a line must be one.
     const text = typeof message !== "string" || /[\r\n]/.test(message) ? JSON.stringify(event) : message;
-    if (event.type === "response.created") await this.#created(responseIdOf(event));
+    if (event.type === "response.created") await this.#created(responseIdOf(event) ?? "");
     else if (event.type === "error") this.#refused(event);
     else if (event.type.endsWith("_transcription.completed")) await this.#transcribed(event, text);
-    const id = responseIdOf(event);
-    const its = this.#underway.get(id ?? "");
+    const id = event.type === "response.done" ? await this.#ended(event, text) : (responseIdOf(event) ?? "");
+    const its = this.#underway.get(id);
     its?.response.saw(event, text);
     const { guarded = null } = its ?? (mayShowAnswer(event) ? [...this.#underway.values()].at(-1) : null) ?? {};
     if (guarded !== null) await guarded.push(text);
     else if (its === undefined && isExamined && mayShowAnswer(event)) await this.#late(event, text);
     else this.#send("client", text);
-    if (event.type === "response.done" && id !== null && its !== undefined) await this.#done(id, its, event);
+    if (event.type === "response.done" && its !== undefined) await this.#done(id, its, event);
   }
 
-  /** A response begins: one that was asked for, or one by which the upstream answers what it has heard. */
-  async #created(id: string | null): Promise<void> {
-    if (id === null || this.#underway.has(id)) return;
-    const [asked] = this.#asked;
-    if (asked !== undefined) this.#asked.delete(asked[0]);
-    const response = asked?.[1] ?? (await this.#reserve(0, null));
+  /** A response begins: one that was asked for, or one by which the upstream answers what it has heard. "": it has no id. */
+  async #created(id: string): Promise<void> {
+    if (this.#underway.has(id)) return;
+    const response = this.#longestAsked() ?? (await this.#reserve(0));
     if (this.#hasEnded) return response.broken(new ClientGone());
+    this.#begin(id, response);
+  }
+
+  #begin(id: string, response: ResponseCall): void {
     this.#underway.set(id, { response, guarded: guardedEvents(response, (text) => this.#send("client", text)) });
+  }
+
+  /** The response that was asked for first of those that have not begun; it has now. */
+  #longestAsked(): ResponseCall | null {
+    const [asked] = this.#asked;
+    if (asked === undefined) return null;
+    this.#asked.delete(asked[0]);
+    return asked[1];
+  }
+
+  /** The id of the response that is done, of those under way. One that never began is charged all the same. */
+  async #ended(event: RealtimeEvent, text: string): Promise<string> {
+    const given = responseIdOf(event);
+    const [oldest] = given === null ? this.#underway.keys() : [""];
+    const id = given !== null && this.#underway.has(given) ? given : (oldest ?? "");
+    if (this.#underway.has(id)) return id;
+    const asked = this.#longestAsked();
+    const { usage, status } = jsonObjectOf(event["response"]) ?? {};
+    if (asked !== null) this.#begin(id, asked);
+    else if (isJsonObject(usage)) await this.#charge(event, text, status);
+    return id;
   }
 
   async #done(id: string, { response, guarded }: Underway, event: RealtimeEvent): Promise<void> {
@@ -289,10 +314,16 @@ export class RealtimeSession {
   /** What the client said was written down by another model of the upstream. */
   async #transcribed(event: RealtimeEvent, text: string): Promise<void> {
     if (typeof jsonObjectOf(event["usage"])?.["input_tokens"] !== "number") return;
+    await this.#charge(event, text, "completed");
+  }
+
+  /** Charges what the upstream has done without being asked. Throws what does not cover it. */
+  async #charge(event: RealtimeEvent, text: string, status: unknown): Promise<void> {
     const estimate = withOutput(this.#tokens.inputTokens, { limitTokens: null, answers: 1 });
-    const response = await ResponseCall.unasked(this.#call, this.#request, estimate);
+    const { response, refusal } = await ResponseCall.unasked(this.#call, this.#request, estimate, this.#reload);
     response.saw(event, text);
-    response.done("completed");
+    response.done(status);
+    if (refusal !== null) throw refusal;
   }
 
   /** Undefined: it is not JSON. */
@@ -350,7 +381,8 @@ export class RealtimeSession {
     close(client, failure instanceof GatewayError ? closingOf(failure) : closing);
     close(upstream, failure instanceof GatewayError ? { code: 1000, reason: "" } : closing);
     const reason = left ?? new ClientGone();
-    for (const asked of this.#asked.values()) asked.notBegun(reason);
+    // Their upstream may have begun them.
+    for (const asked of this.#asked.values()) asked.broken(reason);
     for (const { response, guarded } of this.#underway.values()) {
       guarded?.end().catch(() => undefined);
       response.broken(reason);

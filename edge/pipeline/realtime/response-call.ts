@@ -88,8 +88,25 @@ export class ResponseCall {
     }
   }
 
-  /** What an upstream has done besides, without having been asked: it is charged even if that makes a debt. */
-  static async unasked(session: Call, request: OpenSession, estimate: TokenEstimate): Promise<ResponseCall> {
+  /**
+   * What an upstream has done besides, without having been asked: it is charged even if that makes a debt. `refusal`: what its
+   * budgets refuse it with, which its session must not outlive.
+   */
+  static async unasked(
+    session: Call,
+    request: OpenSession,
+    estimate: TokenEstimate,
+    reload: Reload,
+  ): Promise<{ readonly response: ResponseCall; readonly refusal: unknown }> {
+    try {
+      const uncounted: Call = { ...session, isUncounted: true };
+      return { response: await ResponseCall.reserve(uncounted, request, estimate, reload), refusal: null };
+    } catch (refusal) {
+      return { response: await ResponseCall.#indebted(session, request, estimate), refusal };
+    }
+  }
+
+  static async #indebted(session: Call, request: OpenSession, estimate: TokenEstimate): Promise<ResponseCall> {
     const { sharesSlot: _reserves, ...call } = callOnSession(session);
     const asked = requestOf(request, estimate, call.ports.clock());
     try {
