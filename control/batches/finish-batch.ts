@@ -103,7 +103,10 @@ async function lastOfPart(tx: Transaction, left: SQL | undefined): Promise<numbe
     .orderBy(asc(batchLines.n))
     .limit(ROWS_AT_ONCE);
   let bytes = 0;
-  const above = sizes.findIndex((line) => (bytes += line.bytes) > PART_MAX_BYTES);
+  const above = sizes.findIndex((line) => {
+    bytes += line.bytes;
+    return bytes > PART_MAX_BYTES;
+  });
   return sizes.at(above === -1 ? -1 : Math.max(0, above - 1))?.n ?? null;
 }
 

@@ -63,6 +63,7 @@ export const LIMIT_TEXTS: Readonly<Record<keyof typeof LIMITS, LimitText>> = {
     changedBy: "`files_bytes` of the tenant",
   },
   batchLineBytes: { limit: "size of a line of a batch", unit: "bytes" },
+  batchAnswerBytes: { limit: "size of the answer to a line of a batch", unit: "bytes" },
   batchCustomIdChars: { limit: "characters of the `custom_id` of a line of a batch", unit: "count" },
   listRows: {
     limit: "default number of rows in a list of the Management API",

@@ -48,6 +48,7 @@ export const LIMITS = {
   fileLines: 50_000,
   filesOfTenantBytes: 2_000_000_000,
   batchLineBytes: 4 * MIB,
+  batchAnswerBytes: 8 * MIB,
   batchCustomIdChars: 512,
   listRows: 100,
   listRowsMost: 1000,
