@@ -15,6 +15,7 @@ import { failureLevel } from "../kernel/store-watch.ts";
 import { deleteOldFiles } from "./files/file-store.ts";
 import { finishBatch } from "./finish-batch.ts";
 import { judged } from "./judge-line.ts";
+import { LineMemory } from "./line-memory.ts";
 import type { LineResult, LineSender } from "./line-sender.ts";
 import { type ClaimedLine, claimLines, endLines, type LineEnd, sentLines, waitingModels } from "./line-store.ts";
 import { LineWindows } from "./line-windows.ts";
@@ -44,8 +45,6 @@ const ASK_EVERY_MS = 1000;
 /** A request may not have come to its cell yet when it is asked for. */
 const GONE_TWICE = 2;
 const CLAIMED_AT_ONCE = 16;
-/** No line is taken while those under way have so many characters. */
-const HELD_MAX_CHARS = 64 * 1024 * 1024;
 const ENDS_AT_ONCE = 100;
 const ENDS_MAX_CHARS = 4_000_000;
 const AGAIN_AFTER_MS = 500;
@@ -62,8 +61,7 @@ export class BatchRuns {
   #open: readonly OpenBatch[] = [];
   #ownedUntilMs = 0;
   #prunedAtMs = Number.NEGATIVE_INFINITY;
-  /** Characters of the lines under way. */
-  #heldChars = 0;
+  readonly #memory = new LineMemory();
   #filling = false;
   #validating = false;
   /** Until when batches are left alone, by their ids. */
@@ -166,17 +164,14 @@ export class BatchRuns {
     const { ctx } = this.#options;
     let sent = 0;
     for (const model of batch.models) {
-      const room = Math.min(this.#windows.room(cell, model), CLAIMED_AT_ONCE);
-      if (room === 0 || this.#heldChars > HELD_MAX_CHARS || !this.#isOwner) continue;
+      const room = Math.min(this.#windows.room(cell, model), this.#memory.room(model), CLAIMED_AT_ONCE);
+      if (room === 0 || !this.#isOwner) continue;
       const lines = await claimLines(ctx.db, { batchId: batch.row.id, model, cell }, room);
       if (lines.length < room) batch.models.delete(model);
       for (const line of lines) {
         this.#windows.sent(cell, model);
-        this.#heldChars += line.body.length;
         this.#known.add(line.requestId);
-        void this.#run(batch, line).finally(() => {
-          this.#heldChars -= line.body.length;
-        });
+        void this.#run(batch, line).finally(this.#memory.taken(model, line.body.length));
       }
       sent += lines.length;
     }
@@ -199,6 +194,7 @@ export class BatchRuns {
       return;
     }
     this.#windows.ended(cell, model, result?.waitedMs ?? null);
+    this.#memory.answered(model, result?.text.length ?? 0);
     const end = judged(line, result);
     if (end.state === "waiting") {
       batch.models.add(model);
