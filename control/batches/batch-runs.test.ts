@@ -26,10 +26,25 @@ const lineOf = (id: string, model = "m") => ({
   body: { model, messages: [] },
 });
 
-async function validating(tenantId: string, customId: string) {
+async function newTenant(): Promise<string> {
+  const made = await control.request("POST", "/api/v1/tenants", { name: `of-runs-${randomUUID()}` });
+  return ((await made.json()) as Tenant).id;
+}
+
+function newRuns(lines: string[]): BatchRuns {
+  return new BatchRuns({
+    ctx: control.ctx,
+    sender: new LineSender([], ""),
+    store: { put: async () => undefined },
+    usageRetentionDays: 0,
+    log: pino({}, { write: (line: string) => void lines.push(line) }),
+  });
+}
+
+async function validating(tenantId: string, ...customIds: readonly string[]) {
   const { db } = control.ctx;
   async function* body(): AsyncGenerator<Uint8Array> {
-    yield Buffer.from(JSON.stringify(lineOf(customId)));
+    yield Buffer.from(customIds.map((id) => JSON.stringify(lineOf(id))).join("\n"));
   }
   const id = await storeUpload(db, { tenantId, purpose: "batch", filename: "a.jsonl" }, body());
   await completeFile(db, id, null);
@@ -50,19 +65,12 @@ async function validating(tenantId: string, customId: string) {
 
 it("a batch that the database refuses is logged and left alone, and the next one is validated", async () => {
   const { ctx } = control;
-  const made = await control.request("POST", "/api/v1/tenants", { name: `of-runs-${randomUUID()}` });
-  const { id: tenantId } = (await made.json()) as Tenant;
+  const tenantId = await newTenant();
   await ctx.db.execute(sql`ALTER TABLE batch_lines ADD CONSTRAINT refused CHECK (custom_id <> 'refused')`);
   const refused = await validating(tenantId, "refused");
   const other = await validating(tenantId, "other");
   const lines: string[] = [];
-  const runs = new BatchRuns({
-    ctx,
-    sender: new LineSender([], ""),
-    store: { put: async () => undefined },
-    usageRetentionDays: 0,
-    log: pino({}, { write: (line: string) => void lines.push(line) }),
-  });
+  const runs = newRuns(lines);
   const statuses = async () => {
     const rows = await ctx.db.select({ id: batches.id, status: batches.status }).from(batches);
     return {
@@ -76,6 +84,25 @@ it("a batch that the database refuses is logged and left alone, and the next one
   expect(await statuses()).toEqual({ refused: "validating", other: "in_progress" });
   runs.end();
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ event: "batch_not_run", batch: refused }]);
+});
+
+it("a run of the job does not wait for a large file to be read", async () => {
+  const { ctx } = control;
+  const ids = Array.from({ length: 10_000 }, (_, at) => `line-${at}`);
+  const large = await validating(await newTenant(), ...ids);
+  const runs = newRuns([]);
+  const read = async () => (await ctx.db.select().from(batches)).find(({ id }) => id === large);
+  await runs.tick();
+  expect((await read())?.status).toBe("validating");
+  const validated = await waitFor(
+    async () => {
+      await runs.tick();
+      return await read();
+    },
+    (row) => row?.status === "in_progress",
+  );
+  runs.end();
+  expect(validated?.lines_total).toBe(ids.length);
 });
 
 it("the name of a model in a line has a bound", () => {
