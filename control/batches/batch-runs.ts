@@ -15,6 +15,7 @@ import { failureLevel } from "../kernel/store-watch.ts";
 import { deleteOldFiles } from "./files/file-store.ts";
 import { finishBatch } from "./finish-batch.ts";
 import { judged } from "./judge-line.ts";
+import { LineMemory } from "./line-memory.ts";
 import type { LineResult, LineSender } from "./line-sender.ts";
 import { type ClaimedLine, claimLines, endLines, type LineEnd, sentLines, waitingModels } from "./line-store.ts";
 import { LineWindows } from "./line-windows.ts";
@@ -50,6 +51,10 @@ const ENDS_AT_ONCE = 100;
 const ENDS_MAX_CHARS = 4_000_000;
 const AGAIN_AFTER_MS = 500;
 const PRUNE_EVERY_MS = 60_000;
+/** Of each run of the job, for the results of all batches that end: what is left follows in the next run. */
+const FINISHES_MS = 1000;
+/** A batch that could not be read or ended is left alone for so long. */
+const BATCH_PAUSE_MS = 30_000;
 
 export class BatchRuns {
   readonly #options: BatchRunsOptions;
@@ -60,7 +65,11 @@ export class BatchRuns {
   #prunedAtMs = Number.NEGATIVE_INFINITY;
   /** Turns of batches that began: each begins with another one. */
   #turns = 0;
+  readonly #memory = new LineMemory();
   #filling = false;
+  #validating = false;
+  /** Until when batches are left alone, by their ids. */
+  readonly #pausedUntilMs = new Map<string, number>();
   #saving = false;
   /** What lines came to that is not stored yet. */
   readonly #ends: LineEnd[] = [];
@@ -87,15 +96,45 @@ export class BatchRuns {
     let ended = 0;
     const open: OpenBatch[] = [];
     const rows = await db.select().from(batches).where(isNull(batches.ended_at)).orderBy(asc(batches.created_at));
+    const finishesUntilMs = performance.now() + FINISHES_MS;
+    const mayFinish = (): boolean => performance.now() < finishesUntilMs;
     for (const row of rows) {
-      if (row.status === "validating") await validateBatch(db, row, ctx.now);
-      else if ((await finishBatch(db, row, ctx.now())) !== null) ended += 1;
-      else if (row.status === "in_progress" && row.expires_at > ctx.now()) open.push(await this.#opened(row));
+      if (row.status === "validating") continue;
+      await this.#apart(row, async () => {
+        if ((await finishBatch(db, row, ctx.now(), mayFinish)) !== null) ended += 1;
+        else if (row.status === "in_progress" && row.expires_at > ctx.now()) open.push(await this.#opened(row));
+      });
     }
     this.#open = open;
     this.#windows.sweep();
     void this.#fill();
+    void this.#validateAll(rows.filter(({ status }) => status === "validating"));
     return { batches_ended: ended, files_deleted: await this.#prune() };
+  }
+
+  /** Files are read beside the runs of the job, one at a time, so that lines of other batches go on. */
+  async #validateAll(rows: readonly BatchRow[]): Promise<void> {
+    if (this.#validating) return;
+    this.#validating = true;
+    const { ctx } = this.#options;
+    for (const row of rows)
+      await this.#apart(row, async () => {
+        if (this.#isOwner) await validateBatch(ctx.db, row, { now: ctx.now, goesOn: () => this.#isOwner });
+      });
+    this.#validating = false;
+  }
+
+  /** What fails of one batch does not keep others from going on. */
+  async #apart({ id }: BatchRow, work: () => Promise<void>): Promise<void> {
+    if ((this.#pausedUntilMs.get(id) ?? 0) > performance.now()) return;
+    this.#pausedUntilMs.delete(id);
+    try {
+      await work();
+    } catch (error) {
+      // an outage of the database concerns all batches, and each goes on when it is over
+      if (failureLevel(error) === "warn") this.#pausedUntilMs.set(id, performance.now() + BATCH_PAUSE_MS);
+      this.#failed({ event: "batch_not_run", batch: id }, error);
+    }
   }
 
   async #opened(row: BatchRow): Promise<OpenBatch> {
@@ -133,7 +172,7 @@ export class BatchRuns {
     let claims = 0;
     for (const model of batch.models) {
       const queue = { tenantId, batchId, cell, model };
-      const room = Math.min(this.#windows.room(queue), CLAIMED_AT_ONCE);
+      const room = Math.min(this.#windows.room(queue), this.#memory.room(model), CLAIMED_AT_ONCE);
       if (room === 0) continue;
       if (claims === MODELS_A_TURN || !this.#isOwner) break;
       claims += 1;
@@ -142,7 +181,7 @@ export class BatchRuns {
       for (const line of lines) {
         this.#windows.sent(queue, line.body.length);
         this.#known.add(line.requestId);
-        void this.#run(batch, line);
+        void this.#run(batch, line).finally(this.#memory.taken(model, line.body.length));
       }
       sent += lines.length;
     }
@@ -166,6 +205,7 @@ export class BatchRuns {
       return;
     }
     this.#windows.ended(queue, body.length, result?.waitedMs ?? null);
+    this.#memory.answered(model, result?.text.length ?? 0);
     const end = judged(line, result);
     if (end.state === "waiting") {
       batch.models.add(model);

@@ -30,8 +30,9 @@ export function batchForm(row: BatchRow) {
     input_file_id: publicId("file", row.input_file_id),
     completion_window: "24h",
     status: row.status,
-    output_file_id: fileIdOrNull(row.output_file_id),
-    error_file_id: fileIdOrNull(row.error_file_id),
+    // they are not whole before
+    output_file_id: row.ended_at && fileIdOrNull(row.output_file_id),
+    error_file_id: row.ended_at && fileIdOrNull(row.error_file_id),
     created_at: secs(row.created_at),
     in_progress_at: secsOrNull(row.in_progress_at),
     expires_at: secs(row.expires_at),

@@ -21,6 +21,9 @@ import { formParts } from "./files/multipart.ts";
 
 const FIELD_MAX_BYTES = 4096;
 const FILENAME_MAX = 255;
+const PARTS_MAX = 16;
+/** Others are thrown away unread. */
+const KNOWN_FIELDS: ReadonlySet<string> = new Set(["purpose", "expires_after[anchor]", "expires_after[seconds]"]);
 
 type Handler = (c: Context<ApiTypes>, caller: Caller) => Promise<Response>;
 
@@ -66,10 +69,14 @@ async function uploadFile(c: Context<ApiTypes>, { ctx, tenantId }: Caller): Prom
   const fields = new Map<string, string>();
   const pieces = body[Symbol.asyncIterator]();
   let id: string | null = null;
+  let parts = 0;
   try {
     for await (const part of formParts(c.req.header("content-type") ?? "", pieces)) {
-      if (part.filename === null) fields.set(part.name, await fieldText(part.body));
-      else if (part.name !== "file" || id !== null) throw fieldError("file", "must be the one file of the form");
+      parts += 1;
+      if (parts > PARTS_MAX) throw fieldError("file", `must be in a form of at most ${PARTS_MAX} fields`);
+      if (part.filename === null) {
+        if (KNOWN_FIELDS.has(part.name)) fields.set(part.name, await fieldText(part.body));
+      } else if (part.name !== "file" || id !== null) throw fieldError("file", "must be the one file of the form");
       else id = await storeUpload(ctx.db, { tenantId, purpose: "batch", filename: nameOf(part.filename) }, part.body);
     }
     if (id === null) throw fieldError("file", "must be a file");

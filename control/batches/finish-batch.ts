@@ -1,11 +1,13 @@
 /** Ends batches: their results become files, and their lines go (docs/rules/batches.md#results). */
-import { and, asc, eq, gt, inArray, sql } from "drizzle-orm";
+import { and, asc, eq, inArray, lte, type SQL, sql } from "drizzle-orm";
 import type { Database, Transaction } from "../db/connect.ts";
 import { publicId } from "./batch-record.ts";
-import { storeResults } from "./files/file-store.ts";
-import { type BatchRow, batches, batchLines } from "./tables.ts";
+import { appendResults } from "./files/file-store.ts";
+import { type BatchRow, batches, batchLines, files } from "./tables.ts";
 
 const ROWS_AT_ONCE = 100;
+/** Answers of lines that are read at once; one that is larger is read alone. */
+const PART_MAX_BYTES = 8 * 1024 * 1024;
 
 type LineRow = typeof batchLines.$inferSelect;
 
@@ -18,45 +20,98 @@ const NOT_RUN = {
   cancelled: { code: "batch_cancelled", message: "This request was not executed because the batch was cancelled." },
 } as const;
 
+/** Where the results are. */
+const RESULTS = [
+  { field: "output_file_id", suffix: "output", states: ["completed"] },
+  { field: "error_file_id", suffix: "error", states: ["failed", "waiting"] },
+] as const;
+type Results = (typeof RESULTS)[number];
+type Ended = "completed" | "expired" | "cancelled";
+
 /**
- * Ends a batch none of whose lines is under way, if all have run, it was cancelled, or its time is over. Returns what it came to;
- * null: it goes on.
+ * Ends a batch none of whose lines is under way, if all have run, it was cancelled, or its time is over. Results are written in
+ * parts: a line goes with the part that has it, so whoever begins again goes on with the rest. Returns what it came to; null: it goes
+ * on, or there is more to write after `mayGoOn` said no.
  */
 export async function finishBatch(
   db: Database,
   batch: BatchRow,
   now: Date,
-): Promise<"completed" | "expired" | "cancelled" | null> {
+  mayGoOn: () => boolean = () => true,
+): Promise<Ended | null> {
   const open = await openLines(db, batch.id);
-  const isOver = batch.expires_at <= now;
-  const cancelled = batch.cancelling_at !== null;
-  if (open.sent > 0 || (open.waiting > 0 && !cancelled && !isOver)) return null;
-  const status = cancelled ? "cancelled" : open.waiting > 0 ? "expired" : "completed";
-  await db
+  const isDue = batch.status === "finalizing" || batch.expires_at <= now || batch.cancelling_at !== null;
+  if (open.sent > 0 || (open.waiting > 0 && !isDue)) return null;
+  const [row] = await db
     .update(batches)
     .set({ status: "finalizing", finalizing_at: batch.finalizing_at ?? now, updated_at: now })
-    .where(and(eq(batches.id, batch.id), inArray(batches.status, ["in_progress", "cancelling", "finalizing"])));
+    .where(and(eq(batches.id, batch.id), inArray(batches.status, ["in_progress", "cancelling", "finalizing"])))
+    .returning();
+  if (row === undefined) return null;
+  const { lines_total, lines_completed, lines_failed, cancelling_at } = row;
+  const someNeverRan = lines_total > lines_completed + lines_failed;
+  const status: Ended = cancelling_at !== null ? "cancelled" : someNeverRan ? "expired" : "completed";
+  // it was cancelled before its file was read to the end
+  if (lines_total === 0) await db.delete(batchLines).where(eq(batchLines.batch_id, row.id));
+  const notRun = status === "cancelled" ? "cancelled" : "expired";
+  for (const results of RESULTS)
+    do if (!mayGoOn()) return null;
+    while (await writePart(db, row, results, notRun));
   await db.transaction(async (tx) => {
-    const name = publicId("batch", batch.id);
-    const file = { tenantId: batch.tenant_id, purpose: "batch_output" } as const;
-    const output = results(tx, batch, ["completed"], null);
-    const errors = results(tx, batch, ["failed", "waiting"], status === "cancelled" ? "cancelled" : "expired");
-    const output_file_id = await storeResults(tx, { ...file, filename: `${name}_output.jsonl` }, output);
-    const error_file_id = await storeResults(tx, { ...file, filename: `${name}_error.jsonl` }, errors);
-    await tx.delete(batchLines).where(eq(batchLines.batch_id, batch.id));
-    await tx
-      .update(batches)
-      .set({
-        status,
-        output_file_id,
-        error_file_id,
-        lines_failed: sql`${batches.lines_failed} + ${open.waiting}`,
-        ended_at: now,
-        updated_at: now,
-      })
-      .where(eq(batches.id, batch.id));
+    const ended = { status, lines_failed: lines_total - lines_completed, ended_at: now, updated_at: now };
+    const [last] = await tx.update(batches).set(ended).where(eq(batches.id, row.id)).returning();
+    const made = [last?.output_file_id, last?.error_file_id].filter((id) => typeof id === "string");
+    await tx.update(files).set({ complete: true }).where(inArray(files.id, made));
   });
   return status;
+}
+
+/** Moves the next lines to their file; false: none is left. */
+async function writePart(
+  db: Database,
+  batch: BatchRow,
+  { field, suffix, states }: Results,
+  notRun: keyof typeof NOT_RUN,
+): Promise<boolean> {
+  const mine = eq(batches.id, batch.id);
+  const left = and(eq(batchLines.batch_id, batch.id), inArray(batchLines.state, [...states]));
+  return await db.transaction(async (tx) => {
+    const [locked] = await tx.select({ file: batches[field] }).from(batches).where(mine).for("update");
+    const last = await lastOfPart(tx, left);
+    if (locked === undefined || last === null) return false;
+    const part = and(left, lte(batchLines.n, last));
+    const rows = await tx.select().from(batchLines).where(part).orderBy(asc(batchLines.n));
+    const filename = `${publicId("batch", batch.id)}_${suffix}.jsonl`;
+    const file = { tenantId: batch.tenant_id, purpose: "batch_output", filename } as const;
+    const id = await appendResults(tx, locked.file, file, linesOfResults(rows, notRun));
+    if (id !== locked.file)
+      await tx
+        .update(batches)
+        .set({ [field]: id })
+        .where(mine);
+    await tx.delete(batchLines).where(part);
+    return true;
+  });
+}
+
+/** The last line of the next part; null: no line is left. The sizes are read without the answers. */
+async function lastOfPart(tx: Transaction, left: SQL | undefined): Promise<number | null> {
+  const sizes = await tx
+    .select({ n: batchLines.n, bytes: sql<number>`coalesce(octet_length(${batchLines.answer}), 0)` })
+    .from(batchLines)
+    .where(left)
+    .orderBy(asc(batchLines.n))
+    .limit(ROWS_AT_ONCE);
+  let bytes = 0;
+  const above = sizes.findIndex((line) => {
+    bytes += line.bytes;
+    return bytes > PART_MAX_BYTES;
+  });
+  return sizes.at(above === -1 ? -1 : Math.max(0, above - 1))?.n ?? null;
+}
+
+async function* linesOfResults(rows: readonly LineRow[], notRun: keyof typeof NOT_RUN): AsyncGenerator<Uint8Array> {
+  for (const row of rows) yield Buffer.from(`${resultLine(row, notRun)}\n`);
 }
 
 async function openLines(db: Database, id: string): Promise<{ readonly sent: number; readonly waiting: number }> {
@@ -70,32 +125,12 @@ async function openLines(db: Database, id: string): Promise<{ readonly sent: num
   return row ?? { sent: 0, waiting: 0 };
 }
 
-async function* results(
-  tx: Transaction,
-  { id }: BatchRow,
-  states: LineRow["state"][],
-  notRun: keyof typeof NOT_RUN | null,
-): AsyncGenerator<Uint8Array> {
-  for (let after = 0; ; ) {
-    const rows = await tx
-      .select()
-      .from(batchLines)
-      .where(and(eq(batchLines.batch_id, id), inArray(batchLines.state, states), gt(batchLines.n, after)))
-      .orderBy(asc(batchLines.n))
-      .limit(ROWS_AT_ONCE);
-    for (const row of rows) yield Buffer.from(`${resultLine(row, notRun)}\n`);
-    const last = rows.at(-1);
-    if (last === undefined) return;
-    after = last.n;
-  }
-}
-
-function resultLine(row: LineRow, notRun: keyof typeof NOT_RUN | null): string {
+function resultLine(row: LineRow, notRun: keyof typeof NOT_RUN): string {
   const { request_id: requestId } = row;
   const name = `batch_req_${(requestId ?? `${row.batch_id}${row.n}`).replaceAll("-", "")}`;
   const id = `"id":"${name}","custom_id":${JSON.stringify(row.custom_id)}`;
   if (row.status === null || row.answer === null || row.state === "waiting")
-    return `{${id},"response":null,"error":${JSON.stringify(NOT_RUN[notRun ?? "expired"])}}`;
+    return `{${id},"response":null,"error":${JSON.stringify(NOT_RUN[notRun])}}`;
   const response = `{"status_code":${row.status},"request_id":"${requestId}","body":${inOneLine(row.answer)}}`;
   return `{${id},"response":${response},"error":null}`;
 }

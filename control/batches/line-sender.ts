@@ -1,7 +1,7 @@
 /** Sends lines of batches to the data plane, and asks what has become of them (docs/rules/batches.md#lines). */
 import { Agent, fetch, type RequestInit, type Response } from "undici";
 import { z } from "zod";
-import { LINE_HEADERS } from "../../shared/wire/batch-lines.ts";
+import { LINE_HEADERS, LINE_OUTCOMES, type LineOutcome } from "../../shared/wire/batch-lines.ts";
 import { CELL_HEADER, INTERNAL_PATHS } from "../../shared/wire/internal.ts";
 import type { CellAddress } from "../kernel/cells/cells.ts";
 
@@ -22,6 +22,7 @@ export interface LineResult {
   readonly text: string;
   readonly waitedMs: number | null;
   readonly retryAfterMs: number | null;
+  readonly outcome: LineOutcome | null;
 }
 
 const errorSchema = z.object({ error: z.object({ code: z.string() }) });
@@ -110,5 +111,6 @@ async function resultOf(response: Response): Promise<LineResult> {
     text,
     waitedMs: waited === null ? null : Number(waited),
     retryAfterMs: Number.isFinite(retryAfter) ? retryAfter * 1000 : null,
+    outcome: LINE_OUTCOMES.find((each) => each === response.headers.get(LINE_HEADERS.outcome)) ?? null,
   };
 }

@@ -73,6 +73,29 @@ it("a cancelled batch keeps what has run, and says of every other line that it d
   expect(await shown.json()).toMatchObject({ status: "cancelled", lines_completed: 1, lines_failed: LINES - 1 });
 });
 
+it("results are written in parts: who begins again goes on with the rest, and no part holds more than 8 MiB", async () => {
+  const { db, batch } = await batchOf("in_progress", -1);
+  const lines = await claimLines(db, { batchId: batch.id, model: "m", cell: "eu" }, 5);
+  const answer = JSON.stringify("x".repeat(3 * 1024 * 1024));
+  for (const line of lines) await endLines(db, [{ ...line, state: "completed", status: 200, answer }]);
+  let parts = 0;
+  expect(await finishBatch(db, batch, new Date(), () => parts++ < 2)).toBe(null);
+  const left = await db.select({ n: batchLines.n }).from(batchLines).where(eq(batchLines.batch_id, batch.id));
+  expect(left).toHaveLength(LINES - 4);
+  const mine = eq(files.tenant_id, batch.tenant_id);
+  expect(await db.select({ complete: files.complete }).from(files).where(mine)).toEqual([{ complete: false }]);
+  expect(await finishBatch(db, batch, new Date())).toBe("expired");
+  const found = await db.select().from(files).where(mine);
+  const output = found.find(({ filename }) => filename.endsWith("_output.jsonl"));
+  const ids: unknown[] = [];
+  for await (const { text } of linesOf(piecesOf(db, output?.id ?? "")))
+    ids.push((JSON.parse(text ?? "") as { custom_id: string }).custom_id);
+  expect(ids).toEqual(["line-0", "line-1", "line-2", "line-3", "line-4"]);
+  const shown = await control.request("GET", `/api/v1/batches/${batch.id}`);
+  expect(await shown.json()).toMatchObject({ status: "expired", lines_completed: 5, lines_failed: LINES - 5 });
+  expect(found.map(({ complete }) => complete)).toEqual([true, true]);
+});
+
 it("a batch whose time is over says of the lines that did not run that they expired", async () => {
   const { db, batch } = await batchOf("in_progress", -1);
   expect(await finishBatch(db, batch, new Date())).toBe("expired");

@@ -88,9 +88,10 @@ export async function sentLines(db: Database): Promise<readonly ClaimedLine[]> {
 /** Stores what lines came to, with the counts of their batches. Returns the lines whose request was still the newest. */
 export async function endLines(db: Database, ends: readonly LineEnd[]): Promise<number> {
   const given = JSON.stringify(
-    ends.map(({ batchId, n, requestId, state, status, answer }) => ({
+    ends.map(({ batchId, n, tries, requestId, state, status, answer }) => ({
       batch_id: batchId,
       n,
+      tries,
       request_id: requestId,
       state,
       status,
@@ -101,9 +102,9 @@ export async function endLines(db: Database, ends: readonly LineEnd[]): Promise<
     db.execute(sql`
       WITH given AS (
         SELECT * FROM jsonb_to_recordset(${given}::jsonb)
-          AS g(batch_id uuid, n integer, request_id uuid, state text, status integer, answer text)
+          AS g(batch_id uuid, n integer, tries integer, request_id uuid, state text, status integer, answer text)
       ), ended AS (
-        UPDATE batch_lines l SET state = g.state, status = g.status, answer = g.answer,
+        UPDATE batch_lines l SET state = g.state, tries = g.tries, status = g.status, answer = g.answer,
           body = CASE WHEN g.state = 'waiting' THEN l.body ELSE '' END
         FROM given g
         WHERE l.batch_id = g.batch_id AND l.n = g.n AND l.request_id = g.request_id AND l.state = 'sent'

@@ -19,42 +19,79 @@ interface ReadLine {
   readonly body: string;
 }
 
-/** Stores the lines and starts the batch, or fails it. */
-export async function validateBatch(db: Database, batch: BatchRow, now: () => Date): Promise<void> {
+interface ValidateOptions {
+  readonly now: () => Date;
+  /** False: this process does not run batches any more. */
+  readonly goesOn: () => boolean;
+}
+
+/**
+ * Stores the lines and starts the batch, or fails it. There is no transaction around it all: until the batch has started nobody
+ * claims its lines, and whoever begins again begins with none.
+ */
+export async function validateBatch(db: Database, batch: BatchRow, { now, goesOn }: ValidateOptions): Promise<void> {
+  const begun = await db.transaction(async (tx) => {
+    if (!(await isValidating(tx, batch, "update"))) return false;
+    await tx.delete(batchLines).where(eq(batchLines.batch_id, batch.id));
+    return true;
+  });
+  if (!begun) return;
+  const late = fault("batch_expired", null, "the batch expired before its file was read", null);
+  const read = batch.expires_at <= now() ? { lines: 0, faults: [late] } : await storeLines(db, batch, goesOn);
+  if (read === null) return;
+  const { lines, faults } = read;
   await db.transaction(async (tx) => {
+    if (!(await isValidating(tx, batch, "update"))) return;
     const found = and(eq(files.id, batch.input_file_id), eq(files.tenant_id, batch.tenant_id));
     const [file] = await tx.select({ id: files.id }).from(files).where(found);
     const gone = fault("input_file_not_found", null, "the input file does not exist any more", "input_file_id");
-    const { lines, faults } = file === undefined ? { lines: 0, faults: [gone] } : await storeLines(tx, batch);
-    const empty = lines === 0 && faults.length === 0;
-    const errors = empty ? [fault("empty_file", null, "the input file has no lines", "input_file_id")] : faults;
+    const empty = fault("empty_file", null, "the input file has no lines", "input_file_id");
+    const whole = file === undefined ? [gone] : lines === 0 ? [empty] : [];
+    const errors = faults.length > 0 ? faults : whole;
     const at = now();
-    const open = and(eq(batches.id, batch.id), eq(batches.status, "validating"));
+    const mine = eq(batches.id, batch.id);
     if (errors.length === 0) {
+      const stored = await tx.$count(batchLines, eq(batchLines.batch_id, batch.id));
+      // somebody else has begun again
+      if (stored !== lines) return;
       const started = { status: "in_progress", lines_total: lines, in_progress_at: at, updated_at: at } as const;
-      await tx.update(batches).set(started).where(open);
+      await tx.update(batches).set(started).where(mine);
       return;
     }
     await tx.delete(batchLines).where(eq(batchLines.batch_id, batch.id));
-    await tx.update(batches).set({ status: "failed", errors, ended_at: at, updated_at: at }).where(open);
+    await tx.update(batches).set({ status: "failed", errors, ended_at: at, updated_at: at }).where(mine);
   });
 }
 
+/** Whether it is, until the transaction ends. */
+async function isValidating(tx: Transaction, { id }: BatchRow, lock: "update" | "share"): Promise<boolean> {
+  const validating = and(eq(batches.id, id), eq(batches.status, "validating"));
+  return (await tx.select({ id: batches.id }).from(batches).where(validating).for(lock)).length > 0;
+}
+
+/** Null: the batch is not to be validated any more. */
 async function storeLines(
-  tx: Transaction,
+  db: Database,
   batch: BatchRow,
-): Promise<{ readonly lines: number; readonly faults: readonly BatchFault[] }> {
+  goesOn: () => boolean,
+): Promise<{ readonly lines: number; readonly faults: readonly BatchFault[] } | null> {
   const faults: BatchFault[] = [];
   const ids = new Set<string>();
   let held: ReadLine[] = [];
   let heldBytes = 0;
   let lines = 0;
-  const store = async (): Promise<void> => {
-    if (held.length > 0 && faults.length === 0) await tx.insert(batchLines).values(held);
+  const store = async (): Promise<boolean> => {
+    const rows = faults.length === 0 ? held : [];
     held = [];
     heldBytes = 0;
+    if (rows.length === 0) return goesOn();
+    return await db.transaction(async (tx) => {
+      if (!goesOn() || !(await isValidating(tx, batch, "share"))) return false;
+      await tx.insert(batchLines).values(rows).onConflictDoNothing();
+      return true;
+    });
   };
-  for await (const { n, text } of linesOf(piecesOf(tx, batch.input_file_id))) {
+  for await (const { n, text } of linesOf(piecesOf(db, batch.input_file_id))) {
     const read = readLine(batch, n, text);
     lines += 1;
     if ("code" in read) faults.push(read);
@@ -65,10 +102,9 @@ async function storeLines(
       heldBytes += read.body.length;
     }
     if (faults.length === FAULTS_MAX) break;
-    if (held.length === ROWS_AT_ONCE || heldBytes > ROWS_MAX_BYTES) await store();
+    if ((held.length === ROWS_AT_ONCE || heldBytes > ROWS_MAX_BYTES) && !(await store())) return null;
   }
-  await store();
-  return { lines, faults };
+  return (await store()) ? { lines, faults } : null;
 }
 
 function readLine(batch: BatchRow, n: number, text: string | null): ReadLine | BatchFault {

@@ -2,16 +2,16 @@
  * Lines of batches, which the control service sends with the token between the planes (docs/rules/batches.md#lines): each is a
  * call of the key that it names, under a request id that is its own. `GET` asks what has become of a line.
  */
-import { errorBody, GatewayError } from "../../shared/errors.ts";
+import { LIMITS } from "../../shared/catalogues/limits.ts";
+import { GatewayError } from "../../shared/errors.ts";
 import { BATCH_ENDPOINTS } from "../../shared/schema/batch.ts";
-import { LINE_HEADERS } from "../../shared/wire/batch-lines.ts";
+import { LINE_HEADERS, type LineOutcome } from "../../shared/wire/batch-lines.ts";
 import { CELL_HEADER } from "../../shared/wire/internal.ts";
 import type { Deps } from "../deps.ts";
 import type { LineAnswer } from "../line-answers.ts";
 import { lineRoute } from "./data-plane.ts";
 import { asInternal } from "./internal.ts";
 
-const ANSWER_MAX_BYTES = 8 * 1024 * 1024;
 /** Its request still waits or runs. */
 const IS_LIVE = 202;
 /** Its request is over, and nothing is known of an answer. */
@@ -56,11 +56,16 @@ async function run(deps: Deps, request: Request, context: ExecutionContext, requ
   const { response, known } = await lineRoute(deps, called, context, { requestId, keyHash });
   const retryAfter = response.headers.get("retry-after");
   const text = await textOf(response);
-  const tooLarge = { status: 502, text: JSON.stringify(errorBody("upstream_failed")) };
-  return answerOf(text === null ? tooLarge : { status: response.status, text }, {
-    ...(retryAfter === null ? {} : { "retry-after": retryAfter }),
-    ...(known.upstream.calledMs === null ? {} : { [LINE_HEADERS.waitedMs]: String(known.queueWaitMs) }),
-  });
+  const { calledMs } = known.upstream;
+  const outcome: LineOutcome | null = text === null ? "too-large" : calledMs === null ? "refused" : null;
+  return answerOf(
+    { status: response.status, text: text ?? "" },
+    {
+      ...(outcome === null ? {} : { [LINE_HEADERS.outcome]: outcome }),
+      ...(retryAfter === null ? {} : { "retry-after": retryAfter }),
+      ...(calledMs === null ? {} : { [LINE_HEADERS.waitedMs]: String(known.queueWaitMs) }),
+    },
+  );
 }
 
 function answerOf({ status, text }: LineAnswer, more: Readonly<Record<string, string>> = {}): Response {
@@ -69,16 +74,15 @@ function answerOf({ status, text }: LineAnswer, more: Readonly<Record<string, st
   });
 }
 
-/** The body; null: it is too large. */
+/** The body; null: it is too large, and was only read to its end, so that it is billed for what it has used. */
 async function textOf({ body }: Response): Promise<string | null> {
   if (body === null) return "";
   const decoder = new TextDecoder();
   let text = "";
   let bytes = 0;
   for await (const piece of body as AsyncIterable<Uint8Array>) {
-    text += decoder.decode(piece, { stream: true });
     bytes += piece.byteLength;
-    if (bytes > ANSWER_MAX_BYTES) return null;
+    text = bytes > LIMITS.batchAnswerBytes ? "" : text + decoder.decode(piece, { stream: true });
   }
-  return text + decoder.decode();
+  return bytes > LIMITS.batchAnswerBytes ? null : text + decoder.decode();
 }

@@ -68,6 +68,7 @@ export const LIMIT_TEXTS: Readonly<Record<keyof typeof LIMITS, LimitText>> = {
   filesOfTenant: { limit: "files of a tenant", unit: "count" },
   openBatches: { limit: "batches of a tenant that have not ended", unit: "count" },
   batchLineBytes: { limit: "size of a line of a batch", unit: "bytes" },
+  batchAnswerBytes: { limit: "size of the answer to a line of a batch", unit: "bytes" },
   batchCustomIdChars: { limit: "characters of the `custom_id` of a line of a batch", unit: "count" },
   listRows: {
     limit: "default number of rows in a list of the Management API",

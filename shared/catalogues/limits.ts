@@ -53,6 +53,7 @@ export const LIMITS = {
   filesOfTenant: 10_000,
   openBatches: 50,
   batchLineBytes: 4 * MIB,
+  batchAnswerBytes: 8 * MIB,
   batchCustomIdChars: 512,
   listRows: 100,
   listRowsMost: 1000,

@@ -1,7 +1,16 @@
 /** Files and batches: what clients of the data plane send and get, and batches on the Management API (docs/rules/batches.md). */
 import * as z from "zod";
 import { LIMITS } from "../catalogues/limits.ts";
-import { isStorable, isStorableJson, NOT_STORABLE, oneOf, queryText, timestamp, uuidQuery } from "./common.ts";
+import {
+  isStorable,
+  isStorableJson,
+  KNOWN_NAME_MAX,
+  NOT_STORABLE,
+  oneOf,
+  queryText,
+  timestamp,
+  uuidQuery,
+} from "./common.ts";
 
 export const FILE_PURPOSES = ["batch", "batch_output"] as const;
 export type FilePurpose = (typeof FILE_PURPOSES)[number];
@@ -69,6 +78,7 @@ export const batchLineSchema = z.object({
       model: z
         .string({ error: "must be the name of a model" })
         .min(1, "must be the name of a model")
+        .max(KNOWN_NAME_MAX, `must be at most ${KNOWN_NAME_MAX} characters`)
         .refine(isStorable, NOT_STORABLE),
       stream: z.literal(false, { error: "must not be true in a batch" }).nullish(),
     },

@@ -58,8 +58,11 @@ export const reportedText = (max: number) =>
     return Array.from(storable).slice(0, max).join("");
   });
 
+/** Characters of a name. */
+export const KNOWN_NAME_MAX = 200;
+
 /** The name of something that exists already; an earlier version may have accepted names that this version refuses. */
-export const knownName = requiredText(200);
+export const knownName = requiredText(KNOWN_NAME_MAX);
 
 /**
  * Control characters, line and paragraph separators, and format characters other than the joiners that scripts and emoji

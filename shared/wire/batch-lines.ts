@@ -12,7 +12,13 @@ export const LINE_HEADERS = {
   waitedMs: "x-gateway-line-waited-ms",
   /** Of the answer: the status that a client would have got. */
   status: "x-gateway-line-status",
+  /** Of the answer: what the gateway says of it, one of {@link LINE_OUTCOMES}; absent: an upstream has made it. */
+  outcome: "x-gateway-line-outcome",
 } as const;
+
+/** `refused`: no upstream was called; `too-large`: the answer was read to its end, and is not there. */
+export const LINE_OUTCOMES = ["refused", "too-large"] as const;
+export type LineOutcome = (typeof LINE_OUTCOMES)[number];
 
 /** Who uses files and batches, in requests of a Worker to the control service. */
 export const CALLER_HEADERS = { tenant: "x-gateway-tenant-id", key: "x-gateway-key-id" } as const;

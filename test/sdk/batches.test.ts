@@ -213,6 +213,22 @@ describe("lines of a batch", () => {
     await clientOf(busy).batches.cancel(refused.id);
   });
 
+  it("whose answer has more than 8 MiB are called once, billed for it, and fail", async () => {
+    const minted = await fixture.gateway.mint(fixture.upstream.url, "mb=9");
+    const client = clientOf(minted);
+    const batch = await ended(client, (await batchOf(client, [lineOf(minted, "large")])).id);
+    expect(batch.request_counts).toEqual({ total: 1, completed: 0, failed: 1 });
+    expect(await linesOf(client, batch.error_file_id)).toMatchObject([
+      { custom_id: "large", response: { status_code: 502, body: { error: { code: "answer_too_large" } } } },
+    ]);
+    expect(fixture.upstream.seen(minted.mark)).toHaveLength(1);
+    const rows = await waitFor(
+      async () => await fixture.gateway.rows(minted.tenant.id),
+      (found) => found.length > 0,
+    );
+    expect(rows).toMatchObject([{ status_code: 200, admission: "batch" }]);
+  });
+
   it("cannot be sent by a client: their headers and their route mean nothing without the token", async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url);
     const other = await fixture.gateway.mint(fixture.upstream.url);

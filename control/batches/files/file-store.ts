@@ -2,7 +2,7 @@
  * Files of tenants in the database, in pieces: none is ever held whole (docs/rules/batches.md#files). A file that was not
  * completed is seen by nobody.
  */
-import { and, asc, eq, gt, lt, not, or, sql } from "drizzle-orm";
+import { and, asc, desc, eq, gt, lt, not, or, sql } from "drizzle-orm";
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { GatewayError } from "../../../shared/errors.ts";
 import type { FilePurpose } from "../../../shared/schema/batch.ts";
@@ -65,23 +65,29 @@ export async function storeUpload(
   }
 }
 
-/** Stores a file that the gateway makes. It may exceed the tenant's quota: results are never lost. */
-export async function storeResults(
+/**
+ * Adds to a file that the gateway makes; `known` null, or gone: it is a new one. Returns its id. It may exceed the tenant's quota:
+ * results are never lost.
+ */
+export async function appendResults(
   tx: Transaction,
+  known: string | null,
   { tenantId, purpose, filename }: NewFile,
   body: AsyncIterable<Uint8Array>,
-): Promise<string | null> {
-  let id: string | null = null;
-  let n = 0;
-  for await (const piece of inPieces(body)) {
-    if (id === null) {
-      const values = { tenant_id: tenantId, purpose, filename, complete: true };
-      const [row] = await tx.insert(files).values(values).returning({ id: files.id });
-      id = row?.id ?? null;
-    }
-    if (id !== null) await storePiece(tx, id, n++, piece);
-  }
-  return id;
+): Promise<string> {
+  const [found] = known === null ? [] : await tx.select({ id: files.id }).from(files).where(eq(files.id, known));
+  const values = { tenant_id: tenantId, purpose, filename };
+  const [row] = found === undefined ? await tx.insert(files).values(values).returning({ id: files.id }) : [found];
+  if (row === undefined) throw new GatewayError("internal_error");
+  const [last] = await tx
+    .select({ n: filePieces.n })
+    .from(filePieces)
+    .where(eq(filePieces.file_id, row.id))
+    .orderBy(desc(filePieces.n))
+    .limit(1);
+  let n = (last?.n ?? -1) + 1;
+  for await (const piece of inPieces(body)) await storePiece(tx, row.id, n++, piece);
+  return row.id;
 }
 
 async function storePiece(db: Database | Transaction, id: string, n: number, piece: Buffer): Promise<void> {
@@ -193,7 +199,12 @@ export async function deleteFile(db: Database, id: string): Promise<void> {
 export async function deleteOldFiles(db: Database, now: Date, before: Date | null): Promise<number> {
   const old = or(
     lt(files.expires_at, now),
-    and(eq(files.complete, false), lt(files.created_at, new Date(now.getTime() - UPLOAD_MOST_MS))),
+    // results that are not whole yet have no other copy
+    and(
+      eq(files.purpose, "batch"),
+      eq(files.complete, false),
+      lt(files.created_at, new Date(now.getTime() - UPLOAD_MOST_MS)),
+    ),
     before === null ? undefined : lt(files.created_at, before),
   );
   return (

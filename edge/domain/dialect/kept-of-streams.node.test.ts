@@ -19,7 +19,7 @@ function heapBytes(): number {
 it.each(["/v1/responses", "/v1/messages"])("it is less than a tenth of large chunks: %s", (path) => {
   const began = heapBytes();
   const streams = Array.from({ length: STREAMS }, (_, at) => {
-    const translation = translationOf(path, "openai", { createdSecs: 1, maxTokens: null, usageAsked: true });
+    const translation = translationOf(path, "openai", { createdSecs: 1, usageAsked: true });
     const stream = translation?.stream();
     if (stream === undefined) throw new Error("no translation");
     const long = `${String(at)}${"x".repeat(CHUNK_BYTES)}`;
