@@ -14,15 +14,13 @@ import { waitingModels } from "./line-store.ts";
 import { batches, batchLines } from "./tables.ts";
 
 const sent: string[] = [];
-/** How a line is answered, by its model. */
-let statusOf: (model: string) => number = () => 404;
 const cell = createServer((request, response) => {
   const body: Buffer[] = [];
   request.on("data", (piece: Buffer) => body.push(piece));
   request.on("end", () => {
     const { model } = JSON.parse(Buffer.concat(body).toString("utf8")) as { model: string };
     sent.push(model);
-    response.writeHead(200, { [LINE_HEADERS.status]: String(statusOf(model)) }).end('{"error":{"code":"x"}}');
+    response.writeHead(200, { [LINE_HEADERS.status]: "404" }).end('{"error":{"code":"x"}}');
   });
 });
 let control: TestControl;
@@ -70,23 +68,14 @@ async function batchOf(models: readonly string[]): Promise<string> {
   return batch.id;
 }
 
-it("a batch of many models and one whose lines are refused leave their turns to others", async () => {
-  statusOf = (model) => (model === "shared" ? 500 : 404);
-  const many = await batchOf(Array.from({ length: 2000 }, (_, at) => `unknown-${at}`));
-  await batchOf(Array.from({ length: 8 }, () => "shared"));
+it("a batch whose lines have a model each does not keep others from their turns", async () => {
+  const many = await batchOf(Array.from({ length: 800 }, (_, at) => `unknown-${at}`));
+  await batchOf(["shared"]);
   expect((await waitingModels(control.ctx.db, many)).length).toBeLessThan(500);
   await runs.tick();
   await waitFor(
-    () => sent.filter((model) => model === "shared").length,
-    (lines) => lines === 2,
+    () => sent.indexOf("shared"),
+    (at) => at !== -1,
   );
-  expect(sent.length).toBeLessThan(50);
-  // the failures above shut the model for their own batch only
-  statusOf = () => 404;
-  await batchOf(Array.from({ length: 8 }, () => "shared"));
-  await runs.tick();
-  await waitFor(
-    () => sent.filter((model) => model === "shared").length,
-    (lines) => lines >= 4,
-  );
+  expect(sent.indexOf("shared")).toBeLessThan(50);
 });
