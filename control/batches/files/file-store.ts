@@ -165,7 +165,8 @@ export async function deleteOldFiles(db: Database, now: Date, before: Date | nul
   const dayAgo = new Date(now.getTime() - 86_400_000);
   const old = or(
     lt(files.expires_at, now),
-    and(eq(files.complete, false), lt(files.created_at, dayAgo)),
+    // results that are not whole yet have no other copy
+    and(eq(files.purpose, "batch"), eq(files.complete, false), lt(files.created_at, dayAgo)),
     before === null ? undefined : lt(files.created_at, before),
   );
   return (await db.delete(files).where(old).returning({ id: files.id })).length;
