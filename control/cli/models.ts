@@ -168,7 +168,7 @@ export function modelCommands(program: Command): void {
       const { model_name, capacity_mode, max_in_flight } = await findModel(session, model);
       const query = cell === undefined ? {} : { cell };
       const live = await session.bodyOf(session.client.GET("/api/v1/fairshare/live", { params: { query } }));
-      const known = (live.adaptive ?? []).find((one) => one.model === model_name);
+      const known = live.adaptive.find((one) => one.model === model_name);
       const { capacity = max_in_flight, min = null, max = null, changes = [] } = known ?? {};
       const now = { model: model_name, cell: live.cell, capacity_mode, capacity, min, max };
       const rows = changes.map(({ ts_ms, ...change }) => ({ at: new Date(ts_ms).toISOString(), ...change }));

@@ -73,8 +73,7 @@ export const fairshareLiveSchema = z
     model_queued: z.record(z.string(), z.number().int()),
     waiting: z.array(waitingQueueSchema),
     waiting_cells: z.array(z.string()),
-    /** A Cell of before adaptive capacity states none. */
-    adaptive: z.array(adaptiveCapacitySchema).default([]),
+    adaptive: z.array(adaptiveCapacitySchema),
   })
   .meta({ id: "FairshareLive" });
 export type FairshareLive = z.infer<typeof fairshareLiveSchema>;
@@ -88,9 +87,7 @@ export const fairshareSampleSchema = z
     global_queued: z.number().int(),
     groups: z.array(z.object({ name: z.string(), ...load })),
     tenants: z.array(z.object({ tenant_id: z.string(), name: z.string(), ...load })),
-    adaptive: z
-      .array(z.object({ model: z.string(), capacity: z.number().int(), reason: z.enum(CAPACITY_REASONS) }))
-      .default([]),
+    adaptive: z.array(z.object({ model: z.string(), capacity: z.number().int(), reason: z.enum(CAPACITY_REASONS) })),
   })
   .meta({ id: "FairshareSample" });
 export type FairshareSample = z.infer<typeof fairshareSampleSchema>;

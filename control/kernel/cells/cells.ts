@@ -34,7 +34,9 @@ const cellLiveSchema = fairshareLiveSchema.extend({
   headroom: fairshareLiveSchema.shape.headroom.default(0),
   waiting: fairshareLiveSchema.shape.waiting.default([]),
   waiting_cells: fairshareLiveSchema.shape.waiting_cells.default([]),
+  adaptive: fairshareLiveSchema.shape.adaptive.default([]),
 });
+const cellSampleSchema = fairshareSampleSchema.extend({ adaptive: fairshareSampleSchema.shape.adaptive.default([]) });
 
 /** A write answers after at most this long (docs/rules/freshness.md#write-path); nor does a list of cells wait longer for one. */
 export const BRIEF_DEADLINE_MS = 1000;
@@ -131,7 +133,7 @@ export class Cells {
   /** Throws when the cell does not answer. */
   async history(address: CellAddress, sinceMs: number): Promise<readonly FairshareSample[]> {
     const response = await this.#call(address, `${INTERNAL_PATHS.history}?since_ms=${sinceMs}`);
-    return z.array(fairshareSampleSchema).parse(await response.json());
+    return z.array(cellSampleSchema).parse(await response.json());
   }
 
   /**
