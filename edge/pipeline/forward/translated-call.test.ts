@@ -277,15 +277,22 @@ describe.each(LIMITED)("the limit of a call of %s to a model of chat completions
     expect({ sent, statuses }).toEqual({ sent: [{ max_tokens: 9 }, { max_tokens: 9 }], statuses: [400, 400] });
   });
 
-  it.each<[string, string, object]>([
-    ["a text", "max_completion_tokens", { metadata: { user_id: "max_completion_tokens" } }],
+  const schema = { type: "object", properties: { max_completion_tokens: {} } };
+  it.each<[string, object]>([
+    ["a text", { [path === "/v1/messages" ? "system" : "instructions"]: "max_completion_tokens" }],
     [
       "a name",
-      "max_completion_tokens",
-      { tools: [{ name: "a", input_schema: { type: "object", properties: { max_completion_tokens: {} } } }] },
+      {
+        tools: [
+          path === "/v1/messages"
+            ? { name: "a", input_schema: schema }
+            : { type: "function", name: "a", parameters: schema },
+        ],
+      },
     ],
-  ])("stays max_tokens where the error may repeat %s of the request", async (_, repeated, more) => {
-    const error = { message: `max_tokens is too large for ${repeated}`, param: "max_tokens", code: "invalid_value" };
+  ])("stays max_tokens where the error may repeat %s of the request", async (_, more) => {
+    const message = "max_tokens is too large for max_completion_tokens";
+    const error = { message, param: "max_tokens", code: "invalid_value" };
     for (const refusal of [JSON.stringify({ error }), error.message])
       expect(await limitsAt(refusal, more)).toEqual({
         sent: [{ max_tokens: 9 }, { max_tokens: 9 }],
