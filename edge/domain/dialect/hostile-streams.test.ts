@@ -67,7 +67,7 @@ describe("very many pieces of one call in one chunk", () => {
   const PIECES = 2_000;
 
   it.each([
-    ["of one call", (_: number) => ({}), 1],
+    ["of one call", () => ({}), 1],
     ["of two calls in turns", (at: number) => ({ index: at % 2 }), 2],
   ])("%s become one event for each call, with a short id", (_, indexOf, calls) => {
     const stream = streamOf(RESPONSES);

@@ -9,7 +9,7 @@ import { stringAt, stringPlaces } from "../wire/json/string-places.ts";
 import type { MemberEdits } from "./transform.ts";
 
 /** What an error says: its own texts, and the member that it calls unsupported by its code; "": none. */
-export interface Refusal {
+interface NamedRefusal {
   readonly text: string;
   readonly unsupported: string;
 }
@@ -24,7 +24,7 @@ const AT_ONCE_BYTES = 1024;
 const decoder = new TextDecoder();
 
 /** What the beginning of an error's body says; one that is no whole JSON document says all of it. */
-export function refusalIn(body: Uint8Array): Refusal {
+export function refusalIn(body: Uint8Array): NamedRefusal {
   const text = decoder.decode(body);
   let document: unknown;
   try {
@@ -46,7 +46,7 @@ function saidIn(value: unknown, depth: number): readonly string[] {
 }
 
 /** Whether the error names every member that is changed. */
-export function isNamedIn({ text }: Refusal, edits: MemberEdits): boolean {
+export function isNamedIn({ text }: NamedRefusal, edits: MemberEdits): boolean {
   return [...edits.keys()].every((name) => text.includes(name));
 }
 

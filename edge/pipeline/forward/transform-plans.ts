@@ -68,7 +68,7 @@ export async function refusedPlans(
 ): Promise<readonly TransformPlan[]> {
   const refusal = refusalIn(body);
   const named = plans.filter(({ optional, edits }) => optional && isNamedIn(refusal, edits));
-  if (named.length === 0 || named.every(({ edits }) => edits.has(refusal.unsupported))) return named;
+  if (named.every(({ edits }) => edits.has(refusal.unsupported))) return named;
   const names = named.flatMap(({ edits }) => tellingNames(edits));
   const written = new Set<string>();
   for (const pieces of [parsed.outgoing.clientBytes ?? [], ...valuesOf(plans)])

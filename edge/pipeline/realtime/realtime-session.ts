@@ -47,6 +47,7 @@ import { checkEvent } from "./check-event.ts";
 import { type GuardedEvents, guardedEvent, guardedEvents, guardRefusal } from "./guard-event.ts";
 import { type Message, MessageQueue } from "./message-queue.ts";
 import { callOnSession, type OpenSession, ResponseCall } from "./response-call.ts";
+import { closeWith, sendTo } from "./sockets.ts";
 
 /** The two connections of a session. */
 interface Sockets {
@@ -378,8 +379,8 @@ export class RealtimeSession {
     this.#hasEnded = true;
     for (const callOff of this.#callOffs) callOff();
     const { client, upstream } = this.#sockets;
-    close(client, failure instanceof GatewayError ? closingOf(failure) : closing);
-    close(upstream, failure instanceof GatewayError ? { code: 1000, reason: "" } : closing);
+    closeWith(client, failure instanceof GatewayError ? closingOf(failure) : closing);
+    closeWith(upstream, failure instanceof GatewayError ? { code: 1000, reason: "" } : closing);
     const reason = left ?? new ClientGone();
     // Their upstream may have begun them.
     for (const asked of this.#asked.values()) asked.broken(reason);
@@ -389,22 +390,5 @@ export class RealtimeSession {
     }
     this.#underway.clear();
     this.#settler.end({ statusCode: 101, ...(failure === null ? {} : { failure }) });
-  }
-}
-
-/** A connection that has ended takes nothing more; its own event says so. */
-function sendTo(socket: WebSocket, message: Message): void {
-  try {
-    socket.send(message);
-  } catch {
-    return;
-  }
-}
-
-function close(socket: WebSocket, { code, reason }: Closing): void {
-  try {
-    socket.close(code, reason);
-  } catch {
-    return;
   }
 }

@@ -16,10 +16,10 @@ function parsedBy(parse: () => unknown): { readonly value: unknown } | "refused"
   }
 }
 
-/** None ends in a backslash: V8 13.6 reads the name `"\""` as `"\\"` if an object before it had that one. */
+/** None ends in a backslash or has a quote: V8 13.6 reads the name `"\""` as `"\\"` if an object before it had that one. */
 const name = fc.oneof(
-  fc.string({ unit: "binary", maxLength: 4 }).filter((text) => !text.endsWith("\\")),
-  fc.constantFrom("__proto__", "a", "b", "1", '"', "]"),
+  fc.string({ unit: "binary", maxLength: 4 }).filter((text) => !text.endsWith("\\") && !text.includes('"')),
+  fc.constantFrom("__proto__", "a", "b", "1", "{", "]"),
 );
 const { value } = fc.letrec<{ value: unknown }>((tie) => ({
   value: fc.oneof(
@@ -68,6 +68,10 @@ it("is the same as by JSON.parse, in runs of any size", () => {
     { numRuns: propertyRuns(5000) },
   );
   expect(refused).toBeGreaterThan(propertyRuns(500));
+});
+
+it("keeps a name that is a quote apart from one that is a backslash", () => {
+  expect(atOnce(parseInSteps(bytesOf('[{"\\\\":1},{"\\"":2}]'), 1))).toStrictEqual([{ "\\": 1 }, { '"': 2 }]);
 });
 
 it("is read up to 64 MiB of values, and what is beyond counts as not read", () => {
