@@ -195,7 +195,7 @@ describe("Cell", () => {
     const isolate = await isolateOf(5);
     const { stub } = isolate;
     const cap = (rev: number, max_in_flight: number) => [
-      { kind: "model" as const, id: "m1", rev, model: { max_in_flight, admission_weight: 100 } },
+      { kind: "model" as const, id: "m1", rev, model: { max_in_flight, admission_weight: 100, adaptive: null } },
     ];
     await stub.invalidate(cap(9, 1));
     await evictDurableObject(stub);

@@ -15,7 +15,7 @@ const CHANGES: readonly Change[] = [
     tenant: { weight: 7, max_in_flight: null, group: { name: "g", weight: 3 } },
   },
   { kind: "group", id: "g", rev: 1, group: { weight: 9 } },
-  { kind: "model", id: "m", rev: 1, model: { max_in_flight: 2, admission_weight: 50 } },
+  { kind: "model", id: "m", rev: 1, model: { max_in_flight: 2, admission_weight: 50, adaptive: null } },
   { kind: "all", id: "*", rev: 1 },
 ];
 
@@ -23,7 +23,7 @@ it("turns changes into scheduler events, and leaves out what it does not know", 
   expect(schedulerEvents(CHANGES)).toEqual([
     { type: "tenant", id: "t", weight: 7, maxInFlight: null, group: { name: "g", weight: 3 } },
     { type: "group", name: "g", weight: 9 },
-    { type: "model", name: "m", maxInFlight: 2, admissionWeight: 50 },
+    { type: "model", name: "m", maxInFlight: 2, admissionWeight: 50, adaptive: null },
   ]);
 });
 

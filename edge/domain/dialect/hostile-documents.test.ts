@@ -5,8 +5,9 @@ import { atOnce } from "../../../shared/steps.ts";
 import { StreamComposer } from "../tools/stream-composer.ts";
 import type { JsonObject } from "../wire/json/document.ts";
 import { synthesizeStream } from "../wire/sse/synthesize-stream.ts";
+import type { StreamTranslation } from "./contract.ts";
 import { messagesAnswer } from "./to-messages/answer.ts";
-import { type StreamTranslation, translationOf } from "./translation.ts";
+import { translationOf } from "./translation.ts";
 
 const OPTIONS = { createdSecs: 1, maxTokens: null, usageAsked: true };
 const CHAT = "/v1/chat/completions";

@@ -3,9 +3,10 @@ import { describe, expect, it } from "vitest";
 import { GatewayError } from "../../../shared/errors.ts";
 import { atOnce, type Steps } from "../../../shared/steps.ts";
 import type { JsonObject } from "../wire/json/document.ts";
+import type { StreamTranslation } from "./contract.ts";
 import { responsesAnswer } from "./responses/answer.ts";
 import { reportOf } from "./to-messages/answer.ts";
-import { type StreamTranslation, translationOf } from "./translation.ts";
+import { translationOf } from "./translation.ts";
 import { objectOf } from "./values.ts";
 
 const RESPONSES = "/v1/responses";
@@ -14,7 +15,7 @@ const BLOCKS = 5_000;
 const ITEMS_MAX = 512;
 
 function streamOf(path: string): StreamTranslation {
-  const translation = translationOf(path, "openai", { createdSecs: 1, maxTokens: null, usageAsked: true });
+  const translation = translationOf(path, "openai", { createdSecs: 1, usageAsked: true });
   if (translation === null) throw new Error("no translation");
   return translation.stream();
 }

@@ -130,7 +130,7 @@ describe("there and back", () => {
   it("keeps a request", () => {
     fc.assert(
       fc.property(request, (body) => {
-        expect(atOnce(messagesRequest(atOnce(chatRequest(body)), null))).toEqual(body);
+        expect(atOnce(messagesRequest(atOnce(chatRequest(body))))).toEqual(body);
       }),
     );
   });
@@ -139,7 +139,7 @@ describe("there and back", () => {
     fc.assert(
       fc.property(request, (body) => {
         const chat = atOnce(chatRequest(body));
-        expect(atOnce(chatRequest(atOnce(messagesRequest(chat, null))))).toEqual(chat);
+        expect(atOnce(chatRequest(atOnce(messagesRequest(chat))))).toEqual(chat);
       }),
     );
   });
@@ -160,7 +160,7 @@ describe("there and back", () => {
       fc.property(bodies, (body) => {
         const outcomes = [
           () => atOnce(chatRequest(body as JsonObject)),
-          () => atOnce(messagesRequest(body as JsonObject, null)),
+          () => atOnce(messagesRequest(body as JsonObject)),
           () => atOnce(chatAnswer(body as JsonObject, 1)),
           () => atOnce(messagesAnswer(body as JsonObject)),
         ].map((translate) => {

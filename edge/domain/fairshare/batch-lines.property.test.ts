@@ -87,7 +87,7 @@ describe.each(ALGORITHMS)("lines of batches (%s)", (algorithm) => {
           if (isIdle && couldRun(false).length === 0) expect(couldRun(true)).toEqual([]);
         }
       }),
-      propertyRuns(),
+      { numRuns: propertyRuns(1600) },
     );
   });
 
@@ -111,7 +111,7 @@ describe.each(ALGORITHMS)("lines of batches (%s)", (algorithm) => {
       fc.property(fc.array(fc.constantFrom("a", "c"), { minLength: 2 * SLOTS, maxLength: 60 }), (tenants) => {
         expect(grantsOf(tenants, true)).toEqual(grantsOf(tenants, false));
       }),
-      propertyRuns(),
+      { numRuns: propertyRuns(1600) },
     );
   });
 });

@@ -251,7 +251,9 @@ describe.each(LIMITED)("the limit of a call of %s to a model of chat completions
     world.model = modelOf({ responses_api: "translated" });
     const sent: object[] = [];
     world.upstream = async (call) => {
-      const { max_tokens, max_completion_tokens } = await new Response(call.body as Uint8Array<ArrayBuffer>).json();
+      const { max_tokens, max_completion_tokens } = (await new Response(
+        call.body as Uint8Array<ArrayBuffer>,
+      ).json()) as Readonly<Record<string, unknown>>;
       sent.push({ max_tokens, max_completion_tokens });
       const isRefused = refusal !== null && max_tokens !== undefined;
       return isRefused ? new Response(refusal, { status: 400 }) : Response.json(CHAT_ANSWER);

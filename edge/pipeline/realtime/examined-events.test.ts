@@ -14,8 +14,8 @@ import { resolveModel } from "../resolve-model/resolve-model.ts";
 import { Settler } from "../settle/settle.ts";
 import { RealtimeSession } from "./realtime-session.ts";
 
-const INPUT = { ban_keywords: ["secretword"], input_scanners: ["ban_keywords"] } as const;
-const OUTPUT = { ban_keywords: ["secretword"], output_scanners: ["ban_keywords"] } as const;
+const INPUT = { ban_keywords: ["secretword"], input_scanners: ["ban_keywords" as const] };
+const OUTPUT = { ban_keywords: ["secretword"], output_scanners: ["ban_keywords" as const] };
 
 beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 

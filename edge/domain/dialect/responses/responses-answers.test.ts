@@ -12,7 +12,7 @@ const TOOLS = [
 ];
 
 function translation(dialect: Dialect = "openai", body: JsonObject = {}): Translation {
-  const made = translationOf("/v1/responses", dialect, { createdSecs: 5, maxTokens: null, usageAsked: true });
+  const made = translationOf("/v1/responses", dialect, { createdSecs: 5, usageAsked: true });
   if (made === null) throw new Error("no translation");
   atOnce(made.request({ model: "m", input: "hi", tools: TOOLS, ...body }));
   return made;
@@ -283,7 +283,7 @@ describe("there and back", () => {
           { ...chunk({}, "stop"), usage },
         ];
         expect(streamed(chunks).response).toEqual(whole);
-        const back = translationOf("/v1/responses", "openai", { createdSecs: 5, maxTokens: null, usageAsked: true });
+        const back = translationOf("/v1/responses", "openai", { createdSecs: 5, usageAsked: true });
         const sent = back === null ? {} : atOnce(back.request({ input: whole["output"] }));
         const isEmpty = reasoning_content === undefined && content === null && calls.length === 0;
         const expected = {

@@ -7,7 +7,7 @@ import type { JsonObject } from "../../wire/json/document.ts";
 import { type Dialect, translationOf } from "../translation.ts";
 
 function translated(body: JsonObject, dialect: Dialect = "openai"): JsonObject {
-  const translation = translationOf("/v1/responses", dialect, { createdSecs: 1, maxTokens: null, usageAsked: false });
+  const translation = translationOf("/v1/responses", dialect, { createdSecs: 1, usageAsked: false });
   if (translation === null) throw new Error("no translation");
   return atOnce(translation.request({ model: "m", ...body }));
 }

@@ -39,7 +39,7 @@ class HeldConnection extends EventTarget {
 
   /** The other side closes. */
   leaves(): void {
-    this.dispatchEvent(Object.assign(new globalThis.Event("close"), { code: 1000, reason: "" }));
+    this.dispatchEvent(Object.assign(new MessageEvent("close"), { code: 1000, reason: "" }));
   }
 
   count(type: string): number {
