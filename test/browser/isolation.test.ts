@@ -246,8 +246,10 @@ describe("by any path, from a page,", () => {
     const found = answers.map(({ path, text, status }) => ({
       path,
       status,
-      // What was asked for may be named in the answer.
-      hidden: hidden.filter((one) => text.includes(one) && !path.includes(one)),
+      // What was asked for may be named in the answer. The endpoint of a batch is the route that its tenant has chosen.
+      hidden: hidden.filter(
+        (one) => text.includes(one) && !path.includes(one) && !(one === "endpoint" && path.startsWith("GET /batches")),
+      ),
     }));
     expect(found.filter((one) => one.hidden.length > 0 || one.status >= 500)).toEqual([]);
     // That there is something to be found: the own rows and figures are there.

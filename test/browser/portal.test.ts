@@ -103,7 +103,7 @@ it("the limits of a tenant are listed with what is left and when it resets", asy
   await row("Concurrent requests 7 in each region").waitFor();
   await page
     .getByRole("table", { name: "Each key" })
-    .getByRole("row", { name: "bounded 30 requests No limit" })
+    .getByRole("row", { name: "bounded Requests per minute: 30 No limit" })
     .waitFor();
   expect(visit.problems()).toEqual([]);
 });
