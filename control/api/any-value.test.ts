@@ -106,6 +106,7 @@ const absent = (drawn: unknown): unknown => (typeof drawn === "string" ? `${draw
 const PARTNERS: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(OF_A_BENCHMARK.map((field) => [field, ["model"]])),
   cache_enabled: ["cache_ttl_secs"],
+  adaptive_min: ["adaptive_max"],
   active_from: ["active_until"],
   enabled: ["prometheus_url", "power_query", "url", "user"],
 };

@@ -36,7 +36,7 @@ const stepArb = fc.oneof(
 
 describe.each(ALGORITHMS)("lines of batches (%s)", (algorithm) => {
   it("get only a slot that no waiting request could use, and within every limit", () => {
-    void fc.assert(
+    fc.assert(
       fc.property(fc.array(stepArb, { maxLength: 120 }), fc.constantFrom(0, 0.5), (steps, headroom) => {
         const scheduler = createScheduler({ algorithm, maxInFlight: SLOTS, headroom });
         const waiting = new Map<string, Arrival>();
@@ -107,7 +107,7 @@ describe.each(ALGORITHMS)("lines of batches (%s)", (algorithm) => {
         apply({ type: "release", requestId: granted[ended] ?? "", actualTokens: 100 });
       return granted.filter((id) => id.startsWith("r"));
     };
-    void fc.assert(
+    fc.assert(
       fc.property(fc.array(fc.constantFrom("a", "c"), { minLength: 2 * SLOTS, maxLength: 60 }), (tenants) => {
         expect(grantsOf(tenants, true)).toEqual(grantsOf(tenants, false));
       }),
