@@ -4,7 +4,7 @@ import { LineMemory } from "./line-memory.ts";
 
 const MIB = 1024 * 1024;
 
-it("lines of a model with large answers are few at once, and more again when its answers are small", () => {
+it("a model with large answers has few lines at once, and more when answers are small", () => {
   const memory = new LineMemory();
   expect(memory.room("m")).toBe(1024);
   memory.answered("m", 8 * MIB);

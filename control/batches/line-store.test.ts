@@ -73,7 +73,7 @@ it("a cancelled batch keeps what has run, and says of every other line that it d
   expect(await shown.json()).toMatchObject({ status: "cancelled", lines_completed: 1, lines_failed: LINES - 1 });
 });
 
-it("results are written in parts: who begins again goes on with the rest, and no part holds more than 8 MiB", async () => {
+it("results are written in parts of at most 8 MiB, and a restart writes only the rest", async () => {
   const { db, batch } = await batchOf("in_progress", -1);
   const lines = await claimLines(db, { batchId: batch.id, model: "m", cell: "eu" }, 5);
   const answer = JSON.stringify("x".repeat(3 * 1024 * 1024));

@@ -7,7 +7,7 @@ import { bodyFor, withMessagesEvent } from "./messages-api.ts";
 const folded = (events: readonly unknown[]): Answer => events.reduce<Answer>(withMessagesEvent, NO_ANSWER);
 
 describe("a request as a message", () => {
-  it("carries a conversation with images, calls and their results, and every setting that messages have", () => {
+  it("carries images, calls, their results, and every setting that messages have", () => {
     const schema = { type: "object", properties: {} };
     const body = {
       model: "m",

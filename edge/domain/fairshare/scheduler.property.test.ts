@@ -66,7 +66,7 @@ describe.each(ALGORITHMS)("any trace (%s)", (algorithm) => {
     },
   );
 
-  it("keeps every cap, also one that moves, leaves no slot free for an admissible head, and grants requests once", () => {
+  it("keeps caps that move, leaves no slot free for an admissible head, and grants once", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 120, size: "max" }), (steps) => {
         /** The capacities of adaptive models, which arrivals do not know. */

@@ -27,7 +27,7 @@ it("a signed thought that is redacted goes on without its signature, another one
   expect(told[0].content).toEqual([thought(HIDDEN, ""), thought("nothing")]);
 });
 
-it("an item of reasoning that is redacted loses what signs its summary, not what other APIs seal", async () => {
+it("a redacted item of reasoning loses its signature, and keeps what other APIs seal", async () => {
   const item = (text: string, encrypted_content: string) => ({
     type: "reasoning",
     summary: [text, text].map((one) => ({ type: "summary_text", text: one })),

@@ -232,6 +232,8 @@ export class RealtimeSession {
   async #fromUpstream(message: Message): Promise<void> {
     this.#receivedBytes += typeof message === "string" ? message.length : message.byteLength;
     const event = eventOf(await this.#parsed(message));
+    // by now its response may be settled as one that broke off
+    if (this.#hasEnded) return;
     const isExamined = changesAnswers(this.#request.principal.tenant);
     if (event === null) return isExamined ? undefined : this.#send("client", message);
     // What is read as a line must be one.

@@ -60,6 +60,27 @@ describe("what was not asked for", () => {
     expect(asked.map(({ need }) => need.requests)).toEqual([0, 0, 0, 0]);
   });
 
+  it("is not what ends while the session does: its response is charged once", async () => {
+    // so large that it is read in turns
+    const output = Array.from({ length: 40_000 }, (_, at) => ({ type: "message", id: `${at}` }));
+    const ending = async () => {
+      const { client, upstream } = await openSession(world);
+      client.says({ type: "response.create", event_id: "1" });
+      await upstream.got("response.create");
+      upstream.says({ type: "response.created", response: { id: "r" } });
+      await client.got("response.created");
+      upstream.says({ ...DONE, response: { ...DONE.response, id: "r", output } });
+      return client;
+    };
+    (await ending()).breaksOff();
+    // once the second is read, the first is too
+    const second = await ending();
+    await second.got("response.done");
+    second.leaves();
+    await world.settled();
+    expect({ responses: asked.length, rows: rows().length }).toEqual({ responses: 2, rows: 2 });
+  });
+
   it("is charged as the response that was asked for, or by itself, when it has no usable id", async () => {
     const { client, upstream } = await openSession(world);
     client.says({ type: "response.create", event_id: "1" }, { type: "response.create", event_id: "2" });

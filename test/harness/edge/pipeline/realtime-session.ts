@@ -37,6 +37,11 @@ class HeldConnection extends EventTarget {
     for (const event of events) this.dispatchEvent(new MessageEvent("message", { data: JSON.stringify(event) }));
   }
 
+  /** The connection is lost. */
+  breaksOff(): void {
+    this.dispatchEvent(new MessageEvent("error"));
+  }
+
   /** The other side closes. */
   leaves(): void {
     this.dispatchEvent(Object.assign(new MessageEvent("close"), { code: 1000, reason: "" }));
