@@ -33,7 +33,7 @@ import { NotFound } from "./not-found.tsx";
 import { AdminOnly, SignedIn, UserOnly } from "./signed-in.tsx";
 
 /**
- * The part of a page. One that cannot be loaded is told in place of the page: for the import's own error the router reloads, and
+ * The part of a page. If it cannot be loaded, an error is shown instead of the page: for the import's own error the router reloads, and
  * offline a reload leaves nothing of the console.
  */
 const pagePart: typeof lazyRouteComponent = (load, name) =>

@@ -112,7 +112,7 @@ export class BatchRuns {
     return { batches_ended: ended, files_deleted: await this.#prune() };
   }
 
-  /** Files are read beside the runs of the job, one at a time, so that lines of other batches go on. */
+  /** Files are read beside the runs of the job, one at a time, so that lines of other batches keep running. */
   async #validateAll(rows: readonly BatchRow[]): Promise<void> {
     if (this.#validating) return;
     this.#validating = true;
@@ -131,7 +131,7 @@ export class BatchRuns {
     try {
       await work();
     } catch (error) {
-      // an outage of the database concerns all batches, and each goes on when it is over
+      // an outage of the database affects every batch, and each continues after it
       if (failureLevel(error) === "warn") this.#pausedUntilMs.set(id, performance.now() + BATCH_PAUSE_MS);
       this.#failed({ event: "batch_not_run", batch: id }, error);
     }

@@ -29,9 +29,9 @@ type Results = (typeof RESULTS)[number];
 type Ended = "completed" | "expired" | "cancelled";
 
 /**
- * Ends a batch none of whose lines is under way, if all have run, it was cancelled, or its time is over. Results are written in
- * parts: a line goes with the part that has it, so whoever begins again goes on with the rest. Returns what it came to; null: it goes
- * on, or there is more to write after `mayGoOn` said no.
+ * Ends a batch that has no line under way, if all have run, it was cancelled, or its time is over. Results are written in parts.
+ * Each part deletes its lines, so a restart writes only the rest. Returns the status of the ended batch; null: it has not ended, or
+ * there is more to write and `mayGoOn` said no.
  */
 export async function finishBatch(
   db: Database,

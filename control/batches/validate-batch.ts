@@ -26,8 +26,8 @@ interface ValidateOptions {
 }
 
 /**
- * Stores the lines and starts the batch, or fails it. There is no transaction around it all: until the batch has started nobody
- * claims its lines, and whoever begins again begins with none.
+ * Stores the lines and starts the batch, or fails it. There is no transaction around it all: no line is
+ * claimed before the batch has started, and a restart deletes the lines that were stored.
  */
 export async function validateBatch(db: Database, batch: BatchRow, { now, goesOn }: ValidateOptions): Promise<void> {
   const begun = await db.transaction(async (tx) => {

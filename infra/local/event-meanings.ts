@@ -58,7 +58,7 @@ const CONTROL_EVENTS: Meanings = {
   batch_line_left: "a line of a batch was under way when the service ended; whoever runs batches next looks after it",
   batch_lines_not_read: "lines of batches could not be read; the next run of the job tries again",
   batch_lines_not_stored: "results of lines could not be stored; they are kept and stored again",
-  batch_not_run: "a batch could not be validated or ended; it is tried again, and other batches go on",
+  batch_not_run: "a batch could not be validated or ended; it is tried again, and other batches continue",
   benchmark_not_ended: "a benchmark could not be closed; the next run of its job tries again",
   benchmark_not_saved: "figures of a benchmark could not be saved; the benchmark continues",
   admin_token_short: "the admin token is short enough to be guessed",

@@ -7,7 +7,7 @@ interface FormPart {
   readonly name: string;
   /** Null: a field. */
   readonly filename: string | null;
-  /** To be read before the next part; what is not read of it is thrown away. */
+  /** Read it before the next part: what is left unread is discarded. */
   readonly body: AsyncGenerator<Buffer>;
 }
 

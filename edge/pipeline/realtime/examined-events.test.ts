@@ -3,33 +3,16 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 import { type GuardPolicy, guardedWorldOf } from "../../../test/harness/edge/pipeline/guarded-pipeline.ts";
 import { HeldSocket } from "../../../test/harness/edge/pipeline/held-socket.ts";
 import { IdentityTransform } from "../../../test/harness/edge/pipeline/identity-transform.ts";
+import { sessionBetween } from "../../../test/harness/edge/pipeline/realtime-session.ts";
 import { waitFor } from "../../../test/harness/wait-for.ts";
-import { type AdmittedRequest, admit } from "../admit/admit.ts";
-import { authenticate } from "../authenticate/authenticate.ts";
-import { NOTHING_KNOWN } from "../call/known.ts";
-import { UpstreamProgress } from "../forward/upstream-progress.ts";
-import { prepare } from "../prepare/prepare.ts";
-import { parseNamed } from "../resolve-model/parse-call.ts";
-import { resolveModel } from "../resolve-model/resolve-model.ts";
-import { Settler } from "../settle/settle.ts";
-import { RealtimeSession } from "./realtime-session.ts";
 
 const INPUT = { ban_keywords: ["secretword"], input_scanners: ["ban_keywords" as const] };
 const OUTPUT = { ban_keywords: ["secretword"], output_scanners: ["ban_keywords" as const] };
 
 beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 
-async function opened(policy: Partial<GuardPolicy> | null) {
-  const world = guardedWorldOf(policy);
-  const call = world.call({ method: "GET", body: null }, "/v1/realtime?model=tiny");
-  const resolved = await resolveModel(call, parseNamed(call, await authenticate(call, NOTHING_KNOWN), "tiny"));
-  const admitted: AdmittedRequest = await admit(call, await prepare(call, resolved), async (request) => request);
-  const request = { ...admitted, upstream: new UpstreamProgress() };
-  const [client, upstream] = [new HeldSocket(), new HeldSocket()];
-  const sockets = { client, upstream } as unknown as ConstructorParameters<typeof RealtimeSession>[2];
-  new RealtimeSession(call, request, sockets, new Settler(call, request), async (again) => again).start();
-  return { client, upstream };
-}
+const opened = async (policy: Partial<GuardPolicy> | null) =>
+  await sessionBetween(guardedWorldOf(policy), () => new HeldSocket());
 
 /** What a client says, one after another, and what comes of it: the events that went on, and the codes of the others. */
 async function said(policy: Partial<GuardPolicy> | null, events: readonly unknown[]) {

@@ -2,16 +2,8 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { HeldSocket } from "../../../test/harness/edge/pipeline/held-socket.ts";
+import { sessionBetween } from "../../../test/harness/edge/pipeline/realtime-session.ts";
 import { TestPermit, TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
-import { type AdmittedRequest, admit } from "../admit/admit.ts";
-import { authenticate } from "../authenticate/authenticate.ts";
-import { NOTHING_KNOWN } from "../call/known.ts";
-import { UpstreamProgress } from "../forward/upstream-progress.ts";
-import { prepare } from "../prepare/prepare.ts";
-import { parseNamed } from "../resolve-model/parse-call.ts";
-import { resolveModel } from "../resolve-model/resolve-model.ts";
-import { Settler } from "../settle/settle.ts";
-import { RealtimeSession } from "./realtime-session.ts";
 
 let world: TestPipeline;
 
@@ -27,19 +19,10 @@ async function pass(ms: number): Promise<void> {
   }
 }
 
-async function opened() {
-  const call = world.call({ method: "GET", body: null }, "/v1/realtime?model=tiny");
-  const resolved = await resolveModel(call, parseNamed(call, await authenticate(call, NOTHING_KNOWN), "tiny"));
-  const admitted: AdmittedRequest = await admit(call, await prepare(call, resolved), async (request) => request);
-  const request = { ...admitted, upstream: new UpstreamProgress() };
-  const [client, upstream] = [new HeldSocket(), new HeldSocket()];
-  const sockets = { client, upstream } as unknown as ConstructorParameters<typeof RealtimeSession>[2];
-  new RealtimeSession(call, request, sockets, new Settler(call, request), async (again) => again).start();
-  return { client, upstream };
-}
+const opened = async () => await sessionBetween(world, () => new HeldSocket());
 
 describe("a session without messages", () => {
-  it("ends after 120 s, and any message of either side begins them anew", async () => {
+  it("ends after 120 s, and any message of either side starts them again", async () => {
     const { client, upstream } = await opened();
     await pass(LIMITS.realtimeSilence - 5_000);
     upstream.says({ type: "session.updated" });

@@ -71,14 +71,19 @@ class HeldConnection extends EventTarget {
   }
 }
 
-/** An open session of the world's tenant and model. */
-export async function openSession(world: TestPipeline) {
+/** An open session of the world's tenant and model, between two connections of this kind. */
+export async function sessionBetween<Connection extends EventTarget>(
+  world: TestPipeline,
+  connection: () => Connection,
+) {
   const call = world.call({ method: "GET", body: null }, "/v1/realtime?model=tiny");
   const resolved = await resolveModel(call, parseNamed(call, await authenticate(call, NOTHING_KNOWN), "tiny"));
   const admitted: AdmittedRequest = await admit(call, await prepare(call, resolved), async (request) => request);
   const request = { ...admitted, upstream: new UpstreamProgress() };
-  const [client, upstream] = [new HeldConnection(), new HeldConnection()];
+  const [client, upstream] = [connection(), connection()];
   const sockets = { client, upstream } as unknown as ConstructorParameters<typeof RealtimeSession>[2];
   new RealtimeSession(call, request, sockets, new Settler(call, request), async (again) => again).start();
   return { client, upstream };
 }
+
+export const openSession = async (world: TestPipeline) => await sessionBetween(world, () => new HeldConnection());
