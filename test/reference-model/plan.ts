@@ -190,7 +190,7 @@ const WRONG: readonly Wrong[] = [
   { status: 400, code: "model_required", fields: { model: " " } },
   { status: 400, code: "invalid_json", body: '{"model":' },
   { status: 404, code: "model_not_found", fields: { model: "nobody-registered-this" } },
-  { status: 404, code: "unknown_endpoint", path: "/v1/files" },
+  { status: 404, code: "unknown_endpoint", path: "/v1/fine_tuning/jobs" },
   { status: 401, code: "missing_api_key", credential: "" },
   { status: 401, code: "invalid_api_key", credential: `sk_${"0".repeat(48)}` },
 ];
