@@ -8,6 +8,7 @@ import { errorCodeOf } from "./calculator.ts";
 import type { Matched } from "./compare-rows.ts";
 import type { Difference } from "./differences.ts";
 import type { Budget, Owner } from "./facts.ts";
+import { estimateOf } from "./tokens.ts";
 
 const WARN = 0.8;
 /** Money is counted in nano-USD, each charge by itself. */
@@ -109,18 +110,29 @@ function eventsOf(owner: Owner, calls: readonly Matched[]): readonly Event[] {
 /** What a call has used. */
 interface Use extends Used {
   readonly endMs: number;
+  /** What is reserved for it while it runs. */
+  readonly reserved: Used;
 }
 
-const useOf = ({ tokens, costUsd, done }: Matched): Use => ({ tokens, costUsd, endMs: done.got.endMs });
+function useOf({ tokens, costUsd, done }: Matched): Use {
+  const part = tokens === 0 ? 1 : Math.max(1, estimateOf(done.call).total / tokens);
+  return { tokens, costUsd, endMs: done.got.endMs, reserved: { tokens: tokens * part, costUsd: costUsd * part } };
+}
+
+const totalOf = (uses: readonly Used[]): Used => ({
+  tokens: sum(uses, ({ tokens }) => tokens),
+  costUsd: sum(uses, ({ costUsd }) => costUsd),
+});
 
 /** What those that ended before this time have used. */
 function usedBefore(uses: readonly Use[], atMs: number): Used {
-  const ended = uses.filter(({ endMs }) => endMs < atMs);
-  return { tokens: sum(ended, ({ tokens }) => tokens), costUsd: sum(ended, ({ costUsd }) => costUsd) };
+  return totalOf(uses.filter(({ endMs }) => endMs < atMs));
 }
 
 /** How long after its answer a call may be settled. */
 const SETTLED_MS = 200;
+/** Until then the reservation of the call just before may refuse: it is settled, and a refusal applies for 250 ms more. */
+const RESERVED_MS = SETTLED_MS + 250;
 
 /**
  * Nobody is served when the cap was reached before, and nobody is refused before that. The end of the call just before, and of those
@@ -144,6 +156,8 @@ export function compareCaps(owners: readonly Owner[], calls: readonly Matched[])
         uses.filter((use) => use !== last),
         done.got.startMs - SETTLED_MS,
       );
+      const isHeld = (use: Use): boolean => use === last && use.endMs > done.got.startMs - RESERVED_MS;
+      const reserved = totalOf(uses.map((use) => (isHeld(use) ? use.reserved : use)));
       const more = `${owner.kind} ${owner.id}: used ${JSON.stringify(used)} of ${JSON.stringify(budget)} before this call`;
       if (isServed && (ratioOf(budget, settled) ?? 0) >= 1)
         differences.push({
@@ -153,7 +167,7 @@ export function compareCaps(owners: readonly Owner[], calls: readonly Matched[])
           done,
           more,
         });
-      if (isRefused && (ratioOf(budget, used) ?? 0) < 1)
+      if (isRefused && (ratioOf(budget, reserved) ?? 0) < 1)
         differences.push({
           what: `budget: refused below the cap of a ${owner.kind}`,
           expected: "served",
