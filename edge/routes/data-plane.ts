@@ -56,6 +56,22 @@ function pipelineInputOf(
   };
 }
 
+/** The input of a request whose connection becomes a session. */
+function sessionInputOf(deps: Deps, request: Request, context: ExecutionContext): PipelineInput {
+  const input = pipelineInputOf(deps, request, context);
+  const working = new Set<Promise<unknown>>();
+  return {
+    ...input,
+    waitUntil: (work) => {
+      const ended = (): unknown => working.delete(work);
+      working.add(work);
+      work.then(ended, ended);
+      input.waitUntil(work);
+    },
+    cutOff: (reason) => void Promise.allSettled(working).then(() => context.abort(reason)),
+  };
+}
+
 /** A path of MODEL_ROUTES (domain/route-class.ts). */
 export async function modelRoute(
   deps: Deps,
@@ -110,7 +126,7 @@ export async function modelDetail(deps: Deps, request: Request, context: Executi
 
 /** `GET /v1/realtime` */
 export async function realtime(deps: Deps, request: Request, context: ExecutionContext): Promise<Response> {
-  return await runRealtime(pipelineInputOf(deps, request, context));
+  return await runRealtime(sessionInputOf(deps, request, context));
 }
 
 /** `GET /v1/limits` */

@@ -63,10 +63,14 @@ export function mayShowAnswer({ type }: RealtimeEvent): boolean {
   return /^(?:response|conversation)\./.test(type);
 }
 
+/** A longer id of a client's event is not repeated: what it sends once is not kept for a client that does not read. */
+const EVENT_ID_MAX = 512;
+
 /** The event that tells of an error (OpenAI's form). `about`: the client's event that caused it. */
 export function errorEventOf(error: ErrorBody["error"], id: string, about: unknown = null): RealtimeEvent {
   const { type, code, message, param } = error;
-  return { type: "error", event_id: `event_${id}`, error: { type, code, message, param, event_id: about ?? null } };
+  const event_id = typeof about === "string" && about.length <= EVENT_ID_MAX ? about : null;
+  return { type: "error", event_id: `event_${id}`, error: { type, code, message, param, event_id } };
 }
 
 /** The end of a response of which the client gets nothing. */

@@ -141,6 +141,8 @@ export interface Call {
   readonly timer: SharedTimer;
   /** Keeps the isolate alive for work that outlives the response. */
   readonly waitUntil: (work: Promise<unknown>) => void;
+  /** Breaks the client's connection off, once the work that `waitUntil` was given has ended. For sessions only. */
+  readonly cutOff?: (reason: string) => void;
   /** What the call did when; kept only for traced keys and tenants. */
   readonly trace: Trace;
   /** The call's position in a distributed trace; null without an export. */

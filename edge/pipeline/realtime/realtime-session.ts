@@ -47,7 +47,7 @@ import { checkEvent } from "./check-event.ts";
 import { type GuardedEvents, guardedEvent, guardedEvents, guardRefusal } from "./guard-event.ts";
 import { type Message, MessageQueue } from "./message-queue.ts";
 import { callOnSession, type OpenSession, ResponseCall } from "./response-call.ts";
-import { closeWith, sendTo } from "./sockets.ts";
+import { closeWith, dismiss, sendTo } from "./sockets.ts";
 
 /** The two connections of a session. */
 interface Sockets {
@@ -381,7 +381,7 @@ export class RealtimeSession {
     this.#hasEnded = true;
     for (const callOff of this.#callOffs) callOff();
     const { client, upstream } = this.#sockets;
-    closeWith(client, failure instanceof GatewayError ? closingOf(failure) : closing);
+    dismiss(client, failure instanceof GatewayError ? closingOf(failure) : closing, this.#call);
     closeWith(upstream, failure instanceof GatewayError ? { code: 1000, reason: "" } : closing);
     const reason = left ?? new ClientGone();
     // Their upstream may have begun them.

@@ -52,8 +52,10 @@ async function steps(call: Call, known: Known): Promise<CallAnswer> {
     checkHead(call);
     if (call.request.headers.get("upgrade")?.toLowerCase() !== "websocket")
       throw new GatewayError("realtime_upgrade_required", { headers: { upgrade: "websocket" } });
-    const other = queryNames(call.search).find((name) => name !== "model");
-    if (other !== undefined) throw fieldError({ param: other, message: "the query of this path has only `model`" });
+    const names = queryNames(call.search);
+    const other = names.find((name, at) => name !== "model" || at > 0);
+    if (other !== undefined)
+      throw fieldError({ param: other, message: "the query of this path has only `model`, once" });
     const model = new URLSearchParams(call.search).get("model");
     if (model === null || model === "") throw new GatewayError("model_required");
     return await resolve(call, parseNamed(call, caller, model));

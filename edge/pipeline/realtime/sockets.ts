@@ -1,5 +1,6 @@
-/** What is done with the connections of a session: neither throws. */
+/** What is done with the connections of a session: nothing of it throws. */
 import type { Closing } from "../../domain/realtime/close-codes.ts";
+import type { Call } from "../call/context.ts";
 import type { Message } from "./message-queue.ts";
 
 /** A connection that has ended takes nothing more; its own event says so. */
@@ -17,4 +18,26 @@ export function closeWith(socket: WebSocket, { code, reason }: Closing): void {
   } catch {
     return;
   }
+}
+
+/** How long a client may take to close its side. */
+const LINGER_MS = 5_000;
+/** How many messages of a client may be on their way when its session ends. */
+const LATE_MESSAGES = 1_024;
+
+/**
+ * Closes the connection of a client whose session has ended. A client that does not close its side, or does not stop sending, is
+ * cut off: it would keep memory and work of the runtime for as long as it likes.
+ */
+export function dismiss(client: WebSocket, closing: Closing, { timer, cutOff }: Pick<Call, "timer" | "cutOff">): void {
+  closeWith(client, closing);
+  if (client.readyState === WebSocket.CLOSED) return;
+  const callOff = timer.after(LINGER_MS, () => cutOff?.("the client of an ended session did not close its connection"));
+  let late = 0;
+  client.addEventListener("close", callOff);
+  client.addEventListener("message", () => {
+    late += 1;
+    // the runtime ends a connection whose listener throws
+    if (late > LATE_MESSAGES) throw new Error("the client of an ended session does not stop sending");
+  });
 }

@@ -20,6 +20,7 @@ export interface PipelineInput {
   readonly place: RequestTarget;
   readonly line?: CalledLine;
   readonly waitUntil: (work: Promise<unknown>) => void;
+  readonly cutOff?: (reason: string) => void;
 }
 
 /** The envelope of a request that has just arrived. */

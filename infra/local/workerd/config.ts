@@ -17,7 +17,7 @@ const KEPT: ReadonlySet<string> = new Set(["Cell"]);
 
 /** The compatibility date of wrangler.toml. */
 const COMPATIBILITY_DATE = "2026-11-17";
-const COMPATIBILITY_FLAGS = ["no_nodejs_global_timers"];
+const COMPATIBILITY_FLAGS = ["no_nodejs_global_timers", "no_web_socket_compression"];
 
 /**
  * A line of the configuration with options of V8. A request makes more short-lived objects than V8's default nursery (the

@@ -20,6 +20,10 @@ class HeldConnection extends EventTarget {
   bufferedAmount = 0;
   binaryType = "blob";
 
+  get readyState(): number {
+    return this.closed === null ? WebSocket.OPEN : WebSocket.CLOSED;
+  }
+
   accept(): void {
     this.events.length = 0;
   }
