@@ -13,6 +13,7 @@ function capacitiesOf(known: readonly KnownCapacity[] = []) {
     now: () => clock.nowMs,
     random: () => 0.5,
     inFlightOf: () => 100,
+    inFlightBy: () => 100,
     changed: (event) => events.push(event),
   });
   const capOf = (maxInFlight: number | null, adaptive: typeof BOUNDS | null = BOUNDS) =>

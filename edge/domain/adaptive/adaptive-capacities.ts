@@ -27,6 +27,8 @@ interface AdaptiveCapacitiesOptions {
   readonly now: () => number;
   readonly random: () => number;
   readonly inFlightOf: (model: string) => number;
+  /** Of any model. */
+  readonly inFlightBy: (tenantId: string) => number;
   /** Called at each change, with the event for the scheduler. */
   readonly changed: (event: SchedulerEvent, change: CapacityChange) => void;
 }
@@ -73,8 +75,10 @@ export class AdaptiveCapacities {
     const name = row.served_model === "" ? row.model : row.served_model;
     const model = this.#models.get(name);
     if (model === undefined) return;
-    const { now, random, inFlightOf, changed } = this.#options;
-    const change = model.limit.ended(endedCall(row, upstream, inFlightOf(name)), now(), random);
+    const { now, random, inFlightOf, inFlightBy, changed } = this.#options;
+    const inFlight = inFlightOf(name);
+    const isAmongOthers = inFlight > inFlightBy(row.tenant_id);
+    const change = model.limit.ended({ ...endedCall(row, upstream), inFlight, isAmongOthers }, now(), random);
     if (change === null) return;
     this.#note(name, model, change);
     // The scheduler asks back for the capacity of what the records state.
@@ -133,7 +137,7 @@ export class AdaptiveCapacities {
   }
 }
 
-function endedCall(row: UsageRow, upstream: UpstreamOutcomes, inFlight: number): EndedCall {
+function endedCall(row: UsageRow, upstream: UpstreamOutcomes): Omit<EndedCall, "inFlight" | "isAmongOthers"> {
   const { status_code: status, upstream_status: answered, error_code: error } = row;
   const isWhole = status < 400 && answered >= 200 && answered < 300 && error === "";
   const isFirst = row.attempts <= 1 && row.served_model === row.model;
@@ -144,6 +148,6 @@ function endedCall(row: UsageRow, upstream: UpstreamOutcomes, inFlight: number):
     inputTokens: row.input_tokens,
     outputTokens: row.output_tokens,
     outcome: wasRefused ? "refused" : isWhole && isFirst ? "served" : "other",
-    inFlight,
+    tenantId: row.tenant_id,
   };
 }

@@ -19,7 +19,10 @@ const call = fc.record({
     "other" as const,
   ),
   inFlight: fc.integer({ min: 0, max: 400 }),
+  tenantId: fc.constantFrom("a", "b"),
+  isAmongOthers: fc.boolean(),
 });
+const ALONE = { tenantId: "a", isAmongOthers: false };
 const calls = fc.array(fc.record({ call, afterMs: fc.oneof(fc.nat(200), fc.nat(4_000)) }), { maxLength: 300 });
 const bounds = fc.tuple(fc.integer({ min: 1, max: 300 }), fc.nat(300)).map(([min, more]) => ({ min, max: min + more }));
 
@@ -83,6 +86,7 @@ describe("the adaptive limit", () => {
         outputTokens: 10,
         outcome: "served",
         inFlight,
+        ...ALONE,
       } as const;
       limit.ended(call, nowMs, () => 0.5);
     }
@@ -92,7 +96,14 @@ describe("the adaptive limit", () => {
 
   it("takes a first token that was measured as 0 ms for no reference of all later ones", () => {
     const limit = new AdaptiveLimit({ min: 4, max: 4_000 }, 64, 0);
-    const served = { upstreamMs: 500, inputTokens: 10, outputTokens: 50, outcome: "served" as const, inFlight: 4_000 };
+    const served = {
+      upstreamMs: 500,
+      inputTokens: 10,
+      outputTokens: 50,
+      outcome: "served" as const,
+      inFlight: 4_000,
+      ...ALONE,
+    };
     const ended = Array.from({ length: 2_000 }, (_, at) => ({
       call: { ...served, ttftMs: at < 200 ? 0 : 1 },
       afterMs: 50,
@@ -122,10 +133,38 @@ describe("the adaptive limit", () => {
       outputTokens: 0,
       outcome: "refused",
       inFlight: 64,
+      ...ALONE,
     };
     const refusals = Array.from({ length: 400 }, () => ({ call: refused, afterMs: 100 }));
     const changes = changesOf(limit, refusals, () => undefined);
     expect(changes[0]).toMatchObject({ from: 64, to: 48, reason: "refused" });
     expect(limit.limit).toBe(3);
+  });
+
+  describe("refusals of one tenant", () => {
+    /** One tenant is refused now and then; the other's requests end at the same pace, or are under way all the time. */
+    const capacityAfter = (othersEnd: boolean, alsoRefused: boolean): number => {
+      const limit = new AdaptiveLimit({ min: 1, max: 64 }, 14, 0);
+      const base = { upstreamMs: 400, ttftMs: 400, inputTokens: 10, outputTokens: 10, inFlight: 9 };
+      for (let at = 1; at <= 400; at += 1) {
+        const outcome = alsoRefused && at % 4 === 1 ? "refused" : "served";
+        if (othersEnd) limit.ended({ ...base, outcome, tenantId: "b", isAmongOthers: true }, 100 * at, () => 0.5);
+        if (at % 15 > 0) continue;
+        const refused = { ...base, upstreamMs: 1, outcome: "refused" as const, tenantId: "a", isAmongOthers: true };
+        limit.ended(refused, 100 * at, () => 0.5);
+      }
+      return limit.limit;
+    };
+
+    it("teach nothing while requests of others are served, or under way", () => {
+      expect({ served: capacityAfter(true, false) >= 12, underWay: capacityAfter(false, false) }).toEqual({
+        served: true,
+        underWay: 14,
+      });
+    });
+
+    it("count where others are refused as well", () => {
+      expect(capacityAfter(true, true)).toBe(1);
+    });
   });
 });

@@ -96,7 +96,7 @@ export class AdaptiveLimit {
     window.add(call, call.inFlight >= this.#limit, nowMs);
     const lastedMs = nowMs - window.sinceMs;
     if (lastedMs < WINDOW_MIN_MS) return null;
-    if (window.refused > 0) return this.#refused(nowMs);
+    if (window.isRefused) return this.#refused(nowMs);
     const wanted = Math.min(SAMPLES_MAX, Math.max(SAMPLES_FEW, this.#limit));
     if (window.served < (lastedMs >= WINDOW_LONG_MS ? SAMPLES_FEW : wanted)) return null;
     return this.#judge(window.level(nowMs), window.isUsed, nowMs, random);

@@ -14,6 +14,9 @@ export interface EndedCall {
   readonly outcome: "served" | "refused" | "other";
   /** Requests of the model that held a slot when it ended, itself included. */
   readonly inFlight: number;
+  readonly tenantId: string;
+  /** Requests of other tenants held a slot of the model when it ended. */
+  readonly isAmongOthers: boolean;
 }
 
 /** What a window measured. Load and delay are logarithms, because only their ratios matter. */
@@ -40,6 +43,9 @@ const LEAST_MS = 0.5;
 const LEAST_ERROR = 0.01;
 /** A call whose first byte comes later than this part of its time was not streamed. */
 const STREAMED_PART = 0.95;
+
+/** Fewer refusals than this part of the requests are those of single requests. */
+const REFUSED_PART = 0.05;
 
 /** A mean of ratios, weighted by their denominators, with its standard error. */
 class RatioMean {
@@ -75,6 +81,9 @@ export class CapacityWindow {
   readonly sinceMs: number;
   #served = 0;
   #refused = 0;
+  /** Tenants with refusals, and all whose requests ended. */
+  readonly #tenants = { refused: new Set<string>(), all: new Set<string>() };
+  #refusedAmongOthers = false;
   #full = 0;
   #inFlight = 0;
   readonly #delay = new RatioMean();
@@ -87,8 +96,11 @@ export class CapacityWindow {
   /** `isFull`: every slot of the model was in use. */
   add(call: EndedCall, isFull: boolean, nowMs: number): void {
     if (nowMs - call.upstreamMs < this.sinceMs || call.outcome === "other") return;
+    this.#tenants.all.add(call.tenantId);
     if (call.outcome === "refused") {
       this.#refused += 1;
+      this.#tenants.refused.add(call.tenantId);
+      this.#refusedAmongOthers ||= call.isAmongOthers;
       return;
     }
     this.#served += 1;
@@ -107,8 +119,13 @@ export class CapacityWindow {
     return this.#served;
   }
 
-  get refused(): number {
-    return this.#refused;
+  /**
+   * Whether the upstream refused for its load. Refusals of one tenant, while those of others are served, are of that tenant's own
+   * requests (too large, of a tier without capacity): with them it could take the slots of the others.
+   */
+  get isRefused(): boolean {
+    if (this.#refused < Math.max(1, REFUSED_PART * (this.#refused + this.#served))) return false;
+    return this.#tenants.refused.size > 1 || (this.#tenants.all.size === 1 && !this.#refusedAmongOthers);
   }
 
   /** Whether the slots limited the load, most of the time. */

@@ -93,6 +93,10 @@ class FairshareScheduler implements Scheduler, Slots {
     return this.#known.knownTenant(tenantId)?.queued ?? 0;
   }
 
+  inFlightBy(tenantId: string): number {
+    return this.#known.knownTenant(tenantId)?.inFlight ?? 0;
+  }
+
   inFlightOf(modelName: string): number {
     return this.#known.knownModel(modelName)?.inFlight ?? 0;
   }

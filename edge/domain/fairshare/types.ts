@@ -145,6 +145,8 @@ export interface Scheduler {
   readonly queued: number;
   /** Waiting requests of one tenant, deferred ones included; 0 for an unknown tenant. */
   queuedOf(tenantId: string): number;
+  /** How many requests of one tenant hold a slot. */
+  inFlightBy(tenantId: string): number;
   /** How many requests of one model hold a slot. */
   inFlightOf(modelName: string): number;
   /** How many requests of each model hold a slot; a model of which none does is left out. */

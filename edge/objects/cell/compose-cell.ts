@@ -59,6 +59,7 @@ export function composeCell(storage: DurableObjectStorage, settings: CellSetting
     now,
     random: () => Math.random(),
     inFlightOf: (model) => scheduler.inFlightOf(model),
+    inFlightBy: (tenantId) => scheduler.inFlightBy(tenantId),
     changed: (event, { reason }) => {
       eventCounters.add([{ metric: "gateway_adaptive_capacity_changes_total", labels: [reason], times: 1 }]);
       admission.apply(event);

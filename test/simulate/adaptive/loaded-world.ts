@@ -111,6 +111,8 @@ export function runLoaded(
       outputTokens: job.outputTokens,
       outcome: "served",
       inFlight,
+      tenantId: `t${of.tenant}`,
+      isAmongOthers: inFlight > scheduler.inFlightBy(`t${of.tenant}`),
     };
     const tokens = job.inputTokens + job.outputTokens;
     ended.push({ endedMs: nowMs, tenant: of.tenant, tokens, ttftMs: call.ttftMs });
