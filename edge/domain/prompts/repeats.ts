@@ -97,8 +97,7 @@ function* repeatedTexts(texts: readonly string[], minTokens: number): Steps<read
     if (!original.isWellFormed()) continue;
     if (original.length < minTokens || original.length > ORIGINALS_CHARS_MAX || tokensOf(original) < minTokens)
       continue;
-    const key = hashedKey(original);
-    if (key !== original) yield original.length;
+    const key = yield* hashedKey(original);
     const isRepeated = met.has(key);
     met.add(key);
     if (!isRepeated || (!originals.has(key) && original.length > leftChars)) continue;
