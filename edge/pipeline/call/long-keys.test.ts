@@ -22,7 +22,7 @@ import { steeringWithin } from "../../domain/request/steering-fields.ts";
 import { mergeTools } from "../../domain/tools/merge-tools.ts";
 import { decideTurn } from "../../domain/tools/turn.ts";
 import { parsedInSteps, parseInSteps } from "../../domain/wire/json/parse-in-steps.ts";
-import { HASHED_MAX } from "../../domain/wire/text/hashed-key.ts";
+import { HASHED_MAX, hashedKey } from "../../domain/wire/text/hashed-key.ts";
 
 const KEYED = [
   [Map.prototype, "get"],
@@ -133,6 +133,16 @@ it("a string counts for more of those that are looked at, the more it takes to k
 });
 
 describe("texts that are longer than the engine hashes", () => {
+  it("have different keys, also where a part of one ends in the middle of a character", () => {
+    const start = "n".repeat(HASHED_MAX - 1);
+    const different = [`${start}😀`, `${start}😁`, `${start}nn`, `${start}nn${start}`, `${start}n`];
+    const keys = different.map((text) => atOnce(hashedKey(text)));
+    expect({ keys: new Set(keys).size, longest: Math.max(...keys.map(({ length }) => length)) }).toEqual({
+      keys: different.length,
+      longest: HASHED_MAX,
+    });
+  });
+
   const call = (id: string) => ({ id, type: "function", function: { name: "own", arguments: "{}" } });
   const many: Readonly<Record<string, () => unknown>> = {
     "ids of a model's calls": () =>
