@@ -68,61 +68,53 @@ function* collecting(...answers: readonly unknown[]): Steps<void> {
 }
 
 const COUNT = 200;
-const PLACES = 2_000;
-const EVENTS = 40;
+const PLACES = 500;
+const EVENTS = 8;
 const DEPTH = 55;
 /** Looking at one step of one place is at least so much work, in units. */
 const STEP_OF_PLACE_UNITS = 6;
-/** Documents with many places below long names. */
-const deep = (letter: string): Readonly<Record<string, Steps<unknown>>> => {
-  const strings = below(DEPTH, Array(PLACES).fill("a b"), letter);
-  const items = below(
-    DEPTH,
-    Array.from({ length: PLACES }, (_, at) => ({ id: `x${at}`, type: "message", content: "c" })),
-    letter,
-  );
-  const answer = { type: "x.delta", item_id: "i".repeat(1_000), delta: below(DEPTH, { text: "a" }, letter) };
-  return {
-    "ids in input": namedObjects([bytesOf({ input: items })], 4_000),
-    urls: namedObjects([bytesOf({ zz: below(DEPTH, Array(PLACES).fill({ url: "x" }), letter) })], 4_000),
-    "a part of a message": guarded(CHAT, { messages: [{ role: "user", content: [{ type: "text", x: strings }] }] }),
-    "a thought": guarded(CHAT, {
-      messages: [
-        { role: "assistant", content: below(DEPTH, Array(PLACES).fill({ thinking: "a", signature: "b" }), letter) },
-      ],
+type Reader = (under: (inner: unknown) => unknown) => Steps<unknown>;
+
+const many = <T>(value: T): readonly T[] => Array<T>(PLACES).fill(value);
+const answerUnder = (under: Parameters<Reader>[0]) => ({ type: "x.delta", item_id: LONG, delta: under({ text: "a" }) });
+/** Readers of documents with many places below long names. */
+const deep: Readonly<Record<string, Reader>> = {
+  "ids in input": (under) => namedObjects([bytesOf({ input: under(many({ id: "x", type: "message" })) })], 4_000),
+  urls: (under) => namedObjects([bytesOf({ zz: under(many({ url: "x" })) })], 4_000),
+  "a part of a message": (under) =>
+    guarded(CHAT, { messages: [{ role: "user", content: [{ type: "text", x: under(many("a b")) }] }] }),
+  "a thought": (under) =>
+    guarded(CHAT, {
+      messages: [{ role: "assistant", content: under(many({ thinking: "a", signature: "b" })) }],
     }),
-    "parameters of a tool": guarded(CHAT, { tools: [{ type: "function", function: { parameters: strings } }] }),
-    "an unknown path": guarded("/v2/generate", { prompt: strings }),
-    "an item": guarded(RESPONSES, { input: [{ type: "function_call", arguments: strings }] }),
-    "texts of an answer": collecting(...Array(EVENTS).fill(answer)),
-    "a redacted answer": (function* () {
-      const events = new RedactingEvents(scan, new RedactionTally());
-      for (let at = 0; at < EVENTS; at += 1) yield* events.event(eventOf(answer));
-    })(),
-  };
+  "parameters of a tool": (under) =>
+    guarded(CHAT, { tools: [{ type: "function", function: { parameters: under(many("a b")) } }] }),
+  "an unknown path": (under) => guarded("/v2/generate", { prompt: under(many("a b")) }),
+  "an item": (under) => guarded(RESPONSES, { input: [{ type: "function_call", arguments: under(many("a b")) }] }),
+  "texts of an answer": (under) => collecting(...Array<unknown>(EVENTS).fill(answerUnder(under))),
+  "a redacted answer": function* (under) {
+    const events = new RedactingEvents(scan, new RedactionTally());
+    for (let at = 0; at < EVENTS; at += 1) yield* events.event(eventOf(answerUnder(under)));
+  },
 };
 
 describe.each([
   ["names", "n"],
   ["names that JSON escapes", "\u0001"],
-])("long %s", (_, letter) => {
-  it.each(Object.keys(deep(letter)))("make no longer key than the engine hashes: %s", (kind) => {
-    const longest = longestKey(() => atOnce(deep(letter)[kind] as Steps<unknown>));
-    expect({ longest, isHashed: longest <= HASHED_MAX }).toEqual({ longest, isHashed: true });
-  });
-
-  it.each(Object.keys(deep(letter)))("are told as work for every place below them: %s", (kind) => {
-    const { largest, units } = toldBy(deep(letter)[kind] as Steps<unknown>);
+])("places below long %s", (_, letter) => {
+  it.each(Object.entries(deep))("have keys that the engine hashes, and are told as work: %s", (kind, read) => {
+    const work = read((inner) => below(DEPTH, inner, letter));
+    let told = { largest: 0, units: 0 };
+    const longest = longestKey(() => (told = toldBy(work)));
+    const { largest, units } = told;
     const places = kind.includes("answer") ? EVENTS : PLACES;
     expect({
+      longest,
+      isHashed: longest <= HASHED_MAX,
       units,
       isTold: units >= places * DEPTH * STEP_OF_PLACE_UNITS,
       isBounded: largest <= 2 * STEP_MAX,
-    }).toEqual({
-      units,
-      isTold: true,
-      isBounded: true,
-    });
+    }).toEqual({ longest, isHashed: true, units, isTold: true, isBounded: true });
   });
 });
 
@@ -144,7 +136,7 @@ describe("texts that are longer than the engine hashes", () => {
   });
 
   const call = (id: string) => ({ id, type: "function", function: { name: "own", arguments: "{}" } });
-  const many: Readonly<Record<string, () => unknown>> = {
+  const readers: Readonly<Record<string, () => unknown>> = {
     "ids of a model's calls": () =>
       atOnce(
         decideTurn(
@@ -164,7 +156,7 @@ describe("texts that are longer than the engine hashes", () => {
       atOnce(readJsonTree(JSON.stringify(Object.fromEntries(texts(10).map((text) => [text, 1]))))),
   };
 
-  it.each(Object.entries(many))("are no keys: %s", (_, work) => {
+  it.each(Object.entries(readers))("are no keys: %s", (_, work) => {
     const longest = longestKey(work);
     expect({ longest, isHashed: longest <= HASHED_MAX }).toEqual({ longest, isHashed: true });
   });
