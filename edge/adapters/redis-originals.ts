@@ -3,11 +3,10 @@
  * reported to the caller, which then leaves the texts where they are.
  */
 import { storeKeys } from "../../shared/records.ts";
+import { ORIGINALS_CHARS_MAX } from "../domain/prompts/repeats.ts";
 import type { Originals } from "../ports.ts";
 import type { RedisClient } from "./redis-client.ts";
 
-/** Most characters of the texts of one call; stores refuse calls of more than a megabyte, and a character has up to 3 bytes. */
-const KEPT_CHARS_MAX = 256 * 1024;
 /** Longer than anything is kept, and not too long for any store. */
 const TTL_MAX_SECS = 2 ** 31 - 1;
 
@@ -19,7 +18,7 @@ export class RedisOriginals implements Originals {
   }
 
   async keep(tenantId: string, texts: ReadonlyMap<string, string>, ttlSecs: number): Promise<boolean> {
-    if ([...texts.values()].reduce((sum, text) => sum + text.length, 0) > KEPT_CHARS_MAX) return false;
+    if ([...texts.values()].reduce((sum, text) => sum + text.length, 0) > ORIGINALS_CHARS_MAX) return false;
     const ex = Math.min(ttlSecs, TTL_MAX_SECS);
     const work = this.#client.run(async (redis) => {
       const pipeline = redis.pipeline();

@@ -61,7 +61,12 @@ describe("an input guardrail", () => {
       "an answer's schema",
       { input: "hi", text: { format: { type: "json_schema", name: "n", schema: { type: "object", title: WORD } } } },
     ],
-    ["a member that is passed on", { input: "hi", documents: [{ text: WORD }] }],
+    ["a member that is passed on", { input: "hi", documents: [{ url: WORD, model: WORD }] }],
+    [
+      "an answer's schema as chat has it",
+      { input: "hi", response_format: { json_schema: { schema: { model: WORD } } } },
+    ],
+    ["a function as chat had it", { input: "hi", functions: [{ parameters: { properties: { stop: WORD } } }] }],
     [
       "the name of a file",
       { input: user([{ type: "input_file", filename: WORD, file_data: "data:application/pdf;base64,AAAA" }]) },

@@ -16,6 +16,7 @@ const CHOICES_MAX = 4_096;
 /** Work for a text, in units. */
 const TEXT_UNITS = 64;
 const LINE_UNITS = 8;
+const CHARACTERS_PER_UNIT = 8;
 
 /** An event of a stream. */
 interface AnswerEvent {
@@ -97,6 +98,7 @@ export function* eventParts(value: unknown): Steps<EventParts> {
     else {
       const owner = choice === null ? { choice, type: named, ids } : { choice, type: null, ids: NO_IDS };
       const key = JSON.stringify([...(choice === null ? [named, item, ...ids] : []), ...found.place]);
+      yield key.length / CHARACTERS_PER_UNIT;
       fragments.push({ ...found, key, owner });
     }
   }

@@ -69,9 +69,12 @@ const NO_TEXT: ReadonlySet<string> = new Set(["{}", "[]", "null", "true", "false
 /** Texts that are looked at; honest answers have fewer. */
 const TEXTS_MAX = 256 * 1024;
 const PLACE_MAX = 64;
-const NAME_MAX = 128;
+/** The longest place is short enough, as JSON with every character escaped, for the engine to hash it with what stands beside it. */
+const NAME_MAX = 32;
 /** Work for a member or an element, in units. */
 const ENTRY_UNITS = 12;
+/** Characters of a place that one unit of work writes. */
+const CHARACTERS_PER_UNIT = 8;
 /** A step is taken after so many units. */
 const STEP_UNITS = 1024;
 
@@ -160,8 +163,8 @@ export function* grouped<T>(all: Iterable<T>, keyOf: (one: T) => string | null):
   const groups: T[][] = [];
   const keyed = new Map<string, T[]>();
   for (const one of all) {
-    yield ENTRY_UNITS;
     const key = keyOf(one);
+    yield ENTRY_UNITS + (key?.length ?? 0) / CHARACTERS_PER_UNIT;
     const group = key === null ? undefined : keyed.get(key);
     if (group !== undefined) {
       group.push(one);

@@ -6,7 +6,9 @@
 import type { Steps } from "../../../shared/steps.ts";
 import { isUnreadJson, parsedInSteps } from "../wire/json/parse-in-steps.ts";
 import { hasRepeatedName } from "../wire/json/repeated-names.ts";
+import { pathUnitsOf } from "../wire/json/string-places.ts";
 import type { ResponseTransform } from "../wire/sse/response-transform.ts";
+import { HASHED_MAX } from "../wire/text/hashed-key.ts";
 import { eventParts, readEvent } from "./answer-events.ts";
 import { answerParts, wholeOf } from "./answer-texts.ts";
 import { startedTexts } from "./started-texts.ts";
@@ -20,6 +22,8 @@ const TEXT_UNITS = 16;
 const GOING_ON_MAX = 64 * 1024;
 /** Of so many texts it is known whether they came before: a stream shows a text once in pieces and once whole. */
 const KNOWN_MAX = 16 * 1024;
+/** Of those too long to be hashed fewer: each is compared with all of them. */
+const LONG_KNOWN_MAX = 16;
 
 interface Collected {
   readonly json: boolean;
@@ -91,7 +95,7 @@ export class CollectedTexts implements ResponseTransform {
     const { texts, isWhole } = yield* answerParts(value);
     this.#plain &&= isWhole;
     for (const found of texts) {
-      yield TEXT_UNITS;
+      yield TEXT_UNITS + pathUnitsOf(found.place);
       this.#addAlone(found.text, found.json, found.alone ? null : wholeOf(found.place));
     }
   }
@@ -100,9 +104,12 @@ export class CollectedTexts implements ResponseTransform {
   *texts(): Steps<readonly (readonly string[])[]> {
     const texts: (readonly string[])[] = [];
     const known = new Set<string>();
+    let longOnes = 0;
     const addOne = (text: string): void => {
       if (known.has(text)) return;
-      if (known.size < KNOWN_MAX) known.add(text);
+      const isLong = text.length > HASHED_MAX;
+      if (isLong) longOnes += 1;
+      if (known.size < KNOWN_MAX && (!isLong || longOnes <= LONG_KNOWN_MAX)) known.add(text);
       texts.push([text]);
     };
     const groups = new Map<string, string[]>();
@@ -140,11 +147,13 @@ export class CollectedTexts implements ResponseTransform {
     const { fragments, wholes, isWhole } = yield* eventParts(event);
     this.#plain &&= isWhole;
     yield TEXT_UNITS;
-    for (const { key, text, json, place, owner } of fragments)
+    for (const { key, text, json, place, owner } of fragments) {
+      yield TEXT_UNITS + pathUnitsOf(place);
       this.#add(key, text, json, `${owner.choice} ${owner.type} ${wholeOf(place) ?? JSON.stringify(place)}`);
+    }
     const nth = this.#texts.length;
     for (const { text, json, alone, place } of wholes) {
-      yield TEXT_UNITS;
+      yield TEXT_UNITS + pathUnitsOf(place);
       const whole = alone ? null : wholeOf(place);
       this.#addAlone(text, json, whole === null ? null : `${nth} ${whole}`);
     }

@@ -8,7 +8,7 @@
 import type { Steps } from "../../../shared/steps.ts";
 import { isSignature } from "../dialect/responses/sealed.ts";
 import { BytePieces, type Span } from "../wire/bytes/byte-pieces.ts";
-import { type JsonPath, type StringPlace, stringAt, stringPlaces } from "../wire/json/string-places.ts";
+import { type JsonPath, pathUnitsOf, type StringPlace, stringAt, stringPlaces } from "../wire/json/string-places.ts";
 import { grouped, wholeOf } from "./answer-texts.ts";
 import { isDefinitionName, isDefinitionType } from "./definition-words.ts";
 import { ReadingOrder } from "./reading-order.ts";
@@ -104,6 +104,8 @@ const RESULTS = new Set(["output", "outputs", "results", "error"]);
 
 /** Strings that are looked at; honest bodies have fewer. */
 const PLACES_MAX = 256 * 1024;
+/** A deeper one counts as several: each place is kept with its path. */
+const PLACE_STEPS = 16;
 /** Work for a place that is looked at again, in units. */
 const PLACE_UNITS = 8;
 
@@ -117,7 +119,7 @@ export function* guardedTexts(pieces: readonly Uint8Array[], scope: TextScope, o
   let room = PLACES_MAX;
   const isKept = (path: JsonPath, isName: boolean): boolean => {
     if (!isText(scope, path, isName) && !isOther(scope, path, isName)) return false;
-    room -= 1;
+    room -= Math.ceil(path.length / PLACE_STEPS);
     return room >= 0;
   };
   const places = yield* stringPlaces(
@@ -160,7 +162,7 @@ export function* guardedTexts(pieces: readonly Uint8Array[], scope: TextScope, o
     const from = READ_FIRST.has(message.member) ? "instructions" : ofMessage;
     const result: RequestText[] = [];
     for (const { path, span, isName } of yield* partsTogether(message.texts)) {
-      yield PLACE_UNITS + path.length;
+      yield PLACE_UNITS + pathUnitsOf(path);
       const isTold = speaker === "model" && isElement(path) && RESULTS.has(nameOf(path[2]));
       if (speaker === "model" && !ofModel && !isTold) continue;
       if (isDefinition && isConnection(scope, path) && servers.get(elementKey(scope, path)) === true) continue;

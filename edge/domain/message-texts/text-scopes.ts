@@ -33,23 +33,23 @@ const OF_SERVERS = {
   json_schema: "definitions",
 } as const;
 
-const CHAT = scopeOf({
+const BESIDE_MESSAGES = {
   ...OF_SERVERS,
-  messages: "messages",
   documents: "beside",
   response_format: "definitions",
   tools: "definitions",
   functions: "definitions",
-});
+} as const;
+const CHAT = scopeOf({ ...BESIDE_MESSAGES, messages: "messages" });
 const COMPLETION = scopeOf({ ...OF_SERVERS, prompt: "all", suffix: "all", response_format: "definitions" });
+/** A translated request may have what its model's API has beside messages. */
 const RESPONSES = scopeOf({
-  ...OF_SERVERS,
+  ...BESIDE_MESSAGES,
   instructions: "all",
   input: "messages",
   previous_input_messages: "beside",
   prompt: "beside",
   text: "definitions",
-  tools: "definitions",
 });
 const EMBEDDING = scopeOf({ ...OF_SERVERS, input: "all", messages: "messages" });
 const AUDIO = scopeOf({ input: "all", instructions: "all", prompt: "all" });

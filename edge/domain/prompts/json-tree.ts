@@ -5,6 +5,7 @@
  */
 
 import type { Steps } from "../../../shared/steps.ts";
+import { HASHED_MAX } from "../wire/text/hashed-key.ts";
 
 /** A value. A scalar is its source text, a string with its quotes. */
 export type JsonNode =
@@ -116,7 +117,7 @@ class TreeReader {
       this.#skip();
       const raw = this.#text[this.at] === '"' ? this.#string() : refuse();
       const name = JSON.parse(raw) as string;
-      if (members.has(name) || !this.#takes(":")) throw NOT_READABLE;
+      if (name.length > HASHED_MAX || members.has(name) || !this.#takes(":")) throw NOT_READABLE;
       members.set(name, yield* this.value(depth + 1));
     } while (this.#takes(","));
     return this.#takes("}") ? { kind: "object", members } : refuse();

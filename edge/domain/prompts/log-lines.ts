@@ -2,13 +2,14 @@
  * Log compaction: lines that say the same become one with their number (docs/rules/compression.md#logs). Linear in the text.
  */
 import type { Steps } from "../../../shared/steps.ts";
+import { HASHED_MAX } from "../wire/text/hashed-key.ts";
 import { LINE_UNITS, linesOf } from "./classify.ts";
 import { OMITTED } from "./sentences.ts";
 
 /** Lines of one template that may stay. */
 const SAME_LINES_MAX = 3;
 /** A longer line stays. */
-const LINE_MAX = 16 * 1024;
+const LINE_MAX = HASHED_MAX;
 /** A line with one of these words stays, whatever it repeats. */
 const KEPT = /error|warn|fatal|panic|exception/i;
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;

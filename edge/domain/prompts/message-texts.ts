@@ -66,16 +66,18 @@ export function withRequestTexts(
  * messages is done at once.
  */
 export function* isRewritable(messages: readonly unknown[]): Steps<boolean> {
-  const left: unknown[] = [...messages];
-  for (let values = 0; left.length > 0; values += 1) {
-    const value = left.pop();
+  const open: Iterator<unknown>[] = [messages.values()];
+  for (let [inner, values] = [open.at(-1), 0]; inner !== undefined; inner = open.at(-1)) {
     yield VALUE_UNITS;
+    const { done, value } = inner.next();
+    if (done === true) open.pop();
+    else values += 1;
     if (values > VALUES_MAX) return false;
     if (typeof value === "number") {
       if (!Number.isFinite(value) || Object.is(value, -0)) return false;
       if (Number.isInteger(value) && !Number.isSafeInteger(value)) return false;
     } else if (typeof value === "object" && value !== null) {
-      for (const inner of Object.values(value)) left.push(inner);
+      open.push((Array.isArray(value) ? (value as readonly unknown[]) : Object.values(value)).values());
     }
   }
   return true;

@@ -3,7 +3,8 @@
  * (docs/rules/compression.md#deduplication). Which hash a text has is an argument: hashing is the caller's.
  */
 import type { Steps } from "../../../shared/steps.ts";
-import { type Block, inOrder, TEXT_CHARS_MAX, tokensOf } from "./block.ts";
+import { hashedKey } from "../wire/text/hashed-key.ts";
+import { type Block, inOrder, tokensOf } from "./block.ts";
 
 /** The tool that the gateway adds to a request with references, and answers itself. */
 export const RETRIEVE_TOOL = {
@@ -19,6 +20,9 @@ export const RETRIEVE_TOOL = {
     },
   },
 } as const;
+
+/** Most characters of a request's originals; stores refuse calls of more than a megabyte, and a character has up to 3 bytes. */
+export const ORIGINALS_CHARS_MAX = 256 * 1024;
 
 /** Work for a text, and for its characters, in units. */
 const TEXT_UNITS = 16;
@@ -84,16 +88,22 @@ const REFERENCE_TOKENS = tokensOf(referenceTo("0".repeat(64)));
 
 /** Whole texts that equal an earlier one, as one block each. */
 function* repeatedTexts(texts: readonly string[], minTokens: number): Steps<readonly Block[]> {
-  const met = new Set<string>();
+  const [met, originals] = [new Set<string>(), new Set<string>()];
+  let leftChars = ORIGINALS_CHARS_MAX;
   const repeated: Block[] = [];
   for (const [text, original] of texts.entries()) {
     yield TEXT_UNITS + original.length / CHARACTERS_PER_UNIT;
     // a hash is made of UTF-8, and a store keeps UTF-8: a text that has no UTF-8 would come back as another one
     if (!original.isWellFormed()) continue;
-    if (original.length < minTokens || original.length > TEXT_CHARS_MAX || tokensOf(original) < minTokens) continue;
-    const block = { ...OUTSIDE_BLOCK, text, start: 0, end: original.length, original, current: original };
-    if (met.has(original)) repeated.push(block);
-    met.add(original);
+    if (original.length < minTokens || original.length > ORIGINALS_CHARS_MAX || tokensOf(original) < minTokens)
+      continue;
+    const key = yield* hashedKey(original);
+    const isRepeated = met.has(key);
+    met.add(key);
+    if (!isRepeated || (!originals.has(key) && original.length > leftChars)) continue;
+    if (!originals.has(key)) leftChars -= original.length;
+    originals.add(key);
+    repeated.push({ ...OUTSIDE_BLOCK, text, start: 0, end: original.length, original, current: original });
   }
   return repeated;
 }

@@ -57,7 +57,7 @@ const KEPT = ["store", "background"] as const;
 const FIELDS = ["model", ...TOKEN_LIMITS, "n", "input", "stream", ...CONTINUED, ...KEPT] as const;
 const JUDGED: ReadonlySet<string> = new Set(FIELDS);
 
-/** The longest name in an error, in characters. */
+/** The longest name in an error, in characters; no field has a longer one. */
 const NAME_MAX = 64;
 
 /**
@@ -71,7 +71,7 @@ export function foldedName(name: string): string {
 
 /** True for a name that {@link spellingFault} must see. */
 export function isJudgedName(name: string): boolean {
-  return JUDGED.has(foldedName(name));
+  return JUDGED.has(foldedName(name.slice(0, NAME_MAX)));
 }
 
 /** The fields of a route's body that its admission, billing and ownership depend on, in the order in which faults are reported. */
@@ -95,7 +95,7 @@ export function decidingFields({ estimate, billedBy }: RouteClass): readonly str
 export function spellingFault(names: readonly string[], fields: readonly string[]): FieldFault | null {
   for (const name of names) {
     if (fields.includes(name)) continue;
-    const field = foldedName(name);
+    const field = foldedName(name.slice(0, NAME_MAX));
     if (!fields.includes(field)) continue;
     const param = printable(name, NAME_MAX);
     return { param, message: `field '${param}' must be written '${field}'` };

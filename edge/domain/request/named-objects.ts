@@ -6,7 +6,7 @@
  */
 import type { Steps } from "../../../shared/steps.ts";
 import { BytePieces, type Span } from "../wire/bytes/byte-pieces.ts";
-import { type JsonPath, stringAt, stringPlaces } from "../wire/json/string-places.ts";
+import { type JsonPath, pathUnitsOf, stringAt, stringPlaces } from "../wire/json/string-places.ts";
 import { foldedName } from "./client-fields.ts";
 import { isHolder } from "./steering-fields.ts";
 
@@ -82,6 +82,8 @@ const OWN_SKILL = /^skill_/i;
 const TYPE_MAX_BYTES = 256;
 /** No longer id is given by an upstream. */
 const ID_MAX = 4_096;
+/** Work for an item, in units. */
+const KEY_UNITS = 8;
 const decoder = new TextDecoder();
 
 /** The ids that the JSON document names; `most` and one more if there are more. */
@@ -97,6 +99,7 @@ export function* namedObjects(pieces: readonly Uint8Array[], most: number): Step
   const others = new Map<string, NamedObject>();
   const items: { readonly id: string; readonly key: string }[] = [];
   for (const { path, span } of places) {
+    yield pathUnitsOf(path);
     const id = (yield* stringAt(document, span)).slice(0, ID_MAX);
     const field = fieldOf(path) ?? folded(path.findLast((step) => typeof step === "string"));
     if (id === "" || (field.startsWith("skill") && !OWN_SKILL.test(id))) continue;
@@ -140,8 +143,10 @@ function* lookedUpItems(
     }
     return false;
   });
-  for (const key of keys)
+  for (const key of keys) {
+    yield KEY_UNITS;
     if (isItemKey(key) && LOOKED_UP.has(types.get(key)) && !complete.has(key)) references.add(key);
+  }
   return references;
 }
 

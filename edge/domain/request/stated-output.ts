@@ -32,15 +32,18 @@ const STEP_UNITS = 1024;
 export function* statedOutput(root: JsonObject): Steps<StatedOutput> {
   const levels: (JsonObject | readonly unknown[])[] = [root];
   let [limitTokens, most, prompts, units]: [number | null, number, number, number] = [null, 1, 0, 0];
-  for (let level = levels.pop(); level !== undefined; level = levels.pop())
-    for (const [own, value] of Object.entries(level)) {
+  for (let level = levels.pop(); level !== undefined; level = levels.pop()) {
+    // names of a list's elements would be made all at once
+    const holder = level as Readonly<Record<string | number, unknown>>;
+    for (const own of Array.isArray(level) ? level.keys() : Object.keys(level)) {
+      const value = holder[own];
       units += ENTRY_UNITS;
       if (units >= STEP_UNITS) {
         yield units;
         units = 0;
       }
       // a batch has one object of settings for each of its texts
-      if (Array.isArray(level)) {
+      if (typeof own === "number") {
         if (isJsonObject(value)) levels.push(value);
         continue;
       }
@@ -52,6 +55,7 @@ export function* statedOutput(root: JsonObject): Steps<StatedOutput> {
       } else if (COUNTS.has(name)) most = Math.max(most, saturated(numberOf(value)));
       else if (PROMPTS.has(name)) prompts += promptsOf(name, value);
     }
+  }
   yield units;
   return { limitTokens, answers: saturated(most * Math.max(prompts, 1)) };
 }

@@ -47,6 +47,8 @@ const REPLACING = "extrabody";
 const READ_AS_ONE = /^(?:messages|prompt|input|tools|functions|system|instructions)$/;
 /** A holder deeper than this is one by which somebody hides fields. */
 const DEPTH_MAX = 4;
+/** No longer name means anything: of one only so many characters are compared. */
+const NAME_MAX = 256;
 /** The longest path in an error, in characters. */
 const PARAM_MAX = 100;
 
@@ -59,7 +61,7 @@ for (const [does, names] of Object.entries(STEERING))
 
 /** The name by which fields are compared: some servers take another case, camel case, or a blank for `_`. */
 export function squashed(name: string): string {
-  return foldedName(name).replaceAll(/[\s_-]/g, "");
+  return foldedName(name.slice(0, NAME_MAX)).replaceAll(/[\s_-]/g, "");
 }
 
 /**
@@ -116,9 +118,9 @@ export function* steeringWithin(
 ): Steps<FieldFault | null> {
   if (!isHolder(holder)) return null;
   const faults: FieldFault[] = [];
+  const of = squashed(holder);
   yield* stringPlaces([value], (path, isName) => {
     if (faults.length > 0) return false;
-    const of = squashed(holder);
     const does = isName ? whatPathDoes(path, allowed, text, of) : whatTextDoes(path, allowed, text, of);
     const steps = () => path.map((step) => (typeof step === "string" ? text(step) : step));
     if (does !== null) faults.push(faultOf("field", [holder, ...steps()].join("."), does));

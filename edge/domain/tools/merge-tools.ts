@@ -4,6 +4,7 @@
  */
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { isJsonObject, type JsonObject } from "../wire/json/document.ts";
+import { HASHED_MAX } from "../wire/text/hashed-key.ts";
 import type { OfferedTool } from "./tool-list.ts";
 
 /** Most tools of a request, with the client's: upstreams refuse more. */
@@ -29,7 +30,7 @@ export interface MergedTools<O> {
 
 /** The merged tools; null: nothing can be added. */
 export function mergeTools<O>(ofClient: readonly unknown[], offers: readonly ToolOffer<O>[]): MergedTools<O> | null {
-  const taken = new Set(ofClient.map(clientToolName));
+  const taken = new Set(ofClient.map(clientToolName).filter((name) => name !== undefined && name.length <= HASHED_MAX));
   const owners = new Map<string, O>();
   const added: JsonObject[] = [];
   let characters = 0;

@@ -34,6 +34,11 @@ export type TurnDecision =
 /** Most calls that are run in one turn; the others get an error for a result. */
 export const CALLS_MAX = LIMITS.toolsAtOnce;
 
+/** A longer id of a call is replaced. */
+const ID_MAX = 4_096;
+/** Work for a call, in units. */
+const CALL_UNITS = 16;
+
 /** The members of a message in which upstreams write a model's reasoning. */
 export const REASONING_NAMES = ["reasoning_content", "reasoning"] as const;
 
@@ -55,6 +60,7 @@ export function* decideTurn(
     return { kind: "final", toolCalls: ofClient, removed };
   const calls: GatewayToolCall[] = [];
   for (const call of turn.toolCalls) {
+    yield CALL_UNITS;
     const { name, arguments: written } = functionOf(call);
     calls.push({ name: String(name), arguments: yield* argumentsOf(written) });
   }
@@ -111,9 +117,10 @@ function* withIds(
   const taken = new Set<unknown>();
   const named: JsonObject[] = [];
   for (const [nth, call] of toolCalls.entries()) {
+    yield CALL_UNITS;
     const { id } = call;
-    const usable = typeof id === "string" && id !== "" && !taken.has(id);
-    taken.add(id);
+    const usable = typeof id === "string" && id !== "" && id.length <= ID_MAX && !taken.has(id);
+    if (usable) taken.add(id);
     const called = functionOf(call);
     const written = called["arguments"];
     const given = calls[nth]?.arguments ?? null;

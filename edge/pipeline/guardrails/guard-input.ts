@@ -129,6 +129,8 @@ function besideOf(
 
 /** Stands between texts of their own while they are scanned, as it does when a model reads definitions. */
 const QUOTE = { text: '"', user: false };
+/** Work for a text, in units. */
+const TEXT_UNITS = 4;
 
 interface Examined {
   readonly blocked: boolean;
@@ -157,8 +159,8 @@ async function examine(
     const inPrompts: ScanMatch[] = [];
     for (const reading of [prompts, ...otherReadings])
       for (const match of yield* scan.scanning(reading, room)) inPrompts.push(match);
-    const inOthers = yield* scan.scanning(quoted(others), room);
-    const inArguments = yield* scan.scanning(quoted(yield* unescapedOf([...prompts, ...others])), room);
+    const inOthers = yield* scan.scanning(yield* quoted(others), room);
+    const inArguments = yield* scan.scanning(yield* quoted(yield* unescapedOf([...prompts, ...others])), room);
     if (!isWhole) room.units = -1;
     return { matches: [...inPrompts, ...inOthers, ...inArguments], apart: inResults.flat() };
   };
@@ -173,15 +175,22 @@ async function examine(
 }
 
 /** Texts of their own, so that no match begins in one and ends in the next. */
-function quoted(others: readonly ScannedText[]): readonly ScannedText[] {
-  return others.flatMap((text) => [text, QUOTE]);
+function* quoted(others: readonly ScannedText[]): Steps<readonly ScannedText[]> {
+  const texts: ScannedText[] = [];
+  for (const text of others) {
+    yield TEXT_UNITS;
+    texts.push(text, QUOTE);
+  }
+  return texts;
 }
 
 /** Arguments of a call as their tool reads them, if they are written in another way. */
 function* unescapedOf(texts: readonly RequestText[]): Steps<readonly ScannedText[]> {
   const found: ScannedText[] = [];
-  for (const { text, user, json = false } of texts)
+  for (const { text, user, json = false } of texts) {
+    yield TEXT_UNITS;
     if (json && text.includes("\\")) found.push({ text: yield* unescaped(text), user });
+  }
   return found;
 }
 
@@ -193,6 +202,7 @@ function* redactedTexts(
   if (action !== "redact") return texts.map(({ text }) => text);
   const redacted: string[] = [];
   for (const [at, other] of (yield* scan.redacting(texts, scanRoom())).texts.entries()) {
+    yield TEXT_UNITS;
     const { text = "", json = false } = texts[at] ?? {};
     // Arguments stay JSON, because an upstream parses them.
     const tally = new RedactionTally();
@@ -211,9 +221,17 @@ function* redactedPrompts(
 ): Steps<readonly string[]> {
   const redacted = yield* redactedTexts(guards, prompts);
   if (otherReadings.length === 0) return redacted;
-  const texts = new Map(prompts.map((prompt, at) => [prompt, redacted[at] ?? prompt.text]));
+  const texts = new Map<RequestText, string>();
+  for (const [at, prompt] of prompts.entries()) {
+    yield TEXT_UNITS;
+    texts.set(prompt, redacted[at] ?? prompt.text);
+  }
   for (const reading of otherReadings) {
-    const again = reading.map((prompt) => ({ ...prompt, text: texts.get(prompt) ?? prompt.text }));
+    const again: RequestText[] = [];
+    for (const prompt of reading) {
+      yield TEXT_UNITS;
+      again.push({ ...prompt, text: texts.get(prompt) ?? prompt.text });
+    }
     for (const [at, text] of (yield* redactedTexts(guards, again)).entries()) {
       const prompt = reading[at];
       if (prompt !== undefined) texts.set(prompt, text);
@@ -224,7 +242,7 @@ function* redactedPrompts(
 
 /** The same of the others, each by itself. */
 function* redactedOthers(guards: Guards, others: readonly RequestText[]): Steps<readonly string[]> {
-  return (yield* redactedTexts(guards, quoted(others))).filter((_, at) => at % 2 === 0);
+  return (yield* redactedTexts(guards, yield* quoted(others))).filter((_, at) => at % 2 === 0);
 }
 
 /** The body with what the policy replaces. */
@@ -244,6 +262,7 @@ async function redacted(
   const unsigned: Span[] = [];
   const replace = function* (texts: readonly RequestText[], others: readonly string[]): Steps<void> {
     for (const [at, { text, span, signature }] of texts.entries()) {
+      yield TEXT_UNITS;
       const other = others[at] ?? text;
       if (other === text) continue;
       replaced.set(span.start, { span, text: yield* writtenInSteps(other) });

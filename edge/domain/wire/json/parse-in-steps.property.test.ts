@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { atOnce } from "../../../../shared/steps.ts";
+import { watchedCalls } from "../../../../test/harness/edge/watched-calls.ts";
 import { propertyRuns } from "../../../../test/harness/property-runs.ts";
 import { CollectedTexts } from "../../message-texts/collected-texts.ts";
 import { parsedInSteps, parseInSteps } from "./parse-in-steps.ts";
@@ -72,6 +73,22 @@ it("is the same as by JSON.parse, in runs of any size", () => {
 
 it("keeps a name that is a quote apart from one that is a backslash", () => {
   expect(atOnce(parseInSteps(bytesOf('[{"\\\\":1},{"\\"":2}]'), 1))).toStrictEqual([{ "\\": 1 }, { '"': 2 }]);
+});
+
+it("puts a long list together from its runs at once: one that grows is copied again and again", () => {
+  const text = `[${"1,".repeat(299_999)}1]`;
+  let pushed = 0;
+  let parsed: unknown;
+  watchedCalls(
+    [[Array.prototype, "push"]],
+    () => (pushed += 1),
+    () => (parsed = atOnce(parseInSteps(bytesOf(text)))),
+  );
+  expect({ length: (parsed as readonly unknown[]).length, pushed, isAtOnce: pushed < 100 }).toEqual({
+    length: 300_000,
+    pushed,
+    isAtOnce: true,
+  });
 });
 
 it("is read up to 64 MiB of values, and what is beyond counts as not read", () => {

@@ -8,6 +8,7 @@ import type { Steps } from "../../../../shared/steps.ts";
 import {
   CLOSE_BRACE,
   CLOSE_BRACKET,
+  COLON,
   COMMA,
   CR,
   LF,
@@ -18,6 +19,7 @@ import {
   TAB,
 } from "../../../../shared/wire/ascii.ts";
 import { stringEnd } from "../../../../shared/wire/json-skip.ts";
+import { HASHED_MAX } from "../text/hashed-key.ts";
 import { weightOfJson } from "./weight.ts";
 
 /** Bytes that are parsed at once, besides the string in which they end. */
@@ -30,6 +32,8 @@ const GAP_MAX_BYTES = 64 * 1024;
 const DEPTH_MAX = 16 * 1024;
 /** No object of a long document has more names, but for those of one run: whoever lists them does so in one piece. */
 const NAMES_MAX = 32 * 1024;
+/** No name of a long document is longer. */
+const NAME_MAX_BYTES = HASHED_MAX;
 /** Work for a string or a container, for another element, and for bytes, in units. */
 const VALUE_UNITS = 16;
 const ELEMENT_UNITS = 2;
@@ -56,7 +60,8 @@ interface Level {
 interface Entered {
   readonly level: Level;
   readonly name: string;
-  readonly value: unknown[] | Record<string, unknown>;
+  /** An object, or the parts of a list: one that grows would be copied again and again. */
+  readonly value: unknown[][] | Record<string, unknown>;
   /** Where the bytes begin that are not parsed yet. */
   from: number;
   /** A comma precedes these bytes. */
@@ -83,7 +88,7 @@ export function isUnreadJson(text: string): boolean {
   return text.length > RUN_BYTES && /^\s*\{/.test(text);
 }
 
-/** Throws when the bytes are not JSON, or have white space or digits that never end, or an object with too many names. */
+/** Throws when the bytes are not JSON, or have white space or digits that never end, or an object with too many names or a too long one. */
 export function* parseInSteps(bytes: Uint8Array, runBytes = RUN_BYTES): Steps<unknown> {
   if (bytes.byteLength <= runBytes) return JSON.parse(strict.decode(bytes));
   const start = blankEnd(bytes, 0);
@@ -117,6 +122,7 @@ export function* parseInSteps(bytes: Uint8Array, runBytes = RUN_BYTES): Steps<un
       const end = stringEnd(bytes, at);
       if (end < 0) throw new SyntaxError();
       units += VALUE_UNITS + (end - at) / BYTES_PER_UNIT;
+      if (end - at > NAME_MAX_BYTES && bytes[blankEnd(bytes, end)] === COLON) throw new SyntaxError();
       at = end;
     } else if (isOpening(byte)) {
       level = { at: at - 1, memberAt: level.nextAt, nextAt: at };
@@ -139,11 +145,13 @@ export function* parseInSteps(bytes: Uint8Array, runBytes = RUN_BYTES): Steps<un
         entered.pop();
         at = blankEnd(bytes, at);
         const outer = entered.at(-1);
+        const whole = Array.isArray(inner.value) ? listOf(inner.value) : inner.value;
         if (outer === undefined) {
           if (at < bytes.byteLength) throw new SyntaxError();
-          return inner.value;
+          return whole;
         }
-        put(outer.value, inner.name, inner.value);
+        if (Array.isArray(outer.value)) outer.value.push([whole]);
+        else put(outer.value, inner.name, whole);
         outer.isOwed = bytes[at] === COMMA;
         if (outer.isOwed) at += 1;
         else if (!isClosing(bytes[at])) throw new SyntaxError();
@@ -172,13 +180,13 @@ function nameOf(bytes: Uint8Array, { value }: Entered, { memberAt, at }: Level):
 function take(into: Entered, bytes: Uint8Array, to: number, isOwed: boolean): void {
   const { value, from } = into;
   const run = parsedRun(value, strict.decode(bytes.subarray(from, to)));
-  const entries = Array.isArray(run) ? run : Object.entries(run);
+  const entries = Array.isArray(run) ? (run as unknown[]) : Object.entries(run as object);
   if (isOwed && entries.length === 0) throw new SyntaxError();
-  if (Array.isArray(value)) for (const element of entries) value.push(element);
+  if (Array.isArray(value)) value.push(entries);
   else {
     into.names += entries.length;
     if (into.names > NAMES_MAX) throw new SyntaxError();
-    for (const [name, member] of entries) put(value, name, member);
+    for (const [name, member] of entries as [string, unknown][]) put(value, name, member);
   }
 }
 
@@ -186,9 +194,13 @@ function parsedRun(value: Entered["value"], text: string): object {
   return JSON.parse(Array.isArray(value) ? `[${text}]` : `{${text}}`) as object;
 }
 
-function put(into: Entered["value"], name: string, value: unknown): void {
-  if (Array.isArray(into)) into.push(value);
-  else if (name !== "__proto__") into[name] = value;
+/** The elements of all parts; they are copied once, in native code. */
+function listOf(parts: readonly unknown[][]): unknown[] {
+  return ([] as unknown[]).concat(...parts);
+}
+
+function put(into: Record<string, unknown>, name: string, value: unknown): void {
+  if (name !== "__proto__") into[name] = value;
   else Object.defineProperty(into, name, { value, configurable: true, enumerable: true, writable: true });
 }
 

@@ -39,8 +39,13 @@ export interface StringPlace {
 
 /** Honest documents are not deeper. */
 const PATH_MAX = 64;
-/** A longer name is cut: no name that means anything is so long, unless a NUL ends what means it. */
-const NAME_MAX_BYTES = 1024;
+/**
+ * A longer name is cut, in characters: no name that means anything is so long, unless a NUL ends what means it. The longest path is
+ * short enough, as JSON with every character escaped, for the engine to hash it ({@link HASHED_MAX}).
+ */
+const NAME_MAX = 40;
+/** As long as the quote and that many characters can be. */
+const NAME_MAX_BYTES = 1 + NAME_MAX * "\\u0000".length;
 /** The characters of a string that are whole, from its quote on. */
 const WHOLE_CHARACTERS = /^"(?:[^"\\]|\\u[0-9a-f]{4}|\\[^u])*/i;
 
@@ -48,6 +53,8 @@ const WHOLE_CHARACTERS = /^"(?:[^"\\]|\\u[0-9a-f]{4}|\\[^u])*/i;
 const PART_BYTES = 16 * 1024;
 /** Work for a string, and for its characters, in units. */
 const STRING_UNITS = 24;
+/** Characters of a path that one unit of work looks at. */
+const CHARACTERS_PER_UNIT = 8;
 /** Work for an object or a list. */
 const CONTAINER_UNITS = 8;
 const BYTES_PER_UNIT = 4;
@@ -72,7 +79,10 @@ export function* stringPlaces(
   const found: StringPlace[] = [];
   const path: (string | number)[] = [];
   let depth = 0;
+  let characters = 0;
   let [told, stepAt] = [0, 0];
+  // whoever is asked may look at every step of the path
+  const pathUnits = (): number => path.length + characters / CHARACTERS_PER_UNIT;
   for (let byte = cursor.peek(); byte !== -1; byte = cursor.peek()) {
     const units = told + (cursor.at - stepAt) / BYTES_PER_UNIT;
     if (units >= STEP_UNITS) {
@@ -92,7 +102,12 @@ export function* stringPlaces(
         while (!cursor.skippedSpace()) yield PART_BYTES / BYTES_PER_UNIT;
         const isName = cursor.peek() === COLON;
         const isStep = isName && depth > 0 && depth <= PATH_MAX;
-        if (isStep) path[depth - 1] = nameAt(document, span);
+        if (isStep) {
+          const name = nameAt(document, span);
+          characters += name.length - lengthOf(path[depth - 1]);
+          path[depth - 1] = name;
+        }
+        told += pathUnits();
         if (wanted(path, isName, span)) found.push({ path: path.slice(), span, isName });
         if (isStep) {
           cursor.skip();
@@ -109,7 +124,7 @@ export function* stringPlaces(
         break;
       case CLOSE_BRACE:
       case CLOSE_BRACKET:
-        if (depth > 0 && depth <= PATH_MAX) path.pop();
+        if (depth > 0 && depth <= PATH_MAX) characters -= lengthOf(path.pop());
         depth -= 1;
         break;
       case COMMA: {
@@ -119,6 +134,7 @@ export function* stringPlaces(
       }
       default:
         if (byte !== MINUS && (byte < 0x30 || byte > 0x39)) break;
+        told += pathUnits();
         if (number(path)) {
           told += STRING_UNITS;
           while (!cursor.skippedNumber()) yield PART_BYTES / BYTES_PER_UNIT;
@@ -144,9 +160,18 @@ export function* stringAt(document: BytePieces, { start, end }: Span, partBytes 
 }
 
 function nameAt(document: BytePieces, { start, end }: Span): string {
-  if (end - start <= NAME_MAX_BYTES) return parsedString(document.slice(start, end));
+  if (end - start <= NAME_MAX_BYTES) return parsedString(document.slice(start, end)).slice(0, NAME_MAX);
   const cut = decoder.decode(document.slice(start, start + NAME_MAX_BYTES));
-  return String(JSON.parse(`${WHOLE_CHARACTERS.exec(cut)?.[0] ?? '"'}"`));
+  return String(JSON.parse(`${WHOLE_CHARACTERS.exec(cut)?.[0] ?? '"'}"`)).slice(0, NAME_MAX);
+}
+
+/** Work for looking at every step of a path, in units. */
+export function pathUnitsOf(path: JsonPath): number {
+  return path.reduce<number>((sum, step) => sum + 1 + lengthOf(step) / CHARACTERS_PER_UNIT, 0);
+}
+
+function lengthOf(step: string | number | undefined): number {
+  return typeof step === "string" ? step.length : 0;
 }
 
 function parsedString(bytes: Uint8Array): string {

@@ -57,12 +57,14 @@ function* otherMembers(document: JsonDocument): Steps<JsonObject | null> {
 }
 
 function* isWhole(document: JsonDocument, value: unknown): Steps<boolean> {
-  const waiting: unknown[] = [value];
-  for (let next = waiting.pop(); next !== undefined || waiting.length > 0; next = waiting.pop()) {
+  const open: Iterator<unknown>[] = [[value].values()];
+  for (let inner = open.at(-1); inner !== undefined; inner = open.at(-1)) {
     yield VALUE_UNITS;
-    if (typeof next === "string" && document.text(next) !== next) return false;
-    if (Array.isArray(next)) for (const one of next as readonly unknown[]) waiting.push(one);
-    else if (isJsonObject(next)) for (const one of Object.values(next)) waiting.push(one);
+    const { done, value: next } = inner.next();
+    if (done === true) open.pop();
+    else if (typeof next === "string" && document.text(next) !== next) return false;
+    else if (Array.isArray(next)) open.push((next as readonly unknown[]).values());
+    else if (isJsonObject(next)) open.push(Object.values(next).values());
   }
   return true;
 }
