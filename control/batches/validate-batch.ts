@@ -2,6 +2,8 @@
 import { and, eq } from "drizzle-orm";
 import type { BatchFault } from "../../shared/schema/batch.ts";
 import { batchLineSchema } from "../../shared/schema/batch.ts";
+import { atOnce } from "../../shared/steps.ts";
+import { scanTopLevel } from "../../shared/wire/json-top-level.ts";
 import type { Database, Transaction } from "../db/connect.ts";
 import { errorDetailsOf, IN_WORDS } from "../kernel/parse.ts";
 import { linesOf, piecesOf } from "./files/file-store.ts";
@@ -118,7 +120,15 @@ function readLine(batch: BatchRow, n: number, text: string | null): ReadLine | B
   }
   const { custom_id, url, body } = parsed.data;
   if (url !== batch.endpoint) return fault("mismatched_url", n, `must be ${batch.endpoint}, as in the batch`, "url");
-  return { batch_id: batch.id, n, custom_id, model: body.model, body: JSON.stringify(body) };
+  const ran = bodyIn(Buffer.from(text));
+  if (ran === null) return fault("invalid_line", n, "must be there once", "body");
+  return { batch_id: batch.id, n, custom_id, model: body.model, body: ran };
+}
+
+/** The body of a valid line as it stands there: parsed and written again, its numbers could differ. Null: it has several. */
+function bodyIn(line: Buffer): string | null {
+  const [body, another] = atOnce(scanTopLevel(line, (name) => name === "body"))?.members ?? [];
+  return body === undefined || another !== undefined ? null : line.toString("utf8", body.value.start, body.value.end);
 }
 
 function jsonOf(text: string): unknown {
