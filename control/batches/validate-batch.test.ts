@@ -19,12 +19,17 @@ afterAll(async () => await control.close());
 /** What became of a batch of these lines, and the bodies that are to run. */
 async function validated(...lines: readonly string[]) {
   const { db } = control.ctx;
+  const store = { db, bucket: null };
   const tenant = await control.request("POST", "/api/v1/tenants", { name: `of-bodies-${randomUUID()}` });
   const { id: tenant_id } = (await tenant.json()) as Tenant;
   async function* text(): AsyncGenerator<Uint8Array> {
     yield Buffer.from(lines.join("\n"));
   }
-  const input_file_id = await storeUpload(db, { tenantId: tenant_id, purpose: "batch", filename: "a.jsonl" }, text());
+  const input_file_id = await storeUpload(
+    store,
+    { tenantId: tenant_id, purpose: "batch", filename: "a.jsonl" },
+    text(),
+  );
   await completeFile(db, input_file_id, null);
   const made = { tenant_id, key_id: randomUUID(), endpoint: "/v1/chat/completions", input_file_id };
   const expires_at = new Date(Date.now() + 60_000);
@@ -33,7 +38,7 @@ async function validated(...lines: readonly string[]) {
     .values({ ...made, status: "validating", expires_at })
     .returning();
   if (batch === undefined) throw new Error("no batch");
-  await validateBatch(db, batch, { now: () => new Date(), goesOn: () => true });
+  await validateBatch(store, batch, { now: () => new Date(), goesOn: () => true });
   const [after] = await db.select().from(batches).where(eq(batches.id, batch.id));
   const rows = await db.select().from(batchLines).where(eq(batchLines.batch_id, batch.id)).orderBy(batchLines.n);
   return { status: after?.status, errors: after?.errors, bodies: rows.map(({ body }) => body) };

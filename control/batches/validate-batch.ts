@@ -4,9 +4,10 @@ import type { BatchFault } from "../../shared/schema/batch.ts";
 import { batchLineSchema } from "../../shared/schema/batch.ts";
 import { atOnce } from "../../shared/steps.ts";
 import { scanTopLevel } from "../../shared/wire/json-top-level.ts";
-import type { Database, Transaction } from "../db/connect.ts";
+import type { Transaction } from "../db/connect.ts";
 import { errorDetailsOf, IN_WORDS } from "../kernel/parse.ts";
-import { linesOf, piecesOf } from "./files/file-store.ts";
+import { type FileStore, piecesOf } from "./files/contents.ts";
+import { linesOf } from "./files/file-store.ts";
 import { type BatchRow, batches, batchLines, files } from "./tables.ts";
 
 const FAULTS_MAX = 50;
@@ -31,7 +32,12 @@ interface ValidateOptions {
  * Stores the lines and starts the batch, or fails it. There is no transaction around it all: no line is
  * claimed before the batch has started, and a restart deletes the lines that were stored.
  */
-export async function validateBatch(db: Database, batch: BatchRow, { now, goesOn }: ValidateOptions): Promise<void> {
+export async function validateBatch(
+  store: FileStore,
+  batch: BatchRow,
+  { now, goesOn }: ValidateOptions,
+): Promise<void> {
+  const { db } = store;
   const begun = await db.transaction(async (tx) => {
     if (!(await isValidating(tx, batch, "update"))) return false;
     await tx.delete(batchLines).where(eq(batchLines.batch_id, batch.id));
@@ -39,7 +45,7 @@ export async function validateBatch(db: Database, batch: BatchRow, { now, goesOn
   });
   if (!begun) return;
   const late = fault("batch_expired", null, "the batch expired before its file was read", null);
-  const read = batch.expires_at <= now() ? { lines: 0, faults: [late] } : await storeLines(db, batch, goesOn);
+  const read = batch.expires_at <= now() ? { lines: 0, faults: [late] } : await storeLines(store, batch, goesOn);
   if (read === null) return;
   const { lines, faults } = read;
   await db.transaction(async (tx) => {
@@ -73,7 +79,7 @@ async function isValidating(tx: Transaction, { id }: BatchRow, lock: "update" | 
 
 /** Null: the batch is not to be validated any more. */
 async function storeLines(
-  db: Database,
+  files: FileStore,
   batch: BatchRow,
   goesOn: () => boolean,
 ): Promise<{ readonly lines: number; readonly faults: readonly BatchFault[] } | null> {
@@ -87,13 +93,13 @@ async function storeLines(
     held = [];
     heldBytes = 0;
     if (rows.length === 0) return goesOn();
-    return await db.transaction(async (tx) => {
+    return await files.db.transaction(async (tx) => {
       if (!goesOn() || !(await isValidating(tx, batch, "share"))) return false;
       await tx.insert(batchLines).values(rows).onConflictDoNothing();
       return true;
     });
   };
-  for await (const { n, text } of linesOf(piecesOf(db, batch.input_file_id))) {
+  for await (const { n, text } of linesOf(piecesOf(files, batch.input_file_id))) {
     const read = readLine(batch, n, text);
     lines += 1;
     if ("code" in read) faults.push(read);
