@@ -20,9 +20,11 @@ import type { Api } from "./api/types.ts";
 import { createApp } from "./app.ts";
 import { backupGauges } from "./backup/backup-gauges.ts";
 import { BackupSchedule } from "./backup/backup-schedule.ts";
+import { identityOf } from "./backup/gateway-identity.ts";
 import { sealPlainSecrets } from "./backup/seal-plain-secrets.ts";
 import { batchGauges } from "./batches/batch-gauges.ts";
 import { BatchRuns } from "./batches/batch-runs.ts";
+import { ContentsSweep } from "./batches/files/contents-sweep.ts";
 import { LineSender } from "./batches/line-sender.ts";
 import { createDashboard } from "./dashboard/app.ts";
 import { BUILT_CONSOLE, ConsoleAssets } from "./dashboard/assets.ts";
@@ -194,9 +196,13 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     ctx: context("system"),
     sender: new LineSender(env.cells, internalToken),
     store,
+    bucket: env.filesBucket,
     usageRetentionDays: env.usageRetentionDays,
     log,
   });
+  const { filesBucket: bucket } = env;
+  const identity = async (): Promise<string> => await identityOf(db, embeddedFolder(env.databaseUrl));
+  const contents = bucket && new ContentsSweep({ db, bucket, identity, now: () => new Date() });
   const replica = connection.exclusive ? SOLE_HOLDER : randomUUID();
   const provisioner = composeProvisioner({
     env: env.provisioner,
@@ -226,6 +232,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     health,
     benchmarks,
     batches: batchRuns,
+    contents,
     provisionerWatch: new ProvisionerWatch(context("system"), env.provisionerHeldAfterMs),
     provisioner,
   });
@@ -247,6 +254,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     analytics,
     cells,
     store,
+    filesBucket: env.filesBucket,
     resync,
     fill,
     prober: health.prober,

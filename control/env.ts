@@ -25,7 +25,9 @@ import { MIN_INTERVAL_SECS_MAX } from "../shared/schema/settings/alerts.ts";
 import { CLASSIFIER_TIMEOUT_MS_MAX } from "../shared/schema/settings/auto-router.ts";
 import { clearableName } from "../shared/schema/settings/fields.ts";
 import { type BackupEnv, backupEnv, backupVariables, requireBackupPlace } from "./backup/backup-env.ts";
+import { filesBucket, fileVariables, requireFilesBucket } from "./batches/files/files-env.ts";
 import { type DashboardEnv, parseDashboardEnv } from "./dashboard/env.ts";
+import type { Bucket } from "./kernel/bucket/bucket.ts";
 import type { DataFolder } from "./kernel/disk-room.ts";
 import { EnvError, type Listen, listenField, optionalListenField, requiredField } from "./kernel/env-field.ts";
 import type { OutboundPolicy } from "./kernel/outbound/guarded-connections.ts";
@@ -100,6 +102,8 @@ export interface ControlEnv {
   readonly provisionerHeldAfterMs: number;
   /** Null: no backup is scheduled. */
   readonly backup: BackupEnv | null;
+  /** Null: contents of files are in the database. */
+  readonly filesBucket: Bucket | null;
   /** Values of the environment for settings that were never saved. */
   readonly seeds: SettingSeeds;
   /** The folder of the built-in recipes. */
@@ -131,6 +135,7 @@ export const controlVariables = {
   ...planeVariables,
   ...provisionerVariables,
   ...backupVariables,
+  ...fileVariables,
   GATEWAY_ADMIN_LISTEN: listenField("0.0.0.0:9180").describe("Address on which the Management API listens."),
   GATEWAY_METRICS_LISTEN: listenField("0.0.0.0:9091").describe(
     "Address of `/metrics` (for Prometheus) and `/ready` (for orchestrators). No authentication.",
@@ -243,6 +248,7 @@ const schema = z
   .object(controlVariables)
   .superRefine(requireOwnCell)
   .superRefine(requireBackupPlace)
+  .superRefine(requireFilesBucket)
   .superRefine(requireCurrentKey);
 
 /** Validates the environment. Throws EnvError. */
@@ -310,6 +316,7 @@ export function parseEnv(variables: Readonly<Record<string, string | undefined>>
     recipesDir: env.GATEWAY_RECIPES_DIR,
     provisioner: provisionerEnv(env),
     backup: backupEnv(env),
+    filesBucket: filesBucket(env),
     provisionerHeldAfterMs: env.GATEWAY_PROVISIONER_HELD_AFTER_SECS * 1000,
     seeds: {
       alerts: dropUndefined({

@@ -10,6 +10,7 @@ import type { QueueWatch } from "./alerts/queue-watch.ts";
 import type { BackupSchedule } from "./backup/backup-schedule.ts";
 import { resealSecrets } from "./backup/seal-plain-secrets.ts";
 import type { BatchRuns } from "./batches/batch-runs.ts";
+import type { ContentsSweep } from "./batches/files/contents-sweep.ts";
 import type { PowerPoll } from "./energy/power-poll.ts";
 import type { ControlEnv } from "./env.ts";
 import type { composeHealth } from "./health/compose-health.ts";
@@ -37,6 +38,7 @@ const FAILURES_EVERY_MS = 15_000;
 const PROVISIONER_WATCH_EVERY_MS = 15_000;
 const BENCHMARKS_EVERY_MS = 10_000;
 const BATCHES_EVERY_MS = 1000;
+const CONTENTS_EVERY_MS = 60_000;
 const BUDGETS_EVERY_MS = 10_000;
 const COMPARE_EVERY_MS = 300_000;
 const EXPIRY_EVERY_MS = 3_600_000;
@@ -58,6 +60,8 @@ const BACKUP_EVERY_MS = 30_000;
 
 interface JobParts {
   readonly batches: BatchRuns;
+  /** Null: no contents are in a bucket. */
+  readonly contents: ContentsSweep | null;
   readonly env: Pick<ControlEnv, "cell" | "dataFolders" | "modelHealth" | "usageRetentionDays" | "provisioner">;
   readonly ctx: VerbContext;
   readonly log: Logger;
@@ -100,6 +104,7 @@ export function scheduledJobs(parts: JobParts): readonly Job[] {
     health,
     benchmarks,
     batches,
+    contents,
     provisionerWatch,
     provisioner,
   } = parts;
@@ -156,6 +161,16 @@ export function scheduledJobs(parts: JobParts): readonly Job[] {
       run: async () => await benchmarks.sweep(),
     },
     { name: "batches", replicas: "one", everyMs: BATCHES_EVERY_MS, run: async () => await batches.tick() },
+    ...(contents === null
+      ? []
+      : [
+          {
+            name: "file_contents",
+            replicas: "one" as const,
+            everyMs: CONTENTS_EVERY_MS,
+            run: async () => await contents.run(),
+          },
+        ]),
     { name: "tenant_expiry", replicas: "one", everyMs: EXPIRY_EVERY_MS, run: async () => await expiry.run(Date.now()) },
     {
       name: "ended_secrets",

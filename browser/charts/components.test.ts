@@ -40,11 +40,22 @@ describe("Meter", () => {
 describe("SlotsBar", () => {
   it("says how many slots are in use, by group, and those above a capacity that was lowered", () => {
     const tenants = Array.from({ length: 20 }, (_, at) => ({ name: `t${at}`, fairshare_group: "gold", in_flight: 1 }));
-    const markup = drawn(SlotsBar, { live: { max_in_flight: 15, groups: [{ name: "gold", in_flight: 20 }], tenants } });
+    const markup = drawn(SlotsBar, {
+      live: { max_in_flight: 15, batch_in_flight: 0, groups: [{ name: "gold", in_flight: 20 }], tenants },
+    });
     expect(markup).toContain("20 of 15 slots in use");
     expect(markup).toContain("5 slots over capacity");
     expect(markup).toContain("gold: 20 slots");
     expect(markup).toContain("gold, others: 9 slots");
+  });
+
+  it("shows slots of lines of batches apart from every group", () => {
+    const tenants = [{ name: "t", fairshare_group: "gold", in_flight: 1 }];
+    const live = { max_in_flight: 4, batch_in_flight: 2, groups: [{ name: "gold", in_flight: 1 }], tenants };
+    const markup = drawn(SlotsBar, { live });
+    expect(markup).toContain("3 of 4 slots in use");
+    expect(markup).toContain("gold: 1 slot<");
+    expect(markup).toContain("Batches, on idle slots: 2 slots");
   });
 });
 

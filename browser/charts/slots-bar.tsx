@@ -15,7 +15,7 @@ export function SlotsBar({ live }: { readonly live: SlotsSource }) {
   const groups = new Map<number, { readonly name: string; slots: number }>();
   for (const { of, value } of bar.parts) {
     const known = groups.get(of.groupAt);
-    if (known === undefined) groups.set(of.groupAt, { name: of.group, slots: value });
+    if (known === undefined) groups.set(of.groupAt, { name: of.group ?? text("slotsBatches"), slots: value });
     else known.slots += value;
   }
   const described = text("slotsText", { inFlight: formatCount(inUse), capacity: formatCount(live.max_in_flight) });
@@ -35,7 +35,9 @@ export function SlotsBar({ live }: { readonly live: SlotsSource }) {
             style={{ fill: seriesColor(of.groupAt) }}
           >
             <title>
-              {text("slotsPart", { group: of.group, tenant: of.tenant ?? text("slotsOthers"), count: value })}
+              {of.group === null
+                ? text("slotsGroup", { group: text("slotsBatches"), count: value })
+                : text("slotsPart", { group: of.group, tenant: of.tenant ?? text("slotsOthers"), count: value })}
             </title>
           </rect>
         ))}

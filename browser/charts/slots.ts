@@ -5,7 +5,8 @@ import { barOf, largestAndRest } from "./parts.ts";
 
 /** The slots that one tenant holds, or the rest of a group's tenants together (`tenant` null). */
 interface SlotShare {
-  readonly group: string;
+  /** Null: lines of batches, which belong to no share. */
+  readonly group: string | null;
   /** Position of the group, for its colour. */
   readonly groupAt: number;
   readonly tenant: string | null;
@@ -13,7 +14,7 @@ interface SlotShare {
 }
 
 /** The fields of the live view that are needed. */
-export type SlotsSource = Pick<FairshareLive, "max_in_flight"> & {
+export type SlotsSource = Pick<FairshareLive, "max_in_flight" | "batch_in_flight"> & {
   readonly groups: readonly Pick<FairshareLive["groups"][number], "name" | "in_flight">[];
   readonly tenants: readonly Pick<FairshareLive["tenants"][number], "name" | "fairshare_group" | "in_flight">[];
 };
@@ -46,5 +47,6 @@ export function slotsBar(live: SlotsSource) {
       slots,
     }));
   });
+  shares.push({ group: null, groupAt: groups.length, tenant: null, slots: drawnPart(live.batch_in_flight) });
   return barOf(shares, ({ slots }) => slots, live.max_in_flight);
 }

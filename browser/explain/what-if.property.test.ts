@@ -53,6 +53,8 @@ const live = fc
       headroom: 0,
       global_in_flight: 0,
       global_queued: 0,
+      batch_in_flight: 0,
+      batch_queued: 0,
       groups: entitled.groups
         .map(({ who: { name, weight, in_flight, queued }, entitlement: { slotCap, weightShare, expectedSlots } }) => ({
           name,

@@ -4,6 +4,7 @@ import type { Logger } from "pino";
 import type { ListedPrice } from "../../shared/schema/price-list.ts";
 import type { Recipe } from "../../shared/schema/recipe.ts";
 import type { AcceptedTokens } from "../kernel/accepted-tokens.ts";
+import type { Bucket } from "../kernel/bucket/bucket.ts";
 import type { BuildInfo } from "../kernel/build-info.ts";
 import type { Cells } from "../kernel/cells/cells.ts";
 import type { VerbContext } from "../kernel/context.ts";
@@ -25,6 +26,8 @@ export interface ApiDeps {
   readonly context: (actor: string, address?: string) => VerbContext;
   readonly cells: Cells;
   readonly store: HotStore;
+  /** Where contents of files are; null: in the database. */
+  readonly filesBucket: Bucket | null;
   readonly resync: Resync;
   /** Called when a Worker has found the key-value store emptied. */
   readonly fill: Pick<FillWatch, "run">;

@@ -4,8 +4,14 @@
  */
 import { isAbsolute, resolve } from "node:path";
 import { z } from "zod";
-import { BUCKET_VALUES, type BucketSetting, bucketSettings } from "../../shared/env/bucket-settings.ts";
 import { envErrorText, envText, envWhole } from "../../shared/env/env-fields.ts";
+import {
+  BUCKET,
+  type BucketOptions,
+  bucketAddress,
+  bucketOptions,
+  checkBucketOptions,
+} from "../kernel/bucket/bucket-env.ts";
 import { EnvError } from "../kernel/env-field.ts";
 import type { BackupPlace } from "./places/backup-place.ts";
 import { bucketPlace } from "./places/bucket-place.ts";
@@ -18,7 +24,6 @@ export interface BackupEnv extends Retention {
   readonly intervalSecs: number;
 }
 
-const BUCKET = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,62})(?:\/([\w./-]*))?$/;
 const DAY_SECS = 86_400;
 
 /** The fields of the environment's schema. */
@@ -30,10 +35,9 @@ export const backupVariables = {
     )
     .meta({ values: "an absolute path, `s3://bucket/prefix`" })
     .describe("Where [scheduled backups](docs/recover.md#scheduled-backups) are stored."),
-  GATEWAY_BACKUP_OPTIONS: bucketSettings
-    .prefault("")
-    .meta({ values: BUCKET_VALUES })
-    .describe("Settings of the backup bucket, as in [cluster.md](docs/cluster.md#start)."),
+  GATEWAY_BACKUP_OPTIONS: bucketOptions.describe(
+    "Settings of the backup bucket, as in [cluster.md](docs/cluster.md#start).",
+  ),
   GATEWAY_BACKUP_INTERVAL_SECS: envWhole(DAY_SECS, 60, 31 * DAY_SECS).describe("Time between scheduled backups."),
   GATEWAY_BACKUP_KEEP: envWhole(30, 1, 10_000).describe("How many scheduled backups are kept."),
   GATEWAY_BACKUP_KEEP_DAYS: envWhole(0, 0, 36_500).describe(
@@ -52,18 +56,7 @@ export function requireBackupPlace(env: BackupVariables, context: z.RefinementCt
     if (options.length > 0) refuse("must be unset unless GATEWAY_BACKUP_TO is a bucket");
     return;
   }
-  const settings = new Map<BucketSetting, string>(options);
-  if (settings.has("aws_credentials_file")) refuse("cannot have aws_credentials_file, which only clusters read");
-  for (const name of ["aws_access_key_id", "aws_secret_access_key"] as const)
-    if (!settings.get(name)) refuse(`must have ${name}`);
-  const endpoint = settings.get("aws_endpoint");
-  if (endpoint === undefined) {
-    if (!settings.get("aws_region")) refuse("must have aws_region, or aws_endpoint of a store of another provider");
-    return;
-  }
-  if (!URL.canParse(endpoint) || !/^https?:/.test(endpoint)) refuse("must have an http or https URL as aws_endpoint");
-  else if (endpoint.startsWith("http:") && settings.get("aws_allow_http") !== "true")
-    refuse("must have aws_allow_http=true when aws_endpoint is an http URL");
+  checkBucketOptions(options, refuse);
 }
 
 const placeSchema = z.object(backupVariables).superRefine(requireBackupPlace);
@@ -74,7 +67,7 @@ export function placeNamed(to: string, options: string | undefined): BackupPlace
   const bucket = { GATEWAY_BACKUP_TO: to, GATEWAY_BACKUP_OPTIONS: options ?? "" };
   const { data, error } = placeSchema.safeParse(to.startsWith("s3:") ? bucket : variables);
   if (error !== undefined) throw new EnvError(envErrorText(error));
-  return placeOf(data.GATEWAY_BACKUP_TO, new Map(data.GATEWAY_BACKUP_OPTIONS));
+  return placeOf(data.GATEWAY_BACKUP_TO, data.GATEWAY_BACKUP_OPTIONS);
 }
 
 /** Null: no backup is scheduled. */
@@ -82,24 +75,14 @@ export function backupEnv(env: BackupVariables): BackupEnv | null {
   const { GATEWAY_BACKUP_TO: to } = env;
   if (to === "") return null;
   return {
-    place: placeOf(to, new Map(env.GATEWAY_BACKUP_OPTIONS)),
+    place: placeOf(to, env.GATEWAY_BACKUP_OPTIONS),
     intervalSecs: env.GATEWAY_BACKUP_INTERVAL_SECS,
     keep: env.GATEWAY_BACKUP_KEEP,
     keepDays: env.GATEWAY_BACKUP_KEEP_DAYS,
   };
 }
 
-function placeOf(to: string, settings: ReadonlyMap<BucketSetting, string>): BackupPlace {
-  const [, bucket, prefix = ""] = BUCKET.exec(to) ?? [];
-  if (bucket === undefined) return folderPlace(to);
-  const region = settings.get("aws_region") || "auto";
-  return bucketPlace({
-    bucket,
-    prefix: prefix.replace(/^\/+|\/+$/g, ""),
-    endpoint: (settings.get("aws_endpoint") ?? `https://s3.${region}.amazonaws.com`).replace(/\/+$/, ""),
-    region,
-    accessKeyId: settings.get("aws_access_key_id") ?? "",
-    secretAccessKey: settings.get("aws_secret_access_key") ?? "",
-    sessionToken: settings.get("aws_token") || undefined,
-  });
+function placeOf(to: string, options: BucketOptions): BackupPlace {
+  const address = bucketAddress(to, options);
+  return address === null ? folderPlace(to) : bucketPlace(address);
 }

@@ -36,6 +36,7 @@ beforeAll(async () => {
     ctx: control.ctx,
     sender,
     store,
+    bucket: null,
     usageRetentionDays: 30,
     log: createLog({ write: () => undefined }),
   });

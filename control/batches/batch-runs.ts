@@ -7,6 +7,7 @@ import { and, asc, eq, inArray, isNull, lt } from "drizzle-orm";
 import { storeKeys } from "../../shared/records.ts";
 import { rootCause } from "../../shared/text/root-cause.ts";
 import { apiKeys } from "../db/schema/tenancy.ts";
+import type { Bucket } from "../kernel/bucket/bucket.ts";
 import type { VerbContext } from "../kernel/context.ts";
 import type { HotStore } from "../kernel/hot-store/hot-store.ts";
 import type { Logger } from "../kernel/log.ts";
@@ -27,6 +28,8 @@ interface BatchRunsOptions {
   readonly ctx: VerbContext;
   readonly sender: LineSender;
   readonly store: Pick<HotStore, "put">;
+  /** Where contents of files are; null: in the database. */
+  readonly bucket: Bucket | null;
   readonly usageRetentionDays: number;
   readonly log: Logger;
 }
@@ -90,7 +93,7 @@ export class BatchRuns {
   /** One run of the job. */
   async tick(): Promise<{ readonly batches_ended: number; readonly files_deleted: number }> {
     this.#ownedUntilMs = performance.now() + OWNED_MS;
-    const { ctx } = this.#options;
+    const { ctx, bucket } = this.#options;
     const { db } = ctx;
     await this.#adopt();
     let ended = 0;
@@ -101,7 +104,7 @@ export class BatchRuns {
     for (const row of rows) {
       if (row.status === "validating") continue;
       await this.#apart(row, async () => {
-        if ((await finishBatch(db, row, ctx.now(), mayFinish)) !== null) ended += 1;
+        if ((await finishBatch({ db, bucket }, row, ctx.now(), mayFinish)) !== null) ended += 1;
         else if (row.status === "in_progress" && row.expires_at > ctx.now()) open.push(await this.#opened(row));
       });
     }
@@ -116,10 +119,11 @@ export class BatchRuns {
   async #validateAll(rows: readonly BatchRow[]): Promise<void> {
     if (this.#validating) return;
     this.#validating = true;
-    const { ctx } = this.#options;
+    const { ctx, bucket } = this.#options;
     for (const row of rows)
       await this.#apart(row, async () => {
-        if (this.#isOwner) await validateBatch(ctx.db, row, { now: ctx.now, goesOn: () => this.#isOwner });
+        if (this.#isOwner)
+          await validateBatch({ db: ctx.db, bucket }, row, { now: ctx.now, goesOn: () => this.#isOwner });
       });
     this.#validating = false;
   }

@@ -11,12 +11,14 @@ import { queryText } from "../../shared/schema/common.ts";
 import { CALLER_HEADERS, CLIENT_PATHS } from "../../shared/wire/batch-lines.ts";
 import { limitBody } from "../api/guard.ts";
 import type { Api, ApiTypes } from "../api/types.ts";
+import type { Bucket } from "../kernel/bucket/bucket.ts";
 import { withDatabaseErrors } from "../kernel/database-errors.ts";
 import { fieldError, parse, UUID } from "../kernel/parse.ts";
 import { markCancelled } from "./batch-verbs.ts";
 import { batchForm, fileForm } from "./client-forms.ts";
 import { type Caller, createBatch, ownBatch, ownBatches, ownFile, ownFiles } from "./client-verbs.ts";
-import { completeFile, deleteFile, piecesOf, storeUpload } from "./files/file-store.ts";
+import { piecesOf } from "./files/contents.ts";
+import { completeFile, deleteFile, storeUpload } from "./files/file-store.ts";
 import { formParts } from "./files/multipart.ts";
 
 const FIELD_MAX_BYTES = 4096;
@@ -27,16 +29,16 @@ const KNOWN_FIELDS: ReadonlySet<string> = new Set(["purpose", "expires_after[anc
 
 type Handler = (c: Context<ApiTypes>, caller: Caller) => Promise<Response>;
 
-/** Adds the routes; whoever calls them has shown the token between the planes. */
-export function clientBatchRoutes(app: Api): void {
+/** Adds the routes; whoever calls them has shown the token between the planes. `bucket`: that of contents; null: none. */
+export function clientBatchRoutes(app: Api, bucket: Bucket | null): void {
   const on = (method: "get" | "post" | "delete", path: string, handler: Handler): void => {
     app[method](`${CLIENT_PATHS}${path}`, async (c) => await withDatabaseErrors(async () => handler(c, callerOf(c))));
   };
-  on("post", "/v1/files", uploadFile);
+  on("post", "/v1/files", uploadFile(bucket));
   app.use(`${CLIENT_PATHS}/v1/batches`, limitBody);
   on("get", "/v1/files", listFiles);
   on("get", "/v1/files/:id", async (c, caller) => c.json(fileForm(await ownFile(caller, c.req.param("id") ?? ""))));
-  on("get", "/v1/files/:id/content", fileContent);
+  on("get", "/v1/files/:id/content", fileContent(bucket));
   on("delete", "/v1/files/:id", removeFile);
   on("post", "/v1/batches", makeBatch);
   on("get", "/v1/batches", listBatches);
@@ -63,35 +65,42 @@ const expirySchema = z.object({
     .max(2_592_000, "must be from 3600 to 2592000"),
 });
 
-async function uploadFile(c: Context<ApiTypes>, { ctx, tenantId }: Caller): Promise<Response> {
-  const { body } = c.req.raw;
-  if (body === null) throw new GatewayError("invalid_multipart");
-  const fields = new Map<string, string>();
-  const pieces = body[Symbol.asyncIterator]();
-  let id: string | null = null;
-  let parts = 0;
-  try {
-    for await (const part of formParts(c.req.header("content-type") ?? "", pieces)) {
-      parts += 1;
-      if (parts > PARTS_MAX) throw fieldError("file", `must be in a form of at most ${PARTS_MAX} fields`);
-      if (part.filename === null) {
-        if (KNOWN_FIELDS.has(part.name)) fields.set(part.name, await fieldText(part.body));
-      } else if (part.name !== "file" || id !== null) throw fieldError("file", "must be the one file of the form");
-      else id = await storeUpload(ctx.db, { tenantId, purpose: "batch", filename: nameOf(part.filename) }, part.body);
+const uploadFile =
+  (bucket: Bucket | null): Handler =>
+  async (c, { ctx, tenantId }) => {
+    const { body } = c.req.raw;
+    if (body === null) throw new GatewayError("invalid_multipart");
+    const fields = new Map<string, string>();
+    const pieces = body[Symbol.asyncIterator]();
+    let id: string | null = null;
+    let parts = 0;
+    try {
+      for await (const part of formParts(c.req.header("content-type") ?? "", pieces)) {
+        parts += 1;
+        if (parts > PARTS_MAX) throw fieldError("file", `must be in a form of at most ${PARTS_MAX} fields`);
+        if (part.filename === null) {
+          if (KNOWN_FIELDS.has(part.name)) fields.set(part.name, await fieldText(part.body));
+        } else if (part.name !== "file" || id !== null) throw fieldError("file", "must be the one file of the form");
+        else
+          id = await storeUpload(
+            { db: ctx.db, bucket },
+            { tenantId, purpose: "batch", filename: nameOf(part.filename) },
+            part.body,
+          );
+      }
+      if (id === null) throw fieldError("file", "must be a file");
+      if (fields.get("purpose") !== FILE_PURPOSES[0]) throw fieldError("purpose", "must be batch");
+      const seconds = fields.get("expires_after[seconds]");
+      const expiry =
+        seconds === undefined ? null : parse(expirySchema, { anchor: fields.get("expires_after[anchor]"), seconds });
+      const expiresAt = expiry && new Date(ctx.now().getTime() + expiry.seconds * 1000);
+      return c.json(fileForm(await completeFile(ctx.db, id, expiresAt)));
+    } catch (error) {
+      if (id !== null) await deleteFile(ctx.db, id);
+      await discard(pieces);
+      throw error;
     }
-    if (id === null) throw fieldError("file", "must be a file");
-    if (fields.get("purpose") !== FILE_PURPOSES[0]) throw fieldError("purpose", "must be batch");
-    const seconds = fields.get("expires_after[seconds]");
-    const expiry =
-      seconds === undefined ? null : parse(expirySchema, { anchor: fields.get("expires_after[anchor]"), seconds });
-    const expiresAt = expiry && new Date(ctx.now().getTime() + expiry.seconds * 1000);
-    return c.json(fileForm(await completeFile(ctx.db, id, expiresAt)));
-  } catch (error) {
-    if (id !== null) await deleteFile(ctx.db, id);
-    await discard(pieces);
-    throw error;
-  }
-}
+  };
 
 /** Most clients read no answer while they send. */
 async function discard(pieces: AsyncIterator<Uint8Array>): Promise<void> {
@@ -127,25 +136,30 @@ async function fieldText(body: AsyncIterable<Buffer>): Promise<string> {
   return Buffer.concat(pieces).toString("utf8").trim();
 }
 
-async function fileContent(c: Context<ApiTypes>, caller: Caller): Promise<Response> {
-  const { id, bytes, filename } = await ownFile(caller, c.req.param("id") ?? "");
-  const pieces = piecesOf(caller.ctx.db, id);
-  const stream = new ReadableStream<Uint8Array>({
-    pull: async (controller) => {
-      const { done, value } = await pieces.next();
-      if (done === true) controller.close();
-      else controller.enqueue(value);
-    },
-    cancel: async () => void (await pieces.return(undefined)),
-  });
-  return new Response(stream, {
-    headers: {
-      "content-type": "application/octet-stream",
-      "content-length": String(bytes),
-      "content-disposition": `attachment; filename*=UTF-8''${encodeURIComponent(filename)}`,
-    },
-  });
-}
+const fileContent =
+  (bucket: Bucket | null): Handler =>
+  async (c, caller) => {
+    const { id, bytes, filename } = await ownFile(caller, c.req.param("id") ?? "");
+    const pieces = piecesOf({ db: caller.ctx.db, bucket }, id);
+    // what cannot be read is said before a head
+    let first: IteratorResult<Uint8Array> | null = await pieces.next();
+    const stream = new ReadableStream<Uint8Array>({
+      pull: async (controller) => {
+        const { done, value } = first ?? (await pieces.next());
+        first = null;
+        if (done === true) controller.close();
+        else controller.enqueue(value);
+      },
+      cancel: async () => void (await pieces.return(undefined)),
+    });
+    return new Response(stream, {
+      headers: {
+        "content-type": "application/octet-stream",
+        "content-length": String(bytes),
+        "content-disposition": `attachment; filename*=UTF-8''${encodeURIComponent(filename)}`,
+      },
+    });
+  };
 
 async function removeFile(c: Context<ApiTypes>, caller: Caller): Promise<Response> {
   const row = await ownFile(caller, c.req.param("id") ?? "");

@@ -1,8 +1,10 @@
 /** Ends batches: their results become files, and their lines go (docs/rules/batches.md#results). */
+import { randomUUID } from "node:crypto";
 import { and, asc, eq, inArray, lte, type SQL, sql } from "drizzle-orm";
-import type { Database, Transaction } from "../db/connect.ts";
+import type { Database } from "../db/connect.ts";
 import { publicId } from "./batch-record.ts";
-import { appendResults } from "./files/file-store.ts";
+import type { FileStore } from "./files/contents.ts";
+import { addResults, stageResults } from "./files/file-store.ts";
 import { type BatchRow, batches, batchLines, files } from "./tables.ts";
 
 const ROWS_AT_ONCE = 100;
@@ -34,11 +36,12 @@ type Ended = "completed" | "expired" | "cancelled";
  * there is more to write and `mayGoOn` said no.
  */
 export async function finishBatch(
-  db: Database,
+  store: FileStore,
   batch: BatchRow,
   now: Date,
   mayGoOn: () => boolean = () => true,
 ): Promise<Ended | null> {
+  const { db } = store;
   const open = await openLines(db, batch.id);
   const isDue = batch.status === "finalizing" || batch.expires_at <= now || batch.cancelling_at !== null;
   if (open.sent > 0 || (open.waiting > 0 && !isDue)) return null;
@@ -56,7 +59,7 @@ export async function finishBatch(
   const notRun = status === "cancelled" ? "cancelled" : "expired";
   for (const results of RESULTS)
     do if (!mayGoOn()) return null;
-    while (await writePart(db, row, results, notRun));
+    while (await writePart(store, row, results, notRun));
   await db.transaction(async (tx) => {
     const ended = { status, lines_failed: lines_total - lines_completed, ended_at: now, updated_at: now };
     const [last] = await tx.update(batches).set(ended).where(eq(batches.id, row.id)).returning();
@@ -66,37 +69,40 @@ export async function finishBatch(
   return status;
 }
 
-/** Moves the next lines to their file; false: none is left. */
+/** Moves the next lines to their file; false: none is left. No transaction waits for a bucket. */
 async function writePart(
-  db: Database,
+  store: FileStore,
   batch: BatchRow,
   { field, suffix, states }: Results,
   notRun: keyof typeof NOT_RUN,
 ): Promise<boolean> {
+  const { db } = store;
   const mine = eq(batches.id, batch.id);
   const left = and(eq(batchLines.batch_id, batch.id), inArray(batchLines.state, [...states]));
+  const [known] = await db.select({ file: batches[field] }).from(batches).where(mine);
+  const last = await lastOfPart(db, left);
+  if (known === undefined || last === null) return false;
+  const part = and(left, lte(batchLines.n, last));
+  const rows = await db.select().from(batchLines).where(part).orderBy(asc(batchLines.n));
+  const id = known.file ?? randomUUID();
+  const filename = `${publicId("batch", batch.id)}_${suffix}.jsonl`;
+  const pieces = await stageResults(store, id, linesOfResults(rows, notRun));
   return await db.transaction(async (tx) => {
     const [locked] = await tx.select({ file: batches[field] }).from(batches).where(mine).for("update");
-    const last = await lastOfPart(tx, left);
-    if (locked === undefined || last === null) return false;
-    const part = and(left, lte(batchLines.n, last));
-    const rows = await tx.select().from(batchLines).where(part).orderBy(asc(batchLines.n));
-    const filename = `${publicId("batch", batch.id)}_${suffix}.jsonl`;
-    const file = { tenantId: batch.tenant_id, purpose: "batch_output", filename } as const;
-    const id = await appendResults(tx, locked.file, file, linesOfResults(rows, notRun));
-    if (id !== locked.file)
-      await tx
-        .update(batches)
-        .set({ [field]: id })
-        .where(mine);
+    if (locked === undefined) return false;
+    // another process has written some of them
+    if (locked.file !== known.file || (await tx.$count(batchLines, part)) !== rows.length) return true;
+    await addResults(tx, { id, tenantId: batch.tenant_id, purpose: "batch_output", filename }, pieces);
+    const named = { [field]: id };
+    await tx.update(batches).set(named).where(mine);
     await tx.delete(batchLines).where(part);
     return true;
   });
 }
 
 /** The last line of the next part; null: no line is left. The sizes are read without the answers. */
-async function lastOfPart(tx: Transaction, left: SQL | undefined): Promise<number | null> {
-  const sizes = await tx
+async function lastOfPart(db: Database, left: SQL | undefined): Promise<number | null> {
+  const sizes = await db
     .select({ n: batchLines.n, bytes: sql<number>`coalesce(octet_length(${batchLines.answer}), 0)` })
     .from(batchLines)
     .where(left)

@@ -4,7 +4,8 @@ import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Tenant } from "../../shared/schema/tenant.ts";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
-import { linesOf, piecesOf } from "./files/file-store.ts";
+import { piecesOf } from "./files/contents.ts";
+import { linesOf } from "./files/file-store.ts";
 import { finishBatch } from "./finish-batch.ts";
 import { claimLines, endLines, sentLines } from "./line-store.ts";
 import { batches, batchLines, files } from "./tables.ts";
@@ -58,7 +59,7 @@ it("takes no more lines than asked for, and ends each once", async () => {
   const ends = lines.map((line) => ({ ...line, state: "completed" as const, status: 200, answer: '{"a":1}' }));
   expect(await endLines(db, ends)).toBe(3);
   expect(await endLines(db, ends)).toBe(0);
-  expect(await finishBatch(db, batch, new Date())).toBe(null);
+  expect(await finishBatch({ db, bucket: null }, batch, new Date())).toBe(null);
 });
 
 it("a cancelled batch keeps what has run, and says of every other line that it did not", async () => {
@@ -66,9 +67,9 @@ it("a cancelled batch keeps what has run, and says of every other line that it d
   const which = { batchId: batch.id, model: "m", cell: "eu" };
   const [line] = await claimLines(db, which, 1);
   if (line === undefined) throw new Error("no line");
-  expect(await finishBatch(db, batch, new Date())).toBe(null);
+  expect(await finishBatch({ db, bucket: null }, batch, new Date())).toBe(null);
   await endLines(db, [{ ...line, state: "completed", status: 200, answer: '{\n"a": 1\n}' }]);
-  expect(await finishBatch(db, batch, new Date())).toBe("cancelled");
+  expect(await finishBatch({ db, bucket: null }, batch, new Date())).toBe("cancelled");
   const shown = await control.request("GET", `/api/v1/batches/${batch.id}`);
   expect(await shown.json()).toMatchObject({ status: "cancelled", lines_completed: 1, lines_failed: LINES - 1 });
 });
@@ -79,16 +80,16 @@ it("results are written in parts of at most 8 MiB, and a restart writes only the
   const answer = JSON.stringify("x".repeat(3 * 1024 * 1024));
   for (const line of lines) await endLines(db, [{ ...line, state: "completed", status: 200, answer }]);
   let parts = 0;
-  expect(await finishBatch(db, batch, new Date(), () => parts++ < 2)).toBe(null);
+  expect(await finishBatch({ db, bucket: null }, batch, new Date(), () => parts++ < 2)).toBe(null);
   const left = await db.select({ n: batchLines.n }).from(batchLines).where(eq(batchLines.batch_id, batch.id));
   expect(left).toHaveLength(LINES - 4);
   const mine = eq(files.tenant_id, batch.tenant_id);
   expect(await db.select({ complete: files.complete }).from(files).where(mine)).toEqual([{ complete: false }]);
-  expect(await finishBatch(db, batch, new Date())).toBe("expired");
+  expect(await finishBatch({ db, bucket: null }, batch, new Date())).toBe("expired");
   const found = await db.select().from(files).where(mine);
   const output = found.find(({ filename }) => filename.endsWith("_output.jsonl"));
   const ids: unknown[] = [];
-  for await (const { text } of linesOf(piecesOf(db, output?.id ?? "")))
+  for await (const { text } of linesOf(piecesOf({ db, bucket: null }, output?.id ?? "")))
     ids.push((JSON.parse(text ?? "") as { custom_id: string }).custom_id);
   expect(ids).toEqual(["line-0", "line-1", "line-2", "line-3", "line-4"]);
   const shown = await control.request("GET", `/api/v1/batches/${batch.id}`);
@@ -98,12 +99,12 @@ it("results are written in parts of at most 8 MiB, and a restart writes only the
 
 it("a batch whose time is over says of the lines that did not run that they expired", async () => {
   const { db, batch } = await batchOf("in_progress", -1);
-  expect(await finishBatch(db, batch, new Date())).toBe("expired");
+  expect(await finishBatch({ db, bucket: null }, batch, new Date())).toBe("expired");
   const shown = await control.request("GET", `/api/v1/batches/${batch.id}`);
   expect(await shown.json()).toMatchObject({ status: "expired", lines_completed: 0, lines_failed: LINES });
   const [file] = await db.select().from(files).where(eq(files.tenant_id, batch.tenant_id));
   const read: { readonly text: string | null }[] = [];
-  for await (const line of linesOf(piecesOf(db, file?.id ?? ""))) read.push(line);
+  for await (const line of linesOf(piecesOf({ db, bucket: null }, file?.id ?? ""))) read.push(line);
   expect(read).toHaveLength(LINES);
   expect(JSON.parse(read[0]?.text ?? "")).toMatchObject({ custom_id: "line-0", error: { code: "batch_expired" } });
 });

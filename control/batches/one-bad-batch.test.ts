@@ -36,6 +36,7 @@ function newRuns(lines: string[]): BatchRuns {
     ctx: control.ctx,
     sender: new LineSender([], ""),
     store: { put: async () => undefined },
+    bucket: null,
     usageRetentionDays: 0,
     log: pino({}, { write: (line: string) => void lines.push(line) }),
   });
@@ -46,7 +47,7 @@ async function validating(tenantId: string, ...customIds: readonly string[]) {
   async function* body(): AsyncGenerator<Uint8Array> {
     yield Buffer.from(customIds.map((id) => JSON.stringify(lineOf(id))).join("\n"));
   }
-  const id = await storeUpload(db, { tenantId, purpose: "batch", filename: "a.jsonl" }, body());
+  const id = await storeUpload({ db, bucket: null }, { tenantId, purpose: "batch", filename: "a.jsonl" }, body());
   await completeFile(db, id, null);
   const [row] = await db
     .insert(batches)
@@ -56,7 +57,7 @@ async function validating(tenantId: string, ...customIds: readonly string[]) {
       endpoint: "/v1/chat/completions",
       input_file_id: id,
       status: "validating",
-      expires_at: new Date(Date.now() + 60_000),
+      expires_at: new Date(Date.now() + 3_600_000),
     })
     .returning();
   if (row === undefined) throw new Error("no batch");

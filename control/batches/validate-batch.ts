@@ -2,9 +2,12 @@
 import { and, eq } from "drizzle-orm";
 import type { BatchFault } from "../../shared/schema/batch.ts";
 import { batchLineSchema } from "../../shared/schema/batch.ts";
-import type { Database, Transaction } from "../db/connect.ts";
+import { atOnce } from "../../shared/steps.ts";
+import { scanTopLevel } from "../../shared/wire/json-top-level.ts";
+import type { Transaction } from "../db/connect.ts";
 import { errorDetailsOf, IN_WORDS } from "../kernel/parse.ts";
-import { linesOf, piecesOf } from "./files/file-store.ts";
+import { type FileStore, piecesOf } from "./files/contents.ts";
+import { linesOf } from "./files/file-store.ts";
 import { type BatchRow, batches, batchLines, files } from "./tables.ts";
 
 const FAULTS_MAX = 50;
@@ -29,7 +32,12 @@ interface ValidateOptions {
  * Stores the lines and starts the batch, or fails it. There is no transaction around it all: no line is
  * claimed before the batch has started, and a restart deletes the lines that were stored.
  */
-export async function validateBatch(db: Database, batch: BatchRow, { now, goesOn }: ValidateOptions): Promise<void> {
+export async function validateBatch(
+  store: FileStore,
+  batch: BatchRow,
+  { now, goesOn }: ValidateOptions,
+): Promise<void> {
+  const { db } = store;
   const begun = await db.transaction(async (tx) => {
     if (!(await isValidating(tx, batch, "update"))) return false;
     await tx.delete(batchLines).where(eq(batchLines.batch_id, batch.id));
@@ -37,7 +45,7 @@ export async function validateBatch(db: Database, batch: BatchRow, { now, goesOn
   });
   if (!begun) return;
   const late = fault("batch_expired", null, "the batch expired before its file was read", null);
-  const read = batch.expires_at <= now() ? { lines: 0, faults: [late] } : await storeLines(db, batch, goesOn);
+  const read = batch.expires_at <= now() ? { lines: 0, faults: [late] } : await storeLines(store, batch, goesOn);
   if (read === null) return;
   const { lines, faults } = read;
   await db.transaction(async (tx) => {
@@ -71,7 +79,7 @@ async function isValidating(tx: Transaction, { id }: BatchRow, lock: "update" | 
 
 /** Null: the batch is not to be validated any more. */
 async function storeLines(
-  db: Database,
+  files: FileStore,
   batch: BatchRow,
   goesOn: () => boolean,
 ): Promise<{ readonly lines: number; readonly faults: readonly BatchFault[] } | null> {
@@ -85,13 +93,13 @@ async function storeLines(
     held = [];
     heldBytes = 0;
     if (rows.length === 0) return goesOn();
-    return await db.transaction(async (tx) => {
+    return await files.db.transaction(async (tx) => {
       if (!goesOn() || !(await isValidating(tx, batch, "share"))) return false;
       await tx.insert(batchLines).values(rows).onConflictDoNothing();
       return true;
     });
   };
-  for await (const { n, text } of linesOf(piecesOf(db, batch.input_file_id))) {
+  for await (const { n, text } of linesOf(piecesOf(files, batch.input_file_id))) {
     const read = readLine(batch, n, text);
     lines += 1;
     if ("code" in read) faults.push(read);
@@ -118,7 +126,15 @@ function readLine(batch: BatchRow, n: number, text: string | null): ReadLine | B
   }
   const { custom_id, url, body } = parsed.data;
   if (url !== batch.endpoint) return fault("mismatched_url", n, `must be ${batch.endpoint}, as in the batch`, "url");
-  return { batch_id: batch.id, n, custom_id, model: body.model, body: JSON.stringify(body) };
+  const ran = bodyIn(Buffer.from(text));
+  if (ran === null) return fault("invalid_line", n, "must be there once", "body");
+  return { batch_id: batch.id, n, custom_id, model: body.model, body: ran };
+}
+
+/** The body of a valid line as it stands there: parsed and written again, its numbers could differ. Null: it has several. */
+function bodyIn(line: Buffer): string | null {
+  const [body, another] = atOnce(scanTopLevel(line, (name) => name === "body"))?.members ?? [];
+  return body === undefined || another !== undefined ? null : line.toString("utf8", body.value.start, body.value.end);
 }
 
 function jsonOf(text: string): unknown {

@@ -26,7 +26,7 @@ export function internalRoutes(app: Api, deps: ApiDeps): void {
     c.set("ctx", deps.context(ACTOR));
     await next();
   });
-  clientBatchRoutes(app);
+  clientBatchRoutes(app, deps.filesBucket);
   app.use("/internal/*", limitBody);
   for (const [path, verb] of [
     [IDENTITIES_PATH, provisionIdentity],

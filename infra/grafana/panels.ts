@@ -154,9 +154,13 @@ export const SECTIONS: readonly Section[] = [
       {
         id: 48,
         title: "Lines of batches",
-        description: "waiting: until a slot is idle; sent: running.",
+        description:
+          "waiting: until a slot is idle; sent: to a cell, where they run or wait; slots: those that they hold, per cell.",
         unit: "short",
-        targets: { "{{state}}": sumBy(["state"], "gateway_batch_lines") },
+        targets: {
+          "{{state}}": sumBy(["state"], "gateway_batch_lines"),
+          "slots, {{cell}}": each("gateway_batch_in_flight"),
+        },
       },
       {
         id: 18,

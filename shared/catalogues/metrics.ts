@@ -55,6 +55,7 @@ export const CELL_METRICS = {
     bounds: [10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000, 30000],
   },
   gateway_in_flight: { type: "gauge", of: "cell", help: "Requests in flight: each holds a slot." },
+  gateway_batch_in_flight: { type: "gauge", of: "cell", help: "Slots that lines of batches hold." },
   gateway_queue_depth: { type: "gauge", of: "cell", help: "Requests waiting for a slot." },
   gateway_upstream_attempts_total: {
     type: "counter",

@@ -57,6 +57,8 @@ export const fairshareLiveSchema = z
     headroom: z.number().int(),
     global_in_flight: z.number().int(),
     global_queued: z.number().int(),
+    batch_in_flight: z.number().int().meta({ description: "Slots that lines of batches hold" }),
+    batch_queued: z.number().int().meta({ description: "Lines of batches that wait for an idle slot in this cell" }),
     groups: z.array(z.object({ name: z.string(), weight: z.number(), ...load, slot_cap: z.number().int(), ...shares })),
     tenants: z.array(
       z.object({

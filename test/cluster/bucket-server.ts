@@ -49,6 +49,8 @@ interface BucketServerOptions {
   readonly accessKey?: string;
   /** Where the objects are kept, by bucket and key. */
   readonly objects?: Map<string, StoredObject>;
+  /** Absent: a free one. */
+  readonly port?: number;
 }
 
 /** Starts a server whose buckets exist from the first write on. */
@@ -56,6 +58,7 @@ export async function startBucketServer({
   page = PAGE,
   accessKey = ACCESS_KEY,
   objects = new Map<string, StoredObject>(),
+  port = 0,
 }: BucketServerOptions = {}) {
   // no tag of an earlier server on the same objects
   let writes = Date.now();
@@ -118,7 +121,7 @@ export async function startBucketServer({
   const server = createServer((request, response) => {
     answer(request, response).catch(() => response.destroy());
   });
-  const listening = await listen(server, "127.0.0.1", 0);
+  const listening = await listen(server, "127.0.0.1", port);
   return {
     url: listening.url,
     /** The content of the first object whose key ends like this; null: there is none. */

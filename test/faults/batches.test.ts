@@ -1,12 +1,14 @@
 /**
- * Each part of the gateway is killed while a batch runs: every line has one result, no settled line is paid for twice,
- * and all slots come back (docs/rules/batches.md#exactly-once).
+ * Each part of the gateway is killed at random lines while a batch runs: every line has one result, no settled line is paid for
+ * twice, and all slots come back (docs/rules/batches.md#exactly-once). The seed is in the title; BATCH_FAULTS_SEED repeats it.
  *
  * @module-tag long
  */
+import fc from "fast-check";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Stack } from "../../infra/local/stack.ts";
+import { type BucketServer, bucketOptions, type StoredObject, startBucketServer } from "../cluster/bucket-server.ts";
 import { Gateway, type Minted } from "../harness/gateway.ts";
 import { type KillableStore, STORE_TOKEN, startKillableStore } from "../harness/killable-store.ts";
 import { type Postgres, startPostgres } from "../harness/postgres.ts";
@@ -17,17 +19,25 @@ import { waitFor } from "../harness/wait-for.ts";
 
 const LINES = 60;
 const SLOTS = 4;
-/** After so many calls of the upstream a part is killed, each time at another moment of its lines. */
-const KILLED_AFTER = [5, 19, 34];
+const SEED = Number(process.env["BATCH_FAULTS_SEED"] ?? Math.trunc(Math.random() * 2 ** 31));
+/** A part is killed when so many calls have come to the upstream; after the last one the results are written. */
+const MOMENTS = fc.uniqueArray(fc.integer({ min: 1, max: LINES }), { minLength: 3, maxLength: 3 });
 
 let stack: Stack;
 let gateway: Gateway;
 let upstream: TestUpstream;
 let postgres: Postgres;
 let keyStore: KillableStore;
+let bucket: BucketServer;
+const objects = new Map<string, StoredObject>();
 
 beforeAll(async () => {
-  [postgres, keyStore, upstream] = await Promise.all([startPostgres(), startKillableStore(), startTestUpstream()]);
+  [postgres, keyStore, upstream, bucket] = await Promise.all([
+    startPostgres(),
+    startKillableStore(),
+    startTestUpstream(),
+    startBucketServer({ objects }),
+  ]);
   // Servers of tests may lose what they committed last, for speed; a batch relies on it.
   const client = new pg.Client({ connectionString: postgres.url("postgres") });
   await client.connect();
@@ -37,12 +47,15 @@ beforeAll(async () => {
     GATEWAY_DATABASE_URL: postgres.url("postgres"),
     GATEWAY_REDIS_URL: keyStore.url,
     GATEWAY_REDIS_TOKEN: STORE_TOKEN,
+    GATEWAY_FILES_TO: "s3://gateway/files",
+    GATEWAY_FILES_OPTIONS: bucketOptions(bucket.url),
+    GATEWAY_WORKERS: "3",
   });
   gateway = new Gateway(stack);
 });
 afterAll(async () => {
   await stack.stop();
-  await Promise.all([postgres.stop(), keyStore.stop(), upstream.close()]);
+  await Promise.all([postgres.stop(), keyStore.stop(), upstream.close(), bucket.close()]);
 });
 
 /** Kills a part that the launcher supervises; resolves when it runs again. */
@@ -50,6 +63,13 @@ async function kill(part: string): Promise<void> {
   const pid = stack.parts.get(part)?.pid as number;
   process.kill(pid, "SIGKILL");
   await startedAgain(stack.parts.get(part), pid);
+}
+
+/** Cuts the connections of the bucket and begins again, with what was stored. */
+async function restartBucket(): Promise<void> {
+  const { port } = new URL(bucket.url);
+  await bucket.close();
+  bucket = await startBucketServer({ objects, port: Number(port) });
 }
 
 interface BatchAnswer {
@@ -80,15 +100,21 @@ async function startBatch(minted: Minted): Promise<BatchAnswer> {
 }
 
 describe("a batch whose lines are under way", () => {
-  it.each([
-    { part: "the control service", how: async () => await kill("control") },
-    { part: "the key-value store, emptied", how: async () => await keyStore.crash() },
-    { part: "PostgreSQL", how: async () => await postgres.crash() },
-    { part: "the runtime", how: async () => await kill("workerd") },
-  ])("loses and doubles no line, and gives its slots back: $part", async ({ part, how }) => {
+  it.each(
+    [
+      { part: "control", how: async () => await kill("control") },
+      { part: "the store, emptied", how: async () => await keyStore.crash() },
+      { part: "PostgreSQL", how: async () => await postgres.crash() },
+      { part: "the bucket", how: restartBucket },
+      { part: "a Worker", how: async () => await kill("worker-1"), callsAgain: true },
+      { part: "the objects", how: async () => await kill("workerd"), callsAgain: true, losesRows: true },
+    ].map((fault, at) => ({ ...fault, seed: SEED + at })),
+  )("loses and doubles no line, and gives its slots back: $part, seed $seed", async ({ how, seed, ...after }) => {
+    const { callsAgain = false, losesRows = false } = after;
+    const moments = (fc.sample(MOMENTS, { seed, numRuns: 1 })[0] ?? []).toSorted((one, other) => one - other);
     const minted = await gateway.mint(upstream.url, "delay=250", { max_in_flight: SLOTS });
     const { id } = await startBatch(minted);
-    for (const calls of KILLED_AFTER) {
+    for (const calls of moments) {
       await waitFor(
         () => upstream.seen(minted.mark).length,
         (seen) => seen >= calls,
@@ -116,17 +142,16 @@ describe("a batch whose lines are under way", () => {
       async () => await gateway.loadOf(minted.model.model_name),
       ({ inFlight, queued }) => inFlight === 0 && queued === 0,
     );
-    // A runtime that is killed may lose rows that it has had for less than a second.
-    const isRuntime = part === "the runtime";
+    // Objects that are killed may lose rows that they have had for less than a second.
     const rows = await waitFor(
       async () => await gateway.allRows(minted.tenant.id),
-      (found) => isRuntime || found.filter(({ request_id }) => ids.has(request_id)).length === LINES,
+      (found) => losesRows || found.filter(({ request_id }) => ids.has(request_id)).length === LINES,
     );
     const settled = rows.filter(({ status_code }) => status_code === 200);
     expect(settled.every(({ request_id }) => ids.has(request_id))).toBe(true);
     expect(new Set(rows.map(({ request_id }) => request_id)).size).toBe(rows.length);
     // Calls go on when other parts have gone: none is made again.
-    if (!isRuntime) expect(upstream.seen(minted.mark)).toHaveLength(LINES);
+    if (!callsAgain) expect(upstream.seen(minted.mark)).toHaveLength(LINES);
   });
 });
 

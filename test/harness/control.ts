@@ -11,6 +11,7 @@ import { migrate } from "../../control/db/migrate.ts";
 import { composeHealth } from "../../control/health/compose-health.ts";
 import { AcceptedTokens } from "../../control/kernel/accepted-tokens.ts";
 import type { AlertSink, RaisedAlert } from "../../control/kernel/alert-sink.ts";
+import type { Bucket } from "../../control/kernel/bucket/bucket.ts";
 import { Cells } from "../../control/kernel/cells/cells.ts";
 import type { VerbContext } from "../../control/kernel/context.ts";
 import { importBackupKey } from "../../control/kernel/encryption/secret-macs.ts";
@@ -70,6 +71,8 @@ export interface ControlOptions {
   /** Absent: an analytics store at an address where no server listens. */
   readonly analytics?: AnalyticsStore;
   readonly probeTimeoutMs?: number;
+  /** Absent: contents of files are in the database. */
+  readonly filesBucket?: Bucket;
   /**
    * How long store and cell have to answer, and a write waits for them; absent: a minute, because a busy machine may not keep the
    * second of the product.
@@ -158,6 +161,7 @@ export async function startControl(options: ControlOptions = {}) {
     analytics,
     cells,
     store,
+    filesBucket: options.filesBucket ?? null,
     resync,
     fill,
     prober,

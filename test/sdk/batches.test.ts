@@ -5,10 +5,12 @@
  * @module-tag check
  */
 import OpenAI, { toFile } from "openai";
-import { describe, expect, it } from "vitest";
+import { describe, expect, inject, it, onTestFinished } from "vitest";
 import type { Batch } from "../../shared/schema/batch.ts";
+import type { FairshareLive } from "../../shared/schema/load.ts";
 import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
+import { jsonAnswer, startHttpSink } from "../harness/http-sink.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 const fixture = useGateway();
@@ -24,8 +26,8 @@ const lineOf = (minted: Minted, id: string, model = minted.model.model_name) => 
   body: { model, messages: [{ role: "user", content: `${minted.mark} ${id}` }] },
 });
 
-async function batchOf(client: OpenAI, lines: readonly object[]) {
-  const text = lines.map((line) => JSON.stringify(line)).join("\n");
+async function batchOf(client: OpenAI, lines: readonly object[], more = "") {
+  const text = [...lines.map((line) => JSON.stringify(line)), more].join("\n");
   const file = await client.files.create({ file: await toFile(Buffer.from(text), "in.jsonl"), purpose: "batch" });
   return await client.batches.create({
     input_file_id: file.id,
@@ -122,6 +124,39 @@ describe("a batch of the OpenAI SDK", () => {
 });
 
 describe("lines of a batch", () => {
+  it("reach the upstream with the bytes of their body", async () => {
+    const answer = { object: "chat.completion", choices: [], usage: { prompt_tokens: 1, completion_tokens: 1 } };
+    const sink = await startHttpSink(() => jsonAnswer(answer));
+    onTestFinished(sink.close);
+    const minted = await fixture.gateway.mint(`${sink.url}/v1`);
+    const client = clientOf(minted);
+    const rest = `"seed":12345678901234567890,"temperature":1.0,"x":{"a":1,"a":2}, "messages":[{"role":"user","content":"\\u00e4\\/"}]`;
+    const model = JSON.stringify(minted.model.model_name);
+    const line = `{"custom_id":"1","method":"POST","url":"/v1/chat/completions","body":{"model":${model},${rest}}}`;
+    expect((await ended(client, (await batchOf(client, [], line)).id)).status).toBe("completed");
+    expect(sink.asked.map(({ body }) => body.includes(rest))).toEqual([true]);
+  });
+
+  it("hold slots that the live view and the metrics show apart, and that no share is charged for", async () => {
+    const minted = await fixture.gateway.mint(fixture.upstream.url, "delay=4000", { max_in_flight: 1 });
+    const client = clientOf(minted);
+    const made = await batchOf(
+      client,
+      ["a", "b"].map((id) => lineOf(minted, id)),
+    );
+    const live = await waitFor(
+      async () => await fixture.gateway.must<FairshareLive>("GET", "/fairshare/live"),
+      ({ model_in_flight, batch_queued }) => model_in_flight[minted.model.model_name] === 1 && batch_queued > 0,
+    );
+    expect(live.batch_in_flight).toBeGreaterThan(0);
+    expect(live.global_in_flight).toBeGreaterThanOrEqual(live.batch_in_flight);
+    const own = live.tenants.find(({ tenant_id }) => tenant_id === minted.tenant.id);
+    expect({ inFlight: own?.in_flight ?? 0, queued: own?.queued ?? 0 }).toEqual({ inFlight: 0, queued: 0 });
+    const scraped = await (await fetch(`${inject("metricsUrl")}/metrics`)).text();
+    expect(Number(/gateway_batch_in_flight\{cell="local"\} (\d+)/.exec(scraped)?.[1])).toBeGreaterThan(0);
+    await client.batches.cancel(made.id);
+  });
+
   it("wait while any request waits, and run when none does", async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url, "delay=150", { max_in_flight: 1 });
     const client = clientOf(minted);

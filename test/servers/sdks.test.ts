@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
-import { describe, expect, inject, it } from "vitest";
+import { describe, expect, inject, it, onTestFinished } from "vitest";
 import { Gateway, type Minted } from "../harness/gateway.ts";
 import { startTestUpstream } from "../harness/test-upstream.ts";
 import { useStarted } from "../harness/use-started.ts";
@@ -162,15 +162,17 @@ const SDKS: readonly {
   { name: "OpenAI's, Java", vendor: "openai", part: java, sdk: program("mvn", JAVA_WORDS, folderOf(java)) },
 ];
 
+const STARTED = {
+  proxyUrl: inject("proxyUrl"),
+  adminUrl: inject("adminUrl"),
+  adminToken: inject("adminToken"),
+  metricsUrl: inject("metricsUrl"),
+};
+
 describe("an SDK ends faults as it should, and each call has its row", () => {
   const chats = useStarted(startTestUpstream);
   const messages = useStarted(startAgentUpstream);
-  const gateway = new Gateway({
-    proxyUrl: inject("proxyUrl"),
-    adminUrl: inject("adminUrl"),
-    adminToken: inject("adminToken"),
-    metricsUrl: inject("metricsUrl"),
-  });
+  const gateway = new Gateway(STARTED);
   const rowsOf = async ({ model, tenant }: Minted, count: number): Promise<readonly string[]> => {
     const query = `&model=${encodeURIComponent(model.model_name)}`;
     const rows = await waitFor(
@@ -208,4 +210,46 @@ describe("an SDK ends faults as it should, and each call has its row", () => {
     );
     expect(seen).toEqual(cases.map(({ name, outcome, rows }) => ({ name, outcome, rows })));
   });
+});
+
+it("OpenAI's, Python, uploads, creates, polls, cancels and downloads a batch", async ({ skip }) => {
+  if (!isInstalled(python)) skip(`${python} is not installed`);
+  const upstream = await startTestUpstream();
+  onTestFinished(async () => await upstream.close());
+  const gateway = new Gateway(STARTED);
+  const minted = await gateway.mint(upstream.url);
+  const slow = await gateway.mint(upstream.url, "delay=300", { max_in_flight: 1 });
+  const env = {
+    ...process.env,
+    GATEWAY_URL: inject("proxyUrl"),
+    GATEWAY_KEY: minted.secret,
+    GATEWAY_MODEL: minted.model.model_name,
+    GATEWAY_SLOW_MODEL: slow.model.model_name,
+    GATEWAY_TEXT: minted.mark,
+  };
+  const script = join(import.meta.dirname, "sdk/batches.py");
+  const { stdout } = await promisify(execFile)(pythonOf(python), [script], { env });
+  const metadata = { job: "nightly" };
+  const read = JSON.parse(stdout) as { cancelled: { counts: { completed: number; failed: number } } };
+  const { completed, failed } = read.cancelled.counts;
+  expect(read).toEqual({
+    done: {
+      status: "completed",
+      counts: { total: 5, completed: 5, failed: 0 },
+      metadata,
+      texts: Array.from({ length: 5 }, () => hello.text),
+      errors: [],
+    },
+    cancelled: {
+      status: "cancelled",
+      counts: { total: 20, completed, failed },
+      metadata,
+      texts: Array.from({ length: completed }, () => hello.text),
+      errors: ["batch_cancelled"],
+    },
+    listed: true,
+    name: "in.jsonl",
+    deleted: true,
+  });
+  expect(completed + failed).toBe(20);
 });

@@ -43,6 +43,7 @@ export const chartTexts = {
   slotsPart: "{group}, {tenant}: {count, plural, one {# slot} other {# slots}}",
   slotsGroup: "{group}: {count, plural, one {# slot} other {# slots}}",
   slotsOthers: "others",
+  slotsBatches: "Batches, on idle slots",
   weekGrid: "Weekly access windows",
   weekHint: "Drag to open or close times. Keyboard: arrows move, Shift extends, Space opens or closes, Escape cancels.",
   weekCell: "{day} {from} to {to}: {state}",

@@ -4,8 +4,9 @@ import { createServer, request as forward, type IncomingMessage, type ServerResp
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { listen } from "../../../infra/local/http/listen.ts";
 import { bucketOptions, startBucketServer } from "../../../test/cluster/bucket-server.ts";
+import type { BucketAddress } from "../../kernel/bucket/bucket.ts";
 import { BackupPlaceError } from "./backup-place.ts";
-import { type BucketAddress, bucketPlace } from "./bucket-place.ts";
+import { bucketPlace } from "./bucket-place.ts";
 
 const signal = new AbortController().signal;
 const nameOf = (at: number): string => `gateway-backup-20260101T${String(at).padStart(6, "0")}Z.json`;
@@ -103,7 +104,7 @@ it("has what was stored, until it is removed, beside what others have stored", a
   await place.remove(nameOf(1), signal);
   await place.remove(nameOf(1), signal);
   expect(await place.names(signal)).toEqual([]);
-  await expect(place.read(nameOf(1), signal)).rejects.toThrow("the bucket answered 404 NoSuchKey");
+  await expect(place.read(nameOf(1), signal)).rejects.toThrow("the bucket has no such object");
 });
 
 it("lists more than a page", async () => {

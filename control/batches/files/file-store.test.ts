@@ -28,8 +28,13 @@ async function upload(tenantId: string, text: string): Promise<string> {
   async function* body() {
     yield Buffer.from(text);
   }
-  return (await completeFile(db, await storeUpload(db, { tenantId, purpose: "batch", filename: "a" }, body()), null))
-    .id;
+  return (
+    await completeFile(
+      db,
+      await storeUpload({ db, bucket: null }, { tenantId, purpose: "batch", filename: "a" }, body()),
+      null,
+    )
+  ).id;
 }
 
 const start = async (tenantId: string, fileId: string) =>

@@ -1,8 +1,8 @@
 /**
- * Files of tenants in the database, in pieces: none is ever held whole (docs/rules/batches.md#files). A file that was not
- * completed is seen by nobody.
+ * Files of tenants, in pieces: none is ever held whole (docs/rules/batches.md#files). A file that was not completed is seen by
+ * nobody.
  */
-import { and, asc, desc, eq, gt, lt, not, or, sql } from "drizzle-orm";
+import { and, desc, eq, lt, not, or, sql } from "drizzle-orm";
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { GatewayError } from "../../../shared/errors.ts";
 import type { FilePurpose } from "../../../shared/schema/batch.ts";
@@ -10,8 +10,8 @@ import type { Database, Transaction } from "../../db/connect.ts";
 import { tenants } from "../../db/schema/tenancy.ts";
 import { fieldError } from "../../kernel/parse.ts";
 import { batches, type FileRow, filePieces, files } from "../tables.ts";
+import { type FileStore, insertPiece, type StagedPiece, stagedPieces } from "./contents.ts";
 
-const PIECE_BYTES = 256 * 1024;
 const NEWLINE = 10;
 /** An upload takes less: who stored it has died. */
 const UPLOAD_MOST_MS = 3_600_000;
@@ -29,73 +29,70 @@ interface NewFile {
  * lines or none, and 403 `file_quota_exceeded`.
  */
 export async function storeUpload(
-  db: Database,
+  { db, bucket }: FileStore,
   { tenantId, purpose, filename }: NewFile,
   body: AsyncIterable<Uint8Array>,
 ): Promise<string> {
   const [row] = await db.insert(files).values({ tenant_id: tenantId, purpose, filename }).returning({ id: files.id });
   if (row === undefined) throw new GatewayError("internal_error");
+  const { id } = row;
   try {
     await checkQuota(db, tenantId);
-    let bytes = 0;
-    let lines = 0;
-    /** After the last line break. */
-    let openBytes = 0;
-    const checkLines = (count: number): void => {
-      if (count > LIMITS.fileLines) throw fieldError("file", `must have at most ${LIMITS.fileLines} lines`);
-    };
-    const counted = async (piece: Buffer, n: number): Promise<void> => {
-      bytes += piece.length;
-      for (let at = piece.indexOf(NEWLINE); at !== -1; at = piece.indexOf(NEWLINE, at + 1)) lines += 1;
-      if (bytes > LIMITS.fileBytes) throw new GatewayError("request_too_large");
-      const lastBreak = piece.lastIndexOf(NEWLINE);
-      openBytes = lastBreak === -1 ? openBytes + piece.length : piece.length - 1 - lastBreak;
-      checkLines(lines);
-      await storePiece(db, row.id, n, piece);
+    for await (const piece of stagedPieces(bucket, { id, last: -1 }, checkedUpload(body))) {
+      await insertPiece(db, id, piece);
       await checkQuota(db, tenantId);
-    };
-    let n = 0;
-    for await (const piece of inPieces(body)) await counted(piece, n++);
-    if (bytes === 0) throw fieldError("file", "must not be empty");
-    if (openBytes > 0) checkLines(lines + 1);
-    return row.id;
+    }
+    return id;
   } catch (error) {
-    await db.delete(files).where(eq(files.id, row.id));
+    await db.delete(files).where(eq(files.id, id));
     throw error;
   }
 }
 
-/**
- * Adds to a file that the gateway makes; `known` null, or gone: it is a new one. Returns its id. It may exceed the tenant's quota:
- * results are never lost.
- */
-export async function appendResults(
-  tx: Transaction,
-  known: string | null,
-  { tenantId, purpose, filename }: NewFile,
-  body: AsyncIterable<Uint8Array>,
-): Promise<string> {
-  const [found] = known === null ? [] : await tx.select({ id: files.id }).from(files).where(eq(files.id, known));
-  const values = { tenant_id: tenantId, purpose, filename };
-  const [row] = found === undefined ? await tx.insert(files).values(values).returning({ id: files.id }) : [found];
-  if (row === undefined) throw new GatewayError("internal_error");
-  const [last] = await tx
-    .select({ n: filePieces.n })
-    .from(filePieces)
-    .where(eq(filePieces.file_id, row.id))
-    .orderBy(desc(filePieces.n))
-    .limit(1);
-  let n = (last?.n ?? -1) + 1;
-  for await (const piece of inPieces(body)) await storePiece(tx, row.id, n++, piece);
-  return row.id;
+/** The body while it keeps to the bounds of a file. Throws 413, and 400 for too many lines or none. */
+async function* checkedUpload(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let bytes = 0;
+  let lines = 0;
+  /** The byte before. */
+  let last = NEWLINE;
+  for await (const chunk of body) {
+    bytes += chunk.byteLength;
+    for (let at = chunk.indexOf(NEWLINE); at !== -1; at = chunk.indexOf(NEWLINE, at + 1)) lines += 1;
+    last = chunk.at(-1) ?? last;
+    if (bytes > LIMITS.fileBytes) throw new GatewayError("request_too_large");
+    // what follows the last line break is a line
+    if (lines + (last === NEWLINE ? 0 : 1) > LIMITS.fileLines)
+      throw fieldError("file", `must have at most ${LIMITS.fileLines} lines`);
+    yield chunk;
+  }
+  if (bytes === 0) throw fieldError("file", "must not be empty");
 }
 
-async function storePiece(db: Database | Transaction, id: string, n: number, piece: Buffer): Promise<void> {
-  await db.insert(filePieces).values({ file_id: id, n, bytes: piece });
-  await db
-    .update(files)
-    .set({ bytes: sql`${files.bytes} + ${piece.length}` })
-    .where(eq(files.id, id));
+/** Pieces that are to be added to a file that the gateway makes. They may exceed the tenant's quota: results are never lost. */
+export async function stageResults(
+  { db, bucket }: FileStore,
+  id: string,
+  body: AsyncIterable<Uint8Array>,
+): Promise<readonly StagedPiece[]> {
+  const [last] = await db
+    .select({ n: filePieces.n })
+    .from(filePieces)
+    .where(eq(filePieces.file_id, id))
+    .orderBy(desc(filePieces.n))
+    .limit(1);
+  const pieces: StagedPiece[] = [];
+  for await (const piece of stagedPieces(bucket, { id, last: last?.n ?? -1 }, body)) pieces.push(piece);
+  return pieces;
+}
+
+/** Adds pieces to a file, which is made if it is not there. */
+export async function addResults(
+  tx: Transaction,
+  { id, tenantId, purpose, filename }: NewFile & { readonly id: string },
+  pieces: readonly StagedPiece[],
+): Promise<void> {
+  await tx.insert(files).values({ id, tenant_id: tenantId, purpose, filename }).onConflictDoNothing();
+  for (const piece of pieces) await insertPiece(tx, id, piece);
 }
 
 /**
@@ -129,21 +126,6 @@ export async function completeFile(db: Database, id: string, expiresAt: Date | n
     .returning();
   if (row === undefined) throw new GatewayError("object_not_found", { value: id });
   return row;
-}
-
-/** Pieces of a file in their order. */
-export async function* piecesOf(db: Database | Transaction, id: string): AsyncGenerator<Buffer> {
-  for (let after = -1; ; ) {
-    const [row] = await db
-      .select({ n: filePieces.n, bytes: filePieces.bytes })
-      .from(filePieces)
-      .where(and(eq(filePieces.file_id, id), gt(filePieces.n, after)))
-      .orderBy(asc(filePieces.n))
-      .limit(1);
-    if (row === undefined) return;
-    yield Buffer.from(row.bytes);
-    after = row.n;
-  }
 }
 
 /** Lines of a file, numbered from 1; `text` null: the line is too long, or not UTF-8. Blank lines are left out. */
@@ -213,18 +195,4 @@ export async function deleteOldFiles(db: Database, now: Date, before: Date | nul
       .where(and(old, not(isOfOpenBatch)))
       .returning({ id: files.id })
   ).length;
-}
-
-async function* inPieces(body: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
-  let held: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of body) {
-    held.push(Buffer.from(chunk));
-    bytes += chunk.byteLength;
-    if (bytes < PIECE_BYTES) continue;
-    yield Buffer.concat(held);
-    held = [];
-    bytes = 0;
-  }
-  if (bytes > 0) yield Buffer.concat(held);
 }

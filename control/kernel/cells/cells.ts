@@ -32,6 +32,8 @@ import {
 /** A Worker that was deployed before queues or headroom were shown has none in its answer. */
 const cellLiveSchema = fairshareLiveSchema.extend({
   headroom: fairshareLiveSchema.shape.headroom.default(0),
+  batch_in_flight: fairshareLiveSchema.shape.batch_in_flight.default(0),
+  batch_queued: fairshareLiveSchema.shape.batch_queued.default(0),
   waiting: fairshareLiveSchema.shape.waiting.default([]),
   waiting_cells: fairshareLiveSchema.shape.waiting_cells.default([]),
   adaptive: fairshareLiveSchema.shape.adaptive.default([]),

@@ -82,6 +82,13 @@ describe.each(ALGORITHMS)("lines of batches (%s)", (algorithm) => {
           expect(held(({ model }) => model.name === "scarce")).toBeLessThanOrEqual(3);
           expect(held(({ tenant }) => tenant.id === "b")).toBeLessThanOrEqual(2);
           expect(scheduler.inFlight).toBe(running.size);
+          const { batchInFlight, batchQueued, tenants } = scheduler.snapshot(next);
+          const inShares = tenants.reduce((sum, { inFlight }) => sum + inFlight, 0);
+          expect({ batchInFlight, batchQueued, inShares }).toEqual({
+            batchInFlight: held(({ batch }) => batch === true),
+            batchQueued: [...waiting.values()].filter(({ batch }) => batch === true).length,
+            inShares: held(({ batch }) => batch !== true),
+          });
           // Of the lines that wait none could have a slot, unless a request waits that could have it.
           const isIdle = running.size < SLOTS - scheduler.headroom;
           if (isIdle && couldRun(false).length === 0) expect(couldRun(true)).toEqual([]);

@@ -81,6 +81,10 @@ class FairshareScheduler implements Scheduler, Slots {
     return this.#queues.size;
   }
 
+  get batchInFlight(): number {
+    return this.#lines.inFlight;
+  }
+
   get maxInFlight(): number {
     return this.#maxInFlight;
   }
@@ -154,7 +158,8 @@ class FairshareScheduler implements Scheduler, Slots {
   snapshot(nowMs: number): SchedulerSnapshot {
     const { algorithm } = this.#options;
     const { maxInFlight, headroom, inFlight, queued } = this;
-    return snapshotOf({ algorithm, maxInFlight, headroom, inFlight, queued, known: this.#known }, nowMs);
+    const lines = this.#lines;
+    return snapshotOf({ algorithm, maxInFlight, headroom, inFlight, queued, lines, known: this.#known }, nowMs);
   }
 
   waiting(nowMs: number): readonly WaitingQueue[] {

@@ -12,6 +12,8 @@ export function liveView(snapshot: LiveSnapshot, cell: string, tsMs: number): Fa
     headroom: snapshot.headroom,
     global_in_flight: snapshot.inFlight,
     global_queued: snapshot.queued,
+    batch_in_flight: snapshot.batchInFlight,
+    batch_queued: snapshot.batchQueued,
     groups: snapshot.groups.map((group) => ({
       name: group.name,
       weight: group.weight,

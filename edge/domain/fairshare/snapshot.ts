@@ -13,6 +13,7 @@ interface SnapshotSource {
   readonly headroom: number;
   readonly inFlight: number;
   readonly queued: number;
+  readonly lines: { readonly inFlight: number; readonly queued: number };
   readonly known: Registry;
 }
 
@@ -20,7 +21,7 @@ interface SnapshotSource {
  * The tenants and groups that are active or were within the last minute. Only those that wait or hold slots have a share.
  */
 export function snapshotOf(source: SnapshotSource, nowMs: number): SchedulerSnapshot {
-  const { algorithm, maxInFlight, headroom, inFlight, queued, known } = source;
+  const { algorithm, maxInFlight, headroom, inFlight, queued, lines, known } = source;
   const isRecent = (state: TenantState | GroupState): boolean =>
     state.inFlight > 0 || state.queued > 0 || nowMs - state.lastActiveMs < RECENT_MS;
   const entitled = entitledSlots({
@@ -72,6 +73,8 @@ export function snapshotOf(source: SnapshotSource, nowMs: number): SchedulerSnap
     headroom,
     inFlight,
     queued,
+    batchInFlight: lines.inFlight,
+    batchQueued: lines.queued,
     groups: groups.sort(byName),
     tenants: tenants.sort(byName),
     modelInFlight: counts(models, (model) => model.inFlight),

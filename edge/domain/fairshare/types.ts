@@ -118,6 +118,10 @@ export interface SchedulerSnapshot {
   /** Lines of batches included. */
   readonly inFlight: number;
   readonly queued: number;
+  /** Lines of batches that hold a slot. */
+  readonly batchInFlight: number;
+  /** Lines of batches that wait for an idle slot; no request waits behind them. */
+  readonly batchQueued: number;
   readonly groups: readonly GroupSnapshot[];
   readonly tenants: readonly TenantSnapshot[];
   readonly modelInFlight: Readonly<Record<string, number>>;
@@ -141,6 +145,8 @@ export interface Scheduler {
    */
   takeDeferred(): readonly string[];
   readonly inFlight: number;
+  /** Of those, slots that lines of batches hold. */
+  readonly batchInFlight: number;
   /** Waiting requests, deferred ones included. */
   readonly queued: number;
   /** Waiting requests of one tenant, deferred ones included; 0 for an unknown tenant. */

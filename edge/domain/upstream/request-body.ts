@@ -4,8 +4,8 @@
  * byte for byte what the client sent.
  */
 import type { Steps } from "../../../shared/steps.ts";
+import type { TopLevel } from "../../../shared/wire/json-top-level.ts";
 import { type BytePieces, type Edit, splice } from "../wire/bytes/byte-pieces.ts";
-import type { TopLevel } from "../wire/json/top-level.ts";
 import { writtenInSteps } from "../wire/json/write-in-steps.ts";
 import type { MemberEdits } from "./transform.ts";
 

@@ -8,6 +8,8 @@ import type { LedgerApi, LedgerStatus } from "../../domain/ledger/rpc.ts";
 /** The state of a Cell; `ledgers`: of those shards that answered. */
 interface CellState {
   readonly inFlight: number;
+  /** Slots that lines of batches hold. */
+  readonly batchInFlight: number;
   readonly queued: number;
   /** Requests let through without a budget check. */
   readonly unchecked: number;
@@ -15,11 +17,12 @@ interface CellState {
 }
 
 /** The families of one Cell's gauges. */
-export function cellGauges({ inFlight, queued, unchecked, ledgers }: CellState): readonly MetricFamily[] {
+export function cellGauges({ inFlight, batchInFlight, queued, unchecked, ledgers }: CellState): readonly MetricFamily[] {
   const total = (pick: (status: LedgerStatus) => number) => ledgers.reduce((sum, entry) => sum + pick(entry), 0);
   return [
     familyOf("gateway_build_info", [{ suffix: "", labels: { version }, value: 1 }]),
     singleSample("gateway_in_flight", inFlight),
+    singleSample("gateway_batch_in_flight", batchInFlight),
     singleSample("gateway_budget_unchecked_total", unchecked),
     singleSample("gateway_queue_depth", queued),
     singleSample(

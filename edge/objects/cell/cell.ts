@@ -137,8 +137,8 @@ export class CellObject extends DurableObject<Bindings> implements CellApi, Exch
       askLedgers(shards, async (ledger) => await ledger.takeCounts()),
     ]);
     for (const counts of taken) counters.add(counts);
-    const { inFlight, queued } = scheduler;
-    const gauges = cellGauges({ inFlight, queued, unchecked: budget.unchecked, ledgers });
+    const { inFlight, batchInFlight, queued } = scheduler;
+    const gauges = cellGauges({ inFlight, batchInFlight, queued, unchecked: budget.unchecked, ledgers });
     heartbeat.scraped();
     return { cell, families: [...counters.families(), ...eventCounters.families(), ...gauges] };
   }

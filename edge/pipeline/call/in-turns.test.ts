@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { compileScan } from "../../../shared/guardrails/text-scan.ts";
 import type { Steps } from "../../../shared/steps.ts";
+import { scanTopLevel } from "../../../shared/wire/json-top-level.ts";
 import { TestPipeline } from "../../../test/harness/edge/pipeline/world.ts";
 import {
   BYTES_PER_UNIT,
@@ -22,7 +23,6 @@ import { estimateTokens } from "../../domain/request/token-estimate.ts";
 import { cutLongStrings } from "../../domain/wire/json/cut-strings.ts";
 import { wholeDocument } from "../../domain/wire/json/document.ts";
 import { parseInSteps } from "../../domain/wire/json/parse-in-steps.ts";
-import { scanTopLevel } from "../../domain/wire/json/top-level.ts";
 import { weightOfJson } from "../../domain/wire/json/weight.ts";
 import { ClientGone } from "./client-gone.ts";
 import type { Call } from "./context.ts";

@@ -4,13 +4,13 @@
  */
 
 import type { Steps } from "../../../shared/steps.ts";
+import { scanTopLevel, type TopLevel } from "../../../shared/wire/json-top-level.ts";
 import { rewriteBody } from "../../domain/upstream/request-body.ts";
 import type { MemberEdits } from "../../domain/upstream/transform.ts";
 import { BytePieces, concat, type Edit, offsetsAfter, spliceInSteps } from "../../domain/wire/bytes/byte-pieces.ts";
 import { sentPlaces } from "../../domain/wire/json/cut-strings.ts";
 import { type JsonObject, wholeDocument } from "../../domain/wire/json/document.ts";
 import { parsedInSteps } from "../../domain/wire/json/parse-in-steps.ts";
-import { scanTopLevel, type TopLevel } from "../../domain/wire/json/top-level.ts";
 import { writtenInSteps } from "../../domain/wire/json/write-in-steps.ts";
 import type { UpstreamBody } from "../../ports.ts";
 import { streamOf } from "../call/body-stream.ts";

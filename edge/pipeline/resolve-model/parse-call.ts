@@ -6,6 +6,7 @@
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { GatewayError } from "../../../shared/errors.ts";
 import type { Steps } from "../../../shared/steps.ts";
+import { scanTopLevel } from "../../../shared/wire/json-top-level.ts";
 import { endUserLimitsOf } from "../../domain/budget/limits.ts";
 import { endUserOf } from "../../domain/request/attribution.ts";
 import {
@@ -31,7 +32,6 @@ import {
   readCut,
   wholeDocument,
 } from "../../domain/wire/json/document.ts";
-import { scanTopLevel } from "../../domain/wire/json/top-level.ts";
 import { weightOfJson } from "../../domain/wire/json/weight.ts";
 import { isDraftMember } from "../call/boon/request-draft.ts";
 import type { OutgoingBody } from "../call/client-body.ts";

@@ -6,9 +6,9 @@
 import type { Steps } from "../../../../shared/steps.ts";
 import { BACKSLASH, QUOTE } from "../../../../shared/wire/ascii.ts";
 import { backslashesBefore, stringEnd } from "../../../../shared/wire/json-skip.ts";
+import type { TopLevel } from "../../../../shared/wire/json-top-level.ts";
 import { BytePieces, joinedInSteps, type Span } from "../bytes/byte-pieces.ts";
 import { countCodePoints } from "../text/code-points.ts";
-import type { TopLevel } from "./top-level.ts";
 
 /** A string of more bytes is cut to this many. */
 const KEPT_STRING_BYTES = 64 * 1024;

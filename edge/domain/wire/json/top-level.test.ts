@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { atOnce } from "../../../../shared/steps.ts";
+import { scanTopLevel as scanTopLevelInSteps } from "../../../../shared/wire/json-top-level.ts";
 import { BytePieces, concat, splice } from "../bytes/byte-pieces.ts";
-import { scanTopLevel as scanTopLevelInSteps } from "./top-level.ts";
 
 const scanTopLevel = (...given: Parameters<typeof scanTopLevelInSteps>) => atOnce(scanTopLevelInSteps(...given));
 

@@ -1,7 +1,7 @@
 /** A draft reads what the client sent, and changes single members. */
 import { describe, expect, it } from "vitest";
 import { atOnce } from "../../../../shared/steps.ts";
-import { scanTopLevel as scanTopLevelInSteps } from "../../../domain/wire/json/top-level.ts";
+import { scanTopLevel as scanTopLevelInSteps } from "../../../../shared/wire/json-top-level.ts";
 import { JsonOutgoing } from "../../resolve-model/json-outgoing.ts";
 import { RequestDraft } from "./request-draft.ts";
 

@@ -2,7 +2,7 @@
  * JSON as bytes: where the top-level members stand. It never decides validity on its own: what is read is parsed by
  * JSON.parse as well. Offsets are byte offsets; `end` is exclusive.
  */
-import type { Steps } from "../../../../shared/steps.ts";
+import type { Steps } from "../steps.ts";
 import {
   BACKSLASH,
   CLOSE_BRACE,
@@ -16,13 +16,17 @@ import {
   QUOTE,
   SPACE,
   TAB,
-} from "../../../../shared/wire/ascii.ts";
-import { stringEnd } from "../../../../shared/wire/json-skip.ts";
-import type { Span } from "../bytes/byte-pieces.ts";
+} from "./ascii.ts";
+import { stringEnd } from "./json-skip.ts";
 
 const decoder = new TextDecoder();
 /** A longer string is not read character by character. */
 const PLAIN_MAX = 64;
+
+interface Span {
+  readonly start: number;
+  readonly end: number;
+}
 
 interface Member {
   readonly name: string;

@@ -1,0 +1,70 @@
+/** A line runs with the body that stands in its file, and that is the one that was validated (docs/rules/batches.md#validation). */
+import { randomUUID } from "node:crypto";
+import { eq } from "drizzle-orm";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Tenant } from "../../shared/schema/tenant.ts";
+import { startControl, type TestControl } from "../../test/harness/control.ts";
+import { completeFile, storeUpload } from "./files/file-store.ts";
+import { batches, batchLines } from "./tables.ts";
+import { validateBatch } from "./validate-batch.ts";
+
+const HEAD = '"method":"POST","url":"/v1/chat/completions"';
+let control: TestControl;
+
+beforeAll(async () => {
+  control = await startControl();
+});
+afterAll(async () => await control.close());
+
+/** What became of a batch of these lines, and the bodies that are to run. */
+async function validated(...lines: readonly string[]) {
+  const { db } = control.ctx;
+  const store = { db, bucket: null };
+  const tenant = await control.request("POST", "/api/v1/tenants", { name: `of-bodies-${randomUUID()}` });
+  const { id: tenant_id } = (await tenant.json()) as Tenant;
+  async function* text(): AsyncGenerator<Uint8Array> {
+    yield Buffer.from(lines.join("\n"));
+  }
+  const input_file_id = await storeUpload(
+    store,
+    { tenantId: tenant_id, purpose: "batch", filename: "a.jsonl" },
+    text(),
+  );
+  await completeFile(db, input_file_id, null);
+  const made = { tenant_id, key_id: randomUUID(), endpoint: "/v1/chat/completions", input_file_id };
+  const expires_at = new Date(Date.now() + 60_000);
+  const [batch] = await db
+    .insert(batches)
+    .values({ ...made, status: "validating", expires_at })
+    .returning();
+  if (batch === undefined) throw new Error("no batch");
+  await validateBatch(store, batch, { now: () => new Date(), goesOn: () => true });
+  const [after] = await db.select().from(batches).where(eq(batches.id, batch.id));
+  const rows = await db.select().from(batchLines).where(eq(batchLines.batch_id, batch.id)).orderBy(batchLines.n);
+  return { status: after?.status, errors: after?.errors, bodies: rows.map(({ body }) => body) };
+}
+
+describe("the body of a line", () => {
+  it("runs as it stands in the file: numbers, names that come twice, escapes and spaces", async () => {
+    const bodies = [
+      '{"model":"m","seed":12345678901234567890,"temperature":1.0,"top_p":1e-1}',
+      '{ "model" : "a", "model" :"m","x":{"a":1,"a":2}, "messages":[{"content":"\\u00e4\\/ \\ud83d\\ude00 ä😀"}]\t}',
+    ];
+    const [first, second] = bodies;
+    const read = await validated(
+      `{"custom_id":"1",${HEAD},"body":${first}}`,
+      `\ufeff  { "body" : ${second} ,"note":"{\\"body\\":{}}", "custom_id":"ä", ${HEAD} }\r`,
+      `{"custom_id":"3",${HEAD},"b\\u006fdy":${first}}`,
+    );
+    expect(read).toEqual({ status: "in_progress", errors: [], bodies: [first, second, first] });
+  });
+
+  it("is refused when the line has two: another one could run than was examined", async () => {
+    const body = '{"model":"m","stream":true}';
+    const { status, errors } = await validated(`{"custom_id":"1",${HEAD},"body":${body},"body":{"model":"m"}}`);
+    expect({ status, errors }).toMatchObject({
+      status: "failed",
+      errors: [{ line: 1, code: "invalid_line", param: "body" }],
+    });
+  });
+});
