@@ -176,16 +176,16 @@ export class BatchRuns {
     let claims = 0;
     for (const model of batch.models) {
       const queue = { tenantId, batchId, cell, model };
-      const room = Math.min(this.#windows.room(queue), this.#memory.room(model), CLAIMED_AT_ONCE);
+      const room = Math.min(this.#windows.room(queue), this.#memory.room(tenantId, model), CLAIMED_AT_ONCE);
       if (room === 0) continue;
       if (claims === MODELS_A_TURN || !this.#isOwner) break;
       claims += 1;
-      const lines = await claimLines(ctx.db, queue, room);
-      if (lines.length < room) batch.models.delete(model);
+      const lines = await claimLines(ctx.db, queue, { lines: room, bytes: this.#windows.bytes(queue) });
+      if (lines.length === 0) batch.models.delete(model);
       for (const line of lines) {
-        this.#windows.sent(queue, line.body.length);
+        this.#windows.sent(queue, Buffer.byteLength(line.body));
         this.#known.add(line.requestId);
-        void this.#run(batch, line).finally(this.#memory.taken(model, line.body.length));
+        void this.#run(batch, line).finally(this.#memory.taken(tenantId, model, line.body.length));
       }
       sent += lines.length;
     }
@@ -196,6 +196,7 @@ export class BatchRuns {
     const { row, keyHash } = batch;
     const { cell, model, body } = line;
     const queue = { tenantId: row.tenant_id, batchId: row.id, cell, model };
+    const bytes = Buffer.byteLength(body);
     let result: LineResult | null = null;
     try {
       const call = { keyHash, path: row.endpoint, body, untilMs: row.expires_at.getTime() };
@@ -204,11 +205,11 @@ export class BatchRuns {
         .catch(async () => await this.#whatBecame(line));
     } catch (error) {
       // Who takes the batch over asks again.
-      this.#windows.ended(queue, body.length, null);
+      this.#windows.ended(queue, bytes, null);
       this.#failed({ event: "batch_line_left", batch: row.id, line: line.n }, error);
       return;
     }
-    this.#windows.ended(queue, body.length, result?.waitedMs ?? null);
+    this.#windows.ended(queue, bytes, result?.waitedMs ?? null);
     this.#memory.answered(model, result?.text.length ?? 0);
     const end = judged(line, result);
     if (end.state === "waiting") {

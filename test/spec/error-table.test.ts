@@ -331,6 +331,7 @@ const ELSEWHERE = {
   mcp_session_not_found: "test/spec/mcp-sessions.test.ts",
   invalid_token: "test/faults/identity.test.ts",
   identity_unavailable: "test/faults/identity.test.ts",
+  files_busy: "test/sdk/batches.test.ts",
   files_unavailable: "test/faults/batches.test.ts",
   file_quota_exceeded: "test/sdk/batches.test.ts",
   key_store_unavailable: "test/faults/stores-away.test.ts",
