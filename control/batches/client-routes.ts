@@ -68,7 +68,7 @@ function withEnd(response: Response, onEnd: () => void): Response {
   const { body } = response;
   if (body === null) onEnd();
   const watch = new TransformStream<Uint8Array, Uint8Array>({ flush: onEnd, cancel: onEnd });
-  return new Response(body && body.pipeThrough(watch), response);
+  return new Response(body?.pipeThrough(watch), response);
 }
 
 function callerOf(c: Context<ApiTypes>): Caller {

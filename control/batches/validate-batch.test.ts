@@ -88,6 +88,23 @@ describe("a file", () => {
     return { status, codes: errors.map(({ code }) => code) };
   };
 
+  it("is read with turns of the event loop between its lines", async () => {
+    const batch = await newBatch(...Array.from({ length: 2000 }, (_, at) => line(`line-${at}`)));
+    const order: string[] = [];
+    const count = (): void => {
+      order.push("turn");
+      next = setImmediate(count);
+    };
+    let next = setImmediate(count);
+    await validate(batch);
+    clearImmediate(next);
+    expect({ manyTurns: order.length > 20, ...(await shown(batch)) }).toEqual({
+      manyTurns: true,
+      status: "in_progress",
+      codes: [],
+    });
+  });
+
   it("that was begun three times and never read to its end is refused", async () => {
     const { db } = control.ctx;
     const batch = await newBatch(line("refused"));

@@ -6,6 +6,7 @@
  */
 import OpenAI, { toFile } from "openai";
 import { describe, expect, inject, it, onTestFinished } from "vitest";
+import { LIMITS } from "../../shared/catalogues/limits.ts";
 import type { Batch } from "../../shared/schema/batch.ts";
 import type { FairshareLive } from "../../shared/schema/load.ts";
 import { useGateway } from "../harness/fixture.ts";
@@ -347,5 +348,52 @@ describe("a file of the OpenAI SDK", () => {
       files: await statusOf("/v1/files", "HEAD"),
       batches: await statusOf("/v1/batches", "HEAD"),
     }).toEqual({ purpose: 400, files: 200, batches: 200 });
+  });
+});
+
+describe("calls for files", () => {
+  it("are few at once for each tenant, whose others get 429, and other tenants are served", async () => {
+    const [minted, other] = [
+      await fixture.gateway.mint(fixture.upstream.url),
+      await fixture.gateway.mint(fixture.upstream.url),
+    ];
+    const url = `${fixture.gateway.proxyUrl}/v1/files`;
+    const listed = async ({ secret }: Minted) => {
+      const response = await fetch(url, { headers: { authorization: `Bearer ${secret}` } });
+      const body = (await response.json()) as { error?: { code: string } };
+      return { status: response.status, code: body.error?.code, retry: response.headers.get("retry-after") };
+    };
+    const leaving = new AbortController();
+    const uploads = Array.from({ length: LIMITS.tenantFileCalls }, async () => {
+      const headers = { authorization: `Bearer ${minted.secret}`, "content-type": "multipart/form-data; boundary=b" };
+      const body = new ReadableStream({ start: (controller) => controller.enqueue(Buffer.from("--b\r\n")) });
+      const init = { method: "POST", headers, body, duplex: "half", signal: leaving.signal } as RequestInit;
+      return await fetch(url, init).catch(() => null);
+    });
+    const refused = await waitFor(
+      async () => await listed(minted),
+      ({ status }) => status !== 200,
+    );
+    expect({ refused, other: await listed(other) }).toEqual({
+      refused: { status: 429, code: "files_busy", retry: "1" },
+      other: { status: 200, code: undefined, retry: null },
+    });
+    leaving.abort();
+    await Promise.all(uploads);
+    await waitFor(
+      async () => await listed(minted),
+      ({ status }) => status === 200,
+    );
+  });
+
+  it("give a file with its length", async () => {
+    const client = clientOf(await fixture.gateway.mint(fixture.upstream.url));
+    const content = "x".repeat(600_000);
+    const file = await client.files.create({ file: await toFile(Buffer.from(content), "a.jsonl"), purpose: "batch" });
+    const response = await client.files.content(file.id);
+    expect({ length: response.headers.get("content-length"), same: (await response.text()) === content }).toEqual({
+      length: String(content.length),
+      same: true,
+    });
   });
 });
