@@ -154,13 +154,9 @@ export const SECTIONS: readonly Section[] = [
       {
         id: 48,
         title: "Lines of batches",
-        description:
-          "waiting: until a slot is idle; sent: to a cell, where they run or wait; slots: those that they hold, per cell.",
+        description: "waiting: until a slot is idle; sent: to a cell; slots: what they hold there.",
         unit: "short",
-        targets: {
-          "{{state}}": sumBy(["state"], "gateway_batch_lines"),
-          "slots, {{cell}}": each("gateway_batch_in_flight"),
-        },
+        targets: { "{{state}}": sumBy(["state"], "gateway_batch_lines"), slots: sum("gateway_batch_in_flight") },
       },
       {
         id: 18,

@@ -1,4 +1,4 @@
-/** Batches in a real browser: one of 10,000 lines moves, and is cancelled. */
+/** Batches in a real browser: one of 10,000 lines moves, its slots are shown apart, and it is cancelled. */
 import { expect, it, onTestFinished } from "vitest";
 import type { Batch } from "../../shared/schema/batch.ts";
 import { useConsole } from "../harness/browser/use-console.ts";
@@ -11,7 +11,8 @@ it("shows a batch of 10,000 lines moving, and an admin cancels it", async () => 
   const { gateway } = console_;
   const upstream = await startTestUpstream();
   onTestFinished(async () => await upstream.close());
-  const minted = await gateway.mint(upstream.url);
+  // long enough to be seen while they hold slots
+  const minted = await gateway.mint(upstream.url, "delay=200");
   const headers = { authorization: `Bearer ${minted.secret}` };
   const line = (at: number): string =>
     JSON.stringify({
@@ -48,6 +49,12 @@ it("shows a batch of 10,000 lines moving, and an admin cancels it", async () => 
   await expect.poll(shown).toBeGreaterThan(0);
   const before = await shown();
   await expect.poll(shown).toBeGreaterThan(before);
+  await page.goto("/fairshare");
+  await page
+    .locator("figcaption")
+    .getByText(/^Batches, on idle slots: \d+ slots?$/)
+    .waitFor();
+  await page.goto(`/batches?q=${batch.id}`);
   await row.getByRole("button", { name: "Cancel batch" }).click();
   await row.getByText("Cancelled").waitFor();
   const [shownBatch] = await gateway.must<readonly Batch[]>("GET", `/batches?q=${batch.id}`);

@@ -17,8 +17,8 @@ import { startTestStack } from "../harness/test-stack.ts";
 import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
-const LINES = 60;
-const SLOTS = 4;
+const LINES = 120;
+const SLOTS = 8;
 const SEED = Number(process.env["BATCH_FAULTS_SEED"] ?? Math.trunc(Math.random() * 2 ** 31));
 /** A part is killed when so many calls have come to the upstream; after the last one the results are written. */
 const MOMENTS = fc.uniqueArray(fc.integer({ min: 1, max: LINES }), { minLength: 3, maxLength: 3 });

@@ -83,6 +83,7 @@ export const fairshareTexts = {
   division: "By",
   divisionGroup: "Group",
   divisionTenant: "Tenant",
+  batches: "Batches, on idle slots",
   smallTenants: "Smaller tenants",
   weights: "Weights",
   models: "Models",

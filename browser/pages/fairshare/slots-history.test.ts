@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { FairshareSample } from "../../../shared/schema/load.ts";
-import { joinedSamples, RANGES, slotsHistory, withSample } from "./slots-history.ts";
+import { BATCHES_ID, joinedSamples, RANGES, slotsHistory, withSample } from "./slots-history.ts";
 
 const NOW_MS = Date.parse("2026-11-23T10:00:00Z");
 
@@ -34,6 +34,17 @@ describe("slots over time", () => {
       ["b", 1, 0, 0],
     ]);
     expect({ atPoint: queued[at], afterPoint: queued[at + 1] }).toEqual({ atPoint: 5, afterPoint: 0 });
+  });
+
+  it("show lines of batches apart, which are in no group and of no tenant", () => {
+    const samples = [{ ...sample(NOW_MS, { a: 2 }), global_in_flight: 7 }, sample(NOW_MS + 2000, { a: 2 })];
+    for (const division of ["group", "tenant"] as const) {
+      const { series } = slotsHistory(samples, "1h", division, NOW_MS + 4000);
+      expect(series.map(({ id, values }) => ({ id, last: values.at(-1) }))).toEqual([
+        { id: BATCHES_ID, last: 2.5 },
+        { id: division === "group" ? "a" : "id of a", last: 2 },
+      ]);
+    }
   });
 
   it("count the current point over the time that has passed of it", () => {

@@ -16,6 +16,9 @@ export const RANGES = {
 } as const;
 export type RangeName = keyof typeof RANGES;
 
+/** Identifier of the series of lines of batches: no group has this name. */
+export const BATCHES_ID = "\0";
+
 /** What colours stand for. */
 export type Division = "group" | "tenant";
 
@@ -119,15 +122,15 @@ export function slotsHistory(
   };
 }
 
+/** Slots by share, and those of lines of batches, which are in none. */
 function partsOf(
-  { groups, tenants }: FairshareSample,
+  { groups, tenants, global_in_flight }: FairshareSample,
   division: Division,
 ): readonly { readonly id: string; readonly name: string; readonly slots: number }[] {
-  return division === "group"
-    ? groups.map(({ name, in_flight }) => ({ id: name, name, slots: in_flight }))
-    : tenants.map(({ tenant_id, name, in_flight }) => ({
-        id: tenant_id,
-        name,
-        slots: in_flight,
-      }));
+  const inShares = groups.reduce((sum, { in_flight }) => sum + in_flight, 0);
+  const shares =
+    division === "group"
+      ? groups.map(({ name, in_flight }) => ({ id: name, name, slots: in_flight }))
+      : tenants.map(({ tenant_id, name, in_flight }) => ({ id: tenant_id, name, slots: in_flight }));
+  return [...shares, { id: BATCHES_ID, name: "", slots: global_in_flight - inShares }];
 }

@@ -14,6 +14,7 @@ import { Panel, Row } from "../../ui/layout.tsx";
 import { Loaded } from "../../ui/states.tsx";
 import classes from "./fairshare-page.module.css";
 import {
+  BATCHES_ID,
   type Division,
   joinedSamples,
   RANGES,
@@ -86,6 +87,11 @@ export function SlotsPanel({
   );
 }
 
+function labelOf(id: string, name: string): string {
+  if (id === BATCHES_ID) return text("batches");
+  return name === "" ? text("smallTenants") : name;
+}
+
 function Chart({
   live,
   history,
@@ -107,7 +113,7 @@ function Chart({
     [history, seen, range, division, nowMs],
   );
   const chartSeries = useMemo(
-    () => series.map(({ id, name, values }) => ({ id, label: name === "" ? text("smallTenants") : name, values })),
+    () => series.map(({ id, name, values }) => ({ id, label: labelOf(id, name), values })),
     [series],
   );
   const limit = useMemo(

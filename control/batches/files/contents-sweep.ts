@@ -66,9 +66,12 @@ export class ContentsSweep {
   async #leftOfNextPage(): Promise<readonly string[]> {
     const { db, bucket, now } = this.#options;
     const before = now().getTime() - LEFT_MS;
-    const { objects, token } = await bucket.list({ start: "", token: this.#token }, withinTime());
-    this.#token = token;
-    const old = objects.flatMap(({ name, modified }) => {
+    const token = this.#token;
+    // a token that the bucket does not know any more is not tried again
+    this.#token = null;
+    const page = await bucket.list({ start: "", token }, withinTime());
+    this.#token = page.token;
+    const old = page.objects.flatMap(({ name, modified }) => {
       const id = fileOfObject(name);
       return id === null || !(modified.getTime() < before) ? [] : [{ name, id }];
     });

@@ -26,8 +26,11 @@ export interface StagedPiece {
 const DATABASE_PIECE_BYTES = 256 * 1024;
 const OBJECT_BYTES = 1024 * 1024;
 const CALL_WITHIN_MS = 30_000;
-/** Objects are numbered with gaps of up to so many: one that arrives after its writer has died replaces none that came later. */
-const GAP = 32_768;
+/**
+ * Objects are numbered with gaps of up to so many: one that arrives after its writer has died replaces none that came later. The
+ * largest results that lines can have still fit into the numbers of the column.
+ */
+const GAP = 4096;
 
 const withinTime = (): AbortSignal => AbortSignal.timeout(CALL_WITHIN_MS);
 const objectOf = (id: string, n: number): string => `${id}/${n}`;

@@ -17,7 +17,13 @@ interface CellState {
 }
 
 /** The families of one Cell's gauges. */
-export function cellGauges({ inFlight, batchInFlight, queued, unchecked, ledgers }: CellState): readonly MetricFamily[] {
+export function cellGauges({
+  inFlight,
+  batchInFlight,
+  queued,
+  unchecked,
+  ledgers,
+}: CellState): readonly MetricFamily[] {
   const total = (pick: (status: LedgerStatus) => number) => ledgers.reduce((sum, entry) => sum + pick(entry), 0);
   return [
     familyOf("gateway_build_info", [{ suffix: "", labels: { version }, value: 1 }]),
