@@ -17,6 +17,7 @@ export function watchedBody(
   const client = call.request.signal;
   const over = new OnceLatch();
   let answer: ReadableStreamDefaultController | null = null;
+  let callOff = (): void => undefined;
   const end = (): void => {
     if (!over.take()) return;
     watch.end();
@@ -56,8 +57,9 @@ export function watchedBody(
       await reader.cancel(reason);
     },
   });
-  client.addEventListener("abort", leave, { once: true });
-  const callOff = call.interruption.listen(() => cut(call.interruption.failure ?? new ClientGone()));
   watch.begin();
+  client.addEventListener("abort", leave, { once: true });
+  if (client.aborted) leave();
+  else callOff = call.interruption.listen(() => cut(call.interruption.failure ?? new ClientGone()));
   return stream;
 }
