@@ -2,8 +2,10 @@
  * The only composition root of the Worker: bindings become ports, once per isolate.
  */
 import { waitUntil } from "cloudflare:workers";
+import { LIMITS } from "../shared/catalogues/limits.ts";
 import { internalTokensOf } from "../shared/crypto/internal-token.ts";
 import { unknownText, unknownVariables } from "../shared/env/unknown-variables.ts";
+import { TenantCalls } from "../shared/tenant-calls.ts";
 import { AuthFailureHandler } from "./adapters/auth-failure-handler.ts";
 import { BufferedLog } from "./adapters/buffered-log.ts";
 import { CompressorHttp } from "./adapters/compressor-http.ts";
@@ -53,7 +55,7 @@ import type { IsolateMemory } from "./pipeline/call/context.ts";
 import { Interruption } from "./pipeline/call/interruption.ts";
 import { AutoRouterMemory } from "./pipeline/call/memory/auto-router-memory.ts";
 import { ANSWER_MEMORY_BYTES, CACHE_MEMORY_BYTES, MemoryBudget } from "./pipeline/call/memory/memory-budget.ts";
-import { RequestBodyMemory } from "./pipeline/call/memory/request-body-memory.ts";
+import { LINES, RequestBodyMemory } from "./pipeline/call/memory/request-body-memory.ts";
 import { RunningCallers } from "./pipeline/call/memory/running-callers.ts";
 import { ToolLists } from "./pipeline/call/memory/tool-lists.ts";
 import { Turns } from "./pipeline/call/memory/turns.ts";
@@ -232,6 +234,8 @@ function compose(bindings: Bindings): Isolate | EnvError {
       refusedTransforms: new Map(),
       addresses: new Map(),
       bodyMemory: new RequestBodyMemory(clock),
+      lineMemory: new RequestBodyMemory(clock, LINES),
+      fileCalls: new TenantCalls({ inAll: LIMITS.fileCalls, ofTenant: LIMITS.tenantFileCalls }),
       answerMemory: new MemoryBudget(ANSWER_MEMORY_BYTES),
       cacheMemory,
       toolLists: new ToolLists(),

@@ -80,6 +80,8 @@ export const DATA_PLANE_ERRORS = {
   token_budget_exceeded: { status: 429, message: "token budget exceeded" },
   request_rate_exceeded: { status: 429, message: "request rate exceeded" },
   queue_full: { status: 429, message: "queue is full" },
+  /** Calls on `/v1/files` and `/v1/batches`. */
+  files_busy: { status: 429, message: "too many calls for files and batches at once; try again" },
   internal_error: { status: 500, message: "internal error" },
   /** In-band only, before a realtime session is closed (docs/rules/realtime.md#close-codes). */
   realtime_session_expired: { status: 408, message: "the session has reached its time limit: open another one" },

@@ -1,6 +1,6 @@
 /** Batches as the Management API shows them, and ids as clients know them. */
 import { sql } from "drizzle-orm";
-import { type Batch, batchSchema } from "../../shared/schema/batch.ts";
+import { type Batch, type BatchFault, batchSchema } from "../../shared/schema/batch.ts";
 import { tenants } from "../db/schema/tenancy.ts";
 import { withIsoTimes } from "../kernel/iso-times.ts";
 import { UUID } from "../kernel/parse.ts";
@@ -24,6 +24,9 @@ export function rowIdOf(kind: IdKind, given: string): string | null {
 /** A subquery for each row of a page. */
 export const tenantName = sql<string>`(SELECT ${tenants.name} FROM ${tenants} WHERE ${tenants.id} = ${batches.tenant_id})`;
 
+/** Why its file was refused; before, they say only how often it was begun to be read. */
+export const faultsOf = ({ status, errors }: BatchRow): readonly BatchFault[] => (status === "failed" ? errors : []);
+
 export function batchRecord(row: BatchRow & { readonly tenant_name: string }): Batch {
-  return batchSchema.parse({ ...withIsoTimes(row), batch_id: publicId("batch", row.id) });
+  return batchSchema.parse({ ...withIsoTimes(row), errors: faultsOf(row), batch_id: publicId("batch", row.id) });
 }

@@ -47,6 +47,10 @@ const OWNED_MS = 5000;
 const ASK_EVERY_MS = 1000;
 /** A request may not have come to its cell yet when it is asked for. */
 const GONE_TWICE = 2;
+/** Runs of the job from one look for lines of others to the next: the look reads all open lines. */
+const LOOKS_EVERY = 10;
+/** After it took over: the second look finds what the first one did not know. */
+const FIRST_LOOKS = 3;
 const CLAIMED_AT_ONCE = 16;
 /** Models of a batch whose lines are claimed in one turn. */
 const MODELS_A_TURN = 4;
@@ -65,6 +69,8 @@ export class BatchRuns {
   readonly #ending = new AbortController();
   #open: readonly OpenBatch[] = [];
   #ownedUntilMs = 0;
+  /** Runs of the job since this process has it. */
+  #runs = 0;
   #prunedAtMs = Number.NEGATIVE_INFINITY;
   /** Turns of batches that began: each begins with another one. */
   #turns = 0;
@@ -92,10 +98,11 @@ export class BatchRuns {
 
   /** One run of the job. */
   async tick(): Promise<{ readonly batches_ended: number; readonly files_deleted: number }> {
+    this.#runs = this.#isOwner ? this.#runs + 1 : 0;
     this.#ownedUntilMs = performance.now() + OWNED_MS;
     const { ctx, bucket } = this.#options;
     const { db } = ctx;
-    await this.#adopt();
+    if (this.#runs < FIRST_LOOKS || this.#unknown.size > 0 || this.#runs % LOOKS_EVERY === 0) await this.#adopt();
     let ended = 0;
     const open: OpenBatch[] = [];
     const rows = await db.select().from(batches).where(isNull(batches.ended_at)).orderBy(asc(batches.created_at));
@@ -104,8 +111,12 @@ export class BatchRuns {
     for (const row of rows) {
       if (row.status === "validating") continue;
       await this.#apart(row, async () => {
-        if ((await finishBatch({ db, bucket }, row, ctx.now(), mayFinish)) !== null) ended += 1;
-        else if (row.status === "in_progress" && row.expires_at > ctx.now()) open.push(await this.#opened(row));
+        const isOpen = row.status === "in_progress" && row.expires_at > ctx.now();
+        const models = this.#open.find((batch) => batch.row.id === row.id)?.models;
+        // it has lines that wait: to count them again every second takes long when there are many
+        if (isOpen && models !== undefined && models.size > 0) open.push(await this.#opened(row, models));
+        else if ((await finishBatch({ db, bucket }, row, ctx.now(), mayFinish)) !== null) ended += 1;
+        else if (isOpen) open.push(await this.#opened(row, new Set(await waitingModels(db, row.id))));
       });
     }
     this.#open = open;
@@ -141,11 +152,11 @@ export class BatchRuns {
     }
   }
 
-  async #opened(row: BatchRow): Promise<OpenBatch> {
+  async #opened(row: BatchRow, models: Set<string>): Promise<OpenBatch> {
     const { db } = this.#options.ctx;
     const [key] = await db.select({ hash: apiKeys.key_hash }).from(apiKeys).where(eq(apiKeys.id, row.key_id));
     // a key that was deleted has no hash, and the lines fail like any call of it
-    return { row, keyHash: key?.hash ?? "", models: new Set(await waitingModels(db, row.id)) };
+    return { row, keyHash: key?.hash ?? "", models };
   }
 
   get #isOwner(): boolean {
@@ -176,16 +187,16 @@ export class BatchRuns {
     let claims = 0;
     for (const model of batch.models) {
       const queue = { tenantId, batchId, cell, model };
-      const room = Math.min(this.#windows.room(queue), this.#memory.room(model), CLAIMED_AT_ONCE);
+      const room = Math.min(this.#windows.room(queue), this.#memory.room(tenantId, model), CLAIMED_AT_ONCE);
       if (room === 0) continue;
       if (claims === MODELS_A_TURN || !this.#isOwner) break;
       claims += 1;
-      const lines = await claimLines(ctx.db, queue, room);
-      if (lines.length < room) batch.models.delete(model);
+      const lines = await claimLines(ctx.db, queue, { lines: room, bytes: this.#windows.bytes(queue) });
+      if (lines.length === 0) batch.models.delete(model);
       for (const line of lines) {
-        this.#windows.sent(queue, line.body.length);
+        this.#windows.sent(queue, Buffer.byteLength(line.body));
         this.#known.add(line.requestId);
-        void this.#run(batch, line).finally(this.#memory.taken(model, line.body.length));
+        void this.#run(batch, line).finally(this.#memory.taken(tenantId, model, line.body.length));
       }
       sent += lines.length;
     }
@@ -196,6 +207,7 @@ export class BatchRuns {
     const { row, keyHash } = batch;
     const { cell, model, body } = line;
     const queue = { tenantId: row.tenant_id, batchId: row.id, cell, model };
+    const bytes = Buffer.byteLength(body);
     let result: LineResult | null = null;
     try {
       const call = { keyHash, path: row.endpoint, body, untilMs: row.expires_at.getTime() };
@@ -204,11 +216,11 @@ export class BatchRuns {
         .catch(async () => await this.#whatBecame(line));
     } catch (error) {
       // Who takes the batch over asks again.
-      this.#windows.ended(queue, body.length, null);
+      this.#windows.ended(queue, bytes, null);
       this.#failed({ event: "batch_line_left", batch: row.id, line: line.n }, error);
       return;
     }
-    this.#windows.ended(queue, body.length, result?.waitedMs ?? null);
+    this.#windows.ended(queue, bytes, result?.waitedMs ?? null);
     this.#memory.answered(model, result?.text.length ?? 0);
     const end = judged(line, result);
     if (end.state === "waiting") {

@@ -1,5 +1,5 @@
 /** Files and batches as OpenAI's clients know them (docs/rules/batches.md#routes). */
-import { publicId } from "./batch-record.ts";
+import { faultsOf, publicId } from "./batch-record.ts";
 import type { BatchRow, FileRow } from "./tables.ts";
 
 const secs = (time: Date): number => Math.floor(time.getTime() / 1000);
@@ -20,13 +20,14 @@ export function fileForm(row: FileRow) {
 }
 
 export function batchForm(row: BatchRow) {
+  const faults = faultsOf(row);
   const endedAs = (status: BatchRow["status"]): number | null =>
     row.status === status ? secsOrNull(row.ended_at) : null;
   return {
     id: publicId("batch", row.id),
     object: "batch",
     endpoint: row.endpoint,
-    errors: row.errors.length === 0 ? null : { object: "list", data: row.errors },
+    errors: faults.length === 0 ? null : { object: "list", data: faults },
     input_file_id: publicId("file", row.input_file_id),
     completion_window: "24h",
     status: row.status,

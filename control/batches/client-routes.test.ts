@@ -1,6 +1,7 @@
 /** Forms of files keep what the gateway knows, and no more (docs/rules/batches.md#files). */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { LIMITS } from "../../shared/catalogues/limits.ts";
 import type { Tenant } from "../../shared/schema/tenant.ts";
 import { CALLER_HEADERS, CLIENT_PATHS } from "../../shared/wire/batch-lines.ts";
 import { INTERNAL_TOKEN, startControl, type TestControl } from "../../test/harness/control.ts";
@@ -12,23 +13,54 @@ beforeAll(async () => {
 });
 afterAll(async () => await control.close());
 
-it("unknown fields are thrown away unread, and a form has a bounded number of parts", async () => {
-  const made = await control.request("POST", "/api/v1/tenants", { name: `of-forms-${randomUUID()}` });
+async function callsOf() {
+  const made = await control.request("POST", "/api/v1/tenants", { name: `of-calls-${randomUUID()}` });
   const { id } = (await made.json()) as Tenant;
+  const headers = {
+    authorization: `Bearer ${INTERNAL_TOKEN}`,
+    [CALLER_HEADERS.tenant]: id,
+    [CALLER_HEADERS.key]: randomUUID(),
+  };
+  return async (path: string, init: RequestInit = {}) =>
+    await control.app.request(`${CLIENT_PATHS}${path}`, { ...init, headers });
+}
+
+it("a tenant has a bounded number of calls under way, of all Workers, and others are served", async () => {
+  const call = await callsOf();
+  const form = new FormData();
+  form.append("purpose", "batch");
+  form.append("file", new Blob(["x".repeat(1_000_000)]), "a.jsonl");
+  const { id } = (await (await call("/v1/files", { method: "POST", body: form })).json()) as { id: string };
+  const held: Response[] = [];
+  let answer = await call(`/v1/files/${id}/content`);
+  for (; answer.status === 200; answer = await call(`/v1/files/${id}/content`)) held.push(answer);
+  const refused = { status: answer.status, retry: answer.headers.get("retry-after"), body: await answer.json() };
+  const other = await (await callsOf())("/v1/files");
+  await held[0]?.body?.cancel();
+  await held[1]?.arrayBuffer();
+  const again = [
+    await call("/v1/files"),
+    await call(`/v1/batches/batch_${"0".repeat(32)}`),
+    await call("/v1/batches"),
+    await call("/v1/batches"),
+  ];
+  for (const each of held.slice(2)) await each.body?.cancel();
+  expect({ held: held.length, refused, other: other.status, again: again.map(({ status }) => status) }).toMatchObject({
+    held: 4 * LIMITS.tenantFileCalls,
+    refused: { status: 429, retry: "1", body: { error: { code: "files_busy" } } },
+    other: 200,
+    again: [200, 404, 200, 429],
+  });
+});
+
+it("unknown fields are thrown away unread, and a form has a bounded number of parts", async () => {
+  const call = await callsOf();
   const upload = async (unknownFields: number, bytes: number) => {
     const form = new FormData();
     form.append("purpose", "batch");
     for (let at = 0; at < unknownFields; at += 1) form.append(`x-${at}`, "x".repeat(bytes));
     form.append("file", new Blob(["{}\n"]), "a.jsonl");
-    const response = await control.app.request(`${CLIENT_PATHS}/v1/files`, {
-      method: "POST",
-      headers: {
-        authorization: `Bearer ${INTERNAL_TOKEN}`,
-        [CALLER_HEADERS.tenant]: id,
-        [CALLER_HEADERS.key]: randomUUID(),
-      },
-      body: form,
-    });
+    const response = await call("/v1/files", { method: "POST", body: form });
     return { status: response.status, body: await response.json() };
   };
   expect(await upload(2, 100_000)).toMatchObject({ status: 200, body: { object: "file", bytes: 3 } });

@@ -8,6 +8,7 @@ import { LIMITS } from "../../shared/catalogues/limits.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { createBatchSchema, FILE_PURPOSES } from "../../shared/schema/batch.ts";
 import { queryText } from "../../shared/schema/common.ts";
+import { TenantCalls } from "../../shared/tenant-calls.ts";
 import { CALLER_HEADERS, CLIENT_PATHS } from "../../shared/wire/batch-lines.ts";
 import { limitBody } from "../api/guard.ts";
 import type { Api, ApiTypes } from "../api/types.ts";
@@ -24,6 +25,8 @@ import { formParts } from "./files/multipart.ts";
 const FIELD_MAX_BYTES = 4096;
 const FILENAME_MAX = 255;
 const PARTS_MAX = 16;
+/** Of all Workers; each has fewer. */
+const CALLS_MAX = { inAll: 4 * LIMITS.fileCalls, ofTenant: 4 * LIMITS.tenantFileCalls };
 /** Others are thrown away unread. */
 const KNOWN_FIELDS: ReadonlySet<string> = new Set(["purpose", "expires_after[anchor]", "expires_after[seconds]"]);
 
@@ -31,8 +34,19 @@ type Handler = (c: Context<ApiTypes>, caller: Caller) => Promise<Response>;
 
 /** Adds the routes; whoever calls them has shown the token between the planes. `bucket`: that of contents; null: none. */
 export function clientBatchRoutes(app: Api, bucket: Bucket | null): void {
+  const calls = new TenantCalls(CALLS_MAX);
   const on = (method: "get" | "post" | "delete", path: string, handler: Handler): void => {
-    app[method](`${CLIENT_PATHS}${path}`, async (c) => await withDatabaseErrors(async () => handler(c, callerOf(c))));
+    app[method](`${CLIENT_PATHS}${path}`, async (c) => {
+      const caller = callerOf(c);
+      const onEnd = calls.begin(caller.tenantId);
+      if (onEnd === null) throw new GatewayError("files_busy", { headers: { "retry-after": "1" } });
+      try {
+        return withEnd(await withDatabaseErrors(async () => handler(c, caller)), onEnd);
+      } catch (error) {
+        onEnd();
+        throw error;
+      }
+    });
   };
   on("post", "/v1/files", uploadFile(bucket));
   app.use(`${CLIENT_PATHS}/v1/batches`, limitBody);
@@ -47,6 +61,14 @@ export function clientBatchRoutes(app: Api, bucket: Bucket | null): void {
   app.all(`${CLIENT_PATHS}/*`, () => {
     throw new GatewayError("unknown_endpoint");
   });
+}
+
+/** The answer, with `onEnd` when its body has ended. */
+function withEnd(response: Response, onEnd: () => void): Response {
+  const { body } = response;
+  if (body === null) onEnd();
+  const watch = new TransformStream<Uint8Array, Uint8Array>({ flush: onEnd, cancel: onEnd });
+  return new Response(body?.pipeThrough(watch), response);
 }
 
 function callerOf(c: Context<ApiTypes>): Caller {

@@ -1,9 +1,10 @@
 /** What callers of the data plane do with their files and batches (docs/rules/batches.md#routes). */
-import { and, desc, eq, isNull, type SQL, sql } from "drizzle-orm";
+import { and, desc, eq, getTableColumns, inArray, isNotNull, isNull, type SQL, sql } from "drizzle-orm";
 import type { z } from "zod";
 import { LIMITS } from "../../shared/catalogues/limits.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { createBatchSchema } from "../../shared/schema/batch.ts";
+import type { Transaction } from "../db/connect.ts";
 import { tenants } from "../db/schema/tenancy.ts";
 import type { VerbContext } from "../kernel/context.ts";
 import { fieldError } from "../kernel/parse.ts";
@@ -69,6 +70,10 @@ export async function ownFiles(
     .limit(limit);
 }
 
+/** Of the errors of a batch, a list has only the first. */
+const firstError = sql<BatchRow["errors"]>`CASE WHEN jsonb_array_length(${batches.errors}) > 1
+  THEN jsonb_build_array(${batches.errors} -> 0) ELSE ${batches.errors} END`;
+
 /** The newest first. */
 export async function ownBatches(
   { ctx, tenantId }: Caller,
@@ -80,7 +85,7 @@ export async function ownBatches(
     lastId === null ? undefined : beyond(at, batches, lastId, "desc"),
   );
   return await ctx.db
-    .select()
+    .select({ ...getTableColumns(batches), errors: firstError })
     .from(batches)
     .where(wanted)
     .orderBy(desc(batches.created_at), desc(batches.id))
@@ -124,6 +129,18 @@ export async function createBatch(
       .returning();
     if (row === undefined) throw new GatewayError("internal_error");
     await checkQuota(tx, tenantId);
+    await forgetEnded(tx, tenantId);
     return row;
   });
+}
+
+/** Deletes the oldest ended batches of a tenant that has too many: they are short, but nothing else bounds them. */
+async function forgetEnded(tx: Transaction, tenantId: string): Promise<void> {
+  const old = tx
+    .select({ id: batches.id })
+    .from(batches)
+    .where(and(eq(batches.tenant_id, tenantId), isNotNull(batches.ended_at)))
+    .orderBy(desc(batches.created_at), desc(batches.id))
+    .offset(LIMITS.endedBatches);
+  await tx.delete(batches).where(inArray(batches.id, old));
 }

@@ -1,4 +1,4 @@
-/** Lines with large answers are fewer at once (docs/rules/batches.md#windows). */
+/** Lines with large answers are fewer at once, and leave room for other tenants (docs/rules/batches.md#windows). */
 import { expect, it } from "vitest";
 import { LineMemory } from "./line-memory.ts";
 
@@ -6,22 +6,33 @@ const MIB = 1024 * 1024;
 
 it("a model with large answers has few lines at once, and more when answers are small", () => {
   const memory = new LineMemory();
-  expect(memory.room("m")).toBe(1024);
+  expect(memory.room("t", "m")).toBe(512);
   memory.answered("m", 8 * MIB);
-  expect({ large: memory.room("m"), other: memory.room("n") }).toEqual({ large: 8, other: 1024 });
-  const free = Array.from({ length: 8 }, () => memory.taken("m", 0));
-  expect({ large: memory.room("m"), other: memory.room("n") }).toEqual({ large: 0, other: 0 });
+  expect({ large: memory.room("t", "m"), other: memory.room("t", "n") }).toEqual({ large: 4, other: 512 });
+  const free = Array.from({ length: 4 }, () => memory.taken("t", "m", 0));
+  expect({ large: memory.room("t", "m"), other: memory.room("t", "n") }).toEqual({ large: 0, other: 0 });
   for (const each of free) each();
   for (let at = 0; at < 60; at += 1) memory.answered("m", 100);
-  expect(memory.room("m")).toBe(1024);
+  expect(memory.room("t", "m")).toBe(512);
 });
 
 it("a line that is larger than the memory runs alone", () => {
   const memory = new LineMemory();
   memory.answered("m", 100 * MIB);
-  expect(memory.room("m")).toBe(1);
-  const free = memory.taken("m", 0);
-  expect(memory.room("m")).toBe(0);
+  expect(memory.room("t", "m")).toBe(1);
+  const free = memory.taken("t", "m", 0);
+  expect(memory.room("t", "m")).toBe(0);
   free();
-  expect(memory.room("m")).toBe(1);
+  expect(memory.room("t", "m")).toBe(1);
+});
+
+it("lines of one tenant with large answers leave room for small lines of another one", () => {
+  const memory = new LineMemory();
+  for (const model of ["m", "n", "o"]) {
+    memory.answered(model, 8 * MIB);
+    for (let room = memory.room("large", model); room > 0; room -= 1) memory.taken("large", model, 4 * MIB);
+  }
+  expect(memory.room("other", "small")).toBeGreaterThan(100);
+  memory.taken("other", "m", 64 * MIB);
+  expect(memory.room("last", "m")).toBe(1);
 });

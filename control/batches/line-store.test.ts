@@ -11,6 +11,7 @@ import { claimLines, endLines, sentLines } from "./line-store.ts";
 import { batches, batchLines, files } from "./tables.ts";
 
 const LINES = 40;
+const upTo = (lines: number, bytes = 1_000_000) => ({ lines, bytes });
 let control: TestControl;
 
 beforeAll(async () => {
@@ -51,9 +52,9 @@ async function batchOf(status: "in_progress" | "cancelling", lastsMs = 60_000) {
 it("takes no more lines than asked for, and ends each once", async () => {
   const { db, batch } = await batchOf("in_progress");
   const which = { batchId: batch.id, model: "m", cell: "eu" };
-  const lines = await claimLines(db, which, 3);
+  const lines = await claimLines(db, which, upTo(3));
   expect(lines.map(({ n, tries }) => ({ n, tries }))).toEqual([1, 2, 3].map((n) => ({ n, tries: 1 })));
-  expect((await claimLines(db, which, 2)).map(({ n }) => n)).toEqual([4, 5]);
+  expect((await claimLines(db, which, upTo(2))).map(({ n }) => n)).toEqual([4, 5]);
   const sent = (await sentLines(db)).filter(({ batchId }) => batchId === batch.id);
   expect(sent.map(({ n }) => n).toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5]);
   const ends = lines.map((line) => ({ ...line, state: "completed" as const, status: 200, answer: '{"a":1}' }));
@@ -62,10 +63,25 @@ it("takes no more lines than asked for, and ends each once", async () => {
   expect(await finishBatch({ db, bucket: null }, batch, new Date())).toBe(null);
 });
 
+it("takes as many lines as fit, and one of any size", async () => {
+  const { db, batch } = await batchOf("in_progress");
+  const which = { batchId: batch.id, model: "m", cell: "eu" };
+  await db
+    .update(batchLines)
+    .set({ body: "ä".repeat(50) })
+    .where(eq(batchLines.batch_id, batch.id));
+  const claimed = async (bytes: number) => (await claimLines(db, which, upTo(5, bytes))).map(({ n }) => n);
+  expect({ some: await claimed(399), one: await claimed(0), all: await claimed(500) }).toEqual({
+    some: [1, 2, 3],
+    one: [4],
+    all: [5, 6, 7, 8, 9],
+  });
+});
+
 it("a cancelled batch keeps what has run, and says of every other line that it did not", async () => {
   const { db, batch } = await batchOf("cancelling");
   const which = { batchId: batch.id, model: "m", cell: "eu" };
-  const [line] = await claimLines(db, which, 1);
+  const [line] = await claimLines(db, which, upTo(1));
   if (line === undefined) throw new Error("no line");
   expect(await finishBatch({ db, bucket: null }, batch, new Date())).toBe(null);
   await endLines(db, [{ ...line, state: "completed", status: 200, answer: '{\n"a": 1\n}' }]);
@@ -76,7 +92,7 @@ it("a cancelled batch keeps what has run, and says of every other line that it d
 
 it("results are written in parts of at most 8 MiB, and a restart writes only the rest", async () => {
   const { db, batch } = await batchOf("in_progress", -1);
-  const lines = await claimLines(db, { batchId: batch.id, model: "m", cell: "eu" }, 5);
+  const lines = await claimLines(db, { batchId: batch.id, model: "m", cell: "eu" }, upTo(5));
   const answer = JSON.stringify("x".repeat(3 * 1024 * 1024));
   for (const line of lines) await endLines(db, [{ ...line, state: "completed", status: 200, answer }]);
   let parts = 0;

@@ -54,21 +54,24 @@ export async function waitingModels(db: Database, batchId: string): Promise<read
   return found.map(({ model }) => model);
 }
 
-/** Takes the next lines of a batch for a model; they are to be sent to this cell. */
+/** Takes the next lines of a batch for a model, one of any size and others within `most`; they are to be sent to this cell. */
 export async function claimLines(
   db: Database,
   which: { readonly batchId: string; readonly model: string; readonly cell: string },
-  most: number,
+  most: { readonly lines: number; readonly bytes: number },
 ): Promise<readonly ClaimedLine[]> {
   const { batchId, model, cell } = which;
   // As a subquery of the condition it might run once for each row, and take more lines than it may.
   const claimed = await rowsOf<RawLine>(
     db.execute(sql`
       WITH next AS MATERIALIZED (
-        SELECT n FROM batch_lines WHERE batch_id = ${batchId} AND model = ${model} AND state = 'waiting'
-        ORDER BY n LIMIT ${most} FOR UPDATE SKIP LOCKED)
+        SELECT n, octet_length(body) AS bytes FROM batch_lines
+        WHERE batch_id = ${batchId} AND model = ${model} AND state = 'waiting'
+        ORDER BY n LIMIT ${most.lines} FOR UPDATE SKIP LOCKED
+      ), fitting AS (
+        SELECT n, sum(bytes) OVER (ORDER BY n) <= ${most.bytes} OR row_number() OVER (ORDER BY n) = 1 AS fits FROM next)
       UPDATE batch_lines l SET state = 'sent', tries = l.tries + 1, request_id = gen_random_uuid(), cell = ${cell}
-      FROM next WHERE l.batch_id = ${batchId} AND l.n = next.n
+      FROM fitting WHERE fitting.fits AND l.batch_id = ${batchId} AND l.n = fitting.n
       RETURNING l.batch_id, l.n, l.tries, l.request_id, l.cell, l.model, l.body`),
   );
   return claimed.map(lineOf).toSorted((one, other) => one.n - other.n);

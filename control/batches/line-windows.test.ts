@@ -70,6 +70,25 @@ describe("the window of a model", () => {
     expect(windows.room({ ...QUEUE, tenantId: "last" })).toBeGreaterThan(0);
   });
 
+  it("has few large lines of a cell under way, and of another cell as many again", () => {
+    const windows = new LineWindows(() => 0);
+    const fill = (tenantId: string, cell: string): number => {
+      let bytes = 0;
+      for (let at = 0; at < 100; at += 1) {
+        const queue = { ...QUEUE, tenantId, cell, batchId: `${tenantId}${at}` };
+        if (windows.room(queue) === 0) continue;
+        windows.sent(queue, 1_000_000);
+        bytes += 1_000_000;
+      }
+      return bytes;
+    };
+    const MIB = 1024 * 1024;
+    const found = { first: fill("a", "eu"), second: fill("b", "eu"), elsewhere: fill("a", "us") };
+    expect(found.first).toBeGreaterThan(4 * MIB);
+    expect(found.first + found.second).toBeLessThan(17 * MIB);
+    expect(found.elsewhere).toBe(found.first);
+  });
+
   it("is forgotten when its lines have ended, and not while it is shut", () => {
     let nowMs = 0;
     const windows = new LineWindows(() => nowMs);

@@ -3,12 +3,14 @@
  * each line that got its slot at once, and shrinks by one with each that had to wait: so about one line more is under way than
  * there are idle slots. Where lines are refused or fail, the batch's model is left alone for a while, and nothing else is.
  */
+import { TenantShares } from "./tenant-shares.ts";
+
 const FIRST = 2;
 const MOST = 128;
 /** All windows together. */
 const MOST_IN_ALL = 512;
-/** Characters of all lines under way. */
-const MOST_CHARS = 64 * 1024 * 1024;
+/** Bytes of all lines of a cell: its Workers hold those that wait for a slot. */
+const MOST_BYTES = 16 * 1024 * 1024;
 const AT_ONCE_MS = 100;
 const PAUSE_FIRST_MS = 1000;
 const PAUSE_MOST_MS = 30_000;
@@ -31,17 +33,11 @@ interface LineWindow {
   usedAtMs: number;
 }
 
-/** What is under way. */
-interface Held {
-  lines: number;
-  chars: number;
-}
-
 export class LineWindows {
   readonly #windows = new Map<string, LineWindow>();
   readonly #nowMs: () => number;
-  readonly #all: Held = { lines: 0, chars: 0 };
-  readonly #byTenant = new Map<string, Held>();
+  readonly #lines = new TenantShares(MOST_IN_ALL);
+  readonly #bytesOfCells = new Map<string, TenantShares>();
 
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs;
@@ -52,23 +48,31 @@ export class LineWindows {
     return this.#windows.size;
   }
 
-  /** How many more lines of the queue may be sent now. */
+  /** How many more lines of the queue may be sent now. One of a tenant that has none under way always may. */
   room(queue: LineQueue): number {
+    const { tenantId } = queue;
     const { size, underWay, pausedUntilMs } = this.#windows.get(nameOf(queue)) ?? fresh();
     if (pausedUntilMs > this.#nowMs()) return 0;
-    return Math.max(0, Math.min(size - underWay, this.#roomOf(queue.tenantId)));
+    const lines = this.#lines.room(tenantId);
+    const most = this.#lines.isFree(tenantId) ? Math.max(1, lines) : this.bytes(queue) > 0 ? lines : 0;
+    return Math.max(0, Math.min(size - underWay, most));
   }
 
-  sent(queue: LineQueue, chars: number): void {
+  /** How many more bytes of the tenant's lines the cell may have now. */
+  bytes({ cell, tenantId }: LineQueue): number {
+    return this.#bytesOf(cell).room(tenantId);
+  }
+
+  sent(queue: LineQueue, bytes: number): void {
     this.#of(queue).underWay += 1;
-    this.#count(queue.tenantId, 1, chars);
+    this.#count(queue, 1, bytes);
   }
 
   /** A line is over; `waitedMs`: how long it waited for a slot, null: it got none. */
-  ended(queue: LineQueue, chars: number, waitedMs: number | null): void {
+  ended(queue: LineQueue, bytes: number, waitedMs: number | null): void {
     const window = this.#of(queue);
     window.underWay -= 1;
-    this.#count(queue.tenantId, -1, -chars);
+    this.#count(queue, -1, -bytes);
     if (waitedMs === null) return;
     window.size = waitedMs <= AT_ONCE_MS ? Math.min(MOST, window.size + 1) : Math.max(1, window.size - 1);
     window.failures = 0;
@@ -93,22 +97,15 @@ export class LineWindows {
       if (underWay === 0 && usedAtMs < before) this.#windows.delete(name);
   }
 
-  /** A tenant leaves as much as it takes; one that has no line under way may always send one. */
-  #roomOf(tenantId: string): number {
-    const own = this.#byTenant.get(tenantId);
-    if (own === undefined) return this.#all.chars > MOST_CHARS ? 1 : Math.max(1, MOST_IN_ALL - this.#all.lines);
-    if (own.chars + this.#all.chars > MOST_CHARS) return 0;
-    return MOST_IN_ALL - this.#all.lines - own.lines;
+  #count({ cell, tenantId }: LineQueue, lines: 1 | -1, bytes: number): void {
+    this.#lines.take(tenantId, lines);
+    this.#bytesOf(cell).take(tenantId, bytes);
   }
 
-  #count(tenantId: string, lines: 1 | -1, chars: number): void {
-    const own = this.#byTenant.get(tenantId) ?? { lines: 0, chars: 0 };
-    this.#byTenant.set(tenantId, own);
-    for (const held of [own, this.#all]) {
-      held.lines += lines;
-      held.chars += chars;
-    }
-    if (own.lines === 0) this.#byTenant.delete(tenantId);
+  #bytesOf(cell: string): TenantShares {
+    const shares = this.#bytesOfCells.get(cell) ?? new TenantShares(MOST_BYTES);
+    this.#bytesOfCells.set(cell, shares);
+    return shares;
   }
 
   #of(queue: LineQueue): LineWindow {

@@ -1,11 +1,12 @@
 /** A line runs with the body that stands in its file, and that is the one that was validated (docs/rules/batches.md#validation). */
 import { randomUUID } from "node:crypto";
-import { eq } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Batch } from "../../shared/schema/batch.ts";
 import type { Tenant } from "../../shared/schema/tenant.ts";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
 import { completeFile, storeUpload } from "./files/file-store.ts";
-import { batches, batchLines } from "./tables.ts";
+import { type BatchRow, batches, batchLines } from "./tables.ts";
 import { validateBatch } from "./validate-batch.ts";
 
 const HEAD = '"method":"POST","url":"/v1/chat/completions"';
@@ -16,8 +17,8 @@ beforeAll(async () => {
 });
 afterAll(async () => await control.close());
 
-/** What became of a batch of these lines, and the bodies that are to run. */
-async function validated(...lines: readonly string[]) {
+/** A batch of these lines whose file is to be read. */
+async function newBatch(...lines: readonly string[]): Promise<BatchRow> {
   const { db } = control.ctx;
   const store = { db, bucket: null };
   const tenant = await control.request("POST", "/api/v1/tenants", { name: `of-bodies-${randomUUID()}` });
@@ -38,7 +39,18 @@ async function validated(...lines: readonly string[]) {
     .values({ ...made, status: "validating", expires_at })
     .returning();
   if (batch === undefined) throw new Error("no batch");
-  await validateBatch(store, batch, { now: () => new Date(), goesOn: () => true });
+  return batch;
+}
+
+async function validate(batch: BatchRow, goesOn = () => true): Promise<void> {
+  await validateBatch({ db: control.ctx.db, bucket: null }, batch, { now: () => new Date(), goesOn });
+}
+
+/** What became of a batch of these lines, and the bodies that are to run. */
+async function validated(...lines: readonly string[]) {
+  const { db } = control.ctx;
+  const batch = await newBatch(...lines);
+  await validate(batch);
   const [after] = await db.select().from(batches).where(eq(batches.id, batch.id));
   const rows = await db.select().from(batchLines).where(eq(batchLines.batch_id, batch.id)).orderBy(batchLines.n);
   return { status: after?.status, errors: after?.errors, bodies: rows.map(({ body }) => body) };
@@ -66,5 +78,59 @@ describe("the body of a line", () => {
       status: "failed",
       errors: [{ line: 1, code: "invalid_line", param: "body" }],
     });
+  });
+});
+
+describe("a file", () => {
+  const line = (id: string) => `{"custom_id":"${id}",${HEAD},"body":{"model":"m"}}`;
+  const shown = async ({ id }: BatchRow) => {
+    const { status, errors } = (await control.must("GET", `/batches/${id}`)) as Batch;
+    return { status, codes: errors.map(({ code }) => code) };
+  };
+
+  it("is read with turns of the event loop between its lines", async () => {
+    const batch = await newBatch(...Array.from({ length: 2000 }, (_, at) => line(`line-${at}`)));
+    const order: string[] = [];
+    const count = (): void => {
+      order.push("turn");
+      next = setImmediate(count);
+    };
+    let next = setImmediate(count);
+    await validate(batch);
+    clearImmediate(next);
+    expect({ manyTurns: order.length > 20, ...(await shown(batch)) }).toEqual({
+      manyTurns: true,
+      status: "in_progress",
+      codes: [],
+    });
+  });
+
+  it("that was begun three times and never read to its end is refused", async () => {
+    const { db } = control.ctx;
+    const batch = await newBatch(line("refused"));
+    await db.execute(sql`ALTER TABLE batch_lines ADD CONSTRAINT refused CHECK (custom_id <> 'refused')`);
+    for (let tries = 0; tries < 3; tries += 1) await expect(validate(batch)).rejects.toThrow();
+    const before = await shown(batch);
+    await validate(batch);
+    await db.execute(sql`ALTER TABLE batch_lines DROP CONSTRAINT refused`);
+    expect({ before, after: await shown(batch) }).toEqual({
+      before: { status: "validating", codes: [] },
+      after: { status: "failed", codes: ["file_not_read"] },
+    });
+  });
+
+  it("that other processes go on to read, or whose store was away, is read however often it was begun", async () => {
+    const batch = await newBatch(line("1"));
+    for (let tries = 0; tries < 5; tries += 1) await validate(batch, () => false);
+    const away = { db: control.ctx.db, bucket: null };
+    await control.ctx.db.execute(sql`UPDATE file_pieces SET bytes = '' WHERE file_id = ${batch.input_file_id}`);
+    const options = { now: () => new Date(), goesOn: () => true };
+    for (let tries = 0; tries < 5; tries += 1)
+      await expect(validateBatch(away, batch, options)).rejects.toThrow("GATEWAY_FILES_TO");
+    await control.ctx.db.execute(
+      sql`UPDATE file_pieces SET bytes = ${Buffer.from(line("1"))} WHERE file_id = ${batch.input_file_id}`,
+    );
+    await validate(batch);
+    expect(await shown(batch)).toEqual({ status: "in_progress", codes: [] });
   });
 });

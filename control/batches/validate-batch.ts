@@ -4,15 +4,19 @@ import type { BatchFault } from "../../shared/schema/batch.ts";
 import { batchLineSchema } from "../../shared/schema/batch.ts";
 import { atOnce } from "../../shared/steps.ts";
 import { scanTopLevel } from "../../shared/wire/json-top-level.ts";
-import type { Transaction } from "../db/connect.ts";
+import type { Database, Transaction } from "../db/connect.ts";
+import { BucketError } from "../kernel/bucket/bucket.ts";
 import { errorDetailsOf, IN_WORDS } from "../kernel/parse.ts";
+import { failureLevel } from "../kernel/store-watch.ts";
 import { type FileStore, piecesOf } from "./files/contents.ts";
 import { linesOf } from "./files/file-store.ts";
 import { type BatchRow, batches, batchLines, files } from "./tables.ts";
 
 const FAULTS_MAX = 50;
 const ROWS_AT_ONCE = 200;
-const ROWS_MAX_BYTES = 4 * 1024 * 1024;
+const ROWS_MAX_BYTES = 1024 * 1024;
+/** Tries to read a file: what ends the process, or fails here, would do so again. */
+const TRIES_MAX = 3;
 
 interface ReadLine {
   readonly batch_id: string;
@@ -38,15 +42,23 @@ export async function validateBatch(
   { now, goesOn }: ValidateOptions,
 ): Promise<void> {
   const { db } = store;
-  const begun = await db.transaction(async (tx) => {
-    if (!(await isValidating(tx, batch, "update"))) return false;
-    await tx.delete(batchLines).where(eq(batchLines.batch_id, batch.id));
-    return true;
-  });
-  if (!begun) return;
+  const tried = await begin(db, batch, now());
+  if (tried === null) return;
+  /** What has stopped this try is not the file. */
+  const withdraw = async (): Promise<void> =>
+    void (await db
+      .update(batches)
+      .set({ errors: tried })
+      .where(and(eq(batches.id, batch.id), eq(batches.status, "validating"))));
   const late = fault("batch_expired", null, "the batch expired before its file was read", null);
-  const read = batch.expires_at <= now() ? { lines: 0, faults: [late] } : await storeLines(store, batch, goesOn);
-  if (read === null) return;
+  const isLate = batch.expires_at <= now();
+  const read = isLate
+    ? { lines: 0, faults: [late] }
+    : await storeLines(store, batch, goesOn).catch(async (error: unknown) => {
+        if (isOutage(error)) await withdraw().catch(() => undefined);
+        throw error;
+      });
+  if (read === null) return await withdraw();
   const { lines, faults } = read;
   await db.transaction(async (tx) => {
     if (!(await isValidating(tx, batch, "update"))) return;
@@ -62,7 +74,13 @@ export async function validateBatch(
       const stored = await tx.$count(batchLines, eq(batchLines.batch_id, batch.id));
       // somebody else has begun again
       if (stored !== lines) return;
-      const started = { status: "in_progress", lines_total: lines, in_progress_at: at, updated_at: at } as const;
+      const started = {
+        status: "in_progress",
+        lines_total: lines,
+        errors: [],
+        in_progress_at: at,
+        updated_at: at,
+      } as const;
       await tx.update(batches).set(started).where(mine);
       return;
     }
@@ -70,6 +88,34 @@ export async function validateBatch(
     await tx.update(batches).set({ status: "failed", errors, ended_at: at, updated_at: at }).where(mine);
   });
 }
+
+/**
+ * Notes in the errors of the batch that its file is begun to be read; they are seen when it has failed. Returns those of before; null:
+ * the batch is not to be read, or has failed now, because no try came to an end.
+ */
+async function begin(db: Database, { id }: BatchRow, at: Date): Promise<readonly BatchFault[] | null> {
+  return await db.transaction(async (tx) => {
+    const mine = and(eq(batches.id, id), eq(batches.status, "validating"));
+    const [row] = await tx.select({ errors: batches.errors }).from(batches).where(mine).for("update");
+    if (row === undefined) return null;
+    await tx.delete(batchLines).where(eq(batchLines.batch_id, id));
+    if (row.errors.length < TRIES_MAX) {
+      await tx
+        .update(batches)
+        .set({ errors: [...row.errors, BEGUN] })
+        .where(mine);
+      return row.errors;
+    }
+    await tx
+      .update(batches)
+      .set({ status: "failed", errors: [UNREADABLE], ended_at: at, updated_at: at })
+      .where(mine);
+    return null;
+  });
+}
+
+/** Whether a store is away, which says nothing about the file. */
+const isOutage = (error: unknown): boolean => error instanceof BucketError || failureLevel(error) === "debug";
 
 /** Whether it is, until the transaction ends. */
 async function isValidating(tx: Transaction, { id }: BatchRow, lock: "update" | "share"): Promise<boolean> {
@@ -151,3 +197,11 @@ const fault = (code: string, line: number | null, message: string, param: string
   message,
   param,
 });
+
+const BEGUN = fault("reading_begun", null, "the file was begun to be read", null);
+const UNREADABLE = fault(
+  "file_not_read",
+  null,
+  `the file could not be read to its end in ${TRIES_MAX} tries: split it into smaller files`,
+  "input_file_id",
+);

@@ -1,5 +1,9 @@
-/** Uploads that are passed on have the time limits of every body (docs/rules/request-bodies.md#time-limits). */
+/**
+ * Uploads that are passed on have the time limits of every body (docs/rules/request-bodies.md#time-limits), and answers those of every
+ * reader (docs/rules/streams.md#stalled-readers).
+ */
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { LIMITS } from "../../shared/catalogues/limits.ts";
 import { SECRET, TestPipeline } from "../../test/harness/edge/pipeline/world.ts";
 import { runFiles } from "./run-files.ts";
 
@@ -52,4 +56,63 @@ it("an upload that goes silent ends after 30 s, and the control service does not
     ended: "cut off",
   });
   await world.settled();
+});
+
+const READ = { method: "GET", body: null, headers: { authorization: `Bearer ${SECRET}` } };
+
+it("a client that stops reading a file is cut off, and others of its tenant may read again", async () => {
+  const world = new TestPipeline();
+  const ended: string[] = [];
+  const control = {
+    forward: async () =>
+      new Response(
+        new ReadableStream<Uint8Array>(
+          {
+            pull: (controller) => controller.enqueue(new Uint8Array(1000)),
+            cancel: () => void ended.push("cancelled"),
+          },
+          { highWaterMark: 0 },
+        ),
+      ),
+  };
+  const read = async () => await runFiles(world.received(READ, "/v1/files/file-a/content"), control);
+  const stalled = await Promise.all(Array.from({ length: LIMITS.tenantFileCalls }, read));
+  const readers = stalled.map(({ body }) => body?.getReader());
+  for (const reader of readers) await reader?.read();
+  const [kept] = readers;
+  await pass(world, 59_000);
+  await kept?.read();
+  const refused = await read();
+  const before = { status: refused.status, retry: refused.headers.get("retry-after"), ended: ended.length };
+  await pass(world, 2000);
+  await expect(readers[1]?.read()).rejects.toThrow();
+  expect({ before, ended: ended.length, kept: (await kept?.read())?.done, again: (await read()).status }).toEqual({
+    before: { status: 429, retry: "1", ended: 0 },
+    ended: LIMITS.tenantFileCalls - 1,
+    kept: false,
+    again: 200,
+  });
+});
+
+it("an answer that is read to its end, cancelled or failed makes room for the next one", async () => {
+  const world = new TestPipeline();
+  const bodies = [
+    () => new Response("{}"),
+    () => new Response(null, { status: 204 }),
+    () => new Response("away", { status: 503 }),
+    () => Promise.reject(new Error("away")),
+    () => new Response(new ReadableStream({ pull: (controller) => controller.error(new Error("broken")) })),
+    () => new Response(new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(1)) })),
+  ];
+  const statuses: number[] = [];
+  for (const forward of [...bodies, ...bodies]) {
+    const response = await runFiles(world.received(READ, "/v1/files"), { forward: async () => await forward() });
+    statuses.push(response.status);
+    const reader = response.body?.getReader();
+    await reader?.read().catch(() => undefined);
+    if (statuses.length % bodies.length !== 0) await reader?.read().catch(() => undefined);
+    await reader?.cancel().catch(() => undefined);
+  }
+  expect(statuses).toEqual([200, 204, 503, 503, 200, 200, 200, 204, 503, 503, 200, 200]);
+  expect(world.memory.fileCalls.begin(world.key?.tenant?.id ?? "")).not.toBeNull();
 });

@@ -1,7 +1,4 @@
-/**
- * The table of data-plane errors, row by row (docs/rules/errors.md#data-plane-codes): status, body, headers, and the
- * usage row that each refusal leaves.
- */
+/** The data-plane errors, row by row (docs/rules/errors.md#data-plane-codes): status, body, headers, and the usage row of each. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -331,6 +328,7 @@ const ELSEWHERE = {
   mcp_session_not_found: "test/spec/mcp-sessions.test.ts",
   invalid_token: "test/faults/identity.test.ts",
   identity_unavailable: "test/faults/identity.test.ts",
+  files_busy: "test/sdk/file-calls.test.ts",
   files_unavailable: "test/faults/batches.test.ts",
   file_quota_exceeded: "test/sdk/batches.test.ts",
   key_store_unavailable: "test/faults/stores-away.test.ts",

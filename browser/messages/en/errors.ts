@@ -121,6 +121,8 @@ export const errorTexts = {
   key_store_unavailable_fix: "Try again in a moment. If it keeps failing, check the key-value store.",
   files_unavailable: "The control service, which keeps files and batches, did not answer.",
   files_unavailable_fix: "Try again in a moment. If it keeps failing, check the control service.",
+  files_busy: "The tenant has too many calls for files and batches under way.",
+  files_busy_fix: "Send fewer at once, and read downloads to their end.",
   identity_unavailable: "The tenant for a new identity could not be created.",
   identity_unavailable_fix: "Try again in a moment. If it keeps failing, check the control service.",
   upstream_timeout: "The upstream did not respond within the model's timeout.",

@@ -89,12 +89,15 @@ async function* inPieces(body: AsyncIterable<Uint8Array>, pieceBytes: number): A
   let held: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of body) {
-    held.push(Buffer.from(chunk));
-    bytes += chunk.byteLength;
-    if (bytes < pieceBytes) continue;
-    yield Buffer.concat(held);
-    held = [];
-    bytes = 0;
+    for (let at = 0; at < chunk.byteLength; at += pieceBytes) {
+      const part = chunk.subarray(at, at + pieceBytes);
+      held.push(Buffer.from(part));
+      bytes += part.byteLength;
+      if (bytes < pieceBytes) continue;
+      yield Buffer.concat(held);
+      held = [];
+      bytes = 0;
+    }
   }
   if (bytes > 0) yield Buffer.concat(held);
 }

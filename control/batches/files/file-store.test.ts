@@ -6,8 +6,9 @@ import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import type { Tenant } from "../../../shared/schema/tenant.ts";
 import { startControl, type TestControl } from "../../../test/harness/control.ts";
 import { publicId } from "../batch-record.ts";
-import { createBatch } from "../client-verbs.ts";
+import { createBatch, ownBatches } from "../client-verbs.ts";
 import { batches, files } from "../tables.ts";
+import { piecesOf } from "./contents.ts";
 import { completeFile, deleteFile, deleteOldFiles, storeUpload } from "./file-store.ts";
 
 let control: TestControl;
@@ -102,5 +103,43 @@ describe("open batches of a tenant", () => {
     await db.update(batches).set({ ended_at: new Date() }).where(eq(batches.tenant_id, tenantId));
     await deleteFile(db, file);
     expect(await db.$count(files, eq(files.id, file))).toBe(0);
+  });
+});
+
+it("the newest ended batches of a tenant are kept, and a list has the first error of each", async () => {
+  const { db } = control.ctx;
+  const tenantId = await tenantWith();
+  const file = await upload(tenantId, "{}");
+  const errors = JSON.stringify(["one", "two"].map((code) => ({ code, line: 1, message: "", param: null })));
+  await db.execute(sql`
+    INSERT INTO batches (tenant_id, key_id, endpoint, input_file_id, status, errors, expires_at, ended_at, created_at)
+    SELECT ${tenantId}, gen_random_uuid(), '/v1/embeddings', ${file}, 'failed', ${errors}::jsonb, now(), now(),
+      now() - n * interval '1 minute' FROM generate_series(1, ${LIMITS.endedBatches + 3}) n`);
+  await start(tenantId, file);
+  const [open, newest, ...others] = await ownBatches(
+    { ctx: control.ctx, tenantId, keyId: randomUUID() },
+    { limit: LIMITS.endedBatches + 10, lastId: null },
+  );
+  expect({ open: open?.status, codes: newest?.errors.map(({ code }) => code), others: others.length }).toEqual({
+    open: "validating",
+    codes: ["one"],
+    others: LIMITS.endedBatches - 1,
+  });
+});
+
+it("a file in one chunk is stored in pieces, with turns of the event loop between them", async () => {
+  const { db } = control.ctx;
+  const tenantId = await tenantWith();
+  const order: string[] = [];
+  const timer = setInterval(() => order.push("timer"), 0);
+  const id = await upload(tenantId, "x".repeat(4 * 1024 * 1024));
+  order.push("stored");
+  let most = 0;
+  for await (const piece of piecesOf({ db, bucket: null }, id)) most = Math.max(most, piece.length);
+  clearInterval(timer);
+  expect({ first: order[0], last: order.at(-1), largest: most }).toEqual({
+    first: "timer",
+    last: "timer",
+    largest: 256 * 1024,
   });
 });

@@ -2,7 +2,7 @@
  * Files of tenants, in pieces: none is ever held whole (docs/rules/batches.md#files). A file that was not completed is seen by
  * nobody.
  */
-import { and, desc, eq, lt, not, or, sql } from "drizzle-orm";
+import { and, desc, eq, inArray, lt, not, or, sql } from "drizzle-orm";
 import { LIMITS } from "../../../shared/catalogues/limits.ts";
 import { GatewayError } from "../../../shared/errors.ts";
 import type { FilePurpose } from "../../../shared/schema/batch.ts";
@@ -15,6 +15,8 @@ import { type FileStore, insertPiece, type StagedPiece, stagedPieces } from "./c
 const NEWLINE = 10;
 /** An upload takes less: who stored it has died. */
 const UPLOAD_MOST_MS = 3_600_000;
+/** Of old files, by one statement: their contents go with them. */
+const DELETED_AT_ONCE = 10;
 
 const isOfOpenBatch = sql`EXISTS (SELECT 1 FROM ${batches} b WHERE b.input_file_id = ${files.id} AND b.ended_at IS NULL)`;
 
@@ -189,10 +191,14 @@ export async function deleteOldFiles(db: Database, now: Date, before: Date | nul
     ),
     before === null ? undefined : lt(files.created_at, before),
   );
-  return (
-    await db
-      .delete(files)
-      .where(and(old, not(isOfOpenBatch)))
-      .returning({ id: files.id })
-  ).length;
+  const some = db
+    .select({ id: files.id })
+    .from(files)
+    .where(and(old, not(isOfOpenBatch)))
+    .limit(DELETED_AT_ONCE);
+  for (let deleted = 0; ; ) {
+    const gone = await db.delete(files).where(inArray(files.id, some)).returning({ id: files.id });
+    deleted += gone.length;
+    if (gone.length < DELETED_AT_ONCE) return deleted;
+  }
 }

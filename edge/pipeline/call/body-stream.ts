@@ -9,7 +9,7 @@ const PIECE_MAX_BYTES = 256 * 1024;
 /** A stream of `size` bytes; null when the size is not known in advance. `pull` is that of an underlying source. */
 export function pulledStream(
   size: number | null,
-  source: Pick<UnderlyingSource<Uint8Array>, "pull" | "cancel">,
+  source: Pick<UnderlyingSource<Uint8Array>, "start" | "pull" | "cancel">,
 ): ReadableStream<Uint8Array> {
   // `expectedLength` is a field of workerd: the fetch that takes the stream sends it as the content-length.
   const length = size === null ? {} : { expectedLength: size };

@@ -3,6 +3,7 @@
  * that they return (known.ts).
  */
 import type { SsrfPolicy } from "../../../shared/network/ssrf.ts";
+import type { TenantCalls } from "../../../shared/tenant-calls.ts";
 import type { RouteClass } from "../../domain/request/route-class.ts";
 import type { Trace } from "../../domain/trace/trace.ts";
 import type { TraceContext } from "../../domain/trace/trace-context.ts";
@@ -62,6 +63,10 @@ export interface IsolateMemory {
   readonly addresses: Map<string, boolean>;
   /** Memory for large request bodies. */
   readonly bodyMemory: RequestBodyMemory;
+  /** The same for lines of batches: they wait long for a slot, and nobody else waits for them. */
+  readonly lineMemory: RequestBodyMemory;
+  /** Calls for files and batches. */
+  readonly fileCalls: TenantCalls;
   /** Memory for answers that have to be held before they go to the client. */
   readonly answerMemory: MemoryBudget;
   /** Memory for answers that are held to be stored. */

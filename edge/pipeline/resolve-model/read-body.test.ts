@@ -117,6 +117,18 @@ describe("the memory of a body that declares no length", () => {
   );
 });
 
+it("the body of a line of a batch takes nothing of the memory for other bodies", async () => {
+  const world = new TestPipeline();
+  world.maxBodyBytes = 1024 * KIB;
+  const sent = upload(null);
+  const line = { requestId: "r", keyHash: "h" };
+  const reading = readPieces({ ...world.call(sent.init), line }, callerOf());
+  sent.end("x".repeat(200 * KIB));
+  await reading;
+  const { bodyMemory, lineMemory } = world.memory;
+  expect({ bodies: bodyMemory.usedBytes, lines: lineMemory.usedBytes }).toEqual({ bodies: 0, lines: 200 * KIB });
+});
+
 describe("what an upload holds", () => {
   /** However the body ends, no memory is reserved afterwards. */
   it.each<[string, (sent: ReturnType<typeof upload>) => void, number | null]>([

@@ -191,9 +191,10 @@ export class BodyMemoryUse {
   }
 
   #open(): BodyReservation {
-    const { memory, cleanups } = this.#call;
+    const { memory, cleanups, line } = this.#call;
     const tenantId = this.#caller.principal.tenant.id;
-    const reservation = memory.bodyMemory.open(tenantId, this.#source.declaredBytes, this.#call);
+    const shared = line === undefined ? memory.bodyMemory : memory.lineMemory;
+    const reservation = shared.open(tenantId, this.#source.declaredBytes, this.#call);
     cleanups.push(() => reservation.release());
     return reservation;
   }

@@ -17,6 +17,8 @@ import type { Interruption } from "../interruption.ts";
 /** A body up to this size needs no reservation. */
 export const UNRESERVED_MAX_BYTES = LIMITS.smallBody;
 const BOUNDS: BodyMemoryBounds = { totalBytes: LIMITS.bodyMemory, tenantBytes: LIMITS.tenantBodyMemory };
+/** Those of lines of batches. */
+export const LINES: BodyMemoryBounds = { totalBytes: LIMITS.lineMemory, tenantBytes: LIMITS.tenantLineMemory };
 
 /** The call whose body may have to wait. */
 interface Waiting {

@@ -21,7 +21,7 @@ import {
   CACHE_MEMORY_BYTES,
   MemoryBudget,
 } from "../../../../edge/pipeline/call/memory/memory-budget.ts";
-import { RequestBodyMemory } from "../../../../edge/pipeline/call/memory/request-body-memory.ts";
+import { LINES, RequestBodyMemory } from "../../../../edge/pipeline/call/memory/request-body-memory.ts";
 import { RunningCallers } from "../../../../edge/pipeline/call/memory/running-callers.ts";
 import { ToolLists } from "../../../../edge/pipeline/call/memory/tool-lists.ts";
 import { Turns } from "../../../../edge/pipeline/call/memory/turns.ts";
@@ -43,6 +43,7 @@ import type {
 } from "../../../../edge/ports.ts";
 import { TRANSFORMS } from "../../../../edge/transforms.ts";
 import type { Issue } from "../../../../shared/alerts.ts";
+import { LIMITS } from "../../../../shared/catalogues/limits.ts";
 import type { SsrfPolicy } from "../../../../shared/network/ssrf.ts";
 import type {
   HotSetting,
@@ -52,6 +53,7 @@ import type {
   SettingsRecord,
 } from "../../../../shared/records.ts";
 import type { RenewKeyHash } from "../../../../shared/schema/key-hash.ts";
+import { TenantCalls } from "../../../../shared/tenant-calls.ts";
 import type { UsageRow } from "../../../../shared/usage/usage-row.ts";
 import type { RevItem } from "../../../../shared/wire/internal.ts";
 import { TestMcpSessions } from "./mcp-sessions.ts";
@@ -161,6 +163,8 @@ export class TestPipeline {
     refusedTransforms: new Map<string, number>(),
     addresses: new Map<string, boolean>(),
     bodyMemory: new RequestBodyMemory(() => this.nowMs),
+    lineMemory: new RequestBodyMemory(() => this.nowMs, LINES),
+    fileCalls: new TenantCalls({ inAll: LIMITS.fileCalls, ofTenant: LIMITS.tenantFileCalls }),
     answerMemory: new MemoryBudget(ANSWER_MEMORY_BYTES),
     cacheMemory: new MemoryBudget(CACHE_MEMORY_BYTES),
     toolLists: new ToolLists(),

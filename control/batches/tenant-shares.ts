@@ -1,0 +1,32 @@
+/** Something that tenants share: each takes at most as much of it as it leaves free. */
+export class TenantShares {
+  readonly #most: number;
+  readonly #byTenant = new Map<string, number>();
+  #all = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** How much more the tenant may take. */
+  room(tenantId: string): number {
+    return Math.max(0, Math.floor((this.#most - this.#all - this.#of(tenantId)) / 2));
+  }
+
+  /** Whether the tenant has taken none. */
+  isFree(tenantId: string): boolean {
+    return !this.#byTenant.has(tenantId);
+  }
+
+  /** What the tenant takes, or gives back if it is less than 0. */
+  take(tenantId: string, amount: number): void {
+    const own = this.#of(tenantId) + amount;
+    this.#all += amount;
+    if (own === 0) this.#byTenant.delete(tenantId);
+    else this.#byTenant.set(tenantId, own);
+  }
+
+  #of(tenantId: string): number {
+    return this.#byTenant.get(tenantId) ?? 0;
+  }
+}
