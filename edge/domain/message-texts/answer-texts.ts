@@ -68,8 +68,8 @@ const NO_TEXT: ReadonlySet<string> = new Set(["{}", "[]", "null", "true", "false
 
 /** Texts that are looked at; honest answers have fewer. */
 const TEXTS_MAX = 256 * 1024;
-const PLACE_MAX = 64;
-const NAME_MAX = 128;
+const PLACE_MAX = 16;
+const NAME_MAX = 64;
 /** Work for a member or an element, in units. */
 const ENTRY_UNITS = 12;
 /** A step is taken after so many units. */

@@ -7,7 +7,7 @@ import type { Steps } from "../../../shared/steps.ts";
 import { isUnreadJson, parsedInSteps } from "../wire/json/parse-in-steps.ts";
 import { hasRepeatedName } from "../wire/json/repeated-names.ts";
 import type { ResponseTransform } from "../wire/sse/response-transform.ts";
-import { eventParts, readEvent } from "./answer-events.ts";
+import { eventParts, keyOf, readEvent } from "./answer-events.ts";
 import { answerParts, wholeOf } from "./answer-texts.ts";
 import { startedTexts } from "./started-texts.ts";
 import { argumentTexts } from "./text-redaction.ts";
@@ -39,7 +39,7 @@ export class CollectedTexts implements ResponseTransform {
   #whole = true;
   #plain = true;
 
-  /** `room` is asked before anything is kept; once it says no, nothing more is kept. */
+  /** `room` is asked before anything is kept, for the texts and what tells them apart; once it says no, nothing more is kept. */
   constructor(room: (characters: number) => boolean = () => true) {
     this.#room = room;
   }
@@ -140,8 +140,13 @@ export class CollectedTexts implements ResponseTransform {
     const { fragments, wholes, isWhole } = yield* eventParts(event);
     this.#plain &&= isWhole;
     yield TEXT_UNITS;
-    for (const { key, text, json, place, owner } of fragments)
-      this.#add(key, text, json, `${owner.choice} ${owner.type} ${wholeOf(place) ?? JSON.stringify(place)}`);
+    for (const fragment of fragments) {
+      if (!this.#whole) return;
+      yield TEXT_UNITS;
+      const { text, json, place, owner } = fragment;
+      const whole = `${owner.choice} ${owner.type} ${wholeOf(place) ?? JSON.stringify(place)}`;
+      this.#add(keyOf(fragment), text, json, whole);
+    }
     const nth = this.#texts.length;
     for (const { text, json, alone, place } of wholes) {
       yield TEXT_UNITS;
@@ -152,13 +157,13 @@ export class CollectedTexts implements ResponseTransform {
 
   /** Adds a text that no later piece continues. */
   #addAlone(text: string, json: boolean, whole: string | null = null): void {
-    if (this.#hasRoom(text)) this.#texts.push({ json, whole, text, more: null });
+    if (this.#hasRoom(text.length + (whole?.length ?? 0))) this.#texts.push({ json, whole, text, more: null });
   }
 
   #add(key: string, text: string, json: boolean, whole: string): void {
     const known = this.#goingOn.get(key);
     if (known === undefined && this.#goingOn.size >= GOING_ON_MAX) this.#plain = false;
-    else if (this.#hasRoom(text)) {
+    else if (this.#hasRoom(text.length + (known === undefined ? key.length + whole.length : 0))) {
       if (known !== undefined) return void known.more?.push(text);
       const first = { json, whole, text, more: [] };
       this.#goingOn.set(key, first);
@@ -166,8 +171,8 @@ export class CollectedTexts implements ResponseTransform {
     }
   }
 
-  #hasRoom(text: string): boolean {
-    this.#whole &&= this.#room(text.length);
+  #hasRoom(characters: number): boolean {
+    this.#whole &&= this.#room(characters);
     return this.#whole;
   }
 }

@@ -9,7 +9,7 @@ import { textOf } from "../values.ts";
 import { JsonEnd } from "./json-end.ts";
 
 /** Most calls of an answer, blocks that wait, and characters that are kept of them. */
-const CALLS_MAX = 256;
+export const CALLS_MAX = 256;
 const WAITING_MAX_BLOCKS = 256;
 const WAITING_MAX_CHARACTERS = 4 * 1024 * 1024;
 
@@ -38,6 +38,10 @@ export class BlockQueue {
   /** A tool was called. */
   get calledAny(): boolean {
     return this.#calledAny;
+  }
+
+  get keptCharacters(): number {
+    return this.#keptCharacters;
   }
 
   /** Adds text or thinking. Returns the events; null: more is kept than may be. */
