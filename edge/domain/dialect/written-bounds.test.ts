@@ -138,7 +138,11 @@ describe("very many calls in an answer of chat completions", () => {
 
 describe("a stream", () => {
   const long = "x".repeat(10_000);
-  const call = (index: number, input: string) => ({ index, id: `c${index}`, function: { name: "f", arguments: input } });
+  const call = (index: number, input: string) => ({
+    index,
+    id: `c${index}`,
+    function: { name: "f", arguments: input },
+  });
 
   it("counts what of Messages waits for its turn", () => {
     const stream = translation(MESSAGES, "openai").stream();

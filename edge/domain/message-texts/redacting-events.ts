@@ -114,15 +114,17 @@ export class RedactingEvents implements ResponseTransform {
     }
     const parts = yield* eventParts(value);
     if (!parts.isWhole) throw new Error("an event with too many texts");
+    // first, because the event is repeated with the rests of its fragments
+    const isOtherwise = yield* redactEach(this.#scan, this.#tally, parts.wholes, value);
+    const own = yield* this.#textsOf(parts, fields, data, value);
     const changed = [
-      // first, because the event is repeated with the rests of its fragments
-      yield* redactEach(this.#scan, this.#tally, parts.wholes, value),
-      yield* this.#redactFragments(parts, fields, data, value),
+      isOtherwise,
+      yield* this.#redactFragments(parts, own),
       yield* dropPieces(parts),
       // written anew, each name is there once
       yield* hasRepeatedName(data, value),
     ];
-    const before = yield* this.#rest(parts.ends, new Set(parts.fragments.map(keyOf)));
+    const before = yield* this.#rest(parts.ends, new Set(own));
     if (!changed.includes(true)) return this.#after(before, event);
     const written = new TextDecoder().decode(yield* writtenInSteps(value));
     return this.#after(before, encoder.encode(writeEvent(fields, written)));
@@ -137,12 +139,13 @@ export class RedactingEvents implements ResponseTransform {
     return before === "" ? event : concat([encoder.encode(before), event]);
   }
 
-  *#redactFragments(
-    { fragments, ends }: EventParts,
+  /** The texts of the fragments of an event, before anything that goes on is changed in it. */
+  *#textsOf(
+    { fragments }: EventParts,
     fields: readonly string[],
     data: string,
     value: unknown,
-  ): Steps<boolean> {
+  ): Steps<readonly OpenText[]> {
     const carriers = new Map<boolean, EventCarrier>();
     const carrierOf = ({ place }: Fragment): EventCarrier => {
       const ofChoices = place[0] === "choices";
@@ -152,20 +155,22 @@ export class RedactingEvents implements ResponseTransform {
       carriers.set(ofChoices, carrier);
       return carrier;
     };
-    // before the first fragment is changed in the event
     const open: OpenText[] = [];
     for (const fragment of fragments) {
       yield TEXT_UNITS;
       open.push(this.#textOf(fragment, carrierOf));
     }
+    return open;
+  }
+
+  *#redactFragments({ fragments, ends }: EventParts, open: readonly OpenText[]): Steps<boolean> {
     let changed = false;
     for (const [nth, { holder, name, text, owner }] of fragments.entries()) {
       const its = open[nth];
       if (its === undefined) continue;
       const ended = ends(owner);
       const released = (yield* pushed(its.redaction, text)) + (ended ? this.#end(its) : "");
-      if (!ended)
-        this.#count(its, TEXT_BYTES + (its.key.length + its.carrier.characters) * 2 + its.redaction.bytes);
+      if (!ended) this.#count(its, TEXT_BYTES + (its.key.length + its.carrier.characters) * 2 + its.redaction.bytes);
       if (released === text) continue;
       holder[name] = released;
       changed = true;
@@ -219,11 +224,11 @@ export class RedactingEvents implements ResponseTransform {
   }
 
   /** Events with the rests of the texts that end, but for those whose rest is in their own event. */
-  *#rest(ends: EventParts["ends"], but: ReadonlySet<string> = new Set()): Steps<string> {
+  *#rest(ends: EventParts["ends"], but: ReadonlySet<OpenText> = new Set()): Steps<string> {
     const rests = new Map<EventCarrier, Piece[]>();
     for (const text of this.#open.values()) {
       yield TEXT_UNITS;
-      if (but.has(text.key) || !ends(text.owner)) continue;
+      if (but.has(text) || !ends(text.owner)) continue;
       const piece = { place: text.place, text: this.#end(text) };
       if (piece.text === "") continue;
       const others = rests.get(text.carrier);

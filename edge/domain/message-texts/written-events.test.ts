@@ -21,6 +21,16 @@ const streamOf = (events: readonly object[]): Uint8Array =>
   encoder.encode(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(""));
 const texts = (count: number): readonly string[] => Array.from({ length: count }, () => "a");
 
+/** Gathers texts, and counts the characters that are kept. */
+function counting(roomCharacters: number) {
+  const kept = { characters: 0 };
+  const collected = new CollectedTexts((more) => {
+    kept.characters += more;
+    return kept.characters <= roomCharacters;
+  });
+  return { collected, kept };
+}
+
 /** What a client gets of these events, and the work for them in units. */
 function redacted(bytes: Uint8Array): { readonly text: string; readonly units: number } {
   let text = "";
@@ -66,10 +76,9 @@ describe("an item that begins with very many parts", () => {
   it("is gathered once, with what stands beside its parts", () => {
     const strings = 10_000;
     const sent = streamOf([item({}, { sequence_number: Array.from({ length: strings }, () => "a b") })]);
-    const collected = new CollectedTexts();
-    let characters = 0;
-    const { units } = toldBy(new SseFilter([new CollectedTexts((more) => (characters += more) > 0)], true).pushing(sent));
-    toldBy(new SseFilter([collected], true).pushing(sent));
+    const { collected, kept } = counting(Number.POSITIVE_INFINITY);
+    const { units } = toldBy(new SseFilter([collected], true).pushing(sent));
+    const { characters } = kept;
     const isBounded = characters < sent.byteLength * 4;
     expect({ characters, units, isBounded, isLittle: units < sent.byteLength * 32 }).toEqual({
       characters,
@@ -85,13 +94,20 @@ describe("the rests of very many texts of one event", () => {
     ["a list of texts", { content: texts(400) }, 40],
     ["a list of texts beside a long member", { pad: "x ".repeat(8_200), content: texts(400) }, 4],
     ["texts at a deep place", { ["n".repeat(900)]: { ["m".repeat(900)]: { content: texts(400) } } }, 10],
-    ["choices", { name: "n".repeat(2_000), choices: texts(400).map((content, index) => ({ index, delta: { content } })) }, 10],
+    [
+      "choices",
+      { name: "n".repeat(2_000), choices: texts(400).map((content, index) => ({ index, delta: { content } })) },
+      10,
+    ],
     [
       "calls of one choice",
       {
         name: "n".repeat(2_000),
         choices: [
-          { index: 0, delta: { tool_calls: texts(400).map((content) => ({ function: { arguments: `"${content}"` }, content })) } },
+          {
+            index: 0,
+            delta: { tool_calls: texts(400).map((content) => ({ function: { arguments: `"${content}"` }, content })) },
+          },
         ],
       },
       10,
@@ -109,10 +125,20 @@ describe("the rests of very many texts of one event", () => {
   });
 
   it("have the shape of their event: one object for a choice, with all that was held back", () => {
-    const delta = { content: "den", reasoning_content: "den", tool_calls: [{ index: 1, function: { arguments: '{"a":"den' } }] };
+    const delta = {
+      content: "den",
+      reasoning_content: "den",
+      tool_calls: [{ index: 1, function: { arguments: '{"a":"den' } }],
+    };
     const { text } = redacted(
       streamOf([
-        { id: "c", choices: [{ index: 0, delta }, { index: 2, delta: { content: "den" } }] },
+        {
+          id: "c",
+          choices: [
+            { index: 0, delta },
+            { index: 2, delta: { content: "den" } },
+          ],
+        },
       ]),
     );
     const rest = text.split("\n\n").at(-2) ?? "";
@@ -121,7 +147,11 @@ describe("the rests of very many texts of one event", () => {
       choices: [
         {
           index: 0,
-          delta: { content: "den", reasoning_content: "den", tool_calls: [{ index: 1, function: { arguments: "den" } }] },
+          delta: {
+            content: "den",
+            reasoning_content: "den",
+            tool_calls: [{ index: 1, function: { arguments: "den" } }],
+          },
           finish_reason: null,
         },
         { index: 2, delta: { content: "den" }, finish_reason: null },
@@ -137,9 +167,9 @@ describe("texts at a deep place", () => {
 
   it("are gathered only as far as there is room for what tells them apart", () => {
     const roomCharacters = 100_000;
-    let characters = 0;
-    const collected = new CollectedTexts((more) => (characters += more) <= roomCharacters);
+    const { collected, kept } = counting(roomCharacters);
     atOnce(new SseFilter([collected], true).pushing(sent));
+    const { characters } = kept;
     expect({ characters, whole: collected.whole, isBounded: characters < 2 * roomCharacters }).toEqual({
       characters,
       whole: false,

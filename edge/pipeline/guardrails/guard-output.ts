@@ -197,12 +197,7 @@ function* collectedTexts(
   return texts;
 }
 
-function* redactedBytes(
-  { scan }: Guards,
-  bytes: Uint8Array,
-  events: boolean,
-  take: TakeBytes,
-): Steps<Uint8Array> {
+function* redactedBytes({ scan }: Guards, bytes: Uint8Array, events: boolean, take: TakeBytes): Steps<Uint8Array> {
   const tally = new RedactionTally();
   let redacted = bytes;
   if (!events) {

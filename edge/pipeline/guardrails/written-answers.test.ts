@@ -37,15 +37,18 @@ describe("an answer whose texts are far longer with what tells them apart", () =
   });
 });
 
-it.each(["text/event-stream", "text/plain"])("the rests of an answer's texts are no multiple of it: %s", async (type) => {
-  const pairs = Array.from({ length: 20 }, () => [{ content: texts(400) }, { type: "x.completed" }]).flat();
-  const events = [{ choices: [{ index: 0, delta: { content: "blue falcon" } }] }, ...pairs];
-  const { status, text, sentBytes, leftBytes } = await guarded({ action: "redact" }, events, type);
-  expect({
-    status,
-    length: text.length,
-    isBounded: text.length < 4 * sentBytes,
-    isRedacted: text.includes("[REDACTED]") && !text.includes("falcon"),
-    leftBytes,
-  }).toEqual({ status: 200, length: text.length, isBounded: true, isRedacted: true, leftBytes: 0 });
-});
+it.each(["text/event-stream", "text/plain"])(
+  "the rests of an answer's texts are no multiple of it: %s",
+  async (type) => {
+    const pairs = Array.from({ length: 20 }, () => [{ content: texts(400) }, { type: "x.completed" }]).flat();
+    const events = [{ choices: [{ index: 0, delta: { content: "blue falcon" } }] }, ...pairs];
+    const { status, text, sentBytes, leftBytes } = await guarded({ action: "redact" }, events, type);
+    expect({
+      status,
+      length: text.length,
+      isBounded: text.length < 4 * sentBytes,
+      isRedacted: text.includes("[REDACTED]") && !text.includes("falcon"),
+      leftBytes,
+    }).toEqual({ status: 200, length: text.length, isBounded: true, isRedacted: true, leftBytes: 0 });
+  },
+);

@@ -44,11 +44,7 @@ const FORMATS = { text: "text", json_object: "json_object", json_schema: "json_s
 const INCOMPLETE = { length: "max_output_tokens", content_filter: "content_filter" };
 
 /** Throws `upstream_failed` for what is no completion. */
-export function* responsesAnswer(
-  completion: JsonObject,
-  asked: ResponsesAsked,
-  take?: TakeBytes,
-): Steps<JsonObject> {
+export function* responsesAnswer(completion: JsonObject, asked: ResponsesAsked, take?: TakeBytes): Steps<JsonObject> {
   const choice = elementsOf(completion["choices"]).find((one) => (objectOf(one)["index"] ?? 0) === 0);
   if (!isJsonObject(choice)) throw new GatewayError("upstream_failed", { cause: "the answer has no choice" });
   const message = objectOf(choice["message"]);

@@ -44,7 +44,11 @@ export function* chatToolsOf(given: unknown): Steps<ChatTools> {
     if ((type !== "function" && !takesText) || textOf(name) === "") throw untranslatable("responses", at);
     const chatName = chatNameOf(name, namespace);
     if (chatName.length > NAME_MAX_CHARACTERS)
-      throw untranslatable("responses", `${at}.name`, `use at most ${NAME_MAX_CHARACTERS} characters with the namespace`);
+      throw untranslatable(
+        "responses",
+        `${at}.name`,
+        `use at most ${NAME_MAX_CHARACTERS} characters with the namespace`,
+      );
     if (takesText || namespace !== null) clientTools.set(chatName, { name: textOf(name), namespace, takesText });
     const called = { ...tool, name: chatName };
     tools.push({ type: "function", function: takesText ? textFunction(called) : plainFunction(called) });

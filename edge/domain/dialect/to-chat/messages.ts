@@ -20,11 +20,7 @@ interface Turn {
   readonly thinking: string[];
 }
 
-export function* chatMessages(
-  system: unknown,
-  turns: unknown,
-  take?: TakeBytes,
-): Steps<readonly JsonObject[]> {
+export function* chatMessages(system: unknown, turns: unknown, take?: TakeBytes): Steps<readonly JsonObject[]> {
   const messages: JsonObject[] = [];
   const instructions = textOrParts(yield* partsOf(system, "system"), "\n");
   if (instructions.length > 0) messages.push({ role: "system", content: instructions });
