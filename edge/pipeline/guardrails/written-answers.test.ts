@@ -10,7 +10,7 @@ import { MemoryBudget } from "../call/memory/memory-budget.ts";
 
 beforeEach(() => void vi.stubGlobal("IdentityTransformStream", IdentityTransform));
 
-const MEMORY_BYTES = 1_000_000;
+const MEMORY_BYTES = 4_000_000;
 const texts = (count: number): readonly string[] => Array.from({ length: count }, () => "a");
 
 /** An answer of these events, and what is left of the memory for answers. */
@@ -28,7 +28,7 @@ describe("an answer whose texts are far longer with what tells them apart", () =
     depth === 0 ? { content: texts(4_000) } : { ["n".repeat(64)]: deep(depth - 1) };
 
   it("is not examined whole under block, and its memory comes back", async () => {
-    const { status, leftBytes, sentBytes } = await guarded({ action: "block" }, [deep(15)]);
+    const { status, leftBytes, sentBytes } = await guarded({ action: "block" }, [deep(13)]);
     expect({ status, leftBytes, isSmall: sentBytes < MEMORY_BYTES / 20 }).toEqual({
       status: 503,
       leftBytes: 0,
