@@ -28,7 +28,7 @@ const origin = useServer((request, response) => {
   request.on("end", () => response.setHeader("content-type", "text/event-stream").end(ANSWER));
 });
 
-async function post(model: object, policy: object | null, body: object): Promise<Response> {
+async function post(model: Readonly<Record<string, unknown>>, policy: object | null, body: object): Promise<Response> {
   const minted = await fixture.gateway.mint(`${origin()}/v1`, "plain", model);
   if (policy !== null) await fixture.gateway.must("PATCH", `/tenants/${minted.tenant.id}/guardrails`, { policy });
   return await fetch(`${fixture.gateway.proxyUrl}/v1/responses`, {
