@@ -54,7 +54,7 @@ const namespaced = (name: string, type = "function") => ({
 
 describe("a request of Responses", () => {
   it.each(["function", "custom"])("has names of %s tools of 128 characters with their namespace", (type) => {
-    const { request } = translation(RESPONSES, "openai");
+    const request = (body: JsonObject) => translation(RESPONSES, "openai").request(body);
     const longest = namespaced("n".repeat(128 - "__a0000".length), type);
     const written = bytesOf(atOnce(request(longest)));
     expect({ written, isBounded: written < FACTOR * bytesOf(longest) }).toEqual({ written, isBounded: true });
@@ -117,9 +117,11 @@ describe("very many calls in an answer of chat completions", () => {
   const id = "i".repeat(256);
 
   it("are no answer of Messages", () => {
-    const { answer } = translation(MESSAGES, "openai");
     const answered = (calls: number) =>
-      answer({ id, choices: [{ message: { tool_calls: many(calls, () => ({ function: { name: "f" } })) } }] });
+      translation(MESSAGES, "openai").answer({
+        id,
+        choices: [{ message: { tool_calls: many(calls, () => ({ function: { name: "f" } })) } }],
+      });
     const written = bytesOf(atOnce(answered(256)));
     expect({ written, isBounded: written < 256 * 200, refused: refusalOf(answered(257)) }).toEqual({
       written,

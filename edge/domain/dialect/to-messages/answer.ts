@@ -6,7 +6,7 @@ import { isJsonObject, type JsonObject } from "../../wire/json/document.ts";
 import { parsedInSteps } from "../../wire/json/parse-in-steps.ts";
 import { headText } from "../../wire/sse/event-head.ts";
 import { countOf, elementsOf, given, ITEM_UNITS, listed, objectOf, textOf } from "../values.ts";
-import { CALLS_MAX } from "./block-queue.ts";
+import { MESSAGE_CALLS_MAX } from "./block-queue.ts";
 
 const REASONS = {
   stop: "end_turn",
@@ -29,7 +29,8 @@ export function* messagesAnswer(completion: JsonObject): Steps<JsonObject> {
   if (thinking !== "") content.push({ type: "thinking", thinking, signature: "" });
   if (text + refusal !== "") content.push({ type: "text", text: text + refusal });
   const calls = elementsOf(message["tool_calls"]);
-  if (calls.length > CALLS_MAX) throw new GatewayError("upstream_failed", { cause: "the answer has too many calls" });
+  if (calls.length > MESSAGE_CALLS_MAX)
+    throw new GatewayError("upstream_failed", { cause: "the answer has too many calls" });
   for (const [index, call] of calls.entries()) {
     yield ITEM_UNITS;
     const { id, function: called } = objectOf(call);
